@@ -1,0 +1,24 @@
+// What an expression may ask of its surroundings while it is bound.
+import type { PathPattern, Span, SubqueryBody } from '../../../grammar/ast.ts'
+import type { Issue } from '../../../grammar/issue.ts'
+import type { BoundAggregate, BoundExpression, Slot, SlotKind } from './bound.ts'
+
+export interface ExpressionScope {
+  lookup(name: string): Slot | undefined
+  /** Names in scope, for suggestions. */
+  names(): readonly string[]
+  /** A fresh value slot under that name, visible while `body` binds (comprehension and quantifier variables). */
+  withLocal<T>(name: string, kind: SlotKind, body: (slot: Slot) => T): T
+  /** Records that the text reads `$name`. */
+  parameter(name: string): void
+  /** Binds a pattern predicate or EXISTS body against this scope. */
+  exists(body: SubqueryBody | PathPattern, span: Span): BoundExpression
+  report(issue: Issue): void
+  /**
+   * Null where aggregates are refused (WHERE, inline maps, inside another aggregate); else takes the aggregate and
+   * returns the slot that stands for its result.
+   */
+  readonly aggregates: ((aggregate: Omit<BoundAggregate, 'slot'>) => Slot) | null
+  /** The scope inside an aggregate's argument: the same, with `aggregates` null. */
+  withoutAggregates(): ExpressionScope
+}

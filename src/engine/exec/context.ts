@@ -1,0 +1,67 @@
+// What a run carries: the frame, the parameters, the snapshots and the budget. Operators and expressions get nothing else.
+import { RunFault } from '../errors.ts'
+import type { Snapshot } from '../store.ts'
+import type { Value } from '../value/value.ts'
+
+/** Limits of one execution. Reaching one is a RunFault `budget` that names it. */
+export interface BudgetLimits {
+  /** Rows, relationships and list items touched. */
+  readonly stepsMax: number
+  /** Milliseconds from the start of the execution. */
+  readonly timeMs: number
+}
+
+const CLOCK_EVERY = 2048
+
+/** Counts work; looks at the clock once in 2,048 steps. */
+export class Budget {
+  private steps = 0
+  private nextLook = 0
+  private stepsMax = 0
+  private deadline = 0
+  private timeMs = 0
+
+  start(limits: BudgetLimits): void {
+    this.steps = 0
+    this.nextLook = CLOCK_EVERY
+    this.stepsMax = limits.stepsMax
+    this.timeMs = limits.timeMs
+    // Read lazily: a run that ends within its first 2,048 steps never looks at the clock.
+    this.deadline = 0
+  }
+
+  /** To be called for every row, relationship and list item touched. */
+  touch(count: number): void {
+    this.steps += count
+    if (this.steps >= this.nextLook) this.look()
+  }
+
+  get touched(): number {
+    return this.steps
+  }
+
+  private look(): void {
+    this.nextLook = this.steps + CLOCK_EVERY
+    if (this.steps > this.stepsMax) {
+      throw new RunFault('budget', `the limit of ${this.stepsMax} steps is reached`, 'traversalStepsMax')
+    }
+    const now = performance.now()
+    if (this.deadline === 0) this.deadline = now + this.timeMs
+    else if (now > this.deadline) {
+      throw new RunFault('budget', `the time limit of ${this.timeMs} ms is reached`, 'decisionTimeMs')
+    }
+  }
+}
+
+/** One run at a time per compiled plan: the engine is synchronous and a plan never calls itself. */
+export interface Run {
+  /** Slots; see SlotKind for what each holds. */
+  readonly frame: unknown[]
+  parameters: ReadonlyMap<string, Value>
+  /** By graph index. */
+  readonly graphs: Snapshot[]
+  readonly budget: Budget
+}
+
+/** Evaluates a bound expression against the frame of a run. */
+export type Evaluate = (run: Run) => Value

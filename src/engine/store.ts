@@ -1,0 +1,170 @@
+// The port between the engine and whatever keeps a graph: named after the questions that operators ask, and no wider.
+import type { PropertyValue } from './value/value.ts'
+
+/** Dense, positive; 0 stands for "no such node". Only meaningful within one environment. */
+export type NodeId = number
+/** Dense, positive; 0 stands for "no such relationship". */
+export type RelationshipId = number
+/** An interned name; 0 stands for a name that the graph has never seen. */
+export type SymbolId = number
+
+/** Labels, relationship types and property names are interned apart from each other. */
+export type SymbolKind = 'label' | 'type' | 'property'
+
+export type Direction = 'out' | 'in'
+
+/** The element's own fields (ruling G4). `type` of a relationship is its relationship type. */
+export type OwnField = 'external_id' | 'type' | 'create_time' | 'update_time' | 'is_identity' | 'location' | 'id'
+
+/**
+ * A reusable buffer that a snapshot fills with one chunk of an adjacency or label list.
+ * Entries 0 to `length - 1` are valid until the next fill of the same buffer; the snapshot grows the arrays as needed.
+ * `more` is true when another chunk follows; pass `next` to fetch it.
+ */
+export interface Chunk {
+  ids: Uint32Array
+  /** Parallel to `ids` for adjacency; unused for labels. */
+  relationships: Uint32Array
+  length: number
+  more: boolean
+  next: number
+}
+
+export function emptyChunk(): Chunk {
+  return { ids: new Uint32Array(16), relationships: new Uint32Array(16), length: 0, more: false, next: 0 }
+}
+
+/**
+ * One consistent, read-only view of one environment. It is opened, used and closed within one turn of the event loop,
+ * and never crosses an await. All calls are synchronous.
+ */
+export interface Snapshot {
+  /** Equal epochs mean that every symbol id resolved earlier (0 included) is still right. */
+  readonly symbolEpoch: number
+
+  symbol(kind: SymbolKind, name: string): SymbolId
+  symbolName(kind: SymbolKind, id: SymbolId): string
+
+  // -- finding
+  /** By upsert key. `label` is the symbol of the node's type. */
+  findNode(label: SymbolId, externalId: string): NodeId
+  /** Next chunk of the nodes that carry a label, in ascending id order; `from` is 0 or `chunk.next`. */
+  nodesWithLabel(label: SymbolId, from: number, chunk: Chunk): void
+  /** Next chunk of all nodes, in ascending id order. */
+  allNodes(from: number, chunk: Chunk): void
+  /**
+   * Next chunk of the nodes with that label whose property equals a scalar, from the equality index. It may name nodes
+   * whose value is only nearly equal (very large integers, long strings): the caller checks again.
+   */
+  nodesWithProperty(label: SymbolId, property: SymbolId, value: PropertyValue, from: number, chunk: Chunk): void
+
+  // -- walking
+  /**
+   * Next chunk of a node's neighbours over one relationship type, ascending by (neighbour, relationship).
+   * `from` is 0 or `chunk.next`.
+   */
+  neighbours(node: NodeId, direction: Direction, type: SymbolId, from: number, chunk: Chunk): void
+  /** Exact for small nodes, an estimate within a factor of two for super nodes; 0 only if there is none. */
+  degree(node: NodeId, direction: Direction, type: SymbolId): number
+  /** All relationships source -[type]-> target, mostly none or one. Reads whichever side is cheaper. */
+  relationshipsBetween(source: NodeId, type: SymbolId, target: NodeId, chunk: Chunk): void
+  /** Relationship types that the node has in that direction, ascending. */
+  typesAt(node: NodeId, direction: Direction): readonly SymbolId[]
+
+  // -- reading elements
+  hasLabel(node: NodeId, label: SymbolId): boolean
+  /** Ascending; the node's type is among them. */
+  labels(node: NodeId): readonly SymbolId[]
+  /** Null when absent. `external` values read as null here (a resolver supplies them later). */
+  nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null
+  nodeOwn(node: NodeId, field: OwnField): PropertyValue | null
+  nodeProperties(node: NodeId): ReadonlyMap<string, PropertyValue>
+  relationshipType(relationship: RelationshipId): SymbolId
+  relationshipSource(relationship: RelationshipId): NodeId
+  relationshipTarget(relationship: RelationshipId): NodeId
+  relationshipProperty(relationship: RelationshipId, property: SymbolId): PropertyValue | null
+  relationshipOwn(relationship: RelationshipId, field: OwnField): PropertyValue | null
+  relationshipProperties(relationship: RelationshipId): ReadonlyMap<string, PropertyValue>
+
+  // -- counting, for the planner (kept by the writer, exact at commit)
+  nodeCount(label: SymbolId | null): number
+  relationshipCount(type: SymbolId | null): number
+
+  close(): void
+}
+
+/** Names an upsert key (ruling G1). */
+export interface NodeKey {
+  readonly type: string
+  readonly externalId: string
+}
+
+export interface PropertyMetadata {
+  readonly source?: string
+  readonly assuranceLevel?: number
+  /** RFC 3339. */
+  readonly verifiedTime?: string
+  /** Free object, JSON. */
+  readonly custom?: Readonly<Record<string, unknown>>
+}
+
+/** A property as captured: a value, or the name of an external data resolver that supplies it at read time. */
+export interface PropertyInput {
+  readonly name: string
+  readonly value?: PropertyValue
+  readonly externalValue?: string
+  readonly metadata?: PropertyMetadata
+}
+
+export interface NodeInput extends NodeKey {
+  /** Replaces the further labels when given. */
+  readonly labels?: readonly string[]
+  readonly isIdentity?: boolean
+  readonly location?: string
+  /** Given properties replace, absent ones stay. */
+  readonly properties?: readonly PropertyInput[]
+}
+
+export interface RelationshipInput {
+  readonly source: NodeKey
+  readonly target: NodeKey
+  readonly type: string
+  readonly properties?: readonly PropertyInput[]
+}
+
+/** What a write touched: the global id to answer with, and whether it was new. */
+export interface Written {
+  readonly id: number
+  readonly gid: string
+  readonly created: boolean
+}
+
+/**
+ * Writes of one batch: one transaction, all or nothing. Items apply in the order of the calls and see each other.
+ * A fault thrown by the caller's function leaves nothing written.
+ */
+export interface WriteBatch {
+  upsertNode(node: NodeInput): Written
+  /** Null when an end node does not exist; nothing is written then (ruling G2: the caller refuses the batch). */
+  upsertRelationship(relationship: RelationshipInput): Written | null
+  /** False when there was none. Deletes its relationships too. */
+  deleteNode(key: NodeKey): boolean
+  deleteRelationship(relationship: { source: NodeKey; target: NodeKey; type: string }): boolean
+  /** A node without upsert key, and relationships by node id (parallels allowed): for graphs that were not captured. */
+  createNode(labels: readonly string[], properties: readonly PropertyInput[]): NodeId
+  createRelationship(
+    source: NodeId,
+    type: string,
+    target: NodeId,
+    properties: readonly PropertyInput[],
+  ): RelationshipId
+  /** Reads within the batch, its own writes included. */
+  findNode(key: NodeKey): NodeId
+}
+
+/** One environment: what the engine reads from and what features write to. */
+export interface GraphStore {
+  snapshot(): Snapshot
+  /** Resolves when the batch is on disk (ruling G9); rejects with the fault that `change` threw, with nothing written. */
+  write<T>(change: (batch: WriteBatch) => T): Promise<T>
+}

@@ -1,0 +1,66 @@
+// A route is a record: what it matches, who may call it, what it takes and gives. server.ts serves records, and the
+// interface description will be made from the same ones.
+import type { z } from 'zod'
+import type { ApiPermission, Caller } from '../identity/caller.ts'
+import type { ServiceError } from '../kernel/errors.ts'
+import type { Result } from '../kernel/result.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** What the caller must show. `public` shows nothing. */
+export type Auth =
+  | { readonly kind: 'public' }
+  | { readonly kind: 'agent'; readonly permission: ApiPermission }
+  | { readonly kind: 'service-account' }
+
+/** The front port (ruling R2): a socket library hands in requests of this shape and writes answers of that shape. */
+export interface FrontRequest {
+  readonly method: string
+  /** Decoded, without query. */
+  readonly path: string
+  /** Without `?`; empty when there is none. */
+  readonly query: string
+  header(name: string): string | null
+  /** The whole body; rejects with a ServiceError `too-large` above the limit. */
+  body(): Promise<Uint8Array> | Uint8Array
+}
+
+export interface FrontResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON text or empty. */
+  readonly body: string
+}
+
+/** What a handler sees. */
+export interface RequestContext {
+  readonly caller: Caller | null
+  readonly requestId: string
+  /** `{id}` and the like of the route's path. */
+  readonly pathParameters: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  header(name: string): string | null
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Undefined: no body. Floats and big integers are written by kernel/json. */
+  readonly body?: unknown
+}
+
+export interface Route {
+  readonly method: Method
+  /** `/configs/v1/applications/{id}`. A trailing slash in a request is equal to none. */
+  readonly path: string
+  readonly summary: string
+  readonly auth: Auth
+  /** Null: the route takes no body. Validation faults are `malformed` with one issue per fault, naming the path. */
+  readonly request: z.ZodType | null
+  /** Status → body schema, for the interface description and tests. */
+  readonly responses: Readonly<Record<number, z.ZodType | null>>
+  handle(
+    context: RequestContext,
+    body: unknown,
+  ): Promise<Result<Answer, ServiceError>> | Result<Answer, ServiceError>
+}

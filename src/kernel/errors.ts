@@ -1,0 +1,26 @@
+// What can go wrong outside the engine, in the words of the domain. Status numbers live in http/problems.ts alone.
+
+/**
+ * Every expected failure of a service. Messages: lower case, no full stop, the caller's own words in back-ticks,
+ * never a class name, a path or a physical environment.
+ */
+export type ServiceError =
+  /** The body is not what the endpoint takes: syntax, types, sizes (400). */
+  | { readonly kind: 'malformed'; readonly issues: readonly string[] }
+  /** Well-formed, but it cannot be done as asked (422). */
+  | { readonly kind: 'invalid'; readonly issues: readonly string[] }
+  /** 422; interface, decisions rule 4. */
+  | { readonly kind: 'unknown-location'; readonly location: string; readonly parameter: string }
+  | { readonly kind: 'unauthenticated'; readonly message: string }
+  | { readonly kind: 'forbidden'; readonly message: string }
+  /** 404; `what` is the whole message. */
+  | { readonly kind: 'not-found'; readonly message: string }
+  | { readonly kind: 'conflict'; readonly message: string }
+  | { readonly kind: 'stale-etag' }
+  | { readonly kind: 'method-not-allowed'; readonly allow: readonly string[] }
+  | { readonly kind: 'unsupported-media-type'; readonly message: string }
+  | { readonly kind: 'too-large'; readonly limitBytes: number }
+  /** A named limit of the process was reached (time, rows touched). */
+  | { readonly kind: 'budget'; readonly limit: string; readonly message: string }
+  /** Not now; the caller may try again (503). */
+  | { readonly kind: 'unavailable'; readonly message: string; readonly retryAfterS?: number }
