@@ -10,7 +10,7 @@ export interface ExpressionScope {
   /** A fresh value slot under that name, visible while `body` binds (comprehension and quantifier variables). */
   withLocal<T>(name: string, kind: SlotKind, body: (slot: Slot) => T): T
   /** Records that the text reads `$name`. */
-  parameter(name: string): void
+  parameter(name: string, span: Span): void
   /** Binds a pattern predicate or EXISTS body against this scope. */
   exists(body: SubqueryBody | PathPattern, span: Span): BoundExpression
   report(issue: Issue): void

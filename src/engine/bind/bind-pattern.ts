@@ -1,0 +1,244 @@
+// Patterns → one graph of slots and a conjunction of predicates. Labels, inline maps and inline WHERE become predicates
+// like any other, so that one rule pushes them all to where they cost least.
+import type {
+  Expression,
+  LabelExpression,
+  MapLiteral,
+  NodePattern,
+  Parameter,
+  PathPattern,
+  RelationshipPattern,
+  Span,
+} from '../../../grammar/ast.ts'
+import type { Issue } from '../../../grammar/issue.ts'
+import { unreachable } from '../../kernel/assert.ts'
+import { ownFieldOf } from './bind-expression.ts'
+import type { BoundExpression, BoundLabels, BoundMatch, BoundNode, BoundRelationship, Slot, SlotKind } from './bound.ts'
+import type { Scope } from './frame.ts'
+
+/** What a pattern needs from the binder of the query. */
+export interface PatternSite {
+  /** Names known before the pattern. */
+  readonly outer: Scope
+  /** False in a pattern predicate, where a new name is a mistake. */
+  readonly mayDeclare: boolean
+  fresh(name: string | null, kind: SlotKind): Slot
+  bind(expression: Expression, scope: Scope): BoundExpression
+  report(issue: Issue): void
+}
+
+interface Draft {
+  readonly scope: Map<string, Slot>
+  readonly nodes: BoundNode[]
+  readonly nodeIndexBySlot: Map<number, number>
+  readonly relationships: BoundRelationship[]
+  readonly paths: BoundMatch['paths'][number][]
+  /** Bound after every name of the pattern is declared, since maps may look sideways. */
+  readonly later: (() => BoundExpression)[]
+}
+
+export function bindPatterns(
+  patterns: readonly PathPattern[],
+  where: Expression | null,
+  optional: boolean,
+  site: PatternSite,
+): { readonly match: BoundMatch; readonly scope: Scope } {
+  const draft: Draft = {
+    scope: new Map(site.outer),
+    nodes: [],
+    nodeIndexBySlot: new Map(),
+    relationships: [],
+    paths: [],
+    later: [],
+  }
+  for (const pattern of patterns) bindPath(pattern, draft, site)
+  const predicates = draft.later.flatMap((bind) => conjuncts(bind()))
+  if (where) predicates.push(...conjuncts(site.bind(where, draft.scope)))
+  const { nodes, relationships, paths, scope } = draft
+  return { match: { optional, nodes, relationships, predicates, paths }, scope }
+}
+
+/** `a AND b` as [a, b]; anything else as itself. */
+export function conjuncts(expression: BoundExpression): readonly BoundExpression[] {
+  return expression.kind === 'and' ? expression.operands.flatMap(conjuncts) : [expression]
+}
+
+function bindPath(pattern: PathPattern, draft: Draft, site: PatternSite): void {
+  if (pattern.shortest) refuse(site, 'shortest paths are not supported yet', pattern.span)
+  const nodes: number[] = []
+  const relationships: number[] = []
+  nodes.push(bindNode(pattern.nodes[0]!, draft, site))
+  pattern.relationships.forEach((relationship, i) => {
+    nodes.push(bindNode(pattern.nodes[i + 1]!, draft, site))
+    relationships.push(bindRelationship(relationship, nodes[i]!, nodes[i + 1]!, draft, site))
+  })
+  if (pattern.variable) {
+    const { text, span } = pattern.variable
+    if (draft.scope.has(text)) {
+      site.report({ code: 'VariableAlreadyBound', message: `variable \`${text}\` is already bound`, span })
+    }
+    const slot = site.fresh(text, 'path')
+    draft.scope.set(text, slot)
+    draft.paths.push({ slot, nodes, relationships })
+  }
+}
+
+function bindNode(pattern: NodePattern, draft: Draft, site: PatternSite): number {
+  const { slot, known } = elementSlot(pattern.variable, 'node', draft, site)
+  let index = draft.nodeIndexBySlot.get(slot.index)
+  if (index === undefined) {
+    index = draft.nodes.length
+    draft.nodes.push({ slot, bound: known })
+    draft.nodeIndexBySlot.set(slot.index, index)
+  }
+  if (pattern.labels) draft.later.push(labelPredicate(slot, pattern.labels))
+  inlinePredicates(slot, pattern.properties, pattern.where, draft, site)
+  return index
+}
+
+function bindRelationship(
+  pattern: RelationshipPattern,
+  left: number,
+  right: number,
+  draft: Draft,
+  site: PatternSite,
+): number {
+  const kind = pattern.range ? 'relationships' : 'relationship'
+  const { slot, known } = elementSlot(pattern.variable, kind, draft, site)
+  if (draft.relationships.some((r) => r.slot === slot)) {
+    site.report({
+      code: 'RelationshipUniquenessViolation',
+      message: `relationship \`${slot.name}\` cannot stand twice in one MATCH`,
+      span: pattern.variable?.span ?? pattern.span,
+    })
+  }
+  if (pattern.range && known) refuse(site, 'a bound list of relationships in a pattern is not supported yet', pattern.span)
+  const types = pattern.types ? alternatives(pattern.types) : []
+  let each: BoundRelationship['each'] = null
+  if (pattern.range) {
+    each = eachPredicate(pattern, site, draft)
+    if (pattern.types && !types) refuse(site, 'only `A|B` is supported on a variable-length relationship', pattern.types.span)
+  } else {
+    if (pattern.types && !types) draft.later.push(labelPredicate(slot, pattern.types))
+    inlinePredicates(slot, pattern.properties, pattern.where, draft, site)
+  }
+  draft.relationships.push({
+    slot,
+    left,
+    right,
+    direction: pattern.direction,
+    types: types ?? [],
+    range: pattern.range ? { min: pattern.range.min ?? 1, max: pattern.range.max } : null,
+    bound: known,
+    named: pattern.variable !== null,
+    each,
+  })
+  return draft.relationships.length - 1
+}
+
+function elementSlot(
+  name: NodePattern['variable'],
+  kind: 'node' | 'relationship' | 'relationships',
+  draft: Draft,
+  site: PatternSite,
+): { readonly slot: Slot; readonly known: boolean } {
+  if (!name) return { slot: site.fresh(null, kind), known: false }
+  const existing = draft.scope.get(name.text)
+  if (existing) {
+    if (existing.kind === 'value') {
+      refuse(site, `a pattern over the computed value \`${name.text}\` is not supported yet`, name.span)
+    } else if (existing.kind !== kind) {
+      site.report({
+        code: 'VariableTypeConflict',
+        message: `variable \`${name.text}\` is a ${existing.kind} and cannot be a ${kind} too`,
+        span: name.span,
+      })
+    }
+    return { slot: existing, known: site.outer.get(name.text) === existing }
+  }
+  if (!site.mayDeclare) {
+    site.report({
+      code: 'UndefinedVariable',
+      message: `a pattern predicate cannot introduce the variable \`${name.text}\``,
+      span: name.span,
+    })
+  }
+  const slot = site.fresh(name.text, kind)
+  draft.scope.set(name.text, slot)
+  return { slot, known: false }
+}
+
+function inlinePredicates(
+  slot: Slot,
+  properties: MapLiteral | Parameter | null,
+  where: Expression | null,
+  draft: Draft,
+  site: PatternSite,
+): void {
+  if (properties) draft.later.push(() => mapPredicate(slot, properties, draft.scope, site))
+  if (where) draft.later.push(() => site.bind(where, draft.scope))
+}
+
+function eachPredicate(pattern: RelationshipPattern, site: PatternSite, draft: Draft): BoundRelationship['each'] {
+  if (pattern.where) refuse(site, 'WHERE inside a variable-length relationship is not supported yet', pattern.where.span)
+  if (!pattern.properties) return null
+  const element = site.fresh(null, 'relationship')
+  return { element, predicate: mapPredicate(element, pattern.properties, draft.scope, site) }
+}
+
+function mapPredicate(slot: Slot, map: MapLiteral | Parameter, scope: Scope, site: PatternSite): BoundExpression {
+  if (map.kind === 'parameter') {
+    site.report({
+      code: 'InvalidParameterUse',
+      message: `parameter \`$${map.name}\` cannot stand for a whole property map in a pattern`,
+      span: map.span,
+    })
+    return { kind: 'constant', value: null }
+  }
+  const operands = map.entries.map(
+    ({ key, value }): BoundExpression => ({
+      kind: 'comparison',
+      operator: '=',
+      left: { kind: 'element-property', slot, key: key.text, own: ownFieldOf(key.text, slot) },
+      right: site.bind(value, scope),
+    }),
+  )
+  return operands.length === 1 ? operands[0]! : { kind: 'and', operands }
+}
+
+function labelPredicate(slot: Slot, labels: LabelExpression): () => BoundExpression {
+  return () => ({ kind: 'label-test', target: { kind: 'slot', slot }, labels: bindLabels(labels), span: labels.span })
+}
+
+export function bindLabels(labels: LabelExpression): BoundLabels {
+  switch (labels.kind) {
+    case 'label':
+      return { kind: 'label', name: labels.name }
+    case 'label-and':
+    case 'label-or':
+      return { kind: labels.kind, operands: labels.operands.map(bindLabels) }
+    case 'label-not':
+      return { kind: 'label-not', operand: bindLabels(labels.operand) }
+    case 'label-any':
+      return { kind: 'label-any' }
+    default:
+      return unreachable(labels)
+  }
+}
+
+/** `A|B` as names; null where the expression is more than alternatives. */
+function alternatives(labels: LabelExpression): readonly string[] | null {
+  if (labels.kind === 'label') return [labels.name]
+  if (labels.kind !== 'label-or') return null
+  const names = new Set<string>()
+  for (const operand of labels.operands) {
+    const inner = alternatives(operand)
+    if (!inner) return null
+    for (const name of inner) names.add(name)
+  }
+  return [...names]
+}
+
+function refuse(site: PatternSite, message: string, span: Span): void {
+  site.report({ code: 'NotSupported', message, span })
+}

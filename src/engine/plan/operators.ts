@@ -1,0 +1,158 @@
+// The logical operators: plain records that say what is to be done, never how. A plan carries no values and no symbol
+// ids, so it holds for every graph and every run.
+// A new operator breaks the build in exactly four places: build-plan, explain, optimize (rewrite.ts) and exec/compile.
+import type { BoundAggregate, BoundExpression, BoundRelationship, BoundSort, Slot } from '../bind/bound.ts'
+
+/** As walked: from `from` to `to`, along (`out`), against (`in`) or regardless of (`both`) the arrow. */
+export type WalkDirection = 'out' | 'in' | 'both'
+
+interface Step {
+  readonly input: Plan
+  readonly from: Slot
+  readonly to: Slot
+  readonly relationship: Slot
+  readonly direction: WalkDirection
+  /** Empty: any type. */
+  readonly types: readonly string[]
+  /** Slots of relationships of the same MATCH that this one must differ from (relationship uniqueness). */
+  readonly differs: readonly Slot[]
+}
+
+/** One row: the slots that the caller (or the outer row of an apply) has filled in. */
+export type Argument = { readonly op: 'argument'; readonly slots: readonly Slot[] }
+/** For each input row, the node with that type and external id, if there is one. */
+export type NodeByKey = {
+  readonly op: 'node-by-key'
+  readonly input: Plan
+  readonly slot: Slot
+  readonly label: string
+  readonly externalId: BoundExpression
+}
+/** For each input row, candidates from the equality index; the equality is checked again above. */
+export type NodeByProperty = {
+  readonly op: 'node-by-property'
+  readonly input: Plan
+  readonly slot: Slot
+  readonly label: string
+  readonly property: string
+  readonly value: BoundExpression
+}
+/** For each input row, every node that carries the label. */
+export type LabelScan = { readonly op: 'label-scan'; readonly input: Plan; readonly slot: Slot; readonly label: string }
+/** For each input row, every node. */
+export type AllNodes = { readonly op: 'all-nodes'; readonly input: Plan; readonly slot: Slot }
+/** For each input row, the relationships of `from` and the nodes at their other ends. */
+export type Expand = Step & { readonly op: 'expand' }
+/** For each input row, the relationships between two known nodes. */
+export type ExpandInto = Step & { readonly op: 'expand-into' }
+/**
+ * For each input row, every trail (no relationship twice) of `min` to `max` steps; `relationship` is of kind
+ * `relationships`. With `into` the far end is known already.
+ */
+export type VarExpand = Step & {
+  readonly op: 'var-expand'
+  readonly min: number
+  readonly max: number | null
+  readonly into: boolean
+  readonly each: BoundRelationship['each']
+}
+/**
+ * For each input row, every node that can be reached in `min` (0 or 1) to `max` steps, once each. Stands for a
+ * var-expand whose trails nobody looks at and whose duplicates nobody counts.
+ */
+export type Reach = Omit<Step, 'relationship' | 'differs'> & {
+  readonly op: 'reach'
+  readonly min: number
+  readonly max: number | null
+  readonly into: boolean
+  readonly each: BoundRelationship['each']
+}
+/** The relationship is known: its ends become known, or are compared where they are known already. */
+export type RelationshipEnds = {
+  readonly op: 'relationship-ends'
+  readonly input: Plan
+  readonly relationship: Slot
+  readonly from: { readonly slot: Slot; readonly known: boolean }
+  readonly to: { readonly slot: Slot; readonly known: boolean }
+  readonly direction: WalkDirection
+  readonly types: readonly string[]
+  readonly differs: readonly Slot[]
+}
+/** Keeps the rows for which every predicate is true. */
+export type Filter = { readonly op: 'filter'; readonly input: Plan; readonly predicates: readonly BoundExpression[] }
+/** Keeps the rows for which `inner`, run with the row as its argument, has a row (negated: has none). */
+export type SemiApply = {
+  readonly op: 'semi-apply'
+  readonly input: Plan
+  readonly inner: Plan
+  readonly negated: boolean
+}
+/** The rows of `inner` run with each input row as argument; one row with `nulls` null where there is none. */
+export type Optional = {
+  readonly op: 'optional'
+  readonly input: Plan
+  readonly inner: Plan
+  readonly nulls: readonly Slot[]
+}
+/** One row per item of the list; none for null. */
+export type Unwind = { readonly op: 'unwind'; readonly input: Plan; readonly list: BoundExpression; readonly slot: Slot }
+/** Makes the value of a named path. */
+export type MakePath = {
+  readonly op: 'make-path'
+  readonly input: Plan
+  readonly slot: Slot
+  readonly nodes: readonly Slot[]
+  readonly relationships: readonly Slot[]
+}
+/** Computes columns. */
+export type Project = {
+  readonly op: 'project'
+  readonly input: Plan
+  readonly items: readonly { readonly slot: Slot; readonly expression: BoundExpression }[]
+}
+/** One row per group; without keys one row, even from none. */
+export type Aggregate = {
+  readonly op: 'aggregate'
+  readonly input: Plan
+  readonly grouping: readonly { readonly slot: Slot; readonly expression: BoundExpression }[]
+  readonly aggregates: readonly BoundAggregate[]
+}
+/** The first row of each combination of the slots. */
+export type Distinct = { readonly op: 'distinct'; readonly input: Plan; readonly slots: readonly Slot[] }
+/** All rows in order; with `limit` only the first of them are kept while sorting. `slots` are what survives. */
+export type Sort = {
+  readonly op: 'sort'
+  readonly input: Plan
+  readonly by: readonly BoundSort[]
+  readonly slots: readonly Slot[]
+  readonly skip: BoundExpression | null
+  readonly limit: BoundExpression | null
+}
+export type Skip = { readonly op: 'skip'; readonly input: Plan; readonly count: BoundExpression }
+export type Limit = { readonly op: 'limit'; readonly input: Plan; readonly count: BoundExpression }
+/** At most one row: whether there is any. Only ever the root of a check. */
+export type First = { readonly op: 'first'; readonly input: Plan }
+
+export type Plan =
+  | Argument
+  | NodeByKey
+  | NodeByProperty
+  | LabelScan
+  | AllNodes
+  | Expand
+  | ExpandInto
+  | VarExpand
+  | Reach
+  | RelationshipEnds
+  | Filter
+  | SemiApply
+  | Optional
+  | Unwind
+  | MakePath
+  | Project
+  | Aggregate
+  | Distinct
+  | Sort
+  | Skip
+  | Limit
+  | First
