@@ -1,9 +1,10 @@
-// What a configuration kind declares about itself. The service has no switch over kinds: a new kind is one such record.
-import type { z } from 'zod'
+// What a configuration kind declares about itself, and the shapes that stored configuration is read and written by.
+// The service has no switch over kinds: a new kind is one record of type ConfigKind.
+import { z } from 'zod'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
 
-/** The five authorship fields and the ETag that create and update answer (facts 1.7.1). */
+/** The five authorship fields that create and update answer (facts 1.7.1). */
 export interface Authorship {
   readonly id: string
   readonly create_time: string
@@ -15,31 +16,89 @@ export interface Authorship {
 /** The fields of a stored document that the kind owns, in wire names. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** One stored configuration document, as the repository keeps it. `revision` counts from 1; the ETag is made of it. */
+/** One stored configuration document, as the repository keeps it: frozen JSON. `revision` counts from 1. */
 export interface StoredDocument extends Authorship {
   readonly kind: string
   readonly revision: number
   readonly organization_id: string
   /** Empty for what does not live in a project. */
   readonly project_id: string
-  /** The id of the direct parent, within which `name` is unique. */
+  /** The id of the direct parent: the document goes when the parent goes. Empty for an organization. */
   readonly parent_id: string
-  /** Empty for kinds without names. */
+  /** Empty for kinds without names. Unique among its kind within the project, or the organization where there is none. */
   readonly name: string
   readonly fields: Fields
 }
 
-/** Read access to other documents, for checks. */
-export interface ConfigReader {
-  get(kind: string, id: string): StoredDocument | null
-  getByName(kind: string, parentId: string, name: string): StoredDocument | null
-  children(kind: string, parentId: string): readonly StoredDocument[]
+/** Where a document's name is unique, and what lists are filtered by. */
+export function scopeOf(document: StoredDocument): string {
+  return document.project_id === '' ? document.organization_id : document.project_id
 }
 
-/** What a hook may use; handed in by app.ts. Hooks run after the document is stored. */
-export interface HookContext {
-  readonly reader: ConfigReader
+/** Synchronous reads from one consistent snapshot. */
+export interface ConfigReader {
+  get(kind: string, id: string): StoredDocument | null
+  /** `scopeId` is a project, or an organization for kinds that live in none. */
+  getByName(kind: string, scopeId: string, name: string): StoredDocument | null
+  /** In the order they were made. */
+  children(kind: string, parentId: string): readonly StoredDocument[]
+  inScope(kind: string, scopeId: string): readonly StoredDocument[]
+  all(kind: string): readonly StoredDocument[]
 }
+
+export interface DocumentChange {
+  /** Null: made by this change. */
+  readonly before: StoredDocument | null
+  /** Null: removed by this change. */
+  readonly after: StoredDocument | null
+}
+
+/** The snapshot that moves on: what indexes are kept in step with. */
+export interface ConfigSource extends ConfigReader {
+  /** Called synchronously with each swap of the snapshot, before the write's promise resolves. */
+  subscribe(listener: (changes: readonly DocumentChange[]) => void): void
+}
+
+/** A change in the making: reads see what it has written so far. */
+export interface DocumentDraft extends ConfigReader {
+  put(document: StoredDocument): void
+  remove(kind: string, id: string): void
+}
+
+export interface ConfigWriter extends ConfigSource {
+  /**
+   * Runs `change` on the newest snapshot, one change at a time, then persists what it put and removed in one
+   * transaction, then swaps the snapshot. Nothing happens when `change` or the store throws.
+   */
+  write<T>(change: (draft: DocumentDraft) => T): Promise<T>
+}
+
+/** Keeps a secret so that only the holder of the master key can read it back. `place` is bound into the result. */
+export interface Sealer {
+  seal(plain: string, place: string): string
+  /** Throws when the key or the place is another one, or the text was changed. */
+  open(sealed: string, place: string): string
+}
+
+/** The place of a secret field, for the Sealer. */
+export function secretPlace(kind: string, id: string, path: string): string {
+  return `${kind}/${id}/${path}`
+}
+
+export interface CheckContext {
+  readonly reader: ConfigReader
+  /** Null on create. */
+  readonly current: StoredDocument | null
+  readonly parent: StoredDocument
+}
+
+/** What a check lets through: the fields to store, and what the create answer shows this once and nobody stores. */
+export interface Checked {
+  readonly fields: Fields
+  readonly shown?: Fields
+}
+
+export type ConfigOperation = 'created' | 'changed' | 'deleted'
 
 export interface ConfigKind {
   /** The last segment of `/configs/v1/{path}`; also the name of the kind in the repository. */
@@ -50,28 +109,60 @@ export interface ConfigKind {
   readonly parent: { readonly field: string; readonly kind: string }
   readonly operations: {
     readonly create: boolean
+    /** Kinds that cannot be updated answer no ETag. */
     readonly update: boolean
     readonly delete: boolean
     /** Also found by `/{name}?project_id=` or `?location=`. */
     readonly byName: boolean
   }
   /** The whole create body, envelope included; the single source of its validation. Refuses unknown members. */
-  readonly createSchema: z.ZodType<Record<string, unknown>>
-  readonly updateSchema: z.ZodType<Record<string, unknown>> | null
-  /** Create-body fields that are stored but never read back. */
+  readonly createSchema: z.ZodObject
+  readonly updateSchema: z.ZodObject | null
+  /** Dotted paths of fields that are sealed at rest and never read back; absent in an update keeps the stored one. */
   readonly secrets: readonly string[]
-  /** Fields that come back empty in a list without `full_fetch`. */
+  /** String fields that come back empty in a list without `full_fetch`. */
   readonly heavy: readonly string[]
+  /** Further query parameters of the list: name → allowed value → what it lets through. */
+  readonly filters?: Readonly<Record<string, Readonly<Record<string, (document: StoredDocument) => boolean>>>>
   /**
-   * What the schema cannot say: references, compilation, rules between fields. Answers the fields to store.
-   * `current` is null on create.
+   * What the schema cannot say: references, compilation, rules between fields. `fields` is what would be stored, an
+   * update already merged into the current document. Pure but for randomness.
    */
-  check(fields: Fields, current: StoredDocument | null, reader: ConfigReader): Result<Fields, ServiceError>
-  /** Members of the create answer beside the authorship fields (an API key that is shown once). */
-  created?(document: StoredDocument, context: HookContext): Promise<Fields>
-  /** After an update or a deletion. */
-  changed?(document: StoredDocument, context: HookContext): Promise<void>
-  deleted?(document: StoredDocument, context: HookContext): Promise<void>
-  /** Computed members of the read form (`ikg_status`). */
-  present?(document: StoredDocument, context: HookContext): Fields
+  check(fields: Fields, context: CheckContext): Result<Checked, ServiceError>
+  /** The body of the create answer where it is not the five authorship fields. */
+  answer?(document: StoredDocument, shown: Fields): Fields
+  /** Members of the read form that the fields do not hold as they are. */
+  present?(document: StoredDocument, reader: ConfigReader): Fields
+  /**
+   * What must happen outside the configuration once the document is stored. Awaited before the caller is answered, one
+   * at a time, in the order of the commits. A crash in between is made good at the next start: an effect may run twice,
+   * so it is idempotent and looks at the present configuration first.
+   */
+  readonly effects?: Partial<Readonly<Record<ConfigOperation, (document: StoredDocument) => Promise<void>>>>
 }
+
+// -- the common envelope (facts 1.7.2)
+
+const name = z
+  .string()
+  .min(2)
+  .max(63)
+  .regex(/^[a-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/, {
+    error: 'expected a lower-case letter, then letters, digits and hyphens, and no hyphen at the end',
+  })
+
+/** Members of a create body. Null counts as absent. */
+export const envelope = {
+  name,
+  display_name: z.string().min(2).max(254).nullish(),
+  description: z.string().min(2).max(65_000).nullish(),
+}
+
+/** Members of an update body: null or absent keeps, an empty string removes. */
+export const envelopeUpdate = {
+  display_name: z.string().max(254).nullish(),
+  description: z.string().max(65_000).nullish(),
+}
+
+/** A reference to another document; that it exists is checked later. */
+export const reference = z.string().min(1).max(256)

@@ -1,0 +1,42 @@
+// The nodes that the configuration keeps in a project's graph: one for each application and one for each agent.
+import type { GraphStore } from '../engine/store.ts'
+
+export const applicationLabel = '_Application'
+export const agentLabel = '_AppAgent'
+/** (agent)-[:_AGENT_OF]->(application) */
+export const agentOf = '_AGENT_OF'
+
+/** All of it may be repeated. */
+export interface SystemGraph {
+  putApplication(projectId: string, applicationId: string): Promise<void>
+  /** And its relationship to the application's node, which exists. */
+  putAgent(projectId: string, applicationId: string, agentId: string): Promise<void>
+  deleteApplication(projectId: string, applicationId: string): Promise<void>
+  deleteAgent(projectId: string, agentId: string): Promise<void>
+}
+
+/** `graphOf` gives the default graph of a project that is provisioned. */
+export function systemGraph(graphOf: (projectId: string) => GraphStore): SystemGraph {
+  return {
+    async putApplication(projectId, applicationId) {
+      await graphOf(projectId).write((batch) => batch.upsertNode({ type: applicationLabel, externalId: applicationId }))
+    },
+    async putAgent(projectId, applicationId, agentId) {
+      await graphOf(projectId).write((batch) => {
+        const source = { type: agentLabel, externalId: agentId }
+        batch.upsertNode(source)
+        batch.upsertRelationship({
+          source,
+          type: agentOf,
+          target: { type: applicationLabel, externalId: applicationId },
+        })
+      })
+    },
+    async deleteApplication(projectId, applicationId) {
+      await graphOf(projectId).write((batch) => batch.deleteNode({ type: applicationLabel, externalId: applicationId }))
+    },
+    async deleteAgent(projectId, agentId) {
+      await graphOf(projectId).write((batch) => batch.deleteNode({ type: agentLabel, externalId: agentId }))
+    },
+  }
+}
