@@ -89,6 +89,8 @@ export interface Snapshot {
   // -- counting, for the planner (kept by the writer, exact at commit)
   nodeCount(label: SymbolId | null): number
   relationshipCount(type: SymbolId | null): number
+  /** Nodes whose own type it is. Smaller than nodeCount(label) when some nodes carry it as a further label only. */
+  typedNodeCount(label: SymbolId): number
 
   close(): void
 }

@@ -23,7 +23,13 @@ export type Value =
   | PathValue
 
 /** What a captured property can hold (ruling G5). Lists are of one scalar kind. */
-export type PropertyValue = boolean | number | bigint | Float | string | readonly (boolean | number | bigint | Float | string)[]
+export type PropertyValue =
+  | boolean
+  | number
+  | bigint
+  | Float
+  | string
+  | readonly (boolean | number | bigint | Float | string)[]
 
 /** `graph` is the index of the graph in the execution (0 unless `USE` names others). */
 export class NodeValue {

@@ -1,0 +1,202 @@
+// WITH and RETURN: which columns pass on, which are computed, what groups, and what ORDER BY and WHERE may still see.
+import type { Expression, ReturnClause, WithClause } from '../../../grammar/ast.ts'
+import type { BoundAggregate, BoundExpression, BoundProjection, BoundSort, Slot } from './bound.ts'
+import type { QueryBinder } from './bind-query.ts'
+import type { Scope } from './frame.ts'
+import { mapChildren, slotsOf } from './walk.ts'
+
+interface Item {
+  readonly name: string
+  readonly ast: Expression | null
+  readonly expression: BoundExpression
+  readonly aggregating: boolean
+}
+
+interface Column {
+  readonly name: string
+  readonly slot: Slot
+}
+
+export function bindProjection(
+  clause: WithClause | ReturnClause,
+  outer: Scope,
+  binder: QueryBinder,
+): { readonly projection: BoundProjection; readonly scope: Scope } {
+  const aggregates: BoundAggregate[] = []
+  const collect = (aggregate: Omit<BoundAggregate, 'slot'>): Slot => {
+    const key = fingerprint(aggregate)
+    const same = aggregates.find(({ slot: _, ...known }) => fingerprint(known) === key)
+    if (same) return same.slot
+    const slot = binder.fresh(null, 'value')
+    aggregates.push({ slot, ...aggregate })
+    return slot
+  }
+  const items = bindItems(clause, outer, binder, collect, aggregates)
+  const aggregating = aggregates.length > 0
+
+  const columns: Column[] = []
+  const computed: { slot: Slot; expression: BoundExpression }[] = []
+  const grouping: { slot: Slot; expression: BoundExpression }[] = []
+  for (const item of items) {
+    if (item.aggregating) continue
+    const slot = passedOn(item.expression) ?? binder.fresh(item.name, 'value')
+    if (aggregating) grouping.push({ slot, expression: item.expression })
+    else if (!passedOn(item.expression)) computed.push({ slot, expression: item.expression })
+    columns.push({ name: item.name, slot })
+  }
+  const keys = aggregating ? grouping : []
+  for (const item of items) {
+    if (!item.aggregating) continue
+    const expression = overGroups(item.expression, keys, aggregates, item.ast, binder)
+    const slot = passedOn(expression) ?? binder.fresh(item.name, 'value')
+    if (!passedOn(expression)) computed.push({ slot, expression })
+    columns.splice(items.indexOf(item), 0, { name: item.name, slot })
+  }
+  refuseTwins(clause, columns, binder)
+
+  const after: Scope = new Map(columns.map(({ name, slot }) => [name, slot]))
+  // Without a barrier the old names are still there for ORDER BY and WHERE; the new ones win.
+  const barrier = aggregating || clause.distinct
+  const both: Scope = new Map([...outer, ...after])
+  const visible = (ast: Expression, allowAggregates: boolean): BoundExpression => {
+    const bound = binder.bind(ast, both, allowAggregates && aggregating ? collect : null)
+    if (!barrier) return bound
+    const known = aggregating ? [...keys, ...computed] : computed
+    return overColumns(bound, known, columns, aggregates, ast, binder)
+  }
+  const orderBy = clause.orderBy.map(
+    (item): BoundSort => ({ expression: visible(item.expression, true), descending: item.descending }),
+  )
+  const where = clause.kind === 'with' && clause.where ? visible(clause.where, false) : null
+  return {
+    projection: {
+      computed,
+      aggregates,
+      grouping: aggregating ? grouping : null,
+      distinct: clause.distinct,
+      orderBy,
+      skip: count(clause.skip, 'SKIP', binder),
+      limit: count(clause.limit, 'LIMIT', binder),
+      where,
+      columns,
+    },
+    scope: after,
+  }
+}
+
+function bindItems(
+  clause: WithClause | ReturnClause,
+  outer: Scope,
+  binder: QueryBinder,
+  collect: (aggregate: Omit<BoundAggregate, 'slot'>) => Slot,
+  aggregates: readonly BoundAggregate[],
+): Item[] {
+  const items: Item[] = []
+  if (clause.star) {
+    if (outer.size === 0 && clause.kind === 'return') {
+      binder.report('NoVariablesInScope', 'RETURN * needs a variable in scope', clause.span)
+    }
+    for (const [name, slot] of outer) {
+      items.push({ name, ast: null, expression: { kind: 'slot', slot }, aggregating: false })
+    }
+  }
+  for (const { expression: ast, alias, text, span } of clause.items) {
+    const expression = binder.bind(ast, outer, collect)
+    const name = alias?.text ?? (ast.kind === 'variable' ? ast.name : text)
+    if (!alias && ast.kind !== 'variable' && clause.kind === 'with') {
+      binder.report('NoExpressionAlias', 'an expression in WITH needs a name: add `AS name`', span)
+    }
+    const results = new Set(aggregates.map((a) => a.slot.index))
+    const aggregating = slotsOf(expression).some((slot) => results.has(slot.index))
+    items.push({ name, ast, expression, aggregating })
+  }
+  return items
+}
+
+function refuseTwins(clause: WithClause | ReturnClause, columns: readonly Column[], binder: QueryBinder): void {
+  const seen = new Set<string>()
+  for (const { name } of columns) {
+    if (seen.has(name)) binder.report('ColumnNameConflict', `two columns are named \`${name}\``, clause.span)
+    seen.add(name)
+  }
+}
+
+/** SKIP and LIMIT see no variables: they are known before the first row. */
+function count(ast: Expression | null, word: 'SKIP' | 'LIMIT', binder: QueryBinder): BoundExpression | null {
+  if (!ast) return null
+  const expression = binder.bind(ast, new Map(), null)
+  if (binder.issues.some((issue) => issue.code === 'UndefinedVariable' && issue.span.start >= ast.span.start && issue.span.end <= ast.span.end)) {
+    binder.report('NonConstantExpression', `${word} cannot depend on a row`, ast.span)
+  }
+  if (expression.kind === 'constant') {
+    const { value } = expression
+    const whole = typeof value === 'number' || typeof value === 'bigint'
+    if (!whole) binder.report('InvalidArgumentType', `${word} takes a whole number`, ast.span)
+    else if (value < 0) binder.report('NegativeIntegerArgument', `${word} cannot be negative`, ast.span)
+  }
+  return expression
+}
+
+/** The slot that a bare variable already has; null where something must be computed. */
+function passedOn(expression: BoundExpression): Slot | null {
+  return expression.kind === 'slot' ? expression.slot : null
+}
+
+/** An expression above an aggregation: grouping keys become their slots; any other variable is ambiguous. */
+function overGroups(
+  expression: BoundExpression,
+  keys: readonly { readonly slot: Slot; readonly expression: BoundExpression }[],
+  aggregates: readonly BoundAggregate[],
+  ast: Expression | null,
+  binder: QueryBinder,
+): BoundExpression {
+  const replaced = replaceKnown(expression, keys)
+  const allowed = new Set([...keys.map((key) => key.slot.index), ...aggregates.map((a) => a.slot.index)])
+  const stray = slotsOf(replaced).find((slot) => !allowed.has(slot.index))
+  if (stray && ast) {
+    binder.report(
+      'AmbiguousAggregationExpression',
+      `\`${stray.name}\` is neither aggregated nor a column of its own`,
+      ast.span,
+    )
+  }
+  return replaced
+}
+
+/** ORDER BY and WHERE above a barrier see the columns and nothing else. */
+function overColumns(
+  expression: BoundExpression,
+  known: readonly { readonly slot: Slot; readonly expression: BoundExpression }[],
+  columns: readonly Column[],
+  aggregates: readonly BoundAggregate[],
+  ast: Expression,
+  binder: QueryBinder,
+): BoundExpression {
+  const replaced = replaceKnown(expression, known)
+  const allowed = new Set([...columns.map((c) => c.slot.index), ...aggregates.map((a) => a.slot.index)])
+  const stray = slotsOf(replaced).find((slot) => !allowed.has(slot.index))
+  if (stray) {
+    binder.report('UndefinedVariable', `variable \`${stray.name}\` is not in scope after the projection`, ast.span)
+  }
+  return replaced
+}
+
+function replaceKnown(
+  expression: BoundExpression,
+  known: readonly { readonly slot: Slot; readonly expression: BoundExpression }[],
+): BoundExpression {
+  const own = fingerprint(expression)
+  const match = known.find((item) => fingerprint(item.expression) === own)
+  if (match) return { kind: 'slot', slot: match.slot }
+  return mapChildren(expression, (child) => replaceKnown(child, known))
+}
+
+/** Equal fingerprints mean the same expression, wherever it stands in the text. */
+function fingerprint(bound: unknown): string {
+  return JSON.stringify(bound, (key, value: unknown) => {
+    if (key === 'span') return undefined
+    if (typeof value === 'bigint') return `${value}n`
+    if (value instanceof Map) return [...value]
+    return value
+  })
+}

@@ -1,0 +1,136 @@
+// Walks over bound expressions: the children of each kind are written down once, here.
+import { unreachable } from '../../kernel/assert.ts'
+import type { BoundExpression, BoundMatch, Slot } from './bound.ts'
+
+/** The same expression with each direct child replaced. Local slots (comprehension variables) are kept. */
+export function mapChildren(
+  expression: BoundExpression,
+  change: (child: BoundExpression) => BoundExpression,
+): BoundExpression {
+  const optional = (child: BoundExpression | null): BoundExpression | null => (child ? change(child) : null)
+  switch (expression.kind) {
+    case 'constant':
+    case 'parameter':
+    case 'slot':
+    case 'element-property':
+    case 'element-properties':
+      return expression
+    case 'property':
+    case 'label-test':
+      return { ...expression, target: change(expression.target) }
+    case 'index':
+      return { ...expression, target: change(expression.target), index: change(expression.index) }
+    case 'slice':
+      return {
+        ...expression,
+        target: change(expression.target),
+        from: optional(expression.from),
+        to: optional(expression.to),
+      }
+    case 'and':
+    case 'or':
+      return { ...expression, operands: expression.operands.map(change) }
+    case 'xor':
+    case 'comparison':
+    case 'binary':
+      return { ...expression, left: change(expression.left), right: change(expression.right) }
+    case 'not':
+    case 'negate':
+    case 'null-test':
+      return { ...expression, operand: change(expression.operand) }
+    case 'list':
+      return { ...expression, items: expression.items.map(change) }
+    case 'map':
+      return { ...expression, entries: expression.entries.map(({ key, value }) => ({ key, value: change(value) })) }
+    case 'case':
+      return {
+        ...expression,
+        subject: optional(expression.subject),
+        branches: expression.branches.map(({ when, then }) => ({ when: change(when), then: change(then) })),
+        otherwise: optional(expression.otherwise),
+      }
+    case 'function':
+      return { ...expression, args: expression.args.map(change) }
+    case 'list-comprehension':
+      return {
+        ...expression,
+        list: change(expression.list),
+        where: optional(expression.where),
+        projection: optional(expression.projection),
+      }
+    case 'quantifier':
+      return { ...expression, list: change(expression.list), where: change(expression.where) }
+    case 'reduce':
+      return {
+        ...expression,
+        initial: change(expression.initial),
+        list: change(expression.list),
+        expression: change(expression.expression),
+      }
+    case 'exists':
+      return { ...expression, match: mapMatch(expression.match, change) }
+    default:
+      return unreachable(expression)
+  }
+}
+
+function mapMatch(match: BoundMatch, change: (child: BoundExpression) => BoundExpression): BoundMatch {
+  return {
+    ...match,
+    predicates: match.predicates.map(change),
+    relationships: match.relationships.map((relationship) =>
+      relationship.each
+        ? { ...relationship, each: { ...relationship.each, predicate: change(relationship.each.predicate) } }
+        : relationship,
+    ),
+  }
+}
+
+/** Every slot of the outside that the expression reads, once each; its own local variables are not among them. */
+export function slotsOf(expression: BoundExpression): readonly Slot[] {
+  const found = new Map<number, Slot>()
+  collect(expression, found, new Set())
+  return [...found.values()]
+}
+
+function collect(expression: BoundExpression, found: Map<number, Slot>, local: Set<number>): void {
+  const read = (slot: Slot): void => {
+    if (!local.has(slot.index)) found.set(slot.index, slot)
+  }
+  switch (expression.kind) {
+    case 'slot':
+    case 'element-property':
+    case 'element-properties':
+      read(expression.slot)
+      return
+    case 'list-comprehension':
+    case 'quantifier':
+      local.add(expression.variable.index)
+      break
+    case 'reduce':
+      local.add(expression.variable.index)
+      local.add(expression.accumulator.index)
+      break
+    case 'exists':
+      for (const slot of declaredIn(expression.match)) local.add(slot.index)
+      for (const node of expression.match.nodes) if (node.bound) read(node.slot)
+      for (const relationship of expression.match.relationships) if (relationship.bound) read(relationship.slot)
+      break
+    default:
+      break
+  }
+  mapChildren(expression, (child) => {
+    collect(child, found, local)
+    return child
+  })
+}
+
+/** The slots that a match fills in itself. */
+export function declaredIn(match: BoundMatch): readonly Slot[] {
+  return [
+    ...match.nodes.filter((node) => !node.bound).map((node) => node.slot),
+    ...match.relationships.filter((relationship) => !relationship.bound).map((relationship) => relationship.slot),
+    ...match.relationships.flatMap((relationship) => (relationship.each ? [relationship.each.element] : [])),
+    ...match.paths.map((path) => path.slot),
+  ]
+}

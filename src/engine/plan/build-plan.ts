@@ -1,0 +1,166 @@
+// Bound query + known slots → first plan, clause by clause: plain scans and expands with the filters on top.
+// Where a walk starts and how it goes is asked of an OrderExpands; everything cleverer is a rule in ../optimize.
+import { unreachable } from '../../kernel/assert.ts'
+import type { BoundMatch, BoundProjection, BoundQuery, BoundRelationship, Slot } from '../bind/bound.ts'
+import { declaredIn, slotsOf } from '../bind/walk.ts'
+import type { Plan, WalkDirection } from './operators.ts'
+import type { Counts, OrderExpands, WalkStep } from './order-expands.ts'
+
+/** Hands out slots beyond the bound query's own: for planning only. */
+export class ExtraSlots {
+  size: number
+  constructor(size: number) {
+    this.size = size
+  }
+  take(name: string, kind: Slot['kind']): Slot {
+    return { index: this.size++, name, kind, graph: 0 }
+  }
+}
+
+export interface PlanSite {
+  readonly counts: Counts
+  readonly order: OrderExpands
+  readonly extra: ExtraSlots
+}
+
+/** `given`: slots that the caller fills in before each run. */
+export function buildPlan(query: BoundQuery, given: readonly Slot[], site: PlanSite): Plan {
+  let plan: Plan = { op: 'argument', slots: given }
+  const known = new Map(given.map((slot) => [slot.index, slot]))
+  for (const clause of query.clauses) {
+    switch (clause.kind) {
+      case 'match':
+        plan = clause.match.optional
+          ? {
+              op: 'optional',
+              input: plan,
+              inner: buildMatch(clause.match, { op: 'argument', slots: [...known.values()] }, new Set(known.keys()), site),
+              nulls: declaredIn(clause.match),
+            }
+          : buildMatch(clause.match, plan, new Set(known.keys()), site)
+        for (const slot of declaredIn(clause.match)) known.set(slot.index, slot)
+        break
+      case 'unwind':
+        plan = { op: 'unwind', input: plan, list: clause.list, slot: clause.slot }
+        known.set(clause.slot.index, clause.slot)
+        break
+      case 'projection':
+        plan = buildProjection(clause.projection, plan)
+        for (const { slot } of clause.projection.columns) known.set(slot.index, slot)
+        break
+      default:
+        unreachable(clause)
+    }
+  }
+  return plan
+}
+
+export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<number>, site: PlanSite): Plan {
+  const steps = site.order(match, known, site.counts)
+  const reached = new Set(match.nodes.filter((n) => n.bound || known.has(n.slot.index)).map((n) => n.slot.index))
+  const walked: BoundRelationship[] = []
+  let plan = input
+  for (const step of steps) {
+    if (step.kind === 'start') {
+      const { slot } = match.nodes[step.node]!
+      plan = { op: 'all-nodes', input: plan, slot }
+      reached.add(slot.index)
+    } else {
+      plan = buildWalk(match, step, plan, reached, walked, site.extra)
+      walked.push(match.relationships[step.relationship]!)
+      reached.add(match.nodes[step.from]!.slot.index)
+      reached.add(match.nodes[step.to]!.slot.index)
+    }
+  }
+  for (const path of match.paths) {
+    plan = {
+      op: 'make-path',
+      input: plan,
+      slot: path.slot,
+      nodes: path.nodes.map((i) => match.nodes[i]!.slot),
+      relationships: path.relationships.map((i) => match.relationships[i]!.slot),
+    }
+  }
+  return match.predicates.length > 0 ? { op: 'filter', input: plan, predicates: match.predicates } : plan
+}
+
+function buildWalk(
+  match: BoundMatch,
+  step: Extract<WalkStep, { kind: 'walk' }>,
+  input: Plan,
+  reached: ReadonlySet<number>,
+  walked: readonly BoundRelationship[],
+  extra: ExtraSlots,
+): Plan {
+  const relationship = match.relationships[step.relationship]!
+  const from = match.nodes[step.from]!.slot
+  const to = match.nodes[step.to]!.slot
+  const direction = walkDirection(relationship, step.from === relationship.left)
+  const { types, range, slot, each } = relationship
+  const differs = walked.filter((other) => mayBeSame(other, relationship)).map((other) => other.slot)
+  if (relationship.bound) {
+    return {
+      op: 'relationship-ends',
+      input,
+      relationship: slot,
+      from: { slot: from, known: reached.has(from.index) },
+      to: { slot: to, known: reached.has(to.index) || from.index === to.index },
+      direction,
+      types,
+      differs,
+    }
+  }
+  // The far end is known: walk to a fresh node and compare. A rule turns the pair into a walk between two known nodes.
+  const closes = reached.has(to.index)
+  const end = closes ? extra.take(`${to.name}'`, 'node') : to
+  const shared = { input, from, to: end, relationship: slot, direction, types, differs }
+  const walk: Plan = range
+    ? { op: 'var-expand', ...shared, min: range.min, max: range.max, into: false, each }
+    : { op: 'expand', ...shared }
+  return closes ? { op: 'filter', input: walk, predicates: [sameNode(end, to)] } : walk
+}
+
+function sameNode(left: Slot, right: Slot): Extract<Plan, { op: 'filter' }>['predicates'][number] {
+  return {
+    kind: 'comparison',
+    operator: '=',
+    left: { kind: 'slot', slot: left },
+    right: { kind: 'slot', slot: right },
+  }
+}
+
+function walkDirection(relationship: BoundRelationship, forward: boolean): WalkDirection {
+  if (relationship.direction === 'both') return 'both'
+  return (relationship.direction === 'right') === forward ? 'out' : 'in'
+}
+
+/** Two relationships of one MATCH can only be the same one when they share a type. */
+function mayBeSame(a: BoundRelationship, b: BoundRelationship): boolean {
+  if (a.types.length === 0 || b.types.length === 0) return true
+  return a.types.some((type) => b.types.includes(type))
+}
+
+function buildProjection(projection: BoundProjection, input: Plan): Plan {
+  const { grouping, aggregates, computed, columns, where } = projection
+  let plan = input
+  if (grouping) plan = { op: 'aggregate', input: plan, grouping, aggregates }
+  if (computed.length > 0) plan = { op: 'project', input: plan, items: computed }
+  const slots = columns.map((column) => column.slot)
+  if (projection.distinct) plan = { op: 'distinct', input: plan, slots }
+  if (projection.orderBy.length > 0) {
+    // WHERE may still read what the projection dropped, so that must survive the sort too.
+    const survivors = new Map([...slots, ...(where ? slotsOf(where) : [])].map((slot) => [slot.index, slot]))
+    plan = {
+      op: 'sort',
+      input: plan,
+      by: projection.orderBy,
+      slots: [...survivors.values()],
+      skip: null,
+      limit: null,
+    }
+  }
+  if (projection.skip) plan = { op: 'skip', input: plan, count: projection.skip }
+  if (projection.limit) plan = { op: 'limit', input: plan, count: projection.limit }
+  if (where) plan = { op: 'filter', input: plan, predicates: [where] }
+  return plan
+}

@@ -1,0 +1,134 @@
+// Arithmetic on 64-bit integers and floats, and what `+` means for strings and lists. Null in, null out; an integer that
+// leaves 64 bits is a fault, never a rounded number.
+import { Float } from '../../kernel/float.ts'
+import { RunFault } from '../errors.ts'
+import { isList, isNumber } from './compare.ts'
+import { kindName } from './kind-name.ts'
+import type { Value } from './value.ts'
+import { boundedList, boundedText } from './weight.ts'
+
+const INT64_MIN = -(2n ** 63n)
+const INT64_MAX = 2n ** 63n - 1n
+
+type Integer = number | bigint
+
+/** The one form of an integer: a number while it is safe, a bigint beyond; a fault beyond 64 bits. */
+export function integer(value: bigint): Integer {
+  if (value >= -9007199254740991n && value <= 9007199254740991n) return Number(value)
+  if (value < INT64_MIN || value > INT64_MAX) {
+    throw new RunFault('arithmetic', `integer overflow: ${value} does not fit 64 bits`, null, 'IntegerOverflow')
+  }
+  return value
+}
+
+export function fitsInt64(value: bigint): boolean {
+  return value >= INT64_MIN && value <= INT64_MAX
+}
+
+/** The double nearest to a number; `toDouble(2^53 + 1)` rounds as IEEE 754 does. */
+export function toDouble(value: number | bigint | Float): number {
+  return value instanceof Float ? value.value : Number(value)
+}
+
+export function add(a: Value, b: Value): Value {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const sum = a + b
+    return Number.isSafeInteger(sum) ? sum : integer(BigInt(a) + BigInt(b))
+  }
+  if (a === null || b === null) return null
+  if (isList(a)) return boundedList(isList(b) ? a.concat(b) : [...a, b])
+  if (isList(b)) return boundedList([a, ...b])
+  if (isNumber(a) && isNumber(b)) {
+    if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) + toDouble(b))
+    return integer(BigInt(a) + BigInt(b))
+  }
+  if (typeof a === 'string' && typeof b === 'string') return boundedText(a + b)
+  if (typeof a === 'string' && isNumber(b)) return boundedText(a + numberText(b))
+  if (isNumber(a) && typeof b === 'string') return boundedText(numberText(a) + b)
+  throw mismatch('+', a, b)
+}
+
+export function subtract(a: Value, b: Value): Value {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const difference = a - b
+    return Number.isSafeInteger(difference) ? difference : integer(BigInt(a) - BigInt(b))
+  }
+  if (a === null || b === null) return null
+  if (!isNumber(a) || !isNumber(b)) throw mismatch('-', a, b)
+  if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) - toDouble(b))
+  return integer(BigInt(a) - BigInt(b))
+}
+
+export function multiply(a: Value, b: Value): Value {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const product = a * b
+    // `+ 0` turns the -0 of `0 * -1` into the only integer zero there is.
+    return Number.isSafeInteger(product) ? product + 0 : integer(BigInt(a) * BigInt(b))
+  }
+  if (a === null || b === null) return null
+  if (!isNumber(a) || !isNumber(b)) throw mismatch('*', a, b)
+  if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) * toDouble(b))
+  return integer(BigInt(a) * BigInt(b))
+}
+
+/** Integers divide towards zero. */
+export function divide(a: Value, b: Value): Value {
+  if (a === null || b === null) return null
+  if (!isNumber(a) || !isNumber(b)) throw mismatch('/', a, b)
+  if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) / toDouble(b))
+  if (b === 0) throw divisionByZero()
+  // The remainder first: `Math.trunc(a / b)` is off by one where the quotient is rounded up to a whole number.
+  if (typeof a === 'number' && typeof b === 'number') return (a - (a % b)) / b + 0
+  return integer(BigInt(a) / BigInt(b))
+}
+
+/** The remainder has the sign of the dividend. */
+export function modulo(a: Value, b: Value): Value {
+  if (a === null || b === null) return null
+  if (!isNumber(a) || !isNumber(b)) throw mismatch('%', a, b)
+  if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) % toDouble(b))
+  if (b === 0) throw divisionByZero()
+  if (typeof a === 'number' && typeof b === 'number') return (a % b) + 0
+  return integer(BigInt(a) % BigInt(b))
+}
+
+/** Always a float. */
+export function power(a: Value, b: Value): Value {
+  if (a === null || b === null) return null
+  if (!isNumber(a) || !isNumber(b)) throw mismatch('^', a, b)
+  return new Float(toDouble(a) ** toDouble(b))
+}
+
+export function negate(a: Value): Value {
+  if (typeof a === 'number') return 0 - a
+  if (a === null) return null
+  if (a instanceof Float) return new Float(-a.value)
+  if (typeof a === 'bigint') return integer(-a)
+  throw new RunFault('type', `\`-\` takes a number, not ${kindName(a)}`, null, 'InvalidArgumentType')
+}
+
+// ---------------------------------------------------------------- numbers as text
+
+/** As Cypher prints it: `1`, `1.0`, `1.0E7`, `1.5E-4`, `NaN`. */
+export function numberText(value: number | bigint | Float): string {
+  if (!(value instanceof Float)) return String(value)
+  const double = value.value
+  if (!Number.isFinite(double)) return String(double)
+  if (double === 0) return Object.is(double, -0) ? '-0.0' : '0.0'
+  const size = Math.abs(double)
+  if (size >= 1e-3 && size < 1e7) {
+    const text = String(double)
+    return text.includes('.') ? text : `${text}.0`
+  }
+  const [digits, exponent] = double.toExponential().split('e') as [string, string]
+  return `${digits.includes('.') ? digits : `${digits}.0`}E${Number(exponent)}`
+}
+
+function mismatch(operator: string, a: Value, b: Value): RunFault {
+  const message = `\`${operator}\` does not take ${kindName(a)} and ${kindName(b)}`
+  return new RunFault('type', message, null, 'InvalidArgumentType')
+}
+
+function divisionByZero(): RunFault {
+  return new RunFault('arithmetic', '/ by zero', null, 'DivisionByZero')
+}

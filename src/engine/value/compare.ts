@@ -1,0 +1,258 @@
+// The four comparisons of Cypher: equality (three-valued), comparability (`<`), orderability (ORDER BY, min, max) and
+// equivalence (DISTINCT, grouping). Integers and floats meet by exact value, never by rounding one into the other.
+import { Float } from '../../kernel/float.ts'
+import { NodeValue, PathValue, RelationshipValue, type Truth, type Value } from './value.ts'
+
+type CypherNumber = number | bigint | Float
+
+/** Suited to a Map or Set: equal keys exactly for equivalent values. */
+export type GroupingKey = string | number | bigint | boolean | null
+
+export function isNumber(value: Value): value is CypherNumber {
+  return typeof value === 'number' || typeof value === 'bigint' || value instanceof Float
+}
+
+export function isList(value: Value): value is readonly Value[] {
+  return Array.isArray(value)
+}
+
+export function isMap(value: Value): value is ReadonlyMap<string, Value> {
+  return value instanceof Map
+}
+
+// ---------------------------------------------------------------- numbers and strings
+
+/** -1, 0 or 1; NaN when one side is NaN. JavaScript compares a bigint with a double by exact value. */
+export function compareNumbers(a: CypherNumber, b: CypherNumber): number {
+  const x = a instanceof Float ? a.value : a
+  const y = b instanceof Float ? b.value : b
+  return x < y ? -1 : x > y ? 1 : x >= y ? 0 : Number.NaN
+}
+
+/** By code point: JavaScript's own order is by UTF-16 unit, which puts U+1F600 before U+FF5E. */
+export function compareStrings(a: string, b: string): number {
+  if (a === b) return 0
+  const shared = Math.min(a.length, b.length)
+  for (let i = 0; i < shared; i++) {
+    const x = a.charCodeAt(i)
+    const y = b.charCodeAt(i)
+    if (x === y) continue
+    // Surrogates (D800 to DFFF) stand for code points above FFFF: lift them over E000 to FFFF.
+    return liftSurrogate(x) < liftSurrogate(y) ? -1 : 1
+  }
+  return a.length < b.length ? -1 : 1
+}
+
+function liftSurrogate(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
+}
+
+// ---------------------------------------------------------------- equality
+
+/** `a = b`: null where either is null or where nested nulls leave it open. */
+export function equals(a: Value, b: Value): Truth {
+  if (a === null || b === null) return null
+  if (typeof a === 'string' || typeof a === 'boolean') return a === b
+  if (isNumber(a)) return isNumber(b) && compareNumbers(a, b) === 0
+  if (isList(a)) return isList(b) ? listsEqual(a, b) : false
+  if (a instanceof NodeValue) return b instanceof NodeValue && a.id === b.id && a.graph === b.graph
+  if (a instanceof RelationshipValue) return b instanceof RelationshipValue && a.id === b.id && a.graph === b.graph
+  if (a instanceof PathValue) return b instanceof PathValue && comparePaths(a, b) === 0
+  return isMap(b) ? mapsEqual(a, b) : false
+}
+
+function listsEqual(a: readonly Value[], b: readonly Value[]): Truth {
+  if (a.length !== b.length) return false
+  let truth: Truth = true
+  for (let i = 0; i < a.length; i++) {
+    const same = equals(a[i]!, b[i]!)
+    if (same === false) return false
+    if (same === null) truth = null
+  }
+  return truth
+}
+
+/** Maps with different keys differ, even where the odd key holds null. */
+function mapsEqual(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): Truth {
+  if (a.size !== b.size) return false
+  for (const key of a.keys()) if (!b.has(key)) return false
+  let truth: Truth = true
+  for (const [key, value] of a) {
+    const same = equals(value, b.get(key)!)
+    if (same === false) return false
+    if (same === null) truth = null
+  }
+  return truth
+}
+
+/** `x IN list`: true when found, else null when an item leaves it open. */
+export function contains(list: readonly Value[], value: Value): Truth {
+  let truth: Truth = false
+  for (const item of list) {
+    const same = equals(value, item)
+    if (same === true) return true
+    if (same === null) truth = null
+  }
+  return truth
+}
+
+// ---------------------------------------------------------------- comparability
+
+/**
+ * What `<` and its sisters ask: negative, 0 or positive; null where the two cannot be compared or a null leaves it open;
+ * NaN where the answer to every one of the four operators is false.
+ */
+function comparability(a: Value, b: Value): number | null {
+  if (a === null || b === null) return null
+  if (isNumber(a)) return isNumber(b) ? compareNumbers(a, b) : null
+  if (typeof a === 'string') return typeof b === 'string' ? compareStrings(a, b) : null
+  if (typeof a === 'boolean') return typeof b === 'boolean' ? Number(a) - Number(b) : null
+  if (isList(a) && isList(b)) {
+    const shared = Math.min(a.length, b.length)
+    for (let i = 0; i < shared; i++) {
+      const difference = comparability(a[i]!, b[i]!)
+      if (difference !== 0) return difference
+    }
+    return a.length - b.length
+  }
+  return null
+}
+
+export function lessThan(a: Value, b: Value): Truth {
+  const difference = comparability(a, b)
+  return difference === null ? null : difference < 0
+}
+
+export function lessOrEqual(a: Value, b: Value): Truth {
+  const difference = comparability(a, b)
+  return difference === null ? null : difference <= 0
+}
+
+// ---------------------------------------------------------------- orderability
+
+/**
+ * The place of each kind in an ascending ORDER BY.
+ * 50 to 59 is left open for the temporal kinds.
+ */
+function rank(value: Value): number {
+  if (value === null) return 100
+  if (typeof value === 'string') return 60
+  if (typeof value === 'boolean') return 70
+  if (isNumber(value)) return 80
+  if (isList(value)) return 30
+  if (value instanceof NodeValue) return 10
+  if (value instanceof RelationshipValue) return 20
+  if (value instanceof PathValue) return 40
+  return 0
+}
+
+/** A total order over all values: negative, 0 or positive. 0 exactly for equivalent values. */
+export function order(a: Value, b: Value): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b)
+  const ranks = rank(a) - rank(b)
+  if (ranks !== 0 || a === null || b === null) return ranks
+  if (isNumber(a)) return orderNumbers(a, b as CypherNumber)
+  if (typeof a === 'boolean') return Number(a) - Number(b as boolean)
+  if (isList(a)) return orderLists(a, b as readonly Value[])
+  if (a instanceof NodeValue || a instanceof RelationshipValue) return compareElements(a, b as NodeValue)
+  if (a instanceof PathValue) return comparePaths(a, b as PathValue)
+  return orderMaps(a as ReadonlyMap<string, Value>, b as ReadonlyMap<string, Value>)
+}
+
+/** NaN is the largest number and equal to itself. */
+function orderNumbers(a: CypherNumber, b: CypherNumber): number {
+  const difference = compareNumbers(a, b)
+  return Number.isNaN(difference) ? Number(isNaNFloat(a)) - Number(isNaNFloat(b)) : difference
+}
+
+function isNaNFloat(value: CypherNumber): boolean {
+  return value instanceof Float && Number.isNaN(value.value)
+}
+
+function orderLists(a: readonly Value[], b: readonly Value[]): number {
+  const shared = Math.min(a.length, b.length)
+  for (let i = 0; i < shared; i++) {
+    const difference = order(a[i]!, b[i]!)
+    if (difference !== 0) return difference
+  }
+  return a.length - b.length
+}
+
+/** Fewer keys first, then the sorted keys, then the values under them. */
+function orderMaps(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): number {
+  if (a.size !== b.size) return a.size - b.size
+  const keys = [...a.keys()].sort(compareStrings)
+  const others = [...b.keys()].sort(compareStrings)
+  for (let i = 0; i < keys.length; i++) {
+    const difference = compareStrings(keys[i]!, others[i]!)
+    if (difference !== 0) return difference
+  }
+  for (const key of keys) {
+    const difference = order(a.get(key)!, b.get(key)!)
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
+function compareElements(a: NodeValue | RelationshipValue, b: NodeValue | RelationshipValue): number {
+  return a.graph - b.graph || a.id - b.id
+}
+
+/** Node, relationship, node, … from the start; a prefix comes first. */
+function comparePaths(a: PathValue, b: PathValue): number {
+  const shared = Math.min(a.nodes.length, b.nodes.length)
+  for (let i = 0; i < shared; i++) {
+    const node = compareElements(a.nodes[i]!, b.nodes[i]!)
+    if (node !== 0) return node
+    const ours = a.relationships[i]
+    const theirs = b.relationships[i]
+    if (ours === undefined || theirs === undefined) break
+    const relationship = compareElements(ours, theirs)
+    if (relationship !== 0) return relationship
+  }
+  return a.nodes.length - b.nodes.length
+}
+
+// ---------------------------------------------------------------- equivalence
+
+/** Sameness for DISTINCT and grouping: null is null, NaN is NaN, 1 is 1.0. */
+export function equivalent(a: Value, b: Value): boolean {
+  return a === b || order(a, b) === 0
+}
+
+// Scalars are their own keys; what is composed becomes a string behind NUL, and a string that itself begins with NUL is
+// escaped by another one, so that no two kinds share a key.
+const COMPOSED = '\u0000'
+
+export function groupingKey(value: Value): GroupingKey {
+  if (value === null || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
+    return value
+  if (typeof value === 'string') return value.startsWith(COMPOSED) ? COMPOSED + value : value
+  if (value instanceof Float) return floatKey(value.value)
+  return COMPOSED + composedKey(value)
+}
+
+/** The key of the integer of the same value where there is one. A Map takes -0 for 0 and NaN for NaN by itself. */
+function floatKey(value: number): number | bigint {
+  const couldBeBigint =
+    !Number.isSafeInteger(value) && Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63
+  return couldBeBigint ? BigInt(value) : value
+}
+
+/** Self-delimiting, so that the parts of a list cannot run into each other. */
+function composedKey(value: Value): string {
+  if (value === null) return 'z'
+  if (typeof value === 'boolean') return value ? 't' : 'f'
+  if (typeof value === 'string') return `s${value.length}:${value}`
+  if (value instanceof Float) return `n${floatKey(value.value)};`
+  if (typeof value === 'number' || typeof value === 'bigint') return `n${value};`
+  if (isList(value)) return `[${value.map(composedKey).join('')}]`
+  if (value instanceof NodeValue) return `(${value.graph}.${value.id})`
+  if (value instanceof RelationshipValue) return `r${value.graph}.${value.id};`
+  if (value instanceof PathValue)
+    return `p${value.nodes.map(composedKey).join('')}${value.relationships.map(composedKey).join('')};`
+  const map = value as ReadonlyMap<string, Value>
+  const keys = [...map.keys()].sort(compareStrings)
+  return `{${keys.map((key) => composedKey(key) + composedKey(map.get(key)!)).join('')}}`
+}
