@@ -1,0 +1,305 @@
+// Evaluates an expression of the syntax tree over an environment of names, clause by clause of the language and nothing else.
+import type { Binary, Case, Expression, LabelExpression, PathPattern, SubqueryBody } from '../../grammar/ast.ts'
+import { AGGREGATES, aggregate, callFunction, integer } from './functions.ts'
+import {
+  compare,
+  conjunction,
+  disjunction,
+  type Element,
+  equal,
+  type Identities,
+  isList,
+  isMap,
+  isNode,
+  isNumber,
+  isRelationship,
+  member,
+  NotInReference,
+  negation,
+  ReferenceFault,
+  type Truth,
+  type Value,
+} from './values.ts'
+
+export type Environment = ReadonlyMap<string, Value>
+
+/** What an expression needs beside its environment. */
+export interface Surroundings {
+  readonly parameters: ReadonlyMap<string, Value>
+  readonly identities: Identities
+  /** Whether the pattern or subquery has a row, given the environment. */
+  exists(body: SubqueryBody | PathPattern, environment: Environment): boolean
+}
+
+export const bind = (environment: Environment, name: string, value: Value): Environment =>
+  new Map([...environment, [name, value]])
+
+// ---------------------------------------------------------------- elements
+
+/** Ruling G4: own fields win, every captured property is there as `n.x` and as `n.property.x`. */
+export function property(of: Value, key: string): Value {
+  if (of === null) return null
+  if (isMap(of)) return of.get(key) ?? null
+  if (isNode(of)) {
+    if (key === 'external_id') return of.externalId
+    if (key === 'type') return of.type
+    if (key === 'is_identity') return of.isIdentity
+  } else if (isRelationship(of)) {
+    if (key === 'type') return of.type
+  } else {
+    throw new ReferenceFault(`no property ${key} on that value`)
+  }
+  if (key === 'create_time' || key === 'update_time') return '2026-01-01T00:00:00.000Z'
+  if (key === 'property') return of.properties
+  return of.properties.get(key) ?? null
+}
+
+export const labelsOf = (element: Element): readonly string[] =>
+  element.kind === 'node' ? [element.type, ...element.labels] : [element.type]
+
+export function matchesLabels(labels: LabelExpression, carried: readonly string[]): boolean {
+  switch (labels.kind) {
+    case 'label':
+      return carried.includes(labels.name)
+    case 'label-and':
+      return labels.operands.every((operand) => matchesLabels(operand, carried))
+    case 'label-or':
+      return labels.operands.some((operand) => matchesLabels(operand, carried))
+    case 'label-not':
+      return !matchesLabels(labels.operand, carried)
+    case 'label-any':
+      return carried.length > 0
+  }
+}
+
+// ---------------------------------------------------------------- operators
+
+export function asTruth(value: Value): Truth {
+  if (value === null || typeof value === 'boolean') return value
+  throw new ReferenceFault('a boolean is expected')
+}
+
+function arithmetic(operator: Binary['operator'], a: Value, b: Value): Value {
+  if (a === null || b === null) return null
+  if (operator === '+') {
+    if (isList(a)) return isList(b) ? [...a, ...b] : [...a, b]
+    if (isList(b)) return [a, ...b]
+    if (typeof a === 'string' || typeof b === 'string')
+      return `${callFunction('toString', [a])}${callFunction('toString', [b])}`
+  }
+  if (!isNumber(a) || !isNumber(b)) throw new ReferenceFault(`${operator} needs numbers`)
+  if (typeof a === 'bigint' && typeof b === 'bigint' && operator !== '^') {
+    if ((operator === '/' || operator === '%') && b === 0n) throw new ReferenceFault('division by zero')
+    if (operator === '+') return integer(a + b)
+    if (operator === '-') return integer(a - b)
+    if (operator === '*') return integer(a * b)
+    return operator === '/' ? integer(a / b) : a % b
+  }
+  const [x, y] = [Number(a), Number(b)]
+  if (operator === '+') return x + y
+  if (operator === '-') return x - y
+  if (operator === '*') return x * y
+  if (operator === '/') return x / y
+  return operator === '%' ? x % y : x ** y
+}
+
+function textTest(operator: Binary['operator'], a: Value, b: Value): Truth {
+  if (typeof a !== 'string' || typeof b !== 'string') return null
+  if (operator === 'STARTS WITH') return a.startsWith(b)
+  if (operator === 'ENDS WITH') return a.endsWith(b)
+  return operator === 'CONTAINS' ? a.includes(b) : new RegExp(`^(?:${b})$`, 's').test(a)
+}
+
+function ordered(operator: string, a: Value, b: Value): Truth {
+  if (operator === '=') return equal(a, b)
+  if (operator === '<>') return negation(equal(a, b))
+  const order = compare(a, b)
+  if (order === null) return null
+  if (operator === '<') return order < 0
+  if (operator === '<=') return order <= 0
+  return operator === '>' ? order > 0 : order >= 0
+}
+
+function position(index: Value, length: number): number {
+  if (typeof index !== 'bigint') throw new ReferenceFault('a list index is an integer')
+  const at = Number(index)
+  return at < 0 ? length + at : at
+}
+
+// ---------------------------------------------------------------- expressions
+
+/** `group` is set where aggregates may stand: the rows that an aggregate runs over. */
+export function evaluate(
+  expression: Expression,
+  environment: Environment,
+  around: Surroundings,
+  group: readonly Environment[] | null = null,
+): Value {
+  const value = (inner: Expression, inside = environment): Value => evaluate(inner, inside, around, group)
+  const truth = (inner: Expression, inside = environment): Truth => asTruth(value(inner, inside))
+
+  switch (expression.kind) {
+    case 'integer':
+      return BigInt(expression.value)
+    case 'float':
+    case 'string':
+    case 'boolean':
+      return expression.value
+    case 'null':
+      return null
+    case 'list':
+      return expression.items.map((item) => value(item))
+    case 'map':
+      return new Map(expression.entries.map((entry) => [entry.key.text, value(entry.value)]))
+    case 'parameter': {
+      const given = around.parameters.get(expression.name)
+      if (given === undefined) throw new ReferenceFault(`missing parameter $${expression.name}`)
+      return given
+    }
+    case 'variable': {
+      const bound = environment.get(expression.name)
+      if (bound === undefined) throw new NotInReference(`unknown variable ${expression.name}`)
+      return bound
+    }
+    case 'property':
+      return property(value(expression.target), expression.key.text)
+    case 'index': {
+      const [target, index] = [value(expression.target), value(expression.index)]
+      if (target === null || index === null) return null
+      if (isList(target)) return target[position(index, target.length)] ?? null
+      if (typeof index !== 'string') throw new ReferenceFault('a key is a string')
+      return property(target, index)
+    }
+    case 'slice': {
+      const target = value(expression.target)
+      const from = expression.from ? value(expression.from) : 0n
+      if (target === null || from === null) return null
+      if (!isList(target)) throw new ReferenceFault('only a list can be sliced')
+      const to = expression.to ? value(expression.to) : BigInt(target.length)
+      if (to === null) return null
+      const [start, end] = [position(from, target.length), position(to, target.length)]
+      return target.filter((_, index) => index >= start && index < end)
+    }
+    case 'label-test': {
+      const target = value(expression.target)
+      if (target === null) return null
+      if (!isNode(target) && !isRelationship(target)) throw new ReferenceFault('only an element has labels')
+      return matchesLabels(expression.labels, labelsOf(target))
+    }
+    case 'binary':
+      return binary(expression, value, truth)
+    case 'comparison': {
+      const operands = [expression.first, ...expression.rest.map((link) => link.operand)].map((operand) =>
+        value(operand),
+      )
+      return conjunction(
+        expression.rest.map((link, index) =>
+          ordered(link.operator, operands[index] as Value, operands[index + 1] as Value),
+        ),
+      )
+    }
+    case 'unary': {
+      if (expression.operator === 'NOT') return negation(truth(expression.operand))
+      const operand = value(expression.operand)
+      if (operand === null) return null
+      if (!isNumber(operand)) throw new ReferenceFault('a sign needs a number')
+      if (expression.operator === '+') return operand
+      return typeof operand === 'bigint' ? integer(-operand) : -operand
+    }
+    case 'null-test':
+      return (value(expression.operand) === null) !== expression.negated
+    case 'case':
+      return chosen(expression, value)
+    case 'count-star':
+      if (!group) throw new NotInReference('an aggregate where none may stand')
+      return BigInt(group.length)
+    case 'function':
+      if (AGGREGATES.has(expression.name.text.toLowerCase())) {
+        const [argument] = expression.args
+        if (!group || !argument) throw new NotInReference('an aggregate where none may stand')
+        const values = group.map((row) => evaluate(argument, row, around))
+        return aggregate(expression.name.text, values, expression.distinct, around.identities)
+      }
+      return callFunction(
+        expression.name.text,
+        expression.args.map((arg) => value(arg)),
+      )
+    case 'list-comprehension': {
+      const { variable, where, projection } = expression
+      const list = listOrNull(value(expression.list))
+      if (list === null) return null
+      return list
+        .map((item) => bind(environment, variable.text, item))
+        .filter((inside) => where === null || truth(where, inside) === true)
+        .map((inside) => value(projection ?? { kind: 'variable', name: variable.text, span: variable.span }, inside))
+    }
+    case 'quantifier': {
+      const { variable, where, quantifier } = expression
+      const list = listOrNull(value(expression.list))
+      if (list === null || where === null) return null
+      const truths = list.map((item) => truth(where, bind(environment, variable.text, item)))
+      if (quantifier === 'all') return conjunction(truths)
+      if (quantifier === 'any') return disjunction(truths)
+      if (quantifier === 'none') return negation(disjunction(truths))
+      const hits = truths.filter((each) => each === true).length
+      if (hits > 1) return false
+      return truths.includes(null) ? null : hits === 1
+    }
+    case 'reduce': {
+      const list = listOrNull(value(expression.list))
+      if (list === null) return null
+      const step = (sum: Value, item: Value): Value =>
+        value(
+          expression.expression,
+          bind(bind(environment, expression.accumulator.text, sum), expression.variable.text, item),
+        )
+      return list.reduce(step, value(expression.initial))
+    }
+    case 'pattern-predicate':
+      return around.exists(expression.pattern, environment)
+    case 'exists':
+      return around.exists(expression.body, environment)
+    default:
+      throw new NotInReference(expression.kind)
+  }
+}
+
+function binary(expression: Binary, value: (e: Expression) => Value, truth: (e: Expression) => Truth): Value {
+  const { operator, left, right } = expression
+  switch (operator) {
+    case 'AND':
+      return conjunction([truth(left), truth(right)])
+    case 'OR':
+      return disjunction([truth(left), truth(right)])
+    case 'XOR': {
+      const [a, b] = [truth(left), truth(right)]
+      return a === null || b === null ? null : a !== b
+    }
+    case 'IN': {
+      const [item, list] = [value(left), listOrNull(value(right))]
+      return list === null ? null : member(item, list)
+    }
+    case 'STARTS WITH':
+    case 'ENDS WITH':
+    case 'CONTAINS':
+    case '=~':
+      return textTest(operator, value(left), value(right))
+    default:
+      return arithmetic(operator, value(left), value(right))
+  }
+}
+
+function listOrNull(value: Value): readonly Value[] | null {
+  if (value === null || isList(value)) return value
+  throw new ReferenceFault('a list is expected')
+}
+
+/** CASE: the first branch that is true, not merely not false. */
+function chosen(expression: Case, value: (e: Expression) => Value): Value {
+  const subject = expression.subject ? value(expression.subject) : null
+  for (const { when, then } of expression.branches) {
+    const hit = expression.subject ? equal(subject, value(when)) : asTruth(value(when))
+    if (hit === true) return value(then)
+  }
+  return expression.otherwise ? value(expression.otherwise) : null
+}

@@ -1,0 +1,164 @@
+// Runs a query clause by clause over lists of environments, exactly in the order of the text: no plan, no index, no slots.
+import type { Clause, Expression, Projection, ProjectionItem, Query } from '../../grammar/ast.ts'
+import { asTruth, bind, type Environment, evaluate, type Surroundings } from './expression.ts'
+import { AGGREGATES } from './functions.ts'
+import { Matcher } from './pattern.ts'
+import {
+  equivalenceKey,
+  type Graph,
+  Identities,
+  isList,
+  NotInReference,
+  ReferenceFault,
+  totalOrder,
+  type Value,
+} from './values.ts'
+
+/** A projected row: the new names, what ORDER BY and WHERE may see, and the rows it stands for if it aggregates. */
+interface Projected {
+  readonly names: Environment
+  readonly visible: Environment
+  readonly group: readonly Environment[] | null
+}
+
+export class Interpreter {
+  private readonly matcher: Matcher
+  private readonly around: Surroundings
+  constructor(graph: Graph, parameters: ReadonlyMap<string, Value>) {
+    this.matcher = new Matcher(graph, (expression, environment) => this.value(expression, environment))
+    this.around = {
+      parameters,
+      identities: new Identities(graph),
+      exists: (body, environment) => {
+        if (body.kind === 'query') return this.run(body.query, environment).length > 0
+        const [patterns, where] = body.kind === 'path' ? [[body], null] : [body.patterns, body.where]
+        return this.matcher.matches(patterns, where, environment).length > 0
+      },
+    }
+  }
+
+  /** The rows that the query leaves, as bags of names. */
+  run(query: Query, given: Environment = new Map()): Environment[] {
+    const [part] = query.parts
+    if (!part || query.parts.length > 1) throw new NotInReference('UNION')
+    return part.clauses.reduce<Environment[]>((rows, clause) => this.clause(clause, rows), [given])
+  }
+
+  private clause(clause: Clause, rows: readonly Environment[]): Environment[] {
+    switch (clause.kind) {
+      case 'match':
+        return rows.flatMap((row) => {
+          const found = this.matcher.matches(clause.patterns, clause.where, row)
+          if (found.length > 0 || !clause.optional) return found
+          const missing = Matcher.names(clause.patterns).filter((name) => !row.has(name))
+          return [missing.reduce((names, name) => bind(names, name, null), row)]
+        })
+      case 'unwind':
+        return rows.flatMap((row) => {
+          const list = this.value(clause.list, row)
+          if (list === null) return []
+          if (!isList(list)) throw new ReferenceFault('UNWIND takes a list')
+          return list.map((item) => bind(row, clause.variable.text, item))
+        })
+      case 'with': {
+        const { where } = clause
+        const projected = this.project(clause, rows)
+        return projected
+          .filter((row) => where === null || asTruth(this.value(where, row.visible)) === true)
+          .map((row) => row.names)
+      }
+      case 'return':
+        return this.project(clause, rows).map((row) => row.names)
+      default:
+        throw new NotInReference(clause.kind)
+    }
+  }
+
+  // -------------------------------------------------------------- WITH and RETURN
+
+  /** Project, make distinct, sort, skip, limit: in that order. */
+  private project(projection: Projection, rows: readonly Environment[]): Projected[] {
+    const aggregating = projection.items.some((item) => hasAggregate(item.expression))
+    let projected = aggregating ? this.grouped(projection, rows) : rows.map((row) => this.projectRow(projection, row))
+    if (projection.distinct) {
+      const first = new Map<string, Projected>()
+      for (const row of projected) {
+        const key = this.key([...row.names.values()])
+        if (!first.has(key)) first.set(key, { ...row, visible: row.names })
+      }
+      projected = [...first.values()]
+    }
+    if (projection.orderBy.length > 0) projected = this.sorted(projection, projected)
+    const skip = projection.skip ? this.countOf(projection.skip) : 0
+    const limit = projection.limit ? this.countOf(projection.limit) : projected.length
+    return projected.slice(skip, skip + limit)
+  }
+
+  private projectRow(projection: Projection, row: Environment): Projected {
+    const names = new Map(projection.star ? row : [])
+    for (const item of projection.items) names.set(columnOf(item), this.value(item.expression, row))
+    return { names, visible: new Map([...row, ...names]), group: null }
+  }
+
+  /** The items without an aggregate are the keys of the groups. Without keys there is one group, even of no rows. */
+  private grouped(projection: Projection, rows: readonly Environment[]): Projected[] {
+    const keys = projection.items.filter((item) => !hasAggregate(item.expression))
+    const groups = new Map<string, Environment[]>()
+    if (keys.length === 0 && !projection.star) groups.set(this.key([]), [])
+    for (const row of rows) {
+      const carried = projection.star ? [...row.values()] : []
+      const key = this.key([...carried, ...keys.map((item) => this.value(item.expression, row))])
+      groups.set(key, [...(groups.get(key) ?? []), row])
+    }
+    return [...groups.values()].map((group) => {
+      const any: Environment = group[0] ?? new Map()
+      const names = new Map(projection.star ? any : [])
+      for (const item of projection.items) names.set(columnOf(item), evaluate(item.expression, any, this.around, group))
+      return { names, visible: names, group }
+    })
+  }
+
+  private sorted(projection: Projection, rows: readonly Projected[]): Projected[] {
+    const keyed = rows.map((row) => {
+      const inSight = row.group ? new Map([...(row.group[0] ?? []), ...row.names]) : row.visible
+      return { row, keys: projection.orderBy.map((sort) => evaluate(sort.expression, inSight, this.around, row.group)) }
+    })
+    keyed.sort((a, b) => {
+      for (const [index, sort] of projection.orderBy.entries()) {
+        const order = totalOrder(a.keys[index] as Value, b.keys[index] as Value)
+        if (order !== 0) return sort.descending ? -order : order
+      }
+      return 0
+    })
+    return keyed.map((each) => each.row)
+  }
+
+  private countOf(expression: Expression): number {
+    const count = this.value(expression, new Map())
+    if (typeof count !== 'bigint' || count < 0n) throw new ReferenceFault('SKIP and LIMIT take a count')
+    return Number(count)
+  }
+
+  private key(values: readonly Value[]): string {
+    return equivalenceKey(values, this.around.identities)
+  }
+
+  private value(expression: Expression, environment: Environment): Value {
+    return evaluate(expression, environment, this.around)
+  }
+}
+
+function columnOf(item: ProjectionItem): string {
+  if (item.alias) return item.alias.text
+  return item.expression.kind === 'variable' ? item.expression.name : item.text
+}
+
+/** Looks through an expression, but not into subqueries: theirs are aggregates of their own. */
+function hasAggregate(tree: unknown): boolean {
+  if (tree === null || typeof tree !== 'object') return false
+  const { kind, name } = tree as { kind?: unknown; name?: { text?: unknown } }
+  if (kind === 'exists' || kind === 'count-subquery' || kind === 'collect-subquery') return false
+  if (kind === 'count-star') return true
+  if (kind === 'function' && AGGREGATES.has(String(name?.text).toLowerCase())) return true
+  return Object.values(tree).some(hasAggregate)
+}
