@@ -37,7 +37,13 @@ const engineDoors = [
   'src/engine/errors.ts',
   'src/engine/value/',
 ]
-const sharedShapes = ['src/config/kind.ts', 'src/identity/caller.ts', 'src/events/event.ts', 'src/audit/record.ts']
+const sharedShapes = [
+  'src/config/kind.ts',
+  'src/config/validate.ts',
+  'src/identity/caller.ts',
+  'src/events/event.ts',
+  'src/audit/record.ts',
+]
 const feature = ['grammar/issue.ts', 'src/kernel/', ...engineDoors, ...sharedShapes, 'zod']
 const features = ['policy', 'pdp', 'ciq', 'capture', 'trust', 'pip', 'identity', 'config', 'events', 'audit']
 const everything = [
@@ -136,12 +142,19 @@ export const rooms: readonly Room[] = [
   },
   {
     holds: ['src/identity/'],
-    may: ['src/identity/', ...feature, 'jose', 'node:crypto'],
-    sentence: 'identity imports kernel, the shared shapes, zod, jose and node:crypto; no other feature',
+    may: ['src/identity/', ...feature, 'jose', 'node:crypto', 'node:fs', 'node:path'],
+    sentence:
+      'identity imports kernel, the shared shapes, zod, jose, node:crypto, and node:fs for the master key; no other feature',
+  },
+  {
+    holds: ['src/config/'],
+    may: ['src/config/', ...feature, 'immutable'],
+    sentence:
+      'a feature imports its own folder, kernel, the engine’s doors, zod and the shared shapes; config also immutable',
   },
   {
     holds: features
-      .filter((name) => !['policy', 'pdp', 'ciq', 'identity'].includes(name))
+      .filter((name) => !['policy', 'pdp', 'ciq', 'identity', 'config'].includes(name))
       .map((name) => `src/${name}/`),
     may: ['(own folder)', ...feature],
     sentence:
