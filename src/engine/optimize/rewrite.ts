@@ -1,0 +1,63 @@
+// Walks over plans for the rules: rebuild with new inputs, and which slots a plan has filled in.
+import type { Slot } from '../bind/bound.ts'
+import type { Plan } from '../plan/operators.ts'
+
+/** The same operator over changed inputs; the same object when nothing changed. */
+export function mapInputs(plan: Plan, change: (input: Plan) => Plan): Plan {
+  if (plan.op === 'argument') return plan
+  const input = change(plan.input)
+  if (plan.op === 'optional' || plan.op === 'semi-apply') {
+    const inner = change(plan.inner)
+    return input === plan.input && inner === plan.inner ? plan : { ...plan, input, inner }
+  }
+  return input === plan.input ? plan : { ...plan, input }
+}
+
+/** Applies a rule to every operator, from the leaves up. */
+export function everywhere(plan: Plan, rule: (plan: Plan) => Plan): Plan {
+  return rule(mapInputs(plan, (input) => everywhere(input, rule)))
+}
+
+/** Indexes of the slots that have a value in the rows of the plan. */
+export function provided(plan: Plan): ReadonlySet<number> {
+  const found = new Set<number>()
+  collect(plan, found)
+  return found
+}
+
+function collect(plan: Plan, found: Set<number>): void {
+  if (plan.op !== 'argument') collect(plan.input, found)
+  if (plan.op === 'optional') collect(plan.inner, found)
+  for (const slot of filledBy(plan)) found.add(slot.index)
+}
+
+/** The slots that an operator itself fills in. */
+export function filledBy(plan: Plan): readonly Slot[] {
+  switch (plan.op) {
+    case 'argument':
+      return plan.slots
+    case 'node-by-key':
+    case 'node-by-property':
+    case 'label-scan':
+    case 'all-nodes':
+    case 'unwind':
+    case 'make-path':
+      return [plan.slot]
+    case 'expand':
+      return [plan.to, plan.relationship]
+    case 'expand-into':
+      return [plan.relationship]
+    case 'var-expand':
+      return plan.into ? [plan.relationship] : [plan.to, plan.relationship]
+    case 'reach':
+      return plan.into ? [] : [plan.to]
+    case 'relationship-ends':
+      return [plan.from.slot, plan.to.slot]
+    case 'project':
+      return plan.items.map((item) => item.slot)
+    case 'aggregate':
+      return [...plan.grouping.map((item) => item.slot), ...plan.aggregates.map((item) => item.slot)]
+    default:
+      return []
+  }
+}
