@@ -1,6 +1,6 @@
 // A route is a record: what it matches, who may call it, what it takes and gives. server.ts serves records, and the
 // interface description will be made from the same ones.
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { ApiPermission, Caller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
@@ -47,6 +47,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
   /** Undefined: no body. Floats and big integers are written by kernel/json. */
   readonly body?: unknown
+  /** A body that is JSON text already (the constant answers of the hot path); wins over `body`. */
+  readonly text?: string
 }
 
 export interface Route {
@@ -57,10 +59,18 @@ export interface Route {
   readonly auth: Auth
   /** Null: the route takes no body. Validation faults are `malformed` with one issue per fault, naming the path. */
   readonly request: z.ZodType | null
+  /** Reads the body instead of `request` where a schema is too slow; a test proves that both agree. */
+  readonly read?: (body: unknown) => Result<unknown, ServiceError>
+  /** `exact` keeps 1 and 1.0 apart and big integers whole (bodies that carry graph values); else plain JSON numbers. */
+  readonly numbers?: 'exact'
   /** Status → body schema, for the interface description and tests. */
   readonly responses: Readonly<Record<number, z.ZodType | null>>
-  handle(
-    context: RequestContext,
-    body: unknown,
-  ): Promise<Result<Answer, ServiceError>> | Result<Answer, ServiceError>
+  handle(context: RequestContext, body: unknown): Promise<Result<Answer, ServiceError>> | Result<Answer, ServiceError>
+}
+
+const problem = z.object({ message: z.string(), errors: z.array(z.string()).optional() })
+
+/** The failures that a route answers, for its `responses`. */
+export function problemStatuses(...statuses: readonly number[]): Record<number, z.ZodType> {
+  return Object.fromEntries(statuses.map((status) => [status, problem]))
 }

@@ -1,0 +1,74 @@
+// From the bytes of a body to a JSON value: media type, size, UTF-8 and syntax are refused here, each in its own words.
+import type { ServiceError } from '../kernel/errors.ts'
+import { parseJson } from '../kernel/json.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+
+/** Thrown by `FrontRequest.body()`; the dispatcher turns it into an answer. */
+export class BodyRefused extends Error {
+  override readonly name = 'BodyRefused'
+  readonly error: ServiceError
+  constructor(error: ServiceError) {
+    super(error.kind)
+    this.error = error
+  }
+}
+
+/** Strict: a lone surrogate or a broken sequence is a fault of the sender, not a question mark in the graph. */
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
+
+export function isJsonType(contentType: string | null): boolean {
+  return contentType === 'application/json' || (contentType !== null && JSON_TYPE.test(contentType))
+}
+
+export function refusedType(contentType: string | null): ServiceError {
+  const found = contentType === null || contentType === '' ? 'nothing' : `\`${contentType.slice(0, 64)}\``
+  return { kind: 'unsupported-media-type', message: `content-type: expected application/json, found ${found}` }
+}
+
+export function readJson(bytes: Uint8Array, numbers: 'exact' | 'plain'): Result<unknown, ServiceError> {
+  if (bytes.length === 0) return malformed('expected a JSON object, found an empty body')
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    return malformed('expected UTF-8 text')
+  }
+  const parsed = parse(text, numbers)
+  if (parsed.ok && SURROGATE_ESCAPE.test(text) && !isWellFormed(parsed.value)) {
+    return malformed('expected well-formed Unicode, found half of a surrogate pair')
+  }
+  return parsed
+}
+
+/** Strict UTF-8 holds no surrogates, so half a pair can only come as an escape. */
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/
+
+/** Stored as UTF-8, all halves would become the same character: two identifiers would become one. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (Array.isArray(value)) return value.every(isWellFormed)
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value).every(([key, member]) => key.isWellFormed() && isWellFormed(member))
+  }
+  return true
+}
+
+/** JSON.parse cannot tell 1 from 1.0 and rounds long integers; where no such number is in the text it is right, and faster. */
+const NEEDS_EXACT = /\d(?:[.eE]|\d{15})/
+
+function parse(text: string, numbers: 'exact' | 'plain'): Result<unknown, ServiceError> {
+  if (numbers === 'plain' || !NEEDS_EXACT.test(text)) {
+    try {
+      return ok(JSON.parse(text))
+    } catch {
+      // Read again by our own parser, which tells where and what; it refuses whatever the first one refused.
+    }
+  }
+  const parsed = parseJson(text)
+  return parsed.ok ? ok(parsed.value) : malformed(parsed.error.message)
+}
+
+function malformed(message: string): Result<never, ServiceError> {
+  return err({ kind: 'malformed', issues: [`body: ${message}`] })
+}

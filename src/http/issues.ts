@@ -1,0 +1,71 @@
+// Validates a body by its schema and says every fault as `path: expected …, found …`, in one form for all routes.
+import type { z } from 'zod'
+import type { ServiceError } from '../kernel/errors.ts'
+import { Float } from '../kernel/float.ts'
+import { foundName } from '../kernel/found.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+
+export function readBySchema<T>(schema: z.ZodType<T>, body: unknown): Result<T, ServiceError> {
+  const read = schema.safeParse(body, { error: describe, reportInput: true })
+  if (read.success) return ok(read.data)
+  return err({ kind: 'malformed', issues: read.error.issues.map(issueText) })
+}
+
+function issueText(issue: { path: readonly PropertyKey[]; message: string }): string {
+  return `${pathText(issue.path)}: ${issue.message}`
+}
+
+/** `nodes[3].properties[0].value`; the body itself is `body`. */
+function pathText(path: readonly PropertyKey[]): string {
+  let text = ''
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`
+    else text += text === '' ? String(step) : `.${String(step)}`
+  }
+  return text === '' ? 'body' : text
+}
+
+/** Undefined leaves zod's own words: a schema's own message, or a fault of a kind that has no row here. */
+function describe(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `expected ${expectedName(String(issue.expected))}, found ${foundName(issue.input)}`
+    case 'invalid_value':
+      return `expected ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}, found ${foundValue(issue.input)}`
+    case 'unrecognized_keys':
+      // A boxed float is an object to zod and a number to everybody else.
+      if (issue.input instanceof Float) return 'expected object, found number'
+      return `unknown member ${issue.keys.map((key) => `\`${key}\``).join(', ')}`
+    case 'too_small':
+      return `expected at least ${issue.minimum} ${unitOf(issue.origin)}`
+    case 'too_big':
+      return `expected at most ${issue.maximum} ${unitOf(issue.origin)}`
+    default:
+      return undefined
+  }
+}
+
+function foundValue(value: unknown): string {
+  return typeof value === 'string' ? `\`${value.length > 64 ? `${value.slice(0, 64)}…` : value}\`` : foundName(value)
+}
+
+function expectedName(expected: string): string {
+  if (expected === 'record') return 'object'
+  if (expected === 'int') return 'integer'
+  return expected
+}
+
+function unitOf(origin: string): string {
+  switch (origin) {
+    case 'string':
+      return 'characters'
+    case 'array':
+    case 'set':
+      return 'items'
+    case 'object':
+    case 'record':
+      return 'members'
+    default:
+      return ''
+  }
+}

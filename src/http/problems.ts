@@ -1,0 +1,66 @@
+// The one table from a ServiceError to an HTTP status and body; no other file knows a status of a failure.
+// Bodies are `{message}` or `{message, errors}` (facts 1.1), never problem+json.
+import { unreachable } from '../kernel/assert.ts'
+import type { ServiceError } from '../kernel/errors.ts'
+
+export interface Problem {
+  readonly status: number
+  readonly message: string
+  readonly errors?: readonly string[]
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function toProblem(error: ServiceError): Problem {
+  switch (error.kind) {
+    case 'malformed':
+      return { status: 400, message: 'Bad Request', errors: error.issues }
+    case 'invalid':
+      return { status: 422, message: 'Unprocessable Entity', errors: error.issues }
+    case 'unknown-location':
+      return {
+        status: 422,
+        message: 'Unprocessable Entity',
+        errors: [`unknown location ${error.location} for parameter $${error.parameter}`],
+      }
+    case 'unauthenticated':
+      return { status: 401, message: error.message, headers: { 'www-authenticate': 'Bearer' } }
+    case 'forbidden':
+      return { status: 403, message: error.message }
+    case 'not-found':
+      return { status: 404, message: error.message }
+    case 'method-not-allowed':
+      return { status: 405, message: 'Method Not Allowed', headers: { allow: error.allow.join(', ') } }
+    case 'conflict':
+      return { status: 409, message: error.message }
+    case 'stale-etag':
+      return { status: 412, message: 'Precondition Failed' }
+    case 'too-large':
+      return {
+        status: 413,
+        message: 'Content Too Large',
+        errors: [`body: expected at most ${error.limitBytes} bytes`],
+      }
+    case 'unsupported-media-type':
+      return { status: 415, message: 'Unsupported Media Type', errors: [error.message] }
+    case 'budget':
+      // The same request would reach the same limit again, so this is not a 503, which clients repeat by themselves.
+      return { status: 422, message: 'Unprocessable Entity', errors: [error.message] }
+    case 'unavailable':
+      return {
+        status: 503,
+        message: error.message,
+        ...(error.retryAfterS === undefined ? {} : { headers: { 'retry-after': String(error.retryAfterS) } }),
+      }
+    default:
+      return unreachable(error)
+  }
+}
+
+/** A broken promise inside our own code: the caller learns nothing, the log line everything. */
+export const internalProblem: Problem = { status: 500, message: 'Internal Server Error' }
+
+export function problemText(problem: Problem): string {
+  return problem.errors === undefined
+    ? JSON.stringify({ message: problem.message })
+    : JSON.stringify({ message: problem.message, errors: problem.errors })
+}

@@ -1,0 +1,85 @@
+// Finds the route of a method and a path: an exact path by one map look-up, a path with `{names}` segment by segment.
+// A trailing slash is equal to none; a GET route also serves HEAD.
+import type { Method, Route } from './route.ts'
+
+const noParameters: Readonly<Record<string, string>> = Object.freeze({})
+
+export type Match =
+  | { readonly kind: 'route'; readonly route: Route; readonly pathParameters: Readonly<Record<string, string>> }
+  /** The path exists, the method does not; `allow` is sorted. */
+  | { readonly kind: 'method'; readonly allow: readonly string[] }
+  | { readonly kind: 'none' }
+
+interface Endpoint {
+  readonly template: readonly string[]
+  readonly methods: Map<string, Route>
+}
+
+export interface Router {
+  match(method: string, path: string): Match
+}
+
+const none: Match = { kind: 'none' }
+
+export function buildRouter(routes: readonly Route[]): Router {
+  const exact = new Map<string, Map<string, Match>>()
+  const endpoints = new Map<string, Endpoint>()
+  for (const route of routes) {
+    if (!route.path.includes('{')) {
+      const methods = exact.get(route.path) ?? new Map<string, Match>()
+      if (methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`)
+      methods.set(route.method, { kind: 'route', route, pathParameters: noParameters })
+      exact.set(route.path, methods)
+      continue
+    }
+    const template = route.path.split('/')
+    // Two templates that differ in names only would answer for the same paths.
+    const shape = template.map((segment) => (isName(segment) ? '{}' : segment)).join('/')
+    const endpoint = endpoints.get(shape) ?? { template, methods: new Map<string, Route>() }
+    if (endpoint.methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`)
+    endpoint.methods.set(route.method, route)
+    endpoints.set(shape, endpoint)
+  }
+  const templates = [...endpoints.values()]
+
+  return {
+    match(method, path) {
+      const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+      const asked = method === 'HEAD' ? 'GET' : method
+      const methods = exact.get(trimmed)
+      if (methods !== undefined) return methods.get(asked) ?? { kind: 'method', allow: allowed(methods.keys()) }
+      const segments = trimmed.split('/')
+      for (const endpoint of templates) {
+        if (!fits(endpoint.template, segments)) continue
+        const route = endpoint.methods.get(asked)
+        if (route === undefined) return { kind: 'method', allow: allowed(endpoint.methods.keys()) }
+        return { kind: 'route', route, pathParameters: readNames(route.path.split('/'), segments) }
+      }
+      return none
+    },
+  }
+}
+
+function isName(segment: string): boolean {
+  return segment.startsWith('{') && segment.endsWith('}')
+}
+
+function fits(template: readonly string[], segments: readonly string[]): boolean {
+  if (template.length !== segments.length) return false
+  return template.every((part, i) => (isName(part) ? segments[i] !== '' : part === segments[i]))
+}
+
+function readNames(template: readonly string[], segments: readonly string[]): Record<string, string> {
+  const names: Record<string, string> = {}
+  template.forEach((part, i) => {
+    if (isName(part)) names[part.slice(1, -1)] = segments[i] ?? ''
+  })
+  return names
+}
+
+function allowed(methods: Iterable<string>): string[] {
+  const all = new Set<string>(methods)
+  if (all.has('GET' satisfies Method)) all.add('HEAD')
+  all.add('OPTIONS')
+  return [...all].sort()
+}

@@ -1,0 +1,45 @@
+// Capture: upserts of nodes and relationships.
+import { type CaptureParts, captureNodes, captureRelationships } from '../../capture/apply.ts'
+import {
+  batchResult,
+  type NodesRequest,
+  nodesRequest,
+  type RelationshipsRequest,
+  relationshipsRequest,
+} from '../../capture/schema.ts'
+import { ok } from '../../kernel/result.ts'
+import { type Auth, problemStatuses, type Route } from '../route.ts'
+import { agentOf } from './callers.ts'
+
+const auth: Auth = { kind: 'agent', permission: 'Capture' }
+
+export function captureRoutes(parts: CaptureParts, itemsMax: number): Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/capture/v1/nodes',
+      summary: 'Create or update nodes',
+      auth,
+      request: nodesRequest(itemsMax),
+      numbers: 'exact',
+      responses: { 200: batchResult, ...problemStatuses(400, 401, 404, 413, 415, 422) },
+      async handle(context, body) {
+        const captured = await captureNodes(parts, agentOf(context), body as NodesRequest)
+        return captured.ok ? ok({ status: 200, body: captured.value }) : captured
+      },
+    },
+    {
+      method: 'POST',
+      path: '/capture/v1/relationships',
+      summary: 'Create or update relationships',
+      auth,
+      request: relationshipsRequest(itemsMax),
+      numbers: 'exact',
+      responses: { 200: batchResult, ...problemStatuses(400, 401, 404, 413, 415, 422) },
+      async handle(context, body) {
+        const captured = await captureRelationships(parts, agentOf(context), body as RelationshipsRequest)
+        return captured.ok ? ok({ status: 200, body: captured.value }) : captured
+      },
+    },
+  ]
+}

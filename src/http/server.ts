@@ -1,0 +1,130 @@
+// The HTTP front: Bun's built-in server behind the front port (ruling R2). The only file that knows `Bun.serve`.
+import { BodyRefused } from './body.ts'
+import type { FrontRequest, FrontResponse } from './route.ts'
+
+export interface FrontOptions {
+  readonly host: string
+  /** 0 picks a free one. */
+  readonly port: number
+  readonly bodyBytesMax: number
+  /** How long a stop waits for requests that are being answered. */
+  readonly drainMs: number
+}
+
+export interface Front {
+  readonly host: string
+  readonly port: number
+  readonly url: string
+  /** Refuses new connections, lets what is running finish, then closes. */
+  stop(): Promise<void>
+}
+
+/** Seconds that an idle connection is kept: longer than the idle time of usual load balancers. */
+const IDLE_S = 75
+
+class BunRequest implements FrontRequest {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  private readonly request: Request
+  private readonly bodyBytesMax: number
+
+  constructor(request: Request, bodyBytesMax: number) {
+    this.request = request
+    this.bodyBytesMax = bodyBytesMax
+    this.method = request.method
+    const url = request.url
+    const start = url.indexOf('/', url.indexOf('://') + 3)
+    const mark = url.indexOf('?', start)
+    const path = mark < 0 ? url.slice(start) : url.slice(start, mark)
+    this.path = path.includes('%') ? decodePath(path) : path
+    this.query = mark < 0 ? '' : url.slice(mark + 1)
+  }
+
+  header(name: string): string | null {
+    return this.request.headers.get(name)
+  }
+
+  body(): Promise<Uint8Array> {
+    const declared = this.request.headers.get('content-length')
+    if (declared === null) return this.readCounting()
+    if (Number(declared) > this.bodyBytesMax) return Promise.reject(this.tooLarge())
+    return this.request.bytes()
+  }
+
+  /** Without a declared length the bytes are counted as they come, so that an endless body costs no more than the limit. */
+  private async readCounting(): Promise<Uint8Array> {
+    const stream = this.request.body
+    if (stream === null) return new Uint8Array()
+    const parts: Uint8Array[] = []
+    let length = 0
+    for await (const part of stream) {
+      length += part.length
+      if (length > this.bodyBytesMax) throw this.tooLarge()
+      parts.push(part)
+    }
+    return Buffer.concat(parts, length)
+  }
+
+  private tooLarge(): BodyRefused {
+    return new BodyRefused({ kind: 'too-large', limitBytes: this.bodyBytesMax })
+  }
+}
+
+/** A path that does not decode stays as it is; no route will match it. */
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+export function startFront(handle: (request: FrontRequest) => Promise<FrontResponse>, options: FrontOptions): Front {
+  let running = 0
+  let stopping = false
+  let onIdle: (() => void) | null = null
+
+  const server = Bun.serve({
+    hostname: options.host,
+    port: options.port,
+    idleTimeout: IDLE_S,
+    development: false,
+    // Our own limit is lower and answers in JSON; this one only has to stay out of its way.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    async fetch(request) {
+      running += 1
+      try {
+        const answer = await handle(new BunRequest(request, options.bodyBytesMax))
+        return new Response(answer.status === 204 ? null : answer.body, {
+          status: answer.status,
+          headers: stopping ? { ...answer.headers, connection: 'close' } : answer.headers,
+        })
+      } finally {
+        running -= 1
+        if (running === 0) onIdle?.()
+      }
+    },
+  })
+  const port = server.port ?? options.port
+  const host = options.host
+  return {
+    host,
+    port,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    async stop() {
+      stopping = true
+      const closed = server.stop(false)
+      if (running > 0) {
+        const idle = new Promise<void>((resolve) => {
+          onIdle = resolve
+        })
+        await Promise.race([idle, Bun.sleep(options.drainMs)])
+      }
+      // The answers of the last requests are handed over but may not be written yet: one turn lets them out.
+      await Bun.sleep(0)
+      await server.stop(true)
+      await closed
+    },
+  }
+}

@@ -1,0 +1,149 @@
+// All resources for a subject, or all subjects for a resource: exactly those x for which evaluate(x) is true.
+// As there, a policy that lacks a parameter does not apply, and when nothing is found but a parameter was missing, the
+// caller is told (422). A limit reached is an error, never a short answer (ruling D4).
+import { RunFault } from '../engine/errors.ts'
+import { emptyChunk, type Snapshot } from '../engine/store.ts'
+import type { Value } from '../engine/value/value.ts'
+import type { AgentCaller } from '../identity/caller.ts'
+import type { ServiceError } from '../kernel/errors.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import type { CompiledPolicy } from '../policy/library.ts'
+import {
+  bindParameters,
+  type DecisionParts,
+  lacking,
+  missingParameters,
+  noGraph,
+  policiesFor,
+  type Question,
+} from './question.ts'
+import type { ResourceSearchRequest, SearchAnswer, SubjectSearchRequest } from './schema.ts'
+
+export function searchResources(
+  parts: DecisionParts,
+  caller: AgentCaller,
+  request: ResourceSearchRequest,
+): Result<SearchAnswer, ServiceError> {
+  const { subject, action } = request
+  const { type, properties } = request.resource
+  return search(parts, caller, { subject, action, resource: { type, id: null, properties }, context: request.context })
+}
+
+export function searchSubjects(
+  parts: DecisionParts,
+  caller: AgentCaller,
+  request: SubjectSearchRequest,
+): Result<SearchAnswer, ServiceError> {
+  const { resource, action } = request
+  const { type, properties } = request.subject
+  return search(parts, caller, { subject: { type, id: null, properties }, action, resource, context: request.context })
+}
+
+function search(parts: DecisionParts, caller: AgentCaller, question: Question): Result<SearchAnswer, ServiceError> {
+  const graph = parts.graphOf(caller.projectId)
+  if (graph === null) return noGraph
+  const policies = policiesFor(parts, caller, question)
+  const parameters = bindParameters(caller, question, policies)
+  if (!parameters.ok) return parameters
+
+  const sought = question.resource.id === null ? 'resource' : 'subject'
+  const found = new Set<string>()
+  const missing: string[] = []
+  const snapshot = graph.snapshot()
+  try {
+    for (const policy of policies) {
+      const ask: Ask = { parts, policy, snapshot, parameters: parameters.value, question, sought }
+      try {
+        const name = lacking(policy, parameters.value)
+        if (name === null) {
+          for (const id of askOnce(ask)) found.add(id)
+        } else if (name === `${sought}_external_id`) {
+          askEach(ask, found)
+        } else missing.push(name)
+      } catch (fault) {
+        if (!(fault instanceof RunFault)) throw fault
+        if (fault.code === 'missing-parameter' && fault.subject !== null) {
+          missing.push(fault.subject)
+          continue
+        }
+        parts.onFault({
+          projectId: caller.projectId,
+          policyId: policy.id,
+          question: `${sought} search`,
+          code: fault.code,
+          message: fault.message,
+        })
+        if (fault.code === 'budget') return overBudget(fault)
+        // One candidate's fault must not hide the others: asked one by one, only those that fault are left out.
+        try {
+          askEach(ask, found)
+        } catch (limit) {
+          if (limit instanceof RunFault && limit.code === 'budget') return overBudget(limit)
+          throw limit
+        }
+      }
+    }
+  } finally {
+    snapshot.close()
+  }
+  if (found.size === 0 && missing.length > 0) return missingParameters(missing)
+  const { type } = question[sought]
+  return ok({ results: Array.from(found, (id) => ({ type, id })) })
+}
+
+interface Ask {
+  readonly parts: DecisionParts
+  readonly policy: CompiledPolicy
+  readonly snapshot: Snapshot
+  readonly parameters: ReadonlyMap<string, Value>
+  readonly question: Question
+  readonly sought: 'subject' | 'resource'
+}
+
+function askOnce({ parts, policy, snapshot, parameters, question, sought }: Ask): string[] {
+  const asking = { snapshot, parameters, limits: parts.limits }
+  return sought === 'resource'
+    ? policy.condition.resources(asking, question.subject.id ?? '')
+    : policy.condition.subjects(asking, question.resource.id ?? '')
+}
+
+/**
+ * Asks the check for every node of the sought type: slow, and right where one plan for all cannot be (a condition that
+ * reads the external id of the sought side as a parameter, or faults on some of the candidates).
+ */
+function askEach({ parts, policy, snapshot, parameters, question, sought }: Ask, found: Set<string>): void {
+  const { type } = question[sought]
+  const label = snapshot.symbol('label', type)
+  if (label === 0) return
+  const bound = new Map(parameters)
+  const asking = { snapshot, parameters: bound, limits: parts.limits }
+  const deadline = performance.now() + parts.limits.timeMs
+  const chunk = emptyChunk()
+  for (let from = 0; ; from = chunk.next) {
+    snapshot.nodesWithLabel(label, from, chunk)
+    for (let i = 0; i < chunk.length; i++) {
+      if (performance.now() > deadline) {
+        throw new RunFault('budget', `the time limit of ${parts.limits.timeMs} ms is reached`, 'decisionTimeMs')
+      }
+      const node = chunk.ids[i] ?? 0
+      const id = snapshot.nodeOwn(node, 'external_id')
+      // The label list also holds nodes of another type that carry this label beside it.
+      if (typeof id !== 'string' || snapshot.nodeOwn(node, 'type') !== type) continue
+      bound.set(`${sought}_external_id`, id)
+      const subjectId = sought === 'subject' ? id : question.subject.id
+      const resourceId = sought === 'resource' ? id : question.resource.id
+      if (subjectId === null || resourceId === null) continue
+      try {
+        if (policy.condition.check(asking, subjectId, resourceId)) found.add(id)
+      } catch (fault) {
+        if (!(fault instanceof RunFault)) throw fault
+        // As in an evaluation of this pair: a fault does not grant. It was told once for the whole search.
+      }
+    }
+    if (!chunk.more) return
+  }
+}
+
+function overBudget(fault: RunFault): Result<never, ServiceError> {
+  return err({ kind: 'budget', limit: fault.subject ?? 'traversalStepsMax', message: fault.message })
+}
