@@ -1,8 +1,16 @@
 // Create, read, list, update and remove: once, for all kinds.
 import type { ServiceAccountCaller } from '../identity/caller.ts'
+import { type Clock, timestamp } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
-import type { Result } from '../kernel/result.ts'
-import type { ConfigKind, Fields } from './kind.ts'
+import { isGid, mintGid } from '../kernel/ids.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { Effects } from './effects.ts'
+import { etagOf, ifMatchHolds } from './etag.ts'
+import type { Checked, ConfigKind, ConfigWriter, DocumentDraft, Fields, Sealer, StoredDocument } from './kind.ts'
+import { listDocuments } from './list.ts'
+import { authorship, listForm, readForm } from './read-form.ts'
+import { keepSecrets, sealSecrets } from './secrets.ts'
+import { validate } from './validate.ts'
 
 export interface ConfigAnswer {
   readonly body: Fields
@@ -10,35 +18,279 @@ export interface ConfigAnswer {
   readonly etag: string | null
 }
 
-export declare class ConfigService {
+export interface ConfigParts {
   readonly kinds: readonly ConfigKind[]
-  /** `body` as parsed from JSON: validation is the service's (422 `invalid`), not the route's. */
-  create(caller: ServiceAccountCaller, kind: ConfigKind, body: unknown): Promise<Result<ConfigAnswer, ServiceError>>
-  /** `key` is an id, or a name with `query.project_id`, `query.location` or `query.organization_id`. */
+  readonly documents: ConfigWriter
+  readonly sealer: Sealer
+  readonly clock: Clock
+  /** One line for the operator's log. */
+  readonly report: (line: string) => void
+}
+
+/** Everything that a caller sees or changes is of the caller's own organization; the rest does not exist for it. */
+export class ConfigService {
+  readonly kinds: readonly ConfigKind[]
+  private readonly documents: ConfigWriter
+  private readonly sealer: Sealer
+  private readonly clock: Clock
+  private readonly effects: Effects
+
+  constructor(parts: ConfigParts) {
+    this.kinds = parts.kinds
+    this.documents = parts.documents
+    this.sealer = parts.sealer
+    this.clock = parts.clock
+    this.effects = new Effects(parts.documents, parts.kinds, parts.report)
+  }
+
+  /** `body` as parsed from JSON: its validation is the service's (422), not the route's. */
+  async create(
+    caller: ServiceAccountCaller,
+    kind: ConfigKind,
+    body: unknown,
+  ): Promise<Result<ConfigAnswer, ServiceError>> {
+    const refusal = refusalOf(caller, kind, kind.operations.create)
+    if (refusal !== null) return err(refusal)
+    const read = validate(kind.createSchema, body)
+    if (!read.ok) return err({ kind: 'invalid', issues: read.error })
+    const nowMs = this.clock.now()
+    const stored = await this.documents.write((draft) => {
+      const made = this.make(draft, caller, kind, given(read.value), nowMs)
+      if (!made.ok) return made
+      draft.put(made.value.document)
+      return ok({ ...made.value, notes: this.effects.note(draft, 'created', made.value.document, nowMs) })
+    })
+    if (!stored.ok) return stored
+    const { document, shown, notes } = stored.value
+    await this.effects.run(notes)
+    return ok({ body: kind.answer?.(document, shown) ?? authorship(document), etag: etagFor(kind, document) })
+  }
+
+  /** `key` is an id, or a name with `project_id` or `location` (`organization_id` for what lives in no project). */
   read(
     caller: ServiceAccountCaller,
     kind: ConfigKind,
     key: string,
-    query: URLSearchParams,
-  ): Result<ConfigAnswer, ServiceError>
+    query: URLSearchParams = new URLSearchParams(),
+  ): Result<ConfigAnswer, ServiceError> {
+    const found = isGid(key) ? this.find(caller, kind, key) : this.findByName(caller, kind, key, query)
+    if (!found.ok) return found
+    const version = query.get('version')
+    if (version !== null && version !== String(found.value.revision)) {
+      return err({ kind: 'not-found', message: `revision \`${version}\` of the ${kind.label} is not kept` })
+    }
+    return ok({ body: readForm(found.value, kind, this.documents), etag: etagFor(kind, found.value) })
+  }
+
   list(
     caller: ServiceAccountCaller,
     kind: ConfigKind,
     query: URLSearchParams,
-  ): Result<{ readonly data: readonly Fields[] }, ServiceError>
-  update(
+  ): Result<{ readonly data: readonly Fields[] }, ServiceError> {
+    const listing = listDocuments(this.documents, kind, caller.organizationId, query)
+    if (!listing.ok) return listing
+    const { documents, full } = listing.value
+    return ok({ data: documents.map((document) => listForm(document, kind, this.documents, full)) })
+  }
+
+  async update(
     caller: ServiceAccountCaller,
     kind: ConfigKind,
     id: string,
     body: unknown,
     ifMatch: string | null,
-  ): Promise<Result<ConfigAnswer, ServiceError>>
-  remove(
+  ): Promise<Result<ConfigAnswer, ServiceError>> {
+    const refusal = refusalOf(caller, kind, kind.operations.update)
+    if (refusal !== null || kind.updateSchema === null) return err(refusal ?? notAllowed(kind))
+    const there = this.find(caller, kind, id)
+    if (!there.ok) return there
+    const fixed = fixedMembers(body, kind)
+    if (fixed.length > 0) return err({ kind: 'invalid', issues: fixed })
+    const read = validate(kind.updateSchema, body)
+    if (!read.ok) return err({ kind: 'invalid', issues: read.error })
+    const nowMs = this.clock.now()
+    const stored = await this.documents.write((draft) => {
+      const current = draft.get(kind.path, id)
+      if (current === null) return err(absent(kind, id))
+      if (!ifMatchHolds(ifMatch, current)) return err<ServiceError>({ kind: 'stale-etag' })
+      const checked = this.revise(draft, kind, current, given(read.value))
+      if (!checked.ok) return checked
+      const document: StoredDocument = {
+        ...current,
+        revision: current.revision + 1,
+        update_time: timestamp(nowMs),
+        updated_by: caller.serviceAccountId,
+        fields: checked.value.fields,
+      }
+      draft.put(document)
+      return ok({ document, notes: this.effects.note(draft, 'changed', document, nowMs) })
+    })
+    if (!stored.ok) return stored
+    await this.effects.run(stored.value.notes)
+    return ok({ body: authorship(stored.value.document), etag: etagFor(kind, stored.value.document) })
+  }
+
+  /** What lives in the document goes with it. */
+  async remove(
     caller: ServiceAccountCaller,
     kind: ConfigKind,
     id: string,
     ifMatch: string | null,
-  ): Promise<Result<{ readonly id: string }, ServiceError>>
-  /** At start: finishes effects and provisioning that a crash cut off. */
-  resume(): Promise<void>
+  ): Promise<Result<{ readonly id: string }, ServiceError>> {
+    const refusal = refusalOf(caller, kind, kind.operations.delete)
+    if (refusal !== null) return err(refusal)
+    const there = this.find(caller, kind, id)
+    if (!there.ok) return there
+    const removed = await this.documents.write((draft) => {
+      const current = draft.get(kind.path, id)
+      if (current === null) return err(absent(kind, id))
+      if (!ifMatchHolds(ifMatch, current)) return err<ServiceError>({ kind: 'stale-etag' })
+      const notes: StoredDocument[] = []
+      for (const document of this.withDescendants(draft, current)) {
+        draft.remove(document.kind, document.id)
+        notes.push(...this.effects.note(draft, 'deleted', document, this.clock.now()))
+      }
+      return ok(notes)
+    })
+    if (!removed.ok) return removed
+    await this.effects.run(removed.value)
+    return ok({ id })
+  }
+
+  /** At start: does what a crash kept from following a change. */
+  resume(): Promise<void> {
+    return this.effects.resume()
+  }
+
+  private make(
+    draft: DocumentDraft,
+    caller: ServiceAccountCaller,
+    kind: ConfigKind,
+    body: Fields,
+    nowMs: number,
+  ): Result<{ document: StoredDocument; shown: Fields }, ServiceError> {
+    const parentId = body[kind.parent.field] as string
+    const parent = draft.get(kind.parent.kind, parentId)
+    if (parent === null || parent.organization_id !== caller.organizationId) {
+      const what = kind.parent.field.replace(/_id$/, '').replaceAll('_', ' ')
+      return err({ kind: 'invalid', issues: [`${kind.parent.field}: no ${what} \`${parentId}\``] })
+    }
+    const projectId = parent.kind === 'projects' ? parent.id : parent.project_id
+    const {
+      name = '',
+      project_id: _project,
+      organization_id: _organization,
+      ...own
+    } = body as { name?: string } & Fields
+    const scopeId = projectId === '' ? parent.organization_id : projectId
+    if (name !== '' && draft.getByName(kind.path, scopeId, name) !== null) {
+      const where = projectId === '' ? 'organization' : 'project'
+      return err({ kind: 'conflict', message: `the ${where} has another ${kind.label} named \`${name}\`` })
+    }
+    const id = mintGid(nowMs)
+    const checked = kind.check(sealSecrets(own, kind, id, this.sealer), { reader: draft, current: null, parent })
+    if (!checked.ok) return checked
+    const document: StoredDocument = {
+      kind: kind.path,
+      id,
+      revision: 1,
+      organization_id: parent.organization_id,
+      project_id: projectId,
+      parent_id: parent.id,
+      name,
+      create_time: timestamp(nowMs),
+      created_by: caller.serviceAccountId,
+      update_time: timestamp(nowMs),
+      updated_by: caller.serviceAccountId,
+      fields: checked.value.fields,
+    }
+    return ok({ document, shown: checked.value.shown ?? {} })
+  }
+
+  /** Facts 1.7.2: absent and null keep, an empty string removes. */
+  private revise(
+    draft: DocumentDraft,
+    kind: ConfigKind,
+    current: StoredDocument,
+    body: Fields,
+  ): Result<Checked, ServiceError> {
+    const merged = { ...current.fields, ...sealSecrets(body, kind, current.id, this.sealer) }
+    const kept = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== ''))
+    const parent = draft.get(kind.parent.kind, current.parent_id)
+    if (parent === null) throw new Error(`${kind.path} ${current.id} has no parent`)
+    return kind.check(keepSecrets(kept, current.fields, kind), { reader: draft, current, parent })
+  }
+
+  private find(caller: ServiceAccountCaller, kind: ConfigKind, id: string): Result<StoredDocument, ServiceError> {
+    const document = this.documents.get(kind.path, id)
+    return document === null || document.organization_id !== caller.organizationId
+      ? err(absent(kind, id))
+      : ok(document)
+  }
+
+  private findByName(
+    caller: ServiceAccountCaller,
+    kind: ConfigKind,
+    name: string,
+    query: URLSearchParams,
+  ): Result<StoredDocument, ServiceError> {
+    if (!kind.operations.byName) return err(absent(kind, name))
+    const inOrganization = kind.parent.kind === 'organizations'
+    const scopeId = inOrganization
+      ? (query.get('organization_id') ?? query.get('location') ?? caller.organizationId)
+      : (query.get('project_id') ?? query.get('location'))
+    if (scopeId === null) {
+      return err({ kind: 'invalid', issues: [`project_id: required to read ${article(kind.label)} by name`] })
+    }
+    const document = this.documents.getByName(kind.path, scopeId, name)
+    return document === null || document.organization_id !== caller.organizationId
+      ? err({ kind: 'not-found', message: `no ${kind.label} named \`${name}\` in \`${scopeId}\`` })
+      : ok(document)
+  }
+
+  /** Children before their parents. */
+  private withDescendants(draft: DocumentDraft, document: StoredDocument): StoredDocument[] {
+    const below = this.kinds
+      .filter((kind) => kind.parent.kind === document.kind)
+      .flatMap((kind) => draft.children(kind.path, document.id))
+    return [...below.flatMap((child) => this.withDescendants(draft, child)), document]
+  }
+}
+
+function refusalOf(caller: ServiceAccountCaller, kind: ConfigKind, offered: boolean): ServiceError | null {
+  if (!offered) return notAllowed(kind)
+  if (caller.role === 'all_editor') return null
+  return { kind: 'forbidden', message: `the role \`${caller.role}\` may not change ${kind.label}s` }
+}
+
+function notAllowed(kind: ConfigKind): ServiceError {
+  const { operations } = kind
+  const allow = ['GET', ...(operations.update ? ['PUT'] : []), ...(operations.delete ? ['DELETE'] : [])]
+  return { kind: 'method-not-allowed', allow }
+}
+
+function absent(kind: ConfigKind, key: string): ServiceError {
+  return { kind: 'not-found', message: `no ${kind.label} \`${key}\`` }
+}
+
+function etagFor(kind: ConfigKind, document: StoredDocument): string | null {
+  return kind.operations.update ? etagOf(document) : null
+}
+
+/** Null counts as absent. */
+function given(body: Fields): Fields {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined))
+}
+
+/** Members that a create takes and an update does not are told apart from members that nobody knows. */
+function fixedMembers(body: unknown, kind: ConfigKind): string[] {
+  if (typeof body !== 'object' || body === null) return []
+  const after = kind.updateSchema?.shape ?? {}
+  return Object.keys(body)
+    .filter((member) => Object.hasOwn(kind.createSchema.shape, member) && !Object.hasOwn(after, member))
+    .map((member) => `${member}: cannot be changed after creation`)
+}
+
+function article(label: string): string {
+  return /^[aeiou]/.test(label) ? `an ${label}` : `a ${label}`
 }

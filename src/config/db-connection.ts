@@ -1,0 +1,67 @@
+// Where a project's graph is kept (ruling F9), and the logical locations of a composite project.
+import { z } from 'zod'
+import { err, ok, type Result } from '../kernel/result.ts'
+import type { StoredDocument } from './kind.ts'
+
+const name = z.string().min(1).max(256)
+
+export const dbConnection = z
+  .strictObject({
+    url: z.string().min(1).max(2048),
+    username: name.nullish(),
+    password: name.nullish(),
+    name: name.nullish(),
+    composite_db_name: name.nullish(),
+    alias_mapping: z.string().min(1).max(65_000).nullish(),
+  })
+  .superRefine((connection, context) => {
+    const refuse = (field: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [field], message })
+    const url = urlFault(connection.url)
+    if (url !== null) refuse('url', url)
+    const composite = connection.composite_db_name ?? null
+    const mapping = connection.alias_mapping ?? null
+    if (composite !== null && mapping === null) refuse('alias_mapping', 'required together with `composite_db_name`')
+    if (composite === null && mapping !== null) refuse('composite_db_name', 'required together with `alias_mapping`')
+    const aliases = mapping === null ? null : parseAliasMapping(mapping)
+    if (aliases !== null && !aliases.ok) refuse('alias_mapping', aliases.error)
+  })
+
+/** The embedded store takes a name at most: where its files are is the process's setting, not a caller's. */
+function urlFault(url: string): string | null {
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(url)?.[1]
+  if (scheme === undefined) return 'expected a URL with the scheme `lmdb:`'
+  if (scheme.toLowerCase() !== 'lmdb') return `the scheme \`${scheme}:\` has no adapter, expected \`lmdb:\``
+  return /^(?:\/\/)?[\w.-]*\/?$/.test(url.slice(scheme.length + 1)) ? null : 'the scheme `lmdb:` takes no path'
+}
+
+/** `location=database` pairs joined with `&`, encoded as in a URL query: location → database. */
+export function parseAliasMapping(text: string): Result<ReadonlyMap<string, string>, string> {
+  const aliases = new Map<string, string>()
+  for (const pair of text.split('&')) {
+    const [location, database, ...rest] = pair.split('=').map(decode)
+    if (location == null || database == null || database === '' || rest.length > 0) {
+      return err(`expected \`location=database\`, found \`${pair}\``)
+    }
+    if (location.length < 2 || location.length > 32)
+      return err(`expected a location of 2 to 32 characters, found \`${location}\``)
+    if (aliases.has(location)) return err(`the location \`${location}\` is mapped twice`)
+    aliases.set(location, database)
+  }
+  return ok(aliases)
+}
+
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return null
+  }
+}
+
+/** Logical location → constituent of a stored project; empty when it is not composite. */
+export function locationsOf(project: StoredDocument): ReadonlyMap<string, string> {
+  const connection = project.fields.db_connection as { alias_mapping?: string } | undefined
+  const aliases = parseAliasMapping(connection?.alias_mapping ?? '')
+  return aliases.ok ? aliases.value : new Map()
+}

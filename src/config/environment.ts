@@ -1,0 +1,117 @@
+// The kinds that a project's environment is made of: projects, applications and application agents.
+import { z } from 'zod'
+import { type ApiPermission, apiPermissions } from '../identity/caller.ts'
+import { err, ok } from '../kernel/result.ts'
+import { dbConnection } from './db-connection.ts'
+import { type ConfigKind, type ConfigReader, envelope, envelopeUpdate, type Fields, reference } from './kind.ts'
+import { ikgStatus, type Provisioning } from './provisioning.ts'
+import type { SystemGraph } from './system-nodes.ts'
+
+export interface EnvironmentParts {
+  readonly reader: ConfigReader
+  readonly systemGraph: SystemGraph
+  readonly provisioning: Provisioning
+}
+
+export function environmentKinds(parts: EnvironmentParts): ConfigKind[] {
+  return [projects(parts), applications(parts), applicationAgents(parts)]
+}
+
+const everything = { create: true, update: true, delete: true, byName: true }
+
+const region = z
+  .string()
+  .min(2)
+  .max(64)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected letters, digits and hyphens' })
+
+const ikgSizes = ['2GB', '4GB', '8GB', '16GB', '32GB', '64GB', '128GB', '192GB', '256GB', '384GB', '512GB'] as const
+
+function projects({ provisioning }: EnvironmentParts): ConfigKind {
+  return {
+    path: 'projects',
+    label: 'project',
+    parent: { field: 'organization_id', kind: 'organizations' },
+    operations: everything,
+    createSchema: z.strictObject({
+      ...envelope,
+      organization_id: reference,
+      region,
+      ikg_size: z.enum(ikgSizes).nullish(),
+      replica_region: region.nullish(),
+      db_connection: dbConnection.nullish(),
+    }),
+    updateSchema: z.strictObject({ ...envelopeUpdate, db_connection: dbConnection.nullish() }),
+    secrets: ['db_connection.password'],
+    heavy: [],
+    check(fields, { current }) {
+      if (fields.replica_region === fields.region) {
+        return err({ kind: 'invalid', issues: ['replica_region: expected another region than `region`'] })
+      }
+      if (current !== null) return ok({ fields })
+      return ok({ fields: { ...fields, ikg_size: fields.ikg_size ?? '2GB', ikg_status: 'PENDING' } })
+    },
+    effects: {
+      created: async (project) => provisioning.start(project.id),
+      // A new mapping may name further constituents, and a FAILED project gets another try.
+      changed: async (project) => provisioning.start(project.id),
+      deleted: (project) => provisioning.drop(project.id),
+    },
+  }
+}
+
+function applications({ reader, systemGraph }: EnvironmentParts): ConfigKind {
+  return {
+    path: 'applications',
+    label: 'application',
+    parent: { field: 'project_id', kind: 'projects' },
+    operations: everything,
+    createSchema: z.strictObject({ ...envelope, project_id: reference }),
+    updateSchema: z.strictObject(envelopeUpdate),
+    secrets: [],
+    heavy: [],
+    check: (fields) => ok({ fields }),
+    // While a project is PENDING its system nodes are provisioning's to write.
+    effects: {
+      async created({ id, project_id }) {
+        if (reader.get('applications', id) === null || ikgStatus(reader, project_id) !== 'ACTIVE') return
+        await systemGraph.putApplication(project_id, id)
+      },
+      async deleted({ id, project_id }) {
+        if (ikgStatus(reader, project_id) === 'ACTIVE') await systemGraph.deleteApplication(project_id, id)
+      },
+    },
+  }
+}
+
+const permissions = z.array(z.enum([...apiPermissions, 'IKGRead'])).min(1)
+
+function applicationAgents({ reader, systemGraph }: EnvironmentParts): ConfigKind {
+  return {
+    path: 'application-agents',
+    label: 'application agent',
+    parent: { field: 'application_id', kind: 'applications' },
+    operations: everything,
+    createSchema: z.strictObject({ ...envelope, application_id: reference, api_permissions: permissions }),
+    updateSchema: z.strictObject({ ...envelopeUpdate, api_permissions: permissions.nullish() }),
+    secrets: [],
+    heavy: [],
+    check: (fields) => ok({ fields: withPermissions(fields) }),
+    effects: {
+      async created({ id, parent_id, project_id }) {
+        if (reader.get('application-agents', id) === null || ikgStatus(reader, project_id) !== 'ACTIVE') return
+        await systemGraph.putAgent(project_id, parent_id, id)
+      },
+      async deleted({ id, project_id }) {
+        if (ikgStatus(reader, project_id) === 'ACTIVE') await systemGraph.deleteAgent(project_id, id)
+      },
+    },
+  }
+}
+
+/** Interface, application agent: the retired value is accepted and silently dropped. */
+function withPermissions(fields: Fields): Fields {
+  const asked = new Set(fields.api_permissions as readonly (ApiPermission | 'IKGRead')[])
+  asked.delete('IKGRead')
+  return { ...fields, api_permissions: [...asked] }
+}

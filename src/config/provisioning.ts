@@ -1,0 +1,122 @@
+// Makes the graph of a project in the background: PENDING → ACTIVE or FAILED (ruling F6). PENDING is durable, so that a
+// crash in between is made good at the next start.
+import type { ConfigReader, ConfigWriter, StoredDocument } from './kind.ts'
+import type { SystemGraph } from './system-nodes.ts'
+
+export type IkgStatus = 'PENDING' | 'ACTIVE' | 'FAILED'
+
+/** What makes and removes the databases of a project. Both may be repeated. */
+export interface Provisioner {
+  create(projectId: string): Promise<void>
+  delete(projectId: string): Promise<void>
+}
+
+export interface ProvisioningParts {
+  readonly documents: ConfigWriter
+  readonly provisioner: Provisioner
+  readonly systemGraph: SystemGraph
+  readonly report: (line: string) => void
+}
+
+/** Null: no such project. */
+export function ikgStatus(reader: ConfigReader, projectId: string): IkgStatus | null {
+  return (reader.get('projects', projectId)?.fields.ikg_status as IkgStatus | undefined) ?? null
+}
+
+export class Provisioning {
+  private readonly parts: ProvisioningParts
+  private readonly running = new Map<string, Promise<void>>()
+
+  constructor(parts: ProvisioningParts) {
+    this.parts = parts
+  }
+
+  /** Answers at once. A project that is ACTIVE stays so while what it needs is looked over again. */
+  start(projectId: string): void {
+    const run = (this.running.get(projectId) ?? Promise.resolve()).then(() => this.provision(projectId))
+    this.running.set(projectId, run)
+    run.then(() => {
+      if (this.running.get(projectId) === run) this.running.delete(projectId)
+    })
+  }
+
+  /** At start: what a crash left PENDING. */
+  resume(): void {
+    for (const project of this.parts.documents.all('projects')) {
+      if (project.fields.ikg_status === 'PENDING') this.start(project.id)
+    }
+  }
+
+  /** Resolves when no provisioning runs. */
+  async settled(): Promise<void> {
+    while (this.running.size > 0) await Promise.all(this.running.values())
+  }
+
+  /** After the project's document is gone. */
+  async drop(projectId: string): Promise<void> {
+    await this.running.get(projectId)
+    await this.parts.provisioner.delete(projectId)
+  }
+
+  private async provision(projectId: string): Promise<void> {
+    try {
+      if (ikgStatus(this.parts.documents, projectId) === null) return
+      await this.mark(projectId, 'FAILED', 'PENDING')
+      await this.parts.provisioner.create(projectId)
+      let written: SystemNodes = new Map()
+      do written = await this.writeSystemNodes(projectId, written)
+      while (!(await this.activate(projectId, written)))
+    } catch (failure) {
+      this.parts.report(`provisioning of project ${projectId} failed: ${String(failure)}`)
+      await this.mark(projectId, 'PENDING', 'FAILED').catch(() => undefined)
+    }
+  }
+
+  /** Brings the graph from the system nodes `written` to those that the configuration has now. */
+  private async writeSystemNodes(projectId: string, written: SystemNodes): Promise<SystemNodes> {
+    const { documents, systemGraph } = this.parts
+    const wanted = systemNodesOf(documents, projectId)
+    for (const [id, node] of written) {
+      if (wanted.has(id)) continue
+      if (node.kind === 'applications') await systemGraph.deleteApplication(projectId, id)
+      else await systemGraph.deleteAgent(projectId, id)
+    }
+    for (const [id, node] of wanted) {
+      if (written.has(id)) continue
+      if (node.kind === 'applications') await systemGraph.putApplication(projectId, id)
+      else await systemGraph.putAgent(projectId, node.parent_id, id)
+    }
+    return wanted
+  }
+
+  /** False when applications or agents came or went meanwhile: whoever made them left their nodes to us. */
+  private activate(projectId: string, written: SystemNodes): Promise<boolean> {
+    return this.parts.documents.write((draft) => {
+      const wanted = systemNodesOf(draft, projectId)
+      if (wanted.size !== written.size || [...wanted.keys()].some((id) => !written.has(id))) return false
+      const project = draft.get('projects', projectId)
+      if (project !== null && project.fields.ikg_status !== 'ACTIVE') draft.put(withStatus(project, 'ACTIVE'))
+      return true
+    })
+  }
+
+  private mark(projectId: string, from: IkgStatus, to: IkgStatus): Promise<void> {
+    return this.parts.documents.write((draft) => {
+      const project = draft.get('projects', projectId)
+      if (project?.fields.ikg_status === from) draft.put(withStatus(project, to))
+    })
+  }
+}
+
+/** Applications before agents. */
+type SystemNodes = ReadonlyMap<string, StoredDocument>
+
+function systemNodesOf(reader: ConfigReader, projectId: string): SystemNodes {
+  const documents = [...reader.inScope('applications', projectId), ...reader.inScope('application-agents', projectId)]
+  return new Map(documents.map((document) => [document.id, document]))
+}
+
+/** Not a revision: nobody's ETag goes stale because provisioning went on. */
+function withStatus(project: StoredDocument, status: IkgStatus): StoredDocument {
+  return { ...project, fields: { ...project.fields, ikg_status: status } }
+}

@@ -1,0 +1,38 @@
+// How a stored document reads back: its envelope, its fields without secrets, and what its kind adds.
+import type { Authorship, ConfigKind, ConfigReader, Fields, StoredDocument } from './kind.ts'
+import { withoutSecrets } from './secrets.ts'
+
+export function readForm(document: StoredDocument, kind: ConfigKind, reader: ConfigReader): Fields {
+  const named = document.name !== ''
+  const { display_name, description, ...fields } = withoutSecrets(document.fields, kind)
+  return {
+    id: document.id,
+    ...(named && { name: document.name }),
+    // Facts 1.7.2: reads back as `name` when unset.
+    display_name: display_name ?? document.name,
+    ...(named && { description: description ?? '' }),
+    organization_id: document.organization_id,
+    ...(document.project_id !== '' && { project_id: document.project_id }),
+    ...fields,
+    ...kind.present?.(document, reader),
+    create_time: document.create_time,
+    created_by: document.created_by,
+    ...(kind.operations.update && { update_time: document.update_time, updated_by: document.updated_by }),
+  }
+}
+
+/** The item of a list: without `full_fetch` the heavy fields come back empty (facts 1.7.1). */
+export function listForm(document: StoredDocument, kind: ConfigKind, reader: ConfigReader, full: boolean): Fields {
+  const form = readForm(document, kind, reader)
+  return full ? form : { ...form, ...Object.fromEntries(kind.heavy.map((field) => [field, ''])) }
+}
+
+export function authorship(document: StoredDocument): Authorship & Fields {
+  return {
+    id: document.id,
+    create_time: document.create_time,
+    created_by: document.created_by,
+    update_time: document.update_time,
+    updated_by: document.updated_by,
+  }
+}

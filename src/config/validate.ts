@@ -1,0 +1,63 @@
+// Checks a value by its schema and says every fault as `path: expected …, found …`, in the words that all bodies share.
+import type { z } from 'zod'
+import { err, ok, type Result } from '../kernel/result.ts'
+
+/** `at` is the path of the value itself, for values that were found inside of others. */
+export function validate<T>(schema: z.ZodType<T>, value: unknown, at = ''): Result<T, readonly string[]> {
+  const read = schema.safeParse(value, { error: describe, reportInput: true })
+  if (read.success) return ok(read.data)
+  return err(read.error.issues.map((issue) => `${pathText(at, issue.path)}: ${issue.message}`))
+}
+
+/** `db_connection.url`, `actions[3]`; the value itself is `body`. */
+function pathText(at: string, path: readonly PropertyKey[]): string {
+  let text = at
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`
+    else text += text === '' ? String(step) : `.${String(step)}`
+  }
+  return text === '' ? 'body' : text
+}
+
+/** Undefined leaves the schema's own message. */
+function describe(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `expected ${expectedName(String(issue.expected))}, found ${foundName(issue.input)}`
+    case 'invalid_value':
+      return `expected ${issue.values.map((value) => `\`${String(value)}\``).join(' or ')}, found ${foundValue(issue.input)}`
+    case 'unrecognized_keys':
+      return `unknown member ${issue.keys.map((key) => `\`${key}\``).join(', ')}`
+    case 'too_small':
+      return `expected at least ${issue.minimum} ${unitOf(issue.origin, issue.minimum)}`
+    case 'too_big':
+      return `expected at most ${issue.maximum} ${unitOf(issue.origin, issue.maximum)}`
+    default:
+      return undefined
+  }
+}
+
+function foundName(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  if (typeof value === 'bigint') return 'number'
+  return typeof value
+}
+
+function foundValue(value: unknown): string {
+  return typeof value === 'string' ? `\`${value.length > 64 ? `${value.slice(0, 64)}…` : value}\`` : foundName(value)
+}
+
+function expectedName(expected: string): string {
+  if (expected === 'record') return 'object'
+  if (expected === 'int') return 'integer'
+  return expected
+}
+
+function unitOf(origin: string, count: number | bigint): string {
+  const plural = Number(count) === 1 ? '' : 's'
+  if (origin === 'string') return `character${plural}`
+  if (origin === 'array' || origin === 'set') return `item${plural}`
+  return ''
+}
