@@ -26,6 +26,7 @@ export const dbConnection = z
     const aliases = mapping === null ? null : parseAliasMapping(mapping)
     if (aliases !== null && !aliases.ok) refuse('alias_mapping', aliases.error)
   })
+  .transform((connection) => Object.fromEntries(Object.entries(connection).filter(([, value]) => value != null)))
 
 /** The embedded store takes a name at most: where its files are is the process's setting, not a caller's. */
 function urlFault(url: string): string | null {

@@ -1,11 +1,83 @@
 // Agent keys: minted once, kept as a hash, and looked up in memory for every decision.
-
-import type { ConfigSource } from '../config/kind.ts'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { ConfigSource, StoredDocument } from '../config/kind.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { AgentCaller } from './caller.ts'
+import type { AgentCaller, ApiPermission } from './caller.ts'
 
-export declare class AgentKeys {
-  constructor(documents: ConfigSource, clock: Clock)
-  /** Null: unknown, expired, or its agent is gone. The caller's permissions are the agent's at this moment. */
-  authenticateAgent(key: string): AgentCaller | null
+/** Lets scanners for leaked secrets recognise a key. */
+const PREFIX = 'vgk_'
+const KID_LENGTH = 16
+const KEY_LENGTH = PREFIX.length + KID_LENGTH + 43
+
+export interface MintedKey {
+  /** Prefix, key id and 256 random bits, URL-safe; shown once. */
+  readonly key: string
+  /** Public; finds the hash. */
+  readonly kid: string
+  readonly hash: string
+}
+
+export function mintAgentKey(): MintedKey {
+  const kid = randomBytes(12).toString('base64url')
+  const key = `${PREFIX}${kid}${randomBytes(32).toString('base64url')}`
+  return { key, kid, hash: hash('sha256', key, 'base64url') }
+}
+
+interface Entry {
+  readonly hash: Buffer
+  readonly expiresAtMs: number
+  readonly agentId: string
+}
+
+/** In step with the configuration: a deletion or a change of permissions holds from the moment it is stored. */
+export class AgentKeys {
+  private readonly clock: Clock
+  private readonly entries = new Map<string, Entry>()
+  private readonly callers = new Map<string, AgentCaller>()
+
+  constructor(documents: ConfigSource, clock: Clock) {
+    this.clock = clock
+    for (const agent of documents.all('application-agents')) this.putAgent(agent)
+    for (const credential of documents.all('application-agent-credentials')) this.putCredential(credential)
+    documents.subscribe((changes) => {
+      for (const { before, after } of changes) {
+        const kind = (after ?? before)?.kind
+        if (kind === 'application-agents') {
+          if (after !== null) this.putAgent(after)
+          else if (before !== null) this.callers.delete(before.id)
+        } else if (kind === 'application-agent-credentials') {
+          if (before !== null) this.entries.delete(before.fields.kid as string)
+          if (after !== null) this.putCredential(after)
+        }
+      }
+    })
+  }
+
+  /** Null: unknown, expired, or its agent is gone. Runs before every decision: synchronous, and no search. */
+  authenticateAgent(key: string): AgentCaller | null {
+    if (key.length !== KEY_LENGTH || !key.startsWith(PREFIX)) return null
+    const entry = this.entries.get(key.slice(PREFIX.length, PREFIX.length + KID_LENGTH))
+    if (entry === undefined || !timingSafeEqual(hash('sha256', key, 'buffer'), entry.hash)) return null
+    if (this.clock.now() >= entry.expiresAtMs) return null
+    return this.callers.get(entry.agentId) ?? null
+  }
+
+  private putAgent(agent: StoredDocument): void {
+    this.callers.set(agent.id, {
+      kind: 'agent',
+      agentId: agent.id,
+      applicationId: agent.parent_id,
+      projectId: agent.project_id,
+      permissions: new Set(agent.fields.api_permissions as readonly ApiPermission[]),
+    })
+  }
+
+  private putCredential(credential: StoredDocument): void {
+    const { kid, key_hash, expire_time } = credential.fields as Record<string, string>
+    this.entries.set(kid as string, {
+      hash: Buffer.from(key_hash as string, 'base64url'),
+      expiresAtMs: Date.parse(expire_time as string),
+      agentId: credential.parent_id,
+    })
+  }
 }

@@ -1,13 +1,77 @@
 // First start: an organization and an admin service account, on an empty data folder and never again.
-import type { ConfigWriter, Sealer } from '../config/kind.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
+import { type ConfigWriter, type Sealer, type StoredDocument, secretPlace } from '../config/kind.ts'
+import { type Clock, timestamp } from '../kernel/clock.ts'
+import { mintGid } from '../kernel/ids.ts'
 import type { ServiceAccountCaller } from './caller.ts'
+import { credentialsKind, privateKeyPath } from './service-account.ts'
 
 export interface Bootstrapped {
   /** False: the folder had an organization already. */
   readonly created: boolean
-  /** The admin account, as a caller (for loading a demo world in process); its token: ServiceAccounts.issueToken. */
+  /** The admin account; ServiceAccounts.issueToken makes its tokens. */
   readonly admin: ServiceAccountCaller
 }
 
-export declare function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: Clock): Promise<Bootstrapped>
+export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: Clock): Promise<Bootstrapped> {
+  const made = documents.all('organizations').length === 0 ? await firstDocuments(sealer, clock.now()) : []
+  const created = await documents.write((draft) => {
+    if (draft.all('organizations').length > 0) return false
+    for (const document of made) draft.put(document)
+    return true
+  })
+  const admin = documents.all('service-accounts').find(({ fields }) => fields.role === 'all_editor')
+  if (admin === undefined) throw new Error('the data folder has an organization without an admin service account')
+  return {
+    created,
+    admin: {
+      kind: 'service-account',
+      serviceAccountId: admin.id,
+      organizationId: admin.organization_id,
+      role: 'all_editor',
+    },
+  }
+}
+
+async function firstDocuments(sealer: Sealer, nowMs: number): Promise<StoredDocument[]> {
+  const organizationId = mintGid(nowMs)
+  const accountId = mintGid(nowMs)
+  const credentialId = mintGid(nowMs)
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
+  const publicJwk = await exportJWK(publicKey)
+  const privateJwk = JSON.stringify(await exportJWK(privateKey))
+  const common = {
+    revision: 1,
+    organization_id: organizationId,
+    project_id: '',
+    create_time: timestamp(nowMs),
+    created_by: accountId,
+    update_time: timestamp(nowMs),
+    updated_by: accountId,
+  }
+  return [
+    { ...common, kind: 'organizations', id: organizationId, parent_id: '', name: 'organization', fields: {} },
+    {
+      ...common,
+      kind: 'service-accounts',
+      id: accountId,
+      parent_id: organizationId,
+      name: 'admin',
+      fields: { display_name: 'Administrator', role: 'all_editor' },
+    },
+    {
+      ...common,
+      kind: credentialsKind,
+      id: credentialId,
+      parent_id: accountId,
+      name: '',
+      fields: {
+        service_account_id: accountId,
+        // RFC 7638, as clients that sign for themselves compute it.
+        kid: await calculateJwkThumbprint(publicJwk),
+        public_jwk: publicJwk,
+        [privateKeyPath]: sealer.seal(privateJwk, secretPlace(credentialsKind, credentialId, privateKeyPath)),
+      },
+    },
+  ]
+}

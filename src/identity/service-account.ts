@@ -1,13 +1,119 @@
 // Service-account bearer tokens: ES256 JWTs signed by the account's own key (ruling F5).
-
-import type { ConfigSource, Sealer } from '../config/kind.ts'
+import { decodeProtectedHeader, importJWK, type JWK, type JWTPayload, jwtVerify, SignJWT } from 'jose'
+import { type ConfigSource, type Sealer, type StoredDocument, secretPlace } from '../config/kind.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { ServiceAccountCaller } from './caller.ts'
+import type { ServiceAccountCaller, ServiceAccountRole } from './caller.ts'
 
-export declare class ServiceAccounts {
-  constructor(documents: ConfigSource, sealer: Sealer, clock: Clock)
-  /** Throws when the account is unknown or the lifetime is outside 120 to 86400 seconds. */
-  issueToken(accountId: string, lifetimeS: number): Promise<string>
-  /** `bearer` without the word `Bearer`. */
-  authenticateServiceAccount(bearer: string): Promise<ServiceAccountCaller | null>
+export const tokenLifetimeMinS = 120
+export const tokenLifetimeMaxS = 86_400
+/** How far the clock of a client that signs for itself may run ahead of ours. */
+const CLOCK_SKEW_S = 30
+const BEARER_LENGTH_MAX = 4096
+
+export const credentialsKind = 'service-account-credentials'
+export const privateKeyPath = 'private_jwk'
+
+type PublicKey = Awaited<ReturnType<typeof importJWK>>
+
+export class ServiceAccounts {
+  private readonly documents: ConfigSource
+  private readonly sealer: Sealer
+  private readonly clock: Clock
+  private readonly credentials = new Map<string, StoredDocument>()
+  private readonly publicKeys = new WeakMap<StoredDocument, PublicKey>()
+
+  constructor(documents: ConfigSource, sealer: Sealer, clock: Clock) {
+    this.documents = documents
+    this.sealer = sealer
+    this.clock = clock
+    for (const credential of documents.all(credentialsKind)) this.credentials.set(kidOf(credential), credential)
+    documents.subscribe((changes) => {
+      for (const { before, after } of changes) {
+        if (before?.kind === credentialsKind) this.credentials.delete(kidOf(before))
+        if (after?.kind === credentialsKind) this.credentials.set(kidOf(after), after)
+      }
+    })
+  }
+
+  /** Throws when the account has no key here, or the lifetime is outside 120 to 86400 seconds. */
+  async issueToken(accountId: string, lifetimeS: number): Promise<string> {
+    if (!(lifetimeS >= tokenLifetimeMinS && lifetimeS <= tokenLifetimeMaxS)) {
+      throw new Error(`a token lives ${tokenLifetimeMinS} to ${tokenLifetimeMaxS} seconds, asked for ${lifetimeS}`)
+    }
+    const credential = this.documents
+      .all(credentialsKind)
+      .find(({ parent_id, fields }) => parent_id === accountId && typeof fields[privateKeyPath] === 'string')
+    if (credential === undefined) throw new Error(`there is no private key of the service account ${accountId}`)
+    const place = secretPlace(credentialsKind, credential.id, privateKeyPath)
+    const jwk: JWK = JSON.parse(this.sealer.open(credential.fields[privateKeyPath] as string, place))
+    const issuedAt = Math.floor(this.clock.now() / 1000)
+    return new SignJWT()
+      .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: kidOf(credential) })
+      .setIssuer(accountId)
+      .setSubject(accountId)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + Math.floor(lifetimeS))
+      .setJti(crypto.randomUUID())
+      .sign(await importJWK(jwk, 'ES256'))
+  }
+
+  /** `bearer` without the word `Bearer`. Null: not a token that one of our accounts signed and that is valid now. */
+  async authenticateServiceAccount(bearer: string): Promise<ServiceAccountCaller | null> {
+    const credential = bearer.length > BEARER_LENGTH_MAX ? null : this.credentialOf(bearer)
+    const account = credential === null ? null : this.documents.get('service-accounts', credential.parent_id)
+    if (credential === null || account === null) return null
+    const claims = await this.verify(bearer, credential, account.id)
+    // The account may have gone while the signature was checked.
+    if (claims === null || this.credentials.get(kidOf(credential)) !== credential) return null
+    return {
+      kind: 'service-account',
+      serviceAccountId: account.id,
+      organizationId: account.organization_id,
+      role: account.fields.role as ServiceAccountRole,
+    }
+  }
+
+  private credentialOf(bearer: string): StoredDocument | null {
+    try {
+      return this.credentials.get(decodeProtectedHeader(bearer).kid ?? '') ?? null
+    } catch {
+      return null
+    }
+  }
+
+  private async verify(bearer: string, credential: StoredDocument, accountId: string): Promise<JWTPayload | null> {
+    const nowMs = this.clock.now()
+    const expireTime = credential.fields.expire_time
+    if (typeof expireTime === 'string' && Date.parse(expireTime) <= nowMs) return null
+    try {
+      const { payload } = await jwtVerify(bearer, await this.publicKeyOf(credential), {
+        algorithms: ['ES256'],
+        issuer: accountId,
+        subject: accountId,
+        requiredClaims: ['iat', 'exp', 'jti'],
+        currentDate: new Date(nowMs),
+      })
+      return hasLawfulTimes(payload, nowMs / 1000) ? payload : null
+    } catch {
+      return null
+    }
+  }
+
+  private async publicKeyOf(credential: StoredDocument): Promise<PublicKey> {
+    let key = this.publicKeys.get(credential)
+    if (key === undefined) {
+      key = await importJWK(credential.fields.public_jwk as JWK, 'ES256')
+      this.publicKeys.set(credential, key)
+    }
+    return key
+  }
+}
+
+function hasLawfulTimes({ iat, exp }: JWTPayload, nowS: number): boolean {
+  if (iat === undefined || exp === undefined || iat > nowS + CLOCK_SKEW_S) return false
+  return exp - iat >= tokenLifetimeMinS && exp - iat <= tokenLifetimeMaxS
+}
+
+function kidOf(credential: StoredDocument): string {
+  return credential.fields.kid as string
 }
