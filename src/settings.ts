@@ -1,4 +1,5 @@
-// Environment and flags → checked settings. Every limit of the process has its name, unit and reason here.
+// Flags, environment and a file → checked settings. Every limit of the process has its name, unit and reason here.
+import { err, ok, type Result } from './kernel/result.ts'
 
 export interface Settings {
   readonly dataDir: string
@@ -13,6 +14,8 @@ export interface Settings {
   readonly traversalStepsMax: number
   /** Items of one capture batch (facts 1.12). */
   readonly captureItemsMax: number
+  /** How long a stop waits for requests that are being answered, milliseconds: below the usual 10 s before a SIGKILL. */
+  readonly drainMs: number
 }
 
 export const defaultSettings: Settings = {
@@ -23,4 +26,86 @@ export const defaultSettings: Settings = {
   decisionTimeMs: 1000,
   traversalStepsMax: 20_000_000,
   captureItemsMax: 250,
+  drainMs: 8000,
+}
+
+type Rule =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'integer'; readonly min: number; readonly max: number; readonly unit: string }
+
+interface Row {
+  /** `body_bytes_max`: the name in a settings file; `VERDIGRAPH_BODY_BYTES_MAX` in the environment. */
+  readonly name: string
+  readonly rule: Rule
+}
+
+export const settingRows: Readonly<Record<keyof Settings, Row>> = {
+  dataDir: { name: 'data', rule: { kind: 'text' } },
+  host: { name: 'host', rule: { kind: 'text' } },
+  port: { name: 'port', rule: { kind: 'integer', min: 0, max: 65_535, unit: '' } },
+  bodyBytesMax: { name: 'body_bytes_max', rule: { kind: 'integer', min: 1024, max: 1 << 30, unit: ' bytes' } },
+  decisionTimeMs: { name: 'decision_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
+  traversalStepsMax: {
+    name: 'traversal_steps_max',
+    rule: { kind: 'integer', min: 1, max: Number.MAX_SAFE_INTEGER, unit: ' steps' },
+  },
+  captureItemsMax: { name: 'capture_items_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
+  drainMs: { name: 'drain_ms', rule: { kind: 'integer', min: 0, max: 600_000, unit: ' milliseconds' } },
+}
+
+export interface SettingSources {
+  /** From the command line, by field; they win over the environment, which wins over the file. */
+  readonly flags?: Partial<Readonly<Record<keyof Settings, string>>> | undefined
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined
+  /** A parsed JSON file, and its path for messages. */
+  readonly file?: { readonly path: string; readonly content: unknown } | undefined
+}
+
+/** Every fault names the place it came from and what was expected there. */
+export function readSettings(sources: SettingSources): Result<Settings, readonly string[]> {
+  const faults: string[] = []
+  const fromFile = membersOfFile(sources.file, faults)
+  const settings: Record<string, string | number> = { ...defaultSettings }
+  for (const [field, { name, rule }] of Object.entries(settingRows) as [keyof Settings, Row][]) {
+    const variable = `VERDIGRAPH_${name.toUpperCase()}`
+    const flag = sources.flags?.[field]
+    const fromEnvironment = sources.environment?.[variable]
+    const [place, given] =
+      flag !== undefined
+        ? [`--${name}`, flag]
+        : fromEnvironment !== undefined && fromEnvironment !== ''
+          ? [variable, fromEnvironment]
+          : [`${sources.file?.path}: ${name}`, fromFile[name]]
+    if (given === undefined) continue
+    const value = readValue(rule, given)
+    if (value === null) faults.push(`${place}: expected ${expectation(rule)}, found \`${String(given)}\``)
+    else settings[field] = value
+  }
+  return faults.length > 0 ? err(faults) : ok(settings as unknown as Settings)
+}
+
+function membersOfFile(file: SettingSources['file'], faults: string[]): Record<string, unknown> {
+  if (file === undefined) return {}
+  const { path, content } = file
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
+    faults.push(`${path}: expected a JSON object`)
+    return {}
+  }
+  const known = new Set(Object.values(settingRows).map((row) => row.name))
+  for (const name of Object.keys(content)) {
+    if (!known.has(name)) faults.push(`${path}: unknown setting \`${name}\`, expected one of ${[...known].join(', ')}`)
+  }
+  return content as Record<string, unknown>
+}
+
+function readValue(rule: Rule, given: unknown): string | number | null {
+  if (rule.kind === 'text') return typeof given === 'string' && given.trim() !== '' ? given : null
+  const text = typeof given === 'number' ? String(given) : given
+  if (typeof text !== 'string' || !/^\d{1,16}$/.test(text.trim())) return null
+  const number = Number(text)
+  return number >= rule.min && number <= rule.max ? number : null
+}
+
+function expectation(rule: Rule): string {
+  return rule.kind === 'text' ? 'text' : `an integer from ${rule.min} to ${rule.max}${rule.unit}`
 }
