@@ -38,12 +38,18 @@ export function agentCredentials(clock: Clock): ConfigKind {
     check(fields, { parent }) {
       const now = clock.now()
       const expireTime = (fields.expire_time as string | undefined) ?? timestamp(now + LIFETIME_DEFAULT_MS)
-      if (momentOf(expireTime) <= now) {
+      if (!(momentOf(expireTime) > now)) {
         return err({ kind: 'invalid', issues: [`expire_time: expected a time in the future, found \`${expireTime}\``] })
       }
       const { key, kid, hash } = mintAgentKey()
       return ok({
-        fields: { ...fields, application_id: parent.parent_id, expire_time: expireTime, kid, key_hash: hash },
+        fields: {
+          ...fields,
+          application_id: parent.parent_id,
+          expire_time: expireTime.toUpperCase(),
+          kid,
+          key_hash: hash,
+        },
         shown: { api_key: key },
       })
     },

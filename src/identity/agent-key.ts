@@ -58,7 +58,8 @@ export class AgentKeys {
     if (key.length !== KEY_LENGTH || !key.startsWith(PREFIX)) return null
     const entry = this.entries.get(key.slice(PREFIX.length, PREFIX.length + KID_LENGTH))
     if (entry === undefined || !timingSafeEqual(hash('sha256', key, 'buffer'), entry.hash)) return null
-    if (this.clock.now() >= entry.expiresAtMs) return null
+    // Written so that an unreadable time counts as past.
+    if (!(this.clock.now() < entry.expiresAtMs)) return null
     return this.callers.get(entry.agentId) ?? null
   }
 

@@ -1,21 +1,81 @@
 // The ACTIVE decision policies of each project, compiled, found by what a request names.
-import type { ConfigSource } from '../config/kind.ts'
-import type { Condition } from '../engine/conditions.ts'
+import type { ConfigSource, StoredDocument } from '../config/kind.ts'
+import { compiledFields, policiesKind } from './authorization-policy.ts'
+import type { CompiledPolicy } from './compile-policy.ts'
 
-export interface CompiledPolicy {
-  readonly id: string
-  readonly name: string
-  readonly version: '2.0-kbac' | '3.0-kbac'
-  readonly subjectType: string
-  readonly actions: readonly string[]
-  readonly resourceType: string
-  readonly tags: readonly string[]
-  readonly condition: Condition
-  /** What the caller must send in `input_params`: the condition's parameters without the platform-bound ones. */
-  readonly inputParameters: readonly string[]
+export type { CompiledPolicy } from './compile-policy.ts'
+
+/** Subject type → action → resource type. */
+type Shelf = Map<string, Map<string, Map<string, CompiledPolicy[]>>>
+
+const nothing: readonly CompiledPolicy[] = []
+
+export class PolicyLibrary {
+  private readonly documents: ConfigSource
+  private readonly report: (line: string) => void
+  /** By the stored revision itself; null does not compile any more. */
+  private readonly policies = new WeakMap<StoredDocument, CompiledPolicy | null>()
+  private readonly shelves = new Map<string, Shelf>()
+
+  constructor(documents: ConfigSource, report: (line: string) => void) {
+    this.documents = documents
+    this.report = report
+    documents.subscribe((changes) => {
+      for (const { before, after } of changes) {
+        const changed = after ?? before
+        if (changed?.kind === policiesKind) this.shelves.delete(changed.project_id)
+        if (changed?.kind === 'projects' && after === null) this.shelves.delete(changed.id)
+      }
+    })
+  }
+
+  /** At start: compiles everything now, so that no decision waits for it and faults are told at once. */
+  warm(): void {
+    for (const { id } of this.documents.all('projects')) if (!this.shelves.has(id)) this.fill(id)
+  }
+
+  /** In the order in which the policies were made. A project's policies are compiled when first asked for. */
+  find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[] {
+    const shelf = this.shelves.get(projectId) ?? this.fill(projectId)
+    return shelf.get(subjectType)?.get(action)?.get(resourceType) ?? nothing
+  }
+
+  private fill(projectId: string): Shelf {
+    const shelf: Shelf = new Map()
+    for (const document of this.documents.inScope(policiesKind, projectId)) {
+      const policy = document.fields.status === 'ACTIVE' ? this.compiledFrom(document) : null
+      if (policy === null) continue
+      const byAction = at(shelf, policy.subjectType, () => new Map<string, Map<string, CompiledPolicy[]>>())
+      for (const action of policy.actions) {
+        const byResource = at(byAction, action, () => new Map<string, CompiledPolicy[]>())
+        at(byResource, policy.resourceType, () => []).push(policy)
+      }
+    }
+    // What is not a project must not stay in memory because somebody asked for it.
+    if (this.documents.get('projects', projectId) !== null) this.shelves.set(projectId, shelf)
+    return shelf
+  }
+
+  private compiledFrom(document: StoredDocument): CompiledPolicy | null {
+    const known = this.policies.get(document)
+    if (known !== undefined) return known
+    const compiled = compiledFields(document.fields)
+    // It compiled when it was stored, so the language has changed since: it grants nothing, and the operator is told.
+    if (!compiled.ok) {
+      this.report(`policy ${document.id} (${document.name}) grants nothing, it does not compile: ${compiled.error[0]}`)
+    }
+    const { id, name, fields } = document
+    const policy = compiled.ok ? { ...compiled.value, id, name, tags: fields.tags as readonly string[] } : null
+    this.policies.set(document, policy)
+    return policy
+  }
 }
 
-export declare class PolicyLibrary {
-  constructor(documents: ConfigSource, report: (line: string) => void)
-  find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[]
+function at<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = make()
+    map.set(key, value)
+  }
+  return value
 }

@@ -1,0 +1,65 @@
+// The kind of authorization policies. One that is not DRAFT compiles when it is stored (ruling F7).
+import { z } from 'zod'
+import {
+  type ConfigKind,
+  envelope,
+  envelopeUpdate,
+  type Fields,
+  reference,
+  type StoredDocument,
+} from '../config/kind.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { type CompiledDocument, compilePolicy } from './compile-policy.ts'
+
+export const policiesKind = 'authorization-policies'
+/** Facts 1.7.6. */
+const TEXT_MAX = 512_000
+
+const members = {
+  policy: z.string().min(1).max(TEXT_MAX),
+  status: z.enum(['ACTIVE', 'INACTIVE', 'DRAFT']),
+  tags: z
+    .array(z.string().min(1).max(254))
+    .max(100)
+    .refine((tags) => new Set(tags).size === tags.length, { error: 'a tag is given twice' })
+    .nullish(),
+}
+
+export const authorizationPolicies: ConfigKind = {
+  path: policiesKind,
+  label: 'authorization policy',
+  parent: { field: 'project_id', kind: 'projects' },
+  operations: { create: true, update: true, delete: true, byName: true },
+  createSchema: z.strictObject({ ...envelope, project_id: reference, ...members }),
+  updateSchema: z.strictObject({ ...envelopeUpdate, ...members }),
+  secrets: [],
+  heavy: ['policy'],
+  filters: { type: { kbac: isDecisionPolicy, ciq: (document) => !isDecisionPolicy(document) } },
+  check(fields) {
+    const stored = { tags: [], ...fields }
+    if (fields.status === 'DRAFT') return ok({ fields: stored })
+    const compiled = compiledFields(stored)
+    return compiled.ok ? ok({ fields: stored }) : err({ kind: 'invalid', issues: compiled.error })
+  },
+}
+
+const compilations = new WeakMap<Fields, Result<CompiledDocument, readonly string[]>>()
+
+/** Once for each stored revision: what was compiled to check it is what decides. */
+export function compiledFields(fields: Fields): Result<CompiledDocument, readonly string[]> {
+  let compiled = compilations.get(fields)
+  if (compiled === undefined) {
+    compiled = compilePolicy(fields.policy as string)
+    compilations.set(fields, compiled)
+  }
+  return compiled
+}
+
+/** A DRAFT may hold anything; what does not say that it is for context queries counts as a decision policy. */
+function isDecisionPolicy({ fields }: StoredDocument): boolean {
+  try {
+    return JSON.parse(fields.policy as string)?.meta?.policy_version !== '1.0-ciq'
+  } catch {
+    return true
+  }
+}
