@@ -1,17 +1,24 @@
-// CONTRACT STUB (the engine's author replaces it): a policy condition compiled once and asked three questions.
+// A policy condition: compiled once, asked three questions.
+import type { Query, Span } from '../../grammar/ast.ts'
+import { parse } from '../../grammar/index.ts'
 import type { Issue } from '../../grammar/issue.ts'
-import type { Result } from '../kernel/result.ts'
-import type { BudgetLimits } from './exec/context.ts'
-import type { Snapshot } from './store.ts'
-import type { Value } from './value/value.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { bindQuery } from './bind/bind-query.ts'
+import type { BoundQuery } from './bind/bound.ts'
+import { type DialectName, dialects } from './bind/dialect.ts'
+import { type Asking, defaultOptions, type EngineOptions } from './planned-query.ts'
+import { type Answerer, nodeByKey, nodeVariable, planQuestion } from './questions.ts'
+import type { NodeId } from './store.ts'
 
-/** `open` admits the whole language that the engine executes; the others are policy versions. */
-export type DialectName = 'open' | '2.0-kbac' | '3.0-kbac' | '1.0-ciq'
+export type { DialectName } from './bind/dialect.ts'
+export type { BudgetLimits } from './exec/context.ts'
+export type { Asking, EngineOptions } from './planned-query.ts'
 
-export interface Asking {
-  readonly snapshot: Snapshot
-  readonly parameters: ReadonlyMap<string, Value>
-  readonly limits: BudgetLimits
+export interface ConditionInput {
+  readonly text: string
+  readonly dialect: DialectName
+  readonly subjectType: string
+  readonly resourceType: string
 }
 
 /**
@@ -31,13 +38,66 @@ export interface Condition {
   explain(question: 'check' | 'resources' | 'subjects'): string
 }
 
-export interface ConditionInput {
-  readonly text: string
-  readonly dialect: DialectName
-  readonly subjectType: string
-  readonly resourceType: string
+export function compileCondition(
+  input: ConditionInput,
+  options: EngineOptions = defaultOptions,
+): Result<Condition, readonly Issue[]> {
+  const parsed = parse(input.text)
+  if (!parsed.ok) return err(parsed.issues)
+  const bound = bindQuery(parsed.query, dialects[input.dialect], 'condition')
+  if (!bound.ok) return bound
+  const issues = unboundVariables(bound.value, parsed.query)
+  return issues.length > 0 ? err(issues) : ok(new CompiledCondition(bound.value, input, options))
 }
 
-export function compileCondition(_input: ConditionInput): Result<Condition, readonly Issue[]> {
-  throw new Error('contract stub')
+function unboundVariables(query: BoundQuery, { span }: Query): Issue[] {
+  const whole: Span = { start: span.start, end: span.end }
+  return ['subject', 'resource'].flatMap((name) => {
+    const found = nodeVariable(query, name)
+    return typeof found === 'string' ? [{ code: 'UnboundVariable', message: found, span: whole }] : []
+  })
+}
+
+class CompiledCondition implements Condition {
+  readonly parameters: readonly string[]
+  private readonly subjectType: string
+  private readonly resourceType: string
+  private readonly answerers: Readonly<Record<'check' | 'resources' | 'subjects', Answerer>>
+
+  constructor(query: BoundQuery, input: ConditionInput, options: EngineOptions) {
+    this.parameters = query.parameters
+    this.subjectType = input.subjectType
+    this.resourceType = input.resourceType
+    const types = { subject: input.subjectType, resource: input.resourceType }
+    this.answerers = {
+      check: planQuestion(query, { given: ['subject', 'resource'], sought: null, types }, options),
+      resources: planQuestion(query, { given: ['subject'], sought: 'resource', types }, options),
+      subjects: planQuestion(query, { given: ['resource'], sought: 'subject', types }, options),
+    }
+  }
+
+  check(asking: Asking, subjectId: string, resourceId: string): boolean {
+    const subject = nodeByKey(asking.snapshot, this.subjectType, subjectId)
+    if (subject === 0) return false
+    const resource = nodeByKey(asking.snapshot, this.resourceType, resourceId)
+    return resource !== 0 && this.answerers.check.exists(asking, [subject, resource])
+  }
+
+  resources(asking: Asking, subjectId: string): string[] {
+    const subject = nodeByKey(asking.snapshot, this.subjectType, subjectId)
+    return externalIds(asking, this.answerers.resources.find(asking, [subject]))
+  }
+
+  subjects(asking: Asking, resourceId: string): string[] {
+    const resource = nodeByKey(asking.snapshot, this.resourceType, resourceId)
+    return externalIds(asking, this.answerers.subjects.find(asking, [resource]))
+  }
+
+  explain(question: 'check' | 'resources' | 'subjects'): string {
+    return this.answerers[question].explain()
+  }
+}
+
+function externalIds({ snapshot }: Asking, nodes: readonly NodeId[]): string[] {
+  return nodes.map((node) => snapshot.nodeOwn(node, 'external_id') as string)
 }

@@ -11,10 +11,10 @@ import type {
   Span,
 } from '../../../grammar/ast.ts'
 import type { Issue } from '../../../grammar/issue.ts'
-import { unreachable } from '../../kernel/assert.ts'
-import { ownFieldOf } from './bind-expression.ts'
-import type { BoundExpression, BoundLabels, BoundMatch, BoundNode, BoundRelationship, Slot, SlotKind } from './bound.ts'
+import { bindLabels } from './bind-labels.ts'
+import type { BoundExpression, BoundMatch, BoundNode, BoundRelationship, Slot, SlotKind } from './bound.ts'
 import type { Scope } from './frame.ts'
+import { ownFieldOf } from './own-field.ts'
 
 /** What a pattern needs from the binder of the query. */
 export interface PatternSite {
@@ -208,22 +208,6 @@ function mapPredicate(slot: Slot, map: MapLiteral | Parameter, scope: Scope, sit
 
 function labelPredicate(slot: Slot, labels: LabelExpression): () => BoundExpression {
   return () => ({ kind: 'label-test', target: { kind: 'slot', slot }, labels: bindLabels(labels), span: labels.span })
-}
-
-export function bindLabels(labels: LabelExpression): BoundLabels {
-  switch (labels.kind) {
-    case 'label':
-      return { kind: 'label', name: labels.name }
-    case 'label-and':
-    case 'label-or':
-      return { kind: labels.kind, operands: labels.operands.map(bindLabels) }
-    case 'label-not':
-      return { kind: 'label-not', operand: bindLabels(labels.operand) }
-    case 'label-any':
-      return { kind: 'label-any' }
-    default:
-      return unreachable(labels)
-  }
 }
 
 /** `A|B` as names; null where the expression is more than alternatives. */

@@ -95,7 +95,8 @@ function buildWalk(
   const relationship = match.relationships[step.relationship]!
   const from = match.nodes[step.from]!.slot
   const to = match.nodes[step.to]!.slot
-  const direction = walkDirection(relationship, step.from === relationship.left)
+  const backwards = step.from !== relationship.left
+  const direction = walkDirection(relationship, !backwards)
   const { types, range, slot, each } = relationship
   const differs = walked.filter((other) => mayBeSame(other, relationship)).map((other) => other.slot)
   if (relationship.bound) {
@@ -115,7 +116,7 @@ function buildWalk(
   const end = closes ? extra.take(`${to.name}'`, 'node') : to
   const shared = { input, from, to: end, relationship: slot, direction, types, differs }
   const walk: Plan = range
-    ? { op: 'var-expand', ...shared, min: range.min, max: range.max, into: false, each }
+    ? { op: 'var-expand', ...shared, min: range.min, max: range.max, into: false, backwards, each }
     : { op: 'expand', ...shared }
   return closes ? { op: 'filter', input: walk, predicates: [sameNode(end, to)] } : walk
 }

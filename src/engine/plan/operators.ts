@@ -54,6 +54,8 @@ export type VarExpand = Step & {
   readonly min: number
   readonly max: number | null
   readonly into: boolean
+  /** Walked against the text: the list of relationships is turned round to stand as written. */
+  readonly backwards: boolean
   readonly each: BoundRelationship['each']
 }
 /**

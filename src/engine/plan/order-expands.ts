@@ -153,7 +153,7 @@ function stepFanOut(relationship: BoundRelationship, from: NodeHint, counts: Cou
 }
 
 function least<T>(items: readonly T[], cost: (item: T) => number): T {
-  let best = items[0]!
+  let best: T = items[0] as T
   let bestCost = cost(best)
   for (const item of items.slice(1)) {
     const itemCost = cost(item)

@@ -1,0 +1,178 @@
+// Logical plan → physical operators for one set of snapshots. Names become symbol ids here, so what is compiled holds
+// as long as the symbol epochs do.
+import { unreachable } from '../../kernel/assert.ts'
+import type { BoundExpression, BoundRelationship, Slot } from '../bind/bound.ts'
+import type { Plan } from '../plan/operators.ts'
+import type { Snapshot, SymbolId } from '../store.ts'
+import { AggregateOperator } from './aggregate.ts'
+import { OptionalOperator, SemiApplyOperator } from './apply.ts'
+import type { Evaluate, Run } from './context.ts'
+import { ExpandIntoOperator, ExpandOperator, RelationshipEndsOperator, type StepSlots } from './expand.ts'
+import { compileExpression, compileTest, type ExpressionSite } from './expression.ts'
+import { FilterOperator, FirstOperator } from './filter.ts'
+import type { Walkable } from './neighbours.ts'
+import type { Operator } from './operator.ts'
+import { LimitOperator, SkipOperator, SortOperator } from './page.ts'
+import { DistinctOperator, MakePathOperator, ProjectOperator, UnwindOperator } from './project.ts'
+import { ReachIntoOperator, ReachOperator } from './reach.ts'
+import { rowKey } from './row-key.ts'
+import { ArgumentOperator, KeySeek, NodeScan, PropertySeek } from './scan.ts'
+import { type Hops, VarExpandOperator } from './var-expand.ts'
+
+export interface CompileSite {
+  readonly snapshots: readonly Snapshot[]
+  /** Plans the match inside an EXISTS that stands deep in an expression. */
+  planExists(expression: Extract<BoundExpression, { kind: 'exists' }>): Plan
+}
+
+export function compile(plan: Plan, site: CompileSite): Operator {
+  const expressions: ExpressionSite = {
+    snapshots: site.snapshots,
+    exists: (expression) => {
+      const inner = compile(site.planExists(expression), site)
+      return (run) => {
+        inner.open(run)
+        return inner.next(run)
+      }
+    },
+  }
+  const evaluate = (expression: BoundExpression): Evaluate => compileExpression(expression, expressions)
+  const test = (expression: BoundExpression): ((run: Run) => boolean) => compileTest(expression, expressions)
+  const snapshotOf = (slot: Slot): Snapshot => site.snapshots[slot.graph]!
+  const symbol = (slot: Slot, kind: 'label' | 'property', name: string): SymbolId => snapshotOf(slot).symbol(kind, name)
+  const walkable = (step: { from: Slot; direction: Walkable['direction']; types: readonly string[] }): Walkable => {
+    const snapshot = snapshotOf(step.from)
+    const known = step.types.map((type) => snapshot.symbol('type', type)).filter((type) => type !== 0)
+    return { snapshot, direction: step.direction, types: step.types.length === 0 ? null : known }
+  }
+  const hops = (step: { min: number; max: number | null; each: BoundRelationship['each'] }): Hops => ({
+    min: step.min,
+    max: step.max,
+    each: step.each ? { slot: step.each.element.index, test: test(step.each.predicate) } : null,
+  })
+
+  const build = (plan: Plan): Operator => {
+    switch (plan.op) {
+      case 'argument':
+        return new ArgumentOperator()
+      case 'node-by-key':
+        return new KeySeek(
+          build(plan.input),
+          plan.slot.index,
+          symbol(plan.slot, 'label', plan.label),
+          evaluate(plan.externalId),
+          snapshotOf(plan.slot),
+        )
+      case 'node-by-property':
+        return new PropertySeek(
+          build(plan.input),
+          plan.slot.index,
+          symbol(plan.slot, 'label', plan.label),
+          symbol(plan.slot, 'property', plan.property),
+          evaluate(plan.value),
+          snapshotOf(plan.slot),
+        )
+      case 'label-scan':
+        return new NodeScan(
+          build(plan.input),
+          plan.slot.index,
+          symbol(plan.slot, 'label', plan.label),
+          snapshotOf(plan.slot),
+        )
+      case 'all-nodes':
+        return new NodeScan(build(plan.input), plan.slot.index, null, snapshotOf(plan.slot))
+      case 'expand':
+        return new ExpandOperator(build(plan.input), stepSlots(plan), walkable(plan))
+      case 'expand-into':
+        return new ExpandIntoOperator(build(plan.input), stepSlots(plan), walkable(plan))
+      case 'var-expand':
+        return new VarExpandOperator(build(plan.input), stepSlots(plan), walkable(plan), hops(plan), plan)
+      case 'reach': {
+        const slots = { from: plan.from.index, to: plan.to.index }
+        return plan.into
+          ? new ReachIntoOperator(build(plan.input), slots, walkable(plan), hops(plan))
+          : new ReachOperator(build(plan.input), slots, walkable(plan), hops(plan))
+      }
+      case 'relationship-ends':
+        return new RelationshipEndsOperator(
+          build(plan.input),
+          {
+            relationship: plan.relationship.index,
+            from: { slot: plan.from.slot.index, known: plan.from.known },
+            to: { slot: plan.to.slot.index, known: plan.to.known },
+            differs: plan.differs.map((slot) => slot.index),
+          },
+          walkable({ ...plan, from: plan.from.slot }),
+        )
+      case 'filter':
+        return new FilterOperator(build(plan.input), plan.predicates.map(test))
+      case 'semi-apply':
+        return new SemiApplyOperator(build(plan.input), build(plan.inner), plan.negated)
+      case 'optional':
+        return new OptionalOperator(build(plan.input), build(plan.inner), plan.nulls.map(nullOf))
+      case 'unwind':
+        return new UnwindOperator(build(plan.input), evaluate(plan.list), plan.slot.index)
+      case 'make-path':
+        return new MakePathOperator(
+          build(plan.input),
+          {
+            path: plan.slot.index,
+            nodes: plan.nodes.map((slot) => slot.index),
+            steps: plan.relationships.map((slot) => ({ slot: slot.index, variable: slot.kind === 'relationships' })),
+          },
+          snapshotOf(plan.slot),
+          plan.slot.graph,
+        )
+      case 'project':
+        return new ProjectOperator(
+          build(plan.input),
+          plan.items.map((item) => ({ slot: item.slot.index, evaluate: evaluate(item.expression) })),
+        )
+      case 'aggregate':
+        return new AggregateOperator(
+          build(plan.input),
+          plan.grouping.map(({ slot, expression }) => ({
+            slot,
+            evaluate: expression.kind === 'slot' && expression.slot.index === slot.index ? null : evaluate(expression),
+          })),
+          plan.aggregates.map((item) => ({
+            ...item,
+            argument: item.argument ? evaluate(item.argument) : null,
+            parameter: item.parameter ? evaluate(item.parameter) : null,
+          })),
+        )
+      case 'distinct':
+        return new DistinctOperator(build(plan.input), rowKey(plan.slots))
+      case 'sort':
+        return new SortOperator(
+          build(plan.input),
+          plan.by.map((item) => ({ evaluate: evaluate(item.expression), descending: item.descending })),
+          plan.slots.map((slot) => slot.index),
+          plan.skip ? evaluate(plan.skip) : null,
+          plan.limit ? evaluate(plan.limit) : null,
+        )
+      case 'skip':
+        return new SkipOperator(build(plan.input), evaluate(plan.count))
+      case 'limit':
+        return new LimitOperator(build(plan.input), evaluate(plan.count))
+      case 'first':
+        return new FirstOperator(build(plan.input))
+      default:
+        return unreachable(plan)
+    }
+  }
+  return build(plan)
+}
+
+function stepSlots(step: { from: Slot; to: Slot; relationship: Slot; differs: readonly Slot[] }): StepSlots {
+  return {
+    from: step.from.index,
+    to: step.to.index,
+    relationship: step.relationship.index,
+    differs: step.differs.map((slot) => slot.index),
+  }
+}
+
+function nullOf(slot: Slot): { slot: number; nothing: 0 | null } {
+  return { slot: slot.index, nothing: slot.kind === 'node' || slot.kind === 'relationship' ? 0 : null }
+}

@@ -1,0 +1,199 @@
+// One hop: from a known node to its neighbours (expand), or between two known nodes (expand-into).
+import { emptyChunk, type SymbolId } from '../store.ts'
+import type { Run } from './context.ts'
+import { directionsOf, NeighbourWalk, type Walkable } from './neighbours.ts'
+import type { Operator } from './operator.ts'
+
+/** Frame indexes of a step. */
+export interface StepSlots {
+  readonly from: number
+  readonly to: number
+  readonly relationship: number
+  /** Relationships of the same MATCH that must be others; a slot holds an id or a list of ids. */
+  readonly differs: readonly number[]
+}
+
+/** Relationship uniqueness within one MATCH. */
+export function isUsed(run: Run, differs: readonly number[], relationship: number): boolean {
+  for (const slot of differs) {
+    const other = run.frame[slot]
+    if (other === relationship) return true
+    if (Array.isArray(other) && other.includes(relationship)) return true
+  }
+  return false
+}
+
+export class ExpandOperator implements Operator {
+  private readonly input: Operator
+  private readonly slots: StepSlots
+  private readonly walk: NeighbourWalk
+
+  constructor(input: Operator, slots: StepSlots, walkable: Walkable) {
+    this.input = input
+    this.slots = slots
+    this.walk = new NeighbourWalk(walkable)
+  }
+
+  open(run: Run): void {
+    this.input.open(run)
+    this.walk.begin(0)
+  }
+
+  next(run: Run): boolean {
+    const { slots, walk } = this
+    for (;;) {
+      while (walk.advance(run.budget)) {
+        if (slots.differs.length > 0 && isUsed(run, slots.differs, walk.relationship)) continue
+        run.frame[slots.to] = walk.neighbour
+        run.frame[slots.relationship] = walk.relationship
+        return true
+      }
+      if (!this.input.next(run)) return false
+      walk.begin(run.frame[slots.from] as number)
+    }
+  }
+}
+
+export class ExpandIntoOperator implements Operator {
+  private readonly input: Operator
+  private readonly slots: StepSlots
+  private readonly walkable: Walkable
+  private readonly directions: readonly ('out' | 'in')[]
+  private readonly chunk = emptyChunk()
+  private position = 0
+  private directionAt = 0
+  private typeAt = 0
+  private types: readonly SymbolId[] = []
+
+  constructor(input: Operator, slots: StepSlots, walkable: Walkable) {
+    this.input = input
+    this.slots = slots
+    this.walkable = walkable
+    this.directions = directionsOf(walkable.direction)
+  }
+
+  open(run: Run): void {
+    this.input.open(run)
+    this.chunk.length = 0
+    this.position = 0
+    this.types = []
+    this.typeAt = 0
+    this.directionAt = this.directions.length
+  }
+
+  next(run: Run): boolean {
+    const { slots, chunk } = this
+    for (;;) {
+      while (this.position < chunk.length) {
+        const relationship = chunk.relationships[this.position++]!
+        if (slots.differs.length > 0 && isUsed(run, slots.differs, relationship)) continue
+        run.frame[slots.relationship] = relationship
+        return true
+      }
+      if (!this.fetch(run) && !this.nextPair(run)) return false
+    }
+  }
+
+  /** The next type or direction of the present pair. */
+  private fetch(run: Run): boolean {
+    const from = run.frame[this.slots.from] as number
+    const to = run.frame[this.slots.to] as number
+    const { snapshot } = this.walkable
+    for (;;) {
+      if (this.typeAt < this.types.length) {
+        const type = this.types[this.typeAt++]!
+        const out = this.directions[this.directionAt] === 'out'
+        snapshot.relationshipsBetween(out ? from : to, type, out ? to : from, this.chunk)
+        this.position = 0
+        run.budget.touch(1)
+        return true
+      }
+      // A self loop is met on the way out already.
+      if (this.directionAt + 1 >= this.directions.length || from === to) return false
+      this.directionAt += 1
+      this.startDirection(from)
+    }
+  }
+
+  private nextPair(run: Run): boolean {
+    for (;;) {
+      if (!this.input.next(run)) return false
+      const from = run.frame[this.slots.from] as number
+      if (from === 0 || run.frame[this.slots.to] === 0) continue
+      this.directionAt = 0
+      this.startDirection(from)
+      this.chunk.length = 0
+      this.position = 0
+      return true
+    }
+  }
+
+  private startDirection(from: number): void {
+    this.typeAt = 0
+    this.types = this.walkable.types ?? this.walkable.snapshot.typesAt(from, this.directions[this.directionAt]!)
+  }
+}
+
+/** Frame indexes of a step whose relationship is known; an end that is known is compared, another is filled in. */
+export interface EndsSlots {
+  readonly relationship: number
+  readonly from: { readonly slot: number; readonly known: boolean }
+  readonly to: { readonly slot: number; readonly known: boolean }
+  readonly differs: readonly number[]
+}
+
+export class RelationshipEndsOperator implements Operator {
+  private readonly input: Operator
+  private readonly slots: EndsSlots
+  private readonly walkable: Walkable
+  private readonly directions: readonly ('out' | 'in')[]
+  private directionAt = 0
+
+  constructor(input: Operator, slots: EndsSlots, walkable: Walkable) {
+    this.input = input
+    this.slots = slots
+    this.walkable = walkable
+    this.directions = directionsOf(walkable.direction)
+  }
+
+  open(run: Run): void {
+    this.input.open(run)
+    this.directionAt = this.directions.length
+  }
+
+  next(run: Run): boolean {
+    for (;;) {
+      while (this.directionAt < this.directions.length) {
+        if (this.orient(run, this.directions[this.directionAt++]!)) return true
+      }
+      if (!this.input.next(run)) return false
+      run.budget.touch(1)
+      const relationship = run.frame[this.slots.relationship] as number
+      const admitted = relationship !== 0 && this.admits(run, relationship)
+      this.directionAt = admitted ? 0 : this.directions.length
+    }
+  }
+
+  private admits(run: Run, relationship: number): boolean {
+    const { types, snapshot } = this.walkable
+    if (types && !types.includes(snapshot.relationshipType(relationship))) return false
+    return !isUsed(run, this.slots.differs, relationship)
+  }
+
+  private orient(run: Run, direction: 'out' | 'in'): boolean {
+    const { frame } = run
+    const { from, to, relationship } = this.slots
+    const { snapshot } = this.walkable
+    const id = frame[relationship] as number
+    const source = snapshot.relationshipSource(id)
+    const target = snapshot.relationshipTarget(id)
+    if (direction === 'in' && source === target && this.directions.length === 2) return false
+    const first = direction === 'out' ? source : target
+    const second = direction === 'out' ? target : source
+    if (from.known && frame[from.slot] !== first) return false
+    frame[from.slot] = first
+    if (to.known && frame[to.slot] !== second) return false
+    frame[to.slot] = second
+    return true
+  }
+}

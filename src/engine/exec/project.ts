@@ -1,0 +1,145 @@
+// Columns: computed values, list items, paths, distinct rows.
+import { RunFault } from '../errors.ts'
+import type { Snapshot } from '../store.ts'
+import { NodeValue, PathValue, RelationshipValue } from '../value/value.ts'
+import type { Evaluate, Run } from './context.ts'
+import type { Operator } from './operator.ts'
+import type { RowKey } from './row-key.ts'
+
+export class ProjectOperator implements Operator {
+  private readonly input: Operator
+  private readonly items: readonly { readonly slot: number; readonly evaluate: Evaluate }[]
+
+  constructor(input: Operator, items: readonly { readonly slot: number; readonly evaluate: Evaluate }[]) {
+    this.input = input
+    this.items = items
+  }
+
+  open(run: Run): void {
+    this.input.open(run)
+  }
+
+  next(run: Run): boolean {
+    if (!this.input.next(run)) return false
+    for (const { slot, evaluate } of this.items) run.frame[slot] = evaluate(run)
+    return true
+  }
+}
+
+/** One row per item; none for null. */
+export class UnwindOperator implements Operator {
+  private readonly input: Operator
+  private readonly list: Evaluate
+  private readonly slot: number
+  private items: readonly unknown[] = []
+  private position = 0
+
+  constructor(input: Operator, list: Evaluate, slot: number) {
+    this.input = input
+    this.list = list
+    this.slot = slot
+  }
+
+  open(run: Run): void {
+    this.input.open(run)
+    this.items = []
+    this.position = 0
+  }
+
+  next(run: Run): boolean {
+    for (;;) {
+      if (this.position < this.items.length) {
+        run.budget.touch(1)
+        run.frame[this.slot] = this.items[this.position++]
+        return true
+      }
+      if (!this.input.next(run)) return false
+      const list = this.list(run)
+      if (list !== null && !Array.isArray(list)) {
+        throw new RunFault('type', 'UNWIND takes a list', null, 'InvalidArgumentType')
+      }
+      this.items = list ?? []
+      this.position = 0
+    }
+  }
+}
+
+/** The first row of each combination. */
+export class DistinctOperator implements Operator {
+  private readonly input: Operator
+  private readonly key: RowKey
+  private readonly seen = new Set<string | number>()
+
+  constructor(input: Operator, key: RowKey) {
+    this.input = input
+    this.key = key
+  }
+
+  open(run: Run): void {
+    this.input.open(run)
+    this.seen.clear()
+  }
+
+  next(run: Run): boolean {
+    while (this.input.next(run)) {
+      const key = this.key(run)
+      if (this.seen.has(key)) continue
+      this.seen.add(key)
+      run.budget.touch(1)
+      return true
+    }
+    return false
+  }
+}
+
+/** Frame indexes of a named path: `nodes.length === steps.length + 1`. */
+export interface PathSlots {
+  readonly path: number
+  readonly nodes: readonly number[]
+  readonly steps: readonly { readonly slot: number; readonly variable: boolean }[]
+}
+
+export class MakePathOperator implements Operator {
+  private readonly input: Operator
+  private readonly slots: PathSlots
+  private readonly snapshot: Snapshot
+  private readonly graph: number
+
+  constructor(input: Operator, slots: PathSlots, snapshot: Snapshot, graph: number) {
+    this.input = input
+    this.slots = slots
+    this.snapshot = snapshot
+    this.graph = graph
+  }
+
+  open(run: Run): void {
+    this.input.open(run)
+  }
+
+  next(run: Run): boolean {
+    if (!this.input.next(run)) return false
+    run.frame[this.slots.path] = this.path(run)
+    return true
+  }
+
+  private path(run: Run): PathValue | null {
+    const { frame } = run
+    const { graph } = this
+    let at = frame[this.slots.nodes[0]!] as number
+    if (at === 0) return null
+    const nodes = [new NodeValue(graph, at)]
+    const relationships: RelationshipValue[] = []
+    for (const { slot, variable } of this.slots.steps) {
+      const ids = variable ? (frame[slot] as number[] | null) : [frame[slot] as number]
+      if (ids === null) return null
+      for (const id of ids) {
+        if (id === 0) return null
+        const source = this.snapshot.relationshipSource(id)
+        at = source === at ? this.snapshot.relationshipTarget(id) : source
+        relationships.push(new RelationshipValue(graph, id))
+        nodes.push(new NodeValue(graph, at))
+      }
+    }
+    return new PathValue(nodes, relationships)
+  }
+}

@@ -1,0 +1,39 @@
+// What makes two rows the same row for DISTINCT and grouping: equivalence of their cells, as one key for a Map.
+import type { Slot } from '../bind/bound.ts'
+import { type GroupingKey, groupingKey } from '../value/compare.ts'
+import type { Value } from '../value/value.ts'
+import type { Run } from './context.ts'
+
+export type RowKey = (run: Run) => string | number
+
+/** Ids stay numbers; everything else is as equivalence has it. */
+export function cellKey(slot: Slot, cell: unknown): GroupingKey {
+  switch (slot.kind) {
+    case 'node':
+    case 'relationship':
+      return cell as number
+    case 'relationships':
+      return cell === null ? null : (cell as number[]).join(' ')
+    case 'path':
+    case 'value':
+      return groupingKey(cell as Value)
+  }
+}
+
+export function rowKey(slots: readonly Slot[]): RowKey {
+  const only = slots[0]
+  if (slots.length === 1 && only && (only.kind === 'node' || only.kind === 'relationship')) {
+    return (run) => run.frame[only.index] as number
+  }
+  return (run) => joinKeys(slots.map((slot) => cellKey(slot, run.frame[slot.index])))
+}
+
+/** Lengths keep the parts apart, a letter keeps the kinds apart. */
+export function joinKeys(keys: readonly GroupingKey[]): string {
+  let joined = ''
+  for (const key of keys) {
+    const text = String(key)
+    joined += `${typeof key === 'string' ? 's' : typeof key === 'boolean' ? 'b' : key === null ? 'z' : 'n'}${text.length}:${text}`
+  }
+  return joined
+}

@@ -1,0 +1,165 @@
+// One plan for one question, compiled lazily for each snapshot it meets and dropped when names or counts have moved on.
+import { unreachable } from '../kernel/assert.ts'
+import type { BoundExpression, BoundQuery, Slot } from './bind/bound.ts'
+import { Budget, type BudgetLimits, type Run } from './exec/context.ts'
+import { compile } from './exec/compile.ts'
+import type { Operator } from './exec/operator.ts'
+import { optimize } from './optimize/optimize.ts'
+import { buildMatch, buildPlan, ExtraSlots, type PlanSite } from './plan/build-plan.ts'
+import type { Plan } from './plan/operators.ts'
+import { type Counts, costOrder, textOrder } from './plan/order-expands.ts'
+import type { Snapshot } from './store.ts'
+import type { Value } from './value/value.ts'
+
+/** With rules off a plan is what the text says, step by step: slower, the same rows. For proofs. */
+export interface EngineOptions {
+  readonly rules: 'on' | 'off'
+}
+
+export const defaultOptions: EngineOptions = { rules: 'on' }
+
+/** What one run is asked with. */
+export interface Asking {
+  readonly snapshot: Snapshot
+  readonly parameters: ReadonlyMap<string, Value>
+  readonly limits: BudgetLimits
+}
+
+/** A compiled plan and its frame; one run at a time. */
+export interface Execution {
+  readonly root: Operator
+  readonly run: Run
+}
+
+interface Compiled extends Execution {
+  readonly symbolEpoch: number
+  readonly counts: RecordedCounts
+  uses: number
+}
+
+/** Counts are looked at again once in so many uses, and planning is redone when one has moved by this factor. */
+const REVIEW_EVERY = 4096
+const DRIFT_FACTOR = 8
+
+export class PlannedQuery {
+  private readonly query: BoundQuery
+  private readonly given: readonly Slot[]
+  private readonly finish: (plan: Plan) => Plan
+  private readonly options: EngineOptions
+  private readonly frameSize: number
+  private readonly compiled = new WeakMap<Snapshot, Compiled>()
+  private lastSnapshot: Snapshot | null = null
+  private last: Compiled | null = null
+
+  /**
+   * `given`: slots that the caller fills in. `finish` puts the question on top of the query's own plan.
+   * `frameSize` covers the slots of both.
+   */
+  constructor(
+    query: BoundQuery,
+    given: readonly Slot[],
+    finish: (plan: Plan) => Plan,
+    frameSize: number,
+    options: EngineOptions,
+  ) {
+    this.query = query
+    this.given = given
+    this.finish = finish
+    this.frameSize = frameSize
+    this.options = options
+  }
+
+  plan(counts: Counts): { readonly plan: Plan; readonly site: PlanSite } {
+    const on = this.options.rules === 'on'
+    const site: PlanSite = { counts, order: on ? costOrder : textOrder, extra: new ExtraSlots(this.frameSize) }
+    const first = this.finish(buildPlan(this.query, this.given, site))
+    return { plan: on ? optimize(first, site) : first, site }
+  }
+
+  /** Ready to be opened: parameters and budget are set, the given slots are the caller's to fill in. */
+  prepare(asking: Asking): Execution {
+    const { snapshot } = asking
+    let compiled = this.lastSnapshot === snapshot ? this.last : this.compiled.get(snapshot)
+    if (!compiled || compiled.symbolEpoch !== snapshot.symbolEpoch || this.isStale(compiled, snapshot)) {
+      compiled = this.compileFor(snapshot)
+      this.compiled.set(snapshot, compiled)
+    }
+    this.lastSnapshot = snapshot
+    this.last = compiled
+    compiled.uses += 1
+    compiled.run.parameters = asking.parameters
+    compiled.run.budget.start(asking.limits)
+    return compiled
+  }
+
+  private isStale(compiled: Compiled, snapshot: Snapshot): boolean {
+    return compiled.uses % REVIEW_EVERY === REVIEW_EVERY - 1 && compiled.counts.haveDrifted(snapshot)
+  }
+
+  private compileFor(snapshot: Snapshot): Compiled {
+    const counts = new RecordedCounts(snapshot)
+    const { plan, site } = this.plan(counts)
+    const planExists = (expression: Extract<BoundExpression, { kind: 'exists' }>): Plan => {
+      const known = expression.match.nodes.filter((node) => node.bound).map((node) => node.slot)
+      const inner = buildMatch(
+        expression.match,
+        { op: 'argument', slots: known },
+        new Set(known.map((slot) => slot.index)),
+        site,
+      )
+      return this.options.rules === 'on' ? optimize({ op: 'first', input: inner }, site) : inner
+    }
+    const root = compile(plan, { snapshots: [snapshot], planExists })
+    const frame: unknown[] = new Array(site.extra.size).fill(null)
+    const run: Run = { frame, parameters: new Map(), graphs: [snapshot], budget: new Budget() }
+    return { root, run, symbolEpoch: snapshot.symbolEpoch, counts, uses: 0 }
+  }
+}
+
+/** The counts of a snapshot, and which of them a plan was made with. */
+class RecordedCounts implements Counts {
+  private readonly snapshot: Snapshot
+  private readonly asked = new Map<string, { kind: 'label' | 'type'; name: string | null; count: number }>()
+
+  constructor(snapshot: Snapshot) {
+    this.snapshot = snapshot
+  }
+
+  nodes(label: string | null): number {
+    return this.ask('label', label)
+  }
+
+  relationships(type: string | null): number {
+    return this.ask('type', type)
+  }
+
+  haveDrifted(snapshot: Snapshot): boolean {
+    for (const { kind, name, count } of this.asked.values()) {
+      const now = read(snapshot, kind, name)
+      if (now > DRIFT_FACTOR * (count + 1) || count > DRIFT_FACTOR * (now + 1)) return true
+    }
+    return false
+  }
+
+  private ask(kind: 'label' | 'type', name: string | null): number {
+    const key = `${kind} ${name ?? ''}`
+    const known = this.asked.get(key)
+    if (known) return known.count
+    const count = read(this.snapshot, kind, name)
+    this.asked.set(key, { kind, name, count })
+    return count
+  }
+}
+
+function read(snapshot: Snapshot, kind: 'label' | 'type', name: string | null): number {
+  const symbol = name === null ? null : snapshot.symbol(kind, name)
+  if (symbol === 0) return 0
+  switch (kind) {
+    case 'label':
+      return snapshot.nodeCount(symbol)
+    case 'type':
+      return snapshot.relationshipCount(symbol)
+    default:
+      return unreachable(kind)
+  }
+}
