@@ -76,7 +76,9 @@ class WorldReader {
   world(root: unknown): World {
     const map = this.fields(root, 'world', ['graph', 'policies', 'decisions', 'resources', 'subjects', 'refused'])
     const graph = this.graph(this.text(map.get('graph'), 'graph'))
-    const policies = this.list(map.get('policies'), 'policies').map((each, i) => this.policy(each, `policies[${i}]`, `policy-${i + 1}`))
+    const policies = this.list(map.get('policies'), 'policies').map((each, i) =>
+      this.policy(each, `policies[${i}]`, `policy-${i + 1}`),
+    )
     const known = (ref: EntityRef): GraphNode | undefined =>
       graph.nodes.find((node) => node.type === ref.type && node.externalId === ref.id)
     const world = {

@@ -1,0 +1,262 @@
+// The aggregates: which there are, and how each takes values one by one. Nulls are skipped by all but count(*).
+import { Float } from '../../kernel/float.ts'
+import { RunFault } from '../errors.ts'
+import { integer, toDouble } from '../value/arithmetic.ts'
+import { type GroupingKey, groupingKey, isNumber, order } from '../value/compare.ts'
+import { kindName } from '../value/kind-name.ts'
+import type { Value } from '../value/value.ts'
+import { boundedList, VALUE_ITEMS_MAX } from '../value/weight.ts'
+
+export interface Accumulator {
+  /** `parameter` is the second argument of the percentiles. */
+  add(value: Value, parameter?: Value): void
+  result(): Value
+  /** Back to the state before the first value. */
+  reset(): void
+}
+
+interface Aggregate {
+  readonly name: string
+  readonly args: 1 | 2
+  make(): Accumulator
+}
+
+const table: readonly Aggregate[] = [
+  { name: 'count', args: 1, make: () => new Count() },
+  { name: 'collect', args: 1, make: () => new Collect() },
+  { name: 'sum', args: 1, make: () => new Sum() },
+  { name: 'avg', args: 1, make: () => new Average() },
+  { name: 'min', args: 1, make: () => new Extreme(-1) },
+  { name: 'max', args: 1, make: () => new Extreme(1) },
+  { name: 'stDev', args: 1, make: () => new Deviation('stDev', 1) },
+  { name: 'stDevP', args: 1, make: () => new Deviation('stDevP', 0) },
+  { name: 'percentileCont', args: 2, make: () => new Percentile('percentileCont', interpolated) },
+  { name: 'percentileDisc', args: 2, make: () => new Percentile('percentileDisc', nearestRank) },
+]
+
+const byName = new Map(table.map((aggregate) => [aggregate.name.toLowerCase(), aggregate]))
+
+/** In any case; its `name` is the spelling that bound aggregates carry. */
+export function aggregateNamed(name: string): { readonly name: string; readonly args: 1 | 2 } | undefined {
+  return byName.get(name.toLowerCase())
+}
+
+export function aggregateNames(): readonly string[] {
+  return table.map((aggregate) => aggregate.name)
+}
+
+/** `name` as `aggregateNamed` spells it. For count(*), add any value that is not null once per row. */
+export function makeAccumulator(name: string, distinct: boolean): Accumulator {
+  const accumulator = byName.get(name.toLowerCase())!.make()
+  return distinct ? new Distinct(accumulator) : accumulator
+}
+
+class Distinct implements Accumulator {
+  private readonly seen = new Set<GroupingKey>()
+  private readonly inner: Accumulator
+  constructor(inner: Accumulator) {
+    this.inner = inner
+  }
+  add(value: Value, parameter?: Value): void {
+    const key = groupingKey(value)
+    if (this.seen.has(key)) return
+    this.seen.add(key)
+    this.inner.add(value, parameter)
+  }
+  result(): Value {
+    return this.inner.result()
+  }
+  reset(): void {
+    this.seen.clear()
+    this.inner.reset()
+  }
+}
+
+class Count implements Accumulator {
+  private count = 0
+  add(value: Value): void {
+    if (value !== null) this.count += 1
+  }
+  result(): Value {
+    return this.count
+  }
+  reset(): void {
+    this.count = 0
+  }
+}
+
+class Collect implements Accumulator {
+  private items: Value[] = []
+  add(value: Value): void {
+    if (value === null) return
+    this.items.push(value)
+    // Checked while it grows: the weight of the whole is only known at the end.
+    if (this.items.length > VALUE_ITEMS_MAX) boundedList(this.items)
+  }
+  result(): Value {
+    return boundedList(this.items)
+  }
+  reset(): void {
+    // A new list: the old one may stand in a row that was handed out.
+    this.items = []
+  }
+}
+
+/** Integers add up exactly, whatever the order, and must fit 64 bits only in the end; one float makes it a float. */
+class Sum implements Accumulator {
+  private small = 0
+  private large = 0n
+  private floats = 0
+  private anyFloat = false
+  add(value: Value): void {
+    if (value === null) return
+    if (!isNumber(value)) throw notANumber('sum', value)
+    if (value instanceof Float) {
+      this.anyFloat = true
+      this.floats += value.value
+      return
+    }
+    const next = typeof value === 'number' ? this.small + value : Number.NaN
+    if (Number.isSafeInteger(next)) this.small = next
+    else this.large += BigInt(value)
+  }
+  result(): Value {
+    const whole = this.large + BigInt(this.small)
+    return this.anyFloat ? new Float(Number(whole) + this.floats) : integer(whole)
+  }
+  reset(): void {
+    this.small = 0
+    this.large = 0n
+    this.floats = 0
+    this.anyFloat = false
+  }
+}
+
+/** Always a float; null over nothing. */
+class Average implements Accumulator {
+  private whole = 0n
+  private floats = 0
+  private count = 0
+  add(value: Value): void {
+    if (value === null) return
+    if (!isNumber(value)) throw notANumber('avg', value)
+    this.count += 1
+    if (value instanceof Float) this.floats += value.value
+    else this.whole += BigInt(value)
+  }
+  result(): Value {
+    return this.count === 0 ? null : new Float((Number(this.whole) + this.floats) / this.count)
+  }
+  reset(): void {
+    this.whole = 0n
+    this.floats = 0
+    this.count = 0
+  }
+}
+
+/** min and max over the order of ORDER BY, so that values of mixed kinds have one too. */
+class Extreme implements Accumulator {
+  private best: Value = null
+  private readonly sign: -1 | 1
+  constructor(sign: -1 | 1) {
+    this.sign = sign
+  }
+  add(value: Value): void {
+    if (value === null) return
+    if (this.best === null || order(value, this.best) * this.sign > 0) this.best = value
+  }
+  result(): Value {
+    return this.best
+  }
+  reset(): void {
+    this.best = null
+  }
+}
+
+/** Welford's method: the plain sum of squares loses all its digits where the mean is large. */
+class Deviation implements Accumulator {
+  private count = 0
+  private mean = 0
+  private squares = 0
+  private readonly name: string
+  private readonly lost: 0 | 1
+  /** `lost`: the degrees of freedom that the mean takes; 1 for a sample, 0 for the whole population. */
+  constructor(name: string, lost: 0 | 1) {
+    this.name = name
+    this.lost = lost
+  }
+  add(value: Value): void {
+    if (value === null) return
+    if (!isNumber(value)) throw notANumber(this.name, value)
+    const double = toDouble(value)
+    this.count += 1
+    const before = double - this.mean
+    this.mean += before / this.count
+    this.squares += before * (double - this.mean)
+  }
+  result(): Value {
+    const freedom = this.count - this.lost
+    return new Float(freedom > 0 ? Math.sqrt(this.squares / freedom) : 0)
+  }
+  reset(): void {
+    this.count = 0
+    this.mean = 0
+    this.squares = 0
+  }
+}
+
+type Sorted = readonly (number | bigint | Float)[]
+
+class Percentile implements Accumulator {
+  private values: (number | bigint | Float)[] = []
+  private fraction: number | null = null
+  private readonly name: string
+  private readonly pick: (sorted: Sorted, fraction: number) => Value
+  constructor(name: string, pick: (sorted: Sorted, fraction: number) => Value) {
+    this.name = name
+    this.pick = pick
+  }
+  add(value: Value, parameter: Value = null): void {
+    if (this.fraction === null) this.fraction = fractionOf(this.name, parameter)
+    if (value === null) return
+    if (!isNumber(value)) throw notANumber(this.name, value)
+    this.values.push(value)
+    if (this.values.length > VALUE_ITEMS_MAX) boundedList(this.values)
+  }
+  result(): Value {
+    if (this.values.length === 0) return null
+    return this.pick([...this.values].sort(order), this.fraction!)
+  }
+  reset(): void {
+    this.values = []
+    this.fraction = null
+  }
+}
+
+function fractionOf(name: string, value: Value): number {
+  if (value === null || !isNumber(value)) {
+    const message = `${name}() takes a number between 0.0 and 1.0 as its second argument, not ${kindName(value)}`
+    throw new RunFault('argument', message, null, 'InvalidArgumentType')
+  }
+  const fraction = toDouble(value)
+  if (!(fraction >= 0 && fraction <= 1)) {
+    const message = `${name}() takes a number between 0.0 and 1.0 as its second argument, not ${fraction}`
+    throw new RunFault('argument', message, null, 'NumberOutOfRange')
+  }
+  return fraction
+}
+
+function nearestRank(sorted: Sorted, fraction: number): Value {
+  return sorted[Math.max(0, Math.ceil(fraction * sorted.length) - 1)]!
+}
+
+function interpolated(sorted: Sorted, fraction: number): Value {
+  const place = fraction * (sorted.length - 1)
+  const below = toDouble(sorted[Math.floor(place)]!)
+  const above = toDouble(sorted[Math.ceil(place)]!)
+  return new Float(below + (above - below) * (place - Math.floor(place)))
+}
+
+function notANumber(name: string, value: Value): RunFault {
+  return new RunFault('type', `${name}() takes numbers, not ${kindName(value)}`, null, 'InvalidArgumentType')
+}
