@@ -1,0 +1,55 @@
+// Small random graphs, dense enough for parallel paths, loops and near misses, poor enough in values for equal ones to meet.
+import type { Graph, GraphNode, GraphRelationship, Value } from '../reference/values.ts'
+import type { Chance } from './chance.ts'
+
+export const NODE_TYPES = ['Person', 'Team', 'Doc'] as const
+export const RELATIONSHIP_TYPES = ['A', 'B', 'C'] as const
+export const EXTRA_LABELS = ['Hot', 'Cold'] as const
+
+/** Numbers of both kinds, among them equal ones of different kinds. */
+const NUMBERS: readonly Value[] = [0n, 1n, 1.0, 2n, 1.5, 3n, -1n]
+const STRINGS: readonly Value[] = ['a', 'b', 'ab', '', 'A']
+const ODDMENTS: readonly Value[] = [1n, 1.0, '1', true, false, ['a', 'b'], [1n, 2n], [], 'a']
+
+/** What each property holds, so that a condition can use it without a type error; any of them may be missing. */
+export const NODE_PROPERTIES = {
+  num: (chance: Chance): Value => chance.pick(NUMBERS),
+  name: (chance: Chance): Value => chance.pick(STRINGS),
+  flag: (chance: Chance): Value => chance.odds(0.5),
+  tags: (chance: Chance): Value => Array.from({ length: chance.between(0, 3) }, () => chance.pick(['a', 'b', 'c'])),
+  /** Any kind at all: for equality, IN and comparison only. */
+  odd: (chance: Chance): Value => chance.pick(ODDMENTS),
+} as const
+export const RELATIONSHIP_PROPERTIES = { since: NODE_PROPERTIES.num, role: NODE_PROPERTIES.name } as const
+
+export function randomGraph(chance: Chance): Graph {
+  const types = NODE_TYPES.slice(0, chance.between(2, 3))
+  const nodes: GraphNode[] = Array.from({ length: chance.between(5, 12) }, (_, index) => ({
+    kind: 'node',
+    externalId: `n${index}`,
+    type: chance.pick(types),
+    labels: EXTRA_LABELS.filter(() => chance.odds(0.25)),
+    isIdentity: true,
+    properties: someOf(NODE_PROPERTIES, chance),
+  }))
+  const relationships: GraphRelationship[] = []
+  const kinds = RELATIONSHIP_TYPES.slice(0, chance.between(1, 3))
+  for (let tries = chance.between(3, 16); tries > 0; tries--) {
+    const [source, target, type] = [chance.pick(nodes), chance.pick(nodes), chance.pick(kinds)]
+    // Captured relationships merge by (source, type, target).
+    if (relationships.some((each) => each.source === source && each.target === target && each.type === type)) continue
+    relationships.push({
+      kind: 'relationship',
+      source,
+      target,
+      type,
+      properties: someOf(RELATIONSHIP_PROPERTIES, chance),
+    })
+  }
+  return { nodes, relationships }
+}
+
+function someOf(makers: Readonly<Record<string, (chance: Chance) => Value>>, chance: Chance): Map<string, Value> {
+  const present = Object.entries(makers).filter(() => chance.odds(0.6))
+  return new Map(present.map(([name, make]) => [name, make(chance)]))
+}
