@@ -110,13 +110,8 @@ async function prepareProject(host: DemoHost): Promise<Marker> {
     })
     if (created.status === 201) return memberOf(created, 'id')
     if (created.status !== 409) throw refused(`creating the demo's ${kind}`, created)
-    const filter = kind === 'projects' ? `organization_id=${parentId}` : `project_id=${projectId}`
-    const listed = await ask(host, 'GET', `/configs/v1/${kind}?${filter}`, configure)
-    if (listed.status !== 200) throw refused(`looking for the demo's ${kind}`, listed)
-    const { data } = JSON.parse(listed.body) as { data: { id: string; name: string }[] }
-    const found = data.find((document) => document.name === name)
-    if (found === undefined) throw refused(`looking for the demo's ${kind}`, listed)
-    return found.id
+    const scope = kind === 'projects' ? `organization_id=${parentId}` : `project_id=${projectId}`
+    return await read(host, `/configs/v1/${kind}/${name}?${scope}`, configure, 'id')
   }
 
   let projectId = ''

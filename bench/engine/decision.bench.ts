@@ -1,0 +1,217 @@
+// What does a decision cost in process, beside the reads that it cannot do without, and does the size of the graph matter?
+import { compileCondition } from '../../src/engine/conditions.ts'
+import type { Snapshot } from '../../src/engine/store.ts'
+import {
+  AnswerHash,
+  type Bench,
+  type Call,
+  interleaved,
+  mustEqual,
+  type Rounds,
+  round,
+  type Timing,
+} from '../harness.ts'
+import {
+  documentId,
+  mayRead,
+  type OwnershipGraph,
+  ownedBy,
+  ownershipGraph,
+  owns,
+  personId,
+  type Question,
+  questions,
+  readableBy,
+} from '../ownership-graph.ts'
+import { openLoaded } from './load-graph.ts'
+import { RecordedReads } from './recorded-reads.ts'
+
+const QUESTIONS = 50_000
+const SEARCHES = 5_000
+const BATCH = 50
+const limits = { stepsMax: 20_000_000, timeMs: 1_000 }
+const parameters = new Map()
+
+const subjects = ['check', 'check_on_open_snapshot', 'raw_gets', 'check_two_hops', 'resources', 'subjects'] as const
+type Subject = (typeof subjects)[number]
+
+export const decision: Bench = {
+  name: 'decision',
+  question:
+    'a one-hop check in process: beside the raw reads it makes (ratio_to_raw_gets), and at 1 M nodes (flatness)',
+  async run({ small, seed, report }) {
+    const sizes = small ? [10_000, 50_000] : [10_000, 1_000_000]
+    const plan: Rounds = { rounds: small ? 6 : 24, batchesPerRound: small ? 100 : 200, batch: BATCH }
+    const tables: Sized[] = []
+    try {
+      for (const size of sizes) tables.push(await prepare(size, seed, report.note))
+      for (const { size, answers } of tables) {
+        report.line({ record: 'answers', nodes: size, count: answers.count, hash: answers.hex })
+      }
+      const calls = Object.fromEntries(
+        tables.flatMap(({ size, calls }) => subjects.map((subject) => [`${subject}@${size}`, calls[subject]])),
+      )
+      const timings = interleaved(plan, calls)
+      const at = (subject: Subject, size: number): Timing => timings[`${subject}@${size}`] as Timing
+      for (const { size, readsPerCheck, verify } of tables) {
+        verify()
+        for (const subject of subjects) {
+          const { calls, p50Us, p99Us } = at(subject, size)
+          report.line({ record: subject, nodes: size, calls, p50_us: round(p50Us), p99_us: round(p99Us) })
+        }
+        report.line({
+          record: 'result',
+          nodes: size,
+          reads_per_check: round(readsPerCheck, 2),
+          ratio_to_raw_gets: round(at('check', size).p50Us / at('raw_gets', size).p50Us),
+          ratio_on_open_snapshot: round(at('check_on_open_snapshot', size).p50Us / at('raw_gets', size).p50Us),
+        })
+      }
+      const [least, greatest] = [sizes[0] as number, sizes.at(-1) as number]
+      report.line({
+        record: 'result',
+        flatness: round(at('check', greatest).p50Us / at('check', least).p50Us),
+        flatness_of_raw_gets: round(at('raw_gets', greatest).p50Us / at('raw_gets', least).p50Us),
+      })
+    } finally {
+      for (const { close } of tables) await close()
+    }
+  },
+}
+
+interface Sized {
+  readonly size: number
+  readonly readsPerCheck: number
+  readonly answers: AnswerHash
+  readonly calls: Record<Subject, Call>
+  /** Throws when a timed call answered wrongly. */
+  verify(): void
+  close(): Promise<void>
+}
+
+async function prepare(size: number, seed: number, note: (text: string) => void): Promise<Sized> {
+  const graph = ownershipGraph(size, seed)
+  const store = await openLoaded(graph, size, seed, note)
+  const oneHop = conditionOf(owns)
+  const twoHops = conditionOf(mayRead)
+  const asked = questions(graph, QUESTIONS, seed + 1, ownedBy)
+  const askedTwoHops = questions(graph, QUESTIONS, seed + 2, readableBy)
+  const asking = (snapshot: Snapshot) => ({ snapshot, parameters, limits })
+
+  const answers = new AnswerHash()
+  const recorded = await RecordedReads.of((next) => {
+    const snapshot = store.snapshot()
+    for (const { subject, resource, granted } of asked) {
+      const found = oneHop.check(asking(snapshot), subject, resource)
+      next()
+      mustEqual(`may ${subject} open ${resource}`, found, granted)
+      answers.add(String(found))
+    }
+    snapshot.close()
+  })
+  const snapshot = store.snapshot()
+  for (const { subject, resource, granted } of askedTwoHops) {
+    const found = twoHops.check(asking(snapshot), subject, resource)
+    mustEqual(`may ${subject} read ${resource}`, found, granted)
+    answers.add(String(found))
+  }
+  const owners = ownersOf(graph)
+  for (let at = 0; at < SEARCHES; at++) {
+    const person = searched(asked, at)
+    const found = oneHop.resources(asking(snapshot), personId(person)).toSorted()
+    const expected = Array.from(ownedBy(graph, person), documentId).toSorted()
+    mustEqual(`what ${personId(person)} may open`, found.join(), expected.join())
+    const document = Number((asked[at] as Question).resource.slice('document-'.length))
+    const people = oneHop.subjects(asking(snapshot), documentId(document)).toSorted()
+    mustEqual(`who may open ${documentId(document)}`, people.join(), owners(document).map(personId).toSorted().join())
+    answers.add(found.join())
+  }
+  snapshot.close()
+
+  // Counted while the clock runs: half of the questions are granted, and no answer may change under time.
+  let checks = 0
+  let wrong = 0
+  let bytes = 0
+  const check = (condition: typeof oneHop, questions: readonly Question[]): Call => {
+    return (index) => {
+      const { subject, resource, granted } = questions[index % QUESTIONS] as Question
+      const snapshot = store.snapshot()
+      try {
+        if (condition.check({ snapshot, parameters, limits }, subject, resource) !== granted) wrong += 1
+      } finally {
+        snapshot.close()
+      }
+      checks += 1
+    }
+  }
+  /** One snapshot for a batch of calls, as a batch of decisions has it. */
+  const onHeld = (call: (snapshot: Snapshot, index: number) => void): Call => {
+    let held: Snapshot | null = null
+    return (index) => {
+      const snapshot = held ?? store.snapshot()
+      call(snapshot, index)
+      const last = (index + 1) % BATCH === 0
+      if (last) snapshot.close()
+      held = last ? null : snapshot
+    }
+  }
+  const search = (find: (snapshot: Snapshot, question: Question) => number): Call => {
+    return (index) => {
+      const snapshot = store.snapshot()
+      try {
+        if (find(snapshot, asked[index % SEARCHES] as Question) === 0) wrong += 1
+      } finally {
+        snapshot.close()
+      }
+    }
+  }
+
+  return {
+    size,
+    readsPerCheck: recorded.readsPerCall,
+    answers,
+    calls: {
+      check: check(oneHop, asked),
+      check_on_open_snapshot: onHeld((snapshot, index) => {
+        const { subject, resource, granted } = asked[index % QUESTIONS] as Question
+        if (oneHop.check({ snapshot, parameters, limits }, subject, resource) !== granted) wrong += 1
+      }),
+      raw_gets: onHeld((_snapshot, index) => {
+        bytes += recorded.replay(index % QUESTIONS)
+      }),
+      check_two_hops: check(twoHops, askedTwoHops),
+      resources: search((snapshot, { subject }) => oneHop.resources({ snapshot, parameters, limits }, subject).length),
+      // A denied question's document may have no owner, a granted one's has.
+      subjects: search((snapshot, { resource, granted }) => {
+        const found = oneHop.subjects({ snapshot, parameters, limits }, resource).length
+        return granted ? found : 1
+      }),
+    },
+    verify() {
+      mustEqual('timed calls with a wrong answer', wrong, 0)
+      if (checks === 0 || bytes === 0) throw new Error('nothing was timed')
+    },
+    close: () => store.close(),
+  }
+}
+
+function conditionOf(text: string) {
+  const compiled = compileCondition({ text, dialect: '3.0-kbac', subjectType: 'Person', resourceType: 'Document' })
+  if (!compiled.ok) throw new Error(`${text}: ${compiled.error.map(({ message }) => message).join(', ')}`)
+  return compiled.value
+}
+
+const searched = (asked: readonly Question[], at: number): number =>
+  Number((asked[at] as Question).subject.slice('person-'.length))
+
+function ownersOf(graph: OwnershipGraph): (document: number) => number[] {
+  const owners = new Map<number, number[]>()
+  for (let person = 0; person < graph.people; person++) {
+    for (const document of ownedBy(graph, person)) {
+      const known = owners.get(document)
+      if (known === undefined) owners.set(document, [person])
+      else known.push(person)
+    }
+  }
+  return (document) => owners.get(document) ?? []
+}
