@@ -1,6 +1,7 @@
 // One condition, many questions. A condition is the relation of the nodes that its variables take over all its rows;
 // a question fixes some of the variables and asks for another, or only whether there is a row. Every question asks the
 // same relation, so a search finds a node exactly when the check with that node is true.
+import { assert } from '../kernel/assert.ts'
 import type { BoundClause, BoundExpression, BoundMatch, BoundQuery, Slot } from './bind/bound.ts'
 import { declaredIn } from './bind/walk.ts'
 import { explain } from './plan/explain.ts'
@@ -46,38 +47,61 @@ function introduction(query: BoundQuery, slot: Slot): number {
   )
 }
 
-export function planQuestion(query: BoundQuery, question: Question, options: EngineOptions): Answerer {
+/** A question put in the planner's terms. */
+export interface PosedQuestion {
+  readonly query: BoundQuery
+  /** Slots that the caller fills in, in the order of the question's `given`. */
+  readonly given: readonly Slot[]
+  readonly sought: Slot | null
+  /** Puts the question on top of the query's own plan. */
+  readonly finish: (plan: Plan) => Plan
+  readonly frameSize: number
+}
+
+/** Every variable named must be one that `nodeVariable` accepts. */
+export function poseQuestion(query: BoundQuery, question: Question): PosedQuestion {
   let clauses = query.clauses
   let frameSize = query.frameSize
-  const argument: Slot[] = []
+  const given = new Map<string, Slot>()
   const atEnd: BoundExpression[] = []
-  for (const name of new Set([...question.given, ...(question.sought ? [question.sought] : []), ...Object.keys(question.types)])) {
-    const slot = nodeVariable(query, name)
-    if (typeof slot === 'string') throw new Error(`assertion failed: ${slot}`)
-    const given = question.given.includes(name)
-    const type = question.types[name]
+  const { sought, types } = question
+  for (const name of new Set([...question.given, ...(sought === null ? [] : [sought]), ...Object.keys(types)])) {
+    const slot = acceptedVariable(query, name)
+    const isGiven = question.given.includes(name)
+    const type = types[name]
     if (keepsRows(query, slot)) {
       // Fixing the node first keeps exactly the rows that fixing it last would keep.
-      if (given) argument.push(slot)
-      if (type !== undefined) clauses = narrow(clauses, slot, type, !given)
-      continue
-    }
-    if (given) {
+      if (isGiven) given.set(name, slot)
+      if (type !== undefined) clauses = narrow(clauses, slot, type, !isGiven)
+    } else if (isGiven) {
       const fixed: Slot = { ...slot, index: frameSize++, name: `given ${name}` }
-      argument.push(fixed)
+      given.set(name, fixed)
       atEnd.push({ kind: 'comparison', operator: '=', left: slotValue(slot), right: slotValue(fixed) })
     } else if (type !== undefined) atEnd.push(hasType(slot, type))
   }
-  const sought = question.sought === null ? null : (nodeVariable(query, question.sought) as Slot)
-  const finish = (plan: Plan): Plan => {
-    const kept: Plan = atEnd.length > 0 ? { op: 'filter', input: plan, predicates: atEnd } : plan
-    return sought ? { op: 'distinct', input: kept, slots: [sought] } : { op: 'first', input: kept }
+  const soughtSlot = sought === null ? null : acceptedVariable(query, sought)
+  return {
+    query: { ...query, clauses },
+    given: question.given.map((name) => given.get(name)!),
+    sought: soughtSlot,
+    finish: (plan) => {
+      const kept: Plan = atEnd.length > 0 ? { op: 'filter', input: plan, predicates: atEnd } : plan
+      return soughtSlot ? { op: 'distinct', input: kept, slots: [soughtSlot] } : { op: 'first', input: kept }
+    },
+    frameSize,
   }
-  const planned = new PlannedQuery({ ...query, clauses }, argument, finish, frameSize, options)
-  const order = question.given.map((name) =>
-    argument.findIndex((slot) => slot.name === `given ${name}` || slot.index === (nodeVariable(query, name) as Slot).index),
-  )
-  return new PlannedAnswerer(planned, order.map((i) => argument[i]!.index), sought?.index ?? -1)
+}
+
+function acceptedVariable(query: BoundQuery, name: string): Slot {
+  const slot = nodeVariable(query, name)
+  assert(typeof slot !== 'string', `${name} was accepted before`)
+  return slot
+}
+
+export function planQuestion(query: BoundQuery, question: Question, options: EngineOptions): Answerer {
+  const posed = poseQuestion(query, question)
+  const planned = new PlannedQuery(posed.query, posed.given, posed.finish, posed.frameSize, options)
+  return new PlannedAnswerer(planned, posed.given.map((slot) => slot.index), posed.sought?.index ?? -1)
 }
 
 class PlannedAnswerer implements Answerer {

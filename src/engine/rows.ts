@@ -1,0 +1,146 @@
+// A query that ends in RETURN: compiled once, run for rows. Elements in the rows are read out before the snapshot closes.
+import { parse } from '../../grammar/index.ts'
+import type { Issue } from '../../grammar/issue.ts'
+import { Float } from '../kernel/float.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { bindQuery } from './bind/bind-query.ts'
+import type { BoundQuery, Slot } from './bind/bound.ts'
+import { dialects } from './bind/dialect.ts'
+import { explain } from './plan/explain.ts'
+import { type Counts, unknownCounts } from './plan/order-expands.ts'
+import { type Asking, defaultOptions, type EngineOptions, PlannedQuery } from './planned-query.ts'
+import type { Snapshot } from './store.ts'
+import { NodeValue, PathValue, type PropertyValue, RelationshipValue, type Value } from './value/value.ts'
+
+export interface NodeResult {
+  readonly kind: 'node'
+  readonly id: number
+  readonly labels: readonly string[]
+  readonly properties: ReadonlyMap<string, PropertyValue>
+}
+
+export interface RelationshipResult {
+  readonly kind: 'relationship'
+  readonly id: number
+  readonly type: string
+  readonly source: number
+  readonly target: number
+  readonly properties: ReadonlyMap<string, PropertyValue>
+}
+
+export interface PathResult {
+  readonly kind: 'path'
+  readonly nodes: readonly NodeResult[]
+  readonly relationships: readonly RelationshipResult[]
+}
+
+/** A cell of a result: a value whose elements have been read. Integers and floats stay apart as in Value. */
+export type Cell =
+  | null
+  | boolean
+  | number
+  | bigint
+  | Float
+  | string
+  | readonly Cell[]
+  | ReadonlyMap<string, Cell>
+  | NodeResult
+  | RelationshipResult
+  | PathResult
+
+export interface Rows {
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly Cell[])[]
+}
+
+export interface RowsQuery {
+  readonly columns: readonly string[]
+  readonly parameters: readonly string[]
+  /** Synchronous; may throw RunFault. */
+  run(asking: Asking): Rows
+  explain(counts?: Counts): string
+}
+
+export function compileRowsQuery(
+  text: string,
+  options: EngineOptions = defaultOptions,
+): Result<RowsQuery, readonly Issue[]> {
+  const parsed = parse(text)
+  if (!parsed.ok) return err(parsed.issues)
+  const bound = bindQuery(parsed.query, dialects.open, 'rows')
+  return bound.ok ? ok(new CompiledRows(bound.value, options)) : bound
+}
+
+class CompiledRows implements RowsQuery {
+  readonly columns: readonly string[]
+  readonly parameters: readonly string[]
+  private readonly slots: readonly Slot[]
+  private readonly planned: PlannedQuery
+
+  constructor(query: BoundQuery, options: EngineOptions) {
+    this.columns = query.columns.map((column) => column.name)
+    this.slots = query.columns.map((column) => column.slot)
+    this.parameters = query.parameters
+    this.planned = new PlannedQuery(query, [], (plan) => plan, query.frameSize, options)
+  }
+
+  run(asking: Asking): Rows {
+    const { root, run } = this.planned.prepare(asking)
+    const rows: Cell[][] = []
+    root.open(run)
+    while (root.next(run)) {
+      run.budget.touch(1)
+      rows.push(this.slots.map((slot) => cellOf(slot, run.frame[slot.index], asking.snapshot)))
+    }
+    return { columns: this.columns, rows }
+  }
+
+  explain(counts: Counts = unknownCounts): string {
+    return explain(this.planned.plan(counts).plan)
+  }
+}
+
+function cellOf(slot: Slot, held: unknown, snapshot: Snapshot): Cell {
+  switch (slot.kind) {
+    case 'node':
+      return held === 0 ? null : readNode(held as number, snapshot)
+    case 'relationship':
+      return held === 0 ? null : readRelationship(held as number, snapshot)
+    case 'relationships':
+      return held === null ? null : (held as number[]).map((id) => readRelationship(id, snapshot))
+    case 'path':
+    case 'value':
+      return readValue(held as Value, snapshot)
+  }
+}
+
+function readValue(value: Value, snapshot: Snapshot): Cell {
+  if (value instanceof NodeValue) return readNode(value.id, snapshot)
+  if (value instanceof RelationshipValue) return readRelationship(value.id, snapshot)
+  if (value instanceof PathValue) {
+    return {
+      kind: 'path',
+      nodes: value.nodes.map((node) => readNode(node.id, snapshot)),
+      relationships: value.relationships.map((relationship) => readRelationship(relationship.id, snapshot)),
+    }
+  }
+  if (value instanceof Float || value === null || typeof value !== 'object') return value
+  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, readValue(item as Value, snapshot)]))
+  return (value as readonly Value[]).map((item) => readValue(item, snapshot))
+}
+
+function readNode(id: number, snapshot: Snapshot): NodeResult {
+  const labels = snapshot.labels(id).map((label) => snapshot.symbolName('label', label))
+  return { kind: 'node', id, labels, properties: snapshot.nodeProperties(id) }
+}
+
+function readRelationship(id: number, snapshot: Snapshot): RelationshipResult {
+  return {
+    kind: 'relationship',
+    id,
+    type: snapshot.symbolName('type', snapshot.relationshipType(id)),
+    source: snapshot.relationshipSource(id),
+    target: snapshot.relationshipTarget(id),
+    properties: snapshot.relationshipProperties(id),
+  }
+}
