@@ -4,7 +4,7 @@ import { RunFault } from '../errors.ts'
 import type { Value } from './value.ts'
 
 /** Items of a list or entries of a map, those of nested ones included. */
-export const VALUE_ITEMS_MAX = 1_000_000
+export const VALUE_ITEMS_MAX = 4_000_000
 /** UTF-16 units of a string that an expression makes. */
 export const TEXT_LENGTH_MAX = 16 * 1024 * 1024
 

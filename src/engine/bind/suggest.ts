@@ -1,0 +1,37 @@
+// "Did you mean …": the nearest known name, where one is near enough to be a slip of the hand.
+
+/** The known name within a third of the word's length in edits, ignoring case; null where none is near. */
+export function nearest(word: string, known: Iterable<string>): string | null {
+  const wanted = word.toLowerCase()
+  let best: string | null = null
+  let fewest = Math.max(1, Math.floor(wanted.length / 3)) + 1
+  for (const name of known) {
+    if (Math.abs(name.length - wanted.length) >= fewest) continue
+    const edits = editDistance(wanted, name.toLowerCase())
+    if (edits < fewest) {
+      fewest = edits
+      best = name
+    }
+  }
+  return best
+}
+
+/** `; did you mean …`, or nothing. */
+export function suggestion(word: string, known: Iterable<string>): string {
+  // A word of thousands of characters is no slip of the hand, and edit distance is quadratic.
+  const near = word.length <= 100 ? nearest(word, known) : null
+  return near === null ? '' : `; did you mean \`${near}\`?`
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      current.push(Math.min(previous[j]! + 1, current[j - 1]! + 1, replaced))
+    }
+    previous = current
+  }
+  return previous[b.length]!
+}

@@ -1,0 +1,126 @@
+// Reads of elements whose slot and key are known when the plan is compiled: the symbol is a constant of the closure and
+// the element is read by its id, with no handle in between.
+import { unreachable } from '../../kernel/assert.ts'
+import type { BoundExpression, BoundLabels, Slot } from '../bind/bound.ts'
+import type { Snapshot, SymbolId } from '../store.ts'
+import { NodeValue, type PathValue, RelationshipValue, type Value } from '../value/value.ts'
+import type { Evaluate, Run } from './context.ts'
+
+/** The content of a slot as a value. */
+export function readSlot(slot: Slot): Evaluate {
+  const { index, graph } = slot
+  switch (slot.kind) {
+    case 'value':
+      return (run) => run.frame[index] as Value
+    case 'path':
+      return (run) => run.frame[index] as PathValue | null
+    case 'node':
+      return (run) => {
+        const id = run.frame[index] as number
+        return id === 0 ? null : new NodeValue(graph, id)
+      }
+    case 'relationship':
+      return (run) => {
+        const id = run.frame[index] as number
+        return id === 0 ? null : new RelationshipValue(graph, id)
+      }
+    case 'relationships':
+      return (run) => {
+        const ids = run.frame[index] as ArrayLike<number> | null
+        return ids === null ? null : Array.from(ids, (id) => new RelationshipValue(graph, id))
+      }
+    default:
+      return unreachable(slot.kind)
+  }
+}
+
+export function readProperty(
+  expression: Extract<BoundExpression, { kind: 'element-property' }>,
+  snapshots: readonly Snapshot[],
+): Evaluate {
+  const { slot, key, own } = expression
+  const { index, graph } = slot
+  const symbol = snapshots[graph]!.symbol('property', key)
+  if (slot.kind === 'relationship') {
+    if (own) {
+      return (run) => {
+        const id = run.frame[index] as number
+        if (id === 0) return null
+        const snapshot = run.graphs[graph]!
+        return snapshot.relationshipOwn(id, own) ?? (symbol === 0 ? null : snapshot.relationshipProperty(id, symbol))
+      }
+    }
+    if (symbol === 0) return () => null
+    return (run) => {
+      const id = run.frame[index] as number
+      return id === 0 ? null : run.graphs[graph]!.relationshipProperty(id, symbol)
+    }
+  }
+  if (own) {
+    return (run) => {
+      const id = run.frame[index] as number
+      if (id === 0) return null
+      const snapshot = run.graphs[graph]!
+      return snapshot.nodeOwn(id, own) ?? (symbol === 0 ? null : snapshot.nodeProperty(id, symbol))
+    }
+  }
+  if (symbol === 0) return () => null
+  return (run) => {
+    const id = run.frame[index] as number
+    return id === 0 ? null : run.graphs[graph]!.nodeProperty(id, symbol)
+  }
+}
+
+export function readProperties(slot: Slot): Evaluate {
+  const { index, graph } = slot
+  if (slot.kind === 'relationship') {
+    return (run) => {
+      const id = run.frame[index] as number
+      return id === 0 ? null : run.graphs[graph]!.relationshipProperties(id)
+    }
+  }
+  return (run) => {
+    const id = run.frame[index] as number
+    return id === 0 ? null : run.graphs[graph]!.nodeProperties(id)
+  }
+}
+
+/** Whether an element that is there carries the labels (or the relationship's type fits). */
+export type LabelCheck = (run: Run, id: number) => boolean
+
+export function checkLabels(
+  labels: BoundLabels,
+  element: 'node' | 'relationship',
+  graph: number,
+  of: Snapshot,
+): LabelCheck {
+  switch (labels.kind) {
+    case 'label': {
+      const symbol = of.symbol(element === 'node' ? 'label' : 'type', labels.name)
+      return symbol === 0 ? () => false : checkSymbol(symbol, element, graph)
+    }
+    case 'label-and': {
+      const checks = labels.operands.map((operand) => checkLabels(operand, element, graph, of))
+      return (run, id) => checks.every((check) => check(run, id))
+    }
+    case 'label-or': {
+      const checks = labels.operands.map((operand) => checkLabels(operand, element, graph, of))
+      return (run, id) => checks.some((check) => check(run, id))
+    }
+    case 'label-not': {
+      const check = checkLabels(labels.operand, element, graph, of)
+      return (run, id) => !check(run, id)
+    }
+    case 'label-any':
+      // Every relationship has a type; a node may have no label.
+      return element === 'node' ? (run, id) => run.graphs[graph]!.labels(id).length > 0 : () => true
+    default:
+      return unreachable(labels)
+  }
+}
+
+function checkSymbol(symbol: SymbolId, element: 'node' | 'relationship', graph: number): LabelCheck {
+  return element === 'node'
+    ? (run, id) => run.graphs[graph]!.hasLabel(id, symbol)
+    : (run, id) => run.graphs[graph]!.relationshipType(id) === symbol
+}

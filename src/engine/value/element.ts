@@ -1,0 +1,45 @@
+// What nodes and relationships hold, read by name at run time through the snapshot of their graph. Expressions that know
+// slot and key when they are compiled have a shorter way; this is the way of all others.
+import { RunFault } from '../errors.ts'
+import type { Run } from '../exec/context.ts'
+import type { OwnField } from '../store.ts'
+import { isMap } from './compare.ts'
+import { kindName } from './kind-name.ts'
+import { NodeValue, RelationshipValue, type Value } from './value.ts'
+
+const OWN_FIELDS: ReadonlyMap<string, OwnField> = new Map(
+  (['external_id', 'type', 'create_time', 'update_time', 'is_identity'] as const).map((field) => [field, field]),
+)
+
+/** The own field of a node under that name (ruling G4). */
+export function nodeFieldNamed(key: string): OwnField | null {
+  return OWN_FIELDS.get(key) ?? null
+}
+
+/** `value.key` for a map, a node or a relationship; null of null. */
+export function propertyOf(run: Run, value: Value, key: string): Value {
+  if (value === null) return null
+  if (isMap(value)) return value.get(key) ?? null
+  if (value instanceof NodeValue) {
+    const graph = run.graphs[value.graph]!
+    if (key === 'property') return graph.nodeProperties(value.id)
+    const field = nodeFieldNamed(key)
+    const own = field && graph.nodeOwn(value.id, field)
+    return own ?? graph.nodeProperty(value.id, graph.symbol('property', key))
+  }
+  if (value instanceof RelationshipValue) {
+    const graph = run.graphs[value.graph]!
+    if (key === 'property') return graph.relationshipProperties(value.id)
+    return graph.relationshipProperty(value.id, graph.symbol('property', key))
+  }
+  throw new RunFault('type', `${kindName(value)} has no property \`${key}\``, null, 'InvalidArgumentType')
+}
+
+/** All captured properties, or the map itself. */
+export function propertiesOf(run: Run, asker: string, value: Value): ReadonlyMap<string, Value> {
+  if (isMap(value)) return value
+  if (value instanceof NodeValue) return run.graphs[value.graph]!.nodeProperties(value.id)
+  if (value instanceof RelationshipValue) return run.graphs[value.graph]!.relationshipProperties(value.id)
+  const message = `${asker} takes a node, a relationship or a map, not ${kindName(value)}`
+  throw new RunFault('type', message, null, 'InvalidArgumentValue')
+}

@@ -1,0 +1,71 @@
+// Functions over lists, and those that lists and strings share.
+
+import { RunFault } from '../../errors.ts'
+import type { Run } from '../../exec/context.ts'
+import { integer } from '../arithmetic.ts'
+import { isList, isMap } from '../compare.ts'
+import { kindName } from '../kind-name.ts'
+import { typeOf } from '../static-type.ts'
+import type { Value } from '../value.ts'
+import { VALUE_ITEMS_MAX } from '../weight.ts'
+import { type CypherFunction, define, wrongArgument, wrongKind } from './function.ts'
+import { codePointCount, reversed } from './string.ts'
+
+const LIST = ['list'] as const
+const LIST_OR_STRING = ['list', 'string'] as const
+
+function listOf(name: string, value: Value): readonly Value[] {
+  if (!isList(value)) throw wrongKind(name, value, 'a list')
+  return value
+}
+
+export const listFunctions: readonly CypherFunction[] = [
+  define('size', 1, [LIST_OR_STRING], 'integer', (_, a) => {
+    if (typeof a === 'string') return codePointCount(a)
+    if (!isList(a)) throw wrongKind('size', a, 'a list or a string')
+    return a.length
+  }),
+  define('isEmpty', 1, [['list', 'string', 'map']], 'boolean', (_, a) => {
+    if (typeof a === 'string' || isList(a)) return a.length === 0
+    if (!isMap(a)) throw wrongKind('isEmpty', a, 'a list, a map or a string')
+    return a.size === 0
+  }),
+  define('head', 1, [LIST], 'any', (_, a) => listOf('head', a)[0] ?? null),
+  define('last', 1, [LIST], 'any', (_, a) => listOf('last', a).at(-1) ?? null),
+  define('tail', 1, [LIST], 'list', (_, a) => listOf('tail', a).slice(1)),
+  define('reverse', 1, [LIST_OR_STRING], 'any', (run, a) => {
+    if (typeof a === 'string') return reversed(a)
+    if (!isList(a)) throw wrongKind('reverse', a, 'a list or a string')
+    run.budget.touch(a.length)
+    return a.toReversed()
+  }),
+  define('range', [2, 3], [], typeOf('list', typeOf('integer')), range),
+]
+
+/** Both ends are included. A step that leads away gives the empty list. */
+function range(run: Run, start: Value, end: Value, step: Value): Value {
+  const from = BigInt(wholeNumber(start))
+  const to = BigInt(wholeNumber(end))
+  // A step that is not given is null here; a given null never comes this far.
+  const by = step === null ? 1n : BigInt(wholeNumber(step))
+  if (by === 0n) throw wrongArgument('range() takes a step other than 0', 'NumberOutOfRange')
+  const steps = (to - from) / by
+  if (by > 0n ? to < from : to > from) return []
+  if (steps >= VALUE_ITEMS_MAX) {
+    throw new RunFault('budget', `range() of more than ${VALUE_ITEMS_MAX} items`, 'valueItemsMax')
+  }
+  const count = Number(steps) + 1
+  run.budget.touch(count)
+  const first = integer(from)
+  const last = integer(from + by * steps)
+  if (typeof first === 'number' && typeof last === 'number') {
+    const stride = Number(by)
+    return Array.from({ length: count }, (_, i) => first + i * stride)
+  }
+  return Array.from({ length: count }, (_, i) => integer(from + by * BigInt(i)))
+}
+
+function wholeNumber(value: Value): number | bigint {
+  if (typeof value === 'number' || typeof value === 'bigint') return value
+  throw wrongArgument(`range() takes integers, not ${kindName(value)}`, 'InvalidArgumentType')
+}
