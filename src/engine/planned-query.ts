@@ -1,8 +1,8 @@
 // One plan for one question, compiled lazily for each snapshot it meets and dropped when names or counts have moved on.
 import { unreachable } from '../kernel/assert.ts'
 import type { BoundExpression, BoundQuery, Slot } from './bind/bound.ts'
-import { Budget, type BudgetLimits, type Run } from './exec/context.ts'
 import { compile } from './exec/compile.ts'
+import { Budget, type BudgetLimits, type Run } from './exec/context.ts'
 import type { Operator } from './exec/operator.ts'
 import { optimize } from './optimize/optimize.ts'
 import { buildMatch, buildPlan, ExtraSlots, type PlanSite } from './plan/build-plan.ts'

@@ -154,12 +154,7 @@ export interface WriteBatch {
   deleteRelationship(relationship: { source: NodeKey; target: NodeKey; type: string }): boolean
   /** A node without upsert key, and relationships by node id (parallels allowed): for graphs that were not captured. */
   createNode(labels: readonly string[], properties: readonly PropertyInput[]): NodeId
-  createRelationship(
-    source: NodeId,
-    type: string,
-    target: NodeId,
-    properties: readonly PropertyInput[],
-  ): RelationshipId
+  createRelationship(source: NodeId, type: string, target: NodeId, properties: readonly PropertyInput[]): RelationshipId
   /** Reads within the batch, its own writes included. */
   findNode(key: NodeKey): NodeId
 }

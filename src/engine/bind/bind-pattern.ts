@@ -11,10 +11,10 @@ import type {
   Span,
 } from '../../../grammar/ast.ts'
 import type { Issue } from '../../../grammar/issue.ts'
+import { ownFieldOf } from './bind-expression.ts'
 import { bindLabels } from './bind-labels.ts'
 import type { BoundExpression, BoundMatch, BoundNode, BoundRelationship, Slot, SlotKind } from './bound.ts'
 import type { Scope } from './frame.ts'
-import { ownFieldOf } from './own-field.ts'
 
 /** What a pattern needs from the binder of the query. */
 export interface PatternSite {
@@ -112,12 +112,14 @@ function bindRelationship(
       span: pattern.variable?.span ?? pattern.span,
     })
   }
-  if (pattern.range && known) refuse(site, 'a bound list of relationships in a pattern is not supported yet', pattern.span)
+  if (pattern.range && known)
+    refuse(site, 'a bound list of relationships in a pattern is not supported yet', pattern.span)
   const types = pattern.types ? alternatives(pattern.types) : []
   let each: BoundRelationship['each'] = null
   if (pattern.range) {
     each = eachPredicate(pattern, site, draft)
-    if (pattern.types && !types) refuse(site, 'only `A|B` is supported on a variable-length relationship', pattern.types.span)
+    if (pattern.types && !types)
+      refuse(site, 'only `A|B` is supported on a variable-length relationship', pattern.types.span)
   } else {
     if (pattern.types && !types) draft.later.push(labelPredicate(slot, pattern.types))
     inlinePredicates(slot, pattern.properties, pattern.where, draft, site)
@@ -180,7 +182,8 @@ function inlinePredicates(
 }
 
 function eachPredicate(pattern: RelationshipPattern, site: PatternSite, draft: Draft): BoundRelationship['each'] {
-  if (pattern.where) refuse(site, 'WHERE inside a variable-length relationship is not supported yet', pattern.where.span)
+  if (pattern.where)
+    refuse(site, 'WHERE inside a variable-length relationship is not supported yet', pattern.where.span)
   if (!pattern.properties) return null
   const element = site.fresh(null, 'relationship')
   return { element, predicate: mapPredicate(element, pattern.properties, draft.scope, site) }

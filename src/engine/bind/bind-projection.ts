@@ -1,7 +1,7 @@
 // WITH and RETURN: which columns pass on, which are computed, what groups, and what ORDER BY and WHERE may still see.
 import type { Expression, ReturnClause, WithClause } from '../../../grammar/ast.ts'
-import type { BoundAggregate, BoundExpression, BoundProjection, BoundSort, Slot } from './bound.ts'
 import type { QueryBinder } from './bind-query.ts'
+import type { BoundAggregate, BoundExpression, BoundProjection, BoundSort, Slot } from './bound.ts'
 import type { Scope } from './frame.ts'
 import { mapChildren, slotsOf } from './walk.ts'
 
@@ -125,7 +125,12 @@ function refuseTwins(clause: WithClause | ReturnClause, columns: readonly Column
 function count(ast: Expression | null, word: 'SKIP' | 'LIMIT', binder: QueryBinder): BoundExpression | null {
   if (!ast) return null
   const expression = binder.bind(ast, new Map(), null)
-  if (binder.issues.some((issue) => issue.code === 'UndefinedVariable' && issue.span.start >= ast.span.start && issue.span.end <= ast.span.end)) {
+  if (
+    binder.issues.some(
+      (issue) =>
+        issue.code === 'UndefinedVariable' && issue.span.start >= ast.span.start && issue.span.end <= ast.span.end,
+    )
+  ) {
     binder.report('NonConstantExpression', `${word} cannot depend on a row`, ast.span)
   }
   if (expression.kind === 'constant') {

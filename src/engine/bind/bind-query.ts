@@ -1,6 +1,6 @@
 // Names → slots, clause by clause. Everything that can be wrong with a text is found here, before any data is read,
 // and what the engine does not execute is refused here, so that nothing of a text is ever silently ignored.
-import type { Clause, Expression, Query, Span, SubqueryBody, PathPattern } from '../../../grammar/ast.ts'
+import type { Clause, Expression, PathPattern, Query, Span, SubqueryBody } from '../../../grammar/ast.ts'
 import type { Issue } from '../../../grammar/issue.ts'
 import { unreachable } from '../../kernel/assert.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'

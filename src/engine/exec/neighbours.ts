@@ -1,6 +1,7 @@
 // Walks from one node to its neighbours, chunk by chunk, over the types and directions of a step. All expands share it.
-import { type Direction, emptyChunk, type NodeId, type RelationshipId, type Snapshot, type SymbolId } from '../store.ts'
+
 import type { WalkDirection } from '../plan/operators.ts'
+import { type Direction, emptyChunk, type NodeId, type RelationshipId, type Snapshot, type SymbolId } from '../store.ts'
 import type { Budget } from './context.ts'
 
 const OUT: readonly Direction[] = ['out']
@@ -72,7 +73,13 @@ export class NeighbourWalk {
     const chunk = this.chunk
     this.position = 0
     if (chunk.more) {
-      this.snapshot.neighbours(this.node, this.directions[this.directionAt]!, this.types[this.typeAt]!, chunk.next, chunk)
+      this.snapshot.neighbours(
+        this.node,
+        this.directions[this.directionAt]!,
+        this.types[this.typeAt]!,
+        chunk.next,
+        chunk,
+      )
     } else {
       this.typeAt += 1
       while (this.typeAt >= this.types.length) {

@@ -1,6 +1,7 @@
 // Where rows begin: the argument row, a key seek, an index seek, a label scan, all nodes.
-import { emptyChunk, type Snapshot, type SymbolId } from '../store.ts'
+
 import { Float } from '../../kernel/float.ts'
+import { emptyChunk, type Snapshot, type SymbolId } from '../store.ts'
 import type { PropertyValue, Value } from '../value/value.ts'
 import type { Evaluate, Run } from './context.ts'
 import type { Operator } from './operator.ts'
@@ -87,14 +88,7 @@ export class PropertySeek implements Operator {
   private readonly fetch: Fetch
   private wanted: Value = null
 
-  constructor(
-    input: Operator,
-    slot: number,
-    label: SymbolId,
-    property: SymbolId,
-    value: Evaluate,
-    snapshot: Snapshot,
-  ) {
+  constructor(input: Operator, slot: number, label: SymbolId, property: SymbolId, value: Evaluate, snapshot: Snapshot) {
     this.scan = new ChunkScan(input, slot)
     const { chunk } = this.scan
     this.fetch = (run, from) => {

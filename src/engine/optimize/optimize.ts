@@ -18,7 +18,10 @@ export interface Rule {
 /** In this order, each once: no rule makes work for one before it. */
 export const rules: readonly Rule[] = [
   { name: 'push-down-filter', apply: pushDownFilter },
-  { name: 'unnest-exists', apply: (plan, site) => everywhere(plan, (p) => unnestExists(p, site, (i) => optimize(i, site))) },
+  {
+    name: 'unnest-exists',
+    apply: (plan, site) => everywhere(plan, (p) => unnestExists(p, site, (i) => optimize(i, site))),
+  },
   { name: 'scan-by-label', apply: (plan, site) => everywhere(plan, (p) => scanByLabel(p, site.counts)) },
   { name: 'seek-by-key', apply: (plan) => everywhere(plan, seekByKey) },
   { name: 'seek-by-property', apply: (plan) => everywhere(plan, seekByProperty) },

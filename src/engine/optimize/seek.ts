@@ -2,8 +2,8 @@
 // indexed value instead of a label. The predicates stay where the access path does not fully stand for them.
 import type { BoundExpression, Slot } from '../bind/bound.ts'
 import { slotsOf } from '../bind/walk.ts'
-import { equalityOn, type Counts } from '../plan/order-expands.ts'
 import type { AllNodes, Filter, LabelScan, Plan } from '../plan/operators.ts'
+import { type Counts, equalityOn } from '../plan/order-expands.ts'
 import { provided } from './rewrite.ts'
 
 /** AllNodes + label test → LabelScan of the rarest label. */
@@ -67,7 +67,11 @@ function seekable(filter: Filter, scan: LabelScan, wanted: (own: string | null) 
 }
 
 function impliedLabels(predicate: BoundExpression, slot: Slot): readonly string[] {
-  if (predicate.kind === 'label-test' && predicate.target.kind === 'slot' && predicate.target.slot.index === slot.index) {
+  if (
+    predicate.kind === 'label-test' &&
+    predicate.target.kind === 'slot' &&
+    predicate.target.slot.index === slot.index
+  ) {
     const { labels } = predicate
     if (labels.kind === 'label') return [labels.name]
     if (labels.kind === 'label-and') return labels.operands.flatMap((l) => (l.kind === 'label' ? [l.name] : []))

@@ -27,6 +27,7 @@ export function unnestExists(plan: Plan, site: PlanSite, finish: (inner: Plan) =
 
 function patternOf(predicate: BoundExpression) {
   if (predicate.kind === 'exists') return { exists: predicate, negated: false }
-  if (predicate.kind === 'not' && predicate.operand.kind === 'exists') return { exists: predicate.operand, negated: true }
+  if (predicate.kind === 'not' && predicate.operand.kind === 'exists')
+    return { exists: predicate.operand, negated: true }
   return null
 }

@@ -34,7 +34,12 @@ export function buildPlan(query: BoundQuery, given: readonly Slot[], site: PlanS
           ? {
               op: 'optional',
               input: plan,
-              inner: buildMatch(clause.match, { op: 'argument', slots: [...known.values()] }, new Set(known.keys()), site),
+              inner: buildMatch(
+                clause.match,
+                { op: 'argument', slots: [...known.values()] },
+                new Set(known.keys()),
+                site,
+              ),
               nulls: declaredIn(clause.match),
             }
           : buildMatch(clause.match, plan, new Set(known.keys()), site)

@@ -15,7 +15,13 @@ function lines(plan: Plan, depth: number): string[] {
   if (plan.op === 'argument') return [own]
   const below = lines(plan.input, depth + 1)
   if (plan.op === 'optional' || plan.op === 'semi-apply') {
-    return [own, `${'  '.repeat(depth)}  inner`, ...lines(plan.inner, depth + 2), `${'  '.repeat(depth)}  input`, ...lines(plan.input, depth + 2)]
+    return [
+      own,
+      `${'  '.repeat(depth)}  inner`,
+      ...lines(plan.inner, depth + 2),
+      `${'  '.repeat(depth)}  input`,
+      ...lines(plan.input, depth + 2),
+    ]
   }
   return [own, ...below]
 }
@@ -181,7 +187,13 @@ export function show(e: BoundExpression): string {
       return `{${e.entries.map((entry) => `${entry.key}: ${show(entry.value)}`).join(', ')}}`
     case 'case': {
       const branches = e.branches.map((b) => `WHEN ${show(b.when)} THEN ${show(b.then)}`)
-      return ['CASE', ...(e.subject ? [show(e.subject)] : []), ...branches, ...(e.otherwise ? [`ELSE ${show(e.otherwise)}`] : []), 'END'].join(' ')
+      return [
+        'CASE',
+        ...(e.subject ? [show(e.subject)] : []),
+        ...branches,
+        ...(e.otherwise ? [`ELSE ${show(e.otherwise)}`] : []),
+        'END',
+      ].join(' ')
     }
     case 'function':
       return `${e.name}(${e.args.map(show).join(', ')})`
@@ -202,6 +214,7 @@ function constant(value: Value): string {
   if (typeof value === 'string') return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
   if (value instanceof Float) return Number.isInteger(value.value) ? value.value.toFixed(1) : String(value.value)
   if (Array.isArray(value)) return `[${value.map((item) => constant(item as Value)).join(', ')}]`
-  if (value instanceof Map) return `{${[...value].map(([key, item]) => `${key}: ${constant(item as Value)}`).join(', ')}}`
+  if (value instanceof Map)
+    return `{${[...value].map(([key, item]) => `${key}: ${constant(item as Value)}`).join(', ')}}`
   return String(value)
 }

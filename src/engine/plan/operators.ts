@@ -97,7 +97,12 @@ export type Optional = {
   readonly nulls: readonly Slot[]
 }
 /** One row per item of the list; none for null. */
-export type Unwind = { readonly op: 'unwind'; readonly input: Plan; readonly list: BoundExpression; readonly slot: Slot }
+export type Unwind = {
+  readonly op: 'unwind'
+  readonly input: Plan
+  readonly list: BoundExpression
+  readonly slot: Slot
+}
 /** Makes the value of a named path. */
 export type MakePath = {
   readonly op: 'make-path'

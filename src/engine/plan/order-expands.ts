@@ -97,14 +97,19 @@ function nodeHint(match: BoundMatch, i: number): NodeHint {
   let byProperty = false
   for (const predicate of match.predicates) {
     if (predicate.kind === 'label-test') {
-      if (slotsOf(predicate)[0]?.index === index && predicate.labels.kind === 'label') labels.push(predicate.labels.name)
+      if (slotsOf(predicate)[0]?.index === index && predicate.labels.kind === 'label')
+        labels.push(predicate.labels.name)
       continue
     }
     const equality = equalityOn(predicate, index)
     if (!equality) continue
     if (equality.own === 'external_id') byKey = true
     else if (equality.own === null) byProperty = true
-    else if (equality.own === 'type' && equality.value.kind === 'constant' && typeof equality.value.value === 'string') {
+    else if (
+      equality.own === 'type' &&
+      equality.value.kind === 'constant' &&
+      typeof equality.value.value === 'string'
+    ) {
       labels.push(equality.value.value)
     }
   }

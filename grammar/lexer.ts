@@ -1,0 +1,93 @@
+// Text to tokens: keywords recognised, brackets paired, so that the rules can look past a bracket in one step.
+import { type IToken, Lexer, type TokenType } from 'chevrotain'
+import type { Issue } from './issue.ts'
+import {
+  Bar,
+  CloseBrace,
+  CloseBracket,
+  CloseParen,
+  ComprehensionBar,
+  Equal,
+  Identifier,
+  keywords,
+  kw,
+  OpenBrace,
+  OpenBracket,
+  OpenParen,
+  scanned,
+} from './tokens.ts'
+
+export const lexerOptions = { positionTracking: 'onlyOffset', ensureOptimizations: true } as const
+const lexer = new Lexer(scanned, { ...lexerOptions, skipValidations: true })
+
+export type LexResult = { readonly ok: true; readonly tokens: IToken[] } | { readonly ok: false; readonly issue: Issue }
+
+export function lex(text: string): LexResult {
+  const { tokens, errors, groups } = lexer.tokenize(text)
+  const comment = groups.comments?.at(-1)
+  if (comment !== undefined && !(comment.image.length >= 4 && comment.image.endsWith('*/'))) {
+    const start = comment.startOffset
+    return fault('UnexpectedSyntax', 'unterminated comment, expected `*/`', start, start + 2)
+  }
+  const error = errors[0]
+  if (error !== undefined) return unknownSign(text, error.offset)
+  mark(tokens)
+  return { ok: true, tokens }
+}
+
+function fault(code: string, message: string, start: number, end: number): LexResult {
+  return { ok: false, issue: { code, message, span: { start, end } } }
+}
+
+function unknownSign(text: string, offset: number): LexResult {
+  const sign = String.fromCodePoint(text.codePointAt(offset) ?? 0)
+  const end = offset + sign.length
+  if (sign === '$') return fault('UnexpectedSyntax', 'a parameter is written `$name`', offset, end)
+  const code = sign > '\x7f' ? 'InvalidUnicodeCharacter' : 'UnexpectedSyntax'
+  return fault(code, `unexpected character \`${sign}\``, offset, end)
+}
+
+const closerOf = new Map<TokenType, TokenType>([
+  [OpenParen, CloseParen],
+  [OpenBracket, CloseBracket],
+  [OpenBrace, CloseBrace],
+])
+const closers = new Set(closerOf.values())
+
+/**
+ * Turns words into keywords, gives each opening bracket the distance to its partner as its payload,
+ * and tells the `|` of a comprehension from the `|` of a label expression.
+ */
+function mark(tokens: IToken[]): void {
+  const open: number[] = []
+  for (let i = 0; i < tokens.length; i++) {
+    const token = tokens[i]!
+    const type = token.tokenType
+    if (type === Identifier) {
+      const word = token.image.length <= 16 ? keywords.get(token.image.toUpperCase()) : undefined
+      if (word !== undefined) retype(token, word)
+    } else if (closerOf.has(type)) {
+      open.push(i)
+    } else if (closers.has(type)) {
+      const opener = open.at(-1)
+      if (opener !== undefined && closerOf.get(tokens[opener]!.tokenType) === type) {
+        open.pop()
+        tokens[opener]!.payload = i - opener
+      }
+    } else if (type === Bar) {
+      const opener = open.at(-1)
+      if (opener !== undefined && opensComprehension(tokens, opener)) retype(token, ComprehensionBar)
+    }
+  }
+}
+
+function retype(token: IToken, type: TokenType): void {
+  token.tokenType = type
+  token.tokenTypeIdx = type.tokenTypeIdx!
+}
+
+function opensComprehension(tokens: readonly IToken[], opener: number): boolean {
+  if (tokens[opener]!.tokenType !== OpenBracket) return false
+  const second = tokens[opener + 2]?.tokenType
+  return tokens[opener + 1]!.tokenType === OpenParen || second === kw.IN || second === Equal
+}

@@ -1,0 +1,142 @@
+// Chevrotain's faults in the reader's words: what was found, what was expected, and which word was probably meant.
+import type { IParserErrorMessageProvider, IRecognitionException, IToken, TokenType } from 'chevrotain'
+import { EOF, tokenMatcher } from 'chevrotain'
+import type { Issue } from './issue.ts'
+import { shorten, spanOf } from './literals.ts'
+import * as t from './tokens.ts'
+import { isReserved, keywords, kw } from './tokens.ts'
+
+const aName = label(t.FreeName)
+const anExpression = 'an expression'
+
+/** The message of a Chevrotain fault is what was expected and nothing more; `explain` makes the sentence. */
+export const expectedWords: IParserErrorMessageProvider = {
+  buildMismatchTokenMessage: ({ expected }) => label(expected),
+  buildNotAllInputParsedMessage: () => 'an operator, a clause or the end of the query',
+  buildNoViableAltMessage: ({ customUserDescription, expectedPathsPerAlt }) =>
+    customUserDescription ?? alternatives(expectedPathsPerAlt),
+  buildEarlyExitMessage: ({ customUserDescription, expectedIterationPaths }) =>
+    customUserDescription ?? alternatives([expectedIterationPaths]),
+}
+
+function label(type: TokenType): string {
+  return type === EOF ? 'the end of the query' : (type.LABEL ?? type.name)
+}
+
+function alternatives(paths: readonly TokenType[][][]): string {
+  const labels = [...new Set(paths.flatMap((alternative) => alternative.map((path) => label(path[0]!))))]
+  if (labels.length > 5) return anExpression
+  const last = labels.pop() ?? anExpression
+  return labels.length === 0 ? last : `${labels.join(', ')} or ${last}`
+}
+
+export function explain(error: IRecognitionException, source: string, tokens: readonly IToken[]): Issue {
+  const index = tokens.indexOf(error.token)
+  const token = index < 0 ? null : tokens[index]!
+  const previous = (index < 0 ? tokens.at(-1) : tokens[index - 1]) ?? null
+  const expected = error.message
+  const forbidden = token === null ? null : forbiddenClause(token, previous, tokens[index + 1], expected)
+  if (forbidden !== null) return forbidden
+
+  const end = source.trimEnd().length
+  const span = token === null ? { start: end, end } : spanOf(token)
+  const found = token === null ? 'the end of the query' : `\`${shorten(token.image)}\``
+  const hint = token === null ? '' : suggestion(token, previous, expected)
+  const code = /^(?:relationship|hop)/.test(error.context.ruleStack.at(-1) ?? '')
+    ? 'InvalidRelationshipPattern'
+    : 'UnexpectedSyntax'
+  return { code, message: `unexpected ${found}, expected ${expected}${hint}`, span, found, expected }
+}
+
+// ---------------------------------------------------------------- clauses that are known and refused
+
+const writing: Readonly<Record<string, string>> = {
+  CREATE: 'CREATE',
+  MERGE: 'MERGE',
+  SET: 'SET',
+  DELETE: 'DELETE',
+  DETACH: 'DETACH DELETE',
+  NODETACH: 'NODETACH DELETE',
+  REMOVE: 'REMOVE',
+  INSERT: 'INSERT',
+  FOREACH: 'FOREACH',
+  LOAD: 'LOAD CSV',
+  DROP: 'DROP',
+  ALTER: 'ALTER',
+}
+
+function forbiddenClause(
+  token: IToken,
+  previous: IToken | null,
+  next: IToken | undefined,
+  expected: string,
+): Issue | null {
+  // Where a name or a value is due, these are only words in a wrong place.
+  if (expected === anExpression || expected === aName) return null
+  const word = token.image.toUpperCase()
+  if (previous?.tokenType === kw.CALL && tokenMatcher(token, t.AnyName)) {
+    return forbid('procedure call `CALL` is not allowed, only `CALL { … }`', 'CALL', previous.startOffset, token)
+  }
+  if (word === 'USING') {
+    return forbid('index hint `USING` is not allowed', 'USING', token.startOffset, token)
+  }
+  const clause = Object.hasOwn(writing, word) ? writing[word]! : null
+  if (clause === null) return null
+  const definesSchema = clause === 'CREATE' && /^(?:INDEX|CONSTRAINT)$/i.test(next?.image ?? '')
+  const name = definesSchema ? `CREATE ${next!.image.toUpperCase()}` : clause
+  const last = next !== undefined && name.endsWith(` ${next.image.toUpperCase()}`) ? next : token
+  return forbid(`writing clause \`${name}\` is not allowed`, name, token.startOffset, last)
+}
+
+function forbid(message: string, clause: string, start: number, last: IToken): Issue {
+  const span = { start, end: spanOf(last).end }
+  return { code: 'ForbiddenClause', message, span, found: `\`${clause}\``, expected: 'a reading clause' }
+}
+
+// ---------------------------------------------------------------- did you mean
+
+function suggestion(token: IToken, previous: IToken | null, expected: string): string {
+  const meant = token.tokenType === t.Identifier ? nearestKeyword(token.image, 2) : null
+  if (meant !== null) return `; did you mean \`${meant}\`?`
+  const earlier = previous?.tokenType === t.Identifier ? nearestKeyword(previous.image, 1) : null
+  if (earlier !== null) return `; did you mean \`${earlier}\` instead of \`${previous!.image}\`?`
+  if (expected === aName && isReserved(token.image)) {
+    return `; \`${token.image}\` is a reserved word, as a name it stands in back-ticks`
+  }
+  return ''
+}
+
+/** Short words resemble too many others, so they must be nearer. */
+function nearestKeyword(word: string, editsMax: number): string | null {
+  if (word.length < 3 || word.length > 20) return null
+  let nearest: string | null = null
+  let fewest = Math.min(editsMax, word.length < 5 ? 1 : 2) + 1
+  for (const candidate of keywords.keys()) {
+    if (candidate.length < 3) continue
+    const edits = editDistance(word.toUpperCase(), candidate)
+    if (edits < fewest) {
+      nearest = candidate
+      fewest = edits
+    }
+  }
+  return nearest
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours. */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1
+      let edits = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + same)
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        edits = Math.min(edits, beforeLast[j - 2]! + 1)
+      row.push(edits)
+    }
+    beforeLast = last
+    last = row
+  }
+  return last[b.length]!
+}

@@ -1,0 +1,362 @@
+// AST back to text: parse(print(query)) is the same tree, spans and `text` apart.
+// Parentheses stand only where the tree would otherwise be read differently.
+import type {
+  Clause,
+  Expression,
+  FunctionCall,
+  HopRange,
+  LabelExpression,
+  MapLiteral,
+  MapProjectionItem,
+  NodePattern,
+  Parameter,
+  PathPattern,
+  Projection,
+  Query,
+  RelationshipPattern,
+  SubqueryBody,
+} from './ast.ts'
+import { isKeyword } from './tokens.ts'
+
+export function print(query: Query): string {
+  return query.parts
+    .map((part, i) => {
+      const joint = i === 0 ? '' : query.unions[i - 1] === 'all' ? ' UNION ALL ' : ' UNION '
+      return joint + part.clauses.map(printClause).join(' ')
+    })
+    .join('')
+}
+
+// ---------------------------------------------------------------- clauses
+
+function printClause(clause: Clause): string {
+  switch (clause.kind) {
+    case 'use':
+      return `USE graph.byName(${printExpression(clause.argument)})`
+    case 'match':
+      return `${clause.optional ? 'OPTIONAL ' : ''}MATCH ${printPatterns(clause.patterns)}${where(clause.where)}`
+    case 'unwind':
+      return `UNWIND ${printExpression(clause.list)} AS ${freeName(clause.variable.text)}`
+    case 'with':
+      return `WITH ${printProjection(clause)}${where(clause.where)}`
+    case 'return':
+      return `RETURN ${printProjection(clause)}`
+    case 'call': {
+      const { imports } = clause
+      const list = imports === null ? '' : imports === '*' ? '(*) ' : `(${names(imports)}) `
+      return `CALL ${list}{ ${print(clause.query)} }`
+    }
+  }
+}
+
+function names(list: readonly { readonly text: string }[]): string {
+  return list.map((name) => freeName(name.text)).join(', ')
+}
+
+function where(condition: Expression | null): string {
+  return condition === null ? '' : ` WHERE ${printExpression(condition)}`
+}
+
+function printProjection(projection: Projection): string {
+  const items = projection.items.map(
+    (item) => printExpression(item.expression) + (item.alias === null ? '' : ` AS ${freeName(item.alias.text)}`),
+  )
+  const order = projection.orderBy.map((item) => printExpression(item.expression) + (item.descending ? ' DESC' : ''))
+  return [
+    projection.distinct ? 'DISTINCT ' : '',
+    (projection.star ? ['*', ...items] : items).join(', '),
+    order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`,
+    projection.skip === null ? '' : ` SKIP ${printExpression(projection.skip)}`,
+    projection.limit === null ? '' : ` LIMIT ${printExpression(projection.limit)}`,
+  ].join('')
+}
+
+// ---------------------------------------------------------------- patterns
+
+function printPatterns(patterns: readonly PathPattern[]): string {
+  return patterns.map(printPath).join(', ')
+}
+
+function printPath(path: PathPattern): string {
+  let chain = printNode(path.nodes[0]!)
+  path.relationships.forEach((relationship, i) => {
+    chain += printRelationship(relationship) + printNode(path.nodes[i + 1]!)
+  })
+  const shortest = path.shortest === 'single' ? 'shortestPath' : 'allShortestPaths'
+  const element = path.shortest === null ? chain : `${shortest}(${chain})`
+  return path.variable === null ? element : `${freeName(path.variable.text)} = ${element}`
+}
+
+function printNode(node: NodePattern): string {
+  return `(${[
+    (node.variable === null ? '' : freeName(node.variable.text)) + labelSuffix(node.labels),
+    node.properties === null ? '' : printProperties(node.properties),
+    where(node.where).trimStart(),
+  ]
+    .filter((part) => part !== '')
+    .join(' ')})`
+}
+
+function printRelationship(relationship: RelationshipPattern): string {
+  const { direction, variable, types, range, properties } = relationship
+  const detail = [
+    (variable === null ? '' : freeName(variable.text)) + labelSuffix(types) + (range === null ? '' : printRange(range)),
+    properties === null ? '' : printProperties(properties),
+    where(relationship.where).trimStart(),
+  ]
+    .filter((part) => part !== '')
+    .join(' ')
+  return `${direction === 'left' ? '<' : ''}-${detail === '' ? '' : `[${detail}]`}-${direction === 'right' ? '>' : ''}`
+}
+
+function printRange({ min, max }: HopRange): string {
+  if (min !== null && min === max) return `*${min}`
+  return min === null && max === null ? '*' : `*${min ?? ''}..${max ?? ''}`
+}
+
+function printProperties(properties: MapLiteral | Parameter): string {
+  return printExpression(properties)
+}
+
+function labelSuffix(labels: LabelExpression | null): string {
+  return labels === null ? '' : `:${printLabels(labels, 0)}`
+}
+
+const labelStrength = { 'label-or': 1, 'label-and': 2, 'label-not': 3, label: 4, 'label-any': 4 } as const
+
+function printLabels(labels: LabelExpression, atLeast: number): string {
+  const own = labelStrength[labels.kind]
+  const text = (() => {
+    switch (labels.kind) {
+      case 'label':
+        return anyName(labels.name)
+      case 'label-any':
+        return '%'
+      case 'label-not':
+        return `!${printLabels(labels.operand, own)}`
+      case 'label-and':
+        return labels.operands.map((operand) => printLabels(operand, own + 1)).join('&')
+      case 'label-or':
+        return labels.operands.map((operand) => printLabels(operand, own + 1)).join('|')
+    }
+  })()
+  return own < atLeast ? `(${text})` : text
+}
+
+// ---------------------------------------------------------------- expressions
+
+/** How tightly each level of rules/expressions.ts binds. */
+const strength = {
+  OR: 1,
+  XOR: 2,
+  AND: 3,
+  NOT: 4,
+  comparison: 5,
+  predicate: 6,
+  sum: 7,
+  product: 8,
+  power: 9,
+  sign: 10,
+  postfix: 11,
+  atom: 12,
+} as const
+
+function strengthOf(expression: Expression): number {
+  switch (expression.kind) {
+    case 'binary':
+      switch (expression.operator) {
+        case 'OR':
+        case 'XOR':
+        case 'AND':
+          return strength[expression.operator]
+        case '+':
+        case '-':
+          return strength.sum
+        case '*':
+        case '/':
+        case '%':
+          return strength.product
+        case '^':
+          return strength.power
+        default:
+          return strength.predicate
+      }
+    case 'unary':
+      return expression.operator === 'NOT' ? strength.NOT : strength.sign
+    case 'comparison':
+      return strength.comparison
+    case 'null-test':
+      return strength.predicate
+    case 'integer':
+    case 'float':
+      return expression.value < 0 || Object.is(expression.value, -0) ? strength.sign : strength.atom
+    case 'property':
+    case 'index':
+    case 'slice':
+    case 'label-test':
+      return strength.postfix
+    default:
+      return strength.atom
+  }
+}
+
+export function printExpression(expression: Expression, atLeast = 0): string {
+  const text = printBare(expression)
+  return strengthOf(expression) < atLeast ? `(${text})` : text
+}
+
+function list(expressions: readonly Expression[]): string {
+  return expressions.map((expression) => printExpression(expression)).join(', ')
+}
+
+function printBare(expression: Expression): string {
+  const own = strengthOf(expression)
+  switch (expression.kind) {
+    case 'integer':
+      return String(expression.value)
+    case 'float':
+      return printFloat(expression.value)
+    case 'string':
+      return printString(expression.value)
+    case 'boolean':
+      return String(expression.value)
+    case 'null':
+      return 'null'
+    case 'list':
+      return `[${list(expression.items)}]`
+    case 'map':
+      return `{${expression.entries.map((entry) => `${anyName(entry.key.text)}: ${printExpression(entry.value)}`).join(', ')}}`
+    case 'parameter':
+      return `$${/^\d+$/.test(expression.name) ? expression.name : anyName(expression.name)}`
+    case 'variable':
+      return freeName(expression.name)
+    case 'property':
+      return `${printExpression(expression.target, own)}.${anyName(expression.key.text)}`
+    case 'index':
+      return `${printExpression(expression.target, own)}[${printExpression(expression.index)}]`
+    case 'slice': {
+      const from = expression.from === null ? '' : printExpression(expression.from)
+      const to = expression.to === null ? '' : printExpression(expression.to)
+      return `${printExpression(expression.target, own)}[${from}..${to}]`
+    }
+    case 'label-test': {
+      // In parentheses, an `|` among the labels is not taken for the bar of a comprehension around them,
+      // and a label test of a label test does not run together with it.
+      const target = expression.target.kind === 'label-test' ? strength.atom : own
+      return `(${printExpression(expression.target, target)}${labelSuffix(expression.labels)})`
+    }
+    case 'binary':
+      return `${printExpression(expression.left, own)} ${expression.operator} ${printExpression(expression.right, own + 1)}`
+    case 'comparison':
+      return (
+        printExpression(expression.first, own + 1) +
+        expression.rest.map(({ operator, operand }) => ` ${operator} ${printExpression(operand, own + 1)}`).join('')
+      )
+    case 'unary':
+      return printUnary(expression.operator, expression.operand, own)
+    case 'null-test':
+      return `${printExpression(expression.operand, own)} IS ${expression.negated ? 'NOT ' : ''}NULL`
+    case 'case':
+      return [
+        expression.subject === null ? 'CASE' : `CASE ${printExpression(expression.subject)}`,
+        ...expression.branches.map(
+          (branch) => `WHEN ${printExpression(branch.when)} THEN ${printExpression(branch.then)}`,
+        ),
+        ...(expression.otherwise === null ? [] : [`ELSE ${printExpression(expression.otherwise)}`]),
+        'END',
+      ].join(' ')
+    case 'function':
+      return printCall(expression)
+    case 'count-star':
+      return 'count(*)'
+    case 'list-comprehension': {
+      const projection = expression.projection === null ? '' : ` | ${printExpression(expression.projection)}`
+      const head = `${freeName(expression.variable.text)} IN ${printExpression(expression.list)}`
+      return `[${head}${where(expression.where)}${projection}]`
+    }
+    case 'pattern-comprehension':
+      return `[${printPath(expression.pattern)}${where(expression.where)} | ${printExpression(expression.projection)}]`
+    case 'quantifier': {
+      const head = `${freeName(expression.variable.text)} IN ${printExpression(expression.list)}`
+      return `${expression.quantifier}(${head}${where(expression.where)})`
+    }
+    case 'reduce': {
+      const start = `${freeName(expression.accumulator.text)} = ${printExpression(expression.initial)}`
+      const walk = `${freeName(expression.variable.text)} IN ${printExpression(expression.list)}`
+      return `reduce(${start}, ${walk} | ${printExpression(expression.expression)})`
+    }
+    case 'map-projection':
+      return `${freeName(expression.variable.text)} {${expression.items.map(printProjected).join(', ')}}`
+    case 'pattern-predicate':
+      return printPath(expression.pattern)
+    case 'exists':
+      return `exists { ${printBody(expression.body)} }`
+    case 'count-subquery':
+      return `count { ${printBody(expression.body)} }`
+    case 'collect-subquery':
+      return `collect { ${print(expression.query)} }`
+  }
+}
+
+function printUnary(operator: 'NOT' | '-' | '+', operand: Expression, own: number): string {
+  if (operator === 'NOT') return `NOT ${printExpression(operand, own)}`
+  // A sign right before a number would become part of the literal, and two minus signs read as a relationship.
+  const apart = operand.kind === 'integer' || operand.kind === 'float' || operand.kind === 'unary'
+  return `${operator}${printExpression(operand, apart ? strength.atom + 1 : own)}`
+}
+
+function printCall(call: FunctionCall): string {
+  const parts = call.name.text.split('.')
+  const name = parts.map((part, i) => (i === 0 ? functionName(part) : anyName(part))).join('.')
+  return `${name}(${call.distinct ? 'DISTINCT ' : ''}${list(call.args)})`
+}
+
+function printProjected(item: MapProjectionItem): string {
+  switch (item.kind) {
+    case 'all':
+      return '.*'
+    case 'property':
+      return `.${anyName(item.key.text)}`
+    case 'variable':
+      return freeName(item.variable.text)
+    case 'entry':
+      return `${anyName(item.key.text)}: ${printExpression(item.value)}`
+  }
+}
+
+function printBody(body: SubqueryBody): string {
+  return body.kind === 'query' ? print(body.query) : printPatterns(body.patterns) + where(body.where)
+}
+
+// ---------------------------------------------------------------- names and values
+
+const plainName = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+function quoted(name: string): string {
+  return `\`${name.replaceAll('`', '``')}\``
+}
+
+/** A name where keywords are names too. */
+function anyName(name: string): string {
+  return plainName.test(name) ? name : quoted(name)
+}
+
+function freeName(name: string): string {
+  return plainName.test(name) && !isKeyword(name) ? name : quoted(name)
+}
+
+/** These keywords are functions, and `(` after them does not begin anything else. */
+function functionName(name: string): string {
+  return /^(?:count|collect|exists)$/i.test(name) ? name : freeName(name)
+}
+
+function printFloat(value: number): string {
+  const text = Object.is(value, -0) ? '-0.0' : String(value)
+  return /[.e]/.test(text) ? text : `${text}.0`
+}
+
+const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', "'": "\\'", '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+
+function printString(value: string): string {
+  return `'${value.replace(/[\\'\n\r\t]/g, (char) => escapes[char]!)}'`
+}

@@ -1,0 +1,15 @@
+// A syntax fault on its way out of a rule: thrown where it is found, caught once at the grammar's door.
+import type { Span } from './ast.ts'
+import type { Issue } from './issue.ts'
+
+export class Refusal extends Error {
+  readonly issue: Issue
+  constructor(issue: Issue) {
+    super(issue.message)
+    this.issue = issue
+  }
+}
+
+export function refuse(code: string, message: string, span: Span): never {
+  throw new Refusal({ code, message, span })
+}

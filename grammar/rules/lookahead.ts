@@ -1,0 +1,114 @@
+// Tells apart what begins alike: a pattern and a parenthesised expression, a comprehension and a list, a call and a variable.
+// Every answer looks at a few tokens and jumps over brackets by their paired distance, so none depends on how deep they nest.
+import { type IToken, tokenMatcher } from 'chevrotain'
+import * as t from '../tokens.ts'
+import { kw } from '../tokens.ts'
+
+/** The token at a distance: 1 is the next one; an end-of-file token beyond the last. */
+export type Peek = (distance: number) => IToken
+
+/** Whether a path of at least one relationship begins at `from`, where an opening parenthesis stands. */
+export function startsPath(peek: Peek, from: number): boolean {
+  const afterNode = pastNode(peek, from)
+  if (afterNode === 0) return false
+  const afterRelationship = pastRelationship(peek, afterNode)
+  return afterRelationship > 0 && pastNode(peek, afterRelationship) > 0
+}
+
+/** The distance of the token after a bracket's partner; 0 if it has none. */
+function pastBracket(peek: Peek, from: number): number {
+  const length: number | undefined = peek(from).payload
+  return length === undefined ? 0 : from + length + 1
+}
+
+function pastNode(peek: Peek, from: number): number {
+  if (peek(from).tokenType !== t.OpenParen) return 0
+  let next = from + 1
+  if (tokenMatcher(peek(next), t.FreeName)) next++
+  const type = peek(next).tokenType
+  const nodeLike =
+    type === t.CloseParen ||
+    type === t.Colon ||
+    type === kw.WHERE ||
+    (type === t.OpenBrace && peek(next + 1).tokenType !== t.Dot) ||
+    (type === t.Parameter && peek(next + 1).tokenType === t.CloseParen)
+  return nodeLike ? pastBracket(peek, from) : 0
+}
+
+function pastRelationship(peek: Peek, from: number): number {
+  let next = from
+  if (peek(next).tokenType === t.Less) next++
+  if (peek(next).tokenType !== t.Minus) return 0
+  next++
+  if (peek(next).tokenType === t.OpenBracket) {
+    if (!detailLike(peek, next + 1)) return 0
+    next = pastBracket(peek, next)
+    if (next === 0) return 0
+  }
+  if (peek(next).tokenType !== t.Minus) return 0
+  next++
+  if (peek(next).tokenType === t.Greater) next++
+  const quantifier = peek(next).tokenType
+  if (quantifier === t.Plus || quantifier === t.Star) next++
+  else if (quantifier === t.OpenBrace) next = pastBracket(peek, next)
+  return next
+}
+
+function detailLike(peek: Peek, from: number): boolean {
+  const next = tokenMatcher(peek(from), t.FreeName) ? from + 1 : from
+  const type = peek(next).tokenType
+  return (
+    type === t.CloseBracket ||
+    type === t.Colon ||
+    type === t.Star ||
+    type === t.OpenBrace ||
+    type === kw.WHERE ||
+    (type === t.Parameter && peek(next + 1).tokenType === t.CloseBracket)
+  )
+}
+
+export type Bracketed = 'list' | 'list-comprehension' | 'pattern-comprehension'
+
+/** What the opening bracket at distance 1 begins. */
+export function bracketed(peek: Peek): Bracketed {
+  const second = peek(3).tokenType
+  if (peek(2).tokenType === t.OpenParen) return startsPath(peek, 2) ? 'pattern-comprehension' : 'list'
+  if (second === kw.IN && tokenMatcher(peek(2), t.FreeName)) return 'list-comprehension'
+  if (second === t.Equal && startsPath(peek, 4)) return 'pattern-comprehension'
+  return 'list'
+}
+
+export type Named =
+  | 'variable'
+  | 'function'
+  | 'map-projection'
+  | 'quantifier'
+  | 'reduce'
+  | 'count-star'
+  | 'exists'
+  | 'count'
+  | 'collect'
+
+/** What the name at distance 1 begins. */
+export function named(peek: Peek): Named {
+  const word = peek(1).tokenType
+  const next = peek(2).tokenType
+  if (next === t.OpenBrace) {
+    if (word === kw.EXISTS) return 'exists'
+    if (word === kw.COUNT) return 'count'
+    if (word === kw.COLLECT) return 'collect'
+    return 'map-projection'
+  }
+  if (next === t.OpenParen) {
+    const third = peek(4).tokenType
+    if (word === kw.COUNT && peek(3).tokenType === t.Star && third === t.CloseParen) return 'count-star'
+    if (word === kw.REDUCE && third === t.Equal) return 'reduce'
+    if (third === kw.IN && (word === kw.ALL || word === kw.ANY || word === kw.NONE || word === kw.SINGLE)) {
+      return 'quantifier'
+    }
+    return 'function'
+  }
+  let dot = 2
+  while (peek(dot).tokenType === t.Dot && tokenMatcher(peek(dot + 1), t.AnyName)) dot += 2
+  return dot > 2 && peek(dot).tokenType === t.OpenParen ? 'function' : 'variable'
+}
