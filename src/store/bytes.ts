@@ -1,0 +1,125 @@
+// Bytes on their way in and out: a growing sink that a batch writes to, and a window through which a stored value is read.
+import { textBytes } from './text.ts'
+
+/** One growing run of bytes; little-endian. A batch encodes everything into one sink before it touches the database. */
+export class Sink {
+  bytes: Buffer
+  length = 0
+  private view: DataView
+
+  constructor(capacity = 16 * 1024) {
+    this.bytes = Buffer.allocUnsafeSlow(capacity)
+    this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, capacity)
+  }
+
+  private room(size: number): number {
+    const at = this.length
+    const needed = at + size
+    if (needed > this.bytes.byteLength) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.bytes.byteLength * 2))
+      this.bytes.copy(grown, 0, 0, at)
+      this.bytes = grown
+      this.view = new DataView(grown.buffer, grown.byteOffset, grown.byteLength)
+    }
+    this.length = needed
+    return at
+  }
+
+  u8(value: number): void {
+    const at = this.room(1)
+    this.view.setUint8(at, value)
+  }
+
+  u16(value: number): void {
+    const at = this.room(2)
+    this.view.setUint16(at, value, true)
+  }
+
+  u32(value: number): void {
+    const at = this.room(4)
+    this.view.setUint32(at, value, true)
+  }
+
+  i32(value: number): void {
+    const at = this.room(4)
+    this.view.setInt32(at, value, true)
+  }
+
+  i64(value: bigint): void {
+    const at = this.room(8)
+    this.view.setBigInt64(at, value, true)
+  }
+
+  f64(value: number): void {
+    const at = this.room(8)
+    this.view.setFloat64(at, value, true)
+  }
+
+  raw(bytes: Uint8Array): void {
+    const at = this.room(bytes.length)
+    this.bytes.set(bytes, at)
+  }
+
+  /** The first `count` words of an array. */
+  words(words: Uint32Array, count: number): void {
+    const at = this.room(count * 4)
+    for (let i = 0; i < count; i++) this.view.setUint32(at + i * 4, words[i]!, true)
+  }
+
+  /** Byte length, then the text. */
+  text(text: string): void {
+    const bytes = textBytes(text)
+    this.u32(bytes.length)
+    this.raw(bytes)
+  }
+
+  /** Room to be filled by `patch`. */
+  gap(size: number): number {
+    const at = this.room(size)
+    this.bytes.fill(0, at, at + size)
+    return at
+  }
+
+  patch(at: number, value: number): void {
+    this.view.setUint32(at, value, true)
+  }
+}
+
+/** A stored value as bytes, words and text at once; all from its first byte, which is aligned to a word. */
+export class Window {
+  readonly view: DataView
+  readonly words: Uint32Array
+  readonly text: Buffer
+  readonly source: Uint8Array
+
+  /** `capacity` is the size of the memory behind `source`, which may be larger than the value that it holds now. */
+  constructor(source: Uint8Array, capacity: number) {
+    this.source = source
+    const { buffer, byteOffset } = source
+    this.view = new DataView(buffer, byteOffset, capacity)
+    this.words = new Uint32Array(buffer, byteOffset, capacity >>> 2)
+    this.text = Buffer.from(buffer as ArrayBuffer, byteOffset, capacity)
+  }
+}
+
+/** A window on bytes of their own, wherever they lie. */
+export function windowOn(bytes: Uint8Array): Window {
+  const capacity = Math.max(4, (bytes.length + 3) & ~3)
+  const own = new Uint8Array(new ArrayBuffer(capacity), 0, bytes.length)
+  own.set(bytes)
+  return new Window(own, capacity)
+}
+
+let shared: Window | null = null
+
+/**
+ * A window on what `getBinaryFast` returned: valid until the next read of any database.
+ * The database hands out one buffer again and again, whose `length` is that of the value and whose memory is larger.
+ */
+export function windowOnRead(bytes: Uint8Array): Window {
+  if (shared !== null && shared.source === bytes) return shared
+  const capacity = (bytes as { maxLength?: number }).maxLength
+  if (capacity === undefined || bytes.byteOffset % 4 !== 0) return windowOn(bytes.subarray(0, bytes.length))
+  shared = new Window(bytes, capacity)
+  return shared
+}

@@ -1,0 +1,108 @@
+// One LMDB environment as a graph store: opens it, checks its layout, hands out snapshots and runs write batches.
+import type { GraphStore, WriteBatch } from '../../engine/store.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { ENTRIES_PER_CHUNK } from '../blocks.ts'
+import { windowOnRead } from '../bytes.ts'
+import {
+  checkLayout,
+  type Databases,
+  graphLayout,
+  HEADER_KEY,
+  openDatabases,
+  openMeta,
+  putFirstHeader,
+} from './databases.ts'
+import { readSymbolCounts } from './header.ts'
+import { type FileOptions, LmdbFile, type ReadView } from './native.ts'
+import { LmdbSnapshot } from './snapshot.ts'
+import { SymbolTable } from './symbols.ts'
+import { LmdbWriteBatch } from './write-batch.ts'
+
+export interface EnvironmentOptions extends FileOptions {
+  readonly clock: Clock
+  /** For tests: smaller chunks make long lists of short ones. Reading does not depend on it. */
+  readonly entriesPerChunk?: number
+}
+
+export class LmdbEnvironment implements GraphStore {
+  readonly databases: Databases
+  readonly symbols = new SymbolTable()
+  private readonly file: LmdbFile
+  private readonly clock: Clock
+  private readonly entriesPerChunk: number
+  private readonly readOnly: boolean
+  /** What the next batch starts from; null when a failed commit has made it doubtful. */
+  private writerSymbols: SymbolTable | null = null
+
+  constructor(path: string, options: EnvironmentOptions) {
+    this.clock = options.clock
+    this.entriesPerChunk = options.entriesPerChunk ?? ENTRIES_PER_CHUNK
+    this.readOnly = options.readOnly === true
+    this.file = new LmdbFile(path, options)
+    try {
+      const meta = openMeta(this.file)
+      checkLayout(this.file, meta, graphLayout, this.readOnly, () => putFirstHeader(meta))
+      this.databases = openDatabases(this.file, meta)
+    } catch (fault) {
+      void this.file.close()
+      throw fault
+    }
+  }
+
+  snapshot(): LmdbSnapshot {
+    const view = this.file.takeView()
+    const header = this.databases.meta.getBinaryFast(HEADER_KEY, view)
+    assert(header !== undefined, 'an environment has a header')
+    const { words } = windowOnRead(header)
+    const { symbols } = this
+    if (words[0] !== symbols.count(0) || words[1] !== symbols.count(1) || words[2] !== symbols.count(2)) {
+      symbols.complete(readSymbolCounts(windowOnRead(header)), this.databases.symbols, view)
+    }
+    return new LmdbSnapshot(this, view)
+  }
+
+  /** Called by the snapshot. */
+  release(view: ReadView): void {
+    this.file.giveBack(view)
+  }
+
+  async write<T>(change: (batch: WriteBatch) => T): Promise<T> {
+    if (this.readOnly) throw new Error('the store was opened for reading only')
+    // A fault is carried out as a value: the package commits whatever else shares the transaction.
+    const outcome = await this.file
+      .transaction(() => this.attempt(change))
+      .catch((fault: unknown) => {
+        this.writerSymbols = null
+        throw fault
+      })
+    if ('fault' in outcome) throw outcome.fault
+    return outcome.value
+  }
+
+  private attempt<T>(change: (batch: WriteBatch) => T): { value: T } | { fault: unknown } {
+    this.writerSymbols ??= new SymbolTable()
+    const batch = new LmdbWriteBatch(this.databases, this.writerSymbols, this.clock, this.entriesPerChunk)
+    try {
+      const value = change(batch)
+      assert(!(value instanceof Promise), 'a write batch is synchronous')
+      batch.prepare()
+      batch.apply()
+      return { value }
+    } catch (fault) {
+      return { fault }
+    } finally {
+      batch.close()
+    }
+  }
+
+  /** Waits for writes under way. */
+  close(): Promise<void> {
+    return this.file.close()
+  }
+}
+
+/** Opens the folder, creating what is missing. Throws LayoutFault for a layout that this program does not know. */
+export function openEnvironment(path: string, options: EnvironmentOptions): LmdbEnvironment {
+  return new LmdbEnvironment(path, options)
+}

@@ -1,0 +1,43 @@
+// The counters of one environment, in one small value that every snapshot reads first.
+import type { Sink, Window } from '../bytes.ts'
+import type { SymbolCounts } from './symbols.ts'
+
+export interface Header {
+  symbols: [number, number, number]
+  /** The ids to be given next. */
+  nextNode: number
+  nextRelationship: number
+  nextChunk: number
+  nodes: number
+  relationships: number
+}
+
+export const HEADER_WORDS = 8
+
+export function emptyHeader(): Header {
+  return { symbols: [0, 0, 0], nextNode: 1, nextRelationship: 1, nextChunk: 1, nodes: 0, relationships: 0 }
+}
+
+export function readHeader({ words }: Window): Header {
+  return {
+    symbols: [words[0]!, words[1]!, words[2]!],
+    nextNode: words[3]!,
+    nextRelationship: words[4]!,
+    nextChunk: words[5]!,
+    nodes: words[6]!,
+    relationships: words[7]!,
+  }
+}
+
+export function readSymbolCounts({ words }: Window): SymbolCounts {
+  return [words[0]!, words[1]!, words[2]!]
+}
+
+export function writeHeader(sink: Sink, header: Header): void {
+  for (const count of header.symbols) sink.u32(count)
+  sink.u32(header.nextNode)
+  sink.u32(header.nextRelationship)
+  sink.u32(header.nextChunk)
+  sink.u32(header.nodes)
+  sink.u32(header.relationships)
+}

@@ -1,0 +1,132 @@
+// The one door to the lmdb package: what the store uses of it, in our own types, and read views of our own.
+// The package's shared read transaction arms a timer at each renewal (2.4 µs); a view of our own renews in 0.2 µs.
+import * as lmdb from 'lmdb'
+import { open, type RootDatabase } from 'lmdb'
+import type { KeyCodec } from '../keys.ts'
+
+export interface Reading {
+  readonly transaction: object
+}
+
+export interface Range<K> extends Partial<Reading> {
+  /** Always given: the package's own default is no key of ours. */
+  readonly start: K
+  /** Exclusive; when reading in reverse, the lower end. */
+  readonly end: K | undefined
+  readonly limit?: number
+  readonly reverse?: boolean
+}
+
+/** A named database. Reads inside a write transaction see that transaction, whatever `reading` says. */
+export interface Database<K> {
+  /** One buffer for all: valid until the next read of any database. */
+  getBinaryFast(key: K, reading?: Reading): Uint8Array | undefined
+  getRange(range: Range<K>): Iterable<{ key: K; value: Uint8Array }>
+  getKeys(range: Range<K>): Iterable<K>
+  put(key: K, value: Uint8Array): unknown
+  remove(key: K): unknown
+}
+
+interface NativeTransaction {
+  readonly address: number
+  renew(): void
+  abort(): void
+}
+
+// Exported by the package and missing from its types.
+const { resetTxn } = (lmdb as unknown as { nativeAddon: { resetTxn(address: number): void } }).nativeAddon
+
+/** Address space, not disk: one environment may grow to this size without being mapped anew. */
+const MAP_BYTES = 256 * 2 ** 30
+
+const READERS_MAX = 1000
+const DATABASES_MAX = 16
+
+export interface FileOptions {
+  /** False: commits are not flushed to disk (tests). */
+  readonly sync?: boolean
+  readonly readOnly?: boolean
+}
+
+/** One LMDB environment on disk. */
+export class LmdbFile {
+  private readonly root: RootDatabase
+  private readonly freeViews: ReadView[] = []
+  private readonly views = new Set<ReadView>()
+  private closed = false
+
+  constructor(path: string, options: FileOptions) {
+    this.root = open({
+      path,
+      encoding: 'binary',
+      keyEncoding: 'binary',
+      mapSize: MAP_BYTES,
+      maxDbs: DATABASES_MAX,
+      maxReaders: READERS_MAX,
+      noSubdir: false,
+      noSync: options.sync === false,
+      readOnly: options.readOnly === true,
+      // A commit is then on disk when it resolves (ruling G9); writes that wait meanwhile share the next one.
+      overlappingSync: false,
+    })
+  }
+
+  database<K>(name: string, keyEncoder: KeyCodec<K>): Database<K> {
+    return this.openNamed({ name, encoding: 'binary', keyEncoder })
+  }
+
+  /** Keys are plain numbers up to 32 bits. */
+  numbered(name: string): Database<number> {
+    return this.openNamed({ name, encoding: 'binary', keyEncoding: 'uint32' })
+  }
+
+  private openNamed<K>(options: object): Database<K> {
+    const database = this.root.openDB(options as { name: string }) as Database<K> | undefined
+    if (database === undefined) throw new Error('the folder holds no such store')
+    return database
+  }
+
+  /** Runs `change` in the next write transaction. The promise resolves when the commit is on disk. */
+  transaction<T>(change: () => T): Promise<T> {
+    return this.root.transaction(change)
+  }
+
+  /** Blocks the process: for opening only. */
+  transactionNow(change: () => void): void {
+    this.root.transactionSync(change)
+  }
+
+  /** A view of what is committed now. Give it back within the same turn. */
+  takeView(): ReadView {
+    if (this.closed) throw new Error('assertion failed: the store is closed')
+    const free = this.freeViews.pop()
+    if (free !== undefined) return free
+    // Taking the package's own read transaction and making it forget that leaves it to us alone.
+    const transaction = this.root.useReadTransaction() as unknown as NativeTransaction
+    this.root.resetReadTxn()
+    resetTxn(transaction.address)
+    const view: ReadView = { transaction }
+    this.views.add(view)
+    return view
+  }
+
+  /** Lets go of the pages; the next reading through the view begins a new one. */
+  giveBack(view: ReadView): void {
+    if (this.closed) return
+    resetTxn(view.transaction.address)
+    this.freeViews.push(view)
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return
+    this.closed = true
+    for (const view of this.views) view.transaction.abort()
+    this.views.clear()
+    await this.root.close()
+  }
+}
+
+/** A read transaction that begins with the first reading through it. */
+export interface ReadView extends Reading {
+  readonly transaction: NativeTransaction
+}

@@ -1,0 +1,38 @@
+// What a batch will put and remove, encoded beforehand: what may fail fails here, while the database is still untouched.
+import { assert } from '../../kernel/assert.ts'
+import type { Sink } from '../bytes.ts'
+import type { Database } from './native.ts'
+
+interface Operation {
+  readonly database: Database<unknown>
+  readonly key: unknown
+  /** Where the value stands in the sink; -1 removes. */
+  readonly start: number
+  readonly end: number
+}
+
+export class Operations {
+  private readonly list: Operation[] = []
+  private start = 0
+
+  /** What is written to the sink from here on is the next value. */
+  begin(sink: Sink): void {
+    this.start = sink.length
+  }
+
+  put<K>(database: Database<K>, key: K, sink: Sink): void {
+    assert(sink.length > this.start, 'a value is never empty')
+    this.list.push({ database: database as Database<unknown>, key, start: this.start, end: sink.length })
+  }
+
+  remove<K>(database: Database<K>, key: K): void {
+    this.list.push({ database: database as Database<unknown>, key, start: -1, end: -1 })
+  }
+
+  apply(sink: Sink): void {
+    for (const { database, key, start, end } of this.list) {
+      if (start < 0) database.remove(key)
+      else database.put(key, sink.bytes.subarray(start, end))
+    }
+  }
+}

@@ -1,0 +1,407 @@
+// One batch of writes: everything changes in memory first, reading through to the database, and is put at the end.
+// So a batch that throws has touched nothing, though it shares its transaction with others (rulings G1, G2, G3, G8).
+import type {
+  NodeId,
+  NodeInput,
+  NodeKey,
+  PropertyInput,
+  RelationshipId,
+  RelationshipInput,
+  SymbolId,
+  SymbolKind,
+  WriteBatch,
+  Written,
+} from '../../engine/store.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { mintGid } from '../../kernel/ids.ts'
+import { Sink, windowOnRead } from '../bytes.ts'
+import { EXTERNAL_ID_UNITS_MAX } from '../keys.ts'
+import {
+  type NodeRecord,
+  type RelationshipRecord,
+  readNode,
+  readRelationship,
+  type StoredProperties,
+  type StoredProperty,
+  writeNode,
+  writeRelationship,
+} from '../records.ts'
+import { textBytes } from '../text.ts'
+import { AdjacencyEdits } from './adjacency-edits.ts'
+import { type Databases, HEADER_KEY, META } from './databases.ts'
+import { type Header, readHeader, writeHeader } from './header.ts'
+import { LabelEdits } from './label-edits.ts'
+import { Operations } from './operations.ts'
+import { kindNumber, type SymbolTable } from './symbols.ts'
+
+/** Ids are 32 bits; the greatest stands for the end of a range. */
+const ID_MAX = 0xfffffffe
+
+const NO_PROPERTIES: StoredProperties = new Map()
+
+/** An element as the database has it and as the batch leaves it; null where there is none. */
+interface Edited<R> {
+  readonly before: R | null
+  now: R | null
+}
+
+interface NewSymbol {
+  readonly kind: number
+  readonly symbol: SymbolId
+  readonly name: string
+}
+
+export class LmdbWriteBatch implements WriteBatch {
+  private readonly databases: Databases
+  private readonly symbols: SymbolTable
+  private readonly clock: Clock
+  private readonly header: Header
+  private readonly adjacency: AdjacencyEdits
+  private readonly firstNewNode: NodeId
+  private readonly newSymbols: NewSymbol[] = []
+  private readonly newSymbolIds = new Map<string, SymbolId>()
+  private readonly nodes = new Map<NodeId, Edited<NodeRecord>>()
+  private readonly relationships = new Map<RelationshipId, Edited<RelationshipRecord>>()
+  /** By type and external id; 0 where the node was deleted. */
+  private readonly keys = new Map<string, { readonly type: SymbolId; readonly externalId: string; node: NodeId }>()
+  private readonly sink = new Sink()
+  private readonly operations = new Operations()
+  private open = true
+
+  constructor(databases: Databases, symbols: SymbolTable, clock: Clock, entriesPerChunk: number) {
+    this.databases = databases
+    this.symbols = symbols
+    this.clock = clock
+    const bytes = databases.meta.getBinaryFast(HEADER_KEY)
+    assert(bytes !== undefined, 'an environment has a header')
+    this.header = readHeader(windowOnRead(bytes))
+    if (!symbols.isComplete(this.header.symbols)) symbols.complete(this.header.symbols, databases.symbols)
+    this.firstNewNode = this.header.nextNode
+    this.adjacency = new AdjacencyEdits(databases, entriesPerChunk, this.firstNewNode, () => this.takeId('nextChunk'))
+  }
+
+  /** The batch is of no use outside of the function that it was handed to. */
+  close(): void {
+    this.open = false
+  }
+
+  private takeId(counter: 'nextNode' | 'nextRelationship' | 'nextChunk'): number {
+    const id = this.header[counter]
+    assert(id <= ID_MAX, `the ids of an environment are not used up: ${counter}`)
+    this.header[counter] = id + 1
+    return id
+  }
+
+  // -- symbols
+
+  private find(kind: SymbolKind, name: string): SymbolId {
+    return this.symbols.id(kind, name) || (this.newSymbolIds.get(`${kind} ${name}`) ?? 0)
+  }
+
+  /** New names become the environment's only when the batch is put. */
+  private intern(kind: SymbolKind, name: string): SymbolId {
+    const known = this.find(kind, name)
+    if (known !== 0) return known
+    const number = kindNumber(kind)
+    this.header.symbols[number]! += 1
+    const symbol = this.header.symbols[number]!
+    this.newSymbols.push({ kind: number, symbol, name })
+    this.newSymbolIds.set(`${kind} ${name}`, symbol)
+    return symbol
+  }
+
+  // -- nodes
+
+  findNode(key: NodeKey): NodeId {
+    assert(this.open, 'a write batch is not used after its function has returned')
+    return this.nodeByKey(this.find('label', key.type), key.externalId)
+  }
+
+  private nodeByKey(type: SymbolId, externalId: string): NodeId {
+    if (type === 0 || externalId.length > EXTERNAL_ID_UNITS_MAX) return 0
+    const pending = this.keys.get(`${type} ${externalId}`)
+    if (pending !== undefined) return pending.node
+    const bytes = this.databases.upsertKeys.getBinaryFast({ type, externalId })
+    return bytes === undefined ? 0 : windowOnRead(bytes).words[0]!
+  }
+
+  private setKey(type: SymbolId, externalId: string, node: NodeId): void {
+    this.keys.set(`${type} ${externalId}`, { type, externalId, node })
+  }
+
+  private node(id: NodeId): Edited<NodeRecord> {
+    let edited = this.nodes.get(id)
+    if (edited === undefined) {
+      const bytes = this.databases.nodes.getBinaryFast(id)
+      const record = bytes === undefined ? null : readNode(windowOnRead(bytes))
+      edited = { before: record, now: record }
+      this.nodes.set(id, edited)
+    }
+    return edited
+  }
+
+  upsertNode(input: NodeInput): Written {
+    assert(this.open, 'a write batch is not used after its function has returned')
+    assert(input.externalId.length <= EXTERNAL_ID_UNITS_MAX, 'an external id has at most 256 characters')
+    const now = this.clock.now()
+    const type = this.intern('label', input.type)
+    const id = this.nodeByKey(type, input.externalId)
+    if (id === 0) return this.insertNode(type, input, now)
+    const edited = this.node(id)
+    const old = edited.now
+    assert(old !== null, 'an upsert key names a node')
+    edited.now = {
+      ...old,
+      labels: input.labels === undefined ? old.labels : this.labels(type, input.labels),
+      isIdentity: input.isIdentity ?? old.isIdentity,
+      location: input.location ?? old.location,
+      updatedMs: now,
+      properties: this.merge(old.properties, input.properties, now),
+    }
+    return { id, gid: old.gid, created: false }
+  }
+
+  private insertNode(type: SymbolId, input: NodeInput, now: number): Written {
+    const id = this.takeId('nextNode')
+    const gid = mintGid(now)
+    const record: NodeRecord = {
+      type,
+      externalId: input.externalId,
+      labels: this.labels(type, input.labels ?? []),
+      isIdentity: input.isIdentity ?? false,
+      location: input.location ?? null,
+      gid,
+      createdMs: now,
+      updatedMs: now,
+      properties: this.merge(NO_PROPERTIES, input.properties, now),
+    }
+    this.nodes.set(id, { before: null, now: record })
+    this.setKey(type, input.externalId, id)
+    return { id, gid, created: true }
+  }
+
+  createNode(labels: readonly string[], properties: readonly PropertyInput[]): NodeId {
+    assert(this.open, 'a write batch is not used after its function has returned')
+    const now = this.clock.now()
+    const id = this.takeId('nextNode')
+    const record: NodeRecord = {
+      type: 0,
+      externalId: '',
+      labels: this.labels(0, labels),
+      isIdentity: false,
+      location: null,
+      gid: mintGid(now),
+      createdMs: now,
+      updatedMs: now,
+      properties: this.merge(NO_PROPERTIES, properties, now),
+    }
+    this.nodes.set(id, { before: null, now: record })
+    return id
+  }
+
+  private labels(type: SymbolId, names: readonly string[]): SymbolId[] {
+    const labels = new Set(names.map((name) => this.intern('label', name)))
+    if (type !== 0) labels.add(type)
+    return [...labels].sort((a, b) => a - b)
+  }
+
+  private merge(
+    old: StoredProperties,
+    inputs: readonly PropertyInput[] | undefined,
+    updatedMs: number,
+  ): StoredProperties {
+    if (inputs === undefined || inputs.length === 0) return old
+    const merged = new Map(old)
+    for (const input of inputs) {
+      const given = (input.value === undefined ? 0 : 1) + (input.externalValue === undefined ? 0 : 1)
+      assert(given === 1, 'a property has either a value or a resolver')
+      const property: StoredProperty = {
+        value: input.value ?? null,
+        externalValue: input.externalValue ?? null,
+        updatedMs,
+        metadata: input.metadata ?? null,
+      }
+      merged.set(this.intern('property', input.name), property)
+    }
+    return merged
+  }
+
+  deleteNode(key: NodeKey): boolean {
+    assert(this.open, 'a write batch is not used after its function has returned')
+    const type = this.find('label', key.type)
+    const id = this.nodeByKey(type, key.externalId)
+    if (id === 0) return false
+    for (const relationship of this.adjacency.takeAll(id)) {
+      const edited = this.relationship(relationship)
+      assert(edited.now !== null, 'a list names relationships that exist')
+      const { source, target } = edited.now
+      this.adjacency.removeFarEnd(id, source, edited.now.type, target, relationship)
+      edited.now = null
+    }
+    this.node(id).now = null
+    this.setKey(type, key.externalId, 0)
+    return true
+  }
+
+  // -- relationships
+
+  private relationship(id: RelationshipId): Edited<RelationshipRecord> {
+    let edited = this.relationships.get(id)
+    if (edited === undefined) {
+      const bytes = this.databases.relationships.getBinaryFast(id)
+      const record = bytes === undefined ? null : readRelationship(windowOnRead(bytes))
+      edited = { before: record, now: record }
+      this.relationships.set(id, edited)
+    }
+    return edited
+  }
+
+  upsertRelationship(input: RelationshipInput): Written | null {
+    const source = this.findNode(input.source)
+    const target = this.findNode(input.target)
+    if (source === 0 || target === 0) return null
+    const now = this.clock.now()
+    const type = this.intern('type', input.type)
+    const [id] = this.adjacency.between(source, type, target)
+    if (id === undefined) {
+      return this.insertRelationship(source, type, target, this.merge(NO_PROPERTIES, input.properties, now), now)
+    }
+    const edited = this.relationship(id)
+    const old = edited.now
+    assert(old !== null, 'a list names relationships that exist')
+    edited.now = { ...old, updatedMs: now, properties: this.merge(old.properties, input.properties, now) }
+    return { id, gid: old.gid, created: false }
+  }
+
+  private insertRelationship(
+    source: NodeId,
+    type: SymbolId,
+    target: NodeId,
+    properties: StoredProperties,
+    now: number,
+  ): Written {
+    const id = this.takeId('nextRelationship')
+    const gid = mintGid(now)
+    const record = { type, source, target, gid, createdMs: now, updatedMs: now, properties }
+    this.relationships.set(id, { before: null, now: record })
+    this.adjacency.add(source, type, target, id)
+    return { id, gid, created: true }
+  }
+
+  createRelationship(
+    source: NodeId,
+    type: string,
+    target: NodeId,
+    properties: readonly PropertyInput[],
+  ): RelationshipId {
+    assert(this.open, 'a write batch is not used after its function has returned')
+    assert(this.exists(source) && this.exists(target), 'both ends of a relationship exist')
+    const now = this.clock.now()
+    const stored = this.merge(NO_PROPERTIES, properties, now)
+    return this.insertRelationship(source, this.intern('type', type), target, stored, now).id
+  }
+
+  private exists(node: NodeId): boolean {
+    const edited = this.nodes.get(node)
+    return edited === undefined ? this.databases.nodes.getBinaryFast(node) !== undefined : edited.now !== null
+  }
+
+  /** All of them, where createRelationship has made parallel ones. */
+  deleteRelationship(key: { source: NodeKey; target: NodeKey; type: string }): boolean {
+    const source = this.findNode(key.source)
+    const target = this.findNode(key.target)
+    const type = this.find('type', key.type)
+    if (source === 0 || target === 0 || type === 0) return false
+    const ids = this.adjacency.between(source, type, target)
+    for (const id of ids) {
+      this.adjacency.remove(source, type, target, id)
+      this.relationship(id).now = null
+    }
+    return ids.length > 0
+  }
+
+  // -- putting
+
+  /** Encodes everything; the database is still untouched. */
+  prepare(): void {
+    const { databases, header, operations, sink } = this
+    for (const { kind, symbol, name } of this.newSymbols) {
+      operations.begin(sink)
+      // An empty name is a name, but no value may be empty: a zero byte follows each.
+      sink.raw(textBytes(name))
+      sink.u8(0)
+      operations.put(databases.symbols, { kind, symbol }, sink)
+    }
+    for (const { type, externalId, node } of this.keys.values()) {
+      if (node === 0) operations.remove(databases.upsertKeys, { type, externalId })
+      else {
+        operations.begin(sink)
+        sink.u32(node)
+        operations.put(databases.upsertKeys, { type, externalId }, sink)
+      }
+    }
+    const labels = new LabelEdits(databases)
+    const typed = new Map<SymbolId, number>()
+    for (const [id, { before, now }] of this.nodes) {
+      if (before === now) continue
+      const { type } = (now ?? before)!
+      const step = (now === null ? 0 : 1) - (before === null ? 0 : 1)
+      if (type !== 0) typed.set(type, (typed.get(type) ?? 0) + step)
+      labels.change(id, before, now, sink, operations)
+      if (now === null) operations.remove(databases.nodes, id)
+      else {
+        operations.begin(sink)
+        writeNode(sink, now)
+        operations.put(databases.nodes, id, sink)
+      }
+    }
+    labels.encode(sink, operations)
+    const types = this.prepareRelationships()
+    this.adjacency.encode(sink, operations)
+    header.nodes += labels.counts.get(0) ?? 0
+    labels.counts.delete(0)
+    this.prepareCounts(META.labelCount, labels.counts)
+    this.prepareCounts(META.typeCount, types)
+    this.prepareCounts(META.typedCount, typed)
+    operations.begin(sink)
+    writeHeader(sink, header)
+    operations.put(databases.meta, HEADER_KEY, sink)
+  }
+
+  private prepareRelationships(): Map<SymbolId, number> {
+    const { databases, header, operations, sink } = this
+    const counts = new Map<SymbolId, number>()
+    for (const [id, { before, now }] of this.relationships) {
+      if (before === now) continue
+      const step = (now === null ? 0 : 1) - (before === null ? 0 : 1)
+      const type = (now ?? before)!.type
+      header.relationships += step
+      if (step !== 0) counts.set(type, (counts.get(type) ?? 0) + step)
+      if (now === null) operations.remove(databases.relationships, id)
+      else {
+        operations.begin(sink)
+        writeRelationship(sink, now)
+        operations.put(databases.relationships, id, sink)
+      }
+    }
+    return counts
+  }
+
+  private prepareCounts(kind: number, changes: ReadonlyMap<SymbolId, number>): void {
+    const { databases, operations, sink } = this
+    for (const [symbol, change] of changes) {
+      if (change === 0) continue
+      const key = { kind, symbol }
+      const bytes = databases.meta.getBinaryFast(key)
+      operations.begin(sink)
+      sink.u32((bytes === undefined ? 0 : windowOnRead(bytes).words[0]!) + change)
+      operations.put(databases.meta, key, sink)
+    }
+  }
+
+  apply(): void {
+    this.operations.apply(this.sink)
+    for (const { kind, name } of this.newSymbols) this.symbols.add(kind, name)
+  }
+}

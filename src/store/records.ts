@@ -1,0 +1,285 @@
+// Node and relationship records ↔ bytes. Both begin alike, so that one property is found in the raw bytes of either:
+//   0 version · 1 flags · 4 count of references · 8 created · 16 updated · 24 count of properties · 28 type · 32 global id
+//   58 length of external id · 60 length of location · 64 references · directory (symbol, offset), ascending · the rest
+// The references of a node are its labels, ascending; those of a relationship are its source and its target.
+import type { NodeId, PropertyMetadata, SymbolId } from '../engine/store.ts'
+import type { PropertyValue } from '../engine/value/value.ts'
+import { assert } from '../kernel/assert.ts'
+import type { Sink, Window } from './bytes.ts'
+import { readText, textBytes } from './text.ts'
+import { readValue, writeValue } from './values.ts'
+
+export const RECORD_VERSION = 1
+
+const IS_IDENTITY = 1
+const HAS_LOCATION = 2
+
+const GID_LENGTH = 30
+const GID_PREFIX = 'gid:'
+const GID_AT = 32
+const EXTERNAL_ID_LENGTH_AT = 58
+const LOCATION_LENGTH_AT = 60
+const FIXED_BYTES = 64
+/** The same places counted in words. */
+const REFERENCE_COUNT = 1
+const PROPERTY_COUNT = 6
+const TYPE = 7
+const REFERENCES = 16
+
+/** Above this many properties the directory is searched by halves. */
+const SCAN_MAX = 8
+
+export interface StoredProperty {
+  /** Null when a resolver supplies it at read time. */
+  readonly value: PropertyValue | null
+  readonly externalValue: string | null
+  readonly updatedMs: number
+  readonly metadata: PropertyMetadata | null
+}
+
+export type StoredProperties = ReadonlyMap<SymbolId, StoredProperty>
+
+export interface NodeRecord {
+  /** 0 for a node without upsert key. */
+  readonly type: SymbolId
+  readonly externalId: string
+  /** Ascending, the type among them. */
+  readonly labels: readonly SymbolId[]
+  readonly isIdentity: boolean
+  readonly location: string | null
+  readonly gid: string
+  readonly createdMs: number
+  readonly updatedMs: number
+  readonly properties: StoredProperties
+}
+
+export interface RelationshipRecord {
+  readonly type: SymbolId
+  readonly source: NodeId
+  readonly target: NodeId
+  readonly gid: string
+  readonly createdMs: number
+  readonly updatedMs: number
+  readonly properties: StoredProperties
+}
+
+// -- writing
+
+interface Frame {
+  readonly flags: number
+  readonly type: SymbolId
+  readonly references: readonly number[]
+  readonly gid: string
+  readonly createdMs: number
+  readonly updatedMs: number
+  readonly externalId: string
+  readonly location: string
+  readonly properties: StoredProperties
+}
+
+function writeFrame(sink: Sink, frame: Frame): void {
+  assert(frame.gid.length === GID_LENGTH && frame.gid.startsWith(GID_PREFIX), 'records carry minted ids')
+  const start = sink.length
+  const externalId = textBytes(frame.externalId)
+  const location = textBytes(frame.location)
+  sink.u8(RECORD_VERSION)
+  sink.u8(frame.flags)
+  sink.u16(0)
+  sink.u32(frame.references.length)
+  sink.f64(frame.createdMs)
+  sink.f64(frame.updatedMs)
+  sink.u32(frame.properties.size)
+  sink.u32(frame.type)
+  sink.raw(Buffer.from(frame.gid.slice(GID_PREFIX.length), 'latin1'))
+  sink.u16(externalId.length)
+  sink.u32(location.length)
+  for (const reference of frame.references) sink.u32(reference)
+  const symbols = [...frame.properties.keys()].sort((a, b) => a - b)
+  let directory = sink.gap(symbols.length * 8)
+  sink.raw(externalId)
+  sink.raw(location)
+  for (const symbol of symbols) {
+    sink.patch(directory, symbol)
+    sink.patch(directory + 4, sink.length - start)
+    directory += 8
+    writeProperty(sink, frame.properties.get(symbol)!)
+  }
+}
+
+export function writeNode(sink: Sink, node: NodeRecord): void {
+  const flags = (node.isIdentity ? IS_IDENTITY : 0) | (node.location === null ? 0 : HAS_LOCATION)
+  writeFrame(sink, { ...node, flags, references: node.labels, location: node.location ?? '' })
+}
+
+export function writeRelationship(sink: Sink, relationship: RelationshipRecord): void {
+  const references = [relationship.source, relationship.target]
+  writeFrame(sink, { ...relationship, flags: 0, references, externalId: '', location: '' })
+}
+
+// -- properties: time of the last change, flags, metadata where there is some, then the value
+
+const EXTERNAL = 1
+const METADATA = 2
+const TO_METADATA = 9
+
+function writeProperty(sink: Sink, property: StoredProperty): void {
+  sink.f64(property.updatedMs)
+  sink.u8((property.externalValue === null ? 0 : EXTERNAL) | (property.metadata === null ? 0 : METADATA))
+  if (property.metadata !== null) sink.text(JSON.stringify(property.metadata))
+  if (property.externalValue !== null) {
+    sink.text(property.externalValue)
+  } else {
+    assert(property.value !== null, 'a property has a value or a resolver')
+    writeValue(sink, property.value)
+  }
+}
+
+function valueAt({ view }: Window, at: number): number {
+  const behind = at + TO_METADATA
+  return (view.getUint8(at + 8) & METADATA) === 0 ? behind : behind + 4 + view.getUint32(behind, true)
+}
+
+function readTextAt({ view, text }: Window, at: number): string {
+  return readText(text, at + 4, at + 4 + view.getUint32(at, true))
+}
+
+function readProperty(window: Window, at: number): StoredProperty {
+  const flags = window.view.getUint8(at + 8)
+  const external = (flags & EXTERNAL) !== 0
+  const valueStart = valueAt(window, at)
+  return {
+    value: external ? null : readValue(window, valueStart),
+    externalValue: external ? readTextAt(window, valueStart) : null,
+    updatedMs: window.view.getFloat64(at, true),
+    metadata: (flags & METADATA) === 0 ? null : (JSON.parse(readTextAt(window, at + TO_METADATA)) as PropertyMetadata),
+  }
+}
+
+// -- reading single fields from the raw bytes
+
+/** To be called before any other reading of a record. */
+export function checkVersion(window: Window): void {
+  const version = window.view.getUint8(0)
+  if (version !== RECORD_VERSION) throw new Error(`a record has the unknown version ${version}`)
+}
+
+/** Where the property stands, or 0. */
+function findProperty({ words }: Window, symbol: SymbolId): number {
+  const count = words[PROPERTY_COUNT]!
+  const start = REFERENCES + words[REFERENCE_COUNT]!
+  let low = 0
+  let high = count
+  if (count > SCAN_MAX) {
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (words[start + middle * 2]! < symbol) low = middle + 1
+      else high = middle
+    }
+    return low < count && words[start + low * 2] === symbol ? words[start + low * 2 + 1]! : 0
+  }
+  for (; low < count; low++) if (words[start + low * 2] === symbol) return words[start + low * 2 + 1]!
+  return 0
+}
+
+/** Null when absent, and when a resolver supplies it. */
+export function propertyOf(window: Window, symbol: SymbolId): PropertyValue | null {
+  const at = findProperty(window, symbol)
+  if (at === 0 || (window.view.getUint8(at + 8) & EXTERNAL) !== 0) return null
+  return readValue(window, valueAt(window, at))
+}
+
+export function storedPropertyOf(window: Window, symbol: SymbolId): StoredProperty | null {
+  const at = findProperty(window, symbol)
+  return at === 0 ? null : readProperty(window, at)
+}
+
+/** Ascending by symbol. */
+export function storedPropertiesOf(window: Window): Map<SymbolId, StoredProperty> {
+  const { words } = window
+  const start = REFERENCES + words[REFERENCE_COUNT]!
+  const properties = new Map<SymbolId, StoredProperty>()
+  for (let i = 0; i < words[PROPERTY_COUNT]!; i++) {
+    properties.set(words[start + i * 2]!, readProperty(window, words[start + i * 2 + 1]!))
+  }
+  return properties
+}
+
+export function typeOf(window: Window): SymbolId {
+  return window.words[TYPE]!
+}
+
+export function labelsOf({ words }: Window): SymbolId[] {
+  const labels: SymbolId[] = []
+  for (let i = 0; i < words[REFERENCE_COUNT]!; i++) labels.push(words[REFERENCES + i]!)
+  return labels
+}
+
+export function sourceOf(window: Window): NodeId {
+  return window.words[REFERENCES]!
+}
+
+export function targetOf(window: Window): NodeId {
+  return window.words[REFERENCES + 1]!
+}
+
+export function gidOf(window: Window): string {
+  return GID_PREFIX + window.text.toString('latin1', GID_AT, GID_AT + GID_LENGTH - GID_PREFIX.length)
+}
+
+export function createdMsOf(window: Window): number {
+  return window.view.getFloat64(8, true)
+}
+
+export function updatedMsOf(window: Window): number {
+  return window.view.getFloat64(16, true)
+}
+
+export function isIdentityOf(window: Window): boolean {
+  return (window.view.getUint8(1) & IS_IDENTITY) !== 0
+}
+
+function restOf({ words }: Window): number {
+  return FIXED_BYTES + words[REFERENCE_COUNT]! * 4 + words[PROPERTY_COUNT]! * 8
+}
+
+export function externalIdOf(window: Window): string {
+  const start = restOf(window)
+  return readText(window.text, start, start + window.view.getUint16(EXTERNAL_ID_LENGTH_AT, true))
+}
+
+export function locationOf(window: Window): string | null {
+  const { view } = window
+  if ((view.getUint8(1) & HAS_LOCATION) === 0) return null
+  const start = restOf(window) + view.getUint16(EXTERNAL_ID_LENGTH_AT, true)
+  return readText(window.text, start, start + view.getUint32(LOCATION_LENGTH_AT, true))
+}
+
+// -- reading whole records
+
+export function readNode(window: Window): NodeRecord {
+  checkVersion(window)
+  return {
+    type: typeOf(window),
+    externalId: externalIdOf(window),
+    labels: labelsOf(window),
+    isIdentity: isIdentityOf(window),
+    location: locationOf(window),
+    gid: gidOf(window),
+    createdMs: createdMsOf(window),
+    updatedMs: updatedMsOf(window),
+    properties: storedPropertiesOf(window),
+  }
+}
+
+export function readRelationship(window: Window): RelationshipRecord {
+  checkVersion(window)
+  return {
+    type: typeOf(window),
+    source: sourceOf(window),
+    target: targetOf(window),
+    gid: gidOf(window),
+    createdMs: createdMsOf(window),
+    updatedMs: updatedMsOf(window),
+    properties: storedPropertiesOf(window),
+  }
+}
