@@ -1,6 +1,8 @@
 // A batch of nodes or relationships → one transaction, all or nothing (ruling G2), answered when it is on disk (G9).
 // What is well-formed but cannot be meant is refused before anything is written (422), every fault with its place.
 import type { GraphStore, NodeInput, PropertyInput, PropertyMetadata, RelationshipInput } from '../engine/store.ts'
+import { fromJson } from '../engine/value/convert.ts'
+import type { PropertyValue } from '../engine/value/value.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -151,7 +153,7 @@ function relationshipInput({ source, target, type, properties }: CapturedRelatio
 function propertyInput(property: CapturedProperty): PropertyInput {
   return {
     name: property.type,
-    ...(property.value === undefined ? {} : { value: property.value }),
+    ...(property.value === undefined ? {} : { value: fromJson(property.value) as PropertyValue }),
     ...(property.external_value === undefined ? {} : { externalValue: property.external_value }),
     ...(property.metadata === undefined ? {} : { metadata: metadataInput(property.metadata) }),
   }

@@ -1,7 +1,7 @@
 // From the bytes of a body to a JSON value: media type, size, UTF-8 and syntax are refused here, each in its own words.
 import type { ServiceError } from '../kernel/errors.ts'
 import { parseJson } from '../kernel/json.ts'
-import { err, ok, type Result } from '../kernel/result.ts'
+import { err, type Result } from '../kernel/result.ts'
 
 /** Thrown by `FrontRequest.body()`; the dispatcher turns it into an answer. */
 export class BodyRefused extends Error {
@@ -34,8 +34,9 @@ export function readJson(bytes: Uint8Array, numbers: 'exact' | 'plain'): Result<
   } catch {
     return malformed('expected UTF-8 text')
   }
-  const parsed = parse(text, numbers)
-  if (parsed.ok && SURROGATE_ESCAPE.test(text) && !isWellFormed(parsed.value)) {
+  const parsed = parseJson(text, numbers)
+  if (!parsed.ok) return malformed(parsed.error.message)
+  if (SURROGATE_ESCAPE.test(text) && !isWellFormed(parsed.value)) {
     return malformed('expected well-formed Unicode, found half of a surrogate pair')
   }
   return parsed
@@ -52,21 +53,6 @@ function isWellFormed(value: unknown): boolean {
     return Object.entries(value).every(([key, member]) => key.isWellFormed() && isWellFormed(member))
   }
   return true
-}
-
-/** JSON.parse cannot tell 1 from 1.0 and rounds long integers; where no such number is in the text it is right, and faster. */
-const NEEDS_EXACT = /\d(?:[.eE]|\d{15})/
-
-function parse(text: string, numbers: 'exact' | 'plain'): Result<unknown, ServiceError> {
-  if (numbers === 'plain' || !NEEDS_EXACT.test(text)) {
-    try {
-      return ok(JSON.parse(text))
-    } catch {
-      // Read again by our own parser, which tells where and what; it refuses whatever the first one refused.
-    }
-  }
-  const parsed = parseJson(text)
-  return parsed.ok ? ok(parsed.value) : malformed(parsed.error.message)
 }
 
 function malformed(message: string): Result<never, ServiceError> {

@@ -21,7 +21,7 @@ export function evaluate(
   const { subject, resource, action } = request
   const question = { subject, resource, action, context: request.context }
   const policies = policiesFor(parts, caller, question)
-  const parameters = bindParameters(caller, question, policies)
+  const parameters = bindParameters(question, policies)
   if (!parameters.ok) return parameters
   if (policies.length === 0) return denied
 

@@ -1,6 +1,6 @@
 // What every question of this folder needs and shares: its parts, the policies it may use, the parameters it binds and
 // how a fault inside a policy is told.
-import type { RunFault } from '../engine/errors.ts'
+import { RunFault } from '../engine/errors.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { fromJson } from '../engine/value/convert.ts'
 import type { Value } from '../engine/value/value.ts'
@@ -77,7 +77,6 @@ export function policiesFor(parts: DecisionParts, caller: AgentCaller, question:
  * On the side that is sought there is no `$…_external_id`.
  */
 export function bindParameters(
-  caller: AgentCaller,
   question: Question,
   policies: readonly CompiledPolicy[],
 ): Result<ReadonlyMap<string, Value>, ServiceError> {
@@ -89,31 +88,33 @@ export function bindParameters(
   if (policies.every((policy) => policy.condition.parameters.length === 0)) return ok(noParameters)
 
   const bound = new Map<string, Value>()
-  if (given !== undefined) {
-    for (const name of Object.keys(given)) bound.set(name, fromJson(given[name]))
+  const issues: string[] = []
+  const bind = (name: string, data: unknown, fault: string) => {
+    try {
+      bound.set(name, fromJson(data))
+    } catch (refusal) {
+      if (!(refusal instanceof RunFault)) throw refusal
+      issues.push(fault)
+    }
   }
+  if (given !== undefined) for (const name of Object.keys(given)) bind(name, given[name], missingText(name))
   const { subject, resource, action } = question
+  for (const [side, { properties }] of Object.entries({ subject, resource, action })) {
+    if (properties === undefined) bound.set(`${side}_properties`, emptyMap)
+    else bind(`${side}_properties`, properties, `${side}.properties: expected values that a graph can hold`)
+  }
   bound.set('subject_type', subject.type)
   bound.set('resource_type', resource.type)
   bindOrRemove(bound, 'subject_external_id', subject.id)
   bindOrRemove(bound, 'resource_external_id', resource.id)
-  bound.set('subject_properties', mapOf(subject.properties))
-  bound.set('resource_properties', mapOf(resource.properties))
-  bound.set('action_properties', mapOf(action.properties))
   // No user token takes part in a decision yet: its claims are an empty map, so that a comparison with one never holds.
   bound.set('token', emptyMap)
-  bound.set('svc_token', emptyMap)
-  if (subject.type === '_Application') bound.set('_appId', caller.applicationId)
-  return ok(bound)
+  return issues.length === 0 ? ok(bound) : err({ kind: 'invalid', issues })
 }
 
 function bindOrRemove(bound: Map<string, Value>, name: string, value: string | null): void {
   if (value === null) bound.delete(name)
   else bound.set(name, value)
-}
-
-function mapOf(properties: Readonly<Record<string, unknown>> | undefined): Value {
-  return properties === undefined ? emptyMap : fromJson(properties)
 }
 
 function refusalOf(given: Readonly<Record<string, unknown>>): Result<never, ServiceError> | null {
@@ -126,10 +127,16 @@ function refusalOf(given: Readonly<Record<string, unknown>>): Result<never, Serv
   return issues.length === 0 ? null : err({ kind: 'invalid', issues })
 }
 
-/** The name of the first parameter that a policy needs and nobody gave, or null. */
+/** The first input parameter that a policy needs and nobody gave, or null. */
 export function lacking(policy: CompiledPolicy, parameters: ReadonlyMap<string, Value>): string | null {
-  for (const name of policy.condition.parameters) if (!parameters.has(name)) return name
+  for (const name of policy.inputParameters) if (!parameters.has(rootOf(name))) return rootOf(name)
   return null
+}
+
+/** A parameter may be written with a path into it: `claims.department`. */
+export function rootOf(parameter: string): string {
+  const dot = parameter.indexOf('.')
+  return dot < 0 ? parameter : parameter.slice(0, dot)
 }
 
 export function missingParameters(names: Iterable<string>): Result<never, ServiceError> {

@@ -43,7 +43,7 @@ function search(parts: DecisionParts, caller: AgentCaller, question: Question): 
   const graph = parts.graphOf(caller.projectId)
   if (graph === null) return noGraph
   const policies = policiesFor(parts, caller, question)
-  const parameters = bindParameters(caller, question, policies)
+  const parameters = bindParameters(question, policies)
   if (!parameters.ok) return parameters
 
   const sought = question.resource.id === null ? 'resource' : 'subject'
@@ -55,11 +55,9 @@ function search(parts: DecisionParts, caller: AgentCaller, question: Question): 
       const ask: Ask = { parts, policy, snapshot, parameters: parameters.value, question, sought }
       try {
         const name = lacking(policy, parameters.value)
-        if (name === null) {
-          for (const id of askOnce(ask)) found.add(id)
-        } else if (name === `${sought}_external_id`) {
-          askEach(ask, found)
-        } else missing.push(name)
+        if (name !== null) missing.push(name)
+        else if (policy.condition.parameters.includes(`${sought}_external_id`)) askEach(ask, found)
+        else for (const id of askOnce(ask)) found.add(id)
       } catch (fault) {
         if (!(fault instanceof RunFault)) throw fault
         if (fault.code === 'missing-parameter' && fault.subject !== null) {

@@ -1,0 +1,203 @@
+// The composition root: builds every part once, in order, by hand. Knows everything; only the process door, the command
+// line and tests know it.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CaptureParts } from './capture/apply.ts'
+import { environmentKinds } from './config/environment.ts'
+import { ikgStatus, Provisioning } from './config/provisioning.ts'
+import { type DocumentStore, Repository } from './config/repository.ts'
+import { ConfigService } from './config/service.ts'
+import { systemGraph } from './config/system-nodes.ts'
+import type { GraphStore } from './engine/store.ts'
+import { authenticator } from './http/authenticate.ts'
+import { createDispatcher, type Handle } from './http/dispatch.ts'
+import type { Route } from './http/route.ts'
+import { accessRoutes } from './http/routes/access.ts'
+import { captureRoutes } from './http/routes/capture.ts'
+import { configRoutes } from './http/routes/config.ts'
+import { operationRoutes } from './http/routes/operations.ts'
+import { type Front, startFront } from './http/server.ts'
+import { agentCredentials } from './identity/agent-credential.ts'
+import { AgentKeys } from './identity/agent-key.ts'
+import { bootstrap } from './identity/bootstrap.ts'
+import { loadMasterKey, masterKeyVariable } from './identity/master-key.ts'
+import { SecretBox } from './identity/secret-box.ts'
+import { ServiceAccounts } from './identity/service-account.ts'
+import { assert } from './kernel/assert.ts'
+import { type Clock, systemClock, timestamp } from './kernel/clock.ts'
+import type { DecisionFault, DecisionParts } from './pdp/question.ts'
+import { authorizationPolicies } from './policy/authorization-policy.ts'
+import { PolicyLibrary } from './policy/library.ts'
+import type { Settings } from './settings.ts'
+import { openCatalog } from './store/catalog.ts'
+import { type Collections, openCollections } from './store/lmdb/collections.ts'
+
+export interface LogEntry {
+  readonly level: 'info' | 'error'
+  readonly message: string
+  readonly [field: string]: unknown
+}
+
+/** What a test may put in the place of the real thing. */
+export interface AppOverrides {
+  readonly clock?: Clock
+  readonly log?: (entry: LogEntry) => void
+  /** False: commits are not flushed to disk. */
+  readonly sync?: boolean
+  /** Told of every fault inside a policy, beside the log. */
+  readonly onDecisionFault?: (fault: DecisionFault) => void
+}
+
+export interface Listening {
+  readonly host: string
+  readonly port: number
+  readonly url: string
+}
+
+export interface App {
+  readonly settings: Settings
+  readonly organizationId: string
+  /** The admin service account. */
+  readonly serviceAccountId: string
+  /** True when this start found an empty data folder. */
+  readonly bootstrapped: boolean
+  readonly routes: readonly Route[]
+  /** The whole service without a socket. */
+  readonly handle: Handle
+  readonly decisions: DecisionParts
+  readonly capture: CaptureParts
+  readonly config: ConfigService
+  issueAdminToken(lifetimeS: number): Promise<string>
+  listen(): Promise<Listening>
+  /** Refuses new requests, lets running ones finish, then closes the store. */
+  close(): Promise<void>
+}
+
+export async function createApp(settings: Settings, overrides: AppOverrides = {}): Promise<App> {
+  const { dataDir } = settings
+  const clock = overrides.clock ?? systemClock
+  const log = overrides.log ?? ((entry: LogEntry) => writeLog(clock, entry))
+  const report = (message: string): void => log({ level: 'error', message })
+  const sync = overrides.sync ?? true
+  mkdirSync(dataDir, { recursive: true })
+
+  const collections = openCollections(join(dataDir, 'config'), { sync })
+  const documents = new Repository(documentStore(collections))
+  // A folder without an organization holds no secrets, so a new master key loses none.
+  const masterKey = loadMasterKey({
+    dataDir,
+    fromEnvironment: process.env[masterKeyVariable],
+    mayCreate: documents.all('organizations').length === 0,
+  })
+  const sealer = new SecretBox(masterKey)
+  const { created, admin } = await bootstrap(documents, sealer, clock)
+  const serviceAccounts = new ServiceAccounts(documents, sealer, clock)
+  const agentKeys = new AgentKeys(documents, clock)
+
+  const catalog = openCatalog(dataDir, { clock, sync })
+  const provisionedGraph = (projectId: string): GraphStore => {
+    const graph = catalog.graph(projectId, null)
+    assert(graph !== null, 'the graph of a provisioned project exists')
+    return graph
+  }
+  const graphOf = (projectId: string): GraphStore | null =>
+    ikgStatus(documents, projectId) === 'ACTIVE' ? catalog.graph(projectId, null) : null
+
+  const nodes = systemGraph(provisionedGraph)
+  const provisioning = new Provisioning({ documents, provisioner: catalog, systemGraph: nodes, report })
+  const config = new ConfigService({
+    documents,
+    kinds: [
+      ...environmentKinds({ reader: documents, systemGraph: nodes, provisioning }),
+      agentCredentials(clock),
+      authorizationPolicies,
+    ],
+    sealer,
+    clock,
+    report,
+  })
+  const decisions: DecisionParts = {
+    policies: new PolicyLibrary(documents, report),
+    graphOf,
+    limits: { stepsMax: settings.traversalStepsMax, timeMs: settings.decisionTimeMs },
+    onFault(fault) {
+      const { message: reason, ...where } = fault
+      log({ level: 'error', message: 'a policy faulted and does not grant', ...where, reason })
+      overrides.onDecisionFault?.(fault)
+    },
+  }
+  const capture: CaptureParts = { graphOf }
+  // Finishes what a crash cut off, before the first request.
+  await config.resume()
+  provisioning.resume()
+
+  let front: Front | null = null
+  let closing: Promise<void> | null = null
+  const routes = [
+    ...operationRoutes(() => front !== null && closing === null),
+    ...accessRoutes(decisions),
+    ...captureRoutes(capture, settings.captureItemsMax),
+    ...configRoutes(config),
+  ]
+  const handle = createDispatcher({
+    routes,
+    authenticate: authenticator({
+      authenticateAgent: (key) => agentKeys.authenticateAgent(key),
+      authenticateServiceAccount: (bearer) => serviceAccounts.authenticateServiceAccount(bearer),
+    }),
+    onFailure({ error, ...request }) {
+      const stack = error instanceof Error ? error.stack : String(error)
+      log({ level: 'error', message: 'a request failed', ...request, stack })
+    },
+  })
+
+  async function close(): Promise<void> {
+    await front?.stop()
+    await provisioning.settled()
+    await catalog.close()
+    await collections.close()
+  }
+
+  return {
+    settings,
+    organizationId: admin.organizationId,
+    serviceAccountId: admin.serviceAccountId,
+    bootstrapped: created,
+    routes,
+    handle,
+    decisions,
+    capture,
+    config,
+    issueAdminToken: (lifetimeS) => serviceAccounts.issueToken(admin.serviceAccountId, lifetimeS),
+    async listen() {
+      assert(front === null && closing === null, 'an app listens once')
+      const { host, port, bodyBytesMax, drainMs } = settings
+      front = startFront(handle, { host, port, bodyBytesMax, drainMs })
+      return { host: front.host, port: front.port, url: front.url }
+    },
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+/** The store speaks of deleting keys, the repository of removing documents. */
+function documentStore(collections: Collections): DocumentStore {
+  return {
+    get: (collection, key) => collections.get(collection, key),
+    all: (collection) => collections.all(collection),
+    transact: (change) =>
+      collections.transact((changes) =>
+        change({
+          put: (collection, key, value) => changes.put(collection, key, value),
+          remove: (collection, key) => changes.delete(collection, key),
+        }),
+      ),
+  }
+}
+
+/** One line of JSON on the error stream: the output stream belongs to the commands. */
+function writeLog(clock: Clock, { level, message, ...fields }: LogEntry): void {
+  process.stderr.write(`${JSON.stringify({ time: timestamp(clock.now()), level, message, ...fields })}\n`)
+}

@@ -1,0 +1,97 @@
+// The commands of `verdigraph`: what each takes, and where its settings come from.
+import { existsSync, readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import picocolors from 'picocolors'
+import packageJson from '../../package.json' with { type: 'json' }
+import { readSettings, type Settings } from '../settings.ts'
+import { CliError } from './cli-error.ts'
+import { initialise, issueToken } from './credentials.ts'
+import { serve } from './serve.ts'
+
+interface Flags {
+  readonly data?: string
+  readonly host?: string
+  readonly port?: string
+  readonly settings?: string
+}
+
+export async function runCli(argv: readonly string[]): Promise<void> {
+  try {
+    await program().parseAsync(argv)
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    for (const line of error.lines) console.error(`${picocolors.red('error')} ${line}`)
+    process.exit(1)
+  }
+}
+
+function program(): Command {
+  const command = new Command('verdigraph')
+    .description(packageJson.description)
+    .version(packageJson.version)
+    .showHelpAfterError('(verdigraph --help tells the commands, verdigraph serve --help its options)')
+
+  withSettings(command.command('serve'))
+    .description('serve the HTTP interface; on an empty data folder make an organization and print a token')
+    .option('--host <host>', 'address to listen on (VERDIGRAPH_HOST, default 127.0.0.1)')
+    .option('--port <port>', 'port to listen on, 0 picks a free one (VERDIGRAPH_PORT, default 8080)')
+    .option('--demo', 'load the demo world and print what to ask it', false)
+    .action(async (flags: Flags & { demo: boolean }) => {
+      await serve(settingsFrom(flags), flags.demo)
+    })
+
+  withSettings(command.command('init'))
+    .description('make the organization and its admin service account on an empty data folder, and print a token')
+    .option('--json', 'print one line of JSON and nothing else', false)
+    .action(async (flags: Flags & { json: boolean }) => {
+      await initialise(settingsFrom(flags), flags.json)
+    })
+
+  withSettings(command.command('token'))
+    .description('print another token of the admin service account')
+    .option('--json', 'print one line of JSON and nothing else', false)
+    .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '86400')
+    .action(async (flags: Flags & { json: boolean; lifetime: string }) => {
+      await issueToken(settingsFrom(flags), flags.json, lifetimeFrom(flags.lifetime))
+    })
+
+  return command
+}
+
+function withSettings(command: Command): Command {
+  return command
+    .option('--data <dir>', 'data folder (VERDIGRAPH_DATA, default ./verdigraph-data)')
+    .option('--settings <file>', 'JSON file with settings (VERDIGRAPH_SETTINGS)')
+}
+
+/** Flags win over the environment, which wins over the file (ruling F10). */
+function settingsFrom(flags: Flags): Settings {
+  const path = flags.settings ?? process.env.VERDIGRAPH_SETTINGS
+  const { data, host, port } = flags
+  const read = readSettings({
+    flags: {
+      ...(data === undefined ? {} : { dataDir: data }),
+      ...(host === undefined ? {} : { host }),
+      ...(port === undefined ? {} : { port }),
+    },
+    environment: process.env,
+    file: path === undefined || path === '' ? undefined : { path, content: readFile(path) },
+  })
+  if (!read.ok) throw new CliError(read.error)
+  return read.value
+}
+
+function readFile(path: string): unknown {
+  if (!existsSync(path)) throw new CliError([`${path}: the settings file does not exist`])
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new CliError([`${path}: ${error instanceof Error ? error.message : 'not JSON'}`])
+  }
+}
+
+function lifetimeFrom(text: string): number {
+  const seconds = Number(text)
+  if (Number.isInteger(seconds) && seconds >= 120 && seconds <= 86_400) return seconds
+  throw new CliError([`--lifetime: expected an integer from 120 to 86400 seconds, found \`${text}\``])
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# The bin of the package: replaces itself by the Bun that npm installed beside it, so that signals reach the server.
+set -e
+self=$0
+while [ -L "$self" ]; do
+  target=$(readlink "$self")
+  case $target in
+    /*) self=$target ;;
+    *) self=$(dirname "$self")/$target ;;
+  esac
+done
+root=$(cd "$(dirname "$self")/../.." && pwd -P)
+# In a checkout the packages are below the root; installed as a package they are hoisted to a folder above it.
+folder=$root
+while :; do
+  if [ -x "$folder/node_modules/.bin/bun" ]; then
+    exec "$folder/node_modules/.bin/bun" "$root/src/main.ts" "$@"
+  fi
+  [ "$folder" = / ] && break
+  folder=$(dirname "$folder")
+done
+echo 'verdigraph: bun is not installed beside this package, run `npm install` first' >&2
+exit 1

@@ -1,0 +1,329 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { LogEntry } from '../../src/app.ts'
+import type { FrontResponse } from '../../src/http/route.ts'
+import { startFront } from '../../src/http/server.ts'
+import { HandClock } from '../../src/kernel/clock.ts'
+import { type Service, startService } from './service.ts'
+
+let service: Service
+const clock = new HandClock(Date.UTC(2026, 0, 1))
+const log: LogEntry[] = []
+
+beforeAll(async () => {
+  service = await startService({ bodyBytesMax: 2048 }, { clock, log: (entry) => log.push(entry) })
+})
+
+afterAll(() => service?.stop())
+
+const path = '/access/v1/evaluation'
+const body = {
+  subject: { type: 'Person', id: 'ann' },
+  action: { name: 'drive' },
+  resource: { type: 'Car', id: 'c1' },
+}
+const withKey = () => ({ 'x-svc-clientkey': service.key })
+const answer = ({ status, text }: { status: number; text: string }) => [status, text]
+
+describe('bodies', () => {
+  it('says where JSON is malformed', async () => {
+    const { status, body: refused } = await service.send(path, {
+      headers: withKey(),
+      raw: '{"subject": {"type": "a",}}',
+    })
+    expect(status).toBe(400)
+    expect(refused.message).toBe('Bad Request')
+    expect(refused.errors).toHaveLength(1)
+    expect((refused.errors as string[])[0]).toMatch(/^body: .*line 1, column 26/)
+  })
+
+  it('refuses an empty body, a top-level array and text that is not UTF-8', async () => {
+    const raw = (text: string | Uint8Array) =>
+      service.send(path, { method: 'POST', headers: { ...withKey(), 'content-type': 'application/json' }, raw: text })
+    expect(answer(await raw(''))).toEqual([
+      400,
+      '{"message":"Bad Request","errors":["body: expected a JSON object, found an empty body"]}',
+    ])
+    expect(answer(await raw('[]'))).toEqual([
+      400,
+      '{"message":"Bad Request","errors":["body: expected object, found array"]}',
+    ])
+    expect(answer(await raw(new Uint8Array([0x22, 0xff, 0x22])))).toEqual([
+      400,
+      '{"message":"Bad Request","errors":["body: expected UTF-8 text"]}',
+    ])
+  })
+
+  it('refuses half a surrogate pair, which would make two identifiers one', async () => {
+    const text = JSON.stringify(body).replace('"ann"', '"\\ud800"')
+    expect(answer(await service.send(path, { headers: withKey(), raw: text }))).toEqual([
+      400,
+      '{"message":"Bad Request","errors":["body: expected well-formed Unicode, found half of a surrogate pair"]}',
+    ])
+    const whole = JSON.stringify(body).replace('"ann"', '"\\ud83d\\ude97"')
+    expect((await service.send(path, { headers: withKey(), raw: whole })).status).toBe(200)
+  })
+
+  it('takes application/json with a charset, and no other type', async () => {
+    const typed = (type: string) => service.send(path, { headers: { ...withKey(), 'content-type': type }, body })
+    expect((await typed('application/json; charset=utf-8')).status).toBe(200)
+    expect((await typed('Application/JSON')).status).toBe(200)
+    expect(answer(await typed('text/plain'))).toEqual([
+      415,
+      '{"message":"Unsupported Media Type","errors":["content-type: expected application/json, found `text/plain`"]}',
+    ])
+    expect((await typed('application/json-patch+json')).status).toBe(415)
+  })
+
+  it('refuses a body above the limit by its declared length', async () => {
+    const large = { ...body, padding: 'x'.repeat(2048) }
+    expect(answer(await service.send(path, { headers: withKey(), body: large }))).toEqual([
+      413,
+      '{"message":"Content Too Large","errors":["body: expected at most 2048 bytes"]}',
+    ])
+  })
+
+  it('refuses a body above the limit that declares no length, before it ends', async () => {
+    const endless = await rawExchange(
+      service.url,
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nX-SVC-ClientKey: ${service.key}\r\nX-Request-ID: chunky\r\n` +
+        'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n' +
+        `1000\r\n${'x'.repeat(4096)}\r\n`,
+    )
+    expect(endless).toMatch(/^HTTP\/1.1 413 /)
+    expect(endless.toLowerCase()).toContain('x-request-id: chunky')
+    expect(endless).toContain('{"message":"Content Too Large","errors":["body: expected at most 2048 bytes"]}')
+  })
+
+  it('takes a body in chunks that is below the limit', async () => {
+    const text = JSON.stringify(body)
+    const whole = await rawExchange(
+      service.url,
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nX-SVC-ClientKey: ${service.key}\r\nContent-Type: application/json\r\n` +
+        `Transfer-Encoding: chunked\r\n\r\n5\r\n${text.slice(0, 5)}\r\n` +
+        `${(text.length - 5).toString(16)}\r\n${text.slice(5)}\r\n0\r\n\r\n`,
+    )
+    expect(whole).toMatch(/^HTTP\/1.1 200 /)
+    expect(whole).toContain('{"decision":false}')
+  })
+})
+
+describe('paths and methods', () => {
+  it('knows no other path', async () => {
+    expect(answer(await service.send('/nowhere'))).toEqual([404, '{"message":"Not Found"}'])
+    expect((await service.send('/access/v1/evaluation/x', { headers: withKey(), body })).status).toBe(404)
+    expect((await service.send('/%zz')).status).toBe(404)
+  })
+
+  it('tells the methods of a path', async () => {
+    const refused = await service.send(path, { method: 'PUT', headers: withKey(), body })
+    expect(answer(refused)).toEqual([405, '{"message":"Method Not Allowed"}'])
+    expect(refused.headers.get('allow')).toBe('OPTIONS, POST')
+    expect((await service.send(path)).status).toBe(405)
+    const options = await service.send(path, { method: 'OPTIONS' })
+    expect([options.status, options.text, options.headers.get('allow')]).toEqual([204, '', 'OPTIONS, POST'])
+  })
+
+  it('answers HEAD without a body', async () => {
+    const head = await service.send('/health', { method: 'HEAD' })
+    expect(answer(head)).toEqual([200, ''])
+  })
+
+  it('tells that it is alive and ready, to anybody', async () => {
+    expect(answer(await service.send('/health'))).toEqual([200, '{"status":"ok"}'])
+    expect(answer(await service.send('/ready/'))).toEqual([200, '{"status":"ready"}'])
+  })
+})
+
+describe('request identifiers', () => {
+  it.each([
+    ['a decision', path, 200],
+    ['a path that does not exist', '/nowhere', 404],
+  ])('come back on %s', async (_, at, status) => {
+    const sent = await service.send(at, { headers: { ...withKey(), 'x-request-id': 'my-id' }, body })
+    expect([sent.status, sent.headers.get('x-request-id')]).toEqual([status, 'my-id'])
+    const made = await service.send(at, { headers: withKey(), body })
+    expect(made.headers.get('x-request-id')).toMatch(/^[0-9a-f]{16}-[0-9a-z]+$/)
+  })
+
+  it('come back on every refusal', async () => {
+    const headers = { 'x-request-id': 'my-id' }
+    const refused = [
+      await service.send(path, { headers, body }),
+      await service.send(path, { headers, method: 'DELETE' }),
+      await service.send(path, { headers: { ...headers, ...withKey() }, raw: '{' }),
+      await service.send(path, { headers: { ...headers, ...withKey() }, body: { x: 'x'.repeat(3000) } }),
+      await service.send(path, { headers: { ...headers, ...withKey(), 'content-type': 'text/plain' }, body }),
+      await service.send('/configs/v1/projects', { headers }),
+    ]
+    expect(refused.map((one) => [one.status, one.headers.get('x-request-id')])).toEqual(
+      [401, 405, 400, 413, 415, 401].map((status) => [status, 'my-id']),
+    )
+  })
+})
+
+describe('service accounts', () => {
+  const list = (authorization?: string) =>
+    service.send(`/configs/v1/projects?organization_id=${service.app.organizationId}`, {
+      headers: authorization === undefined ? {} : { authorization },
+    })
+
+  it('show a bearer token', async () => {
+    expect((await list(`Bearer ${service.token}`)).status).toBe(200)
+    expect((await list(`bearer ${service.token}`)).status).toBe(200)
+  })
+
+  it('are refused without a token, with a wrong one, and with an agent key', async () => {
+    expect(answer(await list())).toEqual([
+      401,
+      '{"message":"a service account token is required in the header Authorization"}',
+    ])
+    const unknown = '{"message":"the service account token is invalid or expired"}'
+    expect(answer(await list('Bearer nonsense'))).toEqual([401, unknown])
+    expect(answer(await list(`Bearer ${service.key}`))).toEqual([401, unknown])
+    expect(answer(await list(`Bearer ${service.token.slice(0, -4)}AAAA`))).toEqual([401, unknown])
+  })
+
+  it('cannot decide or capture', async () => {
+    const headers = { authorization: `Bearer ${service.token}` }
+    expect((await service.send(path, { headers, body })).status).toBe(401)
+  })
+})
+
+describe('expiry', () => {
+  it('ends a key at its expire_time and a token at its exp', async () => {
+    const made = await service.configure('POST', 'application-agent-credentials', {
+      application_agent_id: service.agentId,
+      expire_time: new Date(clock.now() + 60_000).toISOString(),
+    })
+    const headers = { 'x-svc-clientkey': made.body.api_key as string }
+    expect((await service.send(path, { headers, body })).status).toBe(200)
+    clock.advance(59_999)
+    expect((await service.send(path, { headers, body })).status).toBe(200)
+    clock.advance(1)
+    const expired = await service.send(path, { headers, body })
+    expect(answer(expired)).toEqual([401, '{"message":"the application agent key is unknown or expired"}'])
+
+    const list = `/configs/v1/projects?organization_id=${service.app.organizationId}`
+    const token = { authorization: `Bearer ${service.token}` }
+    expect((await service.send(list, { headers: token })).status).toBe(200)
+    clock.advance(3_600_000)
+    expect((await service.send(list, { headers: token })).status).toBe(401)
+    clock.advance(-3_660_000)
+  })
+})
+
+describe('configuration over HTTP', () => {
+  it('tells where a policy’s Cypher is wrong: line, column and a caret', async () => {
+    const policy = JSON.stringify({
+      meta: { policy_version: '3.0-kbac' },
+      subject: { type: 'Person' },
+      actions: ['drive'],
+      resource: { type: 'Car' },
+      condition: { cypher: 'MATCH (subject:Person)\n-[:OWNS->(resource:Car)' },
+    })
+    const refused = await service.configure('POST', 'authorization-policies', {
+      project_id: service.projectId,
+      name: 'broken',
+      policy,
+      status: 'ACTIVE',
+    })
+    expect(refused.status).toBe(422)
+    expect(refused.body.message).toBe('Unprocessable Entity')
+    const [error] = refused.body.errors as string[]
+    expect(error).toMatch(/^policy\.condition\.cypher: /)
+    expect(error).toMatch(/line 2, column 8/)
+    expect(error).toMatch(/\n\s*-\[:OWNS->\(resource:Car\)\n {7}\^/)
+  })
+
+  it('creates, reads by id and by name, updates by ETag, lists and deletes', async () => {
+    const body = { project_id: service.projectId, name: 'app-2', display_name: 'Second' }
+    const created = await service.configure('POST', 'applications', body)
+    expect(created.status).toBe(201)
+    const etag = created.headers.get('etag') as string
+    expect(etag).toMatch(/^".+"$/)
+    const { id } = created.body
+    const read = await service.configure('GET', `applications/${id}`)
+    expect([read.status, read.body.name, read.headers.get('etag')]).toEqual([200, 'app-2', etag])
+    const named = await service.configure('GET', `applications/app-2?project_id=${service.projectId}`)
+    expect(named.body).toEqual(read.body)
+    expect((await service.configure('POST', 'applications', body)).status).toBe(409)
+
+    const put = (ifMatch: string) =>
+      service.send(`/configs/v1/applications/${id}`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${service.token}`, 'if-match': ifMatch },
+        body: { display_name: 'Changed' },
+      })
+    expect((await put(etag)).status).toBe(200)
+    expect(answer(await put(etag))).toEqual([412, '{"message":"Precondition Failed"}'])
+    const listed = await service.configure('GET', `applications?project_id=${service.projectId}&search=Changed`)
+    expect((listed.body.data as { id: string }[]).map((one) => one.id)).toEqual([id])
+    expect((await service.configure('DELETE', `applications/${id}`)).body).toEqual({ id })
+    expect((await service.configure('GET', `applications/${id}`)).status).toBe(404)
+  })
+})
+
+describe('a stop', () => {
+  it('lets a running request finish, refuses new connections and drops idle ones', async () => {
+    let release: (response: FrontResponse) => void = () => {}
+    let started: () => void = () => {}
+    const running = new Promise<void>((resolve) => {
+      started = resolve
+    })
+    const front = startFront(
+      (request) => {
+        if (request.path === '/quick') return Promise.resolve({ status: 200, headers: {}, body: 'quick' })
+        started()
+        return new Promise((resolve) => {
+          release = resolve
+        })
+      },
+      { host: '127.0.0.1', port: 0, bodyBytesMax: 100, drainMs: 5000 },
+    )
+    // Leaves an idle connection behind.
+    expect(await (await fetch(`${front.url}/quick`)).text()).toBe('quick')
+    const slow = fetch(`${front.url}/slow`)
+    await running
+    const stopped = front.stop()
+    await expect(fetch(`${front.url}/quick`, { headers: { connection: 'close' } })).rejects.toThrow()
+    release({ status: 200, headers: {}, body: 'finished' })
+    const answered = await slow
+    expect([answered.status, await answered.text()]).toEqual([200, 'finished'])
+    await stopped
+    await expect(fetch(front.url)).rejects.toThrow()
+  })
+
+  it('does not wait for a request longer than the drain time', async () => {
+    const front = startFront(() => new Promise(() => {}), {
+      host: '127.0.0.1',
+      port: 0,
+      bodyBytesMax: 100,
+      drainMs: 20,
+    })
+    const hanging = fetch(front.url).catch((error: unknown) => error)
+    await Bun.sleep(50)
+    await front.stop()
+    expect(await hanging).toBeInstanceOf(Error)
+  })
+})
+
+/** Sends bytes and reads until the answer's body has come. */
+function rawExchange(url: string, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    let received = ''
+    const socket = connect(Number(port), hostname, () => socket.write(text))
+    socket.on('data', (data) => {
+      received += data.toString('utf8')
+      const length = /content-length: (\d+)/i.exec(received)?.[1]
+      const start = received.indexOf('\r\n\r\n') + 4
+      if (length !== undefined && start > 3 && received.length >= start + Number(length)) {
+        socket.destroy()
+        resolve(received)
+      }
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(received))
+  })
+}

@@ -1,0 +1,130 @@
+// A real service for tests: an application in a temporary folder, listening on a free port, and a project to work in.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type App, type AppOverrides, createApp } from '../../src/app.ts'
+import { defaultSettings, type Settings } from '../../src/settings.ts'
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: Record<string, unknown>
+}
+
+export interface Asked {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON; `raw` is sent as it is. */
+  readonly body?: unknown
+  readonly raw?: string | Uint8Array | ReadableStream<Uint8Array>
+}
+
+export interface Service {
+  readonly app: App
+  readonly url: string
+  readonly dataDir: string
+  readonly projectId: string
+  readonly applicationId: string
+  readonly agentId: string
+  /** Of an agent that may decide and capture. */
+  readonly key: string
+  readonly token: string
+  send(path: string, asked?: Asked): Promise<Answered>
+  /** With the agent's key. */
+  ask(path: string, body: unknown): Promise<Answered>
+  /** With the service account's token. */
+  configure(method: string, path: string, body?: unknown): Promise<Answered>
+  addPolicy(policy: PolicyInput): Promise<string>
+  addAgent(
+    name: string,
+    permissions: readonly string[],
+  ): Promise<{ agentId: string; key: string; credentialId: string }>
+  stop(): Promise<void>
+}
+
+export interface PolicyInput {
+  readonly name: string
+  readonly cypher: string
+  readonly version?: '2.0-kbac' | '3.0-kbac'
+  readonly subject?: string
+  readonly actions?: readonly string[]
+  readonly resource?: string
+  readonly tags?: readonly string[]
+}
+
+export async function startService(settings: Partial<Settings> = {}, overrides: AppOverrides = {}): Promise<Service> {
+  const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'verdigraph-test-'))
+  const app = await createApp({ ...defaultSettings, port: 0, ...settings, dataDir }, overrides)
+  const { url } = await app.listen()
+  const token = await app.issueAdminToken(3600)
+
+  const send: Service['send'] = async (path, { method, headers, body, raw } = {}) => {
+    const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+    const response = await fetch(`${url}${path}`, {
+      method: method ?? (sent === undefined ? 'GET' : 'POST'),
+      headers: { ...(sent === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(sent === undefined ? {} : { body: sent }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, body: text === '' ? {} : JSON.parse(text) }
+  }
+  const configure: Service['configure'] = (method, path, body) =>
+    send(`/configs/v1/${path}`, { method, headers: { authorization: `Bearer ${token}` }, body })
+  const create = async (kind: string, body: object): Promise<Record<string, string>> => {
+    const created = await configure('POST', kind, body)
+    if (created.status !== 201) throw new Error(`creating ${kind} answered ${created.status}: ${created.text}`)
+    return created.body as Record<string, string>
+  }
+
+  const project = await create('projects', { organization_id: app.organizationId, name: 'test', region: 'local' })
+  const projectId = textOf(project.id)
+  for (;;) {
+    const { body } = await configure('GET', `projects/${projectId}`)
+    if (body.ikg_status === 'ACTIVE') break
+    if (body.ikg_status === 'FAILED') throw new Error('the project was not provisioned')
+  }
+  const applicationId = textOf((await create('applications', { project_id: projectId, name: 'test' })).id)
+  const addAgent: Service['addAgent'] = async (name, permissions) => {
+    const body = { application_id: applicationId, name, api_permissions: permissions }
+    const agentId = textOf((await create('application-agents', body)).id)
+    const credential = await create('application-agent-credentials', { application_agent_id: agentId })
+    return { agentId, key: textOf(credential.api_key), credentialId: textOf(credential.id) }
+  }
+  const { agentId, key } = await addAgent('test', ['Authorization', 'Capture'])
+
+  return {
+    app,
+    url,
+    dataDir,
+    projectId,
+    applicationId,
+    agentId,
+    key,
+    token,
+    send,
+    configure,
+    addAgent,
+    ask: (path, body) => send(path, { headers: { 'x-svc-clientkey': key }, body }),
+    async addPolicy({ name, cypher, version = '3.0-kbac', subject, actions, resource, tags }) {
+      const policy = JSON.stringify({
+        meta: { policy_version: version },
+        subject: { type: subject ?? 'Person' },
+        actions: actions ?? ['drive'],
+        resource: { type: resource ?? 'Car' },
+        condition: { cypher },
+      })
+      const body = { project_id: projectId, name, policy, status: 'ACTIVE', ...(tags === undefined ? {} : { tags }) }
+      return textOf((await create('authorization-policies', body)).id)
+    },
+    async stop() {
+      await app.close()
+      if (settings.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== 'string') throw new Error(`expected text, found ${JSON.stringify(value)}`)
+  return value
+}
