@@ -1,6 +1,8 @@
-// The aggregates: which there are, and how each takes values one by one. Nulls are skipped by all but count(*).
+// How each aggregate takes values one by one. Nulls are skipped by all but count(*).
+import { assert } from '../../kernel/assert.ts'
 import { Float } from '../../kernel/float.ts'
 import { RunFault } from '../errors.ts'
+import { type AggregateName, aggregateNamed } from '../value/aggregates.ts'
 import { integer, toDouble } from '../value/arithmetic.ts'
 import { type GroupingKey, groupingKey, isNumber, order } from '../value/compare.ts'
 import { kindName } from '../value/kind-name.ts'
@@ -15,39 +17,24 @@ export interface Accumulator {
   reset(): void
 }
 
-interface Aggregate {
-  readonly name: string
-  readonly args: 1 | 2
-  make(): Accumulator
+const makers: Readonly<Record<AggregateName, () => Accumulator>> = {
+  count: () => new Count(),
+  collect: () => new Collect(),
+  sum: () => new Sum(),
+  avg: () => new Average(),
+  min: () => new Extreme(-1),
+  max: () => new Extreme(1),
+  stDev: () => new Deviation('stDev', 1),
+  stDevP: () => new Deviation('stDevP', 0),
+  percentileCont: () => new Percentile('percentileCont', interpolated),
+  percentileDisc: () => new Percentile('percentileDisc', nearestRank),
 }
 
-const table: readonly Aggregate[] = [
-  { name: 'count', args: 1, make: () => new Count() },
-  { name: 'collect', args: 1, make: () => new Collect() },
-  { name: 'sum', args: 1, make: () => new Sum() },
-  { name: 'avg', args: 1, make: () => new Average() },
-  { name: 'min', args: 1, make: () => new Extreme(-1) },
-  { name: 'max', args: 1, make: () => new Extreme(1) },
-  { name: 'stDev', args: 1, make: () => new Deviation('stDev', 1) },
-  { name: 'stDevP', args: 1, make: () => new Deviation('stDevP', 0) },
-  { name: 'percentileCont', args: 2, make: () => new Percentile('percentileCont', interpolated) },
-  { name: 'percentileDisc', args: 2, make: () => new Percentile('percentileDisc', nearestRank) },
-]
-
-const byName = new Map(table.map((aggregate) => [aggregate.name.toLowerCase(), aggregate]))
-
-/** In any case; its `name` is the spelling that bound aggregates carry. */
-export function aggregateNamed(name: string): { readonly name: string; readonly args: 1 | 2 } | undefined {
-  return byName.get(name.toLowerCase())
-}
-
-export function aggregateNames(): readonly string[] {
-  return table.map((aggregate) => aggregate.name)
-}
-
-/** `name` as `aggregateNamed` spells it. For count(*), add any value that is not null once per row. */
+/** For count(*), add any value that is not null once per row. */
 export function makeAccumulator(name: string, distinct: boolean): Accumulator {
-  const accumulator = byName.get(name.toLowerCase())!.make()
+  const aggregate = aggregateNamed(name)
+  assert(aggregate, `the binder lets no unknown aggregate pass: ${name}`)
+  const accumulator = makers[aggregate.name]()
   return distinct ? new Distinct(accumulator) : accumulator
 }
 

@@ -1,21 +1,21 @@
 // Bound expressions → closures over a run. Names become symbols here, once; a test (true or not) is compiled apart from a
 // truth (true, false, unknown), because a filter asks for no more and can stop sooner.
-import type { ComparisonOperator } from '../../../grammar/ast.ts'
-import { assert, unreachable } from '../../kernel/assert.ts'
-import type { BoundExpression, Slot } from '../bind/bound.ts'
+import { unreachable } from '../../kernel/assert.ts'
+import type { BoundExpression } from '../bind/bound.ts'
 import { RunFault } from '../errors.ts'
 import type { Snapshot } from '../store.ts'
 import { add, divide, modulo, multiply, negate, power, subtract } from '../value/arithmetic.ts'
-import { contains, equals, lessOrEqual, lessThan } from '../value/compare.ts'
+import { contains, equals } from '../value/compare.ts'
 import { propertyOf } from '../value/element.ts'
-import type { CypherFunction } from '../value/functions/function.ts'
-import { functionNamed, MAP_PROJECTION, mapProjection } from '../value/functions.ts'
 import { kindName } from '../value/kind-name.ts'
 import { NodeValue, RelationshipValue, type Truth, type Value } from '../value/value.ts'
 import { boundedList, boundedMap } from '../value/weight.ts'
 import { indexed, itemsOf, readParameter, sliced } from './access.ts'
+import { callFunction } from './call.ts'
+import { compareElements, compareTest, compareTruth, equalsConstant, holdsId } from './comparison.ts'
 import type { Evaluate, Run } from './context.ts'
 import { checkLabels, readProperties, readProperty, readSlot } from './element-access.ts'
+import { comprehend, quantify, reduce } from './iterate.ts'
 
 type Of<K extends BoundExpression['kind']> = Extract<BoundExpression, { kind: K }>
 
@@ -89,11 +89,16 @@ export function compileExpression(expression: BoundExpression, site: ExpressionS
     case 'case':
       return compileCase(expression, site)
     case 'function':
-      return compileCall(expression, site)
-    case 'list-comprehension':
-      return compileComprehension(expression, site)
-    case 'reduce':
-      return compileReduce(expression, site)
+      return callFunction(expression.name, expression.args.map(compile))
+    case 'list-comprehension': {
+      const where = expression.where && compileTest(expression.where, site)
+      const projection = expression.projection && compile(expression.projection)
+      return comprehend(expression.variable.index, compile(expression.list), where, projection)
+    }
+    case 'reduce': {
+      const { accumulator, variable, initial, list } = expression
+      return reduce(accumulator.index, variable.index, compile(initial), compile(list), compile(expression.expression))
+    }
     default:
       return unreachable(expression)
   }
@@ -156,113 +161,6 @@ function compileCase(expression: Of<'case'>, site: ExpressionSite): Evaluate {
   }
 }
 
-function compileCall(expression: Of<'function'>, site: ExpressionSite): Evaluate {
-  const entry = expression.name === MAP_PROJECTION ? mapProjection : functionNamed(expression.name)
-  assert(entry, `the binder lets no unknown function pass: ${expression.name}`)
-  const args = expression.args.map((arg) => compileExpression(arg, site))
-  if (entry.name === 'coalesce') {
-    return (run) => {
-      for (const arg of args) {
-        const value = arg(run)
-        if (value !== null) return value
-      }
-      return null
-    }
-  }
-  return entry.nulls === 'given' ? compileGiven(entry, args) : compilePropagating(entry, args)
-}
-
-const absent: Evaluate = () => null
-
-function compileGiven(entry: CypherFunction, [a = absent, b = absent, c = absent]: readonly Evaluate[]): Evaluate {
-  return (run) => entry.call(run, a(run), b(run), c(run))
-}
-
-function compilePropagating(entry: CypherFunction, args: readonly Evaluate[]): Evaluate {
-  const [a = absent, b = absent, c = absent] = args
-  if (args.length === 0) return (run) => entry.call(run, null, null, null)
-  if (args.length === 1) {
-    return (run) => {
-      const first = a(run)
-      return first === null ? null : entry.call(run, first, null, null)
-    }
-  }
-  const three = args.length === 3
-  return (run) => {
-    const first = a(run)
-    const second = b(run)
-    const third = c(run)
-    if (first === null || second === null || (three && third === null)) return null
-    return entry.call(run, first, second, third)
-  }
-}
-
-// ---------------------------------------------------------------- lists, item by item
-
-function compileComprehension(expression: Of<'list-comprehension'>, site: ExpressionSite): Evaluate {
-  const list = compileExpression(expression.list, site)
-  const keeps = expression.where ? compileTest(expression.where, site) : null
-  const project = expression.projection ? compileExpression(expression.projection, site) : null
-  const { index } = expression.variable
-  return (run) => {
-    const items = itemsOf(run, list(run), 'a list comprehension')
-    if (items === null) return null
-    const result: Value[] = []
-    for (const item of items) {
-      run.frame[index] = item
-      if (keeps === null || keeps(run)) result.push(project === null ? item : project(run))
-    }
-    return boundedList(result)
-  }
-}
-
-function compileReduce(expression: Of<'reduce'>, site: ExpressionSite): Evaluate {
-  const initial = compileExpression(expression.initial, site)
-  const list = compileExpression(expression.list, site)
-  const step = compileExpression(expression.expression, site)
-  const accumulator = expression.accumulator.index
-  const variable = expression.variable.index
-  return (run) => {
-    const start = initial(run)
-    const items = itemsOf(run, list(run), 'reduce()')
-    if (items === null) return null
-    let value = start
-    for (const item of items) {
-      // Both are set at every step: the step may itself hold a reduce over the same frame.
-      run.frame[accumulator] = value
-      run.frame[variable] = item
-      value = step(run)
-    }
-    return value
-  }
-}
-
-/** True and false are decided by the items that are known; an unknown item leaves open what it could still change. */
-function compileQuantifier(expression: Of<'quantifier'>, site: ExpressionSite): EvaluateTruth {
-  const list = compileExpression(expression.list, site)
-  const holds = compilePredicate(expression.where, site)
-  const { index } = expression.variable
-  const { quantifier } = expression
-  return (run) => {
-    const items = itemsOf(run, list(run), `${quantifier}()`)
-    if (items === null) return null
-    let trues = 0
-    let unknowns = 0
-    for (const item of items) {
-      run.frame[index] = item
-      const truth = holds(run)
-      if (truth === null) unknowns += 1
-      else if (truth) trues += 1
-      if (truth === true && quantifier === 'any') return true
-      if (truth === true && quantifier === 'none') return false
-      if (truth === false && quantifier === 'all') return false
-      if (trues > 1 && quantifier === 'single') return false
-    }
-    if (unknowns > 0) return null
-    return quantifier === 'single' ? trues === 1 : quantifier !== 'any'
-  }
-}
-
 // ---------------------------------------------------------------- truths
 
 export function compilePredicate(expression: BoundExpression, site: ExpressionSite): EvaluateTruth {
@@ -288,16 +186,21 @@ export function compilePredicate(expression: BoundExpression, site: ExpressionSi
         return truth === null ? null : !truth
       }
     }
-    case 'comparison':
-      return compileComparison(expression, site)
+    case 'comparison': {
+      const { operator, left, right } = expression
+      const elements = compareElements(expression)
+      return elements ?? compareTruth(operator, compileExpression(left, site), compileExpression(right, site))
+    }
     case 'null-test': {
       const isNull = compileNullTest(expression.operand, site)
       return expression.negated ? (run) => !isNull(run) : isNull
     }
     case 'label-test':
       return compileLabelTest(expression, site)
-    case 'quantifier':
-      return compileQuantifier(expression, site)
+    case 'quantifier': {
+      const list = compileExpression(expression.list, site)
+      return quantify(expression.quantifier, expression.variable.index, list, compile(expression.where))
+    }
     case 'exists':
       return site.exists(expression)
     default: {
@@ -335,47 +238,6 @@ function disjunction(operands: readonly EvaluateTruth[]): EvaluateTruth {
     }
     return truth
   }
-}
-
-function compileComparison(expression: Of<'comparison'>, site: ExpressionSite): EvaluateTruth {
-  const sameElements = compileElementComparison(expression)
-  if (sameElements) return sameElements
-  const compare = comparators[expression.operator]
-  const left = compileExpression(expression.left, site)
-  const right = compileExpression(expression.right, site)
-  return (run) => compare(left(run), right(run))
-}
-
-const comparators: Readonly<Record<ComparisonOperator, (a: Value, b: Value) => Truth>> = {
-  '=': equals,
-  '<>': (a, b) => {
-    const same = equals(a, b)
-    return same === null ? null : !same
-  },
-  '<': lessThan,
-  '<=': lessOrEqual,
-  '>': (a, b) => lessThan(b, a),
-  '>=': (a, b) => lessOrEqual(b, a),
-}
-
-/** `n = m` and `n <> m` over slots that hold ids: no handles are made. Null where the comparison is another. */
-function compileElementComparison(expression: Of<'comparison'>): EvaluateTruth | null {
-  const { operator, left, right } = expression
-  if (left.kind !== 'slot' || right.kind !== 'slot' || (operator !== '=' && operator !== '<>')) return null
-  if (!holdsId(left.slot) || left.slot.kind !== right.slot.kind) return null
-  const one = left.slot.index
-  const other = right.slot.index
-  const sameGraph = left.slot.graph === right.slot.graph
-  const wanted = operator === '='
-  return (run) => {
-    const a = run.frame[one] as number
-    const b = run.frame[other] as number
-    return a === 0 || b === 0 ? null : (sameGraph && a === b) === wanted
-  }
-}
-
-function holdsId(slot: Slot): boolean {
-  return slot.kind === 'node' || slot.kind === 'relationship'
 }
 
 function compileNullTest(operand: BoundExpression, site: ExpressionSite): Test {
@@ -448,47 +310,10 @@ function all(tests: readonly Test[]): Test {
 }
 
 function compileComparisonTest(expression: Of<'comparison'>, site: ExpressionSite): Test {
-  const truth = compileElementComparison(expression)
-  if (truth) return (run) => truth(run) === true
-  const left = compileExpression(expression.left, site)
-  const right = compileExpression(expression.right, site)
-  switch (expression.operator) {
-    case '=':
-      if (expression.right.kind === 'constant') return equalsConstant(left, expression.right.value)
-      if (expression.left.kind === 'constant') return equalsConstant(right, expression.left.value)
-      return (run) => sameValue(left(run), right(run))
-    case '<':
-      return (run) => isLess(left(run), right(run))
-    case '<=':
-      return (run) => isLessOrEqual(left(run), right(run))
-    case '>':
-      return (run) => isLess(right(run), left(run))
-    case '>=':
-      return (run) => isLessOrEqual(right(run), left(run))
-    default: {
-      const compare = comparators[expression.operator]
-      return (run) => compare(left(run), right(run)) === true
-    }
-  }
-}
-
-function equalsConstant(evaluate: Evaluate, constant: Value): Test {
-  // Only a string equals a string, and only a boolean a boolean.
-  if (typeof constant === 'string' || typeof constant === 'boolean') return (run) => evaluate(run) === constant
-  return (run) => sameValue(evaluate(run), constant)
-}
-
-// The scalar cases stand before the general ones: they are what policies compare, and need no call.
-function sameValue(a: Value, b: Value): boolean {
-  if (typeof a === 'string' || typeof a === 'boolean') return a === b
-  if (typeof a === 'number' && typeof b === 'number') return a === b
-  return equals(a, b) === true
-}
-
-function isLess(a: Value, b: Value): boolean {
-  return typeof a === 'number' && typeof b === 'number' ? a < b : lessThan(a, b) === true
-}
-
-function isLessOrEqual(a: Value, b: Value): boolean {
-  return typeof a === 'number' && typeof b === 'number' ? a <= b : lessOrEqual(a, b) === true
+  const elements = compareElements(expression)
+  if (elements) return (run) => elements(run) === true
+  const { operator, left, right } = expression
+  if (operator === '=' && right.kind === 'constant') return equalsConstant(compileExpression(left, site), right.value)
+  if (operator === '=' && left.kind === 'constant') return equalsConstant(compileExpression(right, site), left.value)
+  return compareTest(operator, compileExpression(left, site), compileExpression(right, site))
 }

@@ -1,0 +1,85 @@
+// Comparisons of compiled operands, as truths and as tests. The scalar cases stand before the general ones: they are what
+// conditions compare, and need no call.
+import type { ComparisonOperator } from '../../../grammar/ast.ts'
+import type { BoundExpression, Slot } from '../bind/bound.ts'
+import { equals, lessOrEqual, lessThan } from '../value/compare.ts'
+import type { Truth, Value } from '../value/value.ts'
+import type { Evaluate, Run } from './context.ts'
+
+const comparators: Readonly<Record<ComparisonOperator, (a: Value, b: Value) => Truth>> = {
+  '=': equals,
+  '<>': (a, b) => {
+    const same = equals(a, b)
+    return same === null ? null : !same
+  },
+  '<': lessThan,
+  '<=': lessOrEqual,
+  '>': (a, b) => lessThan(b, a),
+  '>=': (a, b) => lessOrEqual(b, a),
+}
+
+export function compareTruth(operator: ComparisonOperator, left: Evaluate, right: Evaluate): (run: Run) => Truth {
+  const compare = comparators[operator]
+  return (run) => compare(left(run), right(run))
+}
+
+/** True exactly where the truth is true. */
+export function compareTest(operator: ComparisonOperator, left: Evaluate, right: Evaluate): (run: Run) => boolean {
+  switch (operator) {
+    case '=':
+      return (run) => sameValue(left(run), right(run))
+    case '<':
+      return (run) => isLess(left(run), right(run))
+    case '<=':
+      return (run) => isLessOrEqual(left(run), right(run))
+    case '>':
+      return (run) => isLess(right(run), left(run))
+    case '>=':
+      return (run) => isLessOrEqual(right(run), left(run))
+    case '<>':
+      return (run) => equals(left(run), right(run)) === false
+  }
+}
+
+export function equalsConstant(evaluate: Evaluate, constant: Value): (run: Run) => boolean {
+  // Only a string equals a string, and only a boolean a boolean.
+  if (typeof constant === 'string' || typeof constant === 'boolean') return (run) => evaluate(run) === constant
+  return (run) => sameValue(evaluate(run), constant)
+}
+
+function sameValue(a: Value, b: Value): boolean {
+  if (typeof a === 'string' || typeof a === 'boolean') return a === b
+  if (typeof a === 'number' && typeof b === 'number') return a === b
+  return equals(a, b) === true
+}
+
+function isLess(a: Value, b: Value): boolean {
+  return typeof a === 'number' && typeof b === 'number' ? a < b : lessThan(a, b) === true
+}
+
+function isLessOrEqual(a: Value, b: Value): boolean {
+  return typeof a === 'number' && typeof b === 'number' ? a <= b : lessOrEqual(a, b) === true
+}
+
+/** `n = m` and `n <> m` over slots that hold ids: no handles are made. Null where the comparison is another. */
+export function compareElements(
+  expression: Extract<BoundExpression, { kind: 'comparison' }>,
+): ((run: Run) => Truth) | null {
+  const { operator, left, right } = expression
+  if (left.kind !== 'slot' || right.kind !== 'slot' || (operator !== '=' && operator !== '<>')) return null
+  if (!holdsId(left.slot) || left.slot.kind !== right.slot.kind) return null
+  const one = left.slot.index
+  const other = right.slot.index
+  const sameGraph = left.slot.graph === right.slot.graph
+  const wanted = operator === '='
+  return (run) => {
+    const a = run.frame[one] as number
+    const b = run.frame[other] as number
+    return a === 0 || b === 0 ? null : (sameGraph && a === b) === wanted
+  }
+}
+
+/** The slot holds an id, 0 for null. */
+export function holdsId(slot: Slot): boolean {
+  return slot.kind === 'node' || slot.kind === 'relationship'
+}
