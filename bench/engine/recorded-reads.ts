@@ -1,9 +1,5 @@
 // What a check reads, taken from a check: the reads that it asks of LMDB, recorded with their keys, and read again without
 // anything around them.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { open } from 'lmdb'
 
 /** One read as it was asked. */
 interface Read {
@@ -40,10 +36,10 @@ export class RecordedReads {
     return seen
   }
 
-  /** Records every read of every database of this process while `calls` runs; `next` begins another call. */
-  static async of(calls: (next: () => void) => void): Promise<RecordedReads> {
+  /** Records every read of every database in the environment of `database` while `calls` runs; `next` ends a call. */
+  static of(database: object, calls: (next: () => void) => void): RecordedReads {
     const recorded = new RecordedReads()
-    const prototype = await readerPrototype()
+    const prototype = readerPrototype(database)
     const original = prototype.getBinaryFast
     prototype.getBinaryFast = function recording(this: Reader, key: unknown, reading?: unknown) {
       // The store uses its key objects again from call to call.
@@ -59,14 +55,10 @@ export class RecordedReads {
   }
 }
 
-/** Where the package defines its read, found on a database of our own. */
-async function readerPrototype(): Promise<Reader> {
-  const folder = mkdtempSync(join(tmpdir(), 'verdigraph-bench-lmdb-'))
-  const database = open({ path: folder, encoding: 'binary' })
+/** Where the package defines the read of a database and of all others in its environment. */
+function readerPrototype(database: object): Reader {
   let holder: object | null = database
   while (holder !== null && !Object.hasOwn(holder, 'getBinaryFast')) holder = Object.getPrototypeOf(holder)
-  await database.close()
-  rmSync(folder, { recursive: true })
   if (holder === null) throw new Error('the lmdb package no longer has getBinaryFast')
   return holder as Reader
 }
