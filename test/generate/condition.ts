@@ -57,13 +57,14 @@ export const PARAMETERS: ReadonlyMap<string, Value> = new Map<string, Value>([
 ])
 
 export function randomCondition(chance: Chance): GeneratedCondition {
-  const writer = new ConditionWriter(chance)
-  return {
-    clauses: writer.write(),
-    parameters: PARAMETERS,
-    subjectType: chance.pick(NODE_TYPES.slice(0, 2)),
-    resourceType: chance.pick(NODE_TYPES),
-  }
+  const subjectType = chance.pick(NODE_TYPES.slice(0, 2))
+  const resourceType = chance.weighted([
+    [3, NODE_TYPES[0]],
+    [3, NODE_TYPES[1]],
+    [1, NODE_TYPES[2]],
+  ])
+  const writer = new ConditionWriter(chance, { subject: subjectType, resource: resourceType })
+  return { clauses: writer.write(), parameters: PARAMETERS, subjectType, resourceType }
 }
 
 class ConditionWriter {
@@ -73,8 +74,10 @@ class ConditionWriter {
   private stepsLeft = 5
   private readonly scope: Scope = { nodes: [], maybe: [], relationships: [], trails: [], numbers: [] }
   private readonly chance: Chance
-  constructor(chance: Chance) {
+  private readonly types: Readonly<Record<string, string>>
+  constructor(chance: Chance, types: Readonly<Record<string, string>>) {
     this.chance = chance
+    this.types = types
   }
 
   write(): ClauseParts[] {
@@ -114,9 +117,9 @@ class ConditionWriter {
     const where = Array.from(
       {
         length: this.chance.weighted([
-          [4, 0],
-          [4, 1],
-          [2, 2],
+          [6, 0],
+          [5, 1],
+          [1, 2],
         ] as const),
       },
       () => predicate(this.chance, this.scope),
@@ -312,16 +315,18 @@ class ConditionWriter {
   private node(name: string | null): string {
     const { chance, scope } = this
     if (name && !scope.nodes.includes(name)) scope.nodes.push(name)
+    // A label of another type than the one asked for is now and then meant, but grants nothing.
+    const own = name ? this.types[name] : undefined
     const labels = chance.weighted<string>([
-      [7, ''],
-      [3, `:${chance.pick(NODE_TYPES)}`],
+      [10, ''],
+      [4, `:${own && chance.odds(0.9) ? own : chance.pick(NODE_TYPES)}`],
       [0.7, `:${chance.pick(EXTRA_LABELS)}`],
       [0.3, `:${chance.pick(NODE_TYPES)}|${chance.pick(EXTRA_LABELS)}`],
       [0.3, `:!${chance.pick(EXTRA_LABELS)}`],
       [0.2, `:${chance.pick(NODE_TYPES)}&${chance.pick(EXTRA_LABELS)}`],
     ])
     const map = chance.weighted<string>([
-      [12, ''],
+      [20, ''],
       [1, ' {num: 1}'],
       [0.6, ' {name: $text}'],
       [0.4, ' {flag: true}'],
@@ -350,7 +355,7 @@ class ConditionWriter {
       [1, () => this.unbounded()],
     ])()
     const map = chance.weighted<string>([
-      [12, ''],
+      [20, ''],
       [1, ' {since: 1}'],
       [0.5, " {role: 'a'}"],
       [0.3, ' {since: $number}'],

@@ -24,17 +24,27 @@ export const RELATIONSHIP_PROPERTIES = { since: NODE_PROPERTIES.num, role: NODE_
 
 export function randomGraph(chance: Chance): Graph {
   const types = NODE_TYPES.slice(0, chance.between(2, 3))
-  const nodes: GraphNode[] = Array.from({ length: chance.between(5, 12) }, (_, index) => ({
-    kind: 'node',
-    externalId: `n${index}`,
-    type: chance.pick(types),
-    labels: EXTRA_LABELS.filter(() => chance.odds(0.25)),
-    isIdentity: true,
-    properties: someOf(NODE_PROPERTIES, chance),
-  }))
+  const nodes: GraphNode[] = Array.from(
+    {
+      length: chance.weighted([
+        [3, 5],
+        [3, 6],
+        [2, 8],
+        [1, 12],
+      ] as const),
+    },
+    (_, index) => ({
+      kind: 'node',
+      externalId: `n${index}`,
+      type: chance.pick(types),
+      labels: EXTRA_LABELS.filter(() => chance.odds(0.25)),
+      isIdentity: true,
+      properties: someOf(NODE_PROPERTIES, chance),
+    }),
+  )
   const relationships: GraphRelationship[] = []
-  const kinds = RELATIONSHIP_TYPES.slice(0, chance.between(1, 3))
-  for (let tries = chance.between(3, 16); tries > 0; tries--) {
+  const kinds = RELATIONSHIP_TYPES.slice(0, chance.between(2, 3))
+  for (let tries = chance.between(6, 20); tries > 0; tries--) {
     const [source, target, type] = [chance.pick(nodes), chance.pick(nodes), chance.pick(kinds)]
     // Captured relationships merge by (source, type, target).
     if (relationships.some((each) => each.source === source && each.target === target && each.type === type)) continue
@@ -50,6 +60,6 @@ export function randomGraph(chance: Chance): Graph {
 }
 
 function someOf(makers: Readonly<Record<string, (chance: Chance) => Value>>, chance: Chance): Map<string, Value> {
-  const present = Object.entries(makers).filter(() => chance.odds(0.6))
+  const present = Object.entries(makers).filter(() => chance.odds(0.75))
   return new Map(present.map(([name, make]) => [name, make(chance)]))
 }

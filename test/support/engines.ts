@@ -1,4 +1,5 @@
 // Who can be asked about a world: each entry answers the same questions by its own way, and all must agree.
+import { writeValue } from './arrows.ts'
 import type { Parameters, RefusedPolicy, World } from './world.ts'
 
 export interface Question {
@@ -27,6 +28,10 @@ export interface Engine {
   readonly refuses: boolean
   open(world: World): Promise<OpenWorld>
 }
+
+/** A question in one line; equal questions read the same. */
+export const told = (question: Question): string =>
+  `${question.subjectType} ${question.action} ${question.resourceType} ${writeValue(question.parameters)}`
 
 /** The policies that have a say in a question. */
 export const policiesFor = (world: World, question: Question) =>

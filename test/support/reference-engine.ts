@@ -1,6 +1,6 @@
 // The naive interpreter as one of the engines: the union of what its policies grant, and searches as projections of it.
 import { decide } from '../reference/decide.ts'
-import { type Engine, policiesFor, type Question } from './engines.ts'
+import { type Engine, policiesFor, type Question, told } from './engines.ts'
 import type { World } from './world.ts'
 
 /** `subjectId|resourceId` of every pair that some policy grants (ruling D1). */
@@ -19,12 +19,19 @@ export const referenceEngine: Engine = {
   name: 'the reference interpreter',
   refuses: false,
   open: async (world) => {
+    // The relation has nothing to do with who is asked about, so it is found once for each question.
+    const relations = new Map<string, Set<string>>()
+    const relationOf = (question: Question): Set<string> => {
+      const key = told(question)
+      const known = relations.get(key) ?? grantedPairs(world, question)
+      relations.set(key, known)
+      return known
+    }
     const halves = (question: Question): [string, string][] =>
-      [...grantedPairs(world, question)].map((pair) => pair.split('|') as [string, string])
+      [...relationOf(question)].map((pair) => pair.split('|') as [string, string])
     return {
       carries: () => true,
-      evaluate: async (question, subjectId, resourceId) =>
-        grantedPairs(world, question).has(`${subjectId}|${resourceId}`),
+      evaluate: async (question, subjectId, resourceId) => relationOf(question).has(`${subjectId}|${resourceId}`),
       resources: async (question, subjectId) =>
         halves(question)
           .filter(([subject]) => subject === subjectId)

@@ -1,0 +1,134 @@
+// The real engine over the real store in a temporary folder, with optimiser rules on or off.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { positionOf } from '../../grammar/issue.ts'
+import { type Asking, type Condition, compileCondition, type DialectName } from '../../src/engine/conditions.ts'
+import { RunFault } from '../../src/engine/errors.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
+import type { Graph } from '../reference/values.ts'
+import { engineParameters, writeGraph } from './convert.ts'
+import { type Engine, policiesFor, type Question } from './engines.ts'
+import type { World, WorldPolicy } from './world.ts'
+
+export type Rules = 'on' | 'off'
+
+export interface StoredGraph {
+  readonly environment: LmdbEnvironment
+  close(): Promise<void>
+}
+
+/** Writes the graph as a capture would, into an environment of its own. */
+export async function storeGraph(graph: Graph): Promise<StoredGraph> {
+  const folder = await mkdtemp(join(tmpdir(), 'verdigraph-world-'))
+  const environment = openEnvironment(folder, { clock: systemClock, sync: false })
+  const stored = {
+    environment,
+    close: async () => {
+      await environment.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+  try {
+    await environment.write((batch) => writeGraph(graph, batch))
+  } catch (fault) {
+    await stored.close()
+    throw fault
+  }
+  return stored
+}
+
+/**
+ * Asks within one snapshot. As in a decision, a condition that lacks a parameter is not asked at all, and a fault is the
+ * answer of a policy that grants nothing (ruling D1).
+ */
+export function ask<T>(
+  environment: LmdbEnvironment,
+  condition: Condition,
+  parameters: Question['parameters'],
+  question: (asking: Asking) => T,
+  faulted: T,
+): T {
+  if (condition.parameters.some((name) => !parameters.has(name.split('.')[0] as string))) return faulted
+  const snapshot = environment.snapshot()
+  try {
+    return question({
+      snapshot,
+      parameters: engineParameters(parameters),
+      limits: { stepsMax: 5_000_000, timeMs: 30_000 },
+    })
+  } catch (fault) {
+    if (fault instanceof RunFault && fault.code !== 'budget') return faulted
+    throw fault
+  } finally {
+    snapshot.close()
+  }
+}
+
+/** One line an issue: where, and what. */
+export function compiled(
+  policy: { cypher: string; subject: string; resource: string; version: string },
+  rules: Rules,
+): Condition | string {
+  const result = compileCondition(
+    {
+      text: policy.cypher,
+      dialect: policy.version as DialectName,
+      subjectType: policy.subject,
+      resourceType: policy.resource,
+    },
+    { rules },
+  )
+  if (result.ok) return result.value
+  return result.error
+    .map((issue) => {
+      const { line, column } = positionOf(policy.cypher, issue.span.start)
+      return `${line}:${column} ${issue.code}: ${issue.message} (found ${issue.found ?? '-'}, expected ${issue.expected ?? '-'})`
+    })
+    .join('\n')
+}
+
+export const storeEngine = (rules: Rules): Engine => ({
+  name: `the engine with rules ${rules}`,
+  refuses: true,
+  open: async (world: World) => {
+    const conditions = new Map(
+      world.policies.map((policy) => {
+        const condition = compiled(policy, rules)
+        if (typeof condition === 'string') throw new Error(`${world.name}, ${policy.cypher}: ${condition}`)
+        return [policy, condition]
+      }),
+    )
+    const { environment, close } = await storeGraph(world.graph)
+    const asked = <T>(
+      policy: WorldPolicy,
+      question: Question,
+      each: (condition: Condition, asking: Asking) => T,
+      faulted: T,
+    ): T => {
+      const condition = conditions.get(policy) as Condition
+      return ask(environment, condition, question.parameters, (asking) => each(condition, asking), faulted)
+    }
+    const union = (question: Question, each: (condition: Condition, asking: Asking) => string[]): string[] => {
+      const found = policiesFor(world, question).flatMap((policy) => asked(policy, question, each, []))
+      return [...new Set(found)]
+    }
+    return {
+      carries: () => true,
+      evaluate: async (question, subjectId, resourceId) =>
+        policiesFor(world, question).some((policy) =>
+          asked(policy, question, (condition, asking) => condition.check(asking, subjectId, resourceId), false),
+        ),
+      resources: async (question, subjectId) =>
+        union(question, (condition, asking) => condition.resources(asking, subjectId)),
+      subjects: async (question, resourceId) =>
+        union(question, (condition, asking) => condition.subjects(asking, resourceId)),
+      refusal: async (policy) => {
+        const condition = compiled(policy, rules)
+        return typeof condition === 'string' ? condition : null
+      },
+      close,
+    }
+  },
+})
