@@ -14,7 +14,7 @@ import {
   putFirstHeader,
 } from './databases.ts'
 import { readSymbolCounts } from './header.ts'
-import { type FileOptions, LmdbFile, type ReadView } from './native.ts'
+import { type FileOptions, LmdbFile, type Reading, type ReadView } from './native.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 import { SymbolTable } from './symbols.ts'
 import { LmdbWriteBatch } from './write-batch.ts'
@@ -60,6 +60,16 @@ export class LmdbEnvironment implements GraphStore {
       symbols.complete(readSymbolCounts(windowOnRead(header)), this.databases.symbols, view)
     }
     return new LmdbSnapshot(this, view)
+  }
+
+  /** For the checker: the raw databases as of one moment. */
+  inspect<T>(look: (databases: Databases, reading: Reading) => T): T {
+    const view = this.file.takeView()
+    try {
+      return look(this.databases, view)
+    } finally {
+      this.file.giveBack(view)
+    }
   }
 
   /** Called by the snapshot. */

@@ -29,12 +29,19 @@ export interface Database<K> {
 
 interface NativeTransaction {
   readonly address: number
-  renew(): void
   abort(): void
 }
 
+interface NativeAddon {
+  readonly Txn: new (environment: object, flags: number) => NativeTransaction
+  resetTxn(address: number): void
+}
+
 // Exported by the package and missing from its types.
-const { resetTxn } = (lmdb as unknown as { nativeAddon: { resetTxn(address: number): void } }).nativeAddon
+const { Txn, resetTxn } = (lmdb as unknown as { nativeAddon: NativeAddon }).nativeAddon
+
+/** MDB_RDONLY. */
+const READ_ONLY = 0x20000
 
 /** Address space, not disk: one environment may grow to this size without being mapped anew. */
 const MAP_BYTES = 256 * 2 ** 30
@@ -101,9 +108,7 @@ export class LmdbFile {
     if (this.closed) throw new Error('assertion failed: the store is closed')
     const free = this.freeViews.pop()
     if (free !== undefined) return free
-    // Taking the package's own read transaction and making it forget that leaves it to us alone.
-    const transaction = this.root.useReadTransaction() as unknown as NativeTransaction
-    this.root.resetReadTxn()
+    const transaction = new Txn((this.root as unknown as { env: object }).env, READ_ONLY)
     resetTxn(transaction.address)
     const view: ReadView = { transaction }
     this.views.add(view)

@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runCommand, startServer } from './process.ts'
+
+let folder: string
+let data: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'verdigraph-cli-'))
+  data = join(folder, 'data')
+})
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const jsonLine =
+  /^\{"organization_id":"gid:[0-9A-Z]{26}","service_account_id":"gid:[0-9A-Z]{26}","token":"[\w-]+\.[\w-]+\.[\w-]+"\}\n$/
+
+describe('verdigraph init', () => {
+  it('prints one line of JSON and nothing else', async () => {
+    const { exitCode, stdout, stderr } = await runCommand(['init', '--data', data, '--json'])
+    expect([exitCode, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(jsonLine)
+  })
+
+  it('refuses a folder that holds an organization already', async () => {
+    await runCommand(['init', '--data', data])
+    const { exitCode, stdout, stderr } = await runCommand(['init', '--data', data, '--json'])
+    expect([exitCode, stdout]).toEqual([1, ''])
+    expect(stderr).toContain(`${data} holds an organization already`)
+  })
+})
+
+describe('verdigraph token', () => {
+  it('prints another token of the same account', async () => {
+    const first = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
+    const { exitCode, stdout } = await runCommand(['token', '--data', data, '--json', '--lifetime', '600'])
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(jsonLine)
+    const second = JSON.parse(stdout)
+    expect([second.organization_id, second.service_account_id]).toEqual([
+      first.organization_id,
+      first.service_account_id,
+    ])
+    expect(second.token).not.toBe(first.token)
+    const claims = JSON.parse(Buffer.from(second.token.split('.')[1], 'base64url').toString())
+    expect(claims.exp - claims.iat).toBe(600)
+  })
+
+  it('makes nothing where there is no organization', async () => {
+    const { exitCode, stdout, stderr } = await runCommand(['token', '--data', data])
+    expect([exitCode, stdout]).toEqual([1, ''])
+    expect(stderr).toContain(`${data} holds no organization yet`)
+    expect((await runCommand(['init', '--data', data, '--json'])).exitCode).toBe(0)
+  })
+
+  it('refuses a lifetime beyond a day', async () => {
+    const { exitCode, stderr } = await runCommand(['token', '--data', data, '--lifetime', '86401'])
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain('--lifetime: expected an integer from 120 to 86400 seconds, found `86401`')
+  })
+})
+
+describe('verdigraph serve', () => {
+  it('prints a token on an empty folder, answers, and ends with 0 on SIGTERM', async () => {
+    const server = await startServer(['--data', data])
+    const token = /token +(\S+\.\S+\.\S+)\n/.exec(server.output())?.[1]
+    const organization = /organization +(gid:\S+)\n/.exec(server.output())?.[1]
+    const listed = await fetch(`${server.url}/configs/v1/projects?organization_id=${organization}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect([listed.status, await listed.text()]).toEqual([200, '{"data":[]}'])
+    expect(await server.kill('SIGTERM')).toBe(0)
+
+    const again = await startServer(['--data', data])
+    expect(again.output()).not.toContain('token')
+    expect(await again.kill('SIGINT')).toBe(0)
+  })
+
+  it('takes a token that another process made beside it', async () => {
+    const server = await startServer(['--data', data])
+    const { organization_id, token } = JSON.parse((await runCommand(['token', '--data', data, '--json'])).stdout)
+    const listed = await fetch(`${server.url}/configs/v1/projects?organization_id=${organization_id}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(listed.status).toBe(200)
+    await server.kill('SIGTERM')
+  })
+
+  it('loads the demo world, whose printed questions get their printed answers', async () => {
+    const server = await startServer(['--data', data, '--demo'])
+    const printed = [...server.output().matchAll(/^ {2}(curl .*)\n {2}answers {2}(.*)$/gm)]
+    expect(printed).toHaveLength(3)
+    for (const [, curl, answer] of printed) {
+      const child = Bun.spawn(['sh', '-c', curl as string], { stdout: 'pipe', stderr: 'pipe' })
+      expect(await child.stdout.text()).toBe(answer as string)
+    }
+    expect(await server.kill('SIGTERM')).toBe(0)
+  })
+
+  it('is itself the process that was started, so that signals reach it', async () => {
+    const link = join(folder, 'verdigraph')
+    symlinkSync(join(import.meta.dirname, '..', '..', 'src', 'cli', 'verdigraph.sh'), link)
+    const child = Bun.spawn([link, 'serve', '--data', data, '--port', '0'], { stdout: 'pipe', stderr: 'pipe' })
+    const reader = child.stdout.getReader()
+    let output = ''
+    while (!output.includes('listening on')) {
+      const { value, done } = await reader.read()
+      if (done) break
+      output += new TextDecoder().decode(value)
+    }
+    expect(output).toMatch(/listening on http:\/\/127\.0\.0\.1:\d+\n/)
+    child.kill('SIGTERM')
+    expect(await child.exited).toBe(0)
+  })
+})
+
+describe('settings', () => {
+  it.each([
+    ['a flag', ['--port', 'eighty'], {}, '--port: expected an integer from 0 to 65535, found `eighty`'],
+    [
+      'the environment',
+      [],
+      { VERDIGRAPH_BODY_BYTES_MAX: '12' },
+      'VERDIGRAPH_BODY_BYTES_MAX: expected an integer from 1024 to 1073741824 bytes, found `12`',
+    ],
+  ])('are checked in %s', async (_, flags, environment, message) => {
+    const { exitCode, stderr } = await runCommand(['serve', '--data', data, ...flags], environment)
+    expect([exitCode, stderr]).toEqual([1, `error ${message}\n`])
+  })
+
+  it('come from a file, which the environment and flags win over', async () => {
+    const file = join(folder, 'settings.json')
+    writeFileSync(file, JSON.stringify({ data, host: 'not-a-host.invalid', capture_items_max: 10 }))
+    const server = await startServer(['--settings', file], { VERDIGRAPH_HOST: '127.0.0.1' })
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:/)
+    expect(await server.kill('SIGTERM')).toBe(0)
+    expect((await runCommand(['init', '--data', data])).exitCode).toBe(1)
+  })
+
+  it('in a file must be known, and the file must be there', async () => {
+    const file = join(folder, 'settings.json')
+    writeFileSync(file, '{"prot": 1}')
+    const unknown = await runCommand(['init', '--settings', file])
+    expect([unknown.exitCode, unknown.stderr]).toEqual([
+      1,
+      `error ${file}: unknown setting \`prot\`, expected one of data, host, port, body_bytes_max, decision_time_ms, traversal_steps_max, capture_items_max, drain_ms\n`,
+    ])
+    const missing = await runCommand(['init', '--settings', join(folder, 'none.json')])
+    expect([missing.exitCode, missing.stderr]).toEqual([
+      1,
+      `error ${join(folder, 'none.json')}: the settings file does not exist\n`,
+    ])
+  })
+
+  it('say which address cannot be listened on', async () => {
+    const server = await startServer(['--data', data])
+    const { port } = new URL(server.url)
+    const second = await runCommand(['serve', '--data', join(folder, 'other'), '--port', port])
+    expect(second.exitCode).toBe(1)
+    expect(second.stderr).toContain(`cannot listen on 127.0.0.1:${port}`)
+    await server.kill('SIGTERM')
+  })
+})
+
+describe('a command line that is wrong', () => {
+  it('says so, and how to get help', async () => {
+    const { exitCode, stderr } = await runCommand(['srve'])
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain("unknown command 'srve'")
+    expect(stderr).toContain('verdigraph --help')
+  })
+})

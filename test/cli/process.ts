@@ -1,0 +1,62 @@
+// The command line as a real process, started through the bin of the package.
+import { join } from 'node:path'
+
+const bin = join(import.meta.dirname, '..', '..', 'src', 'cli', 'verdigraph.sh')
+
+export interface Finished {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export async function runCommand(args: readonly string[], environment: Record<string, string> = {}): Promise<Finished> {
+  const child = spawn(args, environment)
+  const [stdout, stderr, exitCode] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
+  return { exitCode, stdout, stderr }
+}
+
+export interface Server {
+  readonly url: string
+  /** All lines so far. */
+  output(): string
+  /** Answers the exit code; negative numbers stand for no signal. */
+  kill(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>
+  readonly pid: number
+}
+
+/** Resolves when the server says that it listens. */
+export async function startServer(args: readonly string[], environment: Record<string, string> = {}): Promise<Server> {
+  const child = spawn(['serve', '--port', '0', ...args], environment)
+  let output = ''
+  const errors = child.stderr.text()
+  const listening = Promise.withResolvers<string>()
+  void (async () => {
+    const decoder = new TextDecoder()
+    for await (const bytes of child.stdout) {
+      output += decoder.decode(bytes, { stream: true })
+      const url = /listening on (http:\/\/\S+)\n/.exec(output)?.[1]
+      if (url !== undefined) listening.resolve(url)
+    }
+    listening.reject(new Error(`the server ended without listening: ${output}${await errors}`))
+  })()
+  const url = await listening.promise
+  return {
+    url,
+    output: () => output,
+    pid: child.pid,
+    async kill(signal) {
+      child.kill(signal)
+      await child.exited
+      return child.exitCode
+    },
+  }
+}
+
+function spawn(args: readonly string[], environment: Record<string, string>) {
+  return Bun.spawn([bin, ...args], {
+    env: { PATH: process.env.PATH ?? '', ...environment },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+}

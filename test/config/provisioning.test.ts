@@ -1,0 +1,136 @@
+import { afterAll, expect, test } from 'vitest'
+import { GraphBoard, type House, openHouse, projectBody, removeTemporaryFolders, valueIn } from './house.ts'
+
+afterAll(removeTemporaryFolders)
+
+function gateOf(): { opened: Promise<void>; open(): void; fail(reason: string): void } {
+  let open = (): void => undefined
+  let fail = (_reason: string): void => undefined
+  const opened = new Promise<void>((resolve, reject) => {
+    open = resolve
+    fail = (reason) => reject(new Error(reason))
+  })
+  return { opened, open, fail }
+}
+
+async function houseWithGate() {
+  const gate = gateOf()
+  const board = new GraphBoard()
+  board.gate = gate.opened
+  const house = await openHouse({ board })
+  const project = (await house.create('projects', projectBody(house))).id
+  return { house, board, gate, project }
+}
+
+const status = (house: House, project: string) => house.read('projects', project).ikg_status
+
+test('a project is PENDING until its graph is there, then ACTIVE, under the same ETag', async () => {
+  const { house, gate, project } = await houseWithGate()
+  const tag = () => valueIn(house.service.read(house.admin, house.kind('projects'), project)).etag
+  const before = tag()
+  expect(status(house, project)).toBe('PENDING')
+  gate.open()
+  await house.provisioning.settled()
+  expect(status(house, project)).toBe('ACTIVE')
+  expect(tag()).toBe(before)
+  await house.close()
+})
+
+test('what is made and removed while the project is PENDING is in the graph as it stands when it is ACTIVE', async () => {
+  const { house, board, gate, project } = await houseWithGate()
+  const shop = (await house.create('applications', { project_id: project, name: 'shop' })).id
+  const gone = (await house.create('applications', { project_id: project, name: 'gone' })).id
+  const agent = { application_id: shop, name: 'agent', api_permissions: ['CIQ'] }
+  const made = (await house.create('application-agents', agent)).id
+  await house.service.remove(house.admin, house.kind('applications'), gone, null)
+  expect(board.nodes.size).toBe(0)
+  gate.open()
+  await house.provisioning.settled()
+  expect(board.nodes.get(project)).toEqual(new Set([shop, made]))
+  await house.close()
+})
+
+test('what is made in the very moment of provisioning is not lost', async () => {
+  const { house, board, gate, project } = await houseWithGate()
+  gate.open()
+  const made = await Promise.all(
+    Array.from({ length: 10 }, (_, i) => house.create('applications', { project_id: project, name: `app-${i}` })),
+  )
+  await house.provisioning.settled()
+  expect(status(house, project)).toBe('ACTIVE')
+  expect(board.nodes.get(project)).toEqual(new Set(made.map(({ id }) => id)))
+  await house.close()
+})
+
+test('in an ACTIVE project the nodes are there when the create answers, and gone when the removal does', async () => {
+  const { house, board, gate, project } = await houseWithGate()
+  gate.open()
+  await house.provisioning.settled()
+  const shop = (await house.create('applications', { project_id: project, name: 'shop' })).id
+  const agent = { application_id: shop, name: 'agent', api_permissions: ['CIQ'] }
+  const made = (await house.create('application-agents', agent)).id
+  expect(board.nodes.get(project)).toEqual(new Set([shop, made]))
+  await house.service.remove(house.admin, house.kind('application-agents'), made, null)
+  expect(board.nodes.get(project)).toEqual(new Set([shop]))
+  await house.close()
+})
+
+test('a project whose graph cannot be made is FAILED, the log says why, and an update tries again', async () => {
+  const { house, board, gate, project } = await houseWithGate()
+  const shop = (await house.create('applications', { project_id: project, name: 'shop' })).id
+  gate.fail('no space left')
+  await house.provisioning.settled()
+  expect(status(house, project)).toBe('FAILED')
+  expect(house.log).toEqual([`provisioning of project ${project} failed: Error: no space left`])
+  board.gate = Promise.resolve()
+  valueIn(await house.service.update(house.admin, house.kind('projects'), project, { description: 'again' }, null))
+  await house.provisioning.settled()
+  expect(status(house, project)).toBe('ACTIVE')
+  expect(board.nodes.get(project)).toEqual(new Set([shop]))
+  await house.close()
+})
+
+test('a project that a crash left PENDING is provisioned at the next start', async () => {
+  const { house, gate, project } = await houseWithGate()
+  const board = new GraphBoard()
+  // The first process never gets its graph: it is gone.
+  const again = await openHouse({ dir: house.dir, board })
+  expect(status(again, project)).toBe('PENDING')
+  again.provisioning.resume()
+  await again.provisioning.settled()
+  expect(status(again, project)).toBe('ACTIVE')
+  expect([...board.nodes.keys()]).toEqual([project])
+  await again.close()
+  gate.fail('the process is gone')
+  await house.provisioning.settled()
+})
+
+test('a project that is removed while it is PENDING leaves no graph behind', async () => {
+  const { house, board, gate, project } = await houseWithGate()
+  const removed = house.service.remove(house.admin, house.kind('projects'), project, null)
+  gate.open()
+  expect(valueIn(await removed)).toEqual({ id: project })
+  await house.provisioning.settled()
+  expect(board.nodes.size).toBe(0)
+  await house.close()
+})
+
+test('what a crash kept from following a change is done at the next start', async () => {
+  const { house, board, gate, project } = await houseWithGate()
+  gate.open()
+  await house.provisioning.settled()
+  board.nodes.delete(project)
+  const lost = house.create('applications', { project_id: project, name: 'shop' })
+  await expect(lost).rejects.toThrow('no such graph')
+  expect(house.log[0]).toContain('was created, but what follows from it failed: Error: no such graph')
+  await house.close()
+
+  const mended = new GraphBoard()
+  mended.nodes.set(project, new Set())
+  const again = await openHouse({ dir: house.dir, board: mended })
+  await again.service.resume()
+  expect(mended.nodes.get(project)).toEqual(new Set(again.documents.all('applications').map(({ id }) => id)))
+  expect(mended.nodes.get(project)?.size).toBe(1)
+  expect(again.documents.all('pending-effects')).toEqual([])
+  await again.close()
+})

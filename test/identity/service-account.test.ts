@@ -1,0 +1,189 @@
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { StoredDocument } from '../../src/config/kind.ts'
+import { bytesBelow, type House, openHouse, removeTemporaryFolders } from '../config/house.ts'
+
+let house: House
+beforeEach(async () => {
+  house = await openHouse()
+})
+afterEach(() => house.close())
+afterAll(removeTemporaryFolders)
+
+const seconds = () => Math.floor(house.clock.now() / 1000)
+const credential = () => house.documents.all('service-account-credentials')[0] as StoredDocument
+const check = (token: string) => house.accounts.authenticateServiceAccount(token)
+
+/** The admin's own private key, as its holder has it. */
+async function privateKey() {
+  const place = `service-account-credentials/${credential().id}/private_jwk`
+  const jwk = JSON.parse(house.box.open(credential().fields.private_jwk as string, place)) as JWK
+  return importJWK(jwk, 'ES256')
+}
+
+interface Forgery {
+  readonly header?: Record<string, unknown>
+  readonly claims?: Record<string, unknown>
+  readonly key?: Parameters<SignJWT['sign']>[0]
+}
+
+/** A token as a client signs it for itself, with whatever is to be wrong about it. */
+async function signed({ header, claims, key }: Forgery = {}): Promise<string> {
+  const id = house.admin.serviceAccountId
+  const payload = { iss: id, sub: id, iat: seconds(), exp: seconds() + 3600, jti: 'one', ...claims }
+  const whole = Object.fromEntries(Object.entries(payload).filter(([, value]) => value !== undefined))
+  return new SignJWT(whole)
+    .setProtectedHeader({ alg: 'ES256', kid: credential().fields.kid as string, ...header })
+    .sign(key ?? (await privateKey()))
+}
+
+const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+describe('a service-account token', () => {
+  test('that was issued here says which account calls, with its role', async () => {
+    const token = await house.accounts.issueToken(house.admin.serviceAccountId, 3600)
+    expect(await check(token)).toEqual(house.admin)
+  })
+
+  test('that its account signed for itself is as good', async () => {
+    expect(await check(await signed())).toEqual(house.admin)
+  })
+
+  test('names its key by the thumbprint of RFC 7638', async () => {
+    expect(credential().fields.kid).toBe(await calculateJwkThumbprint(credential().fields.public_jwk as JWK))
+  })
+
+  test('lives as long as asked for, and two are never the same', async () => {
+    const account = house.admin.serviceAccountId
+    const token = await house.accounts.issueToken(account, 120)
+    expect(await house.accounts.issueToken(account, 120)).not.toBe(token)
+    house.clock.advance(119_999)
+    expect(await check(token)).not.toBeNull()
+    house.clock.advance(1)
+    expect(await check(token)).toBeNull()
+  })
+
+  test('lives 2 minutes to 24 hours, for accounts that have a key', async () => {
+    const account = house.admin.serviceAccountId
+    await expect(house.accounts.issueToken(account, 119)).rejects.toThrow('120 to 86400 seconds, asked for 119')
+    await expect(house.accounts.issueToken(account, 86_401)).rejects.toThrow('asked for 86401')
+    await expect(house.accounts.issueToken(account, Number.NaN)).rejects.toThrow('asked for NaN')
+    await expect(house.accounts.issueToken('gid:nobody', 300)).rejects.toThrow('no private key')
+  })
+
+  test('ends with its credential and with its account', async () => {
+    const token = await signed()
+    const { id } = credential()
+    const kept = credential()
+    await house.documents.write((draft) => draft.remove('service-account-credentials', id))
+    expect(await check(token)).toBeNull()
+    await house.documents.write((draft) => draft.put(kept))
+    expect(await check(token)).not.toBeNull()
+    await house.documents.write((draft) => draft.remove('service-accounts', house.admin.serviceAccountId))
+    expect(await check(token)).toBeNull()
+  })
+
+  test('ends with the expire_time of its credential', async () => {
+    const token = await signed()
+    const fields = { ...credential().fields, expire_time: '2026-01-15T12:10:00Z' }
+    await house.documents.write((draft) => draft.put({ ...credential(), fields }))
+    expect(await check(token)).not.toBeNull()
+    house.clock.advance(600_000)
+    expect(await check(token)).toBeNull()
+  })
+})
+
+describe('a forged token is refused:', () => {
+  test('no signature, by the algorithm none', async () => {
+    const [, payload] = (await signed()).split('.')
+    for (const alg of ['none', 'None', 'NONE']) {
+      const header = part({ alg, kid: credential().fields.kid })
+      expect(await check(`${header}.${payload}.`)).toBeNull()
+      expect(await check(`${header}.${payload}`)).toBeNull()
+    }
+  })
+
+  test('HS256 with the public key for a secret', async () => {
+    const publicJwk = credential().fields.public_jwk as JWK
+    const secrets = [JSON.stringify(publicJwk), publicJwk.x as string, credential().fields.kid as string]
+    for (const secret of secrets) {
+      expect(await check(await signed({ header: { alg: 'HS256' }, key: new TextEncoder().encode(secret) }))).toBeNull()
+    }
+  })
+
+  test('another key under the right kid, or under its own', async () => {
+    const { publicKey, privateKey: key } = await generateKeyPair('ES256')
+    expect(await check(await signed({ key }))).toBeNull()
+    const jwk = await exportJWK(publicKey)
+    const kid = await calculateJwkThumbprint(jwk)
+    expect(await check(await signed({ key, header: { kid } }))).toBeNull()
+    expect(await check(await signed({ key, header: { kid, jwk } }))).toBeNull()
+  })
+
+  test('the right key under a wrong kid, or under none', async () => {
+    expect(await check(await signed({ header: { kid: 'other' } }))).toBeNull()
+    expect(await check(await signed({ header: { kid: undefined } }))).toBeNull()
+    expect(await check(await signed({ header: { kid: '__proto__' } }))).toBeNull()
+  })
+
+  test.each([
+    ['a foreign account', { iss: 'gid:other', sub: 'gid:other' }],
+    ['a foreign issuer', { iss: 'gid:other' }],
+    ['a foreign subject', { sub: 'gid:other' }],
+    ['no subject', { sub: undefined }],
+    ['no issuer', { iss: undefined }],
+    ['no jti', { jti: undefined }],
+  ])('%s', async (_, claims) => {
+    expect(await check(await signed({ claims }))).toBeNull()
+  })
+
+  test('times out of bounds', async () => {
+    const now = seconds()
+    const good = { iat: now - 100, exp: now + 3600 }
+    expect(await check(await signed({ claims: good }))).not.toBeNull()
+    for (const claims of [
+      { iat: now - 7200, exp: now - 1 },
+      { iat: now - 7200, exp: now },
+      { iat: now + 31, exp: now + 3600 },
+      { iat: now, exp: now + 119 },
+      { iat: now, exp: now + 86_401 },
+      { iat: undefined, exp: now + 3600 },
+      { iat: now, exp: undefined },
+      { iat: String(now), exp: now + 3600 },
+      { iat: now, exp: '9999999999' },
+      { iat: now, exp: now + 3600, nbf: now + 60 },
+    ]) {
+      expect(await check(await signed({ claims }))).toBeNull()
+    }
+  })
+
+  test('changed after it was signed', async () => {
+    const [header, , signature] = (await signed()).split('.')
+    const id = house.admin.serviceAccountId
+    const payload = part({ iss: id, sub: id, iat: seconds(), exp: seconds() + 80_000, jti: 'one' })
+    expect(await check(`${header}.${payload}.${signature}`)).toBeNull()
+  })
+
+  test('no token at all', async () => {
+    for (const text of ['', '.', '..', 'a.b.c', 'Bearer x', '\u0000', 'x'.repeat(100_000)]) {
+      expect(await check(text)).toBeNull()
+    }
+  })
+})
+
+test('a private key is in the files under seal alone', async () => {
+  const place = `service-account-credentials/${credential().id}/private_jwk`
+  const jwk = JSON.parse(house.box.open(credential().fields.private_jwk as string, place)) as JWK
+  const bytes = bytesBelow(house.dir)
+  expect(bytes).toContain((credential().fields.public_jwk as JWK).x)
+  expect(bytes).not.toContain(jwk.d)
+})
+
+test('a folder is bootstrapped once', async () => {
+  expect(house.documents.all('organizations')).toHaveLength(1)
+  await house.close()
+  const again = await openHouse({ dir: house.dir })
+  expect(again.admin).toEqual(house.admin)
+  expect(again.documents.all('service-accounts')).toHaveLength(1)
+  house = again
+})
