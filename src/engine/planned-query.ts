@@ -1,4 +1,4 @@
-// One plan for one question, compiled lazily for each snapshot it meets and dropped when names or counts have moved on.
+// One plan for one question, compiled lazily for each environment it meets and dropped when names or counts have moved on.
 import { unreachable } from '../kernel/assert.ts'
 import type { BoundExpression, BoundQuery, Slot } from './bind/bound.ts'
 import { compile } from './exec/compile.ts'
@@ -47,8 +47,8 @@ export class PlannedQuery {
   private readonly finish: (plan: Plan) => Plan
   private readonly options: EngineOptions
   private readonly frameSize: number
-  private readonly compiled = new WeakMap<Snapshot, Compiled>()
-  private lastSnapshot: Snapshot | null = null
+  private readonly compiled = new WeakMap<object, Compiled>()
+  private lastEnvironment: object | null = null
   private last: Compiled | null = null
 
   /**
@@ -79,14 +79,16 @@ export class PlannedQuery {
   /** Ready to be opened: parameters and budget are set, the given slots are the caller's to fill in. */
   prepare(asking: Asking): Execution {
     const { snapshot } = asking
-    let compiled = this.lastSnapshot === snapshot ? this.last : this.compiled.get(snapshot)
+    const { environment } = snapshot
+    let compiled = this.lastEnvironment === environment ? this.last : this.compiled.get(environment)
     if (!compiled || compiled.symbolEpoch !== snapshot.symbolEpoch || this.isStale(compiled, snapshot)) {
       compiled = this.compileFor(snapshot)
-      this.compiled.set(snapshot, compiled)
+      this.compiled.set(environment, compiled)
     }
-    this.lastSnapshot = snapshot
+    this.lastEnvironment = environment
     this.last = compiled
     compiled.uses += 1
+    compiled.run.graphs[0] = snapshot
     compiled.run.parameters = asking.parameters
     compiled.run.budget.start(asking.limits)
     return compiled

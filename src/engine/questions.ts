@@ -101,7 +101,11 @@ function acceptedVariable(query: BoundQuery, name: string): Slot {
 export function planQuestion(query: BoundQuery, question: Question, options: EngineOptions): Answerer {
   const posed = poseQuestion(query, question)
   const planned = new PlannedQuery(posed.query, posed.given, posed.finish, posed.frameSize, options)
-  return new PlannedAnswerer(planned, posed.given.map((slot) => slot.index), posed.sought?.index ?? -1)
+  return new PlannedAnswerer(
+    planned,
+    posed.given.map((slot) => slot.index),
+    posed.sought?.index ?? -1,
+  )
 }
 
 class PlannedAnswerer implements Answerer {

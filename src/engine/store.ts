@@ -39,6 +39,8 @@ export function emptyChunk(): Chunk {
  * and never crosses an await. All calls are synchronous.
  */
 export interface Snapshot {
+  /** The same object for every snapshot of one environment: what is compiled for it is kept under this. */
+  readonly environment: object
   /** Equal epochs mean that every symbol id resolved earlier (0 included) is still right. */
   readonly symbolEpoch: number
 

@@ -34,8 +34,14 @@ function readCase(text: string): Case {
   )
   const query = fields.get('query')
   if (!query) throw new Error(`a case without a query:\n${text}`)
-  const list = (name: string): string[] => (fields.get(name) ?? '').split(',').map((s) => s.trim()).filter(Boolean)
-  const counts = new Map(list('counts').map((item): [string, number] => [item.split(' ')[0]!, Number(item.split(' ')[1])]))
+  const list = (name: string): string[] =>
+    (fields.get(name) ?? '')
+      .split(',')
+      .map((s) => s.trim())
+      .filter(Boolean)
+  const counts = new Map(
+    list('counts').map((item): [string, number] => [item.split(' ')[0]!, Number(item.split(' ')[1])]),
+  )
   return {
     head,
     given: list('given'),

@@ -1,7 +1,8 @@
 // One case of the JSON form of the openCypher TCK, and its tagged values as ours.
-import { Float } from '../../src/kernel/float.ts'
+
 import type { PropertyInput, WriteBatch } from '../../src/engine/store.ts'
 import type { PropertyValue, Value } from '../../src/engine/value/value.ts'
+import { Float } from '../../src/kernel/float.ts'
 
 export type Tagged =
   | { readonly t: 'null' }
@@ -19,7 +20,11 @@ export type Tagged =
   | { readonly t: 'call'; readonly fn: string; readonly args: readonly Tagged[] }
 
 export interface Fixture {
-  readonly nodes: readonly { readonly id: number; readonly labels: readonly string[]; readonly props: Readonly<Record<string, Tagged>> }[]
+  readonly nodes: readonly {
+    readonly id: number
+    readonly labels: readonly string[]
+    readonly props: Readonly<Record<string, Tagged>>
+  }[]
   readonly rels: readonly {
     readonly type: string
     readonly from: number

@@ -1,6 +1,7 @@
 // Results against the TCK's tagged values: comparison of results, not Cypher's `=`.
-import { Float } from '../../src/kernel/float.ts'
+
 import type { Cell, NodeResult, PathResult, RelationshipResult, Rows } from '../../src/engine/rows.ts'
+import { Float } from '../../src/kernel/float.ts'
 import type { Expectation, Tagged } from './case.ts'
 
 /** Null when they agree; else what differs, in a line. */
@@ -40,7 +41,10 @@ function ofTagged(tagged: Tagged, loose: boolean): string {
     case 'string':
       return JSON.stringify(tagged.v)
     case 'list':
-      return list(tagged.v.map((item) => ofTagged(item, loose)), loose)
+      return list(
+        tagged.v.map((item) => ofTagged(item, loose)),
+        loose,
+      )
     case 'map':
       return map(Object.entries(tagged.v).map(([key, value]) => [key, ofTagged(value, loose)]))
     case 'node':
@@ -70,7 +74,11 @@ function ofCell(cell: Cell, loose: boolean): string {
   if (typeof cell === 'string') return JSON.stringify(cell)
   if (cell instanceof Float) return float(cell.value)
   if (cell instanceof Map) return map([...cell].map(([key, value]) => [key, ofCell(value as Cell, loose)]))
-  if (Array.isArray(cell)) return list(cell.map((item) => ofCell(item as Cell, loose)), loose)
+  if (Array.isArray(cell))
+    return list(
+      cell.map((item) => ofCell(item as Cell, loose)),
+      loose,
+    )
   const element = cell as NodeResult | RelationshipResult | PathResult
   if (element.kind === 'node') return node(element.labels, properties(element.properties, loose))
   if (element.kind === 'relationship') return relationship(element.type, properties(element.properties, loose))

@@ -36,7 +36,8 @@ export function runCase(item: TckCase, store: GraphStore): Outcome {
   } catch (fault) {
     if (!(fault instanceof RunFault)) throw fault
     if (expect.kind !== 'error') return `failed: ${fault.message}`
-    if (expect.phase === 'compile time') return `expected ${expect.detail} at compile time, failed at run time: ${fault.message}`
+    if (expect.phase === 'compile time')
+      return `expected ${expect.detail} at compile time, failed at run time: ${fault.message}`
     return expect.detail === '*' || fault.detail === expect.detail
       ? null
       : `expected ${expect.detail}, got ${fault.detail ?? fault.code}: ${fault.message}`
@@ -123,11 +124,13 @@ async function main(args: readonly string[]): Promise<void> {
     } else {
       row.failed += 1
       failed += 1
-      if (args.includes('--failures')) console.log(`${item.id}\n  ${item.query.replaceAll('\n', '\n  ')}\n  -> ${outcome}`)
+      if (args.includes('--failures'))
+        console.log(`${item.id}\n  ${item.query.replaceAll('\n', '\n  ')}\n  -> ${outcome}`)
     }
   }
   await fixtures.close()
-  for (const [category, row] of [...score].sort()) console.log(`${category.padEnd(36)} ${row.passed} / ${row.passed + row.failed}`)
+  for (const [category, row] of [...score].sort())
+    console.log(`${category.padEnd(36)} ${row.passed} / ${row.passed + row.failed}`)
   console.log(`${passed} passed, ${failed} failed`)
 }
 

@@ -1,4 +1,4 @@
-// Logical plan → physical operators for one set of snapshots. Names become symbol ids here, so what is compiled holds
+// Logical plan → physical operators for one set of environments. Names become symbol ids here, so what is compiled holds
 // as long as the symbol epochs do.
 import { unreachable } from '../../kernel/assert.ts'
 import type { BoundExpression, BoundRelationship, Slot } from '../bind/bound.ts'
@@ -43,7 +43,7 @@ export function compile(plan: Plan, site: CompileSite): Operator {
   const walkable = (step: { from: Slot; direction: Walkable['direction']; types: readonly string[] }): Walkable => {
     const snapshot = snapshotOf(step.from)
     const known = step.types.map((type) => snapshot.symbol('type', type)).filter((type) => type !== 0)
-    return { snapshot, direction: step.direction, types: step.types.length === 0 ? null : known }
+    return { graph: step.from.graph, direction: step.direction, types: step.types.length === 0 ? null : known }
   }
   const hops = (step: { min: number; max: number | null; each: BoundRelationship['each'] }): Hops => ({
     min: step.min,
@@ -61,7 +61,7 @@ export function compile(plan: Plan, site: CompileSite): Operator {
           plan.slot.index,
           symbol(plan.slot, 'label', plan.label),
           evaluate(plan.externalId),
-          snapshotOf(plan.slot),
+          plan.slot.graph,
         )
       case 'node-by-property':
         return new PropertySeek(
@@ -70,17 +70,17 @@ export function compile(plan: Plan, site: CompileSite): Operator {
           symbol(plan.slot, 'label', plan.label),
           symbol(plan.slot, 'property', plan.property),
           evaluate(plan.value),
-          snapshotOf(plan.slot),
+          plan.slot.graph,
         )
       case 'label-scan':
         return new NodeScan(
           build(plan.input),
           plan.slot.index,
           symbol(plan.slot, 'label', plan.label),
-          snapshotOf(plan.slot),
+          plan.slot.graph,
         )
       case 'all-nodes':
-        return new NodeScan(build(plan.input), plan.slot.index, null, snapshotOf(plan.slot))
+        return new NodeScan(build(plan.input), plan.slot.index, null, plan.slot.graph)
       case 'expand':
         return new ExpandOperator(build(plan.input), stepSlots(plan), walkable(plan))
       case 'expand-into':
@@ -120,7 +120,6 @@ export function compile(plan: Plan, site: CompileSite): Operator {
             nodes: plan.nodes.map((slot) => slot.index),
             steps: plan.relationships.map((slot) => ({ slot: slot.index, variable: slot.kind === 'relationships' })),
           },
-          snapshotOf(plan.slot),
           plan.slot.graph,
         )
       case 'project':

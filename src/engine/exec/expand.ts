@@ -42,7 +42,7 @@ export class ExpandOperator implements Operator {
   next(run: Run): boolean {
     const { slots, walk } = this
     for (;;) {
-      while (walk.advance(run.budget)) {
+      while (walk.advance(run)) {
         if (slots.differs.length > 0 && isUsed(run, slots.differs, walk.relationship)) continue
         run.frame[slots.to] = walk.neighbour
         run.frame[slots.relationship] = walk.relationship
@@ -98,7 +98,7 @@ export class ExpandIntoOperator implements Operator {
   private fetch(run: Run): boolean {
     const from = run.frame[this.slots.from] as number
     const to = run.frame[this.slots.to] as number
-    const { snapshot } = this.walkable
+    const snapshot = run.graphs[this.walkable.graph]!
     for (;;) {
       if (this.typeAt < this.types.length) {
         const type = this.types[this.typeAt++]!
@@ -111,7 +111,7 @@ export class ExpandIntoOperator implements Operator {
       // A self loop is met on the way out already.
       if (this.directionAt + 1 >= this.directions.length || from === to) return false
       this.directionAt += 1
-      this.startDirection(from)
+      this.startDirection(run, from)
     }
   }
 
@@ -121,16 +121,17 @@ export class ExpandIntoOperator implements Operator {
       const from = run.frame[this.slots.from] as number
       if (from === 0 || run.frame[this.slots.to] === 0) continue
       this.directionAt = 0
-      this.startDirection(from)
+      this.startDirection(run, from)
       this.chunk.length = 0
       this.position = 0
       return true
     }
   }
 
-  private startDirection(from: number): void {
+  private startDirection(run: Run, from: number): void {
+    const { types, graph } = this.walkable
     this.typeAt = 0
-    this.types = this.walkable.types ?? this.walkable.snapshot.typesAt(from, this.directions[this.directionAt]!)
+    this.types = types ?? run.graphs[graph]!.typesAt(from, this.directions[this.directionAt]!)
   }
 }
 
@@ -175,15 +176,15 @@ export class RelationshipEndsOperator implements Operator {
   }
 
   private admits(run: Run, relationship: number): boolean {
-    const { types, snapshot } = this.walkable
-    if (types && !types.includes(snapshot.relationshipType(relationship))) return false
+    const { types, graph } = this.walkable
+    if (types && !types.includes(run.graphs[graph]!.relationshipType(relationship))) return false
     return !isUsed(run, this.slots.differs, relationship)
   }
 
   private orient(run: Run, direction: 'out' | 'in'): boolean {
     const { frame } = run
     const { from, to, relationship } = this.slots
-    const { snapshot } = this.walkable
+    const snapshot = run.graphs[this.walkable.graph]!
     const id = frame[relationship] as number
     const source = snapshot.relationshipSource(id)
     const target = snapshot.relationshipTarget(id)

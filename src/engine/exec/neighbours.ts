@@ -2,7 +2,7 @@
 
 import type { WalkDirection } from '../plan/operators.ts'
 import { type Direction, emptyChunk, type NodeId, type RelationshipId, type Snapshot, type SymbolId } from '../store.ts'
-import type { Budget } from './context.ts'
+import type { Run } from './context.ts'
 
 const OUT: readonly Direction[] = ['out']
 const IN: readonly Direction[] = ['in']
@@ -18,7 +18,8 @@ export function opposite(direction: WalkDirection): WalkDirection {
 
 /** What a step may walk over. `types` null: any type; unknown types are left out, so an empty list walks nowhere. */
 export interface Walkable {
-  readonly snapshot: Snapshot
+  /** Index of the graph in the run. */
+  readonly graph: number
   readonly direction: WalkDirection
   readonly types: readonly SymbolId[] | null
 }
@@ -26,18 +27,19 @@ export interface Walkable {
 export class NeighbourWalk {
   neighbour: NodeId = 0
   relationship: RelationshipId = 0
-  private readonly snapshot: Snapshot
+  private readonly graph: number
   private readonly directions: readonly Direction[]
   private readonly fixedTypes: readonly SymbolId[] | null
   private readonly chunk = emptyChunk()
   private node: NodeId = 0
-  private types: readonly SymbolId[] = []
+  /** Null until the first fetch. */
+  private types: readonly SymbolId[] | null = null
   private typeAt = 0
   private directionAt = 0
   private position = 0
 
   constructor(walkable: Walkable) {
-    this.snapshot = walkable.snapshot
+    this.graph = walkable.graph
     this.directions = directionsOf(walkable.direction)
     this.fixedTypes = walkable.types
   }
@@ -50,10 +52,10 @@ export class NeighbourWalk {
     this.chunk.more = false
     this.typeAt = -1
     this.directionAt = node === 0 ? this.directions.length : 0
-    if (node !== 0) this.types = this.fixedTypes ?? this.snapshot.typesAt(node, this.directions[0]!)
+    this.types = null
   }
 
-  advance(budget: Budget): boolean {
+  advance(run: Run): boolean {
     const chunk = this.chunk
     for (;;) {
       while (this.position < chunk.length) {
@@ -65,32 +67,37 @@ export class NeighbourWalk {
         this.relationship = chunk.relationships[at]!
         return true
       }
-      if (!this.fetch(budget)) return false
+      if (!this.fetch(run)) return false
     }
   }
 
-  private fetch(budget: Budget): boolean {
-    const chunk = this.chunk
+  private fetch(run: Run): boolean {
+    if (this.directionAt >= this.directions.length) return false
+    const { chunk } = this
+    const snapshot = run.graphs[this.graph]!
     this.position = 0
-    if (chunk.more) {
-      this.snapshot.neighbours(
-        this.node,
-        this.directions[this.directionAt]!,
-        this.types[this.typeAt]!,
-        chunk.next,
-        chunk,
-      )
-    } else {
-      this.typeAt += 1
-      while (this.typeAt >= this.types.length) {
-        this.directionAt += 1
-        if (this.directionAt >= this.directions.length) return false
-        this.typeAt = 0
-        if (!this.fixedTypes) this.types = this.snapshot.typesAt(this.node, this.directions[this.directionAt]!)
-      }
-      this.snapshot.neighbours(this.node, this.directions[this.directionAt]!, this.types[this.typeAt]!, 0, chunk)
-    }
-    budget.touch(chunk.length + 1)
+    let from = 0
+    if (chunk.more) from = chunk.next
+    else if (!this.nextList(snapshot)) return false
+    snapshot.neighbours(this.node, this.directions[this.directionAt]!, this.types![this.typeAt]!, from, chunk)
+    run.budget.touch(chunk.length + 1)
     return true
+  }
+
+  /** The next type, or the first of the next direction. */
+  private nextList(snapshot: Snapshot): boolean {
+    this.types ??= this.typesIn(snapshot)
+    this.typeAt += 1
+    while (this.typeAt >= this.types.length) {
+      this.directionAt += 1
+      if (this.directionAt >= this.directions.length) return false
+      this.typeAt = 0
+      this.types = this.typesIn(snapshot)
+    }
+    return true
+  }
+
+  private typesIn(snapshot: Snapshot): readonly SymbolId[] {
+    return this.fixedTypes ?? snapshot.typesAt(this.node, this.directions[this.directionAt]!)
   }
 }

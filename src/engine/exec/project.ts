@@ -1,6 +1,5 @@
 // Columns: computed values, list items, paths, distinct rows.
 import { RunFault } from '../errors.ts'
-import type { Snapshot } from '../store.ts'
 import { NodeValue, PathValue, RelationshipValue } from '../value/value.ts'
 import type { Evaluate, Run } from './context.ts'
 import type { Operator } from './operator.ts'
@@ -102,13 +101,11 @@ export interface PathSlots {
 export class MakePathOperator implements Operator {
   private readonly input: Operator
   private readonly slots: PathSlots
-  private readonly snapshot: Snapshot
   private readonly graph: number
 
-  constructor(input: Operator, slots: PathSlots, snapshot: Snapshot, graph: number) {
+  constructor(input: Operator, slots: PathSlots, graph: number) {
     this.input = input
     this.slots = slots
-    this.snapshot = snapshot
     this.graph = graph
   }
 
@@ -125,6 +122,7 @@ export class MakePathOperator implements Operator {
   private path(run: Run): PathValue | null {
     const { frame } = run
     const { graph } = this
+    const snapshot = run.graphs[graph]!
     let at = frame[this.slots.nodes[0]!] as number
     if (at === 0) return null
     const nodes = [new NodeValue(graph, at)]
@@ -134,8 +132,8 @@ export class MakePathOperator implements Operator {
       if (ids === null) return null
       for (const id of ids) {
         if (id === 0) return null
-        const source = this.snapshot.relationshipSource(id)
-        at = source === at ? this.snapshot.relationshipTarget(id) : source
+        const source = snapshot.relationshipSource(id)
+        at = source === at ? snapshot.relationshipTarget(id) : source
         relationships.push(new RelationshipValue(graph, id))
         nodes.push(new NodeValue(graph, at))
       }

@@ -27,7 +27,7 @@ class Steps {
   /** The next neighbour, 0 at the end. */
   next(run: Run): NodeId {
     const { walk, each } = this
-    while (walk.advance(run.budget)) {
+    while (walk.advance(run)) {
       if (each) {
         run.frame[each.slot] = walk.relationship
         if (!each.test(run)) continue

@@ -1,7 +1,7 @@
 // Where rows begin: the argument row, a key seek, an index seek, a label scan, all nodes.
 
 import { Float } from '../../kernel/float.ts'
-import { emptyChunk, type Snapshot, type SymbolId } from '../store.ts'
+import { emptyChunk, type SymbolId } from '../store.ts'
 import type { PropertyValue, Value } from '../value/value.ts'
 import type { Evaluate, Run } from './context.ts'
 import type { Operator } from './operator.ts'
@@ -64,13 +64,13 @@ export class NodeScan implements Operator {
   private readonly scan: ChunkScan
   private readonly fetch: Fetch
 
-  constructor(input: Operator, slot: number, label: SymbolId | null, snapshot: Snapshot) {
+  constructor(input: Operator, slot: number, label: SymbolId | null, graph: number) {
     this.scan = new ChunkScan(input, slot)
     const { chunk } = this.scan
     this.fetch =
       label === null
-        ? (_, from) => snapshot.allNodes(from, chunk)
-        : (_, from) => snapshot.nodesWithLabel(label, from, chunk)
+        ? (run, from) => run.graphs[graph]!.allNodes(from, chunk)
+        : (run, from) => run.graphs[graph]!.nodesWithLabel(label, from, chunk)
   }
 
   open(run: Run): void {
@@ -88,7 +88,7 @@ export class PropertySeek implements Operator {
   private readonly fetch: Fetch
   private wanted: Value = null
 
-  constructor(input: Operator, slot: number, label: SymbolId, property: SymbolId, value: Evaluate, snapshot: Snapshot) {
+  constructor(input: Operator, slot: number, label: SymbolId, property: SymbolId, value: Evaluate, graph: number) {
     this.scan = new ChunkScan(input, slot)
     const { chunk } = this.scan
     this.fetch = (run, from) => {
@@ -96,7 +96,10 @@ export class PropertySeek implements Operator {
       if (this.wanted === null) {
         chunk.length = 0
         chunk.more = false
-      } else if (isScalar(this.wanted)) snapshot.nodesWithProperty(label, property, this.wanted, from, chunk)
+        return
+      }
+      const snapshot = run.graphs[graph]!
+      if (isScalar(this.wanted)) snapshot.nodesWithProperty(label, property, this.wanted, from, chunk)
       else snapshot.nodesWithLabel(label, from, chunk)
     }
   }
@@ -123,22 +126,22 @@ export class KeySeek implements Operator {
   private readonly slot: number
   private readonly label: SymbolId
   private readonly externalId: Evaluate
-  private readonly snapshot: Snapshot
+  private readonly graph: number
   private readonly others: ChunkScan
   private readonly fetchOthers: Fetch
   private wanted = ''
   private found = 0
   private searching = false
 
-  constructor(input: Operator, slot: number, label: SymbolId, externalId: Evaluate, snapshot: Snapshot) {
+  constructor(input: Operator, slot: number, label: SymbolId, externalId: Evaluate, graph: number) {
     this.input = input
     this.slot = slot
     this.label = label
     this.externalId = externalId
-    this.snapshot = snapshot
+    this.graph = graph
     this.others = new ChunkScan(new ArgumentOperator(), slot)
     const { chunk } = this.others
-    this.fetchOthers = (_, from) => snapshot.nodesWithLabel(label, from, chunk)
+    this.fetchOthers = (run, from) => run.graphs[graph]!.nodesWithLabel(label, from, chunk)
   }
 
   open(run: Run): void {
@@ -157,8 +160,9 @@ export class KeySeek implements Operator {
       const value = this.externalId(run)
       if (typeof value !== 'string') continue
       this.wanted = value
-      this.found = this.snapshot.findNode(this.label, value)
-      if (this.snapshot.typedNodeCount(this.label) < this.snapshot.nodeCount(this.label)) {
+      const snapshot = run.graphs[this.graph]!
+      this.found = snapshot.findNode(this.label, value)
+      if (snapshot.typedNodeCount(this.label) < snapshot.nodeCount(this.label)) {
         this.searching = true
         this.others.open(run)
       }
@@ -169,9 +173,10 @@ export class KeySeek implements Operator {
   }
 
   private nextOther(run: Run): boolean {
+    const snapshot = run.graphs[this.graph]!
     while (this.others.next(run, this.fetchOthers)) {
       const node = run.frame[this.slot] as number
-      if (node !== this.found && this.snapshot.nodeOwn(node, 'external_id') === this.wanted) return true
+      if (node !== this.found && snapshot.nodeOwn(node, 'external_id') === this.wanted) return true
     }
     return false
   }

@@ -81,7 +81,7 @@ export class VarExpandOperator implements Operator {
   /** One relationship further; false when the walk at this depth is at its end. */
   private step(run: Run): boolean {
     const walk = this.walkAt(this.depth)
-    while (walk.advance(run.budget)) {
+    while (walk.advance(run)) {
       const { relationship } = walk
       if (this.inTrail(relationship)) continue
       if (this.slots.differs.length > 0 && isUsed(run, this.slots.differs, relationship)) continue

@@ -55,6 +55,11 @@ export class LmdbSnapshot implements Snapshot {
   private readonly view: ReadView
   private open = true
 
+  /** The opener is the environment. */
+  get environment(): object {
+    return this.opener
+  }
+
   constructor(opener: Opener, view: ReadView) {
     this.opener = opener
     this.databases = opener.databases
