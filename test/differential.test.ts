@@ -2,9 +2,9 @@
 // VERDIGRAPH_SEED repeats a run, VERDIGRAPH_DIFFERENTIAL=N lengthens it; a failure prints the smallest world found.
 import { expect, test } from 'vitest'
 import { Chance, seedOfRun } from './generate/chance.ts'
-import { randomCondition, textOf } from './generate/condition.ts'
+import { textOf } from './generate/condition.ts'
 import { randomGraph } from './generate/graph.ts'
-import { asWorld, settled, settledAlone } from './generate/outcome.ts'
+import { asWorld, randomCase, settled, settledAlone } from './generate/outcome.ts'
 import { shrink } from './generate/shrink.ts'
 import { storeGraph } from './support/store-engine.ts'
 
@@ -24,7 +24,7 @@ test(`reference and engine agree on ${PAIRS} random graphs and conditions`, asyn
     const stored = await storeGraph(graph)
     try {
       for (let turn = 0; turn < CONDITIONS_PER_GRAPH && pair < PAIRS; turn++, pair++) {
-        const case_ = { graph, condition: randomCondition(chance) }
+        const case_ = randomCase(chance, graph)
         const outcome = settled(case_, stored)
         if (outcome.kind === 'agree') {
           counts.agree++

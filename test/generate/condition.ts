@@ -291,9 +291,9 @@ class ConditionWriter {
     const length = Math.min(
       Math.max(this.stepsLeft, 1),
       chance.weighted([
-        [4, 1],
+        [6, 1],
         [4, 2],
-        [2, 3],
+        [1, 3],
       ] as const),
     )
     this.stepsLeft -= length
@@ -320,7 +320,7 @@ class ConditionWriter {
     const labels = chance.weighted<string>([
       [10, ''],
       [4, `:${own && chance.odds(0.9) ? own : chance.pick(NODE_TYPES)}`],
-      [0.7, `:${chance.pick(EXTRA_LABELS)}`],
+      [0.5, `:${chance.pick(EXTRA_LABELS)}`],
       [0.3, `:${chance.pick(NODE_TYPES)}|${chance.pick(EXTRA_LABELS)}`],
       [0.3, `:!${chance.pick(EXTRA_LABELS)}`],
       [0.2, `:${chance.pick(NODE_TYPES)}&${chance.pick(EXTRA_LABELS)}`],
@@ -339,8 +339,8 @@ class ConditionWriter {
   private relationship(): string {
     const { chance, scope } = this
     const types = chance.weighted<string>([
-      [5, `:${chance.pick(RELATIONSHIP_TYPES)}`],
-      [2, `:${chance.pick(RELATIONSHIP_TYPES)}|${chance.pick(RELATIONSHIP_TYPES)}`],
+      [4, `:${chance.pick(RELATIONSHIP_TYPES)}`],
+      [4, `:${chance.pick(RELATIONSHIP_TYPES)}|${chance.pick(RELATIONSHIP_TYPES)}`],
       [3, ''],
       [0.2, ':Z'],
     ])

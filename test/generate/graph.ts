@@ -44,7 +44,7 @@ export function randomGraph(chance: Chance): Graph {
   )
   const relationships: GraphRelationship[] = []
   const kinds = RELATIONSHIP_TYPES.slice(0, chance.between(2, 3))
-  for (let tries = chance.between(6, 20); tries > 0; tries--) {
+  for (let tries = chance.between(nodes.length, 20); tries > 0; tries--) {
     const [source, target, type] = [chance.pick(nodes), chance.pick(nodes), chance.pick(kinds)]
     // Captured relationships merge by (source, type, target).
     if (relationships.some((each) => each.source === source && each.target === target && each.type === type)) continue

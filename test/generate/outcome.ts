@@ -4,7 +4,8 @@ import { TooLarge } from '../reference/pattern.ts'
 import type { Graph } from '../reference/values.ts'
 import { writeArrows, writeValue } from '../support/arrows.ts'
 import { ask, compiled, type Rules, type StoredGraph, storeGraph } from '../support/store-engine.ts'
-import { type GeneratedCondition, textOf } from './condition.ts'
+import type { Chance } from './chance.ts'
+import { type GeneratedCondition, randomCondition, textOf } from './condition.ts'
 import type { Case } from './shrink.ts'
 
 /** What one way of asking says of all pairs; each line is one answer, so that two ways can be compared. */
@@ -13,6 +14,27 @@ export type Outcome =
   | { readonly kind: 'agree'; readonly pairs: number }
   | { readonly kind: 'too-large' }
   | { readonly kind: 'refused' | 'differ'; readonly why: string }
+
+/** A condition for the graph. Most random ones grant nothing, so it is drawn again a few times for one that does. */
+export function randomCase(chance: Chance, graph: Graph, drawsMax = 4): Case {
+  let drawn: Case = { graph, condition: randomCondition(chance) }
+  for (let draw = 1; draw < drawsMax && !grants(drawn); draw++) drawn = { graph, condition: randomCondition(chance) }
+  return drawn
+}
+
+function grants(case_: Case): boolean {
+  try {
+    return referencePairs(case_).size > 0
+  } catch {
+    // Told, as a refusal or as too large, where the case is settled.
+    return false
+  }
+}
+
+function referencePairs({ graph, condition }: Case): Set<string> {
+  const { cypher, subject, resource } = policyOf(condition)
+  return decide(graph, { cypher, subjectType: subject, resourceType: resource }, condition.parameters)
+}
 
 const policyOf = (condition: GeneratedCondition) => ({
   cypher: textOf(condition.clauses),
@@ -59,14 +81,9 @@ function difference(expected: Answers, found: Answers, name: string): string | n
 }
 
 function outcomeOf(case_: Case, stored: StoredGraph): Outcome {
-  const policy = policyOf(case_.condition)
   let pairs: Set<string>
   try {
-    pairs = decide(
-      case_.graph,
-      { cypher: policy.cypher, subjectType: policy.subject, resourceType: policy.resource },
-      case_.condition.parameters,
-    )
+    pairs = referencePairs(case_)
   } catch (fault) {
     if (fault instanceof TooLarge) return { kind: 'too-large' }
     return { kind: 'refused', why: `the reference: ${(fault as Error).message}` }
