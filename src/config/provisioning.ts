@@ -1,5 +1,6 @@
 // Makes the graph of a project in the background: PENDING → ACTIVE or FAILED (ruling F6). PENDING is durable, so that a
 // crash in between is made good at the next start.
+import { locationsOf } from './db-connection.ts'
 import type { ConfigReader, ConfigWriter, StoredDocument } from './kind.ts'
 import type { SystemGraph } from './system-nodes.ts'
 
@@ -7,7 +8,8 @@ export type IkgStatus = 'PENDING' | 'ACTIVE' | 'FAILED'
 
 /** What makes and removes the databases of a project. Both may be repeated. */
 export interface Provisioner {
-  create(projectId: string): Promise<void>
+  /** `locations`: the logical locations of a composite project. */
+  create(projectId: string, locations: readonly string[]): Promise<void>
   delete(projectId: string): Promise<void>
 }
 
@@ -60,9 +62,10 @@ export class Provisioning {
 
   private async provision(projectId: string): Promise<void> {
     try {
-      if (ikgStatus(this.parts.documents, projectId) === null) return
+      const project = this.parts.documents.get('projects', projectId)
+      if (project === null) return
       await this.mark(projectId, 'FAILED', 'PENDING')
-      await this.parts.provisioner.create(projectId)
+      await this.parts.provisioner.create(projectId, [...locationsOf(project).keys()])
       let written: SystemNodes = new Map()
       do written = await this.writeSystemNodes(projectId, written)
       while (!(await this.activate(projectId, written)))

@@ -9,7 +9,7 @@ export const agentOf = '_AGENT_OF'
 /** All of it may be repeated. */
 export interface SystemGraph {
   putApplication(projectId: string, applicationId: string): Promise<void>
-  /** And its relationship to the application's node, which exists. */
+  /** And its relationship to the application's node. */
   putAgent(projectId: string, applicationId: string, agentId: string): Promise<void>
   deleteApplication(projectId: string, applicationId: string): Promise<void>
   deleteAgent(projectId: string, agentId: string): Promise<void>
@@ -24,12 +24,11 @@ export function systemGraph(graphOf: (projectId: string) => GraphStore): SystemG
     async putAgent(projectId, applicationId, agentId) {
       await graphOf(projectId).write((batch) => {
         const source = { type: agentLabel, externalId: agentId }
+        const target = { type: applicationLabel, externalId: applicationId }
         batch.upsertNode(source)
-        batch.upsertRelationship({
-          source,
-          type: agentOf,
-          target: { type: applicationLabel, externalId: applicationId },
-        })
+        // An agent's link does not depend on what became of the application's own effect.
+        batch.upsertNode(target)
+        batch.upsertRelationship({ source, type: agentOf, target })
       })
     },
     async deleteApplication(projectId, applicationId) {

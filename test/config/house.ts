@@ -27,11 +27,13 @@ export const START_MS = Date.parse('2026-01-15T12:00:00.000Z')
 /** Stands where the databases of the projects are: knows which exist and which system nodes they hold. */
 export class GraphBoard implements Provisioner, SystemGraph {
   readonly nodes = new Map<string, Set<string>>()
+  readonly locations = new Map<string, readonly string[]>()
   /** What `create` waits for before it is done; rejects where provisioning is to fail. */
   gate: Promise<void> = Promise.resolve()
 
-  async create(projectId: string): Promise<void> {
+  async create(projectId: string, locations: readonly string[]): Promise<void> {
     await this.gate
+    this.locations.set(projectId, locations)
     this.nodes.set(projectId, this.nodes.get(projectId) ?? new Set())
   }
   async delete(projectId: string): Promise<void> {

@@ -134,3 +134,18 @@ test('what a crash kept from following a change is done at the next start', asyn
   expect(again.documents.all('pending-effects')).toEqual([])
   await again.close()
 })
+
+test('a composite project is given its locations, and those that an update adds', async () => {
+  const board = new GraphBoard()
+  const house = await openHouse({ board })
+  const connection = { url: 'lmdb:', composite_db_name: 'whole', alias_mapping: 'eu=db1&us%20east=db2' }
+  const project = (await house.create('projects', projectBody(house, { db_connection: connection }))).id
+  await house.provisioning.settled()
+  expect(board.locations.get(project)).toEqual(['eu', 'us east'])
+  const wider = { ...connection, alias_mapping: 'eu=db1&asia=db3' }
+  valueIn(await house.service.update(house.admin, house.kind('projects'), project, { db_connection: wider }, null))
+  expect(status(house, project)).toBe('ACTIVE')
+  await house.provisioning.settled()
+  expect(board.locations.get(project)).toEqual(['eu', 'asia'])
+  await house.close()
+})
