@@ -1,5 +1,5 @@
 // Text to tokens: keywords recognised, brackets paired, so that the rules can look past a bracket in one step.
-import { type IToken, Lexer, type TokenType } from 'chevrotain'
+import { type IToken, Lexer, type TokenType, tokenMatcher } from 'chevrotain'
 import type { Issue } from './issue.ts'
 import {
   Bar,
@@ -8,6 +8,7 @@ import {
   CloseParen,
   ComprehensionBar,
   Equal,
+  FreeName,
   Identifier,
   keywords,
   kw,
@@ -88,6 +89,9 @@ function retype(token: IToken, type: TokenType): void {
 
 function opensComprehension(tokens: readonly IToken[], opener: number): boolean {
   if (tokens[opener]!.tokenType !== OpenBracket) return false
-  const second = tokens[opener + 2]?.tokenType
-  return tokens[opener + 1]!.tokenType === OpenParen || second === kw.IN || second === Equal
+  const first = tokens[opener + 1]!
+  if (first.tokenType === OpenParen) return true
+  if (!tokenMatcher(first, FreeName)) return false
+  const second = tokens[opener + 2]!.tokenType
+  return second === kw.IN || (second === Equal && tokens[opener + 3]?.tokenType === OpenParen)
 }

@@ -8,11 +8,17 @@ import { isReserved, keywords, kw } from './tokens.ts'
 
 const aName = label(t.FreeName)
 const anExpression = 'an expression'
+const afterQuery = 'an operator, a clause or the end of the query'
+// A clause is not welcome where it stands only when RETURN has ended the query before it.
+const afterReturn = '`UNION` or the end of the query, for `RETURN` is the last clause'
+const clauseStarts: readonly (TokenType | undefined)[] = [
+  ...[kw.MATCH, kw.OPTIONAL, kw.UNWIND, kw.WITH, kw.RETURN, kw.CALL, kw.USE],
+]
 
 /** The message of a Chevrotain fault is what was expected and nothing more; `explain` makes the sentence. */
 export const expectedWords: IParserErrorMessageProvider = {
   buildMismatchTokenMessage: ({ expected }) => label(expected),
-  buildNotAllInputParsedMessage: () => 'an operator, a clause or the end of the query',
+  buildNotAllInputParsedMessage: () => afterQuery,
   buildNoViableAltMessage: ({ customUserDescription, expectedPathsPerAlt }) =>
     customUserDescription ?? alternatives(expectedPathsPerAlt),
   buildEarlyExitMessage: ({ customUserDescription, expectedIterationPaths }) =>
@@ -30,17 +36,21 @@ function alternatives(paths: readonly TokenType[][][]): string {
   return labels.length === 0 ? last : `${labels.join(', ')} or ${last}`
 }
 
+function startsClause(token: IToken | null): boolean {
+  return clauseStarts.includes(token?.tokenType)
+}
+
 export function explain(error: IRecognitionException, source: string, tokens: readonly IToken[]): Issue {
   const index = tokens.indexOf(error.token)
   const token = index < 0 ? null : tokens[index]!
   const previous = (index < 0 ? tokens.at(-1) : tokens[index - 1]) ?? null
-  const expected = error.message
+  const expected = startsClause(token) && index > 0 && error.message === afterQuery ? afterReturn : error.message
   const forbidden = token === null ? null : forbiddenClause(token, previous, tokens[index + 1], expected)
   if (forbidden !== null) return forbidden
 
   const end = source.trimEnd().length
   const span = token === null ? { start: end, end } : spanOf(token)
-  const found = token === null ? 'the end of the query' : `\`${shorten(token.image)}\``
+  const found = token === null ? 'end of the query' : `\`${shorten(token.image)}\``
   const hint = token === null ? '' : suggestion(token, previous, expected)
   const code = /^(?:relationship|hop)/.test(error.context.ruleStack.at(-1) ?? '')
     ? 'InvalidRelationshipPattern'
@@ -72,7 +82,7 @@ function forbiddenClause(
   expected: string,
 ): Issue | null {
   // Where a name or a value is due, these are only words in a wrong place.
-  if (expected === anExpression || expected === aName) return null
+  if (expected === anExpression || expected.startsWith(aName)) return null
   const word = token.image.toUpperCase()
   if (previous?.tokenType === kw.CALL && tokenMatcher(token, t.AnyName)) {
     return forbid('procedure call `CALL` is not allowed, only `CALL { … }`', 'CALL', previous.startOffset, token)
@@ -100,7 +110,7 @@ function suggestion(token: IToken, previous: IToken | null, expected: string): s
   if (meant !== null) return `; did you mean \`${meant}\`?`
   const earlier = previous?.tokenType === t.Identifier ? nearestKeyword(previous.image, 1) : null
   if (earlier !== null) return `; did you mean \`${earlier}\` instead of \`${previous!.image}\`?`
-  if (expected === aName && isReserved(token.image)) {
+  if (expected.startsWith(aName) && isReserved(token.image)) {
     return `; \`${token.image}\` is a reserved word, as a name it stands in back-ticks`
   }
   return ''

@@ -240,10 +240,11 @@ function printBare(expression: Expression): string {
       return `${printExpression(expression.target, own)}[${from}..${to}]`
     }
     case 'label-test': {
-      // In parentheses, an `|` among the labels is not taken for the bar of a comprehension around them,
-      // and a label test of a label test does not run together with it.
-      const target = expression.target.kind === 'label-test' ? strength.atom : own
-      return `(${printExpression(expression.target, target)}${labelSuffix(expression.labels)})`
+      // A second label test would run together with the first, and a bar could be taken for the bar of a comprehension
+      // around it. Labels in parentheses are the same labels, and cannot be mistaken for a node.
+      const target = printExpression(expression.target, expression.target.kind === 'label-test' ? strength.atom : own)
+      const labels = printLabels(expression.labels, 0)
+      return expression.labels.kind === 'label-or' ? `${target}:(${labels})` : `${target}:${labels}`
     }
     case 'binary':
       return `${printExpression(expression.left, own)} ${expression.operator} ${printExpression(expression.right, own + 1)}`
@@ -306,8 +307,12 @@ function printUnary(operator: 'NOT' | '-' | '+', operand: Expression, own: numbe
 }
 
 function printCall(call: FunctionCall): string {
-  const parts = call.name.text.split('.')
-  const name = parts.map((part, i) => (i === 0 ? functionName(part) : anyName(part))).join('.')
+  const { text } = call.name
+  const parts = text.split('.')
+  // A name with an empty part was written in back-ticks, dots and all.
+  const name = parts.includes('')
+    ? quoted(text)
+    : parts.map((part, i) => (i === 0 ? functionName(part) : anyName(part))).join('.')
   return `${name}(${call.distinct ? 'DISTINCT ' : ''}${list(call.args)})`
 }
 

@@ -11,12 +11,12 @@ import type {
   PatternPredicate,
   Query,
   Span,
-  SubqueryBody,
 } from '../ast.ts'
 import type { Chain } from '../build-ast.ts'
 import * as build from '../build-ast.ts'
 import { Refusal, refuse } from '../refusal.ts'
-import { AnyName, FreeName } from '../tokens.ts'
+import { AnyName, FreeName, kw } from '../tokens.ts'
+import type { Peek } from './lookahead.ts'
 
 /** How deep brackets, subqueries and CASE may stand within each other: far above any real query, far below the stack. */
 export const nestingMax = 200
@@ -30,7 +30,6 @@ export abstract class Foundation extends EmbeddedActionsParser {
   abstract readonly patternList: ParserMethod<[], PathPattern[]>
   abstract readonly chain: ParserMethod<[], Chain>
   abstract readonly labelExpression: ParserMethod<[], LabelExpression>
-  abstract readonly subqueryBody: ParserMethod<[], SubqueryBody>
 
   protected source = ''
   private depth = 0
@@ -56,6 +55,8 @@ export abstract class Foundation extends EmbeddedActionsParser {
     const last = this.LA(0)
     return { start, end: last.startOffset + last.image.length }
   }
+
+  protected readonly peek: Peek = (distance) => this.LA(distance)
 
   protected nextIs(distance: number, type: TokenType): boolean {
     return this.LA(distance).tokenType === type
@@ -99,6 +100,11 @@ export abstract class Foundation extends EmbeddedActionsParser {
       expected: 'a value',
     })
   }
+
+  readonly where = this.RULE('where', (): Expression => {
+    this.CONSUME(kw.WHERE)
+    return this.claim(this.SUBRULE(this.expression))
+  })
 
   // ---------------------------------------------------------------- names
 

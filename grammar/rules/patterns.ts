@@ -105,7 +105,9 @@ export abstract class PatternRules extends AtomRules {
     const labels = this.OPTION2(() => this.SUBRULE(this.labelExpression)) ?? null
     const properties = this.OPTION3(() => this.SUBRULE(this.properties)) ?? null
     const where = this.OPTION4(() => this.SUBRULE(this.where)) ?? null
-    this.CONSUME(t.CloseParen)
+    const bare = labels === null && properties === null && where === null
+    const more = variable === null ? 'a name, a label, properties or `)`' : '`:`, `{`, `WHERE` or `)`'
+    this.CONSUME(t.CloseParen, { ERR_MSG: bare ? more : '`)`' })
     return build.node({ variable, labels, properties, where }, this.since(start))
   })
 
