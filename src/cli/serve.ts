@@ -9,16 +9,16 @@ import { loadDemo } from './demo.ts'
 export async function serve(settings: Settings, demo: boolean): Promise<void> {
   const app = await createApp(settings)
   const stopped = stopOnSignal(() => app.close())
-  if (app.bootstrapped) {
-    const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
-    const lines = tokenLines(app.organizationId, app.serviceAccountId, token, TOKEN_LIFETIME_S)
-    for (const line of lines) console.log(line)
-  }
   const address = await app.listen().catch((error: unknown) => {
     throw new CliError([
       `cannot listen on ${settings.host}:${settings.port}: ${error instanceof Error ? error.message : error}`,
     ])
   })
+  if (app.bootstrapped) {
+    const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
+    const lines = tokenLines(app.organizationId, app.serviceAccountId, token, TOKEN_LIFETIME_S)
+    for (const line of lines) console.log(line)
+  }
   const lines = demo
     ? await loadDemo({
         handle: app.handle,

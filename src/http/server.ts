@@ -88,6 +88,8 @@ export function startFront(handle: (request: FrontRequest) => Promise<FrontRespo
   const server = Bun.serve({
     hostname: options.host,
     port: options.port,
+    // Without this, a second server on the same port would start and take half of the connections.
+    reusePort: false,
     idleTimeout: IDLE_S,
     development: false,
     // Our own limit is lower and answers in JSON; this one only has to stay out of its way.

@@ -90,7 +90,8 @@ describe('verdigraph serve', () => {
 
   it('loads the demo world, whose printed questions get their printed answers', async () => {
     const server = await startServer(['--data', data, '--demo'])
-    const printed = [...server.output().matchAll(/^ {2}(curl .*)\n {2}answers {2}(.*)$/gm)]
+    const output = await server.printed('"welcome"}]}\n')
+    const printed = [...output.matchAll(/^ {2}(curl .*)\n {2}answers {2}(.*)$/gm)]
     expect(printed).toHaveLength(3)
     for (const [, curl, answer] of printed) {
       const child = Bun.spawn(['sh', '-c', curl as string], { stdout: 'pipe', stderr: 'pipe' })

@@ -19,6 +19,8 @@ export interface Server {
   readonly url: string
   /** All lines so far. */
   output(): string
+  /** Resolves with the output when it holds the text. */
+  printed(text: string): Promise<string>
   /** Answers the exit code; negative numbers stand for no signal. */
   kill(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>
   readonly pid: number
@@ -43,6 +45,10 @@ export async function startServer(args: readonly string[], environment: Record<s
   return {
     url,
     output: () => output,
+    async printed(text) {
+      while (!output.includes(text)) await Bun.sleep(5)
+      return output
+    },
     pid: child.pid,
     async kill(signal) {
       child.kill(signal)

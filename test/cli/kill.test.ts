@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest'
+import { killRounds } from '../long/kill.ts'
+
+it('a server killed in the middle of a capture load loses no acknowledged batch and shows no half batch', async () => {
+  const seed = Date.now() % 1_000_000
+  console.log(`seed ${seed}`)
+  const outcome = await killRounds(2, seed)
+  expect(outcome.faults).toEqual([])
+  expect(outcome.acknowledged).toBeGreaterThan(2)
+})
