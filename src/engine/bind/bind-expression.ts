@@ -337,7 +337,6 @@ class Binder {
     }
     const branches = ast.branches.map(({ when, then }) => ({
       when: subject ? this.bind(when).bound : this.condition(when),
-      // biome-ignore lint/suspicious/noThenProperty: the word of CASE; nobody awaits a branch
       then: value(then),
     }))
     const otherwise = ast.otherwise && value(ast.otherwise)
@@ -489,7 +488,7 @@ class Binder {
   /** `n {.a, b: 1, c, .*}`: null for null, else all properties (with `.*`) under the entries. */
   private mapProjection(ast: MapProjection): Typed {
     const base = this.variable(ast.variable.text, ast.variable.span)
-    this.expect(['map', 'node', 'relationship'], base.type, ast.variable.span, 'a map projection')
+    if (!this.expect(['map', 'node', 'relationship'], base.type, ast.variable.span, 'a map projection')) return NOTHING
     const target: Expression = { kind: 'variable', name: ast.variable.text, span: ast.variable.span }
     let all = false
     const entries: { key: string; value: BoundExpression }[] = []
@@ -510,10 +509,11 @@ class Binder {
 
   // ---------------------------------------------------------------- issues
 
-  private expect(kinds: readonly Kind[], type: StaticType, span: Span, what: string): void {
-    if (admits(kinds, type.kind)) return
+  private expect(kinds: readonly Kind[], type: StaticType, span: Span, what: string): boolean {
+    if (admits(kinds, type.kind)) return true
     const wanted = kinds.map(kindPhrase).join(' or ')
     this.report('InvalidArgumentType', `${what} takes ${wanted}, not ${kindPhrase(type.kind)}`, span)
+    return false
   }
 
   private refuse(message: string, span: Span): Typed {

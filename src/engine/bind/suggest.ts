@@ -23,15 +23,20 @@ export function suggestion(word: string, known: Iterable<string>): string {
   return near === null ? '' : `; did you mean \`${near}\`?`
 }
 
+/** Insertions, deletions, replacements and swaps of neighbours. */
 function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
+  let beforeLast: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {
-    const current = [i]
+    const row = [i]
     for (let j = 1; j <= b.length; j++) {
-      const replaced = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
-      current.push(Math.min(previous[j]! + 1, current[j - 1]! + 1, replaced))
+      const replaced = last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const swapped =
+        i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? beforeLast[j - 2]! + 1 : replaced
+      row.push(Math.min(last[j]! + 1, row[j - 1]! + 1, replaced, swapped))
     }
-    previous = current
+    beforeLast = last
+    last = row
   }
-  return previous[b.length]!
+  return last[b.length]!
 }
