@@ -69,6 +69,11 @@ describe('a text is refused for', () => {
     ])
   })
 
+  it('a depth that would end the stack of a later pass', () => {
+    expect(refusalsOf(Array(499).fill('1').join(' + '))).toEqual([])
+    expect(refusalsOf(Array(700).fill('1').join(' + '))).toContain('NestingTooDeep')
+  })
+
   it('says where, and what may have been meant', () => {
     const [issue] = bindText('1 + vlaue.x', graph).issues
     expect(issue).toEqual({
