@@ -197,13 +197,24 @@ export function factsOfModel(model: GraphModel, names: Names): string[] {
   }
   for (const label of names.labels) {
     const carriers = nodes.filter(([, node]) => node.labels.includes(label))
-    say('label', label, carriers.map(([id]) => id))
+    say(
+      'label',
+      label,
+      carriers.map(([id]) => id),
+    )
     say('counts', label, carriers.length, nodes.filter(([, node]) => node.key?.type === label).length)
-    for (const externalId of names.externalIds) say('key', label, externalId, model.findNode({ type: label, externalId }))
+    for (const externalId of names.externalIds)
+      say('key', label, externalId, model.findNode({ type: label, externalId }))
     for (const property of names.properties) {
       for (const value of names.values) {
         const equal = carriers.filter(([, node]) => isCandidate(node.properties.get(property)?.value, value))
-        say('indexed', label, property, value, equal.map(([id]) => id))
+        say(
+          'indexed',
+          label,
+          property,
+          value,
+          equal.map(([id]) => id),
+        )
       }
     }
   }
@@ -282,7 +293,8 @@ export function factsOfSnapshot(snapshot: ReadableSnapshot, names: Names): strin
       for (const other of nodes) {
         const chunk = emptyChunk()
         snapshot.relationshipsBetween(id, type(name), other, chunk)
-        if (chunk.ids.subarray(0, chunk.length).some((target) => target !== other)) say('between', id, 'is beside', other)
+        if (chunk.ids.subarray(0, chunk.length).some((target) => target !== other))
+          say('between', id, 'is beside', other)
         say('between', id, name, other, [...chunk.relationships.subarray(0, chunk.length)])
       }
     }
@@ -301,14 +313,24 @@ export function factsOfSnapshot(snapshot: ReadableSnapshot, names: Names): strin
   }
   for (const label of names.labels) {
     const symbol = snapshot.symbol('label', label)
-    say('label', label, drain((from, chunk) => snapshot.nodesWithLabel(symbol, from, chunk)).map(([id]) => id))
+    say(
+      'label',
+      label,
+      drain((from, chunk) => snapshot.nodesWithLabel(symbol, from, chunk)).map(([id]) => id),
+    )
     say('counts', label, snapshot.nodeCount(symbol), snapshot.typedNodeCount(symbol))
     for (const externalId of names.externalIds) say('key', label, externalId, snapshot.findNode(symbol, externalId))
     for (const property of names.properties) {
       const propertySymbol = snapshot.symbol('property', property)
       for (const value of names.values) {
         const found = drain((from, chunk) => snapshot.nodesWithProperty(symbol, propertySymbol, value, from, chunk))
-        say('indexed', label, property, value, found.map(([id]) => id))
+        say(
+          'indexed',
+          label,
+          property,
+          value,
+          found.map(([id]) => id),
+        )
       }
     }
   }

@@ -112,7 +112,10 @@ describe('records', () => {
     fc.assert(
       fc.property(propertyValue, node, (value, record) => {
         const properties = new Map([[1, { value, externalValue: null, updatedMs: 0, metadata: null }]])
-        const read = propertyOf(encode((sink) => writeNode(sink, { ...record, properties })), 1)
+        const read = propertyOf(
+          encode((sink) => writeNode(sink, { ...record, properties })),
+          1,
+        )
         expect(read).toStrictEqual(value)
       }),
       { numRuns: 1000 },

@@ -1,0 +1,102 @@
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { GraphStore } from '../../src/engine/store.ts'
+import { HandClock } from '../../src/kernel/clock.ts'
+import { mintGid } from '../../src/kernel/ids.ts'
+import { openCatalog } from '../../src/store/catalog.ts'
+import { temporaryFolder } from './folder.ts'
+
+const options = { clock: new HandClock(1_750_000_000_000), sync: false }
+
+function countNodes(store: GraphStore | null): number | null {
+  if (store === null) return null
+  const snapshot = store.snapshot()
+  const count = snapshot.nodeCount(null)
+  snapshot.close()
+  return count
+}
+
+async function addNode(store: GraphStore | null): Promise<void> {
+  await store!.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }))
+}
+
+describe('a catalog', () => {
+  test('knows the projects that were created, each with a graph of its own', async () => {
+    const folder = temporaryFolder()
+    const [one, two] = [mintGid(1), mintGid(1)]
+    let catalog = openCatalog(folder, options)
+    expect(catalog.graph(one, null)).toBeNull()
+    await catalog.create(one)
+    await catalog.create(two)
+    await addNode(catalog.graph(one, null))
+    expect(catalog.graph(one, null)).toBe(catalog.graph(one, null))
+    expect([countNodes(catalog.graph(one, null)), countNodes(catalog.graph(two, null))]).toEqual([1, 0])
+    await catalog.close()
+    catalog = openCatalog(folder, options)
+    expect([countNodes(catalog.graph(one, null)), countNodes(catalog.graph(two, null))]).toEqual([1, 0])
+    await catalog.close()
+  })
+
+  test('creates again what exists without touching it', async () => {
+    const catalog = openCatalog(temporaryFolder(), options)
+    const project = mintGid(1)
+    await catalog.create(project)
+    await addNode(catalog.graph(project, null))
+    await catalog.create(project)
+    expect(countNodes(catalog.graph(project, null))).toBe(1)
+    await catalog.close()
+  })
+
+  test('finds a constituent by its logical location, whatever its name', async () => {
+    const catalog = openCatalog(temporaryFolder(), options)
+    const project = mintGid(1)
+    const locations = ['eu', '../..', '', 'x'.repeat(300), '日本', 'default']
+    await catalog.create(project, locations)
+    for (const location of locations) await addNode(catalog.graph(project, location))
+    expect(locations.map((location) => countNodes(catalog.graph(project, location)))).toEqual(locations.map(() => 1))
+    expect([countNodes(catalog.graph(project, null)), catalog.graph(project, 'us')]).toEqual([0, null])
+    await catalog.close()
+  })
+
+  test('keeps every project below its folder, and ids apart that differ in case only', async () => {
+    const folder = temporaryFolder()
+    const catalog = openCatalog(folder, options)
+    const ids = [
+      'gid:ABCDEFGHIJKLMNOPQRSTUVWX',
+      'gid:abcdefghijklmnopqrstuvwx',
+      'gid:Abcdefghijklmnopqrstuvwx',
+      `gid:${'A'.repeat(500)}`,
+    ]
+    for (const id of ids) await catalog.create(id)
+    const folders = readdirSync(join(folder, 'projects'))
+    expect(new Set(folders.map((name) => name.toLowerCase())).size).toBe(ids.length)
+    await expect(catalog.create('gid:../../elsewhere-and-beyond')).rejects.toThrow('a project id is a global id')
+    expect(catalog.graph('../elsewhere', null)).toBeNull()
+    expect(readdirSync(folder)).toEqual(['projects'])
+    await catalog.close()
+  })
+
+  test('deletes a project with its data, and makes it anew empty', async () => {
+    const folder = temporaryFolder()
+    const catalog = openCatalog(folder, options)
+    const project = mintGid(1)
+    await catalog.create(project, ['eu'])
+    await addNode(catalog.graph(project, null))
+    await catalog.delete(project)
+    await catalog.delete(project)
+    expect([catalog.graph(project, null), catalog.graph(project, 'eu')]).toEqual([null, null])
+    expect(readdirSync(join(folder, 'projects'))).toEqual([])
+    await catalog.create(project)
+    expect(countNodes(catalog.graph(project, null))).toBe(0)
+    await catalog.close()
+  })
+
+  test('finishes a removal that a crash interrupted', async () => {
+    const folder = temporaryFolder()
+    const left = join(folder, 'projects', '.removed-X-1')
+    mkdirSync(join(left, 'default'), { recursive: true })
+    await openCatalog(folder, options).close()
+    expect(existsSync(left)).toBe(false)
+  })
+})
