@@ -1,5 +1,5 @@
 // What README.md and data/README.md promise, held against the running service: commands, pasted lines, every cell of the tables.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -182,6 +182,18 @@ describe('the README', () => {
     const printed = await shell(`${adapted}\nkill $! && wait $!`)
     const bodies = printed.split('\n').filter((line) => /^\{"(decision|results)"/.test(line))
     expect(bodies.join('\n'), printed).toBe((answers as string).trim())
+  })
+
+  test('shows a library use that gives what its comments say', async () => {
+    const block = (/## As a library[\s\S]*?```ts\n([\s\S]*?)```/.exec(readme) as unknown as string[])[1] as string
+    const promised = [...block.matchAll(/^(owns\..*) \/\/ (.*)$/gm)]
+    expect(promised).toHaveLength(3)
+    const program = block
+      .replace("'verdigraph'", `'${join(top, 'src', 'index.ts')}'`)
+      .replace(/^(owns\..*) \/\/ .*$/gm, 'console.log(JSON.stringify($1))')
+    writeFileSync(join(folder, 'library.ts'), program)
+    const printed = await shell(`'${process.execPath}' library.ts`)
+    expect(printed.trim().split('\n')).toEqual(promised.map((match) => match[2]))
   })
 
   test('names only files that are there', () => {
