@@ -106,7 +106,7 @@ export const Integer = createToken({
 })
 export const Text = createToken({
   name: 'Text',
-  pattern: /'[^'\\]*(?:\\(?:[\s\S]|$)[^'\\]*)*'?|"[^"\\]*(?:\\(?:[\s\S]|$)[^"\\]*)*"?/,
+  pattern: /'[^'\\]*(?:\\[\s\S]?[^'\\]*)*'?|"[^"\\]*(?:\\[\s\S]?[^"\\]*)*"?/,
   line_breaks: true,
   label: 'a string',
 })

@@ -168,7 +168,6 @@ export abstract class AtomRules extends NamedRules {
         const when = this.SUBRULE2(this.expression)
         if (subject === null) this.claim(when)
         this.CONSUME(kw.THEN)
-        // biome-ignore lint/suspicious/noThenProperty: the tree's own word for the value of a branch; never awaited
         branches.push({ when, then: this.SUBRULE3(this.expression) })
       },
       ERR_MSG: '`WHEN`',
