@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { GraphStore } from '../engine/store.ts'
 import { assert } from '../kernel/assert.ts'
 import { isGid } from '../kernel/ids.ts'
+import { checkEnvironment } from './check.ts'
 import { type EnvironmentOptions, type LmdbEnvironment, openEnvironment } from './lmdb/environment.ts'
 
 const PROJECTS = 'projects'
@@ -44,6 +45,16 @@ export class Catalog {
 
   /** Null when the project or the location does not exist. */
   graph(projectId: string, location: string | null): GraphStore | null {
+    return this.find(projectId, location)
+  }
+
+  /** What is inconsistent in a graph; null when the project or the location does not exist. */
+  check(projectId: string, location: string | null): string[] | null {
+    const environment = this.find(projectId, location)
+    return environment === null ? null : checkEnvironment(environment)
+  }
+
+  private find(projectId: string, location: string | null): LmdbEnvironment | null {
     if (location === null) {
       const known = this.open.get(projectId)?.get(DEFAULT)
       if (known !== undefined) return known

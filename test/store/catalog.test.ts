@@ -92,6 +92,15 @@ describe('a catalog', () => {
     await catalog.close()
   })
 
+  test('checks a graph that exists', async () => {
+    const catalog = openCatalog(temporaryFolder(), options)
+    const project = mintGid(1)
+    await catalog.create(project)
+    await addNode(catalog.graph(project, null))
+    expect([catalog.check(project, null), catalog.check(project, 'eu')]).toEqual([[], null])
+    await catalog.close()
+  })
+
   test('finishes a removal that a crash interrupted', async () => {
     const folder = temporaryFolder()
     const left = join(folder, 'projects', '.removed-X-1')

@@ -7,6 +7,7 @@ import { HandClock, systemClock } from '../../src/kernel/clock.ts'
 import { checkEnvironment } from '../../src/store/check.ts'
 import { LayoutFault } from '../../src/store/lmdb/databases.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
+import { openStore } from '../../src/store/open-store.ts'
 import { temporaryFolder } from './folder.ts'
 
 const options = { clock: new HandClock(1_750_000_000_000), sync: false }
@@ -184,6 +185,20 @@ describe('a snapshot', () => {
 const A = { type: 'A', externalId: 'a' }
 
 describe('an environment', () => {
+  test('is one folder for those who embed it, made when it is first opened', async () => {
+    const folder = join(temporaryFolder(), 'deep', 'graph')
+    const before = Date.now()
+    const store = openStore(folder, { sync: false })
+    const { id } = await store.write((batch) => batch.upsertNode(A))
+    await store.close()
+    const again = openStore(folder, { readOnly: true })
+    const snapshot = again.snapshot()
+    const created = Date.parse(String(snapshot.nodeOwn(id, 'create_time')))
+    expect(created).toBeGreaterThanOrEqual(before)
+    snapshot.close()
+    await again.close()
+  })
+
   test('that may only be read refuses to write', async () => {
     const folder = temporaryFolder()
     const environment = openEnvironment(folder, options)
