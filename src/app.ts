@@ -172,7 +172,8 @@ export async function createApp(settings: Settings, overrides: AppOverrides = {}
     async listen() {
       assert(front === null && closing === null, 'an app listens once')
       const { host, port, bodyBytesMax, drainMs } = settings
-      front = startFront(handle, { host, port, bodyBytesMax, drainMs })
+      const paths = [...new Set(routes.map(({ path }) => path).filter((path) => !path.includes('{')))]
+      front = startFront(handle, { host, port, bodyBytesMax, drainMs, paths })
       return { host: front.host, port: front.port, url: front.url }
     },
     close() {

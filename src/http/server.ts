@@ -7,6 +7,8 @@ export interface FrontOptions {
   /** 0 picks a free one. */
   readonly port: number
   readonly bodyBytesMax: number
+  /** Paths without parameters that the runtime may match by itself. */
+  readonly paths: readonly string[]
   /** How long a stop waits for requests that are being answered. */
   readonly drainMs: number
 }
@@ -22,23 +24,33 @@ export interface Front {
 /** Seconds that an idle connection is kept: longer than the idle time of usual load balancers. */
 const IDLE_S = 75
 
+/** Reading `request.url` makes the runtime parse and write a whole URL, so it is read only where the path is not known. */
 class BunRequest implements FrontRequest {
   readonly method: string
-  readonly path: string
-  readonly query: string
   private readonly request: Request
   private readonly bodyBytesMax: number
+  private readonly knownPath: string | null
 
-  constructor(request: Request, bodyBytesMax: number) {
+  constructor(request: Request, knownPath: string | null, bodyBytesMax: number) {
     this.request = request
+    this.knownPath = knownPath
     this.bodyBytesMax = bodyBytesMax
     this.method = request.method
-    const url = request.url
-    const start = url.indexOf('/', url.indexOf('://') + 3)
+  }
+
+  get path(): string {
+    if (this.knownPath !== null) return this.knownPath
+    const { url } = this.request
+    const start = startOfPath(url)
     const mark = url.indexOf('?', start)
     const path = mark < 0 ? url.slice(start) : url.slice(start, mark)
-    this.path = path.includes('%') ? decodePath(path) : path
-    this.query = mark < 0 ? '' : url.slice(mark + 1)
+    return path.includes('%') ? decodePath(path) : path
+  }
+
+  get query(): string {
+    const { url } = this.request
+    const mark = url.indexOf('?', startOfPath(url))
+    return mark < 0 ? '' : url.slice(mark + 1)
   }
 
   header(name: string): string | null {
@@ -71,6 +83,10 @@ class BunRequest implements FrontRequest {
   }
 }
 
+function startOfPath(url: string): number {
+  return url.indexOf('/', url.indexOf('://') + 3)
+}
+
 /** A path that does not decode stays as it is; no route will match it. */
 function decodePath(path: string): string {
   try {
@@ -85,6 +101,20 @@ export function startFront(handle: (request: FrontRequest) => Promise<FrontRespo
   let stopping = false
   let onIdle: (() => void) | null = null
 
+  async function answer(request: Request, knownPath: string | null): Promise<Response> {
+    running += 1
+    try {
+      const answered = await handle(new BunRequest(request, knownPath, options.bodyBytesMax))
+      return new Response(answered.status === 204 ? null : answered.body, {
+        status: answered.status,
+        headers: stopping ? { ...answered.headers, connection: 'close' } : answered.headers,
+      })
+    } finally {
+      running -= 1
+      if (running === 0) onIdle?.()
+    }
+  }
+
   const server = Bun.serve({
     hostname: options.host,
     port: options.port,
@@ -94,19 +124,8 @@ export function startFront(handle: (request: FrontRequest) => Promise<FrontRespo
     development: false,
     // Our own limit is lower and answers in JSON; this one only has to stay out of its way.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    async fetch(request) {
-      running += 1
-      try {
-        const answer = await handle(new BunRequest(request, options.bodyBytesMax))
-        return new Response(answer.status === 204 ? null : answer.body, {
-          status: answer.status,
-          headers: stopping ? { ...answer.headers, connection: 'close' } : answer.headers,
-        })
-      } finally {
-        running -= 1
-        if (running === 0) onIdle?.()
-      }
-    },
+    routes: Object.fromEntries(options.paths.map((path) => [path, (request: Request) => answer(request, path)])),
+    fetch: (request) => answer(request, null),
   })
   const port = server.port ?? options.port
   const host = options.host

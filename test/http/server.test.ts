@@ -279,7 +279,7 @@ describe('a stop', () => {
           release = resolve
         })
       },
-      { host: '127.0.0.1', port: 0, bodyBytesMax: 100, drainMs: 5000 },
+      { host: '127.0.0.1', port: 0, bodyBytesMax: 100, drainMs: 5000, paths: [] },
     )
     // Leaves an idle connection behind.
     expect(await (await fetch(`${front.url}/quick`)).text()).toBe('quick')
@@ -300,6 +300,7 @@ describe('a stop', () => {
       port: 0,
       bodyBytesMax: 100,
       drainMs: 20,
+      paths: [],
     })
     const hanging = fetch(front.url).catch((error: unknown) => error)
     await Bun.sleep(50)
