@@ -27,25 +27,28 @@ export function lex(text: string): LexResult {
   const { tokens, errors, groups } = lexer.tokenize(text)
   const comment = groups.comments?.at(-1)
   if (comment !== undefined && !(comment.image.length >= 4 && comment.image.endsWith('*/'))) {
-    const start = comment.startOffset
-    return fault('UnexpectedSyntax', 'unterminated comment, expected `*/`', start, start + 2)
+    return { ok: false, issue: openComment(comment) }
   }
   const error = errors[0]
-  if (error !== undefined) return unknownSign(text, error.offset)
+  if (error !== undefined) return { ok: false, issue: unknownSign(text, error.offset) }
   mark(tokens)
   return { ok: true, tokens }
 }
 
-function fault(code: string, message: string, start: number, end: number): LexResult {
-  return { ok: false, issue: { code, message, span: { start, end } } }
+function openComment(comment: IToken): Issue {
+  const start = comment.startOffset
+  const message = 'unterminated comment, expected `*/`'
+  const span = { start, end: start + 2 }
+  return { code: 'UnexpectedSyntax', message, span, found: 'end of the query', expected: '`*/`' }
 }
 
-function unknownSign(text: string, offset: number): LexResult {
+function unknownSign(text: string, offset: number): Issue {
   const sign = String.fromCodePoint(text.codePointAt(offset) ?? 0)
-  const end = offset + sign.length
-  if (sign === '$') return fault('UnexpectedSyntax', 'a parameter is written `$name`', offset, end)
+  const found = `\`${sign}\``
+  const message = sign === '$' ? 'a parameter is written `$name`' : `unexpected character ${found}`
+  const expected = sign === '$' ? 'a parameter such as `$name`' : 'a sign of the language; others stand in strings'
   const code = sign > '\x7f' ? 'InvalidUnicodeCharacter' : 'UnexpectedSyntax'
-  return fault(code, `unexpected character \`${sign}\``, offset, end)
+  return { code, message, span: { start: offset, end: offset + sign.length }, found, expected }
 }
 
 const closerOf = new Map<TokenType, TokenType>([

@@ -17,7 +17,13 @@ export function readInteger(token: IToken, negative: boolean): number | bigint {
   const magnitude = image.length <= 15 ? Number(image) : exactly(image)
   if (magnitude === null || magnitude > int64Max + (negative ? 1n : 0n)) {
     const shown = `${negative ? '-' : ''}${shorten(image)}`
-    refuse('IntegerOverflow', `integer \`${shown}\` is outside the 64-bit range`, spanOf(token))
+    refuse({
+      code: 'IntegerOverflow',
+      message: `integer \`${shown}\` is outside the 64-bit range`,
+      span: spanOf(token),
+      found: `\`${shown}\``,
+      expected: 'an integer from -2^63 to 2^63 - 1',
+    })
   }
   if (magnitude === 0 || magnitude === 0n) return 0
   const value = negative ? -magnitude : magnitude
@@ -32,14 +38,30 @@ function exactly(image: string): bigint | null {
 function refuseNumber(token: IToken): never {
   const image = token.image
   const hint = /^0\d+$/.test(image) ? '; an octal number is written `0o17`' : ''
-  refuse('InvalidNumberLiteral', `invalid number \`${shorten(image)}\`${hint}`, spanOf(token))
+  const found = `\`${shorten(image)}\``
+  const expected = 'a number such as `12`, `1.5`, `1e9`, `0x1F` or `0o17`'
+  refuse({
+    code: 'InvalidNumberLiteral',
+    message: `invalid number ${found}${hint}`,
+    span: spanOf(token),
+    found,
+    expected,
+  })
 }
 
 export function readFloat(token: IToken, negative: boolean): number {
   if (!/^(?:\d*\.\d+|\d+)(?:[eE][+-]?\d+)?$/.test(token.image)) refuseNumber(token)
   const value = Number(token.image)
   if (!Number.isFinite(value)) {
-    refuse('FloatingPointOverflow', `float \`${shorten(token.image)}\` is too large`, spanOf(token))
+    const found = `\`${shorten(token.image)}\``
+    const expected = 'a float below 1.8e308'
+    refuse({
+      code: 'FloatingPointOverflow',
+      message: `float ${found} is too large`,
+      span: spanOf(token),
+      found,
+      expected,
+    })
   }
   return negative ? -value : value
 }
@@ -75,8 +97,7 @@ export function readString(token: IToken): string {
     i += 1 + digits
     from = i + 1
   }
-  const start = token.startOffset
-  refuse('UnexpectedSyntax', `unterminated string, expected \`${quote}\``, { start, end: start + 1 })
+  refuseOpenEnd('string', token, `\`${quote}\``)
 }
 
 function readCodePoint(token: IToken, at: number, digits: number): string {
@@ -86,7 +107,13 @@ function readCodePoint(token: IToken, at: number, digits: number): string {
   const start = token.startOffset + at
   const letter = token.image.charAt(at + 1)
   const form = letter === 'u' ? '`\\u` and four hexadecimal digits' : '`\\U` and eight hexadecimal digits'
-  refuse('InvalidUnicodeLiteral', `invalid Unicode escape, it is written ${form}`, { start, end: start + 2 })
+  refuse({
+    code: 'InvalidUnicodeLiteral',
+    message: `invalid Unicode escape, it is written ${form}`,
+    span: { start, end: start + 2 },
+    found: `\`\\${letter}${hex}\``,
+    expected: form,
+  })
 }
 
 function readSimpleEscape(token: IToken, at: number): string {
@@ -95,9 +122,13 @@ function readSimpleEscape(token: IToken, at: number): string {
   if (value !== undefined) return value
   const start = token.startOffset + at
   const hint = letter === '' ? '' : `; a back-slash itself is written \`\\\\\``
-  refuse('InvalidEscape', `invalid escape \`\\${letter}\` in a string${hint}`, {
-    start,
-    end: start + 1 + letter.length,
+  const found = `\`\\${letter}\``
+  refuse({
+    code: 'InvalidEscape',
+    message: `invalid escape ${found} in a string${hint}`,
+    span: { start, end: start + 1 + letter.length },
+    found,
+    expected: "an escape such as `\\n`, `\\\\` or `\\'`",
   })
 }
 
@@ -115,11 +146,27 @@ function unquote(token: IToken, image: string): string {
   const name = image.slice(1, -1)
   // A lone closing back-tick is left after the pairs within: an odd number of them before the end means none closes.
   if (image.length < 2 || !/^[^`]*(?:``[^`]*)*$/.test(name) || !image.endsWith('`')) {
-    const start = token.startOffset
-    refuse('UnexpectedSyntax', 'unterminated name, expected a back-tick', { start, end: start + 1 })
+    refuseOpenEnd('name', token, 'a back-tick')
   }
-  if (name === '') refuse('UnexpectedSyntax', 'empty name', spanOf(token))
+  if (name === '') {
+    const span = spanOf(token)
+    refuse({
+      code: 'UnexpectedSyntax',
+      message: 'empty name',
+      span,
+      found: image,
+      expected: 'a name between back-ticks',
+    })
+  }
   return name.replaceAll('``', '`')
+}
+
+/** The token took the whole rest of the text, because nothing closes it. */
+function refuseOpenEnd(what: string, token: IToken, expected: string): never {
+  const start = token.startOffset
+  const span = { start, end: start + 1 }
+  const message = `unterminated ${what}, expected ${expected}`
+  refuse({ code: 'UnexpectedSyntax', message, span, found: 'end of the query', expected })
 }
 
 export function shorten(image: string): string {

@@ -1,5 +1,4 @@
 // A syntax fault on its way out of a rule: thrown where it is found, caught once at the grammar's door.
-import type { Span } from './ast.ts'
 import type { Issue } from './issue.ts'
 
 export class Refusal extends Error {
@@ -10,6 +9,6 @@ export class Refusal extends Error {
   }
 }
 
-export function refuse(code: string, message: string, span: Span): never {
-  throw new Refusal({ code, message, span })
+export function refuse(issue: Issue): never {
+  throw new Refusal(issue)
 }

@@ -95,7 +95,10 @@ export abstract class ClauseRules extends PatternRules {
     })
     const reference = `${graph.text}.${member?.text}`
     if (!this.RECORDING_PHASE && reference.toLowerCase() !== 'graph.byname') {
-      refuse('UnexpectedSyntax', '`USE` takes a graph as `graph.byName(…)`', this.since(graph.span.start))
+      const expected = '`graph.byName(…)`'
+      const span = this.since(graph.span.start)
+      const found = `\`${this.source.slice(span.start, span.end)}\``
+      refuse({ code: 'UnexpectedSyntax', message: `\`USE\` takes a graph as ${expected}`, span, found, expected })
     }
     this.CONSUME(t.OpenParen)
     const argument = this.SUBRULE(this.expression)

@@ -142,7 +142,10 @@ export abstract class ExpressionRules extends Foundation {
     this.CONSUME(t.CloseBracket, { ERR_MSG: from === null ? 'an expression or `..`' : '`]`' })
     const span = this.since(start)
     if (tail !== undefined) return { kind: 'slice', target, from, to: tail.to, span }
-    if (from === null) refuse('UnexpectedSyntax', 'an index is missing between `[` and `]`', span)
+    if (from === null) {
+      const message = 'an index is missing between `[` and `]`'
+      refuse({ code: 'UnexpectedSyntax', message, span, found: '`]`', expected: 'an expression or `..`' })
+    }
     return { kind: 'index', target, index: from, span }
   })
 

@@ -14,7 +14,8 @@ import type {
 } from '../ast.ts'
 import type { Chain } from '../build-ast.ts'
 import * as build from '../build-ast.ts'
-import { Refusal, refuse } from '../refusal.ts'
+import { spanOf } from '../literals.ts'
+import { refuse } from '../refusal.ts'
 import { AnyName, FreeName, kw } from '../tokens.ts'
 import type { Peek } from './lookahead.ts'
 
@@ -68,8 +69,7 @@ export abstract class Foundation extends EmbeddedActionsParser {
     this.depth++
     if (this.depth <= nestingMax) return
     const token = this.LA(1)
-    const start = token.startOffset
-    refuse('NestingTooDeep', `more than ${nestingMax} levels of nesting`, { start, end: start + token.image.length })
+    refuse({ code: 'NestingTooDeep', message: `more than ${nestingMax} levels of nesting`, span: spanOf(token) })
   }
 
   protected ascend(): void {
@@ -92,7 +92,7 @@ export abstract class Foundation extends EmbeddedActionsParser {
   protected refuseUnclaimed(): void {
     const first = this.unclaimed.values().next().value
     if (first === undefined) return
-    throw new Refusal({
+    refuse({
       code: 'UnexpectedSyntax',
       message: 'a path pattern can stand only where a condition is expected, or within `exists { }` or `count { }`',
       span: first.span,

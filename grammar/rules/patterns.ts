@@ -120,7 +120,9 @@ export abstract class PatternRules extends AtomRules {
     const right = this.OPTION3(() => this.CONSUME(t.Greater)) !== undefined
     const quantifier = this.OPTION4(() => this.SUBRULE(this.hopQuantifier)) ?? null
     if (quantifier !== null && detail.range) {
-      refuse('InvalidRelationshipPattern', 'the number of hops is given twice', quantifier.span)
+      const message = 'the number of hops is given twice'
+      const found = `\`${this.source.slice(quantifier.span.start, quantifier.span.end)}\``
+      refuse({ code: 'InvalidRelationshipPattern', message, span: quantifier.span, found, expected: '`(`' })
     }
     return build.relationship(detail, left, right, quantifier, this.since(start))
   })
@@ -171,7 +173,8 @@ export abstract class PatternRules extends AtomRules {
           this.CONSUME(t.CloseBrace)
           const span = this.since(start)
           if (min === null && tail?.max == null) {
-            refuse('InvalidRelationshipPattern', 'the number of hops is missing between `{` and `}`', span)
+            const message = 'the number of hops is missing between `{` and `}`'
+            refuse({ code: 'InvalidRelationshipPattern', message, span, found: '`}`', expected: 'a whole number' })
           }
           return { min: min ?? 0, max: tail === undefined ? min : tail.max, span }
         },
@@ -185,7 +188,15 @@ export abstract class PatternRules extends AtomRules {
     if (this.RECORDING_PHASE) return 0
     const count = readInteger(token, false)
     if (typeof count === 'number') return count
-    refuse('InvalidRelationshipPattern', `\`${token.image}\` hops are too many`, spanOf(token))
+    const found = `\`${token.image}\``
+    const message = `${found} hops are too many`
+    refuse({
+      code: 'InvalidRelationshipPattern',
+      message,
+      span: spanOf(token),
+      found,
+      expected: 'a whole number below 2^53',
+    })
   }
 
   // ---------------------------------------------------------------- labels

@@ -19,7 +19,8 @@ for (const { line, text, answer } of readCases('refused.case', '!')) {
     const result = parse(text)
     if (result.ok) throw new Error(`read as ${print(result.query)}`)
     expect(result.issues).toHaveLength(1)
-    const { code, message, span } = result.issues[0]!
+    const { code, message, span, found, expected } = result.issues[0]!
+    expect([found, expected]).not.toContain(undefined)
     expect(`${code} ${positionOf(text, span.start).column} ${message}`).toBe(answer)
     expect(span.end).toBeGreaterThanOrEqual(span.start)
     expect(span.end).toBeLessThanOrEqual(text.length)
