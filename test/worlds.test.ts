@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Engine, type OpenWorld, type Question, told } from './support/engines.ts'
+import { httpEngine } from './support/http-engine.ts'
 import { grantedPairs, referenceEngine } from './support/reference-engine.ts'
 import { storeEngine } from './support/store-engine.ts'
 import { readWorld, type World } from './support/world.ts'
@@ -13,7 +14,7 @@ const worlds = readdirSync(folder)
   .sort()
   .map((file) => readWorld(file.replace('.world.yaml', ''), readFileSync(new URL(file, folder), 'utf8')))
 
-const engines: readonly Engine[] = [referenceEngine, storeEngine('off'), storeEngine('on')]
+const engines: readonly Engine[] = [referenceEngine, storeEngine('off'), storeEngine('on'), httpEngine]
 
 /** Every question that the world asks somewhere, once. */
 function questionsOf(world: World): Question[] {

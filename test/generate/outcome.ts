@@ -1,4 +1,5 @@
 // One random case asked in three ways, and what came of it; a difference is told with the case as a world to paste.
+import { RunFault } from '../../src/engine/errors.ts'
 import { decide } from '../reference/decide.ts'
 import { TooLarge } from '../reference/pattern.ts'
 import type { Graph } from '../reference/values.ts'
@@ -103,6 +104,7 @@ export function settled(case_: Case, stored: StoredGraph): Outcome {
   try {
     return outcomeOf(case_, stored)
   } catch (fault) {
+    if (fault instanceof RunFault && fault.code === 'budget') return { kind: 'too-large' }
     return { kind: 'differ', why: `it crashed: ${(fault as Error).stack ?? fault}` }
   }
 }

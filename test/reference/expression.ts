@@ -36,7 +36,7 @@ export const bind = (environment: Environment, name: string, value: Value): Envi
 
 // ---------------------------------------------------------------- elements
 
-/** Ruling G4: own fields win, every captured property is there as `n.x` and as `n.property.x`. */
+/** Ruling G4: a node's own fields win, every captured property is there as `n.x` and as `n.property.x`. */
 export function property(of: Value, key: string): Value {
   if (of === null) return null
   if (isMap(of)) return of.get(key) ?? null
@@ -44,12 +44,10 @@ export function property(of: Value, key: string): Value {
     if (key === 'external_id') return of.externalId
     if (key === 'type') return of.type
     if (key === 'is_identity') return of.isIdentity
-  } else if (isRelationship(of)) {
-    if (key === 'type') return of.type
-  } else {
+    if (key === 'create_time' || key === 'update_time') return '2026-01-01T00:00:00.000Z'
+  } else if (!isRelationship(of)) {
     throw new ReferenceFault(`no property ${key} on that value`)
   }
-  if (key === 'create_time' || key === 'update_time') return '2026-01-01T00:00:00.000Z'
   if (key === 'property') return of.properties
   return of.properties.get(key) ?? null
 }
