@@ -9,11 +9,11 @@ import { assert } from '../kernel/assert.ts'
 import { isGid } from '../kernel/ids.ts'
 import { checkEnvironment } from './check.ts'
 import { type EnvironmentOptions, type LmdbEnvironment, openEnvironment } from './lmdb/environment.ts'
+import { DATA_FILE } from './lmdb/native.ts'
 
 const PROJECTS = 'projects'
 /** A project that is being removed is renamed first, so that a crash leaves no half project. */
 const REMOVED = '.removed-'
-const DATA_FILE = 'data.mdb'
 const DEFAULT = 'default'
 
 export class Catalog {

@@ -51,7 +51,9 @@ describe('the layout of a folder', () => {
   })
 
   test('of an empty folder is refused when it may only be read', async () => {
-    expect(() => openEnvironment(temporaryFolder(), { ...options, readOnly: true })).toThrow()
+    const folder = join(temporaryFolder(), 'never')
+    expect(() => openEnvironment(folder, { ...options, readOnly: true })).toThrow('the folder holds no store')
+    expect(existsSync(folder)).toBe(false)
   })
 })
 
