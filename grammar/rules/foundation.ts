@@ -1,6 +1,6 @@
 // What every chapter of rules stands on: spans, the nesting limit, the places where a pattern counts as a truth value,
 // and the rules that chapters need of each other before they are defined.
-import { EmbeddedActionsParser, type IToken, type ParserMethod, type TokenType } from 'chevrotain'
+import { EmbeddedActionsParser, EOF, type IToken, type ParserMethod, type TokenType } from 'chevrotain'
 import type {
   Expression,
   LabelExpression,
@@ -69,7 +69,9 @@ export abstract class Foundation extends EmbeddedActionsParser {
     this.depth++
     if (this.depth <= nestingMax) return
     const token = this.LA(1)
-    refuse({ code: 'NestingTooDeep', message: `more than ${nestingMax} levels of nesting`, span: spanOf(token) })
+    const end = this.source.length
+    const span = token.tokenType === EOF ? { start: end, end } : spanOf(token)
+    refuse({ code: 'NestingTooDeep', message: `more than ${nestingMax} levels of nesting`, span })
   }
 
   protected ascend(): void {

@@ -76,6 +76,12 @@ test.each(nests)('%s may nest 40 deep and more, and are refused beyond the limit
   expect(refusal(nested(10_000)).code).toBe('NestingTooDeep')
 })
 
+test('the limit is pointed at, even where the text ends there', () => {
+  const text = `RETURN ${'('.repeat(nestingMax - 1)}`
+  expect(refusal(text)).toMatchObject({ code: 'NestingTooDeep', span: { start: text.length, end: text.length } })
+  expect(refusal(`${text}1`)).toMatchObject({ span: { start: text.length, end: text.length + 1 } })
+})
+
 test.each([
   ['subqueries', 'CALL { '.repeat(500)],
   ['counted subqueries', `RETURN ${'count { MATCH (a) WHERE '.repeat(500)}`],
