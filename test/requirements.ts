@@ -1,0 +1,234 @@
+// The rules of the interface that the service keeps today: each with an id, one sentence and the tests that show it.
+// requirements.test.ts fails when a test that is named here is gone, so that no rule loses its proof unnoticed.
+
+export interface Requirement {
+  /** Letter of its chapter and a number: R runtime, G graph, D decisions, F configuration, E errors. */
+  readonly id: string
+  readonly sentence: string
+  /** File below test/, and a part of the test's name. */
+  readonly shownBy: readonly (readonly [file: string, name: string])[]
+}
+
+export interface Gap {
+  readonly id: string
+  readonly sentence: string
+  /** Why it is not kept yet, and what happens meanwhile. */
+  readonly reason: string
+}
+
+const access = 'http/access.test.ts'
+const server = 'http/server.test.ts'
+const capture = 'capture/capture.test.ts'
+const config = 'config/service.test.ts'
+const provisioning = 'config/provisioning.test.ts'
+const policies = 'policy/authorization-policy.test.ts'
+
+export const requirements: readonly Requirement[] = [
+  {
+    id: 'R1',
+    sentence: 'two commands of the README start the service, and the lines that it prints answer as printed',
+    shownBy: [['readme.test.ts', 'prints a permit, a denial and a search, and each answers as promised']],
+  },
+  {
+    id: 'R2',
+    sentence: 'engine and store decide in process, without a server',
+    shownBy: [['readme.test.ts', 'shows a library use that gives what its comments say']],
+  },
+  {
+    id: 'R3',
+    sentence: 'a stop lets running requests finish and ends with 0',
+    shownBy: [
+      [server, 'lets a running request finish'],
+      ['cli/cli.test.ts', 'ends with 0 on SIGTERM'],
+    ],
+  },
+  {
+    id: 'R4',
+    sentence: 'no acknowledged write is lost and no half batch is seen after a kill',
+    shownBy: [['cli/kill.test.ts', 'loses no acknowledged batch and shows no half batch']],
+  },
+  {
+    id: 'G1',
+    sentence: 'a second capture of a node replaces what is given and keeps what is absent',
+    shownBy: [[capture, 'replaces what is given and keeps what is absent']],
+  },
+  {
+    id: 'G2',
+    sentence: 'a relationship without its end node refuses the whole batch, naming each',
+    shownBy: [[capture, 'writes nothing of a batch in which an end node is missing']],
+  },
+  {
+    id: 'G3',
+    sentence: 'a batch taken twice is the batch taken once',
+    shownBy: [['store/batches.test.ts', 'taken twice is the batch taken once']],
+  },
+  { id: 'G4', sentence: 'integers and floats stay apart', shownBy: [[capture, 'keeps integers and floats apart']] },
+  {
+    id: 'G5',
+    sentence: 'a decision asked after a capture was answered sees it',
+    shownBy: [
+      [capture, 'joins nodes, and the next decision sees it'],
+      ['store/environment.test.ts', 'opened right after a write was acknowledged sees it'],
+    ],
+  },
+  {
+    id: 'G6',
+    sentence: 'a capture takes 1 to 250 items',
+    shownBy: [[capture, 'refuses a batch of none and of more than 250']],
+  },
+  {
+    id: 'G7',
+    sentence: 'the node of an application is joined to business data by a captured relationship',
+    shownBy: [[capture, 'own node to business data']],
+  },
+  { id: 'D1', sentence: 'the default is deny', shownBy: [[access, 'denies what is unknown: node, type, action']] },
+  {
+    id: 'D2',
+    sentence: 'a search contains x exactly when the evaluation of x is true',
+    shownBy: [
+      [access, 'contains x exactly when the evaluation of x is true'],
+      ['worlds.test.ts', 'searches, evaluates and agrees with the reference for every pair'],
+    ],
+  },
+  {
+    id: 'D3',
+    sentence: 'input parameters change the decision of one policy',
+    shownBy: [[access, 'decides by the input parameter']],
+  },
+  {
+    id: 'D4',
+    sentence: 'a missing parameter is named',
+    shownBy: [[access, 'tells which input parameter is missing']],
+  },
+  {
+    id: 'D5',
+    sentence: 'properties of the request are bound as parameters',
+    shownBy: [[access, 'binds the properties of the request']],
+  },
+  {
+    id: 'D6',
+    sentence: 'a policy is used when it has one of the tags asked for',
+    shownBy: [[access, 'uses only policies with one of the tags asked for']],
+  },
+  {
+    id: 'D7',
+    sentence: 'the agent key comes in its header, else in Authorization',
+    shownBy: [
+      [access, 'takes the key from its header, else from Authorization'],
+      [access, 'refuses a key whose agent lacks the permission'],
+    ],
+  },
+  {
+    id: 'D8',
+    sentence: 'a request identifier comes back on every answer',
+    shownBy: [
+      ['http/problems.test.ts', 'keeps what the caller sent'],
+      [server, 'come back on every refusal'],
+    ],
+  },
+  {
+    id: 'D9',
+    sentence: 'a fault inside one policy means that this policy does not grant',
+    shownBy: [[access, 'denies where the policy faults, and tells the log']],
+  },
+  {
+    id: 'D10',
+    sentence: 'an empty search is an empty list',
+    shownBy: [[access, 'answers an empty list where nothing matches']],
+  },
+  {
+    id: 'F1',
+    sentence: 'a create answers the five authorship fields and an ETag',
+    shownBy: [[config, 'answers the five authorship fields and an ETag']],
+  },
+  {
+    id: 'F2',
+    sentence: 'an update with a stale ETag changes nothing',
+    shownBy: [[config, 'with a stale one changes nothing']],
+  },
+  {
+    id: 'F3',
+    sentence: 'a name is unique in its project',
+    shownBy: [[config, 'a name that is taken in the project']],
+  },
+  {
+    id: 'F4',
+    sentence: 'keys are shown once and stored as a hash; secrets are never read back nor kept in clear',
+    shownBy: [
+      ['identity/agent-key.test.ts', 'is told in the create answer alone'],
+      ['identity/agent-key.test.ts', 'is not in the files, neither whole nor its secret part'],
+      [config, 'reads back without its password'],
+    ],
+  },
+  {
+    id: 'F5',
+    sentence: 'service accounts sign bearer tokens of 2 minutes to 24 hours',
+    shownBy: [
+      ['identity/service-account.test.ts', 'lives 2 minutes to 24 hours'],
+      ['identity/service-account.test.ts', 'that its account signed for itself is as good'],
+    ],
+  },
+  {
+    id: 'F6',
+    sentence: 'a project is PENDING until its graph is there, then ACTIVE or FAILED',
+    shownBy: [
+      [provisioning, 'is PENDING until its graph is there, then ACTIVE'],
+      [provisioning, 'is FAILED, the log says why'],
+    ],
+  },
+  {
+    id: 'F7',
+    sentence: 'a policy that does not compile is refused with line, column, found, expected and a caret',
+    shownBy: [
+      [policies, 'for a condition that does not parse, with line, column'],
+      [server, 'line, column and a caret'],
+    ],
+  },
+  {
+    id: 'F8',
+    sentence: 'a DRAFT may hold what does not compile',
+    shownBy: [[policies, 'as a DRAFT may hold anything but too much']],
+  },
+  {
+    id: 'F9',
+    sentence: 'a key ends at its expire_time',
+    shownBy: [
+      [server, 'ends a key at its expire_time and a token at its exp'],
+      ['identity/agent-key.test.ts', 'ends at its expire_time, to the millisecond'],
+    ],
+  },
+  {
+    id: 'F10',
+    sentence: 'settings come from flags, the environment and a file, in this order',
+    shownBy: [['cli/cli.test.ts', 'come from a file, which the environment and flags win over']],
+  },
+  {
+    id: 'E1',
+    sentence: 'a wrong shape is refused with the place of each fault',
+    shownBy: [
+      [access, 'refuses wrong shapes with the place of each'],
+      [server, 'says where JSON is malformed'],
+    ],
+  },
+  {
+    id: 'E2',
+    sentence: 'a body above the limit is refused, declared or not',
+    shownBy: [
+      [server, 'refuses a body above the limit by its declared length'],
+      [server, 'declares no length, before it ends'],
+    ],
+  },
+  {
+    id: 'E3',
+    sentence: 'a broken promise of our own tells the caller nothing',
+    shownBy: [['http/problems.test.ts', 'tells nothing of a broken promise of our own']],
+  },
+]
+
+export const gaps: readonly Gap[] = [
+  { id: 'D11', sentence: 'batch evaluations and the search of actions', reason: 'no such path yet: 404' },
+  { id: 'D12', sentence: 'paging of searches', reason: 'a search answers everything at once; `page` is ignored' },
+  { id: 'D13', sentence: 'user tokens narrow a decision', reason: 'no token introspection yet: the key alone decides' },
+  { id: 'G8', sentence: 'the delete endpoints of capture', reason: 'no such path yet: 404' },
+  { id: 'G9', sentence: 'USE graph.byName and CALL in policies', reason: 'refused when the policy is stored' },
+]
