@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { runCommand, startServer } from './process.ts'
+import { killAll, runCommand, startServer } from './process.ts'
 
 let folder: string
 let data: string
@@ -12,7 +12,10 @@ beforeEach(() => {
   data = join(folder, 'data')
 })
 
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(async () => {
+  await killAll()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 const jsonLine =
   /^\{"organization_id":"gid:[0-9A-Z]{26}","service_account_id":"gid:[0-9A-Z]{26}","token":"[\w-]+\.[\w-]+\.[\w-]+"\}\n$/

@@ -1,5 +1,8 @@
-import { expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { killRounds } from '../long/kill.ts'
+import { killAll } from './process.ts'
+
+afterEach(killAll)
 
 it('a server killed in the middle of a capture load loses no acknowledged batch and shows no half batch', async () => {
   const seed = Date.now() % 1_000_000

@@ -58,11 +58,22 @@ export async function startServer(args: readonly string[], environment: Record<s
   }
 }
 
+const running = new Set<Bun.Subprocess>()
+
+/** For the end of a test that failed half-way. */
+export async function killAll(): Promise<void> {
+  for (const child of running) child.kill('SIGKILL')
+  await Promise.all([...running].map((child) => child.exited))
+}
+
 function spawn(args: readonly string[], environment: Record<string, string>) {
-  return Bun.spawn([bin, ...args], {
+  const child = Bun.spawn([bin, ...args], {
     env: { PATH: process.env.PATH ?? '', ...environment },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
   })
+  running.add(child)
+  void child.exited.then(() => running.delete(child))
+  return child
 }
