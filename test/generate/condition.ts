@@ -82,6 +82,7 @@ class ConditionWriter {
 
   write(): ClauseParts[] {
     const { chance } = this
+    if (chance.odds(0.35)) return this.plain()
     const clauses: ClauseParts[] = []
     if (chance.odds(0.12)) clauses.push(...this.aggregateFirst())
     clauses.push(this.match('MATCH', [this.ends()]))
@@ -94,6 +95,18 @@ class ConditionWriter {
     // Whatever happened, both names are there now; a barrier with DISTINCT, paging or a threshold may follow.
     if (chance.odds(0.25)) clauses.push(this.barrier())
     return clauses
+  }
+
+  /** No conditions, as many real policies are; in one MATCH, or in two, between which relationships may be walked again. */
+  private plain(): ClauseParts[] {
+    const { chance } = this
+    const [from, to] = chance.odds(0.5) ? ['subject', 'resource'] : ['resource', 'subject']
+    const clause = (...parts: string[]): ClauseParts => ({ head: 'MATCH', parts, where: [], tail: '' })
+    if (chance.odds(0.3)) return [clause(this.path(from, to))]
+    const middle = this.fresh('v')
+    const [first, second] = [this.path(from, middle), this.path(middle, to)]
+    if (chance.odds(0.4)) return [clause(first, second)]
+    return chance.odds(0.8) ? [clause(first), clause(second)] : [clause(second), clause(first)]
   }
 
   /** A pattern that brings in subject and resource, joined or each for itself. */
@@ -361,7 +374,7 @@ class ConditionWriter {
       [0.3, ' {since: $number}'],
     ])
     let name = ''
-    if (chance.odds(0.3)) {
+    if (chance.odds(0.2)) {
       name = this.fresh('r')
       ;(range ? scope.trails : scope.relationships).push(name)
     }

@@ -29,8 +29,8 @@ export function randomGraph(chance: Chance): Graph {
       length: chance.weighted([
         [3, 5],
         [3, 6],
-        [2, 8],
-        [1, 12],
+        [3, 8],
+        [2, 12],
       ] as const),
     },
     (_, index) => ({
@@ -42,21 +42,43 @@ export function randomGraph(chance: Chance): Graph {
       properties: someOf(NODE_PROPERTIES, chance),
     }),
   )
-  const relationships: GraphRelationship[] = []
   const kinds = RELATIONSHIP_TYPES.slice(0, chance.between(2, 3))
-  for (let tries = chance.between(nodes.length, 20); tries > 0; tries--) {
-    const [source, target, type] = [chance.pick(nodes), chance.pick(nodes), chance.pick(kinds)]
+  const ends = chance.odds(0.4) ? hierarchy(nodes, chance) : anywhere(nodes, chance)
+  const relationships = new Map<string, GraphRelationship>()
+  for (const [source, target] of ends) {
+    const type = chance.pick(kinds)
+    const properties = someOf(RELATIONSHIP_PROPERTIES, chance)
     // Captured relationships merge by (source, type, target).
-    if (relationships.some((each) => each.source === source && each.target === target && each.type === type)) continue
-    relationships.push({
+    relationships.set(`${source.externalId} ${type} ${target.externalId}`, {
       kind: 'relationship',
       source,
       target,
       type,
-      properties: someOf(RELATIONSHIP_PROPERTIES, chance),
+      properties,
     })
   }
-  return { nodes, relationships }
+  return { nodes, relationships: [...relationships.values()] }
+}
+
+type Ends = readonly (readonly [GraphNode, GraphNode])[]
+
+/** Dense: parallel relationships, loops and cycles. */
+function anywhere(nodes: readonly GraphNode[], chance: Chance): Ends {
+  const count = chance.between(nodes.length, Math.max(nodes.length, 18))
+  return Array.from({ length: count }, () => [chance.pick(nodes), chance.pick(nodes)])
+}
+
+/** Deep: each node below an earlier one, mostly the one just before, and a few relationships across. */
+function hierarchy(nodes: readonly GraphNode[], chance: Chance): Ends {
+  const tree = nodes.slice(1).map((node, index): [GraphNode, GraphNode] => {
+    const parent = chance.odds(0.6) ? (nodes[index] as GraphNode) : chance.pick(nodes.slice(0, index + 1))
+    return [parent, node]
+  })
+  const across = Array.from({ length: chance.between(0, 3) }, (): [GraphNode, GraphNode] => [
+    chance.pick(nodes),
+    chance.pick(nodes),
+  ])
+  return [...tree, ...across]
 }
 
 function someOf(makers: Readonly<Record<string, (chance: Chance) => Value>>, chance: Chance): Map<string, Value> {

@@ -42,7 +42,7 @@ export class TooLarge extends Error {
 }
 
 export class Matcher {
-  private stepsLeft = 3_000_000
+  private stepsLeft = 500_000
   private readonly graph: Graph
   private readonly evaluate: Evaluate
   constructor(graph: Graph, evaluate: Evaluate) {
