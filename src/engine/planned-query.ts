@@ -1,6 +1,7 @@
 // One plan for one question, compiled lazily for each environment it meets and dropped when names or counts have moved on.
 import { unreachable } from '../kernel/assert.ts'
 import type { BoundExpression, BoundQuery, Slot } from './bind/bound.ts'
+import { RunFault } from './errors.ts'
 import { compile } from './exec/compile.ts'
 import { Budget, type BudgetLimits, type Run } from './exec/context.ts'
 import type { Operator } from './exec/operator.ts'
@@ -20,9 +21,12 @@ export const defaultOptions: EngineOptions = { rules: 'on' }
 
 /** What one run is asked with. */
 export interface Asking {
+  /** The default graph. */
   readonly snapshot: Snapshot
   readonly parameters: ReadonlyMap<string, Value>
   readonly limits: BudgetLimits
+  /** The graph of a logical location, for USE; throws what the caller wants to hear of an unknown one. */
+  readonly locate?: (location: string) => Snapshot
 }
 
 /** A compiled plan and its frame; one run at a time. */
@@ -32,7 +36,9 @@ export interface Execution {
 }
 
 interface Compiled extends Execution {
-  readonly symbolEpoch: number
+  /** By graph index: what the plan was compiled for. */
+  readonly environments: readonly object[]
+  readonly symbolEpochs: readonly number[]
   readonly counts: RecordedCounts
   uses: number
 }
@@ -41,15 +47,17 @@ interface Compiled extends Execution {
 const REVIEW_EVERY = 4096
 const DRIFT_FACTOR = 8
 
+/** Combinations of environments that one plan stays compiled for. */
+const COMPILED_MAX = 64
+
 export class PlannedQuery {
   private readonly query: BoundQuery
   private readonly given: readonly Slot[]
   private readonly finish: (plan: Plan) => Plan
   private readonly options: EngineOptions
   private readonly frameSize: number
-  private readonly compiled = new WeakMap<object, Compiled>()
-  private lastEnvironment: object | null = null
-  private last: Compiled | null = null
+  /** The one used last stands first. */
+  private readonly compiled: Compiled[] = []
 
   /**
    * `given`: slots that the caller fills in. `finish` puts the question on top of the query's own plan.
@@ -78,43 +86,86 @@ export class PlannedQuery {
 
   /** Ready to be opened: parameters and budget are set, the given slots are the caller's to fill in. */
   prepare(asking: Asking): Execution {
-    const { snapshot } = asking
-    const { environment } = snapshot
-    let compiled = this.lastEnvironment === environment ? this.last : this.compiled.get(environment)
-    if (!compiled || compiled.symbolEpoch !== snapshot.symbolEpoch || this.isStale(compiled, snapshot)) {
-      compiled = this.compileFor(snapshot)
-      this.compiled.set(environment, compiled)
+    const graphs = this.query.graphs.length === 1 ? null : this.locate(asking)
+    let compiled = this.compiledFor(asking.snapshot, graphs)
+    if (!compiled || this.isStale(compiled, asking.snapshot, graphs)) {
+      compiled = this.compileFor(graphs ?? [asking.snapshot])
     }
-    this.lastEnvironment = environment
-    this.last = compiled
     compiled.uses += 1
-    compiled.run.graphs[0] = snapshot
-    compiled.run.parameters = asking.parameters
-    compiled.run.budget.start(asking.limits)
+    const { run } = compiled
+    if (graphs === null) run.graphs[0] = asking.snapshot
+    else for (let i = 0; i < graphs.length; i++) run.graphs[i] = graphs[i]!
+    run.parameters = asking.parameters
+    run.budget.start(asking.limits)
     return compiled
   }
 
-  private isStale(compiled: Compiled, snapshot: Snapshot): boolean {
+  private locate(asking: Asking): readonly Snapshot[] {
+    return this.query.graphs.map((reference) => {
+      if (reference.kind === 'default') return asking.snapshot
+      let location: Value | undefined = reference.name
+      if (reference.kind === 'parameter') {
+        location = asking.parameters.get(reference.name)
+        if (location === undefined) {
+          throw new RunFault('missing-parameter', `parameter \`$${reference.name}\` is not given`, reference.name)
+        }
+      }
+      if (typeof location !== 'string' || !asking.locate) {
+        throw new RunFault('argument', 'USE takes the name of a location', reference.name)
+      }
+      return asking.locate(location)
+    })
+  }
+
+  private compiledFor(snapshot: Snapshot, graphs: readonly Snapshot[] | null): Compiled | undefined {
+    const last = this.compiled[0]
+    if (graphs === null) {
+      if (last?.environments[0] === snapshot.environment) return last
+      return this.bringForward((compiled) => compiled.environments[0] === snapshot.environment)
+    }
+    return this.bringForward((compiled) => graphs.every((graph, i) => graph.environment === compiled.environments[i]))
+  }
+
+  private bringForward(wanted: (compiled: Compiled) => boolean): Compiled | undefined {
+    const at = this.compiled.findIndex(wanted)
+    if (at < 0) return undefined
+    const [compiled] = this.compiled.splice(at, 1)
+    this.compiled.unshift(compiled!)
+    return compiled
+  }
+
+  private isStale(compiled: Compiled, snapshot: Snapshot, graphs: readonly Snapshot[] | null): boolean {
+    if (graphs === null) {
+      if (compiled.symbolEpochs[0] !== snapshot.symbolEpoch) return true
+    } else if (graphs.some((graph, i) => graph.symbolEpoch !== compiled.symbolEpochs[i])) return true
     return compiled.uses % REVIEW_EVERY === REVIEW_EVERY - 1 && compiled.counts.haveDrifted(snapshot)
   }
 
-  private compileFor(snapshot: Snapshot): Compiled {
-    const counts = new RecordedCounts(snapshot)
+  private compileFor(graphs: readonly Snapshot[]): Compiled {
+    const counts = new RecordedCounts(graphs[0]!)
     const { plan, site } = this.plan(counts)
     const planExists = (expression: Extract<BoundExpression, { kind: 'exists' }>): Plan => {
       const known = expression.match.nodes.filter((node) => node.bound).map((node) => node.slot)
-      const inner = buildMatch(
-        expression.match,
-        { op: 'argument', slots: known },
-        new Set(known.map((slot) => slot.index)),
-        site,
-      )
+      const keys = new Set(known.map((slot) => slot.index))
+      const inner = buildMatch(expression.match, { op: 'argument', slots: known }, keys, site)
       return this.options.rules === 'on' ? optimize({ op: 'first', input: inner }, site) : inner
     }
-    const root = compile(plan, { snapshots: [snapshot], planExists })
+    const root = compile(plan, { snapshots: graphs, planExists })
     const frame: unknown[] = new Array(site.extra.size).fill(null)
-    const run: Run = { frame, parameters: new Map(), graphs: [snapshot], budget: new Budget() }
-    return { root, run, symbolEpoch: snapshot.symbolEpoch, counts, uses: 0 }
+    const run: Run = { frame, parameters: new Map(), graphs: [...graphs], budget: new Budget() }
+    const compiled: Compiled = {
+      root,
+      run,
+      environments: graphs.map((graph) => graph.environment),
+      symbolEpochs: graphs.map((graph) => graph.symbolEpoch),
+      counts,
+      uses: 0,
+    }
+    const same = this.compiled.findIndex((other) => other.environments.every((e, i) => e === compiled.environments[i]))
+    if (same >= 0) this.compiled.splice(same, 1)
+    this.compiled.unshift(compiled)
+    if (this.compiled.length > COMPILED_MAX) this.compiled.pop()
+    return compiled
   }
 }
 

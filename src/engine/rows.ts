@@ -90,7 +90,7 @@ class CompiledRows implements RowsQuery {
     root.open(run)
     while (root.next(run)) {
       run.budget.touch(1)
-      rows.push(this.slots.map((slot) => cellOf(slot, run.frame[slot.index], asking.snapshot)))
+      rows.push(this.slots.map((slot) => cellOf(slot, run.frame[slot.index], run.graphs)))
     }
     return { columns: this.columns, rows }
   }
@@ -100,7 +100,8 @@ class CompiledRows implements RowsQuery {
   }
 }
 
-function cellOf(slot: Slot, held: unknown, snapshot: Snapshot): Cell {
+function cellOf(slot: Slot, held: unknown, graphs: readonly Snapshot[]): Cell {
+  const snapshot = graphs[slot.graph]!
   switch (slot.kind) {
     case 'node':
       return held === 0 ? null : readNode(held as number, snapshot)
@@ -110,23 +111,23 @@ function cellOf(slot: Slot, held: unknown, snapshot: Snapshot): Cell {
       return held === null ? null : (held as number[]).map((id) => readRelationship(id, snapshot))
     case 'path':
     case 'value':
-      return readValue(held as Value, snapshot)
+      return readValue(held as Value, graphs)
   }
 }
 
-function readValue(value: Value, snapshot: Snapshot): Cell {
-  if (value instanceof NodeValue) return readNode(value.id, snapshot)
-  if (value instanceof RelationshipValue) return readRelationship(value.id, snapshot)
+function readValue(value: Value, graphs: readonly Snapshot[]): Cell {
+  if (value instanceof NodeValue) return readNode(value.id, graphs[value.graph]!)
+  if (value instanceof RelationshipValue) return readRelationship(value.id, graphs[value.graph]!)
   if (value instanceof PathValue) {
     return {
       kind: 'path',
-      nodes: value.nodes.map((node) => readNode(node.id, snapshot)),
-      relationships: value.relationships.map((relationship) => readRelationship(relationship.id, snapshot)),
+      nodes: value.nodes.map((node) => readNode(node.id, graphs[node.graph]!)),
+      relationships: value.relationships.map((held) => readRelationship(held.id, graphs[held.graph]!)),
     }
   }
   if (value instanceof Float || value === null || typeof value !== 'object') return value
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, readValue(item as Value, snapshot)]))
-  return (value as readonly Value[]).map((item) => readValue(item, snapshot))
+  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, readValue(item as Value, graphs)]))
+  return (value as readonly Value[]).map((item) => readValue(item, graphs))
 }
 
 function readNode(id: number, snapshot: Snapshot): NodeResult {

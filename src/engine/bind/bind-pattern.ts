@@ -11,7 +11,7 @@ import type {
   Span,
 } from '../../../grammar/ast.ts'
 import type { Issue } from '../../../grammar/issue.ts'
-import { ownFieldOf } from './bind-expression.ts'
+import { ownFieldOf, type Place } from './bind-expression.ts'
 import { bindLabels } from './bind-labels.ts'
 import type { BoundExpression, BoundMatch, BoundNode, BoundRelationship, Slot, SlotKind } from './bound.ts'
 import type { Scope } from './frame.ts'
@@ -20,10 +20,12 @@ import type { Scope } from './frame.ts'
 export interface PatternSite {
   /** Names known before the pattern. */
   readonly outer: Scope
+  /** The graph that the pattern is matched in. */
+  readonly graph: number
   /** False in a pattern predicate, where a new name is a mistake. */
   readonly mayDeclare: boolean
   fresh(name: string | null, kind: SlotKind): Slot
-  bind(expression: Expression, scope: Scope): BoundExpression
+  bind(expression: Expression, scope: Scope, place: Place): BoundExpression
   report(issue: Issue): void
 }
 
@@ -53,7 +55,7 @@ export function bindPatterns(
   }
   for (const pattern of patterns) bindPath(pattern, draft, site)
   const predicates = draft.later.flatMap((bind) => conjuncts(bind()))
-  if (where) predicates.push(...conjuncts(site.bind(where, draft.scope)))
+  if (where) predicates.push(...conjuncts(site.bind(where, draft.scope, 'condition')))
   const { nodes, relationships, paths, scope } = draft
   return { match: { optional, nodes, relationships, predicates, paths }, scope }
 }
@@ -155,6 +157,9 @@ function elementSlot(
         message: `variable \`${name.text}\` is a ${existing.kind} and cannot be a ${kind} too`,
         span: name.span,
       })
+    } else if (existing.graph !== site.graph) {
+      const message = `\`${name.text}\` belongs to another graph than this pattern`
+      site.report({ code: 'InvalidGraphReference', message, span: name.span })
     }
     return { slot: existing, known: site.outer.get(name.text) === existing }
   }
@@ -178,7 +183,7 @@ function inlinePredicates(
   site: PatternSite,
 ): void {
   if (properties) draft.later.push(() => mapPredicate(slot, properties, draft.scope, site))
-  if (where) draft.later.push(() => site.bind(where, draft.scope))
+  if (where) draft.later.push(() => site.bind(where, draft.scope, 'condition'))
 }
 
 function eachPredicate(pattern: RelationshipPattern, site: PatternSite, draft: Draft): BoundRelationship['each'] {
@@ -203,7 +208,7 @@ function mapPredicate(slot: Slot, map: MapLiteral | Parameter, scope: Scope, sit
       kind: 'comparison',
       operator: '=',
       left: { kind: 'element-property', slot, key: key.text, own: ownFieldOf(key.text, slot) },
-      right: site.bind(value, scope),
+      right: site.bind(value, scope, 'column'),
     }),
   )
   return operands.length === 1 ? operands[0]! : { kind: 'and', operands }

@@ -1,9 +1,21 @@
 // WITH and RETURN: which columns pass on, which are computed, what groups, and what ORDER BY and WHERE may still see.
-import type { Expression, ReturnClause, WithClause } from '../../../grammar/ast.ts'
-import type { QueryBinder } from './bind-query.ts'
-import type { BoundAggregate, BoundExpression, BoundProjection, BoundSort, Slot } from './bound.ts'
+import type { Expression, ReturnClause, Span, WithClause } from '../../../grammar/ast.ts'
+import type { Issue } from '../../../grammar/issue.ts'
+import type { Place } from './bind-expression.ts'
+import type { BoundAggregate, BoundExpression, BoundProjection, BoundSort, Slot, SlotKind } from './bound.ts'
 import type { Scope } from './frame.ts'
 import { mapChildren, slotsOf } from './walk.ts'
+
+/** What a projection needs from the binder of the query. */
+export interface ProjectionSite {
+  readonly issues: readonly Issue[]
+  fresh(name: string | null, kind: SlotKind): Slot
+  bind(expression: Expression, scope: Scope, aggregates: AggregateSink, place: Place): BoundExpression
+  report(code: string, message: string, span: Span): void
+}
+
+/** Takes an aggregate and answers the slot of its result; null where aggregates are refused. */
+export type AggregateSink = ((aggregate: Omit<BoundAggregate, 'slot'>) => Slot) | null
 
 interface Item {
   readonly name: string
@@ -20,7 +32,7 @@ interface Column {
 export function bindProjection(
   clause: WithClause | ReturnClause,
   outer: Scope,
-  binder: QueryBinder,
+  binder: ProjectionSite,
 ): { readonly projection: BoundProjection; readonly scope: Scope } {
   const aggregates: BoundAggregate[] = []
   const collect = (aggregate: Omit<BoundAggregate, 'slot'>): Slot => {
@@ -59,7 +71,12 @@ export function bindProjection(
   const barrier = aggregating || clause.distinct
   const both: Scope = new Map([...outer, ...after])
   const visible = (ast: Expression, allowAggregates: boolean): BoundExpression => {
-    const bound = binder.bind(ast, both, allowAggregates && aggregating ? collect : null)
+    const bound = binder.bind(
+      ast,
+      both,
+      allowAggregates && aggregating ? collect : null,
+      allowAggregates ? 'column' : 'condition',
+    )
     if (!barrier) return bound
     const known = aggregating ? [...keys, ...computed] : computed
     return overColumns(bound, known, columns, aggregates, ast, binder)
@@ -87,7 +104,7 @@ export function bindProjection(
 function bindItems(
   clause: WithClause | ReturnClause,
   outer: Scope,
-  binder: QueryBinder,
+  binder: ProjectionSite,
   collect: (aggregate: Omit<BoundAggregate, 'slot'>) => Slot,
   aggregates: readonly BoundAggregate[],
 ): Item[] {
@@ -96,12 +113,13 @@ function bindItems(
     if (outer.size === 0 && clause.kind === 'return') {
       binder.report('NoVariablesInScope', 'RETURN * needs a variable in scope', clause.span)
     }
-    for (const [name, slot] of outer) {
+    // In the order of their names, as openCypher has it.
+    for (const [name, slot] of [...outer].sort(([a], [b]) => (a < b ? -1 : 1))) {
       items.push({ name, ast: null, expression: { kind: 'slot', slot }, aggregating: false })
     }
   }
   for (const { expression: ast, alias, text, span } of clause.items) {
-    const expression = binder.bind(ast, outer, collect)
+    const expression = binder.bind(ast, outer, collect, 'column')
     const name = alias?.text ?? (ast.kind === 'variable' ? ast.name : text)
     if (!alias && ast.kind !== 'variable' && clause.kind === 'with') {
       binder.report('NoExpressionAlias', 'an expression in WITH needs a name: add `AS name`', span)
@@ -113,7 +131,7 @@ function bindItems(
   return items
 }
 
-function refuseTwins(clause: WithClause | ReturnClause, columns: readonly Column[], binder: QueryBinder): void {
+function refuseTwins(clause: WithClause | ReturnClause, columns: readonly Column[], binder: ProjectionSite): void {
   const seen = new Set<string>()
   for (const { name } of columns) {
     if (seen.has(name)) binder.report('ColumnNameConflict', `two columns are named \`${name}\``, clause.span)
@@ -122,9 +140,9 @@ function refuseTwins(clause: WithClause | ReturnClause, columns: readonly Column
 }
 
 /** SKIP and LIMIT see no variables: they are known before the first row. */
-function count(ast: Expression | null, word: 'SKIP' | 'LIMIT', binder: QueryBinder): BoundExpression | null {
+function count(ast: Expression | null, word: 'SKIP' | 'LIMIT', binder: ProjectionSite): BoundExpression | null {
   if (!ast) return null
-  const expression = binder.bind(ast, new Map(), null)
+  const expression = binder.bind(ast, new Map(), null, 'column')
   if (
     binder.issues.some(
       (issue) =>
@@ -153,7 +171,7 @@ function overGroups(
   keys: readonly { readonly slot: Slot; readonly expression: BoundExpression }[],
   aggregates: readonly BoundAggregate[],
   ast: Expression | null,
-  binder: QueryBinder,
+  binder: ProjectionSite,
 ): BoundExpression {
   const replaced = replaceKnown(expression, keys)
   const allowed = new Set([...keys.map((key) => key.slot.index), ...aggregates.map((a) => a.slot.index)])
@@ -175,7 +193,7 @@ function overColumns(
   columns: readonly Column[],
   aggregates: readonly BoundAggregate[],
   ast: Expression,
-  binder: QueryBinder,
+  binder: ProjectionSite,
 ): BoundExpression {
   const replaced = replaceKnown(expression, known)
   const allowed = new Set([...columns.map((c) => c.slot.index), ...aggregates.map((a) => a.slot.index)])

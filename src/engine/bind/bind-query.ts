@@ -1,15 +1,25 @@
 // Names → slots, clause by clause. Everything that can be wrong with a text is found here, before any data is read,
 // and what the engine does not execute is refused here, so that nothing of a text is ever silently ignored.
-import type { Clause, Expression, PathPattern, Query, Span, SubqueryBody } from '../../../grammar/ast.ts'
+import type {
+  CallClause,
+  Clause,
+  Expression,
+  PathPattern,
+  Query,
+  SingleQuery,
+  Span,
+  SubqueryBody,
+} from '../../../grammar/ast.ts'
 import type { Issue } from '../../../grammar/issue.ts'
 import { unreachable } from '../../kernel/assert.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
-import { bindExpression } from './bind-expression.ts'
+import { bindExpression, type Place } from './bind-expression.ts'
 import { bindPatterns, type PatternSite } from './bind-pattern.ts'
-import { bindProjection } from './bind-projection.ts'
-import type { BoundAggregate, BoundClause, BoundExpression, BoundQuery, Slot, SlotKind } from './bound.ts'
+import { type AggregateSink, bindProjection } from './bind-projection.ts'
+import type { BoundClause, BoundColumn, BoundExpression, BoundPart, BoundQuery, Slot, SlotKind } from './bound.ts'
 import type { Dialect } from './dialect.ts'
 import { FrameLayout, type Scope } from './frame.ts'
+import { Graphs } from './graphs.ts'
 import type { ExpressionScope } from './scope.ts'
 
 /** `rows`: the query ends in RETURN. `condition`: it has none, and its columns are what is in scope at the end. */
@@ -17,125 +27,193 @@ export type QueryForm = 'rows' | 'condition'
 
 export function bindQuery(query: Query, dialect: Dialect, form: QueryForm): Result<BoundQuery, readonly Issue[]> {
   const binder = new QueryBinder(dialect)
-  const bound = binder.bindQuery(query, form)
+  const bound = binder.bindWhole(query, form)
   return binder.issues.length > 0 ? err(binder.issues) : ok(bound)
 }
 
-/** Takes an aggregate and answers the slot of its result; null where aggregates are refused. */
-export type AggregateSink = ((aggregate: Omit<BoundAggregate, 'slot'>) => Slot) | null
+/** What is in scope and which graph is meant, at one place of a query part. */
+interface Standing {
+  scope: Scope
+  graph: number
+}
 
 export class QueryBinder {
   readonly issues: Issue[] = []
   private readonly layout = new FrameLayout()
   private readonly parameters = new Set<string>()
   private readonly dialect: Dialect
-  private scope: Scope = new Map()
+  private readonly graphs: Graphs
 
   constructor(dialect: Dialect) {
     this.dialect = dialect
+    this.graphs = new Graphs(dialect, (issue) => this.issues.push(issue))
   }
 
-  bindQuery(query: Query, form: QueryForm): BoundQuery {
-    if (query.parts.length !== 1) this.refuse('UNION is not supported yet', query.parts[1]?.span ?? query.span)
-    const { clauses, span } = query.parts[0]!
+  bindWhole(query: Query, form: QueryForm): BoundQuery {
+    const { clauses, columns } = this.bindUnion(query, () => new Map(), 0, form)
+    this.graphs.refuseOtherUses(this.parameters)
+    return {
+      clauses,
+      columns,
+      frameSize: this.layout.size,
+      parameters: [...this.parameters],
+      graphs: this.graphs.references,
+    }
+  }
+
+  /** `startOf` gives the scope in which a part begins. */
+  private bindUnion(query: Query, startOf: (part: SingleQuery) => Scope, graph: number, form: QueryForm): BoundPart {
+    const parts = query.parts.map((part) => this.bindPart(part, { scope: startOf(part), graph }, form))
+    const first = parts[0]!
+    if (parts.length === 1) return first
+    if (form === 'condition') this.report('ForbiddenClause', 'a condition has no top-level UNION', query.span)
+    if (new Set(query.unions).size > 1) {
+      this.report('InvalidClauseComposition', 'UNION and UNION ALL cannot be mixed in one query', query.span)
+    }
+    const names = first.columns.map((column) => column.name)
+    parts.forEach((part, i) => {
+      if (part.columns.length !== names.length || part.columns.some((column, at) => column.name !== names[at])) {
+        this.report('DifferentColumnsInUnion', 'all parts of a UNION return the same columns', query.parts[i]!.span)
+      }
+    })
+    const columns = first.columns.map(({ name, slot }, at): BoundColumn => {
+      const slots = parts.map((part) => part.columns[at]?.slot)
+      const alike = slots.every((other) => other?.kind === slot.kind && other.graph === slot.graph)
+      return { name, slot: this.fresh(name, alike ? slot.kind : 'value', alike ? slot.graph : 0) }
+    })
+    const distinct = query.unions[0] === 'distinct'
+    return { clauses: [{ kind: 'union', union: { parts, distinct, columns } }], columns }
+  }
+
+  private bindPart({ clauses, span }: SingleQuery, standing: Standing, form: QueryForm): BoundPart {
     const bound: BoundClause[] = []
     clauses.forEach((clause, i) => {
-      const last = i === clauses.length - 1
-      if (!this.admitted(clause)) return
-      if (clause.kind === 'return' && !last) {
+      if (!this.admitted(clause, form)) return
+      if (clause.kind === 'return' && i < clauses.length - 1) {
         this.report('InvalidClauseComposition', 'RETURN can only stand at the end', clause.span)
       }
-      const result = this.bindClause(clause)
-      if (result) bound.push(result)
+      if (clause.kind === 'use') {
+        if (i > 0) this.report('InvalidClauseComposition', 'USE can only stand at the start', clause.span)
+        standing.graph = this.graphs.index(clause)
+        return
+      }
+      bound.push(this.bindClause(clause, standing))
     })
     const last = clauses[clauses.length - 1]
     if (form === 'rows' && last && last.kind !== 'return') {
       this.report('InvalidClauseComposition', 'a query ends with RETURN', { start: span.end, end: span.end })
     }
     if (!last) this.report('UnexpectedSyntax', 'the text holds no clause', span)
-    return {
-      clauses: bound,
-      frameSize: this.layout.size,
-      columns: [...this.scope].map(([name, slot]) => ({ name, slot })),
-      parameters: [...this.parameters],
-    }
+    return { clauses: bound, columns: [...standing.scope].map(([name, slot]) => ({ name, slot })) }
   }
 
-  private admitted(clause: Clause): boolean {
-    if (this.dialect.clauses.has(clause.kind)) return true
-    const words = this.dialect.refusals[clause.kind]
-    const name = clause.kind.toUpperCase()
-    this.report('ForbiddenClause', words ?? `${name} is not supported yet`, clause.span)
+  /** RETURN is refused at the top of a condition only; a subquery needs it. */
+  private admitted(clause: Clause, form: QueryForm): boolean {
+    const { clauses, refusals } = this.dialect
+    const allowed = clause.kind === 'return' ? form === 'rows' : clauses.has(clause.kind)
+    if (allowed) return true
+    const words = refusals[clause.kind] ?? `${clause.kind.toUpperCase()} is not allowed here`
+    this.report('ForbiddenClause', words, clause.span)
     return false
   }
 
-  private bindClause(clause: Clause): BoundClause | null {
+  private bindClause(clause: Exclude<Clause, { kind: 'use' }>, standing: Standing): BoundClause {
     switch (clause.kind) {
       case 'match': {
-        const { match, scope } = bindPatterns(
-          clause.patterns,
-          clause.where,
-          clause.optional,
-          this.patternSite(this.scope, true),
-        )
-        this.scope = scope
+        const site = this.patternSite(standing.scope, standing.graph, true)
+        const { match, scope } = bindPatterns(clause.patterns, clause.where, clause.optional, site)
+        standing.scope = scope
         return { kind: 'match', match }
       }
       case 'unwind': {
-        const list = this.bind(clause.list, this.scope, null)
+        const list = this.bind(clause.list, standing.scope, null, 'column')
         const { text, span } = clause.variable
-        if (this.scope.has(text)) {
+        if (standing.scope.has(text)) {
           this.report('VariableAlreadyBound', `variable \`${text}\` is already bound`, span)
         }
         const slot = this.fresh(text, 'value')
-        this.scope = new Map(this.scope).set(text, slot)
+        standing.scope = new Map(standing.scope).set(text, slot)
         return { kind: 'unwind', list, slot }
       }
       case 'with':
       case 'return': {
-        const { projection, scope } = bindProjection(clause, this.scope, this)
-        this.scope = scope
+        const { projection, scope } = bindProjection(clause, standing.scope, this)
+        standing.scope = scope
         return { kind: 'projection', projection }
       }
-      case 'use':
       case 'call':
-        // Admitted by no dialect yet; the day one admits it, this is the place that must learn it.
-        this.refuse(`${clause.kind.toUpperCase()} is not supported yet`, clause.span)
-        return null
+        return this.bindCall(clause, standing)
       default:
         return unreachable(clause)
     }
   }
 
-  fresh(name: string | null, kind: SlotKind): Slot {
-    return this.layout.slot(name, kind)
+  private bindCall(clause: CallClause, standing: Standing): BoundClause {
+    const part = this.bindUnion(
+      clause.query,
+      (inner) => this.imports(clause, inner, standing.scope),
+      standing.graph,
+      'rows',
+    )
+    const scope = new Map(standing.scope)
+    for (const { name, slot } of part.columns) {
+      if (scope.has(name)) {
+        this.report('VariableAlreadyBound', `the subquery returns \`${name}\`, which is already bound`, clause.span)
+      }
+      scope.set(name, slot)
+    }
+    standing.scope = scope
+    return { kind: 'call', part }
   }
 
-  bind(expression: Expression, scope: Scope, aggregates: AggregateSink): BoundExpression {
-    return bindExpression(expression, this.expressionScope(scope, aggregates))
+  /** What a subquery sees of the outside: the names in its parentheses, or those that its first WITH passes on. */
+  private imports(clause: CallClause, inner: SingleQuery, outer: Scope): Scope {
+    if (clause.imports === '*') return outer
+    if (clause.imports === null) {
+      const first = inner.clauses.find((c) => c.kind !== 'use')
+      if (first?.kind !== 'with') return new Map()
+      const plain = first.items.every((item) => item.expression.kind === 'variable' && item.alias === null)
+      if (!plain || first.where || first.orderBy.length > 0 || first.skip || first.limit) {
+        const message = 'the first WITH of a subquery passes variables on and nothing else'
+        this.report('InvalidImportingWith', message, first.span)
+      }
+      return outer
+    }
+    const scope = new Map<string, Slot>()
+    for (const { text, span } of clause.imports) {
+      const slot = outer.get(text)
+      if (slot) scope.set(text, slot)
+      else this.report('UndefinedVariable', `variable \`${text}\` is not defined`, span)
+    }
+    return scope
+  }
+
+  fresh(name: string | null, kind: SlotKind, graph = 0): Slot {
+    return this.layout.slot(name, kind, graph)
+  }
+
+  bind(expression: Expression, scope: Scope, aggregates: AggregateSink, place: Place): BoundExpression {
+    return bindExpression(expression, this.expressionScope(scope, aggregates), place)
   }
 
   report(code: string, message: string, span: Span): void {
     this.issues.push({ code, message, span })
   }
 
-  private refuse(message: string, span: Span): void {
-    this.report('NotSupported', message, span)
-  }
-
-  private patternSite(outer: Scope, mayDeclare: boolean): PatternSite {
+  private patternSite(outer: Scope, graph: number, mayDeclare: boolean): PatternSite {
     return {
       outer,
+      graph,
       mayDeclare,
-      fresh: (name, kind) => this.fresh(name, kind),
-      bind: (expression, scope) => this.bind(expression, scope, null),
+      fresh: (name, kind) => this.fresh(name, kind, graph),
+      bind: (expression, scope, place) => this.bind(expression, scope, null, place),
       report: (issue) => this.issues.push(issue),
     }
   }
 
   private expressionScope(scope: Scope, aggregates: AggregateSink): ExpressionScope {
     const names = new Map(scope)
-    const self: ExpressionScope = {
+    return {
       lookup: (name) => names.get(name),
       names: () => [...names.keys()],
       withLocal: <T>(name: string, kind: SlotKind, body: (slot: Slot) => T): T => {
@@ -161,15 +239,15 @@ export class QueryBinder {
       aggregates,
       withoutAggregates: () => this.expressionScope(names, null),
     }
-    return self
   }
 
   private bindExists(body: SubqueryBody | PathPattern, span: Span, scope: Scope): BoundExpression {
+    const graph = graphOf(scope)
     if (body.kind === 'path') {
-      const { match } = bindPatterns([body], null, false, this.patternSite(scope, false))
+      const { match } = bindPatterns([body], null, false, this.patternSite(scope, graph, false))
       return { kind: 'exists', match, span }
     }
-    const site = this.patternSite(scope, true)
+    const site = this.patternSite(scope, graph, true)
     if (body.kind === 'patterns') {
       return { kind: 'exists', match: bindPatterns(body.patterns, body.where, false, site).match, span }
     }
@@ -178,7 +256,13 @@ export class QueryBinder {
     if (body.query.parts.length === 1 && clauses.length === 1 && only?.kind === 'match' && !only.optional) {
       return { kind: 'exists', match: bindPatterns(only.patterns, only.where, false, site).match, span }
     }
-    this.refuse('EXISTS with more than one MATCH is not supported yet', body.query.span)
+    this.report('NotSupported', 'EXISTS with more than one MATCH is not supported yet', body.query.span)
     return { kind: 'constant', value: null }
   }
+}
+
+/** A pattern in an expression asks the graph that the elements around it belong to. */
+function graphOf(scope: Scope): number {
+  for (const slot of scope.values()) if (slot.kind === 'node' || slot.kind === 'relationship') return slot.graph
+  return 0
 }

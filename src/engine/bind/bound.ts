@@ -195,17 +195,43 @@ export interface BoundProjection {
   readonly columns: readonly { readonly name: string; readonly slot: Slot }[]
 }
 
+export interface BoundColumn {
+  readonly name: string
+  readonly slot: Slot
+}
+
+/** The clauses of one part of a query, and what the last of them leaves in scope. */
+export interface BoundPart {
+  readonly clauses: readonly BoundClause[]
+  readonly columns: readonly BoundColumn[]
+}
+
+/** `columns` stand in slots of their own; `parts[i].columns` are in the same order. */
+export interface BoundUnion {
+  readonly parts: readonly BoundPart[]
+  readonly distinct: boolean
+  readonly columns: readonly BoundColumn[]
+}
+
 export type BoundClause =
   | { readonly kind: 'match'; readonly match: BoundMatch }
   | { readonly kind: 'unwind'; readonly list: BoundExpression; readonly slot: Slot }
   | { readonly kind: 'projection'; readonly projection: BoundProjection }
+  | { readonly kind: 'union'; readonly union: BoundUnion }
+  /** CALL { }: the rows of the part, run with each row as argument. */
+  | { readonly kind: 'call'; readonly part: BoundPart }
 
-export interface BoundQuery {
-  readonly clauses: readonly BoundClause[]
+/** Where a graph of the execution comes from: the default one, or a logical location. */
+export type GraphReference =
+  | { readonly kind: 'default' }
+  | { readonly kind: 'location'; readonly name: string }
+  | { readonly kind: 'parameter'; readonly name: string }
+
+export interface BoundQuery extends BoundPart {
   /** How long the frame is. */
   readonly frameSize: number
-  /** What the last clause leaves in scope. */
-  readonly columns: readonly { readonly name: string; readonly slot: Slot }[]
   /** Every parameter that is read, without `$`, once each, in the order of the text. */
   readonly parameters: readonly string[]
+  /** By graph index; the first is always the default graph. */
+  readonly graphs: readonly GraphReference[]
 }

@@ -5,45 +5,60 @@ export type DialectName = 'open' | '2.0-kbac' | '3.0-kbac' | '1.0-ciq'
 
 export interface Dialect {
   readonly name: DialectName
+  /** RETURN is not among them: whether it may stand depends on the place. */
   readonly clauses: ReadonlySet<Clause['kind']>
-  /** What is said of a clause that the dialect does not admit, where the reference service has words for it. */
+  /** What is said of a clause that the dialect does not admit. */
   readonly refusals: Readonly<Partial<Record<Clause['kind'], string>>>
   /** Parameters that the text may not name, with what is said of them. */
   readonly reservedParameters: Readonly<Record<string, string>>
+  /** Parameters that may not name a location (interface, decisions rule 6). */
+  readonly unroutableParameters: ReadonlySet<string>
+}
+
+const refusals: Dialect['refusals'] = {
+  use: 'USE clause is not allowed',
+  call: 'Cypher contains forbidden clauses: [CALL]',
+  return: 'a condition has no RETURN: the service adds its own',
 }
 
 const condition: readonly Clause['kind'][] = ['match', 'with', 'unwind']
 
-const topLevelReturn = 'a condition has no RETURN: the service adds its own'
+const platformBound: ReadonlySet<string> = new Set([
+  'subject_external_id',
+  'subject_type',
+  'resource_external_id',
+  'resource_type',
+])
 
 export const dialects: Readonly<Record<DialectName, Dialect>> = {
   /** The library's own: all that the engine executes. */
   open: {
     name: 'open',
-    clauses: new Set(['match', 'with', 'unwind', 'return']),
+    clauses: new Set([...condition, 'call', 'use']),
     refusals: {},
     reservedParameters: {},
+    unroutableParameters: new Set(),
   },
   '2.0-kbac': {
     name: '2.0-kbac',
     clauses: new Set(condition),
-    refusals: {
-      use: 'USE clause is not allowed',
-      call: 'Cypher contains forbidden clauses: [CALL]',
-      return: topLevelReturn,
-    },
+    refusals,
     reservedParameters: {},
+    unroutableParameters: platformBound,
   },
+  /** USE waits for composite projects: a location that cannot be routed to must not be accepted. */
   '3.0-kbac': {
     name: '3.0-kbac',
-    clauses: new Set(condition),
-    refusals: { return: topLevelReturn },
+    clauses: new Set([...condition, 'call']),
+    refusals: { ...refusals, use: 'USE needs a composite database, and none is configured' },
     reservedParameters: { subject_id: 'parameter "$subject_id" is reserved and cannot be referenced' },
+    unroutableParameters: platformBound,
   },
   '1.0-ciq': {
     name: '1.0-ciq',
     clauses: new Set(condition),
-    refusals: { return: topLevelReturn },
+    refusals,
     reservedParameters: {},
+    unroutableParameters: platformBound,
   },
 }

@@ -134,3 +134,28 @@ export function declaredIn(match: BoundMatch): readonly Slot[] {
     ...match.paths.map((path) => path.slot),
   ]
 }
+
+/** The same expression reading other slots of the same kinds. */
+export function withSlots(expression: BoundExpression, sources: ReadonlyMap<number, Slot>): BoundExpression {
+  const source = (slot: Slot): Slot => sources.get(slot.index) ?? slot
+  switch (expression.kind) {
+    case 'slot':
+    case 'element-property':
+    case 'element-properties':
+      return { ...expression, slot: source(expression.slot) }
+    case 'exists': {
+      const { match } = expression
+      const moved: BoundMatch = {
+        ...match,
+        nodes: match.nodes.map((node) => ({ ...node, slot: source(node.slot) })),
+        relationships: match.relationships.map((relationship) => ({
+          ...relationship,
+          slot: source(relationship.slot),
+        })),
+      }
+      return { ...expression, match: mapMatch(moved, (child) => withSlots(child, sources)) }
+    }
+    default:
+      return mapChildren(expression, (child) => withSlots(child, sources))
+  }
+}

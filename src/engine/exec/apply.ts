@@ -1,4 +1,4 @@
-// Inner plans run with the outer row as their argument: semi-join, anti-semi-join, optional match.
+// Inner plans run with the outer row as their argument: subquery, semi-join, anti-semi-join, optional match; and union.
 import type { Run } from './context.ts'
 import type { Operator } from './operator.ts'
 
@@ -70,5 +70,58 @@ export class OptionalOperator implements Operator {
       this.running = true
       this.matched = false
     }
+  }
+}
+
+/** The inner rows of each input row. */
+export class ApplyOperator implements Operator {
+  private readonly input: Operator
+  private readonly inner: Operator
+  private running = false
+
+  constructor(input: Operator, inner: Operator) {
+    this.input = input
+    this.inner = inner
+  }
+
+  open(run: Run): void {
+    this.input.open(run)
+    this.running = false
+  }
+
+  next(run: Run): boolean {
+    for (;;) {
+      if (this.running) {
+        if (this.inner.next(run)) return true
+        this.running = false
+      }
+      if (!this.input.next(run)) return false
+      this.inner.open(run)
+      this.running = true
+    }
+  }
+}
+
+/** One branch after the other. */
+export class UnionOperator implements Operator {
+  private readonly branches: readonly Operator[]
+  private at = 0
+
+  constructor(branches: readonly Operator[]) {
+    this.branches = branches
+  }
+
+  open(run: Run): void {
+    this.at = 0
+    this.branches[0]!.open(run)
+  }
+
+  next(run: Run): boolean {
+    while (!this.branches[this.at]!.next(run)) {
+      if (this.at + 1 === this.branches.length) return false
+      this.at += 1
+      this.branches[this.at]!.open(run)
+    }
+    return true
   }
 }

@@ -5,7 +5,7 @@ import type { BoundExpression, BoundRelationship, Slot } from '../bind/bound.ts'
 import type { Plan } from '../plan/operators.ts'
 import type { Snapshot, SymbolId } from '../store.ts'
 import { AggregateOperator } from './aggregate.ts'
-import { OptionalOperator, SemiApplyOperator } from './apply.ts'
+import { ApplyOperator, OptionalOperator, SemiApplyOperator, UnionOperator } from './apply.ts'
 import type { Evaluate, Run } from './context.ts'
 import { ExpandIntoOperator, ExpandOperator, RelationshipEndsOperator, type StepSlots } from './expand.ts'
 import { compileExpression, compileTest, type ExpressionSite } from './expression.ts'
@@ -51,6 +51,12 @@ export function compile(plan: Plan, site: CompileSite): Operator {
     each: step.each ? { slot: step.each.element.index, test: test(step.each.predicate) } : null,
   })
 
+  /** A slot that is only passed on keeps the form in which it is held. */
+  const column = (slot: Slot, expression: BoundExpression): ((run: Run) => unknown) => {
+    const passesOn = expression.kind === 'slot' && expression.slot.kind === slot.kind
+    return passesOn ? (run) => run.frame[expression.slot.index] : evaluate(expression)
+  }
+
   const build = (plan: Plan): Operator => {
     switch (plan.op) {
       case 'argument':
@@ -73,12 +79,7 @@ export function compile(plan: Plan, site: CompileSite): Operator {
           plan.slot.graph,
         )
       case 'label-scan':
-        return new NodeScan(
-          build(plan.input),
-          plan.slot.index,
-          symbol(plan.slot, 'label', plan.label),
-          plan.slot.graph,
-        )
+        return new NodeScan(build(plan.input), plan.slot.index, symbol(plan.slot, 'label', plan.label), plan.slot.graph)
       case 'all-nodes':
         return new NodeScan(build(plan.input), plan.slot.index, null, plan.slot.graph)
       case 'expand':
@@ -110,6 +111,10 @@ export function compile(plan: Plan, site: CompileSite): Operator {
         return new SemiApplyOperator(build(plan.input), build(plan.inner), plan.negated)
       case 'optional':
         return new OptionalOperator(build(plan.input), build(plan.inner), plan.nulls.map(nullOf))
+      case 'apply':
+        return new ApplyOperator(build(plan.input), build(plan.inner))
+      case 'union':
+        return new UnionOperator(plan.branches.map(build))
       case 'unwind':
         return new UnwindOperator(build(plan.input), evaluate(plan.list), plan.slot.index)
       case 'make-path':
@@ -125,7 +130,7 @@ export function compile(plan: Plan, site: CompileSite): Operator {
       case 'project':
         return new ProjectOperator(
           build(plan.input),
-          plan.items.map((item) => ({ slot: item.slot.index, evaluate: evaluate(item.expression) })),
+          plan.items.map(({ slot, expression }) => ({ slot: slot.index, evaluate: column(slot, expression) })),
         )
       case 'aggregate':
         return new AggregateOperator(

@@ -75,10 +75,10 @@ export class NeighbourWalk {
     if (this.directionAt >= this.directions.length) return false
     const { chunk } = this
     const snapshot = run.graphs[this.graph]!
-    this.position = 0
     let from = 0
     if (chunk.more) from = chunk.next
     else if (!this.nextList(snapshot)) return false
+    this.position = 0
     snapshot.neighbours(this.node, this.directions[this.directionAt]!, this.types![this.typeAt]!, from, chunk)
     run.budget.touch(chunk.length + 1)
     return true

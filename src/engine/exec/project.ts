@@ -7,9 +7,9 @@ import type { RowKey } from './row-key.ts'
 
 export class ProjectOperator implements Operator {
   private readonly input: Operator
-  private readonly items: readonly { readonly slot: number; readonly evaluate: Evaluate }[]
+  private readonly items: readonly { readonly slot: number; readonly evaluate: (run: Run) => unknown }[]
 
-  constructor(input: Operator, items: readonly { readonly slot: number; readonly evaluate: Evaluate }[]) {
+  constructor(input: Operator, items: readonly { readonly slot: number; readonly evaluate: (run: Run) => unknown }[]) {
     this.input = input
     this.items = items
   }

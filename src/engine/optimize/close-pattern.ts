@@ -1,12 +1,15 @@
 // A walk to a fresh node that must be a known one is a question about two known nodes: expand-into.
 import type { BoundExpression, Slot } from '../bind/bound.ts'
+import type { ExtraSlots } from '../plan/build-plan.ts'
 import type { Plan } from '../plan/operators.ts'
 import { provided } from './rewrite.ts'
 
-export function closePattern(plan: Plan): Plan {
+/** Only for an end that the planner made up: one that the text names is read by others too. */
+export function closePattern(plan: Plan, extra: ExtraSlots): Plan {
   if (plan.op !== 'filter') return plan
   const walk = plan.input
   if (walk.op !== 'expand' && !(walk.op === 'var-expand' && !walk.into)) return plan
+  if (!extra.isExtra(walk.to)) return plan
   const known = provided(walk.input)
   for (const predicate of plan.predicates) {
     const target = comparedWith(predicate, walk.to)

@@ -25,7 +25,7 @@ export const rules: readonly Rule[] = [
   { name: 'scan-by-label', apply: (plan, site) => everywhere(plan, (p) => scanByLabel(p, site.counts)) },
   { name: 'seek-by-key', apply: (plan) => everywhere(plan, seekByKey) },
   { name: 'seek-by-property', apply: (plan) => everywhere(plan, seekByProperty) },
-  { name: 'close-pattern', apply: (plan) => everywhere(plan, closePattern) },
+  { name: 'close-pattern', apply: (plan, site) => everywhere(plan, (p) => closePattern(p, site.extra)) },
   { name: 'prune-trails', apply: pruneTrails },
   { name: 'keep-top', apply: (plan) => everywhere(plan, keepTop) },
 ]

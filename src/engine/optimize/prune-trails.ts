@@ -12,7 +12,7 @@ export function pruneTrails(plan: Plan): Plan {
 function prune(plan: Plan, above: ReadonlySet<number>, loose: boolean): Plan {
   const reads = new Set([...above, ...readBy(plan)])
   const looseBelow = looseness(plan, loose)
-  if (plan.op === 'semi-apply' || plan.op === 'optional') {
+  if (plan.op === 'semi-apply' || plan.op === 'optional' || plan.op === 'apply') {
     const inner = prune(plan.inner, reads, plan.op === 'semi-apply' ? true : loose)
     const input = prune(plan.input, new Set([...reads, ...allReads(plan.inner)]), loose)
     return { ...plan, input, inner }
@@ -94,6 +94,7 @@ function readBy(plan: Plan): readonly number[] {
 
 function allReads(plan: Plan): readonly number[] {
   if (plan.op === 'argument') return []
-  const inner = plan.op === 'optional' || plan.op === 'semi-apply' ? allReads(plan.inner) : []
+  if (plan.op === 'union') return plan.branches.flatMap(allReads)
+  const inner = 'inner' in plan ? allReads(plan.inner) : []
   return [...readBy(plan), ...inner, ...allReads(plan.input)]
 }

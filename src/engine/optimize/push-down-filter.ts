@@ -1,34 +1,74 @@
 // Moves every predicate down to the first place where all that it reads is known. A predicate never moves below what
 // changes the meaning of "this row": an optional match, an aggregation, a skip or a limit.
-import type { BoundExpression } from '../bind/bound.ts'
-import { slotsOf } from '../bind/walk.ts'
+import type { BoundExpression, Slot } from '../bind/bound.ts'
+import { slotsOf, withSlots } from '../bind/walk.ts'
 import type { Plan } from '../plan/operators.ts'
-import { filledBy, mapInputs } from './rewrite.ts'
+import { filledBy, mapInputs, provided } from './rewrite.ts'
 
 export function pushDownFilter(plan: Plan): Plan {
   if (plan.op !== 'filter') return mapInputs(plan, pushDownFilter)
   let below = pushDownFilter(plan.input)
   for (const predicate of plan.predicates) {
-    const reads = new Set(slotsOf(predicate).map((slot) => slot.index))
-    below = sink(below, predicate, reads)
+    below = sink(below, predicate, readsOf(predicate))
   }
   return below
 }
 
 function sink(plan: Plan, predicate: BoundExpression, reads: ReadonlySet<number>): Plan {
-  if (plan.op === 'filter') {
-    const deeper = sink(plan.input, predicate, reads)
-    // It came to rest right below this filter: one filter instead of two, in the order of the text.
-    if (deeper.op === 'filter' && deeper.input === plan.input) {
-      return { ...plan, predicates: [...plan.predicates, predicate] }
+  switch (plan.op) {
+    case 'filter': {
+      const deeper = sink(plan.input, predicate, reads)
+      // It came to rest right below this filter: one filter instead of two, in the order of the text.
+      if (deeper.op === 'filter' && deeper.input === plan.input) {
+        return { ...plan, predicates: [...plan.predicates, predicate] }
+      }
+      return { ...plan, input: deeper }
     }
-    return deeper === plan.input ? plan : { ...plan, input: deeper }
+    case 'project': {
+      const renamed = belowProjection(plan.items, predicate)
+      return renamed ? { ...plan, input: sink(plan.input, renamed, readsOf(renamed)) } : rest(plan, predicate)
+    }
+    case 'union':
+      return { ...plan, branches: plan.branches.map((branch) => sink(branch, predicate, reads)) }
+    case 'apply': {
+      // A subquery without any row drops the outer row, so a predicate on the outer row alone may go first.
+      const before = provided(plan.input)
+      return [...reads].every((slot) => before.has(slot))
+        ? { ...plan, input: sink(plan.input, predicate, reads) }
+        : { ...plan, inner: sink(plan.inner, predicate, reads) }
+    }
+    default:
+      return passable(plan, reads) ? { ...plan, input: sink(plan.input, predicate, reads) } : rest(plan, predicate)
   }
-  if (passable(plan, reads)) return { ...plan, input: sink(plan.input, predicate, reads) }
-  return { op: 'filter', input: plan, predicates: [predicate] }
 }
 
-function passable(plan: Plan, reads: ReadonlySet<number>): plan is Exclude<Plan, { op: 'argument' }> {
+function rest(input: Plan, predicate: BoundExpression): Plan {
+  return { op: 'filter', input, predicates: [predicate] }
+}
+
+function readsOf(predicate: BoundExpression): ReadonlySet<number> {
+  return new Set(slotsOf(predicate).map((slot) => slot.index))
+}
+
+/** The predicate in terms of what the projection reads, where it only passes columns on; null where it computes them. */
+function belowProjection(
+  items: readonly { readonly slot: Slot; readonly expression: BoundExpression }[],
+  predicate: BoundExpression,
+): BoundExpression | null {
+  const reads = readsOf(predicate)
+  const sources = new Map<number, Slot>()
+  for (const { slot, expression } of items) {
+    if (!reads.has(slot.index)) continue
+    if (expression.kind !== 'slot' || expression.slot.kind !== slot.kind) return null
+    sources.set(slot.index, expression.slot)
+  }
+  return sources.size > 0 ? withSlots(predicate, sources) : predicate
+}
+
+function passable(
+  plan: Plan,
+  reads: ReadonlySet<number>,
+): plan is Exclude<Plan, { op: 'argument' | 'union' | 'apply' }> {
   switch (plan.op) {
     case 'node-by-key':
     case 'node-by-property':
@@ -41,15 +81,27 @@ function passable(plan: Plan, reads: ReadonlySet<number>): plan is Exclude<Plan,
     case 'relationship-ends':
     case 'unwind':
     case 'make-path':
-    case 'project':
     case 'semi-apply':
     case 'distinct':
       return !filledBy(plan).some((slot) => reads.has(slot.index))
     // Sorting with a limit chooses rows; without, the order of fewer rows is the same order.
     case 'sort':
       return plan.limit === null && plan.skip === null
-    case 'optional':
+    // A predicate on the keys keeps or drops whole groups. Without keys there is a row even from no rows.
     case 'aggregate':
+      return (
+        plan.grouping.length > 0 &&
+        [...reads].every((slot) =>
+          plan.grouping.some(
+            (item) =>
+              item.slot.index === slot && item.expression.kind === 'slot' && item.expression.slot.index === slot,
+          ),
+        )
+      )
+    case 'project':
+    case 'apply':
+    case 'union':
+    case 'optional':
     case 'skip':
     case 'limit':
     case 'first':

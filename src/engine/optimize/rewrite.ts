@@ -4,13 +4,25 @@ import type { Plan } from '../plan/operators.ts'
 
 /** The same operator over changed inputs; the same object when nothing changed. */
 export function mapInputs(plan: Plan, change: (input: Plan) => Plan): Plan {
-  if (plan.op === 'argument') return plan
-  const input = change(plan.input)
-  if (plan.op === 'optional' || plan.op === 'semi-apply') {
-    const inner = change(plan.inner)
-    return input === plan.input && inner === plan.inner ? plan : { ...plan, input, inner }
+  switch (plan.op) {
+    case 'argument':
+      return plan
+    case 'union': {
+      const branches = plan.branches.map(change)
+      return branches.every((branch, i) => branch === plan.branches[i]) ? plan : { ...plan, branches }
+    }
+    case 'optional':
+    case 'semi-apply':
+    case 'apply': {
+      const input = change(plan.input)
+      const inner = change(plan.inner)
+      return input === plan.input && inner === plan.inner ? plan : { ...plan, input, inner }
+    }
+    default: {
+      const input = change(plan.input)
+      return input === plan.input ? plan : { ...plan, input }
+    }
   }
-  return input === plan.input ? plan : { ...plan, input }
 }
 
 /** Applies a rule to every operator, from the leaves up. */
@@ -26,8 +38,9 @@ export function provided(plan: Plan): ReadonlySet<number> {
 }
 
 function collect(plan: Plan, found: Set<number>): void {
-  if (plan.op !== 'argument') collect(plan.input, found)
-  if (plan.op === 'optional') collect(plan.inner, found)
+  if (plan.op === 'union') for (const branch of plan.branches) collect(branch, found)
+  else if (plan.op !== 'argument') collect(plan.input, found)
+  if (plan.op === 'optional' || plan.op === 'apply') collect(plan.inner, found)
   for (const slot of filledBy(plan)) found.add(slot.index)
 }
 

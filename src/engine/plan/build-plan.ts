@@ -1,7 +1,15 @@
 // Bound query + known slots → first plan, clause by clause: plain scans and expands with the filters on top.
 // Where a walk starts and how it goes is asked of an OrderExpands; everything cleverer is a rule in ../optimize.
 import { unreachable } from '../../kernel/assert.ts'
-import type { BoundMatch, BoundProjection, BoundQuery, BoundRelationship, Slot } from '../bind/bound.ts'
+import type {
+  BoundClause,
+  BoundMatch,
+  BoundPart,
+  BoundProjection,
+  BoundRelationship,
+  BoundUnion,
+  Slot,
+} from '../bind/bound.ts'
 import { declaredIn, slotsOf } from '../bind/walk.ts'
 import type { Plan, WalkDirection } from './operators.ts'
 import type { Counts, OrderExpands, WalkStep } from './order-expands.ts'
@@ -9,8 +17,14 @@ import type { Counts, OrderExpands, WalkStep } from './order-expands.ts'
 /** Hands out slots beyond the bound query's own: for planning only. */
 export class ExtraSlots {
   size: number
+  private readonly first: number
   constructor(size: number) {
     this.size = size
+    this.first = size
+  }
+  /** Nothing but the plan itself reads such a slot. */
+  isExtra(slot: Slot): boolean {
+    return slot.index >= this.first
   }
   take(name: string, kind: Slot['kind']): Slot {
     return { index: this.size++, name, kind, graph: 0 }
@@ -24,40 +38,64 @@ export interface PlanSite {
 }
 
 /** `given`: slots that the caller fills in before each run. */
-export function buildPlan(query: BoundQuery, given: readonly Slot[], site: PlanSite): Plan {
-  let plan: Plan = { op: 'argument', slots: given }
-  const known = new Map(given.map((slot) => [slot.index, slot]))
-  for (const clause of query.clauses) {
+export function buildPlan(query: BoundPart, given: readonly Slot[], site: PlanSite): Plan {
+  return buildClauses(query.clauses, given, site)
+}
+
+/** `known`: slots that have a value in the argument row. */
+function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[], site: PlanSite): Plan {
+  let plan: Plan = { op: 'argument', slots: argument }
+  const known = new Map(argument.map((slot) => [slot.index, slot]))
+  const learn = (slots: readonly Slot[]): void => {
+    for (const slot of slots) known.set(slot.index, slot)
+  }
+  for (const clause of clauses) {
     switch (clause.kind) {
-      case 'match':
-        plan = clause.match.optional
-          ? {
-              op: 'optional',
-              input: plan,
-              inner: buildMatch(
-                clause.match,
-                { op: 'argument', slots: [...known.values()] },
-                new Set(known.keys()),
-                site,
-              ),
-              nulls: declaredIn(clause.match),
-            }
-          : buildMatch(clause.match, plan, new Set(known.keys()), site)
-        for (const slot of declaredIn(clause.match)) known.set(slot.index, slot)
+      case 'match': {
+        const { match } = clause
+        const keys = new Set(known.keys())
+        if (match.optional) {
+          const inner = buildMatch(match, { op: 'argument', slots: [...known.values()] }, keys, site)
+          plan = { op: 'optional', input: plan, inner, nulls: declaredIn(match) }
+        } else plan = buildMatch(match, plan, keys, site)
+        learn(declaredIn(match))
         break
+      }
       case 'unwind':
         plan = { op: 'unwind', input: plan, list: clause.list, slot: clause.slot }
-        known.set(clause.slot.index, clause.slot)
+        learn([clause.slot])
         break
       case 'projection':
         plan = buildProjection(clause.projection, plan)
-        for (const { slot } of clause.projection.columns) known.set(slot.index, slot)
+        learn(clause.projection.columns.map((column) => column.slot))
         break
+      case 'union':
+        plan = buildUnion(clause.union, [...known.values()], site)
+        learn(clause.union.columns.map((column) => column.slot))
+        break
+      case 'call': {
+        const inner = buildClauses(clause.part.clauses, [...known.values()], site)
+        plan = { op: 'apply', input: plan, inner }
+        learn(clause.part.columns.map((column) => column.slot))
+        break
+      }
       default:
         unreachable(clause)
     }
   }
   return plan
+}
+
+function buildUnion(union: BoundUnion, argument: readonly Slot[], site: PlanSite): Plan {
+  const branches = union.parts.map((part): Plan => {
+    const items = union.columns.map(({ slot }, i) => ({
+      slot,
+      expression: { kind: 'slot' as const, slot: part.columns[i]!.slot },
+    }))
+    return { op: 'project', input: buildClauses(part.clauses, argument, site), items }
+  })
+  const plan: Plan = { op: 'union', branches }
+  return union.distinct ? { op: 'distinct', input: plan, slots: union.columns.map((column) => column.slot) } : plan
 }
 
 export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<number>, site: PlanSite): Plan {

@@ -11,19 +11,21 @@ export function explain(plan: Plan): string {
 }
 
 function lines(plan: Plan, depth: number): string[] {
-  const own = `${'  '.repeat(depth)}${headline(plan)}`
-  if (plan.op === 'argument') return [own]
-  const below = lines(plan.input, depth + 1)
-  if (plan.op === 'optional' || plan.op === 'semi-apply') {
-    return [
-      own,
-      `${'  '.repeat(depth)}  inner`,
-      ...lines(plan.inner, depth + 2),
-      `${'  '.repeat(depth)}  input`,
-      ...lines(plan.input, depth + 2),
-    ]
+  const indent = '  '.repeat(depth)
+  const own = `${indent}${headline(plan)}`
+  const section = (name: string, inner: Plan): string[] => [`${indent}  ${name}`, ...lines(inner, depth + 2)]
+  switch (plan.op) {
+    case 'argument':
+      return [own]
+    case 'union':
+      return [own, ...plan.branches.flatMap((branch) => section('branch', branch))]
+    case 'optional':
+    case 'semi-apply':
+    case 'apply':
+      return [own, ...section('inner', plan.inner), ...section('input', plan.input)]
+    default:
+      return [own, ...lines(plan.input, depth + 1)]
   }
-  return [own, ...below]
 }
 
 function headline(plan: Plan): string {
@@ -60,6 +62,10 @@ function headline(plan: Plan): string {
       return plan.negated ? 'AntiSemiApply' : 'SemiApply'
     case 'optional':
       return `Optional ${names(plan.nulls)}`
+    case 'apply':
+      return 'Apply'
+    case 'union':
+      return 'Union'
     case 'unwind':
       return `Unwind ${show(plan.list)} AS ${plan.slot.name}`
     case 'make-path':

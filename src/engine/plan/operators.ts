@@ -96,6 +96,10 @@ export type Optional = {
   readonly inner: Plan
   readonly nulls: readonly Slot[]
 }
+/** The rows of `inner` run with each input row as argument. */
+export type Apply = { readonly op: 'apply'; readonly input: Plan; readonly inner: Plan }
+/** The rows of one branch after the other; every branch fills in the same slots. */
+export type Union = { readonly op: 'union'; readonly branches: readonly Plan[] }
 /** One row per item of the list; none for null. */
 export type Unwind = {
   readonly op: 'unwind'
@@ -154,6 +158,8 @@ export type Plan =
   | Filter
   | SemiApply
   | Optional
+  | Apply
+  | Union
   | Unwind
   | MakePath
   | Project
