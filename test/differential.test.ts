@@ -9,6 +9,7 @@ import { shrink } from './generate/shrink.ts'
 import { storeGraph } from './support/store-engine.ts'
 
 const PAIRS = Number(process.env.VERDIGRAPH_DIFFERENTIAL ?? 300)
+if (!Number.isSafeInteger(PAIRS) || PAIRS < 1) throw new Error('VERDIGRAPH_DIFFERENTIAL is a count of pairs')
 const CONDITIONS_PER_GRAPH = 5
 const REFUSED_SHARE_MAX = 0.1
 
