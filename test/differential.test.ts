@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { Chance, seedOfRun } from './generate/chance.ts'
 import { textOf } from './generate/condition.ts'
 import { randomGraph } from './generate/graph.ts'
-import { asWorld, randomCase, settled, settledAlone } from './generate/outcome.ts'
+import { asWorld, randomCase, SHORT_CHUNKS, settled, settledAlone } from './generate/outcome.ts'
 import { shrink } from './generate/shrink.ts'
 import { storeGraph } from './support/store-engine.ts'
 
@@ -22,7 +22,7 @@ test(`reference and engine agree on ${PAIRS} random graphs and conditions`, asyn
   for (let round = 0; pair < PAIRS; round++) {
     const chance = new Chance(seed + round)
     const graph = randomGraph(chance)
-    const stored = await storeGraph(graph)
+    const stored = await storeGraph(graph, SHORT_CHUNKS)
     try {
       for (let turn = 0; turn < CONDITIONS_PER_GRAPH && pair < PAIRS; turn++, pair++) {
         const case_ = randomCase(chance, graph)

@@ -19,10 +19,10 @@ export interface StoredGraph {
   close(): Promise<void>
 }
 
-/** Writes the graph as a capture would, into an environment of its own. */
-export async function storeGraph(graph: Graph): Promise<StoredGraph> {
+/** Writes the graph as a capture would, into an environment of its own; small chunks make long lists of short ones. */
+export async function storeGraph(graph: Graph, chunks?: { entriesPerChunk: number }): Promise<StoredGraph> {
   const folder = await mkdtemp(join(tmpdir(), 'verdigraph-world-'))
-  const environment = openEnvironment(folder, { clock: systemClock, sync: false })
+  const environment = openEnvironment(folder, { clock: systemClock, sync: false, ...chunks })
   const stored = {
     environment,
     close: async () => {
