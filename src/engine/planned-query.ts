@@ -1,12 +1,12 @@
 // One plan for one question, compiled lazily for each environment it meets and dropped when names or counts have moved on.
 import { unreachable } from '../kernel/assert.ts'
-import type { BoundExpression, BoundQuery, Slot } from './bind/bound.ts'
+import type { BoundQuery, Slot } from './bind/bound.ts'
 import { RunFault } from './errors.ts'
 import { compile } from './exec/compile.ts'
-import { Budget, type BudgetLimits, type Run } from './exec/context.ts'
+import { Budget, type BudgetLimits, Moment, type Run } from './exec/context.ts'
 import type { Operator } from './exec/operator.ts'
 import { optimize } from './optimize/optimize.ts'
-import { buildMatch, buildPlan, ExtraSlots, type PlanSite } from './plan/build-plan.ts'
+import { buildInner, buildPlan, ExtraSlots, type InnerQuery, type PlanSite } from './plan/build-plan.ts'
 import type { Plan } from './plan/operators.ts'
 import { type Counts, costOrder, textOrder } from './plan/order-expands.ts'
 import type { Snapshot } from './store.ts'
@@ -97,6 +97,7 @@ export class PlannedQuery {
     else for (let i = 0; i < graphs.length; i++) run.graphs[i] = graphs[i]!
     run.parameters = asking.parameters
     run.budget.start(asking.limits)
+    run.moment.start()
     return compiled
   }
 
@@ -144,15 +145,14 @@ export class PlannedQuery {
   private compileFor(graphs: readonly Snapshot[]): Compiled {
     const counts = new RecordedCounts(graphs[0]!)
     const { plan, site } = this.plan(counts)
-    const planExists = (expression: Extract<BoundExpression, { kind: 'exists' }>): Plan => {
-      const known = expression.match.nodes.filter((node) => node.bound).map((node) => node.slot)
-      const keys = new Set(known.map((slot) => slot.index))
-      const inner = buildMatch(expression.match, { op: 'argument', slots: known }, keys, site)
-      return this.options.rules === 'on' ? optimize({ op: 'first', input: inner }, site) : inner
+    const planInner = (expression: InnerQuery, firstOnly: boolean): Plan => {
+      const inner = buildInner(expression, site)
+      const asked: Plan = firstOnly ? { op: 'first', input: inner } : inner
+      return this.options.rules === 'on' ? optimize(asked, site) : asked
     }
-    const root = compile(plan, { snapshots: graphs, planExists })
+    const root = compile(plan, { snapshots: graphs, planInner })
     const frame: unknown[] = new Array(site.extra.size).fill(null)
-    const run: Run = { frame, parameters: new Map(), graphs: [...graphs], budget: new Budget() }
+    const run: Run = { frame, parameters: new Map(), graphs: [...graphs], budget: new Budget(), moment: new Moment() }
     const compiled: Compiled = {
       root,
       run,

@@ -5,7 +5,7 @@ import type { Issue } from '../../grammar/issue.ts'
 import { bindExpression, type Place } from '../../src/engine/bind/bind-expression.ts'
 import type { BoundAggregate, BoundExpression, Slot, SlotKind } from '../../src/engine/bind/bound.ts'
 import type { ExpressionScope } from '../../src/engine/bind/scope.ts'
-import { Budget, type Run } from '../../src/engine/exec/context.ts'
+import { Budget, Moment, type Run } from '../../src/engine/exec/context.ts'
 import {
   compileExpression,
   compilePredicate,
@@ -77,9 +77,12 @@ export function bindText(text: string, around: Surroundings = {}): BoundText {
     parameter: (name) => parameters.push(name),
     exists: (_, span) => ({
       kind: 'exists',
-      match: { optional: false, nodes: [], relationships: [], predicates: [], paths: [] },
+      match: { optional: false, nodes: [], casts: [], relationships: [], predicates: [], paths: [] },
       span,
     }),
+    count: queryElsewhere,
+    collect: queryElsewhere,
+    comprehension: queryElsewhere,
     report: (issue) => issues.push(issue),
     aggregates: taking
       ? (aggregate) => {
@@ -100,6 +103,11 @@ export function refusalsOf(text: string, around: Surroundings = {}): readonly st
   return bindText(text, around).issues.map((issue) => issue.code)
 }
 
+/** Queries inside expressions need a graph: test/engine/queries.test.ts asks them. */
+function queryElsewhere(): never {
+  throw new Error('not asked here')
+}
+
 /** The value, after the truth and the test were seen to say the same where it is a truth. */
 export function evaluate(text: string, around: Surroundings = {}): Value {
   const { bound, issues, frameSize } = bindText(text, around)
@@ -107,6 +115,7 @@ export function evaluate(text: string, around: Surroundings = {}): Value {
   const site: ExpressionSite = {
     snapshots: around.snapshot ? [around.snapshot] : [],
     exists: () => () => around.exists ?? true,
+    subquery: queryElsewhere,
   }
   const run = runOver(around, frameSize)
   const value = compileExpression(bound, site)(run)
@@ -132,5 +141,6 @@ function runOver(around: Surroundings, frameSize: number): Run {
     parameters: new Map(Object.entries(around.parameters ?? {})),
     graphs: around.snapshot ? [around.snapshot] : [],
     budget,
+    moment: new Moment(),
   }
 }

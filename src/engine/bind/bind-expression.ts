@@ -19,7 +19,18 @@ import type { OwnField } from '../store.ts'
 import { aggregateNamed, aggregateNames } from '../value/aggregates.ts'
 import { nodeFieldNamed } from '../value/element.ts'
 import { functionNamed, functionNames, MAP_PROJECTION } from '../value/functions.ts'
-import { ANY, admits, join, type Kind, kindPhrase, type StaticType, typeOf } from '../value/static-type.ts'
+import {
+  ANY,
+  admits,
+  arithmeticType,
+  join,
+  type Kind,
+  kindPhrase,
+  numberType,
+  type StaticType,
+  sumType,
+  typeOf,
+} from '../value/static-type.ts'
 import type { Value } from '../value/value.ts'
 import { bindLabels } from './bind-labels.ts'
 import type { BoundExpression, Slot, SlotKind } from './bound.ts'
@@ -34,10 +45,15 @@ export type Place = 'condition' | 'column' | 'open'
 
 /** Issues go to the scope; what is returned beside an issue is not to be run. */
 export function bindExpression(ast: Expression, scope: ExpressionScope, place: Place = 'open'): BoundExpression {
-  return new Binder(scope, false, new Map()).bindAt(ast, place).bound
+  return bindTyped(ast, scope, place).bound
 }
 
-interface Typed {
+/** With what is known of the value before there is one. */
+export function bindTyped(ast: Expression, scope: ExpressionScope, place: Place = 'open'): Typed {
+  return new Binder(scope, false, new Map()).bindAt(ast, place)
+}
+
+export interface Typed {
   readonly bound: BoundExpression
   readonly type: StaticType
 }
@@ -165,11 +181,11 @@ class Binder {
         this.report('UnexpectedSyntax', 'a pattern can only stand where a condition is expected', ast.span)
         return NOTHING
       case 'pattern-comprehension':
-        return this.refuse('pattern comprehension is not supported yet', ast.span)
+        return { bound: this.scope.comprehension(ast), type: typeOf('list') }
       case 'count-subquery':
-        return this.refuse('COUNT { } is not supported yet', ast.span)
+        return { bound: this.scope.count(ast.body, ast.span), type: typeOf('integer') }
       case 'collect-subquery':
-        return this.refuse('COLLECT { } is not supported yet', ast.span)
+        return { bound: this.scope.collect(ast.query, ast.span), type: typeOf('list') }
       default:
         return unreachable(ast)
     }
@@ -188,7 +204,7 @@ class Binder {
   }
 
   private slot(slot: Slot): Typed {
-    return { bound: { kind: 'slot', slot }, type: this.locals.get(slot.index) ?? SLOT_TYPES[slot.kind] }
+    return { bound: { kind: 'slot', slot }, type: this.locals.get(slot.index) ?? slot.type ?? SLOT_TYPES[slot.kind] }
   }
 
   private property(ast: PropertyAccess): Typed {
@@ -206,7 +222,7 @@ class Binder {
       if (key === 'property') return { bound: { kind: 'element-properties', slot }, type: typeOf('map') }
       return { bound: { kind: 'element-property', slot, key, own: ownFieldOf(key, slot) }, type: ANY }
     }
-    this.expect(['map', 'node', 'relationship'], type, ast.target.span, `property \`${key}\``)
+    this.expect(['map', 'node', 'relationship', 'temporal'], type, ast.target.span, `property \`${key}\``)
     return { bound: { kind: 'property', target, key, span: ast.span }, type: ANY }
   }
 
@@ -261,21 +277,19 @@ class Binder {
       case 'CONTAINS':
         return truth(bound)
       case '+':
-        return { bound, type: this.sumType(left.type, right.type, ast.span) }
-      default:
-        this.expect(['number'], left.type, ast.left.span, `\`${operator}\``)
-        this.expect(['number'], right.type, ast.right.span, `\`${operator}\``)
-        return { bound, type: operator === '^' ? typeOf('float') : numberType(left.type, right.type) }
+        return { bound, type: this.sum(left.type, right.type, ast.span) }
+      default: {
+        const takes: readonly Kind[] = operator === '%' || operator === '^' ? ['number'] : ['number', 'temporal']
+        this.expect(takes, left.type, ast.left.span, `\`${operator}\``)
+        this.expect(takes, right.type, ast.right.span, `\`${operator}\``)
+        return { bound, type: operator === '^' ? typeOf('float') : arithmeticType(operator, left.type, right.type) }
+      }
     }
   }
 
-  private sumType(left: StaticType, right: StaticType, span: Span): StaticType {
-    const kinds = [left.kind, right.kind]
-    const either = (kind: Kind): boolean => kinds.includes(kind)
-    if (either('list')) return typeOf('list')
-    if (either('any') || either('null')) return ANY
-    if (either('string') && kinds.every((kind) => admits(['string', 'number'], kind))) return typeOf('string')
-    if (kinds.every((kind) => admits(['number'], kind))) return numberType(left, right)
+  private sum(left: StaticType, right: StaticType, span: Span): StaticType {
+    const type = sumType(left, right)
+    if (type !== null) return type
     const message = `\`+\` does not take ${kindPhrase(left.kind)} and ${kindPhrase(right.kind)}`
     this.report('InvalidArgumentType', message, span)
     return ANY
@@ -516,11 +530,6 @@ class Binder {
     return false
   }
 
-  private refuse(message: string, span: Span): Typed {
-    this.report('NotSupported', message, span)
-    return NOTHING
-  }
-
   private report(code: string, message: string, span: Span): void {
     this.scope.report({ code, message, span })
   }
@@ -549,10 +558,4 @@ function isConstant(bound: BoundExpression): bound is Constant {
 
 function isElement(slot: Slot): boolean {
   return slot.kind === 'node' || slot.kind === 'relationship'
-}
-
-function numberType(left: StaticType, right: StaticType): StaticType {
-  const kinds = [left.kind, right.kind]
-  if (kinds.includes('float')) return typeOf('float')
-  return kinds.every((kind) => kind === 'integer') ? typeOf('integer') : ANY
 }

@@ -11,10 +11,12 @@ import type {
   Span,
 } from '../../../grammar/ast.ts'
 import type { Issue } from '../../../grammar/issue.ts'
+import { admits } from '../value/static-type.ts'
 import { ownFieldOf, type Place } from './bind-expression.ts'
 import { bindLabels } from './bind-labels.ts'
 import type { BoundExpression, BoundMatch, BoundNode, BoundRelationship, Slot, SlotKind } from './bound.ts'
 import type { Scope } from './frame.ts'
+import { slotsOf } from './walk.ts'
 
 /** What a pattern needs from the binder of the query. */
 export interface PatternSite {
@@ -35,6 +37,7 @@ interface Draft {
   readonly nodeIndexBySlot: Map<number, number>
   readonly relationships: BoundRelationship[]
   readonly paths: BoundMatch['paths'][number][]
+  readonly casts: BoundMatch['casts'][number][]
   /** Bound after every name of the pattern is declared, since maps may look sideways. */
   readonly later: (() => BoundExpression)[]
 }
@@ -51,13 +54,18 @@ export function bindPatterns(
     nodeIndexBySlot: new Map(),
     relationships: [],
     paths: [],
+    casts: [],
     later: [],
   }
   for (const pattern of patterns) bindPath(pattern, draft, site)
   const predicates = draft.later.flatMap((bind) => conjuncts(bind()))
-  if (where) predicates.push(...conjuncts(site.bind(where, draft.scope, 'condition')))
-  const { nodes, relationships, paths, scope } = draft
-  return { match: { optional, nodes, relationships, predicates, paths }, scope }
+  if (where) {
+    const conditions = conjuncts(site.bind(where, draft.scope, 'condition'))
+    refuseOnShortest(conditions, where.span, draft, site)
+    predicates.push(...conditions)
+  }
+  const { nodes, relationships, paths, casts, scope } = draft
+  return { match: { optional, casts, nodes, relationships, predicates, paths }, scope }
 }
 
 /** `a AND b` as [a, b]; anything else as itself. */
@@ -66,13 +74,14 @@ export function conjuncts(expression: BoundExpression): readonly BoundExpression
 }
 
 function bindPath(pattern: PathPattern, draft: Draft, site: PatternSite): void {
-  if (pattern.shortest) refuse(site, 'shortest paths are not supported yet', pattern.span)
+  if (pattern.shortest) checkShortest(pattern, site)
   const nodes: number[] = []
   const relationships: number[] = []
   nodes.push(bindNode(pattern.nodes[0]!, draft, site))
   pattern.relationships.forEach((relationship, i) => {
     nodes.push(bindNode(pattern.nodes[i + 1]!, draft, site))
-    relationships.push(bindRelationship(relationship, nodes[i]!, nodes[i + 1]!, draft, site))
+    const ends = { left: nodes[i]!, right: nodes[i + 1]!, shortest: pattern.shortest }
+    relationships.push(bindRelationship(relationship, ends, draft, site))
   })
   if (pattern.variable) {
     const { text, span } = pattern.variable
@@ -100,12 +109,13 @@ function bindNode(pattern: NodePattern, draft: Draft, site: PatternSite): number
 
 function bindRelationship(
   pattern: RelationshipPattern,
-  left: number,
-  right: number,
+  ends: Pick<BoundRelationship, 'left' | 'right' | 'shortest'>,
   draft: Draft,
   site: PatternSite,
 ): number {
-  const kind = pattern.range ? 'relationships' : 'relationship'
+  // A shortest way is a list of relationships, also when it is only one step long.
+  const range = pattern.range ?? (ends.shortest ? { min: 1, max: 1 } : null)
+  const kind = range ? 'relationships' : 'relationship'
   const { slot, known } = elementSlot(pattern.variable, kind, draft, site)
   if (draft.relationships.some((r) => r.slot === slot)) {
     site.report({
@@ -114,11 +124,9 @@ function bindRelationship(
       span: pattern.variable?.span ?? pattern.span,
     })
   }
-  if (pattern.range && known)
-    refuse(site, 'a bound list of relationships in a pattern is not supported yet', pattern.span)
   const types = pattern.types ? alternatives(pattern.types) : []
   let each: BoundRelationship['each'] = null
-  if (pattern.range) {
+  if (range) {
     each = eachPredicate(pattern, site, draft)
     if (pattern.types && !types)
       refuse(site, 'only `A|B` is supported on a variable-length relationship', pattern.types.span)
@@ -128,11 +136,10 @@ function bindRelationship(
   }
   draft.relationships.push({
     slot,
-    left,
-    right,
+    ...ends,
     direction: pattern.direction,
     types: types ?? [],
-    range: pattern.range ? { min: pattern.range.min ?? 1, max: pattern.range.max } : null,
+    range: range ? { min: range.min ?? 1, max: range.max } : null,
     bound: known,
     named: pattern.variable !== null,
     each,
@@ -149,19 +156,23 @@ function elementSlot(
   if (!name) return { slot: site.fresh(null, kind), known: false }
   const existing = draft.scope.get(name.text)
   if (existing) {
-    if (existing.kind === 'value') {
-      refuse(site, `a pattern over the computed value \`${name.text}\` is not supported yet`, name.span)
-    } else if (existing.kind !== kind) {
+    if (existing.kind === 'value' && castable(existing, kind)) {
+      const slot = site.fresh(name.text, kind)
+      draft.casts.push({ from: existing, to: slot })
+      draft.scope.set(name.text, slot)
+      return { slot, known: true }
+    }
+    if (existing.kind !== kind) {
       site.report({
         code: 'VariableTypeConflict',
-        message: `variable \`${name.text}\` is a ${existing.kind} and cannot be a ${kind} too`,
+        message: `variable \`${name.text}\` is a ${existing.type?.kind ?? existing.kind} and cannot be a ${kind} too`,
         span: name.span,
       })
     } else if (existing.graph !== site.graph) {
       const message = `\`${name.text}\` belongs to another graph than this pattern`
       site.report({ code: 'InvalidGraphReference', message, span: name.span })
     }
-    return { slot: existing, known: site.outer.get(name.text) === existing }
+    return { slot: existing, known: isKnown(existing, draft, site) }
   }
   if (!site.mayDeclare) {
     site.report({
@@ -173,6 +184,44 @@ function elementSlot(
   const slot = site.fresh(name.text, kind)
   draft.scope.set(name.text, slot)
   return { slot, known: false }
+}
+
+/** openCypher looks for the shortest way that satisfies WHERE; a filter on the shortest way of all is not the same. */
+function refuseOnShortest(conditions: readonly BoundExpression[], span: Span, draft: Draft, site: PatternSite): void {
+  const ways = new Set<number>()
+  draft.relationships.forEach((relationship, i) => {
+    if (!relationship.shortest) return
+    ways.add(relationship.slot.index)
+    for (const path of draft.paths) if (path.relationships.includes(i)) ways.add(path.slot.index)
+  })
+  if (conditions.some((condition) => slotsOf(condition).some((slot) => ways.has(slot.index)))) {
+    refuse(site, 'WHERE over a shortest path is not supported: filter it after WITH', span)
+  }
+}
+
+/** Bound before this pattern, and not by it. */
+function isKnown(slot: Slot, draft: Draft, site: PatternSite): boolean {
+  return draft.casts.some((cast) => cast.to === slot) || [...site.outer.values()].includes(slot)
+}
+
+function castable(slot: Slot, kind: 'node' | 'relationship' | 'relationships'): boolean {
+  const { type } = slot
+  if (!type) return true
+  if (kind === 'relationships') return admits(['list'], type.kind) && admits(['relationship'], type.item?.kind ?? 'any')
+  return admits([kind], type.kind)
+}
+
+function checkShortest(pattern: PathPattern, site: PatternSite): void {
+  const relationship = pattern.relationships[0]
+  if (pattern.relationships.length !== 1 || !relationship) {
+    const message = 'a shortest path goes over exactly one relationship pattern'
+    site.report({ code: 'InvalidShortestPath', message, span: pattern.span })
+    return
+  }
+  if ((relationship.range?.min ?? 1) > 1) {
+    const message = 'the shortest path cannot be asked to take more than one step at least'
+    site.report({ code: 'InvalidShortestPath', message, span: relationship.span })
+  }
 }
 
 function inlinePredicates(

@@ -1,7 +1,8 @@
 // WITH and RETURN: which columns pass on, which are computed, what groups, and what ORDER BY and WHERE may still see.
 import type { Expression, ReturnClause, Span, WithClause } from '../../../grammar/ast.ts'
 import type { Issue } from '../../../grammar/issue.ts'
-import type { Place } from './bind-expression.ts'
+import type { StaticType } from '../value/static-type.ts'
+import type { Place, Typed } from './bind-expression.ts'
 import type { BoundAggregate, BoundExpression, BoundProjection, BoundSort, Slot, SlotKind } from './bound.ts'
 import type { Scope } from './frame.ts'
 import { mapChildren, slotsOf } from './walk.ts'
@@ -9,8 +10,8 @@ import { mapChildren, slotsOf } from './walk.ts'
 /** What a projection needs from the binder of the query. */
 export interface ProjectionSite {
   readonly issues: readonly Issue[]
-  fresh(name: string | null, kind: SlotKind): Slot
-  bind(expression: Expression, scope: Scope, aggregates: AggregateSink, place: Place): BoundExpression
+  fresh(name: string | null, kind: SlotKind, type?: StaticType): Slot
+  bindTyped(expression: Expression, scope: Scope, aggregates: AggregateSink, place: Place): Typed
   report(code: string, message: string, span: Span): void
 }
 
@@ -21,6 +22,7 @@ interface Item {
   readonly name: string
   readonly ast: Expression | null
   readonly expression: BoundExpression
+  readonly type: StaticType | undefined
   readonly aggregating: boolean
 }
 
@@ -51,7 +53,7 @@ export function bindProjection(
   const grouping: { slot: Slot; expression: BoundExpression }[] = []
   for (const item of items) {
     if (item.aggregating) continue
-    const slot = passedOn(item.expression) ?? binder.fresh(item.name, 'value')
+    const slot = passedOn(item.expression) ?? binder.fresh(item.name, 'value', item.type)
     if (aggregating) grouping.push({ slot, expression: item.expression })
     else if (!passedOn(item.expression)) computed.push({ slot, expression: item.expression })
     columns.push({ name: item.name, slot })
@@ -60,7 +62,7 @@ export function bindProjection(
   for (const item of items) {
     if (!item.aggregating) continue
     const expression = overGroups(item.expression, keys, aggregates, item.ast, binder)
-    const slot = passedOn(expression) ?? binder.fresh(item.name, 'value')
+    const slot = passedOn(expression) ?? binder.fresh(item.name, 'value', item.type)
     if (!passedOn(expression)) computed.push({ slot, expression })
     columns.splice(items.indexOf(item), 0, { name: item.name, slot })
   }
@@ -70,21 +72,26 @@ export function bindProjection(
   // Without a barrier the old names are still there for ORDER BY and WHERE; the new ones win.
   const barrier = aggregating || clause.distinct
   const both: Scope = new Map([...outer, ...after])
-  const visible = (ast: Expression, allowAggregates: boolean): BoundExpression => {
-    const bound = binder.bind(
-      ast,
-      both,
-      allowAggregates && aggregating ? collect : null,
-      allowAggregates ? 'column' : 'condition',
-    )
+  /** ORDER BY may repeat an aggregate of the projection; another one is not there to be seen. */
+  const known = (aggregate: Omit<BoundAggregate, 'slot'>): Slot => {
+    const before = aggregates.length
+    const slot = collect(aggregate)
+    if (aggregates.length === before) return slot
+    aggregates.pop()
+    const message = `${aggregate.name}() in ORDER BY is not among the columns`
+    binder.report('UndefinedVariable', message, clause.span)
+    return slot
+  }
+  const visible = (ast: Expression, place: 'column' | 'condition'): BoundExpression => {
+    const { bound } = binder.bindTyped(ast, both, place === 'column' && aggregating ? known : null, place)
     if (!barrier) return bound
-    const known = aggregating ? [...keys, ...computed] : computed
-    return overColumns(bound, known, columns, aggregates, ast, binder)
+    const items = aggregating ? [...keys, ...computed] : computed
+    return overColumns(bound, items, columns, aggregates, ast, binder)
   }
   const orderBy = clause.orderBy.map(
-    (item): BoundSort => ({ expression: visible(item.expression, true), descending: item.descending }),
+    (item): BoundSort => ({ expression: visible(item.expression, 'column'), descending: item.descending }),
   )
-  const where = clause.kind === 'with' && clause.where ? visible(clause.where, false) : null
+  const where = clause.kind === 'with' && clause.where ? visible(clause.where, 'condition') : null
   return {
     projection: {
       computed,
@@ -115,18 +122,18 @@ function bindItems(
     }
     // In the order of their names, as openCypher has it.
     for (const [name, slot] of [...outer].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      items.push({ name, ast: null, expression: { kind: 'slot', slot }, aggregating: false })
+      items.push({ name, ast: null, expression: { kind: 'slot', slot }, type: slot.type, aggregating: false })
     }
   }
   for (const { expression: ast, alias, text, span } of clause.items) {
-    const expression = binder.bind(ast, outer, collect, 'column')
+    const { bound: expression, type } = binder.bindTyped(ast, outer, collect, 'column')
     const name = alias?.text ?? (ast.kind === 'variable' ? ast.name : text)
     if (!alias && ast.kind !== 'variable' && clause.kind === 'with') {
       binder.report('NoExpressionAlias', 'an expression in WITH needs a name: add `AS name`', span)
     }
     const results = new Set(aggregates.map((a) => a.slot.index))
     const aggregating = slotsOf(expression).some((slot) => results.has(slot.index))
-    items.push({ name, ast, expression, aggregating })
+    items.push({ name, ast, expression, type, aggregating })
   }
   return items
 }
@@ -142,7 +149,7 @@ function refuseTwins(clause: WithClause | ReturnClause, columns: readonly Column
 /** SKIP and LIMIT see no variables: they are known before the first row. */
 function count(ast: Expression | null, word: 'SKIP' | 'LIMIT', binder: ProjectionSite): BoundExpression | null {
   if (!ast) return null
-  const expression = binder.bind(ast, new Map(), null, 'column')
+  const { bound: expression } = binder.bindTyped(ast, new Map(), null, 'column')
   if (
     binder.issues.some(
       (issue) =>
@@ -168,12 +175,12 @@ function passedOn(expression: BoundExpression): Slot | null {
 /** An expression above an aggregation: grouping keys become their slots; any other variable is ambiguous. */
 function overGroups(
   expression: BoundExpression,
-  keys: readonly { readonly slot: Slot; readonly expression: BoundExpression }[],
+  keys: readonly Known[],
   aggregates: readonly BoundAggregate[],
   ast: Expression | null,
   binder: ProjectionSite,
 ): BoundExpression {
-  const replaced = replaceKnown(expression, keys)
+  const replaced = replaceKnown(expression, keys.filter(isPlain))
   const allowed = new Set([...keys.map((key) => key.slot.index), ...aggregates.map((a) => a.slot.index)])
   const stray = slotsOf(replaced).find((slot) => !allowed.has(slot.index))
   if (stray && ast) {
@@ -189,7 +196,7 @@ function overGroups(
 /** ORDER BY and WHERE above a barrier see the columns and nothing else. */
 function overColumns(
   expression: BoundExpression,
-  known: readonly { readonly slot: Slot; readonly expression: BoundExpression }[],
+  known: readonly Known[],
   columns: readonly Column[],
   aggregates: readonly BoundAggregate[],
   ast: Expression,
@@ -200,14 +207,27 @@ function overColumns(
   const stray = slotsOf(replaced).find((slot) => !allowed.has(slot.index))
   if (stray) {
     binder.report('UndefinedVariable', `variable \`${stray.name}\` is not in scope after the projection`, ast.span)
+    return replaced
   }
+  const results = new Set(aggregates.map((a) => a.slot.index))
+  const mixed = slotsOf(expression).some((slot) => results.has(slot.index))
+  if (mixed && !isColumn(expression, known)) return overGroups(expression, known, aggregates, ast, binder)
   return replaced
 }
 
-function replaceKnown(
-  expression: BoundExpression,
-  known: readonly { readonly slot: Slot; readonly expression: BoundExpression }[],
-): BoundExpression {
+type Known = { readonly slot: Slot; readonly expression: BoundExpression }
+
+/** Beside an aggregate only a variable or its property may repeat a grouping key; `a.x + a.y + count(*)` is ambiguous. */
+function isPlain({ expression }: Known): boolean {
+  return expression.kind === 'slot' || expression.kind === 'element-property' || expression.kind === 'property'
+}
+
+function isColumn(expression: BoundExpression, known: readonly Known[]): boolean {
+  const own = fingerprint(expression)
+  return known.some((item) => fingerprint(item.expression) === own)
+}
+
+function replaceKnown(expression: BoundExpression, known: readonly Known[]): BoundExpression {
   const own = fingerprint(expression)
   const match = known.find((item) => fingerprint(item.expression) === own)
   if (match) return { kind: 'slot', slot: match.slot }
@@ -219,6 +239,7 @@ function fingerprint(bound: unknown): string {
   return JSON.stringify(bound, (key, value: unknown) => {
     if (key === 'span') return undefined
     if (typeof value === 'bigint') return `${value}n`
+    if (Object.is(value, -0)) return '-0'
     if (value instanceof Map) return [...value]
     return value
   })

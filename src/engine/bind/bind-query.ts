@@ -1,22 +1,15 @@
 // Names → slots, clause by clause. Everything that can be wrong with a text is found here, before any data is read,
 // and what the engine does not execute is refused here, so that nothing of a text is ever silently ignored.
-import type {
-  CallClause,
-  Clause,
-  Expression,
-  PathPattern,
-  Query,
-  SingleQuery,
-  Span,
-  SubqueryBody,
-} from '../../../grammar/ast.ts'
+import type { CallClause, Clause, Expression, Query, SingleQuery, Span } from '../../../grammar/ast.ts'
 import type { Issue } from '../../../grammar/issue.ts'
 import { unreachable } from '../../kernel/assert.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
-import { bindExpression, type Place } from './bind-expression.ts'
+import type { StaticType } from '../value/static-type.ts'
+import { bindTyped, type Place, type Typed } from './bind-expression.ts'
 import { bindPatterns, type PatternSite } from './bind-pattern.ts'
 import { type AggregateSink, bindProjection } from './bind-projection.ts'
-import type { BoundClause, BoundColumn, BoundExpression, BoundPart, BoundQuery, Slot, SlotKind } from './bound.ts'
+import { bindCollect, bindComprehension, bindCount, bindExists } from './bind-subquery.ts'
+import type { BoundClause, BoundColumn, BoundPart, BoundQuery, Slot, SlotKind } from './bound.ts'
 import type { Dialect } from './dialect.ts'
 import { FrameLayout, type Scope } from './frame.ts'
 import { Graphs } from './graphs.ts'
@@ -24,6 +17,9 @@ import type { ExpressionScope } from './scope.ts'
 
 /** `rows`: the query ends in RETURN. `condition`: it has none, and its columns are what is in scope at the end. */
 export type QueryForm = 'rows' | 'condition'
+
+/** `either`: a subquery that is only asked whether and how many. */
+type PartForm = QueryForm | 'either'
 
 export function bindQuery(query: Query, dialect: Dialect, form: QueryForm): Result<BoundQuery, readonly Issue[]> {
   const binder = new QueryBinder(dialect)
@@ -62,7 +58,7 @@ export class QueryBinder {
   }
 
   /** `startOf` gives the scope in which a part begins. */
-  private bindUnion(query: Query, startOf: (part: SingleQuery) => Scope, graph: number, form: QueryForm): BoundPart {
+  private bindUnion(query: Query, startOf: (part: SingleQuery) => Scope, graph: number, form: PartForm): BoundPart {
     const parts = query.parts.map((part) => this.bindPart(part, { scope: startOf(part), graph }, form))
     const first = parts[0]!
     if (parts.length === 1) return first
@@ -79,13 +75,13 @@ export class QueryBinder {
     const columns = first.columns.map(({ name, slot }, at): BoundColumn => {
       const slots = parts.map((part) => part.columns[at]?.slot)
       const alike = slots.every((other) => other?.kind === slot.kind && other.graph === slot.graph)
-      return { name, slot: this.fresh(name, alike ? slot.kind : 'value', alike ? slot.graph : 0) }
+      return { name, slot: this.layout.slot(name, alike ? slot.kind : 'value', alike ? slot.graph : 0) }
     })
     const distinct = query.unions[0] === 'distinct'
     return { clauses: [{ kind: 'union', union: { parts, distinct, columns } }], columns }
   }
 
-  private bindPart({ clauses, span }: SingleQuery, standing: Standing, form: QueryForm): BoundPart {
+  private bindPart({ clauses, span }: SingleQuery, standing: Standing, form: PartForm): BoundPart {
     const bound: BoundClause[] = []
     clauses.forEach((clause, i) => {
       if (!this.admitted(clause, form)) return
@@ -108,9 +104,9 @@ export class QueryBinder {
   }
 
   /** RETURN is refused at the top of a condition only; a subquery needs it. */
-  private admitted(clause: Clause, form: QueryForm): boolean {
+  private admitted(clause: Clause, form: PartForm): boolean {
     const { clauses, refusals } = this.dialect
-    const allowed = clause.kind === 'return' ? form === 'rows' : clauses.has(clause.kind)
+    const allowed = clause.kind === 'return' ? form !== 'condition' : clauses.has(clause.kind)
     if (allowed) return true
     const words = refusals[clause.kind] ?? `${clause.kind.toUpperCase()} is not allowed here`
     this.report('ForbiddenClause', words, clause.span)
@@ -126,12 +122,12 @@ export class QueryBinder {
         return { kind: 'match', match }
       }
       case 'unwind': {
-        const list = this.bind(clause.list, standing.scope, null, 'column')
+        const { bound: list, type } = this.bindTyped(clause.list, standing.scope, null, 'column')
         const { text, span } = clause.variable
         if (standing.scope.has(text)) {
           this.report('VariableAlreadyBound', `variable \`${text}\` is already bound`, span)
         }
-        const slot = this.fresh(text, 'value')
+        const slot = this.fresh(text, 'value', type.item ?? undefined)
         standing.scope = new Map(standing.scope).set(text, slot)
         return { kind: 'unwind', list, slot }
       }
@@ -188,25 +184,30 @@ export class QueryBinder {
     return scope
   }
 
-  fresh(name: string | null, kind: SlotKind, graph = 0): Slot {
-    return this.layout.slot(name, kind, graph)
+  fresh(name: string | null, kind: SlotKind, type?: StaticType): Slot {
+    return this.layout.slot(name, kind, 0, type)
   }
 
-  bind(expression: Expression, scope: Scope, aggregates: AggregateSink, place: Place): BoundExpression {
-    return bindExpression(expression, this.expressionScope(scope, aggregates), place)
+  bindTyped(expression: Expression, scope: Scope, aggregates: AggregateSink, place: Place): Typed {
+    return bindTyped(expression, this.expressionScope(scope, aggregates), place)
+  }
+
+  /** A query inside an expression: it sees all that is around it. */
+  bindQuery(query: Query, scope: Scope, graph: number): BoundPart {
+    return this.bindUnion(query, () => scope, graph, 'either')
   }
 
   report(code: string, message: string, span: Span): void {
     this.issues.push({ code, message, span })
   }
 
-  private patternSite(outer: Scope, graph: number, mayDeclare: boolean): PatternSite {
+  patternSite(outer: Scope, graph: number, mayDeclare: boolean): PatternSite {
     return {
       outer,
       graph,
       mayDeclare,
-      fresh: (name, kind) => this.fresh(name, kind, graph),
-      bind: (expression, scope, place) => this.bind(expression, scope, null, place),
+      fresh: (name, kind) => this.layout.slot(name, kind, graph),
+      bind: (expression, scope, place) => this.bindTyped(expression, scope, null, place).bound,
       report: (issue) => this.issues.push(issue),
     }
   }
@@ -232,7 +233,10 @@ export class QueryBinder {
         if (reserved) this.report('ReservedParameter', reserved, span)
         this.parameters.add(name)
       },
-      exists: (body, span) => this.bindExists(body, span, names),
+      exists: (body, span) => bindExists(body, span, names, this),
+      count: (body, span) => bindCount(body, span, names, this),
+      collect: (query, span) => bindCollect(query, span, names, this),
+      comprehension: (ast) => bindComprehension(ast, names, this),
       report: (issue) => {
         this.issues.push(issue)
       },
@@ -240,29 +244,4 @@ export class QueryBinder {
       withoutAggregates: () => this.expressionScope(names, null),
     }
   }
-
-  private bindExists(body: SubqueryBody | PathPattern, span: Span, scope: Scope): BoundExpression {
-    const graph = graphOf(scope)
-    if (body.kind === 'path') {
-      const { match } = bindPatterns([body], null, false, this.patternSite(scope, graph, false))
-      return { kind: 'exists', match, span }
-    }
-    const site = this.patternSite(scope, graph, true)
-    if (body.kind === 'patterns') {
-      return { kind: 'exists', match: bindPatterns(body.patterns, body.where, false, site).match, span }
-    }
-    const clauses = body.query.parts[0]?.clauses ?? []
-    const only = clauses[0]
-    if (body.query.parts.length === 1 && clauses.length === 1 && only?.kind === 'match' && !only.optional) {
-      return { kind: 'exists', match: bindPatterns(only.patterns, only.where, false, site).match, span }
-    }
-    this.report('NotSupported', 'EXISTS with more than one MATCH is not supported yet', body.query.span)
-    return { kind: 'constant', value: null }
-  }
-}
-
-/** A pattern in an expression asks the graph that the elements around it belong to. */
-function graphOf(scope: Scope): number {
-  for (const slot of scope.values()) if (slot.kind === 'node' || slot.kind === 'relationship') return slot.graph
-  return 0
 }

@@ -2,6 +2,7 @@
 // Plain data; nothing here depends on a graph, so one bound query serves every graph and every run.
 import type { BinaryOperator, ComparisonOperator, Span } from '../../../grammar/ast.ts'
 import type { OwnField } from '../store.ts'
+import type { StaticType } from '../value/static-type.ts'
 import type { Value } from '../value/value.ts'
 
 /**
@@ -21,6 +22,8 @@ export interface Slot {
   readonly kind: SlotKind
   /** Which graph of the execution the element belongs to; 0 where there is no USE. */
   readonly graph: number
+  /** What is known of a value before there is one. */
+  readonly type?: StaticType
 }
 
 export type BoundLabels =
@@ -117,6 +120,17 @@ export type BoundExpression =
     }
   /** Pattern predicate or EXISTS { }: true when the inner match has a row, given the outer slots. */
   | { readonly kind: 'exists'; readonly match: BoundMatch; readonly span: Span }
+  /**
+   * EXISTS, COUNT, COLLECT over a whole query, and pattern comprehension (a `collect`): whether the part has a row, how
+   * many, or the values of its only column. `reads`: the outer slots that it looks at.
+   */
+  | {
+      readonly kind: 'subquery'
+      readonly form: 'exists' | 'count' | 'collect'
+      readonly part: BoundPart
+      readonly reads: readonly Slot[]
+      readonly span: Span
+    }
 
 /** An aggregating call; its result stands in `slot` above the aggregation. */
 export interface BoundAggregate {
@@ -151,6 +165,8 @@ export interface BoundRelationship {
   readonly bound: boolean
   /** The variable is named in the text, so somebody may read it. */
   readonly named: boolean
+  /** Of the ways between its two nodes, one shortest, or all of them. */
+  readonly shortest: 'single' | 'all' | null
   /** Predicates on every relationship of a variable-length step: inline maps, over `element`. */
   readonly each: { readonly element: Slot; readonly predicate: BoundExpression } | null
 }
@@ -161,6 +177,8 @@ export interface BoundRelationship {
  */
 export interface BoundMatch {
   readonly optional: boolean
+  /** Computed values that the pattern takes for elements: they become ids before the match. */
+  readonly casts: readonly { readonly from: Slot; readonly to: Slot }[]
   readonly nodes: readonly BoundNode[]
   readonly relationships: readonly BoundRelationship[]
   readonly predicates: readonly BoundExpression[]

@@ -1,5 +1,5 @@
 // What an expression may ask of its surroundings while it is bound.
-import type { PathPattern, Span, SubqueryBody } from '../../../grammar/ast.ts'
+import type { PathPattern, PatternComprehension, Query, Span, SubqueryBody } from '../../../grammar/ast.ts'
 import type { Issue } from '../../../grammar/issue.ts'
 import type { BoundAggregate, BoundExpression, Slot, SlotKind } from './bound.ts'
 
@@ -13,6 +13,11 @@ export interface ExpressionScope {
   parameter(name: string, span: Span): void
   /** Binds a pattern predicate or EXISTS body against this scope. */
   exists(body: SubqueryBody | PathPattern, span: Span): BoundExpression
+  /** Binds COUNT { }. */
+  count(body: SubqueryBody, span: Span): BoundExpression
+  /** Binds COLLECT { }. */
+  collect(query: Query, span: Span): BoundExpression
+  comprehension(ast: PatternComprehension): BoundExpression
   report(issue: Issue): void
   /**
    * Null where aggregates are refused (WHERE, inline maps, inside another aggregate); else takes the aggregate and

@@ -1,6 +1,6 @@
 // Walks over bound expressions: the children of each kind are written down once, here.
 import { unreachable } from '../../kernel/assert.ts'
-import type { BoundExpression, BoundMatch, Slot } from './bound.ts'
+import type { BoundExpression, BoundMatch, BoundPart, Slot } from './bound.ts'
 
 /** The same expression with each direct child replaced. Local slots (comprehension variables) are kept. */
 export function mapChildren(
@@ -14,6 +14,8 @@ export function mapChildren(
     case 'slot':
     case 'element-property':
     case 'element-properties':
+    // A query of its own: what it reads of the outside is written beside it.
+    case 'subquery':
       return expression
     case 'property':
     case 'label-test':
@@ -113,9 +115,14 @@ function collect(expression: BoundExpression, found: Map<number, Slot>, local: S
       break
     case 'exists':
       for (const slot of declaredIn(expression.match)) local.add(slot.index)
+      for (const { to } of expression.match.casts) local.add(to.index)
       for (const node of expression.match.nodes) if (node.bound) read(node.slot)
       for (const relationship of expression.match.relationships) if (relationship.bound) read(relationship.slot)
+      for (const { from } of expression.match.casts) read(from)
       break
+    case 'subquery':
+      for (const slot of expression.reads) read(slot)
+      return
     default:
       break
   }
@@ -125,7 +132,53 @@ function collect(expression: BoundExpression, found: Map<number, Slot>, local: S
   })
 }
 
-/** The slots that a match fills in itself. */
+/** Every slot that a part names anywhere, its own included. */
+export function slotsIn(part: BoundPart): readonly Slot[] {
+  return part.clauses.flatMap((clause): readonly Slot[] => {
+    switch (clause.kind) {
+      case 'match': {
+        const { match } = clause
+        return [
+          ...declaredIn(match),
+          ...match.nodes.map((node) => node.slot),
+          ...match.relationships.map((relationship) => relationship.slot),
+          ...match.relationships.flatMap((r) => (r.each ? slotsOf(r.each.predicate) : [])),
+          ...match.casts.flatMap(({ from, to }) => [from, to]),
+          ...match.predicates.flatMap(slotsOf),
+        ]
+      }
+      case 'unwind':
+        return [clause.slot, ...slotsOf(clause.list)]
+      case 'projection': {
+        const { computed, aggregates, grouping, orderBy, where, columns } = clause.projection
+        const expressions = [
+          ...[...computed, ...(grouping ?? [])].map((item) => item.expression),
+          ...aggregates.flatMap((item) => [item.argument, item.parameter]),
+          ...orderBy.map((item) => item.expression),
+          where,
+        ]
+        return [...columns.map((column) => column.slot), ...expressions.flatMap((e) => (e ? slotsOf(e) : []))]
+      }
+      case 'union':
+        return clause.union.parts.flatMap(slotsIn)
+      case 'call':
+        return slotsIn(clause.part)
+      default:
+        return unreachable(clause)
+    }
+  })
+}
+
+export function holdsSubquery(expression: BoundExpression): boolean {
+  let found = expression.kind === 'subquery'
+  mapChildren(expression, (child) => {
+    found ||= holdsSubquery(child)
+    return child
+  })
+  return found
+}
+
+/** The slots that a match fills in itself, apart from its casts. */
 export function declaredIn(match: BoundMatch): readonly Slot[] {
   return [
     ...match.nodes.filter((node) => !node.bound).map((node) => node.slot),
@@ -143,6 +196,8 @@ export function withSlots(expression: BoundExpression, sources: ReadonlyMap<numb
     case 'element-property':
     case 'element-properties':
       return { ...expression, slot: source(expression.slot) }
+    case 'subquery':
+      throw new Error('assertion failed: a subquery is not renamed')
     case 'exists': {
       const { match } = expression
       const moved: BoundMatch = {

@@ -2,12 +2,15 @@
 // as long as the symbol epochs do.
 import { unreachable } from '../../kernel/assert.ts'
 import type { BoundExpression, BoundRelationship, Slot } from '../bind/bound.ts'
+import type { InnerQuery } from '../plan/build-plan.ts'
 import type { Plan } from '../plan/operators.ts'
 import type { Snapshot, SymbolId } from '../store.ts'
 import { AggregateOperator } from './aggregate.ts'
 import { ApplyOperator, OptionalOperator, SemiApplyOperator, UnionOperator } from './apply.ts'
+import { CastOperator } from './cast.ts'
 import type { Evaluate, Run } from './context.ts'
-import { ExpandIntoOperator, ExpandOperator, RelationshipEndsOperator, type StepSlots } from './expand.ts'
+import { type EndsSlots, RelationshipEndsOperator, TrailEndsOperator } from './ends.ts'
+import { ExpandIntoOperator, ExpandOperator, type StepSlots } from './expand.ts'
 import { compileExpression, compileTest, type ExpressionSite } from './expression.ts'
 import { FilterOperator, FirstOperator } from './filter.ts'
 import type { Walkable } from './neighbours.ts'
@@ -17,23 +20,29 @@ import { DistinctOperator, MakePathOperator, ProjectOperator, UnwindOperator } f
 import { ReachIntoOperator, ReachOperator } from './reach.ts'
 import { rowKey } from './row-key.ts'
 import { ArgumentOperator, KeySeek, NodeScan, PropertySeek } from './scan.ts'
+import { ShortestPathOperator } from './shortest-path.ts'
+import { subqueryValue } from './subquery.ts'
 import { type Hops, VarExpandOperator } from './var-expand.ts'
 
 export interface CompileSite {
   readonly snapshots: readonly Snapshot[]
-  /** Plans the match inside an EXISTS that stands deep in an expression. */
-  planExists(expression: Extract<BoundExpression, { kind: 'exists' }>): Plan
+  /** Plans a query that stands inside an expression; with `firstOnly` it is only asked whether it has a row. */
+  planInner(expression: InnerQuery, firstOnly: boolean): Plan
 }
 
 export function compile(plan: Plan, site: CompileSite): Operator {
   const expressions: ExpressionSite = {
     snapshots: site.snapshots,
     exists: (expression) => {
-      const inner = compile(site.planExists(expression), site)
+      const inner = compile(site.planInner(expression, true), site)
       return (run) => {
         inner.open(run)
         return inner.next(run)
       }
+    },
+    subquery: (expression) => {
+      const inner = compile(site.planInner(expression, expression.form === 'exists'), site)
+      return subqueryValue(expression, inner)
     },
   }
   const evaluate = (expression: BoundExpression): Evaluate => compileExpression(expression, expressions)
@@ -97,14 +106,20 @@ export function compile(plan: Plan, site: CompileSite): Operator {
       case 'relationship-ends':
         return new RelationshipEndsOperator(
           build(plan.input),
-          {
-            relationship: plan.relationship.index,
-            from: { slot: plan.from.slot.index, known: plan.from.known },
-            to: { slot: plan.to.slot.index, known: plan.to.known },
-            differs: plan.differs.map((slot) => slot.index),
-          },
+          endsSlots(plan),
           walkable({ ...plan, from: plan.from.slot }),
         )
+      case 'trail-ends':
+        return new TrailEndsOperator(
+          build(plan.input),
+          endsSlots(plan),
+          walkable({ ...plan, from: plan.from.slot }),
+          plan,
+        )
+      case 'shortest-path':
+        return new ShortestPathOperator(build(plan.input), stepSlots(plan), walkable(plan), hops(plan), plan)
+      case 'cast':
+        return new CastOperator(build(plan.input), plan.casts)
       case 'filter':
         return new FilterOperator(build(plan.input), plan.predicates.map(test))
       case 'semi-apply':
@@ -174,6 +189,15 @@ function stepSlots(step: { from: Slot; to: Slot; relationship: Slot; differs: re
     to: step.to.index,
     relationship: step.relationship.index,
     differs: step.differs.map((slot) => slot.index),
+  }
+}
+
+function endsSlots(plan: Extract<Plan, { op: 'relationship-ends' | 'trail-ends' }>): EndsSlots {
+  return {
+    relationship: plan.relationship.index,
+    from: { slot: plan.from.slot.index, known: plan.from.known },
+    to: { slot: plan.to.slot.index, known: plan.to.known },
+    differs: plan.differs.map((slot) => slot.index),
   }
 }
 

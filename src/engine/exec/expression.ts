@@ -24,6 +24,7 @@ export interface ExpressionSite {
   readonly snapshots: readonly Snapshot[]
   /** Compiles the inner match of EXISTS or a pattern predicate. */
   exists(expression: Of<'exists'>): (run: Run) => boolean
+  subquery(expression: Of<'subquery'>): Evaluate
 }
 
 export type EvaluateTruth = (run: Run) => Truth
@@ -72,6 +73,8 @@ export function compileExpression(expression: BoundExpression, site: ExpressionS
     case 'quantifier':
     case 'exists':
       return compilePredicate(expression, site)
+    case 'subquery':
+      return site.subquery(expression)
     case 'binary':
       return compileBinary(expression, site)
     case 'negate': {

@@ -60,11 +60,15 @@ function readBy(plan: Plan): readonly number[] {
     case 'expand':
     case 'expand-into':
     case 'relationship-ends':
+    case 'trail-ends':
       return plan.differs.map((slot) => slot.index)
     case 'var-expand':
       return [...plan.differs, ...(plan.each ? slotsOf(plan.each.predicate) : [])].map((slot) => slot.index)
     case 'reach':
+    case 'shortest-path':
       return plan.each ? slotsOf(plan.each.predicate).map((slot) => slot.index) : []
+    case 'cast':
+      return plan.casts.map((cast) => cast.from.index)
     case 'unwind':
       return slotsOf(plan.list).map((slot) => slot.index)
     case 'make-path':

@@ -1,7 +1,7 @@
 // Moves every predicate down to the first place where all that it reads is known. A predicate never moves below what
 // changes the meaning of "this row": an optional match, an aggregation, a skip or a limit.
 import type { BoundExpression, Slot } from '../bind/bound.ts'
-import { slotsOf, withSlots } from '../bind/walk.ts'
+import { holdsSubquery, slotsOf, withSlots } from '../bind/walk.ts'
 import type { Plan } from '../plan/operators.ts'
 import { filledBy, mapInputs, provided } from './rewrite.ts'
 
@@ -55,6 +55,7 @@ function belowProjection(
   items: readonly { readonly slot: Slot; readonly expression: BoundExpression }[],
   predicate: BoundExpression,
 ): BoundExpression | null {
+  if (holdsSubquery(predicate)) return null
   const reads = readsOf(predicate)
   const sources = new Map<number, Slot>()
   for (const { slot, expression } of items) {
@@ -79,6 +80,9 @@ function passable(
     case 'var-expand':
     case 'reach':
     case 'relationship-ends':
+    case 'trail-ends':
+    case 'shortest-path':
+    case 'cast':
     case 'unwind':
     case 'make-path':
     case 'semi-apply':

@@ -65,7 +65,12 @@ export function filledBy(plan: Plan): readonly Slot[] {
     case 'reach':
       return plan.into ? [] : [plan.to]
     case 'relationship-ends':
+    case 'trail-ends':
       return [plan.from.slot, plan.to.slot]
+    case 'shortest-path':
+      return [plan.relationship]
+    case 'cast':
+      return plan.casts.map((cast) => cast.to)
     case 'project':
       return plan.items.map((item) => item.slot)
     case 'aggregate':

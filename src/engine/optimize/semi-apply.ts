@@ -1,33 +1,25 @@
 // A pattern predicate that a row must satisfy (or must not) is a semi-join: the inner match is planned like any other
 // and stops at its first row.
 import type { BoundExpression } from '../bind/bound.ts'
-import { buildMatch, type PlanSite } from '../plan/build-plan.ts'
+import { buildInner, type InnerQuery, type PlanSite } from '../plan/build-plan.ts'
 import type { Plan } from '../plan/operators.ts'
 
 /** `plan`: a filter. `finish` optimises the inner plan with the same rules. */
 export function unnestExists(plan: Plan, site: PlanSite, finish: (inner: Plan) => Plan): Plan {
   if (plan.op !== 'filter') return plan
-  const patterns = plan.predicates.filter((predicate) => patternOf(predicate) !== null)
+  const patterns = plan.predicates.flatMap((predicate) => patternOf(predicate) ?? [])
   if (patterns.length === 0) return plan
   const others = plan.predicates.filter((predicate) => patternOf(predicate) === null)
-  let result: Plan = others.length > 0 ? { ...plan, predicates: others } : plan.input
-  for (const predicate of patterns) {
-    const { exists, negated } = patternOf(predicate)!
-    const known = exists.match.nodes.filter((node) => node.bound).map((node) => node.slot)
-    const inner = buildMatch(
-      exists.match,
-      { op: 'argument', slots: known },
-      new Set(known.map((slot) => slot.index)),
-      site,
-    )
-    result = { op: 'semi-apply', input: result, inner: finish(inner), negated }
-  }
-  return result
+  const filtered: Plan = others.length > 0 ? { ...plan, predicates: others } : plan.input
+  return patterns.reduce<Plan>(
+    (input, { query, negated }) => ({ op: 'semi-apply', input, inner: finish(buildInner(query, site)), negated }),
+    filtered,
+  )
 }
 
-function patternOf(predicate: BoundExpression) {
-  if (predicate.kind === 'exists') return { exists: predicate, negated: false }
-  if (predicate.kind === 'not' && predicate.operand.kind === 'exists')
-    return { exists: predicate.operand, negated: true }
-  return null
+function patternOf(predicate: BoundExpression): { readonly query: InnerQuery; readonly negated: boolean } | null {
+  const negated = predicate.kind === 'not'
+  const query = predicate.kind === 'not' ? predicate.operand : predicate
+  const asks = query.kind === 'exists' || (query.kind === 'subquery' && query.form === 'exists')
+  return asks ? { query, negated } : null
 }

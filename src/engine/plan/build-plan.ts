@@ -3,6 +3,7 @@
 import { unreachable } from '../../kernel/assert.ts'
 import type {
   BoundClause,
+  BoundExpression,
   BoundMatch,
   BoundPart,
   BoundProjection,
@@ -13,6 +14,9 @@ import type {
 import { declaredIn, slotsOf } from '../bind/walk.ts'
 import type { Plan, WalkDirection } from './operators.ts'
 import type { Counts, OrderExpands, WalkStep } from './order-expands.ts'
+
+/** The expressions that hold a query of their own. */
+export type InnerQuery = Extract<BoundExpression, { kind: 'exists' | 'subquery' }>
 
 /** Hands out slots beyond the bound query's own: for planning only. */
 export class ExtraSlots {
@@ -53,6 +57,8 @@ function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[]
     switch (clause.kind) {
       case 'match': {
         const { match } = clause
+        plan = withCasts(match, plan)
+        learn(match.casts.map((cast) => cast.to))
         const keys = new Set(known.keys())
         if (match.optional) {
           const inner = buildMatch(match, { op: 'argument', slots: [...known.values()] }, keys, site)
@@ -96,6 +102,20 @@ function buildUnion(union: BoundUnion, argument: readonly Slot[], site: PlanSite
   })
   const plan: Plan = { op: 'union', branches }
   return union.distinct ? { op: 'distinct', input: plan, slots: union.columns.map((column) => column.slot) } : plan
+}
+
+/** The plan of a query inside an expression, with the outer row as its argument. */
+export function buildInner(expression: InnerQuery, site: PlanSite): Plan {
+  if (expression.kind === 'subquery') return buildClauses(expression.part.clauses, expression.reads, site)
+  const { match } = expression
+  const known = slotsOf(expression)
+  const keys = new Set([...known, ...match.casts.map((cast) => cast.to)].map((slot) => slot.index))
+  return buildMatch(match, withCasts(match, { op: 'argument', slots: known }), keys, site)
+}
+
+/** The casts of a match stand before it: an optional match that fails leaves them as they are. */
+export function withCasts(match: BoundMatch, input: Plan): Plan {
+  return match.casts.length > 0 ? { op: 'cast', input, casts: match.casts } : input
 }
 
 export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<number>, site: PlanSite): Plan {
@@ -143,8 +163,7 @@ function buildWalk(
   const { types, range, slot, each } = relationship
   const differs = walked.filter((other) => mayBeSame(other, relationship)).map((other) => other.slot)
   if (relationship.bound) {
-    return {
-      op: 'relationship-ends',
+    const ends = {
       input,
       relationship: slot,
       from: { slot: from, known: reached.has(from.index) },
@@ -152,6 +171,23 @@ function buildWalk(
       direction,
       types,
       differs,
+    }
+    return range ? { op: 'trail-ends', ...ends, ...range } : { op: 'relationship-ends', ...ends }
+  }
+  if (relationship.shortest && range) {
+    const all = relationship.shortest === 'all'
+    return {
+      op: 'shortest-path',
+      input,
+      from,
+      to,
+      relationship: slot,
+      direction,
+      types,
+      differs: [],
+      ...range,
+      each,
+      all,
     }
   }
   // The far end is known: walk to a fresh node and compare. A rule turns the pair into a walk between two known nodes.
@@ -180,6 +216,7 @@ function walkDirection(relationship: BoundRelationship, forward: boolean): WalkD
 
 /** Two relationships of one MATCH can only be the same one when they share a type. */
 function mayBeSame(a: BoundRelationship, b: BoundRelationship): boolean {
+  if (a.shortest || b.shortest) return false
   if (a.types.length === 0 || b.types.length === 0) return true
   return a.types.some((type) => b.types.includes(type))
 }

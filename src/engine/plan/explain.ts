@@ -56,6 +56,12 @@ function headline(plan: Plan): string {
         direction: plan.direction,
         types: plan.types,
       })}${differing(plan.differs)}`
+    case 'trail-ends':
+      return `TrailEnds ${step({ ...plan, from: plan.from.slot, to: plan.to.slot }, hops(plan))}${differing(plan.differs)}`
+    case 'shortest-path':
+      return `${plan.all ? 'AllShortestPaths' : 'ShortestPath'} ${step(plan, hops(plan))}${each(plan)}`
+    case 'cast':
+      return `Cast ${plan.casts.map(({ from, to }) => `${from.name} to ${to.kind}`).join(', ')}`
     case 'filter':
       return `Filter ${plan.predicates.map((predicate) => show(predicate)).join(' AND ')}`
     case 'semi-apply':
@@ -209,6 +215,8 @@ export function show(e: BoundExpression): string {
       return `${e.quantifier}(${e.variable.name} IN ${show(e.list)} WHERE ${show(e.where)})`
     case 'reduce':
       return `reduce(${e.accumulator.name} = ${show(e.initial)}, ${e.variable.name} IN ${show(e.list)} | ${show(e.expression)})`
+    case 'subquery':
+      return `${e.form} { query }`
     case 'exists':
       return `exists { ${e.match.relationships.map((r) => `${e.match.nodes[r.left]!.slot.name} to ${e.match.nodes[r.right]!.slot.name}`).join(', ')} }`
     default:

@@ -80,6 +80,26 @@ export type RelationshipEnds = {
   readonly types: readonly string[]
   readonly differs: readonly Slot[]
 }
+/** The relationships of a trail are known: they must follow each other, and the ends of the trail become known. */
+export type TrailEnds = Omit<RelationshipEnds, 'op'> & {
+  readonly op: 'trail-ends'
+  readonly min: number
+  readonly max: number | null
+}
+/** For each input row with two known nodes, one shortest way between them, or all that are as short. */
+export type ShortestPath = Step & {
+  readonly op: 'shortest-path'
+  readonly min: number
+  readonly max: number | null
+  readonly each: BoundRelationship['each']
+  readonly all: boolean
+}
+/** Computed values become elements. */
+export type Cast = {
+  readonly op: 'cast'
+  readonly input: Plan
+  readonly casts: readonly { readonly from: Slot; readonly to: Slot }[]
+}
 /** Keeps the rows for which every predicate is true. */
 export type Filter = { readonly op: 'filter'; readonly input: Plan; readonly predicates: readonly BoundExpression[] }
 /** Keeps the rows for which `inner`, run with the row as its argument, has a row (negated: has none). */
@@ -155,6 +175,9 @@ export type Plan =
   | VarExpand
   | Reach
   | RelationshipEnds
+  | TrailEnds
+  | ShortestPath
+  | Cast
   | Filter
   | SemiApply
   | Optional

@@ -81,6 +81,8 @@ function directions(relationship: BoundRelationship, i: number, reached: readonl
   const forward: Candidate = { kind: 'walk', relationship: i, from: left, to: right, closes }
   const backward: Candidate = { kind: 'walk', relationship: i, from: right, to: left, closes }
   if (bound || closes) return [forward]
+  // A shortest way is looked for between two nodes that are known.
+  if (relationship.shortest) return []
   return [...(reached[left] ? [forward] : []), ...(reached[right] ? [backward] : [])]
 }
 

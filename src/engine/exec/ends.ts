@@ -1,0 +1,153 @@
+// The relationship of a step is known: which nodes stand at its ends, or at the ends of a known trail.
+import type { NodeId, Snapshot } from '../store.ts'
+import type { Run } from './context.ts'
+import { isUsed } from './expand.ts'
+import { directionsOf, type Walkable } from './neighbours.ts'
+import type { Operator } from './operator.ts'
+
+/** Frame indexes of a step whose relationship is known; an end that is known is compared, another is filled in. */
+export interface EndsSlots {
+  readonly relationship: number
+  readonly from: { readonly slot: number; readonly known: boolean }
+  readonly to: { readonly slot: number; readonly known: boolean }
+  readonly differs: readonly number[]
+}
+
+export class RelationshipEndsOperator implements Operator {
+  private readonly input: Operator
+  private readonly slots: EndsSlots
+  private readonly walkable: Walkable
+  private readonly directions: readonly ('out' | 'in')[]
+  private directionAt = 0
+
+  constructor(input: Operator, slots: EndsSlots, walkable: Walkable) {
+    this.input = input
+    this.slots = slots
+    this.walkable = walkable
+    this.directions = directionsOf(walkable.direction)
+  }
+
+  open(run: Run): void {
+    this.input.open(run)
+    this.directionAt = this.directions.length
+  }
+
+  next(run: Run): boolean {
+    for (;;) {
+      while (this.directionAt < this.directions.length) {
+        if (this.orient(run, this.directions[this.directionAt++]!)) return true
+      }
+      if (!this.input.next(run)) return false
+      run.budget.touch(1)
+      const relationship = run.frame[this.slots.relationship] as number
+      const admitted = relationship !== 0 && this.admits(run, relationship)
+      this.directionAt = admitted ? 0 : this.directions.length
+    }
+  }
+
+  private admits(run: Run, relationship: number): boolean {
+    const { types, graph } = this.walkable
+    if (types && !types.includes(run.graphs[graph]!.relationshipType(relationship))) return false
+    return !isUsed(run, this.slots.differs, relationship)
+  }
+
+  private orient(run: Run, direction: 'out' | 'in'): boolean {
+    const { frame } = run
+    const { from, to, relationship } = this.slots
+    const snapshot = run.graphs[this.walkable.graph]!
+    const id = frame[relationship] as number
+    const source = snapshot.relationshipSource(id)
+    const target = snapshot.relationshipTarget(id)
+    if (direction === 'in' && source === target && this.directions.length === 2) return false
+    const first = direction === 'out' ? source : target
+    const second = direction === 'out' ? target : source
+    if (from.known && frame[from.slot] !== first) return false
+    frame[from.slot] = first
+    if (to.known && frame[to.slot] !== second) return false
+    frame[to.slot] = second
+    return true
+  }
+}
+
+/** A known list of relationships, followed in its order from one end to the other. */
+export class TrailEndsOperator implements Operator {
+  private readonly input: Operator
+  private readonly slots: EndsSlots
+  private readonly walkable: Walkable
+  private readonly length: { readonly min: number; readonly max: number | null }
+  /** Nodes from which the trail of the present row may still be followed. */
+  private starts: NodeId[] = []
+
+  constructor(
+    input: Operator,
+    slots: EndsSlots,
+    walkable: Walkable,
+    length: { readonly min: number; readonly max: number | null },
+  ) {
+    this.input = input
+    this.slots = slots
+    this.walkable = walkable
+    this.length = length
+  }
+
+  open(run: Run): void {
+    this.input.open(run)
+    this.starts = []
+  }
+
+  next(run: Run): boolean {
+    const { frame } = run
+    const { from, to, relationship } = this.slots
+    for (;;) {
+      for (let start = this.starts.pop(); start !== undefined; start = this.starts.pop()) {
+        const end = this.follow(run, frame[relationship] as number[], start)
+        if (end === 0 || (to.known && frame[to.slot] !== end)) continue
+        frame[from.slot] = start
+        frame[to.slot] = end
+        return true
+      }
+      if (!this.input.next(run)) return false
+      const trail = frame[relationship] as number[] | null
+      if (trail !== null && this.admits(run, trail)) this.starts = this.startsOf(run, trail)
+    }
+  }
+
+  private admits(run: Run, trail: readonly number[]): boolean {
+    const { min, max } = this.length
+    if (trail.length < min || (max !== null && trail.length > max)) return false
+    const { types, graph } = this.walkable
+    return trail.every((id, i) => {
+      if (types && !types.includes(run.graphs[graph]!.relationshipType(id))) return false
+      return trail.indexOf(id) === i && !isUsed(run, this.slots.differs, id)
+    })
+  }
+
+  private startsOf(run: Run, trail: readonly number[]): NodeId[] {
+    const { from } = this.slots
+    if (from.known) return [run.frame[from.slot] as NodeId].filter((node) => node !== 0)
+    const first = trail[0]
+    if (first === undefined) return []
+    const snapshot = run.graphs[this.walkable.graph]!
+    const { direction } = this.walkable
+    const ends = new Set<NodeId>()
+    if (direction !== 'in') ends.add(snapshot.relationshipSource(first))
+    if (direction !== 'out') ends.add(snapshot.relationshipTarget(first))
+    return [...ends]
+  }
+
+  /** The far end; 0 where the trail cannot be followed that way. */
+  private follow(run: Run, trail: readonly number[], start: NodeId): NodeId {
+    const snapshot = run.graphs[this.walkable.graph]!
+    run.budget.touch(trail.length)
+    let at = start
+    for (const id of trail) at = this.across(snapshot, id, at)
+    return at
+  }
+
+  private across(snapshot: Snapshot, id: number, at: NodeId): NodeId {
+    const { direction } = this.walkable
+    if (direction !== 'in' && snapshot.relationshipSource(id) === at) return snapshot.relationshipTarget(id)
+    if (direction !== 'out' && snapshot.relationshipTarget(id) === at) return snapshot.relationshipSource(id)
+    return 0
+  }
+}

@@ -1,0 +1,111 @@
+// Shortest ways between two known nodes: breadth-first from one of them, remembering by which relationships each node was
+// first reached; then every way back along those that lead to the other.
+import type { NodeId, RelationshipId } from '../store.ts'
+import type { Run } from './context.ts'
+import type { StepSlots } from './expand.ts'
+import { NeighbourWalk, type Walkable } from './neighbours.ts'
+import type { Operator } from './operator.ts'
+import type { Hops } from './var-expand.ts'
+
+interface Arrival {
+  readonly from: NodeId
+  readonly relationship: RelationshipId
+}
+
+export interface ShortestForm {
+  /** All that are as short as the shortest, or one of them. */
+  readonly all: boolean
+}
+
+export class ShortestPathOperator implements Operator {
+  private readonly input: Operator
+  private readonly slots: StepSlots
+  private readonly hops: Hops
+  private readonly max: number
+  private readonly form: ShortestForm
+  private readonly walk: NeighbourWalk
+  /** Ways of the present row that are still to be given out. */
+  private ways: Iterator<RelationshipId[]> | null = null
+
+  constructor(input: Operator, slots: StepSlots, walkable: Walkable, hops: Hops, form: ShortestForm) {
+    this.input = input
+    this.slots = slots
+    this.hops = hops
+    this.max = hops.max ?? Number.POSITIVE_INFINITY
+    this.form = form
+    this.walk = new NeighbourWalk(walkable)
+  }
+
+  open(run: Run): void {
+    this.input.open(run)
+    this.ways = null
+  }
+
+  next(run: Run): boolean {
+    for (;;) {
+      const way = this.ways?.next()
+      if (way && !way.done) {
+        run.budget.touch(way.value.length)
+        run.frame[this.slots.relationship] = way.value
+        if (!this.form.all) this.ways = null
+        return true
+      }
+      if (!this.input.next(run)) return false
+      this.ways = this.search(run, run.frame[this.slots.from] as NodeId, run.frame[this.slots.to] as NodeId)
+    }
+  }
+
+  private search(run: Run, from: NodeId, to: NodeId): Iterator<RelationshipId[]> | null {
+    if (from === 0 || to === 0) return null
+    if (from === to && this.hops.min === 0) return [[]].values()
+    const arrivals = new Map<NodeId, Arrival[]>()
+    let frontier: NodeId[] = [from]
+    for (let depth = 0; depth < this.max && frontier.length > 0; depth++) {
+      frontier = this.grow(run, frontier, arrivals)
+      if (arrivals.has(to)) return waysBack(from, to, depth + 1, arrivals)
+    }
+    return null
+  }
+
+  /** Adds every way by which a node is reached for the first time; answers the nodes reached. */
+  private grow(run: Run, frontier: readonly NodeId[], arrivals: Map<NodeId, Arrival[]>): NodeId[] {
+    const reached = new Map<NodeId, Arrival[]>()
+    const { walk } = this
+    for (const node of frontier) {
+      walk.begin(node)
+      while (walk.advance(run)) {
+        const { neighbour, relationship } = walk
+        if (arrivals.has(neighbour) || !this.admits(run, relationship)) continue
+        // Back over the relationship that led here is no way: in a cycle to the start it would be used twice.
+        if (arrivals.get(node)?.some((arrival) => arrival.relationship === relationship)) continue
+        const known = reached.get(neighbour)
+        if (!known) reached.set(neighbour, [{ from: node, relationship }])
+        else if (this.form.all) known.push({ from: node, relationship })
+      }
+    }
+    for (const [node, ways] of reached) arrivals.set(node, ways)
+    return [...reached.keys()]
+  }
+
+  private admits(run: Run, relationship: RelationshipId): boolean {
+    const { each } = this.hops
+    if (!each) return true
+    run.frame[each.slot] = relationship
+    return each.test(run)
+  }
+}
+
+function* waysBack(
+  from: NodeId,
+  to: NodeId,
+  length: number,
+  arrivals: ReadonlyMap<NodeId, readonly Arrival[]>,
+): Generator<RelationshipId[]> {
+  if (length === 0) {
+    if (to === from) yield []
+    return
+  }
+  for (const arrival of arrivals.get(to) ?? []) {
+    for (const way of waysBack(from, arrival.from, length - 1, arrivals)) yield [...way, arrival.relationship]
+  }
+}
