@@ -10,6 +10,7 @@ import { explain } from './plan/explain.ts'
 import { type Counts, unknownCounts } from './plan/order-expands.ts'
 import { type Asking, defaultOptions, type EngineOptions, PlannedQuery } from './planned-query.ts'
 import type { Snapshot } from './store.ts'
+import { type AnyTemporal, isTemporal } from './value/temporal/temporal.ts'
 import { NodeValue, PathValue, type PropertyValue, RelationshipValue, type Value } from './value/value.ts'
 
 export interface NodeResult {
@@ -44,6 +45,7 @@ export type Cell =
   | string
   | readonly Cell[]
   | ReadonlyMap<string, Cell>
+  | AnyTemporal
   | NodeResult
   | RelationshipResult
   | PathResult
@@ -125,7 +127,7 @@ function readValue(value: Value, graphs: readonly Snapshot[]): Cell {
       relationships: value.relationships.map((held) => readRelationship(held.id, graphs[held.graph]!)),
     }
   }
-  if (value instanceof Float || value === null || typeof value !== 'object') return value
+  if (value === null || typeof value !== 'object' || value instanceof Float || isTemporal(value)) return value
   if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, readValue(item as Value, graphs)]))
   return (value as readonly Value[]).map((item) => readValue(item, graphs))
 }

@@ -1,11 +1,11 @@
 // Property values ↔ bytes: a tag, then the value. Integers and floats keep apart (ruling G5).
-import type { PropertyValue } from '../engine/value/value.ts'
+import { isTemporal } from '../engine/value/temporal/temporal.ts'
+import type { PropertyScalar, PropertyValue } from '../engine/value/value.ts'
 import { assert } from '../kernel/assert.ts'
 import { Float } from '../kernel/float.ts'
 import type { Sink, Window } from './bytes.ts'
+import { isTemporalTag, readTemporal, temporalSize, writeTemporal } from './temporal-values.ts'
 import { readText, textBytes } from './text.ts'
-
-type Scalar = boolean | number | bigint | Float | string
 
 const FALSE = 1
 const TRUE = 2
@@ -18,21 +18,22 @@ const LARGE_INTEGER = 5
 const FLOAT = 6
 const STRING = 7
 const LIST = 8
+// 9 to 14 are those of temporals.
 
 const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
 
 export function writeValue(sink: Sink, value: PropertyValue): void {
   if (!Array.isArray(value)) {
-    writeScalar(sink, value as Scalar)
+    writeScalar(sink, value as PropertyScalar)
     return
   }
   sink.u8(LIST)
   sink.u32(value.length)
-  for (const item of value as readonly Scalar[]) writeScalar(sink, item)
+  for (const item of value as readonly PropertyScalar[]) writeScalar(sink, item)
 }
 
-function writeScalar(sink: Sink, value: Scalar): void {
+function writeScalar(sink: Sink, value: PropertyScalar): void {
   if (typeof value === 'string') {
     sink.u8(STRING)
     const bytes = textBytes(value)
@@ -53,6 +54,8 @@ function writeScalar(sink: Sink, value: Scalar): void {
     assert(value >= INT64_MIN && value <= INT64_MAX, 'an integer has 64 bits')
     sink.u8(LARGE_INTEGER)
     sink.i64(value)
+  } else if (isTemporal(value)) {
+    writeTemporal(sink, value)
   } else {
     assert(value instanceof Float, 'a property holds scalars and lists of scalars')
     sink.u8(FLOAT)
@@ -63,7 +66,7 @@ function writeScalar(sink: Sink, value: Scalar): void {
 export function readValue(window: Window, at: number): PropertyValue {
   if (window.view.getUint8(at) !== LIST) return readScalar(window, at)
   const length = window.view.getUint32(at + 1, true)
-  const items: Scalar[] = []
+  const items: PropertyScalar[] = []
   let next = at + 5
   for (let i = 0; i < length; i++) {
     items.push(readScalar(window, next))
@@ -72,7 +75,8 @@ export function readValue(window: Window, at: number): PropertyValue {
   return items
 }
 
-function readScalar({ view, text }: Window, at: number): Scalar {
+function readScalar(window: Window, at: number): PropertyScalar {
+  const { view, text } = window
   const tag = view.getUint8(at)
   switch (tag) {
     case STRING:
@@ -90,12 +94,15 @@ function readScalar({ view, text }: Window, at: number): Scalar {
     case LARGE_INTEGER:
       return view.getBigInt64(at + 1, true)
     default:
+      if (isTemporalTag(tag)) return readTemporal(window, at)
       throw new Error(`a stored value has the unknown tag ${tag}`)
   }
 }
 
-function scalarSize({ view }: Window, at: number): number {
-  switch (view.getUint8(at)) {
+function scalarSize(window: Window, at: number): number {
+  const { view } = window
+  const tag = view.getUint8(at)
+  switch (tag) {
     case STRING:
       return 5 + view.getUint32(at + 1, true)
     case SMALL_INTEGER:
@@ -104,6 +111,6 @@ function scalarSize({ view }: Window, at: number): number {
     case FALSE:
       return 1
     default:
-      return 9
+      return isTemporalTag(tag) ? temporalSize(window, at) : 9
   }
 }

@@ -1,6 +1,8 @@
 // One case of the JSON form of the openCypher TCK, and its tagged values as ours.
 
 import type { PropertyInput, WriteBatch } from '../../src/engine/store.ts'
+import { construct } from '../../src/engine/value/temporal/construct.ts'
+import type { TemporalKind } from '../../src/engine/value/temporal/temporal.ts'
 import type { PropertyValue, Value } from '../../src/engine/value/value.ts'
 import { Float } from '../../src/kernel/float.ts'
 
@@ -17,7 +19,7 @@ export type Tagged =
       readonly nodes: readonly Tagged[]
       readonly rels: readonly (Tagged & { readonly dir: 'out' | 'in' })[]
     }
-  | { readonly t: 'call'; readonly fn: string; readonly args: readonly Tagged[] }
+  | { readonly t: 'call'; readonly fn: string; readonly args: Tagged }
 
 export interface Fixture {
   readonly nodes: readonly {
@@ -76,6 +78,8 @@ export function toValue(tagged: Tagged): Value {
       return tagged.v.map(toValue)
     case 'map':
       return new Map(Object.entries(tagged.v).map(([key, value]) => [key, toValue(value)]))
+    case 'call':
+      return construct(tagged.fn as TemporalKind, toValue(tagged.args))
     default:
       throw new UnsupportedFixture(`a ${tagged.t} as parameter or property`)
   }

@@ -1,8 +1,9 @@
 // Results against the TCK's tagged values: comparison of results, not Cypher's `=`.
 
 import type { Cell, NodeResult, PathResult, RelationshipResult, Rows } from '../../src/engine/rows.ts'
+import { isTemporal } from '../../src/engine/value/temporal/temporal.ts'
 import { Float } from '../../src/kernel/float.ts'
-import type { Expectation, Tagged } from './case.ts'
+import { type Expectation, type Tagged, toValue } from './case.ts'
 
 /** Null when they agree; else what differs, in a line. */
 export function difference(rows: Rows, expected: Exclude<Expectation, { kind: 'error' }>): string | null {
@@ -59,7 +60,7 @@ function ofTagged(tagged: Tagged, loose: boolean): string {
         })
         .join('')}>`
     case 'call':
-      return `call ${tagged.fn}`
+      return JSON.stringify(String(toValue(tagged)))
   }
 }
 
@@ -73,6 +74,8 @@ function ofCell(cell: Cell, loose: boolean): string {
   if (typeof cell === 'number' || typeof cell === 'bigint') return `int ${cell}`
   if (typeof cell === 'string') return JSON.stringify(cell)
   if (cell instanceof Float) return float(cell.value)
+  // The cases write a temporal as its text.
+  if (isTemporal(cell)) return JSON.stringify(String(cell))
   if (cell instanceof Map) return map([...cell].map(([key, value]) => [key, ofCell(value as Cell, loose)]))
   if (Array.isArray(cell))
     return list(

@@ -3,6 +3,7 @@ import { RunFault } from '../errors.ts'
 import { isList, isMap } from '../value/compare.ts'
 import { propertyOf } from '../value/element.ts'
 import { kindName } from '../value/kind-name.ts'
+import { isTemporal } from '../value/temporal/temporal.ts'
 import { NodeValue, RelationshipValue, type Value } from '../value/value.ts'
 import type { Evaluate, Run } from './context.ts'
 
@@ -28,7 +29,7 @@ export function indexed(run: Run, target: Value, index: Value): Value {
     }
     return target.at(index) ?? null
   }
-  if (isMap(target) || target instanceof NodeValue || target instanceof RelationshipValue) {
+  if (isMap(target) || target instanceof NodeValue || target instanceof RelationshipValue || isTemporal(target)) {
     if (index === null) return null
     if (typeof index !== 'string') {
       const message = `a value of a map is chosen by a string, not by ${kindName(index)}`

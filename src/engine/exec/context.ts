@@ -1,4 +1,5 @@
 // What a run carries: the frame, the parameters, the snapshots and the budget. Operators and expressions get nothing else.
+import { systemClock } from '../../kernel/clock.ts'
 import { RunFault } from '../errors.ts'
 import type { Snapshot } from '../store.ts'
 import type { Value } from '../value/value.ts'
@@ -53,6 +54,24 @@ export class Budget {
   }
 }
 
+/**
+ * The moment of a run: read when it is first asked for and fixed until the next run, so that all temporals of one run agree.
+ * Like the budget's look at the clock it is a part of the run and not of the engine, which is the same at every moment.
+ */
+export class Moment {
+  private read: number | null = null
+
+  start(): void {
+    this.read = null
+  }
+
+  /** Milliseconds since the Unix epoch. */
+  get ms(): number {
+    this.read ??= systemClock.now()
+    return this.read
+  }
+}
+
 /** One run at a time per compiled plan: the engine is synchronous and a plan never calls itself. */
 export interface Run {
   /** Slots; see SlotKind for what each holds. */
@@ -61,6 +80,7 @@ export interface Run {
   /** By graph index. */
   readonly graphs: Snapshot[]
   readonly budget: Budget
+  readonly moment: Moment
 }
 
 /** Evaluates a bound expression against the frame of a run. */

@@ -2,7 +2,7 @@
 
 import { Float } from '../../kernel/float.ts'
 import { emptyChunk, type SymbolId } from '../store.ts'
-import type { PropertyValue, Value } from '../value/value.ts'
+import type { PropertyScalar, Value } from '../value/value.ts'
 import type { Evaluate, Run } from './context.ts'
 import type { Operator } from './operator.ts'
 
@@ -113,7 +113,7 @@ export class PropertySeek implements Operator {
   }
 }
 
-function isScalar(value: Value): value is Exclude<PropertyValue, readonly unknown[]> {
+function isScalar(value: Value): value is PropertyScalar {
   return typeof value !== 'object' || value instanceof Float
 }
 

@@ -1,9 +1,12 @@
-// Arithmetic on 64-bit integers and floats, and what `+` means for strings and lists. Null in, null out; an integer that
+// Arithmetic on 64-bit integers and floats, and what operators mean for strings, lists and temporals. Null in, null out; an integer that
 // leaves 64 bits is a fault, never a rounded number.
 import { Float } from '../../kernel/float.ts'
 import { RunFault } from '../errors.ts'
 import { isList, isNumber } from './compare.ts'
 import { kindName } from './kind-name.ts'
+import { divided, multiplied } from './temporal/duration.ts'
+import { differenceOf, sumOf } from './temporal/shift.ts'
+import { DurationValue } from './temporal/temporal.ts'
 import type { Value } from './value.ts'
 import { boundedList, boundedText } from './weight.ts'
 
@@ -45,7 +48,9 @@ export function add(a: Value, b: Value): Value {
   if (typeof a === 'string' && typeof b === 'string') return boundedText(a + b)
   if (typeof a === 'string' && isNumber(b)) return boundedText(a + numberText(b))
   if (isNumber(a) && typeof b === 'string') return boundedText(numberText(a) + b)
-  throw mismatch('+', a, b)
+  const sum = sumOf(a, b)
+  if (sum === null) throw mismatch('+', a, b)
+  return sum
 }
 
 export function subtract(a: Value, b: Value): Value {
@@ -54,7 +59,11 @@ export function subtract(a: Value, b: Value): Value {
     return Number.isSafeInteger(difference) ? difference : integer(BigInt(a) - BigInt(b))
   }
   if (a === null || b === null) return null
-  if (!isNumber(a) || !isNumber(b)) throw mismatch('-', a, b)
+  if (!isNumber(a) || !isNumber(b)) {
+    const difference = differenceOf(a, b)
+    if (difference === null) throw mismatch('-', a, b)
+    return difference
+  }
   if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) - toDouble(b))
   return integer(BigInt(a) - BigInt(b))
 }
@@ -66,6 +75,8 @@ export function multiply(a: Value, b: Value): Value {
     return Number.isSafeInteger(product) ? product + 0 : integer(BigInt(a) * BigInt(b))
   }
   if (a === null || b === null) return null
+  if (a instanceof DurationValue && isNumber(b)) return multiplied(a, b)
+  if (b instanceof DurationValue && isNumber(a)) return multiplied(b, a)
   if (!isNumber(a) || !isNumber(b)) throw mismatch('*', a, b)
   if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) * toDouble(b))
   return integer(BigInt(a) * BigInt(b))
@@ -74,6 +85,7 @@ export function multiply(a: Value, b: Value): Value {
 /** Integers divide towards zero. */
 export function divide(a: Value, b: Value): Value {
   if (a === null || b === null) return null
+  if (a instanceof DurationValue && isNumber(b)) return divided(a, b)
   if (!isNumber(a) || !isNumber(b)) throw mismatch('/', a, b)
   if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) / toDouble(b))
   if (b === 0) throw divisionByZero()

@@ -1,6 +1,8 @@
 // The four comparisons of Cypher: equality (three-valued), comparability (`<`), orderability (ORDER BY, min, max) and
 // equivalence (DISTINCT, grouping). Integers and floats meet by exact value, never by rounding one into the other.
 import { Float } from '../../kernel/float.ts'
+import { compareTemporals, kindRank, orderTemporals, sameTemporal } from './temporal/order.ts'
+import { type AnyTemporal, isTemporal } from './temporal/temporal.ts'
 import { NodeValue, PathValue, RelationshipValue, type Truth, type Value } from './value.ts'
 
 type CypherNumber = number | bigint | Float
@@ -58,6 +60,7 @@ export function equals(a: Value, b: Value): Truth {
   if (a instanceof NodeValue) return b instanceof NodeValue && a.id === b.id && a.graph === b.graph
   if (a instanceof RelationshipValue) return b instanceof RelationshipValue && a.id === b.id && a.graph === b.graph
   if (a instanceof PathValue) return b instanceof PathValue && comparePaths(a, b) === 0
+  if (isTemporal(a)) return isTemporal(b) && sameTemporal(a, b)
   return isMap(b) ? mapsEqual(a, b) : false
 }
 
@@ -115,7 +118,7 @@ function comparability(a: Value, b: Value): number | null {
     }
     return a.length - b.length
   }
-  return null
+  return isTemporal(a) && isTemporal(b) ? compareTemporals(a, b) : null
 }
 
 export function lessThan(a: Value, b: Value): Truth {
@@ -130,10 +133,7 @@ export function lessOrEqual(a: Value, b: Value): Truth {
 
 // ---------------------------------------------------------------- orderability
 
-/**
- * The place of each kind in an ascending ORDER BY.
- * 50 to 59 is left open for the temporal kinds.
- */
+/** The place of each kind in an ascending ORDER BY. */
 function rank(value: Value): number {
   if (value === null) return 100
   if (typeof value === 'string') return 60
@@ -143,6 +143,7 @@ function rank(value: Value): number {
   if (value instanceof NodeValue) return 10
   if (value instanceof RelationshipValue) return 20
   if (value instanceof PathValue) return 40
+  if (isTemporal(value)) return 50 + kindRank(value)
   return 0
 }
 
@@ -157,6 +158,7 @@ export function order(a: Value, b: Value): number {
   if (isList(a)) return orderLists(a, b as readonly Value[])
   if (a instanceof NodeValue || a instanceof RelationshipValue) return compareElements(a, b as NodeValue)
   if (a instanceof PathValue) return comparePaths(a, b as PathValue)
+  if (isTemporal(a)) return orderTemporals(a, b as AnyTemporal)
   return orderMaps(a as ReadonlyMap<string, Value>, b as ReadonlyMap<string, Value>)
 }
 
@@ -252,6 +254,7 @@ function composedKey(value: Value): string {
   if (value instanceof RelationshipValue) return `r${value.graph}.${value.id};`
   if (value instanceof PathValue)
     return `p${value.nodes.map(composedKey).join('')}${value.relationships.map(composedKey).join('')};`
+  if (isTemporal(value)) return `@${value.kind} ${value};`
   const map = value as ReadonlyMap<string, Value>
   const keys = [...map.keys()].sort(compareStrings)
   return `{${keys.map((key) => composedKey(key) + composedKey(map.get(key)!)).join('')}}`

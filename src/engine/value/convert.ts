@@ -2,6 +2,7 @@
 import { Float } from '../../kernel/float.ts'
 import { RunFault } from '../errors.ts'
 import { fitsInt64, integer } from './arithmetic.ts'
+import { isTemporal } from './temporal/temporal.ts'
 import { NodeValue, PathValue, RelationshipValue, type Value } from './value.ts'
 
 // As deep as JSON text may be; data that was not read from text must not end the stack either.
@@ -47,13 +48,15 @@ function fromData(data: unknown, depth: number): Value {
 export type ElementData = (element: NodeValue | RelationshipValue | PathValue) => unknown
 
 /**
- * Plain data for kernel/json to write: floats stay boxed and long integers bigints, so that they are written as they are.
+ * Plain data for kernel/json to write: floats stay boxed and long integers bigints, so that they are written as they are;
+ * temporals become their ISO text.
  * Maps become objects without a prototype, so that a key such as `__proto__` is a key like any other.
  */
 export function toJson(value: Value, element: ElementData): unknown {
   if (value === null || typeof value !== 'object' || value instanceof Float) return value
   if (value instanceof NodeValue || value instanceof RelationshipValue || value instanceof PathValue)
     return element(value)
+  if (isTemporal(value)) return String(value)
   if (value instanceof Map) {
     const object = Object.create(null) as Record<string, unknown>
     for (const [key, member] of value as ReadonlyMap<string, Value>) object[key] = toJson(member, element)

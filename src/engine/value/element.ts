@@ -5,6 +5,8 @@ import type { Run } from '../exec/context.ts'
 import type { OwnField } from '../store.ts'
 import { isMap } from './compare.ts'
 import { kindName } from './kind-name.ts'
+import { componentOf } from './temporal/components.ts'
+import { isTemporal } from './temporal/temporal.ts'
 import { NodeValue, RelationshipValue, type Value } from './value.ts'
 
 const OWN_FIELDS: ReadonlyMap<string, OwnField> = new Map(
@@ -16,7 +18,7 @@ export function nodeFieldNamed(key: string): OwnField | null {
   return OWN_FIELDS.get(key) ?? null
 }
 
-/** `value.key` for a map, a node or a relationship; null of null. */
+/** `value.key` for a map, a node, a relationship or a temporal; null of null. */
 export function propertyOf(run: Run, value: Value, key: string): Value {
   if (value === null) return null
   if (isMap(value)) return value.get(key) ?? null
@@ -32,6 +34,7 @@ export function propertyOf(run: Run, value: Value, key: string): Value {
     if (key === 'property') return graph.relationshipProperties(value.id)
     return graph.relationshipProperty(value.id, graph.symbol('property', key))
   }
+  if (isTemporal(value)) return componentOf(value, key)
   throw new RunFault('type', `${kindName(value)} has no property \`${key}\``, null, 'InvalidArgumentType')
 }
 

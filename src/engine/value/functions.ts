@@ -7,13 +7,13 @@ import { listFunctions } from './functions/list.ts'
 import { mathFunctions } from './functions/math.ts'
 import { scalarFunctions } from './functions/scalar.ts'
 import { stringFunctions } from './functions/string.ts'
+import { temporalFunctions } from './functions/temporal.ts'
 import type { Value } from './value.ts'
 import { boundedMap } from './weight.ts'
 
 const table = new Map<string, CypherFunction>()
-for (const entry of [...scalarFunctions, ...stringFunctions, ...listFunctions, ...mathFunctions, ...elementFunctions]) {
-  table.set(entry.name.toLowerCase(), entry)
-}
+const sections = [scalarFunctions, stringFunctions, listFunctions, mathFunctions, elementFunctions, temporalFunctions]
+for (const entry of sections.flat()) table.set(entry.name.toLowerCase(), entry)
 for (const [alias, name] of aliases) table.set(alias.toLowerCase(), table.get(name.toLowerCase())!)
 
 export function functionNamed(name: string): CypherFunction | undefined {

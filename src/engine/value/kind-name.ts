@@ -1,6 +1,16 @@
 // The name of a value's kind, for the messages of faults.
 import { Float } from '../../kernel/float.ts'
+import { isTemporal, type TemporalKind } from './temporal/temporal.ts'
 import { NodeValue, PathValue, RelationshipValue, type Value } from './value.ts'
+
+const temporalNames: Readonly<Record<TemporalKind, string>> = {
+  date: 'a date',
+  localtime: 'a local time',
+  time: 'a time',
+  localdatetime: 'a local date and time',
+  datetime: 'a date and time',
+  duration: 'a duration',
+}
 
 export function kindName(value: Value): string {
   if (value === null) return 'null'
@@ -11,5 +21,6 @@ export function kindName(value: Value): string {
   if (value instanceof NodeValue) return 'a node'
   if (value instanceof RelationshipValue) return 'a relationship'
   if (value instanceof PathValue) return 'a path'
+  if (isTemporal(value)) return temporalNames[value.kind]
   return Array.isArray(value) ? 'a list' : 'a map'
 }

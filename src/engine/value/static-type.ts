@@ -13,6 +13,8 @@ export type Kind =
   | 'node'
   | 'relationship'
   | 'path'
+  /** An instant of any kind, or a duration. */
+  | 'temporal'
 
 export interface StaticType {
   readonly kind: Kind
@@ -52,5 +54,41 @@ export function join(types: readonly StaticType[]): StaticType {
 export function kindPhrase(kind: Kind): string {
   if (kind === 'any') return 'any value'
   if (kind === 'null') return 'null'
+  if (kind === 'temporal') return 'a temporal value'
   return kind === 'integer' ? 'an integer' : `a ${kind}`
+}
+
+// ---------------------------------------------------------------- arithmetic
+
+function areAll(types: readonly StaticType[], kind: Kind): boolean {
+  return types.every((type) => admits([kind], type.kind))
+}
+
+export function numberType(...types: readonly StaticType[]): StaticType {
+  if (types.some(({ kind }) => kind === 'float')) return typeOf('float')
+  return types.every(({ kind }) => kind === 'integer') ? typeOf('integer') : ANY
+}
+
+function has(types: readonly StaticType[], ...kinds: readonly Kind[]): boolean {
+  return types.some(({ kind }) => kinds.includes(kind))
+}
+
+/** What `left + right` can be; null where it can be nothing. */
+export function sumType(left: StaticType, right: StaticType): StaticType | null {
+  const types = [left, right]
+  if (has(types, 'list')) return typeOf('list')
+  if (has(types, 'any', 'null')) return ANY
+  if (areAll(types, 'number')) return numberType(left, right)
+  if (areAll(types, 'temporal')) return typeOf('temporal')
+  const isText = has(types, 'string') && types.every(({ kind }) => admits(['string', 'number'], kind))
+  return isText ? typeOf('string') : null
+}
+
+/** What `-`, `*`, `/` and `%` can be of operands that they take: numbers, temporals and durations scaled by numbers. */
+export function arithmeticType(operator: '-' | '*' | '/' | '%', left: StaticType, right: StaticType): StaticType {
+  const types = [left, right]
+  if (operator !== '%' && has(types, 'temporal')) return typeOf('temporal')
+  // Only a number goes with a number, but what a number scales may be a duration.
+  if ((operator === '*' || operator === '/') && has(types, 'any', 'null')) return ANY
+  return numberType(left, right)
 }

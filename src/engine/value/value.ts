@@ -1,11 +1,13 @@
 // What a cell can hold.
 import type { Float } from '../../kernel/float.ts'
+import type { AnyTemporal } from './temporal/temporal.ts'
 
 /**
  * A Cypher value.
  * - INTEGER (64 bits, signed): `number` when it is a safe integer, `bigint` beyond; never a bigint that fits a safe integer.
  * - FLOAT: a `Float` box, so that 1 and 1.0 stay apart.
  * - MAP: a JavaScript `Map`, so that no key can reach a prototype.
+ * - DATE, TIME, …, DURATION: values of `temporal/temporal.ts`.
  * - NODE, RELATIONSHIP: a handle; what it holds is read through the snapshot of its graph.
  * `undefined` never stands for a value.
  */
@@ -18,18 +20,16 @@ export type Value =
   | string
   | readonly Value[]
   | ReadonlyMap<string, Value>
+  | AnyTemporal
   | NodeValue
   | RelationshipValue
   | PathValue
 
-/** What a captured property can hold (ruling G5). Lists are of one scalar kind. */
-export type PropertyValue =
-  | boolean
-  | number
-  | bigint
-  | Float
-  | string
-  | readonly (boolean | number | bigint | Float | string)[]
+/** What one property, or one item of a property that is a list, can hold. Captured ones hold no temporals (ruling G5). */
+export type PropertyScalar = boolean | number | bigint | Float | string | AnyTemporal
+
+/** Lists are of one scalar kind. */
+export type PropertyValue = PropertyScalar | readonly PropertyScalar[]
 
 /** `graph` is the index of the graph in the execution (0 unless `USE` names others). */
 export class NodeValue {

@@ -10,7 +10,7 @@ export interface CypherFunction {
   readonly name: string
   readonly min: number
   readonly max: number
-  /** The same arguments over the same graph give the same value. */
+  /** Within one run, the same arguments give the same value. */
   readonly pure: boolean
   /** `propagate`: null when any given argument is null, without being called; `given`: it sees the null. */
   readonly nulls: 'propagate' | 'given'

@@ -1,10 +1,10 @@
 // Conversions, and functions over values of any kind.
-import { systemClock } from '../../../kernel/clock.ts'
 import { Float } from '../../../kernel/float.ts'
 import { RunFault } from '../../errors.ts'
 import { fitsInt64, integer, numberText } from '../arithmetic.ts'
 import { equals, isNumber } from '../compare.ts'
 import type { Kind } from '../static-type.ts'
+import { isTemporal } from '../temporal/temporal.ts'
 import type { Value } from '../value.ts'
 import { type CypherFunction, define, wrongKind } from './function.ts'
 
@@ -15,12 +15,12 @@ export const scalarFunctions: readonly CypherFunction[] = [
   ...conversion('toInteger', 'integer', 'a number, a boolean or a string', toInteger),
   ...conversion('toFloat', 'float', 'a number or a string', toFloat),
   ...conversion('toBoolean', 'boolean', 'a boolean, an integer or a string', toBoolean),
-  ...conversion('toString', 'string', 'a string, a number or a boolean', toText),
+  ...conversion('toString', 'string', 'a string, a number, a boolean or a temporal value', toText),
   // The first that is not null; compiled by itself, so that what comes after that one is not evaluated.
   define('coalesce', [1, Number.POSITIVE_INFINITY], [], 'any', (_, a, b, c) => a ?? b ?? c, { nulls: 'given' }),
   define('nullIf', 2, [], 'any', (_, a, b) => (equals(a, b) === true ? null : a), { nulls: 'given' }),
   /** Milliseconds since the Unix epoch. */
-  define('timestamp', 0, [], 'integer', () => systemClock.now(), { pure: false }),
+  define('timestamp', 0, [], 'integer', (run) => run.moment.ms),
 ]
 
 function conversion(name: string, gives: Kind, takes: string, convert: Conversion): readonly CypherFunction[] {
@@ -84,6 +84,6 @@ function toBoolean(value: Value): Value | undefined {
 
 function toText(value: Value): Value | undefined {
   if (typeof value === 'string') return value
-  if (typeof value === 'boolean') return String(value)
+  if (typeof value === 'boolean' || isTemporal(value)) return String(value)
   return isNumber(value) ? numberText(value) : undefined
 }

@@ -1,0 +1,37 @@
+// What is refused of temporal input, and the bounds that results must keep.
+import { RunFault } from '../../errors.ts'
+import { DAY_MAX, DAY_MIN, YEAR_MAX } from './calendar.ts'
+import { DurationValue } from './temporal.ts'
+
+/** Longer than any text that means something; keeps messages short and readers linear. */
+const SHOWN_LENGTH_MAX = 80
+
+export function invalid(message: string): RunFault {
+  return new RunFault('argument', message, null, 'InvalidArgumentValue')
+}
+
+export function unreadable(text: string, what: string): RunFault {
+  const shown = text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text
+  return invalid(`\`${shown}\` is no ${what}`)
+}
+
+export function checkedDay(day: number): number {
+  if (day >= DAY_MIN && day <= DAY_MAX) return day
+  const message = `a date lies between the years -${YEAR_MAX} and ${YEAR_MAX}`
+  throw new RunFault('arithmetic', message, null, 'NumberOutOfRange')
+}
+
+const SECONDS_MAX = 2n ** 63n - 1n
+const NANOS_PER_SECOND = 1_000_000_000n
+
+/** Months and days stay exact as numbers; seconds stay within 64 bits. */
+export function checkedDuration(months: bigint, days: bigint, nanos: bigint): DurationValue {
+  const seconds = nanos / NANOS_PER_SECOND
+  const fits = isSafe(months) && isSafe(days) && seconds >= -SECONDS_MAX && seconds <= SECONDS_MAX
+  if (!fits) throw new RunFault('arithmetic', 'a duration is too long to be held', null, 'NumberOutOfRange')
+  return new DurationValue(Number(months), Number(days), nanos)
+}
+
+function isSafe(value: bigint): boolean {
+  return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER)
+}

@@ -1,0 +1,110 @@
+// The members of a map such as {year: 2015, week: 30, hour: 12}: which a constructor takes, which go together, and the
+// day and the time of day that they name.
+import { isNumber } from '../compare.ts'
+import { kindName } from '../kind-name.ts'
+import type { Value } from '../value.ts'
+import { dateSystems, type Parts, within } from './date-parts.ts'
+import { invalid } from './faults.ts'
+import { NANOS_PER_SECOND } from './text.ts'
+
+export type Fields = ReadonlyMap<string, Value>
+
+const dateMembers = ['year', ...dateSystems.flatMap((system) => system.members)]
+const timeMembers = ['hour', 'minute', 'second']
+const fractionMembers = ['millisecond', 'microsecond', 'nanosecond']
+const clockMembers = [...timeMembers, ...fractionMembers]
+
+/** What the map of each constructor may hold. */
+export const membersOf: Readonly<
+  Record<'date' | 'localtime' | 'time' | 'localdatetime' | 'datetime', readonly string[]>
+> = {
+  date: ['date', ...dateMembers],
+  localtime: ['time', ...clockMembers],
+  time: ['time', ...clockMembers, 'timezone'],
+  localdatetime: ['date', 'time', 'datetime', ...dateMembers, ...clockMembers],
+  datetime: ['date', 'time', 'datetime', ...dateMembers, ...clockMembers, 'timezone', 'epochSeconds', 'epochMillis'],
+}
+
+export function checkMembers(fields: Fields, name: string, known: readonly string[]): void {
+  for (const key of fields.keys()) {
+    if (!known.includes(key)) throw invalid(`${name}() takes no \`${key}\`; it takes ${known.join(', ')}`)
+  }
+}
+
+export function wholeMember(fields: Fields, name: string): number | undefined {
+  const value = fields.get(name)
+  if (value === undefined) return undefined
+  if (typeof value === 'number') return value
+  if (value !== null && isNumber(value)) throw invalid(`\`${name}\` is ${value}, not a whole number within bounds`)
+  throw invalid(`\`${name}\` takes an integer, not ${value === null ? 'null' : kindName(value)}`)
+}
+
+function partsOf(fields: Fields, names: readonly string[]): Parts {
+  return Object.fromEntries(names.map((name) => [name, wholeMember(fields, name)]))
+}
+
+/** Without a base, what is finer needs what is coarser: there is no day of an unknown month. */
+function checkChain(parts: Parts, chain: readonly string[]): void {
+  const missing = chain.findIndex((name) => parts[name] === undefined)
+  if (missing < 0) return
+  const finer = chain.slice(missing).find((name) => parts[name] !== undefined)
+  if (finer !== undefined) throw invalid(`\`${finer}\` needs \`${chain[missing]}\``)
+}
+
+/** The day that the members name; `whole` when a time of day is to follow, which needs a day to belong to. */
+export function dayOf(fields: Fields, base: number | null, whole: boolean): number {
+  const parts = partsOf(fields, dateMembers)
+  const used = dateSystems.filter((system) => system.members.some((name) => parts[name] !== undefined))
+  const [system = dateSystems[0]!, other] = used
+  if (other) {
+    const [one, two] = [system, other].map((each) => each.members.find((name) => parts[name] !== undefined))
+    throw invalid(`a date is given by \`${one}\` or by \`${two}\`, not by both`)
+  }
+  if (base === null) {
+    const chain = ['year', ...system.members]
+    checkChain(parts, chain)
+    const last = chain.at(-1)!
+    if (whole && parts[last] === undefined) throw invalid(`a time of day needs a whole date: \`${last}\` is missing`)
+  }
+  return system.resolve(parts, base)
+}
+
+export function hasTime(fields: Fields): boolean {
+  return fields.has('time') || clockMembers.some((name) => fields.has(name))
+}
+
+export function hasAny(fields: Fields, names: readonly string[]): boolean {
+  return names.some((name) => fields.has(name))
+}
+
+/** Nanoseconds from midnight. */
+export function nanosOfDay(fields: Fields, base: number | null): number {
+  const parts = partsOf(fields, clockMembers)
+  if (base === null) {
+    const given = fractionMembers.find((name) => parts[name] !== undefined)
+    checkChain(parts, given === undefined ? timeMembers : [...timeMembers, given])
+  }
+  const from = base ?? 0
+  const seconds = Math.floor(from / NANOS_PER_SECOND)
+  const hour = within(parts, 'hour', 0, 23, Math.floor(seconds / 3600))
+  const minute = within(parts, 'minute', 0, 59, Math.floor(seconds / 60) % 60)
+  const second = within(parts, 'second', 0, 59, seconds % 60)
+  const fraction = nanosOfSecond(parts) ?? from % NANOS_PER_SECOND
+  return (hour * 3600 + minute * 60 + second) * NANOS_PER_SECOND + fraction
+}
+
+/** A member holds what the coarser one leaves: alone, a nanosecond goes to 999,999,999; beside a millisecond to 999,999. */
+function nanosOfSecond(parts: Parts): number | null {
+  let nanos: number | null = null
+  let unit = NANOS_PER_SECOND
+  for (const [name, size] of [
+    ['millisecond', 1_000_000],
+    ['microsecond', 1_000],
+    ['nanosecond', 1],
+  ] as const) {
+    if (parts[name] === undefined) continue
+    nanos = (nanos ?? 0) + within(parts, name, 0, unit / size - 1, 0) * size
+    unit = size
+  }
+  return nanos
+}

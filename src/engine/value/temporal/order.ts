@@ -1,0 +1,86 @@
+// Sameness and order of temporals of one kind. What stands in a zone is ordered by its instant first, so two values can
+// name one instant and still differ, by their offset and then by the name of the zone.
+import { NANOS_PER_DAY, NANOS_PER_MONTH } from './duration.ts'
+import {
+  type AnyTemporal,
+  type DateTimeValue,
+  DurationValue,
+  type LocalDateTimeValue,
+  type TemporalKind,
+  type TimeValue,
+} from './temporal.ts'
+import { NANOS_PER_SECOND } from './text.ts'
+import { instantOf } from './zones.ts'
+
+/** Latest in an ascending order: what holds least. */
+const kindOrder: Readonly<Record<TemporalKind, number>> = {
+  datetime: 0,
+  localdatetime: 1,
+  date: 2,
+  time: 3,
+  localtime: 4,
+  duration: 5,
+}
+
+/** The place of a kind among the temporal kinds, 0 to 5. */
+export function kindRank(value: AnyTemporal): number {
+  return kindOrder[value.kind]
+}
+
+/** Negative, 0 or positive; 0 exactly for equal values. Both are of one kind. */
+export function orderTemporals(a: AnyTemporal, b: AnyTemporal): number {
+  switch (a.kind) {
+    case 'date':
+      return a.day - (b as typeof a).day
+    case 'localtime':
+      return a.nanos - (b as typeof a).nanos
+    case 'time':
+      return orderTimes(a, b as TimeValue)
+    case 'localdatetime':
+      return orderPoints(a, b as LocalDateTimeValue)
+    case 'datetime':
+      return orderDateTimes(a, b as DateTimeValue)
+    case 'duration':
+      return orderDurations(a, b as DurationValue)
+  }
+}
+
+export function sameTemporal(a: AnyTemporal, b: AnyTemporal): boolean {
+  return a.kind === b.kind && orderTemporals(a, b) === 0
+}
+
+/** What `<` asks: null where the two have no order. Which of two durations is longer depends on where they begin. */
+export function compareTemporals(a: AnyTemporal, b: AnyTemporal): number | null {
+  return a.kind !== b.kind || a instanceof DurationValue ? null : orderTemporals(a, b)
+}
+
+type Point = { readonly day: number; readonly nanos: number }
+
+function orderPoints(a: Point, b: Point): number {
+  return a.day - b.day || a.nanos - b.nanos
+}
+
+function orderTimes(a: TimeValue, b: TimeValue): number {
+  return a.nanos - b.nanos - (a.offset - b.offset) * NANOS_PER_SECOND || a.offset - b.offset
+}
+
+function orderDateTimes(a: DateTimeValue, b: DateTimeValue): number {
+  const zones = (): number => {
+    const [one, other] = [a.zone ?? '', b.zone ?? '']
+    return one < other ? -1 : one > other ? 1 : 0
+  }
+  return orderPoints(instantOf(a), instantOf(b)) || a.offset - b.offset || zones()
+}
+
+/** By average length; durations of one length by months, then by days. */
+function orderDurations(a: DurationValue, b: DurationValue): number {
+  return sign(lengthOf(a) - lengthOf(b)) || a.months - b.months || a.days - b.days
+}
+
+function lengthOf({ months, days, nanos }: DurationValue): bigint {
+  return BigInt(months) * NANOS_PER_MONTH + BigInt(days) * NANOS_PER_DAY + nanos
+}
+
+function sign(value: bigint): number {
+  return value < 0n ? -1 : value > 0n ? 1 : 0
+}
