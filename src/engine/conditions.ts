@@ -6,9 +6,10 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery } from './bind/bound.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
+import { explain } from './plan/explain.ts'
+import { unknownCounts } from './plan/order-expands.ts'
 import { type Asking, defaultOptions, type EngineOptions } from './planned-query.ts'
-import { type Answerer, nodeByKey, nodeVariable, planQuestion } from './questions.ts'
-import type { NodeId } from './store.ts'
+import { Answerer, type Found, nodeVariable } from './questions.ts'
 
 export type { DialectName } from './bind/dialect.ts'
 export type { BudgetLimits } from './exec/context.ts'
@@ -60,44 +61,36 @@ function unboundVariables(query: BoundQuery, { span }: Query): Issue[] {
 
 class CompiledCondition implements Condition {
   readonly parameters: readonly string[]
-  private readonly subjectType: string
-  private readonly resourceType: string
   private readonly answerers: Readonly<Record<'check' | 'resources' | 'subjects', Answerer>>
 
   constructor(query: BoundQuery, input: ConditionInput, options: EngineOptions) {
     this.parameters = query.parameters
-    this.subjectType = input.subjectType
-    this.resourceType = input.resourceType
     const types = { subject: input.subjectType, resource: input.resourceType }
     this.answerers = {
-      check: planQuestion(query, { given: ['subject', 'resource'], sought: null, types }, options),
-      resources: planQuestion(query, { given: ['subject'], sought: 'resource', types }, options),
-      subjects: planQuestion(query, { given: ['resource'], sought: 'subject', types }, options),
+      check: new Answerer(query, { given: ['subject', 'resource'], sought: null, types }, options),
+      resources: new Answerer(query, { given: ['subject'], sought: 'resource', types }, options),
+      subjects: new Answerer(query, { given: ['resource'], sought: 'subject', types }, options),
     }
   }
 
   check(asking: Asking, subjectId: string, resourceId: string): boolean {
-    const subject = nodeByKey(asking.snapshot, this.subjectType, subjectId)
-    if (subject === 0) return false
-    const resource = nodeByKey(asking.snapshot, this.resourceType, resourceId)
-    return resource !== 0 && this.answerers.check.exists(asking, [subject, resource])
+    return this.answerers.check.exists(asking, [subjectId, resourceId])
   }
 
   resources(asking: Asking, subjectId: string): string[] {
-    const subject = nodeByKey(asking.snapshot, this.subjectType, subjectId)
-    return externalIds(asking, this.answerers.resources.find(asking, [subject]))
+    return externalIds(this.answerers.resources.find(asking, [subjectId]))
   }
 
   subjects(asking: Asking, resourceId: string): string[] {
-    const resource = nodeByKey(asking.snapshot, this.resourceType, resourceId)
-    return externalIds(asking, this.answerers.subjects.find(asking, [resource]))
+    return externalIds(this.answerers.subjects.find(asking, [resourceId]))
   }
 
   explain(question: 'check' | 'resources' | 'subjects'): string {
-    return this.answerers[question].explain()
+    return explain(this.answerers[question].planned.plan(unknownCounts).plan)
   }
 }
 
-function externalIds({ snapshot }: Asking, nodes: readonly NodeId[]): string[] {
-  return nodes.map((node) => snapshot.nodeOwn(node, 'external_id') as string)
+/** One node may stand in several graphs: it is found once. */
+function externalIds(found: readonly Found[]): string[] {
+  return [...new Set(found.map(({ snapshot, node }) => snapshot.nodeOwn(node, 'external_id') as string))]
 }

@@ -5,10 +5,12 @@ import type { BoundQuery } from './bind/bound.ts'
 import { dialects } from './bind/dialect.ts'
 import { CompileFault } from './errors.ts'
 import type { BudgetLimits } from './exec/context.ts'
+import { explain } from './plan/explain.ts'
+import { unknownCounts } from './plan/order-expands.ts'
 import { type Asking, defaultOptions } from './planned-query.ts'
-import { type Answerer, nodeByKey, nodeVariable, planQuestion } from './questions.ts'
+import { Answerer, type Found, nodeVariable } from './questions.ts'
 import { compileRowsQuery, type Rows } from './rows.ts'
-import type { GraphStore, NodeId, Snapshot, WriteBatch } from './store.ts'
+import type { GraphStore, Snapshot, WriteBatch } from './store.ts'
 import { fromJson } from './value/convert.ts'
 import type { Value } from './value/value.ts'
 
@@ -77,30 +79,25 @@ export class PreparedCondition {
 
   /** Whether there is a row in which the given variables are the given nodes. */
   exists(given: Readonly<Record<string, Key>>, parameters: Parameters = {}): boolean {
-    const names = Object.keys(given)
-    return this.read((snapshot, asking) =>
-      this.answerer(names, null).exists(asking(parameters), keysOf(snapshot, names, given)),
-    )
+    return this.read((_, asking) => this.answerer(given, null).exists(asking(parameters), idsOf(given)))
   }
 
   /** Every node that the variable takes, once each, in a stable order. */
   find(sought: string, given: Readonly<Record<string, Key>>, parameters: Parameters = {}): Key[] {
+    return this.read((_, asking) => this.answerer(given, sought).find(asking(parameters), idsOf(given)).map(keyOf))
+  }
+
+  /** The plan as text; the given variables with the types of their nodes. */
+  explain(question: { readonly given: Readonly<Record<string, string>>; readonly sought?: string }): string {
+    const given = Object.entries(question.given).map(([name, type]): [string, Key] => [name, [type, '']])
+    const { planned } = this.answerer(Object.fromEntries(given), question.sought ?? null)
+    return explain(planned.plan(unknownCounts).plan)
+  }
+
+  private answerer(given: Readonly<Record<string, Key>>, sought: string | null): Answerer {
     const names = Object.keys(given)
-    return this.read((snapshot, asking) =>
-      this.answerer(names, sought)
-        .find(asking(parameters), keysOf(snapshot, names, given))
-        .map((node): Key => [String(snapshot.nodeOwn(node, 'type')), String(snapshot.nodeOwn(node, 'external_id'))]),
-    )
-  }
-
-  /** The plan as text. */
-  explain(question: { readonly given: readonly string[]; readonly sought?: string }): string {
-    return this.answerer(question.given, question.sought ?? null).explain()
-  }
-
-  private answerer(given: readonly string[], sought: string | null): Answerer {
-    const names = [...given].sort()
-    const key = JSON.stringify([given, sought])
+    const types = Object.fromEntries(names.map((name) => [name, given[name]![0]]))
+    const key = JSON.stringify([types, sought])
     let answerer = this.answerers.get(key)
     if (!answerer) {
       for (const name of sought === null ? names : [...names, sought]) {
@@ -109,15 +106,19 @@ export class PreparedCondition {
           throw new CompileFault([{ code: 'UnboundVariable', message: slot, span: { start: 0, end: 0 } }])
         }
       }
-      answerer = planQuestion(this.query, { given, sought, types: {} }, defaultOptions)
+      answerer = new Answerer(this.query, { given: names, sought, types }, defaultOptions)
       this.answerers.set(key, answerer)
     }
     return answerer
   }
 }
 
-function keysOf(snapshot: Snapshot, names: readonly string[], given: Readonly<Record<string, Key>>): NodeId[] {
-  return names.map((name) => nodeByKey(snapshot, given[name]![0], given[name]![1]))
+function idsOf(given: Readonly<Record<string, Key>>): string[] {
+  return Object.values(given).map(([, externalId]) => externalId)
+}
+
+function keyOf({ snapshot, node }: Found): Key {
+  return [String(snapshot.nodeOwn(node, 'type')), String(snapshot.nodeOwn(node, 'external_id'))]
 }
 
 function toParameters(parameters: Parameters): ReadonlyMap<string, Value> {

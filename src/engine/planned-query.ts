@@ -55,31 +55,22 @@ export class PlannedQuery {
   private readonly given: readonly Slot[]
   private readonly finish: (plan: Plan) => Plan
   private readonly options: EngineOptions
-  private readonly frameSize: number
   /** The one used last stands first. */
   private readonly compiled: Compiled[] = []
 
   /**
    * `given`: slots that the caller fills in. `finish` puts the question on top of the query's own plan.
-   * `frameSize` covers the slots of both.
    */
-  constructor(
-    query: BoundQuery,
-    given: readonly Slot[],
-    finish: (plan: Plan) => Plan,
-    frameSize: number,
-    options: EngineOptions,
-  ) {
+  constructor(query: BoundQuery, given: readonly Slot[], finish: (plan: Plan) => Plan, options: EngineOptions) {
     this.query = query
     this.given = given
     this.finish = finish
-    this.frameSize = frameSize
     this.options = options
   }
 
   plan(counts: Counts): { readonly plan: Plan; readonly site: PlanSite } {
     const on = this.options.rules === 'on'
-    const site: PlanSite = { counts, order: on ? costOrder : textOrder, extra: new ExtraSlots(this.frameSize) }
+    const site: PlanSite = { counts, order: on ? costOrder : textOrder, extra: new ExtraSlots(this.query.frameSize) }
     const first = this.finish(buildPlan(this.query, this.given, site))
     return { plan: on ? optimize(first, site) : first, site }
   }

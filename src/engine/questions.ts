@@ -2,93 +2,89 @@
 // a question fixes some of the variables and asks for another, or only whether there is a row. Every question asks the
 // same relation, so a search finds a node exactly when the check with that node is true.
 import { assert } from '../kernel/assert.ts'
-import type { BoundClause, BoundExpression, BoundMatch, BoundQuery, Slot } from './bind/bound.ts'
+import type { BoundQuery, Slot } from './bind/bound.ts'
+import { narrow } from './bind/narrow.ts'
 import { declaredIn } from './bind/walk.ts'
-import { explain } from './plan/explain.ts'
 import type { Plan } from './plan/operators.ts'
-import { type Counts, unknownCounts } from './plan/order-expands.ts'
-import { type Asking, type EngineOptions, PlannedQuery } from './planned-query.ts'
+import { type Asking, type EngineOptions, type Execution, PlannedQuery } from './planned-query.ts'
 import type { NodeId, Snapshot } from './store.ts'
+import { NodeValue, type Value } from './value/value.ts'
 
 export interface Question {
-  /** Variables whose node the caller gives. */
+  /** Variables whose node the caller gives, each with its type in `types`. */
   readonly given: readonly string[]
   /** The variable that is asked for; null asks whether there is a row. */
   readonly sought: string | null
-  /** Node types that variables must have; a given node of that type is the caller's promise. */
+  /** The node types that variables must have. */
   readonly types: Readonly<Record<string, string>>
 }
 
-/** A question, planned. */
-export interface Answerer {
-  /** `given` in the order of the question's. False when one is 0. */
-  exists(asking: Asking, given: readonly NodeId[]): boolean
-  /** Each node once, ascending. */
-  find(asking: Asking, given: readonly NodeId[]): NodeId[]
-  explain(counts?: Counts): string
+/** A node that was found, to be read through its graph's snapshot. */
+export interface Found {
+  readonly snapshot: Snapshot
+  readonly node: NodeId
 }
 
 /** The slot of a variable that a condition must bind to a node; or what is wrong with it. */
 export function nodeVariable(query: BoundQuery, name: string): Slot | string {
   const slot = query.columns.find((column) => column.name === name)?.slot
   if (!slot) return `the condition must bind \`${name}\` and keep it in scope to its end`
-  if (slot.kind !== 'node') return `\`${name}\` must be a node that a pattern binds`
-  const introduced = query.clauses[introduction(query, slot)]
-  if (introduced?.kind === 'match' && introduced.match.optional) {
-    // A row without the node would still be a row, and so grant.
-    return `\`${name}\` must first be bound by MATCH, not by OPTIONAL MATCH`
-  }
+  const isNode = slot.kind === 'node' || (slot.kind === 'value' && slot.type?.kind === 'node')
+  if (!isNode) return `\`${name}\` must be a node that a pattern binds`
+  // A row without the node would still be a row.
+  if (introducedBy(query, slot)?.optional) return `\`${name}\` must first be bound by MATCH, not by OPTIONAL MATCH`
   return slot
 }
 
-function introduction(query: BoundQuery, slot: Slot): number {
-  return query.clauses.findIndex(
-    (clause) => clause.kind === 'match' && declaredIn(clause.match).some((s) => s.index === slot.index),
-  )
+function introducedBy(query: BoundQuery, slot: Slot) {
+  for (const clause of query.clauses) {
+    if (clause.kind === 'match' && declaredIn(clause.match).some((s) => s.index === slot.index)) return clause.match
+  }
+  return null
 }
 
 /** A question put in the planner's terms. */
 export interface PosedQuestion {
   readonly query: BoundQuery
-  /** Slots that the caller fills in, in the order of the question's `given`. */
-  readonly given: readonly Slot[]
+  /** By the question's `given`: the slot that takes the node's id; null where the node is told by its external id. */
+  readonly given: readonly (Slot | null)[]
   readonly sought: Slot | null
   /** Puts the question on top of the query's own plan. */
   readonly finish: (plan: Plan) => Plan
-  readonly frameSize: number
+}
+
+/** No text can name such a parameter. */
+function keyParameter(name: string): string {
+  return `given ${name}`
 }
 
 /** Every variable named must be one that `nodeVariable` accepts. */
 export function poseQuestion(query: BoundQuery, question: Question): PosedQuestion {
-  let clauses = query.clauses
-  let frameSize = query.frameSize
+  let { clauses } = query
   const given = new Map<string, Slot>()
-  const atEnd: BoundExpression[] = []
+  const atEnd: ReturnType<typeof narrow.atEnd> = []
   const { sought, types } = question
   for (const name of new Set([...question.given, ...(sought === null ? [] : [sought]), ...Object.keys(types)])) {
     const slot = acceptedVariable(query, name)
     const isGiven = question.given.includes(name)
-    const type = types[name]
-    if (keepsRows(query, slot)) {
-      // Fixing the node first keeps exactly the rows that fixing it last would keep.
-      if (isGiven) given.set(name, slot)
-      if (type !== undefined) clauses = narrow(clauses, slot, type, !isGiven)
-    } else if (isGiven) {
-      const fixed: Slot = { ...slot, index: frameSize++, name: `given ${name}` }
-      given.set(name, fixed)
-      atEnd.push({ kind: 'comparison', operator: '=', left: slotValue(slot), right: slotValue(fixed) })
-    } else if (type !== undefined) atEnd.push(hasType(slot, type))
+    const wanted = { type: types[name] ?? null, externalIdParameter: isGiven ? keyParameter(name) : null }
+    // The id of a node of the default graph can be filled in where a MATCH of the condition itself looks for it.
+    const byId = isGiven && wanted.type !== null && slot.graph === 0 && introducedBy(query, slot) !== null
+    const narrowed = narrow.atIntroduction(clauses, slot, wanted, byId)
+    if (narrowed) {
+      clauses = narrowed
+      if (byId) given.set(name, slot)
+    } else atEnd.push(...narrow.atEnd(slot, wanted))
   }
   const soughtSlot = sought === null ? null : acceptedVariable(query, sought)
   return {
     query: { ...query, clauses },
-    given: question.given.map((name) => given.get(name)!),
+    given: question.given.map((name) => given.get(name) ?? null),
     sought: soughtSlot,
     finish: (plan) => {
       const kept: Plan = atEnd.length > 0 ? { op: 'filter', input: plan, predicates: atEnd } : plan
       return soughtSlot ? { op: 'distinct', input: kept, slots: [soughtSlot] } : { op: 'first', input: kept }
     },
-    frameSize,
   }
 }
 
@@ -98,103 +94,60 @@ function acceptedVariable(query: BoundQuery, name: string): Slot {
   return slot
 }
 
-export function planQuestion(query: BoundQuery, question: Question, options: EngineOptions): Answerer {
-  const posed = poseQuestion(query, question)
-  const planned = new PlannedQuery(posed.query, posed.given, posed.finish, posed.frameSize, options)
-  return new PlannedAnswerer(
-    planned,
-    posed.given.map((slot) => slot.index),
-    posed.sought?.index ?? -1,
-  )
+export function plannedQuestion(posed: PosedQuestion, options: EngineOptions): PlannedQuery {
+  const argument = posed.given.filter((slot) => slot !== null)
+  return new PlannedQuery(posed.query, argument, posed.finish, options)
 }
 
-class PlannedAnswerer implements Answerer {
-  private readonly planned: PlannedQuery
-  private readonly givenSlots: readonly number[]
-  private readonly soughtSlot: number
+/** A question, planned; asked with the external ids of the given nodes, in the order of the question. */
+export class Answerer {
+  readonly planned: PlannedQuery
+  private readonly question: Question
+  private readonly posed: PosedQuestion
 
-  constructor(planned: PlannedQuery, givenSlots: readonly number[], soughtSlot: number) {
-    this.planned = planned
-    this.givenSlots = givenSlots
-    this.soughtSlot = soughtSlot
+  constructor(query: BoundQuery, question: Question, options: EngineOptions) {
+    this.question = question
+    this.posed = poseQuestion(query, question)
+    this.planned = plannedQuestion(this.posed, options)
   }
 
-  exists(asking: Asking, given: readonly NodeId[]): boolean {
-    const execution = this.planned.prepare(asking)
+  exists(asking: Asking, given: readonly string[]): boolean {
+    const execution = this.begin(asking, given)
+    return execution?.root.next(execution.run) ?? false
+  }
+
+  /** Each node once, in the order of graph and id: stable while the graph is unchanged. */
+  find(asking: Asking, given: readonly string[]): Found[] {
+    const execution = this.begin(asking, given)
+    if (!execution) return []
     const { root, run } = execution
-    for (let i = 0; i < given.length; i++) {
-      if (given[i] === 0) return false
-      run.frame[this.givenSlots[i]!] = given[i]
+    const { kind, graph, index } = this.posed.sought!
+    const found: NodeValue[] = []
+    while (root.next(run)) {
+      const held = run.frame[index]
+      found.push(kind === 'node' ? new NodeValue(graph, held as NodeId) : (held as NodeValue))
+    }
+    found.sort((a, b) => a.graph - b.graph || a.id - b.id)
+    return found.map((node) => ({ snapshot: run.graphs[node.graph]!, node: node.id }))
+  }
+
+  /** Opened, with the given nodes filled in; null when one of them does not exist. */
+  begin(asking: Asking, given: readonly string[]): Execution | null {
+    const execution = this.planned.prepare(asking)
+    const { run, root } = execution
+    const { given: slots } = this.posed
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i]
+      const name = this.question.given[i]!
+      if (slot) {
+        const node = nodeByKey(asking.snapshot, this.question.types[name]!, given[i]!)
+        if (node === 0) return null
+        run.frame[slot.index] = node
+      } else run.parameters = new Map<string, Value>(run.parameters).set(keyParameter(name), given[i]!)
     }
     root.open(run)
-    return root.next(run)
+    return execution
   }
-
-  find(asking: Asking, given: readonly NodeId[]): NodeId[] {
-    const { root, run } = this.planned.prepare(asking)
-    for (let i = 0; i < given.length; i++) {
-      if (given[i] === 0) return []
-      run.frame[this.givenSlots[i]!] = given[i]
-    }
-    const found: NodeId[] = []
-    root.open(run)
-    while (root.next(run)) found.push(run.frame[this.soughtSlot] as NodeId)
-    return found.sort((a, b) => a - b)
-  }
-
-  explain(counts: Counts = unknownCounts): string {
-    return explain(this.planned.plan(counts).plan)
-  }
-}
-
-/** Whether choosing the node of a slot at its introduction and at the end of the query are the same choice. */
-function keepsRows(query: BoundQuery, slot: Slot): boolean {
-  return query.clauses.slice(introduction(query, slot) + 1).every((clause) => {
-    if (clause.kind !== 'projection') return true
-    const { grouping, skip, limit } = clause.projection
-    if (skip || limit) return false
-    return grouping === null || grouping.some((key) => key.slot.index === slot.index)
-  })
-}
-
-/** Puts the type into the match that introduces the slot, and drops the label tests that it makes superfluous. */
-function narrow(
-  clauses: readonly BoundClause[],
-  slot: Slot,
-  type: string,
-  addPredicate: boolean,
-): readonly BoundClause[] {
-  return clauses.map((clause) => {
-    if (clause.kind !== 'match') return clause
-    const introduces = declaredIn(clause.match).some((s) => s.index === slot.index)
-    const stays = clause.match.predicates.filter((predicate) => !isTestFor(predicate, slot, type))
-    const predicates = introduces && addPredicate ? [hasType(slot, type), ...stays] : stays
-    const match: BoundMatch = { ...clause.match, predicates }
-    return { kind: 'match', match }
-  })
-}
-
-function isTestFor(predicate: BoundExpression, slot: Slot, label: string): boolean {
-  return (
-    predicate.kind === 'label-test' &&
-    predicate.target.kind === 'slot' &&
-    predicate.target.slot.index === slot.index &&
-    predicate.labels.kind === 'label' &&
-    predicate.labels.name === label
-  )
-}
-
-function hasType(slot: Slot, type: string): BoundExpression {
-  return {
-    kind: 'comparison',
-    operator: '=',
-    left: { kind: 'element-property', slot, key: 'type', own: 'type' },
-    right: { kind: 'constant', value: type },
-  }
-}
-
-function slotValue(slot: Slot): BoundExpression {
-  return { kind: 'slot', slot }
 }
 
 /** The node with that type and external id; 0 when there is none. */

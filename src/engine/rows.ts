@@ -83,7 +83,7 @@ class CompiledRows implements RowsQuery {
     this.columns = query.columns.map((column) => column.name)
     this.slots = query.columns.map((column) => column.slot)
     this.parameters = query.parameters
-    this.planned = new PlannedQuery(query, [], (plan) => plan, query.frameSize, options)
+    this.planned = new PlannedQuery(query, [], (plan) => plan, options)
   }
 
   run(asking: Asking): Rows {

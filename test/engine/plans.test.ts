@@ -18,12 +18,13 @@ const SEPARATOR = '\n\n---\n\n'
 interface Case {
   readonly head: string
   readonly given: readonly string[]
+  readonly types: Readonly<Record<string, string>>
   readonly sought: string | null
   readonly counts: Counts
   readonly query: string
 }
 
-/** The lines before the first blank one: `given: a, b`, `sought: c`, `counts: Person 1000, :OWNS 50`, `query: …`. */
+/** The lines before the first blank one: `given: a:Type, b:Type`, `sought: c`, `counts: Person 1000, :OWNS 50`, `query: …`. */
 function readCase(text: string): Case {
   const head = text.split('\n\n')[0]!
   const fields = new Map(
@@ -42,9 +43,11 @@ function readCase(text: string): Case {
   const counts = new Map(
     list('counts').map((item): [string, number] => [item.split(' ')[0]!, Number(item.split(' ')[1])]),
   )
+  const given = list('given').map((item) => item.split(':'))
   return {
     head,
-    given: list('given'),
+    given: given.map(([name]) => name!),
+    types: Object.fromEntries(given.map(([name, type]) => [name!, type ?? 'Thing'])),
     sought: fields.get('sought') ?? null,
     counts: {
       nodes: (label) => counts.get(label ?? '*') ?? (label === null ? 10_000 : 1_000),
@@ -59,9 +62,10 @@ function render(ruleName: string, item: Case): { readonly text: string; readonly
   if (!parsed.ok) throw new Error(parsed.issues[0]!.message)
   const bound = bindQuery(parsed.query, dialects.open, 'condition')
   if (!bound.ok) throw new Error(bound.error[0]!.message)
-  const posed = poseQuestion(bound.value, { given: item.given, sought: item.sought, types: {} })
-  const site: PlanSite = { counts: item.counts, order: costOrder, extra: new ExtraSlots(posed.frameSize) }
-  let before = posed.finish(buildPlan(posed.query, posed.given, site))
+  const posed = poseQuestion(bound.value, { given: item.given, sought: item.sought, types: item.types })
+  const site: PlanSite = { counts: item.counts, order: costOrder, extra: new ExtraSlots(posed.query.frameSize) }
+  const argument = posed.given.filter((slot) => slot !== null)
+  let before = posed.finish(buildPlan(posed.query, argument, site))
   for (const rule of rules) {
     if (rule.name === ruleName) {
       const after = explain(rule.apply(before, site))

@@ -4,7 +4,7 @@ import type { CallClause, Clause, Expression, Query, SingleQuery, Span } from '.
 import type { Issue } from '../../../grammar/issue.ts'
 import { unreachable } from '../../kernel/assert.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
-import type { StaticType } from '../value/static-type.ts'
+import { type StaticType, typeOf } from '../value/static-type.ts'
 import { bindTyped, type Place, type Typed } from './bind-expression.ts'
 import { bindPatterns, type PatternSite } from './bind-pattern.ts'
 import { type AggregateSink, bindProjection } from './bind-projection.ts'
@@ -75,7 +75,9 @@ export class QueryBinder {
     const columns = first.columns.map(({ name, slot }, at): BoundColumn => {
       const slots = parts.map((part) => part.columns[at]?.slot)
       const alike = slots.every((other) => other?.kind === slot.kind && other.graph === slot.graph)
-      return { name, slot: this.layout.slot(name, alike ? slot.kind : 'value', alike ? slot.graph : 0) }
+      if (alike) return { name, slot: this.layout.slot(name, slot.kind, slot.graph) }
+      const allNodes = slots.every((other) => other?.kind === 'node')
+      return { name, slot: this.fresh(name, 'value', allNodes ? typeOf('node') : undefined) }
     })
     const distinct = query.unions[0] === 'distinct'
     return { clauses: [{ kind: 'union', union: { parts, distinct, columns } }], columns }
