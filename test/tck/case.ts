@@ -50,9 +50,12 @@ export type Expectation =
 export interface TckCase {
   readonly id: string
   readonly category: string
-  readonly graph: string
+  /** `empty`, `any`, or the name of a named graph. */
+  readonly graph?: string
+  /** The TCK's own set-up, as text; `fixture` is what it leaves. */
+  readonly setup?: readonly string[]
   readonly fixture?: Fixture
-  readonly params: Readonly<Record<string, Tagged>>
+  readonly params?: Readonly<Record<string, Tagged>>
   readonly query: string
   readonly expect: Expectation
 }

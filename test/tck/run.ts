@@ -1,137 +1,95 @@
-// Runs every JSON case file of a folder in the TCK's form and prints the score per category.
-// `npm run tck -- DIR [--failures] [--only TEXT]`
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+// Runs every case of a folder in the JSON form of the openCypher TCK and prints the score per category.
+// npm run tck -- DIR [--failures] [--only=TEXT] [--rules=off] [--write-baseline]
 import { join } from 'node:path'
-import { RunFault } from '../../src/engine/errors.ts'
-import { compileRowsQuery } from '../../src/engine/rows.ts'
-import type { GraphStore } from '../../src/engine/store.ts'
-import { systemClock } from '../../src/kernel/clock.ts'
-import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
-import { type Fixture, loadFixture, type TckCase, toValue } from './case.ts'
-import { difference } from './compare.ts'
+import { parseArgs } from 'node:util'
+import { writeBaseline } from './baseline.ts'
+import type { TckCase } from './case.ts'
+import { CASE_MS_MAX, type Verdict } from './run-case.ts'
+import { Score } from './score.ts'
+import { readSuite } from './suite.ts'
 
-const limits = { stepsMax: 50_000_000, timeMs: 2_000 }
+const USAGE = 'usage: npm run tck -- DIR [--failures] [--only=TEXT] [--rules=off] [--write-baseline]'
+/** On top of the case's own time: a busy machine is not a hang. */
+const PATIENCE_MS = 3_000
 
-/** `null`: passed. */
-export type Outcome = string | null
+type Message = { readonly begun: number } | { readonly index: number; readonly verdict: Verdict }
 
-export function runCase(item: TckCase, store: GraphStore): Outcome {
-  const { expect } = item
-  const compiled = compileRowsQuery(item.query)
-  if (!compiled.ok) {
-    const issue = compiled.error[0]!
-    if (expect.kind !== 'error') return `refused: ${issue.code}: ${issue.message}`
-    if (expect.phase === 'runtime') return `refused at compile time instead of run time: ${issue.code}`
-    const codes = compiled.error.map((i) => i.code)
-    return expect.detail === '*' || codes.includes(expect.detail)
-      ? null
-      : `expected ${expect.detail}, got ${codes.join(', ')}: ${issue.message}`
+/** Verdicts in the order of the cases; the process that answers is ended and begun anew where it hangs or dies. */
+async function verdicts(folder: string, count: number, rules: string): Promise<Verdict[]> {
+  const found: Verdict[] = []
+  while (found.length < count) {
+    const why = await answersFrom(folder, found, rules)
+    if (found.length < count) found.push({ passed: false, level: null, why })
   }
-  const snapshot = store.snapshot()
+  return found
+}
+
+/** Takes the answers of one process until it ends; says what became of the case that it owes. */
+async function answersFrom(folder: string, found: Verdict[], rules: string): Promise<string> {
+  const script = join(import.meta.dirname, 'answer.ts')
+  const child = Bun.spawn([process.execPath, script, folder, String(found.length), rules], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  let timer: NodeJS.Timeout | undefined
+  let hung = false
+  let rest = ''
+  const decoder = new TextDecoder()
   try {
-    const parameters = new Map(Object.entries(item.params).map(([name, value]) => [name, toValue(value)]))
-    const rows = compiled.value.run({ snapshot, parameters, limits })
-    return expect.kind === 'error' ? `expected ${expect.detail} at ${expect.phase}, got rows` : difference(rows, expect)
-  } catch (fault) {
-    if (!(fault instanceof RunFault)) throw fault
-    if (expect.kind !== 'error') return `failed: ${fault.message}`
-    if (expect.phase === 'compile time')
-      return `expected ${expect.detail} at compile time, failed at run time: ${fault.message}`
-    return expect.detail === '*' || fault.detail === expect.detail
-      ? null
-      : `expected ${expect.detail}, got ${fault.detail ?? fault.code}: ${fault.message}`
+    for await (const bytes of child.stdout) {
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        const message = JSON.parse(line) as Message
+        clearTimeout(timer)
+        if ('verdict' in message) found.push(message.verdict)
+        else {
+          timer = setTimeout(() => {
+            hung = true
+            child.kill('SIGKILL')
+          }, CASE_MS_MAX + PATIENCE_MS)
+        }
+      }
+    }
+    const code = await child.exited
+    return hung ? `no answer within ${CASE_MS_MAX + PATIENCE_MS} ms` : `the process ended with ${code}`
   } finally {
-    snapshot.close()
+    clearTimeout(timer)
+    child.kill('SIGKILL')
   }
 }
 
-export class Fixtures {
-  private readonly folder = mkdtempSync(join(tmpdir(), 'verdigraph-tck-'))
-  private readonly open = new Map<string, LmdbEnvironment>()
-  private readonly named: Readonly<Record<string, Fixture>>
-  private count = 0
-
-  constructor(named: Readonly<Record<string, Fixture>>) {
-    this.named = named
-  }
-
-  async store(item: TckCase): Promise<GraphStore> {
-    const fixture = item.fixture ?? this.named[item.graph] ?? { nodes: [], rels: [] }
-    const key = JSON.stringify(fixture)
-    const known = this.open.get(key)
-    if (known) return known
-    if (this.open.size >= 50) await this.closeAll()
-    const environment = openEnvironment(join(this.folder, String(this.count++)), { clock: systemClock, sync: false })
-    await environment.write((batch) => loadFixture(fixture, batch))
-    this.open.set(key, environment)
-    return environment
-  }
-
-  private async closeAll(): Promise<void> {
-    for (const environment of this.open.values()) await environment.close()
-    this.open.clear()
-  }
-
-  async close(): Promise<void> {
-    await this.closeAll()
-    rmSync(this.folder, { recursive: true, force: true })
+function showFailures(failures: Score['failures']): void {
+  for (const { item, why } of failures) {
+    console.log(`${item.id}\n  ${item.query.replaceAll('\n', '\n  ')}\n  -> ${why}`)
   }
 }
 
-export function readCases(folder: string): { cases: TckCase[]; named: Readonly<Record<string, Fixture>> } {
-  const read = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
-  const cases: TckCase[] = []
-  let named: Record<string, Fixture> = {}
-  for (const entry of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
-    if (!entry.endsWith('.json') || entry.endsWith('index.json')) continue
-    const content = read(join(folder, entry))
-    if (entry.endsWith('named-graphs.json')) named = content as Record<string, Fixture>
-    else if (Array.isArray(content)) cases.push(...(content as TckCase[]).filter((item) => item.query !== undefined))
-  }
-  if (Object.keys(named).length === 0) {
-    try {
-      named = read(join(folder, '..', 'named-graphs.json')) as Record<string, Fixture>
-    } catch {
-      // A folder without named graphs: cases that name one run on an empty graph and say so by failing.
-    }
-  }
-  return { cases, named }
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      failures: { type: 'boolean', default: false },
+      only: { type: 'string', default: '' },
+      rules: { type: 'string', default: 'on' },
+      'write-baseline': { type: 'boolean', default: false },
+    },
+  })
+  const [folder] = positionals
+  if (folder === undefined) throw new Error(USAGE)
+  const { cases } = readSuite(folder)
+  if (cases.length === 0) throw new Error(`there is no case in ${folder}`)
+  const { only } = values
+  const isWanted = (item: TckCase): boolean => item.id.includes(only) || (item.category ?? '').includes(only)
+  const score = new Score()
+  const found = await verdicts(folder, cases.length, values.rules)
+  cases.forEach((item, i) => {
+    if (isWanted(item)) score.add(item, found[i]!)
+  })
+  if (values.failures) showFailures(score.failures)
+  for (const line of score.report()) console.log(line)
+  if (values['write-baseline']) writeBaseline(score)
+  if (score.failed > 0) process.exitCode = 1
 }
 
-async function main(args: readonly string[]): Promise<void> {
-  const folder = args.find((arg) => !arg.startsWith('--'))
-  if (!folder) throw new Error('usage: npm run tck -- DIR [--failures] [--only=TEXT]')
-  const only = args.find((arg) => arg.startsWith('--only='))?.slice('--only='.length)
-  const { cases, named } = readCases(folder)
-  const fixtures = new Fixtures(named)
-  const score = new Map<string, { passed: number; failed: number }>()
-  let passed = 0
-  let failed = 0
-  for (const item of cases) {
-    if (only && !item.id.includes(only) && !item.category.includes(only)) continue
-    let outcome: Outcome
-    try {
-      outcome = runCase(item, await fixtures.store(item))
-    } catch (fault) {
-      outcome = `crashed: ${fault instanceof Error ? fault.message : String(fault)}`
-    }
-    const row = score.get(item.category) ?? { passed: 0, failed: 0 }
-    score.set(item.category, row)
-    if (outcome === null) {
-      row.passed += 1
-      passed += 1
-    } else {
-      row.failed += 1
-      failed += 1
-      if (args.includes('--failures'))
-        console.log(`${item.id}\n  ${item.query.replaceAll('\n', '\n  ')}\n  -> ${outcome}`)
-    }
-  }
-  await fixtures.close()
-  for (const [category, row] of [...score].sort())
-    console.log(`${category.padEnd(36)} ${row.passed} / ${row.passed + row.failed}`)
-  console.log(`${passed} passed, ${failed} failed`)
-}
-
-if (import.meta.main) await main(process.argv.slice(2))
+await main()

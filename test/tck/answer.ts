@@ -1,0 +1,28 @@
+// The process that runs cases for run.ts, one after the other, and says on its output where it is: a case that never ends or
+// takes the process down costs that one case.
+// bun test/tck/answer.ts DIR FIRST RULES
+import { writeSync } from 'node:fs'
+import { Fixtures } from './fixtures.ts'
+import { runCase, type Verdict } from './run-case.ts'
+import { readSuite } from './suite.ts'
+
+const [folder = '', first = '0', rules = 'on'] = process.argv.slice(2)
+const { cases, named } = readSuite(folder)
+const fixtures = new Fixtures(named)
+// Synchronous, so that what was said is out before a case can hang.
+const say = (message: object): void => {
+  writeSync(1, `${JSON.stringify(message)}\n`)
+}
+for (let index = Number(first); index < cases.length; index++) {
+  const item = cases[index]!
+  let verdict: Verdict
+  try {
+    const store = await fixtures.store(item)
+    say({ begun: index })
+    verdict = runCase(item, store, { rules: rules === 'off' ? 'off' : 'on' })
+  } catch (fault) {
+    verdict = { passed: false, level: null, why: `crashed: ${(fault as Error).stack ?? fault}` }
+  }
+  say({ index, verdict })
+}
+await fixtures.close()

@@ -1,0 +1,46 @@
+// The score that was reached once and may only improve: counts per category, and the ids that are known to fail, each with
+// its reason. The cases themselves stay where they are.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Score } from './score.ts'
+
+const path = join(import.meta.dirname, 'baseline.json')
+
+export interface Baseline {
+  /** Passed cases of the open half, by category. */
+  readonly passed: Readonly<Record<string, number>>
+  /** Why each known failure is one. */
+  readonly failing: Readonly<Record<string, string>>
+}
+
+export function readBaseline(): Baseline {
+  return JSON.parse(readFileSync(path, 'utf8')) as Baseline
+}
+
+/** Reasons that were written down are kept; a new failure comes with the runner's word, to be replaced by a person's. */
+export function writeBaseline(score: Score): void {
+  const known = readBaseline().failing
+  const passed = [...score.categories].map(([category, tally]) => [category, tally.passed] as const).sort()
+  const failing = score.failures.map(({ item, why }) => [item.id, known[item.id] ?? why] as const).sort()
+  const baseline: Baseline = { passed: Object.fromEntries(passed), failing: Object.fromEntries(failing) }
+  writeFileSync(path, `${JSON.stringify(baseline, null, 2)}\n`)
+}
+
+/** What is worse than the baseline, and what is better and must be written down; empty when it is just as it was. */
+export function againstBaseline(score: Score, baseline: Baseline): string[] {
+  const told: string[] = []
+  const failing = new Set(score.failures.map(({ item }) => item.id))
+  for (const { item, why } of score.failures) {
+    if (baseline.failing[item.id] === undefined) told.push(`${item.id} fails: ${why}`)
+  }
+  for (const id of Object.keys(baseline.failing)) {
+    if (!failing.has(id)) told.push(`${id} is written down as failing, and passes or is gone: write the baseline anew`)
+  }
+  for (const category of new Set([...Object.keys(baseline.passed), ...score.categories.keys()])) {
+    const was = baseline.passed[category] ?? 0
+    const is = score.categories.get(category)?.passed ?? 0
+    if (is < was) told.push(`${category}: ${was} passed once, ${is} do now`)
+    if (is > was) told.push(`${category}: ${is} pass, ${was} are written down: write the baseline anew`)
+  }
+  return told
+}

@@ -1,0 +1,114 @@
+// Runs one case and judges it: rows against rows, errors at three levels, the time, and that the graph is as it was.
+import type { Issue } from '../../grammar/issue.ts'
+import { RunFault } from '../../src/engine/errors.ts'
+import type { EngineOptions } from '../../src/engine/planned-query.ts'
+import { compileRowsQuery, type Rows } from '../../src/engine/rows.ts'
+import type { GraphStore } from '../../src/engine/store.ts'
+import { type TckCase, toValue } from './case.ts'
+import { difference } from './compare.ts'
+
+/** How long a case may take, from text to rows. */
+export const CASE_MS_MAX = 2_000
+
+const limits = { stepsMax: 50_000_000, timeMs: CASE_MS_MAX }
+
+export interface Verdict {
+  readonly passed: boolean
+  /**
+   * Of a case that expects an error: 0 nothing was raised, 1 something was, 2 with the right type, 3 with the right
+   * type, phase and detail. Null where rows are expected.
+   */
+  readonly level: 0 | 1 | 2 | 3 | null
+  /** Null when it passed. */
+  readonly why: string | null
+}
+
+interface Raised {
+  readonly phase: 'compile time' | 'runtime'
+  readonly types: readonly string[]
+  readonly details: readonly string[]
+  readonly message: string
+}
+
+type Outcome = { readonly raised: Raised } | { readonly raised: null; readonly rows: Rows }
+
+export function runCase(item: TckCase, store: GraphStore, options: EngineOptions): Verdict {
+  const started = performance.now()
+  const before = countsOf(store)
+  const verdict = judged(item, outcomeOf(item, store, options))
+  const after = countsOf(store)
+  const ms = performance.now() - started
+  if (before !== after) return failed(`the graph had ${before} and has ${after}`, verdict.level)
+  if (ms > CASE_MS_MAX) return failed(`it took ${Math.round(ms)} ms`, verdict.level)
+  return verdict
+}
+
+function outcomeOf(item: TckCase, store: GraphStore, options: EngineOptions): Outcome {
+  // Compiling is not even given a store, so what it refuses is refused before any data is read.
+  const compiled = compileRowsQuery(item.query, options)
+  if (!compiled.ok) return { raised: ofIssues(compiled.error) }
+  const snapshot = store.snapshot()
+  try {
+    const parameters = new Map(Object.entries(item.params ?? {}).map(([name, value]) => [name, toValue(value)]))
+    return { raised: null, rows: compiled.value.run({ snapshot, parameters, limits }) }
+  } catch (fault) {
+    if (!(fault instanceof RunFault)) throw fault
+    return { raised: ofFault(fault) }
+  } finally {
+    snapshot.close()
+  }
+}
+
+function judged({ expect }: TckCase, outcome: Outcome): Verdict {
+  if (expect.kind !== 'error') {
+    const why = outcome.raised ? `raised: ${told(outcome.raised)}` : difference(outcome.rows, expect)
+    return why === null ? { passed: true, level: null, why } : failed(why, null)
+  }
+  const wanted = `${expect.type} at ${expect.phase}: ${expect.detail}`
+  if (!outcome.raised) return failed(`expected ${wanted}, got ${outcome.rows.rows.length} rows`, 0)
+  const { types, phase, details } = outcome.raised
+  const why = `expected ${wanted}, got ${told(outcome.raised)}`
+  if (!types.includes(expect.type)) return failed(why, 1)
+  const inTime = expect.phase === 'any time' || expect.phase === phase
+  const exact = inTime && (expect.detail === '*' || details.includes(expect.detail))
+  return exact ? { passed: true, level: 3, why: null } : failed(why, 2)
+}
+
+function failed(why: string, level: Verdict['level']): Verdict {
+  return { passed: false, level, why }
+}
+
+function told({ types, phase, details, message }: Raised): string {
+  return `${types.join(' or ')} at ${phase}: ${details.join(', ') || 'no detail'} (${message})`
+}
+
+function ofIssues(issues: readonly Issue[]): Raised {
+  const details = issues.map((issue) => issue.code)
+  // The suite calls a mistaken type a syntax error where the text alone shows it, and a type error where it may be either.
+  const types = details.includes('InvalidArgumentType') ? ['SyntaxError', 'TypeError'] : ['SyntaxError']
+  return { phase: 'compile time', types, details, message: issues[0]!.message }
+}
+
+const types: Readonly<Record<RunFault['code'], string>> = {
+  type: 'TypeError',
+  argument: 'ArgumentError',
+  arithmetic: 'ArithmeticError',
+  'missing-parameter': 'ParameterMissing',
+  entity: 'EntityNotFound',
+  budget: 'Budget',
+}
+
+function ofFault({ code, detail, message }: RunFault): Raised {
+  // A count of SKIP or LIMIT that comes as a parameter is an error of syntax to the suite, found late.
+  const type = /^(SKIP|LIMIT) /.test(message) ? 'SyntaxError' : types[code]
+  return { phase: 'runtime', types: [type], details: detail === null ? [] : [detail], message }
+}
+
+function countsOf(store: GraphStore): string {
+  const snapshot = store.snapshot()
+  try {
+    return `${snapshot.nodeCount(null)} nodes, ${snapshot.relationshipCount(null)} relationships`
+  } finally {
+    snapshot.close()
+  }
+}
