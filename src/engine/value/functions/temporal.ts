@@ -19,8 +19,8 @@ const instantKinds: readonly InstantKind[] = ['date', 'localtime', 'time', 'loca
 
 export const temporalFunctions: readonly CypherFunction[] = [
   ...instantKinds.flatMap(instantFunctions),
-  define('datetime.fromepoch', 2, [['integer'], ['integer']], TEMPORAL, (_, a, b) => fromEpochSeconds(a, b)),
-  define('datetime.fromepochmillis', 1, [['integer']], TEMPORAL, (_, a) => fromEpochMillis(a)),
+  define('datetime.fromEpoch', 2, [['integer'], ['integer']], TEMPORAL, (_, a, b) => fromEpochSeconds(a, b)),
+  define('datetime.fromEpochMillis', 1, [['integer']], TEMPORAL, (_, a) => fromEpochMillis(a)),
   define('duration', 1, [SOURCE], TEMPORAL, (_, a) => construct('duration', a)),
   ...durationMeasures.map(([name, measure]) => define(name, 2, [POINT, POINT], TEMPORAL, (_, a, b) => measure(a, b))),
 ]

@@ -41,7 +41,7 @@ const ofClock: Components<{ readonly nanos: number }> = [
 const ofOffset: Components<TimeValue | DateTimeValue> = [
   ['timezone', (value) => (value.kind === 'datetime' ? value.zone : null) ?? offsetText(value.offset)],
   ['offset', ({ offset }) => offsetText(offset)],
-  ['offsetMinutes', ({ offset }) => Math.trunc(offset / 60)],
+  ['offsetMinutes', ({ offset }) => whole(offset / 60)],
   ['offsetSeconds', ({ offset }) => offset],
 ]
 
@@ -61,10 +61,10 @@ const ofDuration: Components<DurationValue> = [
   ['months', ({ months }) => months],
   ['weeks', ({ days }) => whole(days / 7)],
   ['days', ({ days }) => days],
-  ['quartersOfYear', ({ months }) => whole(months / 3) % 4],
-  ['monthsOfYear', ({ months }) => months % 12],
-  ['monthsOfQuarter', ({ months }) => months % 3],
-  ['daysOfWeek', ({ days }) => days % 7],
+  ['quartersOfYear', ({ months }) => whole(whole(months / 3) % 4)],
+  ['monthsOfYear', ({ months }) => whole(months % 12)],
+  ['monthsOfQuarter', ({ months }) => whole(months % 3)],
+  ['daysOfWeek', ({ days }) => whole(days % 7)],
   ...inUnits([
     ['hours', 3_600_000_000_000n, null],
     ['minutes', 60_000_000_000n, null],
@@ -80,7 +80,7 @@ const ofDuration: Components<DurationValue> = [
   ]),
 ]
 
-/** `+ 0`: there is only one integer zero. */
+/** Towards zero. `+ 0`: there is only one integer zero. */
 function whole(value: number): number {
   return Math.trunc(value) + 0
 }

@@ -25,33 +25,37 @@ const years =
     dayNumber(Math.floor(calendarDate(day).year / count) * count, 1, 1)
 
 /** The first day of what a day lies in. */
-const dayUnits: Readonly<Record<string, (day: number) => number>> = {
-  millennium: years(1000),
-  century: years(100),
-  decade: years(10),
-  year: years(1),
-  weekyear: (day) => weekYearStart(weekDate(day).weekYear),
-  quarter: (day) => {
-    const { year, month } = calendarDate(day)
-    return quarterStart(year, quarterOf(month))
-  },
-  month: (day) => {
-    const { year, month } = calendarDate(day)
-    return dayNumber(year, month, 1)
-  },
-  week: (day) => day - weekDay(day) + 1,
-  day: (day) => day,
-}
+const dayUnits: ReadonlyMap<string, (day: number) => number> = new Map(
+  Object.entries({
+    millennium: years(1000),
+    century: years(100),
+    decade: years(10),
+    year: years(1),
+    weekyear: (day: number) => weekYearStart(weekDate(day).weekYear),
+    quarter: (day: number) => {
+      const { year, month } = calendarDate(day)
+      return quarterStart(year, quarterOf(month))
+    },
+    month: (day: number) => {
+      const { year, month } = calendarDate(day)
+      return dayNumber(year, month, 1)
+    },
+    week: (day: number) => day - weekDay(day) + 1,
+    day: (day: number) => day,
+  }),
+)
 
 /** Nanoseconds. */
-const timeUnits: Readonly<Record<string, number>> = {
-  day: NANOS_PER_DAY,
-  hour: 3600 * NANOS_PER_SECOND,
-  minute: 60 * NANOS_PER_SECOND,
-  second: NANOS_PER_SECOND,
-  millisecond: 1_000_000,
-  microsecond: 1_000,
-}
+const timeUnits: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    day: NANOS_PER_DAY,
+    hour: 3600 * NANOS_PER_SECOND,
+    minute: 60 * NANOS_PER_SECOND,
+    second: NANOS_PER_SECOND,
+    millisecond: 1_000_000,
+    microsecond: 1_000,
+  }),
+)
 
 /** The member under which a constructor takes what it builds on. */
 const baseMember: Readonly<Record<InstantKind, string>> = {
@@ -82,7 +86,7 @@ export function truncate(kind: InstantKind, unit: string, value: Value, fields: 
 /** Below a millisecond, {nanosecond: 2} is set beside the milliseconds that truncation has left. */
 function keptFraction(unit: string, base: AnyTemporal, set: Fields): [string, Value][] {
   const isFiner = set.has('nanosecond') || (unit === 'millisecond' && set.has('microsecond'))
-  const size = timeUnits[unit]
+  const size = timeUnits.get(unit)
   if (!isFiner || size === undefined || size >= NANOS_PER_SECOND) return []
   return [[unit, Math.floor(((nanosIn(base) ?? 0) % NANOS_PER_SECOND) / size)]]
 }
@@ -112,27 +116,27 @@ function beginning(kind: InstantKind, unit: string, value: Value, zone: Zone | n
 
 function startDay(kind: InstantKind, unit: string, value: Value): number {
   const day = dayIn(value)
-  const start = dayUnits[unit]
-  if (start === undefined) throw noUnit(kind, unit, dayUnits)
+  const start = dayUnits.get(unit)
+  if (start === undefined) throw noUnit(kind, unit, [...dayUnits.keys()])
   if (day === null) throw invalid(`${kind}.truncate() takes a value with a date, not ${kindName(value)}`)
   return checkedDay(start(day))
 }
 
 function startOfTime(kind: InstantKind, unit: string, value: Value): number {
   const nanos = nanosIn(value)
-  const size = timeUnits[unit]
-  if (size === undefined) throw noUnit(kind, unit, timeUnits)
+  const size = timeUnits.get(unit)
+  if (size === undefined) throw noUnit(kind, unit, [...timeUnits.keys()])
   if (nanos === null) throw invalid(`${kind}.truncate() takes a value with a time of day, not ${kindName(value)}`)
   return nanos - (nanos % size)
 }
 
 function startOfBoth(kind: InstantKind, unit: string, value: Value): { readonly day: number; readonly nanos: number } {
-  if (unit in dayUnits) return { day: startDay(kind, unit, value), nanos: 0 }
-  if (!(unit in timeUnits)) throw noUnit(kind, unit, { ...dayUnits, ...timeUnits })
+  if (dayUnits.has(unit)) return { day: startDay(kind, unit, value), nanos: 0 }
+  if (!timeUnits.has(unit)) throw noUnit(kind, unit, [...new Set([...dayUnits.keys(), ...timeUnits.keys()])])
   const nanos = startOfTime(kind, unit, value)
   return { day: startDay(kind, 'day', value), nanos }
 }
 
-function noUnit(kind: InstantKind, unit: string, known: object): RunFault {
-  return invalid(`${kind}.truncate() knows the units ${Object.keys(known).join(', ')}, not \`${unit}\``)
+function noUnit(kind: InstantKind, unit: string, known: readonly string[]): RunFault {
+  return invalid(`${kind}.truncate() knows the units ${known.join(', ')}, not \`${unit}\``)
 }
