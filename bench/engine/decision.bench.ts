@@ -7,6 +7,7 @@ import {
   type Call,
   interleaved,
   mustEqual,
+  quantile,
   type Rounds,
   round,
   type Timing,
@@ -32,12 +33,15 @@ const WARM = 2_000
 const SPREAD = 50_000
 const SEARCHES = 5_000
 const BATCH = 50
+const WRITES = 1_000
 const limits = { stepsMax: 20_000_000, timeMs: 1_000 }
 const parameters = new Map()
 
 const subjects = [
   'check',
   'check_on_open_snapshot',
+  'check_cold',
+  'check_uncached',
   'raw_gets',
   'check_spread',
   'raw_gets_spread',
@@ -65,12 +69,15 @@ export const decision: Bench = {
       )
       const timings = interleaved(plan, calls)
       const at = (subject: Subject, size: number): Timing => timings[`${subject}@${size}`] as Timing
-      for (const { size, readsPerCheck, verify } of tables) {
+      for (const { size, readsPerCheck, checkAfterWrites, verify } of tables) {
+        const afterWrite = await checkAfterWrites()
         verify()
         for (const subject of subjects) {
           const { calls, p50Us, p99Us } = at(subject, size)
           report.line({ record: subject, nodes: size, calls, p50_us: round(p50Us), p99_us: round(p99Us) })
         }
+        const { calls, p50Us, p99Us } = afterWrite
+        report.line({ record: 'check_after_write', nodes: size, calls, p50_us: round(p50Us), p99_us: round(p99Us) })
         report.line({
           record: 'result',
           nodes: size,
@@ -78,6 +85,7 @@ export const decision: Bench = {
           ratio_to_raw_gets: round(at('check', size).p50Us / at('raw_gets', size).p50Us),
           ratio_spread: round(at('check_spread', size).p50Us / at('raw_gets_spread', size).p50Us),
           ratio_on_open_snapshot: round(at('check_on_open_snapshot', size).p50Us / at('raw_gets', size).p50Us),
+          cold_to_uncached: round(at('check_cold', size).p50Us / at('check_uncached', size).p50Us),
         })
       }
       const [least, greatest] = [sizes[0] as number, sizes.at(-1) as number]
@@ -100,6 +108,8 @@ interface Sized {
   readonly readsPerCheck: number
   readonly answers: AnswerHash
   readonly calls: Record<Subject, Call>
+  /** A batch of checks right behind each of many acknowledged writes. */
+  checkAfterWrites(): Promise<Timing>
   /** Throws when a timed call answered wrongly. */
   verify(): void
   close(): Promise<void>
@@ -107,7 +117,7 @@ interface Sized {
 
 async function prepare(size: number, seed: number, note: (text: string) => void): Promise<Sized> {
   const graph = ownershipGraph(size, seed)
-  const store = await openLoaded(graph, size, seed, note)
+  const { store, cold, uncached } = await openLoaded(graph, size, seed, note)
   const oneHop = conditionOf(owns)
   const twoHops = conditionOf(mayRead)
   const asked = questions(graph, SPREAD, seed + 1, ownedBy)
@@ -118,6 +128,8 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
   const opened = store.snapshot()
   const recorded = RecordedReads.of(store.databases.adjacency, (next) => {
     for (const { subject, resource, granted } of asked) {
+      // Every question is to make all its reads.
+      store.hot.forgetAll()
       const found = oneHop.check(asking(opened), subject, resource)
       next()
       mustEqual(`may ${subject} open ${resource}`, found, granted)
@@ -148,10 +160,10 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
   let checks = 0
   let wrong = 0
   let bytes = 0
-  const check = (condition: typeof oneHop, questions: readonly Question[], count: number): Call => {
+  const check = (condition: typeof oneHop, questions: readonly Question[], count: number, on = store): Call => {
     return (index) => {
       const { subject, resource, granted } = questions[index % count] as Question
-      const snapshot = store.snapshot()
+      const snapshot = on.snapshot()
       try {
         if (condition.check({ snapshot, parameters, limits }, subject, resource) !== granted) wrong += 1
       } finally {
@@ -182,16 +194,25 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
     }
   }
 
+  const warmCheck = check(oneHop, asked, WARM)
+  const coldCheck = check(oneHop, asked, WARM, cold)
+
   return {
     size,
     readsPerCheck: recorded.readsPerCall,
     answers,
     calls: {
-      check: check(oneHop, asked, WARM),
+      check: warmCheck,
       check_on_open_snapshot: onHeld((snapshot, index) => {
         const { subject, resource, granted } = asked[index % WARM] as Question
         if (oneHop.check({ snapshot, parameters, limits }, subject, resource) !== granted) wrong += 1
       }),
+      // As after a write of another process: nothing is kept, and every read is kept anew.
+      check_cold: (index) => {
+        cold.hot.forgetAll()
+        coldCheck(index)
+      },
+      check_uncached: check(oneHop, asked, WARM, uncached),
       raw_gets: onHeld((_snapshot, index) => {
         bytes += recorded.replay(index % WARM)
       }),
@@ -207,11 +228,36 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
         return granted ? found : 1
       }),
     },
+    async checkAfterWrites() {
+      const samples = new Float64Array(WRITES)
+      for (let write = 0; write < WRITES; write++) {
+        const person = write % graph.people
+        const [document] = ownedBy(graph, person)
+        if (document === undefined) continue
+        // It is there already, so that no answer changes; its record and the header do.
+        await store.write((batch) => {
+          batch.upsertRelationship({
+            source: { type: 'Person', externalId: personId(person) },
+            type: 'OWNS',
+            target: { type: 'Document', externalId: documentId(document) },
+          })
+        })
+        const start = Bun.nanoseconds()
+        for (let at = 0; at < BATCH; at++) warmCheck(write * BATCH + at)
+        samples[write] = (Bun.nanoseconds() - start) / BATCH / 1000
+      }
+      const sorted = samples.toSorted()
+      return { calls: WRITES * BATCH, p50Us: quantile(sorted, 0.5), p99Us: quantile(sorted, 0.99) }
+    },
     verify() {
       mustEqual('timed calls with a wrong answer', wrong, 0)
       if (checks === 0 || bytes === 0) throw new Error('nothing was timed')
     },
-    close: () => store.close(),
+    async close() {
+      await store.close()
+      await cold.close()
+      await uncached.close()
+    },
   }
 }
 

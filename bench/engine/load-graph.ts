@@ -9,12 +9,21 @@ import { documentId, groupId, type OwnershipGraph, personId } from '../ownership
 
 const ITEMS_PER_BATCH = 50_000
 
+/** One graph, opened three times. */
+export interface Loaded {
+  readonly store: LmdbEnvironment
+  /** Whose memory the bench empties. */
+  readonly cold: LmdbEnvironment
+  /** Keeps nothing in memory. */
+  readonly uncached: LmdbEnvironment
+}
+
 export async function openLoaded(
   graph: OwnershipGraph,
   size: number,
   seed: number,
   note: (text: string) => void,
-): Promise<LmdbEnvironment> {
+): Promise<Loaded> {
   const folder = join(tmpdir(), 'verdigraph-bench', `ownership-${size}-seed-${seed}-layout-${graphLayout.version}`)
   const complete = join(folder, 'complete')
   const found = existsSync(complete)
@@ -23,13 +32,17 @@ export async function openLoaded(
     mkdirSync(folder, { recursive: true })
   }
   // Nothing here must survive a power cut, so nothing waits for the disk.
-  const store = openEnvironment(join(folder, 'graph'), { clock: systemClock, sync: false })
-  if (found) return store
+  const options = { clock: systemClock, sync: false }
+  const store = openEnvironment(join(folder, 'graph'), options)
+  const cold = openEnvironment(join(folder, 'graph'), options)
+  const uncached = openEnvironment(join(folder, 'graph'), { ...options, hotBytes: 0 })
+  const loaded = { store, cold, uncached }
+  if (found) return loaded
   const start = performance.now()
   await load(store, graph)
   note(`loaded ${size} nodes in ${((performance.now() - start) / 1000).toFixed(1)} s`)
   writeFileSync(complete, '')
-  return store
+  return loaded
 }
 
 async function load(store: LmdbEnvironment, graph: OwnershipGraph): Promise<void> {

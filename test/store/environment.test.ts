@@ -35,12 +35,15 @@ describe('the layout of a folder', () => {
     return folder
   }
 
-  test('of a later version is refused, and left as it is', async () => {
-    const folder = await withLayout(1, 2)
+  test.each([
+    ['an earlier', 1],
+    ['a later', 3],
+  ])('of %s version is refused, and left as it is', async (_, version) => {
+    const folder = await withLayout(1, version)
     for (let again = 0; again < 2; again++) {
       expect(() => openEnvironment(folder, options)).toThrow(LayoutFault)
       expect(() => openEnvironment(folder, options)).toThrow(
-        'the folder holds a graph in layout version 2; this program reads version 1 only',
+        `the folder holds a graph in layout version ${version}; this program reads version 2 only`,
       )
     }
   })

@@ -57,7 +57,7 @@ export interface Layout {
 }
 
 /** The version is raised whenever a key or a value changes its form. */
-export const graphLayout: Layout = { kind: 1, what: 'a graph', version: 1 }
+export const graphLayout: Layout = { kind: 1, what: 'a graph', version: 2 }
 
 /** Refuses what was written in another layout. A new folder is marked, together with what `first` writes. */
 export function checkLayout(

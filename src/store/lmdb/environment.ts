@@ -13,7 +13,8 @@ import {
   openMeta,
   putFirstHeader,
 } from './databases.ts'
-import { readSymbolCounts } from './header.ts'
+import { COMMIT, readSymbolCounts, WRITER } from './header.ts'
+import { HOT_BYTES, HotCache } from './hot-cache.ts'
 import { type FileOptions, LmdbFile, type Reading, type ReadView } from './native.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 import { SymbolTable } from './symbols.ts'
@@ -23,17 +24,24 @@ export interface EnvironmentOptions extends FileOptions {
   readonly clock: Clock
   /** For tests: smaller chunks make long lists of short ones. Reading does not depend on it. */
   readonly entriesPerChunk?: number
+  /** Bound of what is kept in memory of the graph. 0 keeps nothing, and every question reads the database. */
+  readonly hotBytes?: number
 }
 
 export class LmdbEnvironment implements GraphStore {
   readonly databases: Databases
   readonly symbols = new SymbolTable()
+  readonly hot: HotCache
   private readonly file: LmdbFile
   private readonly clock: Clock
   private readonly entriesPerChunk: number
   private readonly readOnly: boolean
   /** What the next batch starts from; null when a failed commit has made it doubtful. */
   private writerSymbols: SymbolTable | null = null
+  /** Tells this environment's batches from those of other processes. */
+  private readonly writer = randomWord()
+  /** Of the batch tried last; those that failed count too, so that no number means two states. */
+  private lastBatch = 0
 
   constructor(path: string, options: EnvironmentOptions) {
     this.clock = options.clock
@@ -44,6 +52,7 @@ export class LmdbEnvironment implements GraphStore {
       const meta = openMeta(this.file)
       checkLayout(this.file, meta, graphLayout, this.readOnly, () => putFirstHeader(meta))
       this.databases = openDatabases(this.file, meta)
+      this.hot = new HotCache(this.databases, this.writer, options.hotBytes ?? HOT_BYTES)
     } catch (fault) {
       void this.file.close()
       throw fault
@@ -55,11 +64,13 @@ export class LmdbEnvironment implements GraphStore {
     const header = this.databases.meta.getBinaryFast(HEADER_KEY, view)
     assert(header !== undefined, 'an environment has a header')
     const { words } = windowOnRead(header)
+    const writer = words[WRITER]!
+    const commit = words[COMMIT]!
     const { symbols } = this
     if (words[0] !== symbols.count(0) || words[1] !== symbols.count(1) || words[2] !== symbols.count(2)) {
       symbols.complete(readSymbolCounts(windowOnRead(header)), this.databases.symbols, view)
     }
-    return new LmdbSnapshot(this, view)
+    return new LmdbSnapshot(this, view, this.hot.enter(writer, commit))
   }
 
   /** For the checker: the raw databases as of one moment. */
@@ -92,17 +103,22 @@ export class LmdbEnvironment implements GraphStore {
 
   private attempt<T>(change: (batch: WriteBatch) => T): { value: T } | { fault: unknown } {
     this.writerSymbols ??= new SymbolTable()
-    const batch = new LmdbWriteBatch(this.databases, this.writerSymbols, this.clock, this.entriesPerChunk)
+    this.lastBatch = (this.lastBatch + 1) >>> 0
+    const stamp = { writer: this.writer, commit: this.lastBatch }
+    const batch = new LmdbWriteBatch(this.databases, this.writerSymbols, this.clock, this.entriesPerChunk, stamp)
+    const epoch = this.hot.beginWriting()
     try {
       const value = change(batch)
       assert(!(value instanceof Promise), 'a write batch is synchronous')
       batch.prepare()
       batch.apply()
+      this.hot.expect(stamp.commit, batch.before, batch.touched)
       return { value }
     } catch (fault) {
       return { fault }
     } finally {
       batch.close()
+      this.hot.endWriting(epoch)
     }
   }
 
@@ -110,6 +126,10 @@ export class LmdbEnvironment implements GraphStore {
   close(): Promise<void> {
     return this.file.close()
   }
+}
+
+function randomWord(): number {
+  return crypto.getRandomValues(new Uint32Array(1))[0]!
 }
 
 /** Opens the folder, creating what is missing. Throws LayoutFault for a layout that this program does not know. */

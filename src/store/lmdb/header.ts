@@ -2,7 +2,13 @@
 import type { Sink, Window } from '../bytes.ts'
 import type { SymbolCounts } from './symbols.ts'
 
-export interface Header {
+/** Names a state of the graph: the environment that wrote the last batch, and which of its batches that was. */
+export interface Stamp {
+  writer: number
+  commit: number
+}
+
+export interface Header extends Stamp {
   symbols: [number, number, number]
   /** The ids to be given next. */
   nextNode: number
@@ -12,10 +18,21 @@ export interface Header {
   relationships: number
 }
 
-export const HEADER_WORDS = 8
+/** Where the stamp stands, in words: a snapshot reads no more than the counts of symbols and this. */
+export const WRITER = 8
+export const COMMIT = 9
 
 export function emptyHeader(): Header {
-  return { symbols: [0, 0, 0], nextNode: 1, nextRelationship: 1, nextChunk: 1, nodes: 0, relationships: 0 }
+  return {
+    symbols: [0, 0, 0],
+    nextNode: 1,
+    nextRelationship: 1,
+    nextChunk: 1,
+    nodes: 0,
+    relationships: 0,
+    writer: 0,
+    commit: 0,
+  }
 }
 
 export function readHeader({ words }: Window): Header {
@@ -26,6 +43,8 @@ export function readHeader({ words }: Window): Header {
     nextChunk: words[5]!,
     nodes: words[6]!,
     relationships: words[7]!,
+    writer: words[WRITER]!,
+    commit: words[COMMIT]!,
   }
 }
 
@@ -40,4 +59,6 @@ export function writeHeader(sink: Sink, header: Header): void {
   sink.u32(header.nextChunk)
   sink.u32(header.nodes)
   sink.u32(header.relationships)
+  sink.u32(header.writer)
+  sink.u32(header.commit)
 }

@@ -3,9 +3,12 @@ import { assert } from '../../kernel/assert.ts'
 import type { Sink } from '../bytes.ts'
 import type { Database } from './native.ts'
 
-interface Operation {
+export interface Touched {
   readonly database: Database<unknown>
   readonly key: unknown
+}
+
+interface Operation extends Touched {
   /** Where the value stands in the sink; -1 removes. */
   readonly start: number
   readonly end: number
@@ -27,6 +30,11 @@ export class Operations {
 
   remove<K>(database: Database<K>, key: K): void {
     this.list.push({ database: database as Database<unknown>, key, start: -1, end: -1 })
+  }
+
+  /** What is put and removed. */
+  get touched(): readonly Touched[] {
+    return this.list
   }
 
   apply(sink: Sink): void {

@@ -1,5 +1,5 @@
-// A snapshot over one read view: every question of the port is one or two reads of packed values.
-// A bounded cache of decoded blocks, if one is ever wanted, belongs into `list` and `record`, keyed by the view.
+// A snapshot over one read view: every question of the port is one or two reads of packed values, most of which the hot
+// cache spares a snapshot of its own state.
 import type {
   Chunk,
   Direction,
@@ -13,7 +13,7 @@ import type {
 import type { PropertyValue } from '../../engine/value/value.ts'
 import { assert } from '../../kernel/assert.ts'
 import { timestamp } from '../../kernel/clock.ts'
-import { appendBits, CHUNK_HEAD_BYTES, growChunk, LONG_HEAD_BYTES, lowerBound } from '../blocks.ts'
+import { appendBits, BLOCK_WORDS, CHUNK_HEAD_BYTES, growChunk, LONG_HEAD_BYTES, lowerBound } from '../blocks.ts'
 import { type Window, windowOn, windowOnRead } from '../bytes.ts'
 import {
   type AdjacencyKey,
@@ -28,6 +28,7 @@ import {
 import * as records from '../records.ts'
 import { type Databases, HEADER_KEY, META } from './databases.ts'
 import { type Header, readHeader } from './header.ts'
+import { countKey, type HotCache } from './hot-cache.ts'
 import type { Database, ReadView } from './native.ts'
 import type { SymbolTable } from './symbols.ts'
 
@@ -35,6 +36,7 @@ import type { SymbolTable } from './symbols.ts'
 export interface Opener {
   readonly databases: Databases
   readonly symbols: SymbolTable
+  readonly hot: HotCache
   release(view: ReadView): void
 }
 
@@ -46,13 +48,19 @@ const upsertKey: UpsertKey = { type: 0, externalId: '' }
 const listKey: AdjacencyKey = { node: 0, side: 0 }
 const chunkKey: ChunkKey = { node: 0, side: 0, neighbour: 0, relationship: 0 }
 const labelKey = { label: 0, block: 0 }
-const countKey: SymbolKey = { kind: 0, symbol: 0 }
+const metaKey: SymbolKey = { kind: 0, symbol: 0 }
+
+/** The packed list found last: `size` words from `at` on. Valid until the next list is asked for. */
+const found: { words: Uint32Array; at: number; size: number } = { words: new Uint32Array(0), at: 0, size: 0 }
+const LONG_HEAD_WORDS = LONG_HEAD_BYTES / 4
 
 export class LmdbSnapshot implements Snapshot {
   readonly symbolEpoch: number
   private readonly opener: Opener
   private readonly databases: Databases
   private readonly view: ReadView
+  private readonly hot: HotCache
+  private readonly epoch: number
   private open = true
 
   /** The opener is the environment. */
@@ -60,10 +68,12 @@ export class LmdbSnapshot implements Snapshot {
     return this.opener
   }
 
-  constructor(opener: Opener, view: ReadView) {
+  constructor(opener: Opener, view: ReadView, epoch: number) {
     this.opener = opener
     this.databases = opener.databases
     this.view = view
+    this.hot = opener.hot
+    this.epoch = epoch
     this.symbolEpoch = opener.symbols.epoch
   }
 
@@ -79,6 +89,12 @@ export class LmdbSnapshot implements Snapshot {
     return bytes === undefined ? null : windowOnRead(bytes)
   }
 
+  /** Whether the hot cache still stands where this snapshot does. */
+  private get isHot(): boolean {
+    assert(this.open, 'a snapshot is not used after it is closed')
+    return this.epoch === this.hot.epoch
+  }
+
   symbol(kind: SymbolKind, name: string): SymbolId {
     return this.opener.symbols.id(kind, name)
   }
@@ -91,9 +107,17 @@ export class LmdbSnapshot implements Snapshot {
 
   findNode(label: SymbolId, externalId: string): NodeId {
     if (label === 0 || externalId.length > EXTERNAL_ID_UNITS_MAX) return 0
+    const hot = this.isHot
+    if (hot) {
+      const known = this.hot.keys.find(label, externalId)
+      if (known !== 0) return known
+    }
     upsertKey.type = label
     upsertKey.externalId = externalId
-    return this.read(this.databases.upsertKeys, upsertKey)?.words[0] ?? 0
+    const node = this.read(this.databases.upsertKeys, upsertKey)?.words[0] ?? 0
+    // What does not exist is not kept: anybody could ask for any number of such names.
+    if (hot && node !== 0) this.hot.keys.put(label, externalId, node)
+    return node
   }
 
   nodesWithLabel(label: SymbolId, from: number, chunk: Chunk): void {
@@ -143,10 +167,23 @@ export class LmdbSnapshot implements Snapshot {
 
   // -- walking
 
-  private list(node: NodeId, side: number): Window | null {
+  /** Points `found` at the list; it is empty where there is none. */
+  private find(node: NodeId, side: number): void {
+    const hot = this.isHot
+    const { lists } = this.hot
+    if (hot && lists.find(node, side)) {
+      found.words = lists.words
+      found.at = lists.at
+      found.size = lists.size
+      return
+    }
     listKey.node = node
     listKey.side = side
-    return this.read(this.databases.adjacency, listKey)
+    const window = this.read(this.databases.adjacency, listKey)
+    found.at = 0
+    found.size = window === null ? 0 : window.source.length >>> 2
+    if (window !== null) found.words = window.words
+    if (hot) lists.put(node, side, found.words, found.size)
   }
 
   neighbours(node: NodeId, direction: Direction, type: SymbolId, from: number, chunk: Chunk): void {
@@ -156,11 +193,10 @@ export class LmdbSnapshot implements Snapshot {
     }
     clear(chunk)
     if (type === 0) return
-    const window = this.list(node, sideOf(direction, type))
-    if (window === null) return
-    const bytes = window.source.length
-    if (bytes === LONG_HEAD_BYTES) this.copyChunk(window.words[1]!, chunk)
-    else copyEntries(window.words, 0, bytes >>> 3, chunk)
+    this.find(node, sideOf(direction, type))
+    const { words, at, size } = found
+    if (size === LONG_HEAD_WORDS) this.copyChunk(words[at + 1]!, chunk)
+    else if (size !== 0) copyEntries(words, at, size >>> 1, chunk)
   }
 
   private copyChunk(id: number, chunk: Chunk): void {
@@ -176,25 +212,21 @@ export class LmdbSnapshot implements Snapshot {
   /** Exact for every node. */
   degree(node: NodeId, direction: Direction, type: SymbolId): number {
     if (type === 0) return 0
-    const window = this.list(node, sideOf(direction, type))
-    if (window === null) return 0
-    const bytes = window.source.length
-    return bytes === LONG_HEAD_BYTES ? window.words[0]! : bytes >>> 3
+    this.find(node, sideOf(direction, type))
+    return found.size === LONG_HEAD_WORDS ? found.words[found.at]! : found.size >>> 1
   }
 
   relationshipsBetween(source: NodeId, type: SymbolId, target: NodeId, chunk: Chunk): void {
     clear(chunk)
     if (type === 0) return
-    const outgoing = this.list(source, sideOf('out', type))
-    if (outgoing === null) return
-    if (outgoing.source.length !== LONG_HEAD_BYTES) {
-      copyMatches(outgoing.words, 0, outgoing.source.length >>> 3, target, chunk)
+    this.find(source, sideOf('out', type))
+    if (found.size !== LONG_HEAD_WORDS) {
+      copyMatches(found.words, found.at, found.size >>> 1, target, chunk)
       return
     }
-    const incoming = this.list(target, sideOf('in', type))
-    if (incoming === null) return
-    if (incoming.source.length !== LONG_HEAD_BYTES) {
-      copyMatches(incoming.words, 0, incoming.source.length >>> 3, source, chunk)
+    this.find(target, sideOf('in', type))
+    if (found.size !== LONG_HEAD_WORDS) {
+      copyMatches(found.words, found.at, found.size >>> 1, source, chunk)
       // What is found at the target are its sources; asked for are the targets.
       for (let i = 0; i < chunk.length; i++) chunk.ids[i] = target
       return
@@ -224,12 +256,9 @@ export class LmdbSnapshot implements Snapshot {
   }
 
   typesAt(node: NodeId, direction: Direction): readonly SymbolId[] {
-    const window = this.list(node, sideOf(direction, 0))
+    this.find(node, sideOf(direction, 0))
     const types: SymbolId[] = []
-    if (window !== null) {
-      const count = window.source.length >>> 2
-      for (let i = 0; i < count; i++) types.push(window.words[i]!)
-    }
+    for (let i = 0; i < found.size; i++) types.push(found.words[found.at + i]!)
     return types
   }
 
@@ -244,12 +273,16 @@ export class LmdbSnapshot implements Snapshot {
   /** Asks the label's bits, which are few pages, and leaves the record alone. */
   hasLabel(node: NodeId, label: SymbolId): boolean {
     if (label === 0) return false
-    labelKey.label = label
-    labelKey.block = Math.floor(node / NODES_PER_BLOCK)
-    const window = this.read(this.databases.labels, labelKey)
-    if (window === null) return false
+    const block = Math.floor(node / NODES_PER_BLOCK)
     const bit = node % NODES_PER_BLOCK
-    return (window.words[bit >>> 5]! & (1 << (bit & 31))) !== 0
+    const hot = this.isHot
+    const { labels } = this.hot
+    if (hot && labels.find(label, block)) return labels.size !== 0 && isSet(labels.words, labels.at, bit)
+    labelKey.label = label
+    labelKey.block = block
+    const window = this.read(this.databases.labels, labelKey)
+    if (hot) labels.put(label, block, window === null ? found.words : window.words, window === null ? 0 : BLOCK_WORDS)
+    return window !== null && isSet(window.words, 0, bit)
   }
 
   labels(node: NodeId): readonly SymbolId[] {
@@ -354,10 +387,23 @@ export class LmdbSnapshot implements Snapshot {
   }
 
   private count(kind: number, symbol: SymbolId): number {
-    countKey.kind = kind
-    countKey.symbol = symbol
-    return this.read(this.databases.meta, countKey)?.words[0] ?? 0
+    const hot = this.isHot
+    const { counts } = this.hot
+    const key = countKey(kind, symbol)
+    if (hot) {
+      const known = counts.get(key)
+      if (known !== undefined) return known
+    }
+    metaKey.kind = kind
+    metaKey.symbol = symbol
+    const count = this.read(this.databases.meta, metaKey)?.words[0] ?? 0
+    if (hot) counts.set(key, count)
+    return count
   }
+}
+
+function isSet(words: Uint32Array, start: number, bit: number): boolean {
+  return (words[start + (bit >>> 5)]! & (1 << (bit & 31))) !== 0
 }
 
 function clear(chunk: Chunk): void {

@@ -30,9 +30,9 @@ import {
 import { textBytes } from '../text.ts'
 import { AdjacencyEdits } from './adjacency-edits.ts'
 import { type Databases, HEADER_KEY, META } from './databases.ts'
-import { type Header, readHeader, writeHeader } from './header.ts'
+import { type Header, readHeader, type Stamp, writeHeader } from './header.ts'
 import { LabelEdits } from './label-edits.ts'
-import { Operations } from './operations.ts'
+import { Operations, type Touched } from './operations.ts'
 import { kindNumber, type SymbolTable } from './symbols.ts'
 
 /** Ids are 32 bits; the greatest stands for the end of a range. */
@@ -53,6 +53,8 @@ interface NewSymbol {
 }
 
 export class LmdbWriteBatch implements WriteBatch {
+  /** The state that the batch builds on. */
+  readonly before: Stamp
   private readonly databases: Databases
   private readonly symbols: SymbolTable
   private readonly clock: Clock
@@ -69,7 +71,7 @@ export class LmdbWriteBatch implements WriteBatch {
   private readonly operations = new Operations()
   private open = true
 
-  constructor(databases: Databases, symbols: SymbolTable, clock: Clock, entriesPerChunk: number) {
+  constructor(databases: Databases, symbols: SymbolTable, clock: Clock, entriesPerChunk: number, stamp: Stamp) {
     this.databases = databases
     this.symbols = symbols
     this.clock = clock
@@ -77,6 +79,9 @@ export class LmdbWriteBatch implements WriteBatch {
     assert(bytes !== undefined, 'an environment has a header')
     this.header = readHeader(windowOnRead(bytes))
     if (!symbols.isComplete(this.header.symbols)) symbols.complete(this.header.symbols, databases.symbols)
+    this.before = { writer: this.header.writer, commit: this.header.commit }
+    this.header.writer = stamp.writer
+    this.header.commit = stamp.commit
     this.firstNewNode = this.header.nextNode
     this.adjacency = new AdjacencyEdits(databases, entriesPerChunk, this.firstNewNode, () => this.takeId('nextChunk'))
   }
@@ -322,6 +327,11 @@ export class LmdbWriteBatch implements WriteBatch {
   }
 
   // -- putting
+
+  /** Once it is prepared: every key that it changes. */
+  get touched(): readonly Touched[] {
+    return this.operations.touched
+  }
 
   /** Encodes everything; the database is still untouched. */
   prepare(): void {
