@@ -9,11 +9,13 @@ import { type DialectName, dialects } from './bind/dialect.ts'
 import { explain } from './plan/explain.ts'
 import { unknownCounts } from './plan/order-expands.ts'
 import { type Asking, defaultOptions, type EngineOptions } from './planned-query.ts'
-import { Answerer, type Found, nodeVariable } from './questions.ts'
+import { Answerer, type Found, nodeVariable, type Question } from './questions.ts'
+import { Explainer, type Why } from './why.ts'
 
 export type { DialectName } from './bind/dialect.ts'
 export type { BudgetLimits } from './exec/context.ts'
 export type { Asking, EngineOptions } from './planned-query.ts'
+export type { Matched, Why } from './why.ts'
 
 export interface ConditionInput {
   readonly text: string
@@ -35,6 +37,8 @@ export interface Condition {
   /** External ids of all resources for the subject, each once, ascending by node id (stable while the graph is unchanged). */
   resources(asking: Asking, subjectId: string): string[]
   subjects(asking: Asking, resourceId: string): string[]
+  /** Why the check says what it says. */
+  why(asking: Asking, subjectId: string, resourceId: string): Why
   /** Stable text of the plan for a question. */
   explain(question: 'check' | 'resources' | 'subjects'): string
 }
@@ -61,13 +65,17 @@ function unboundVariables(query: BoundQuery, { span }: Query): Issue[] {
 
 class CompiledCondition implements Condition {
   readonly parameters: readonly string[]
+  private readonly makeExplainer: () => Explainer
+  private explainer: Explainer | null = null
   private readonly answerers: Readonly<Record<'check' | 'resources' | 'subjects', Answerer>>
 
   constructor(query: BoundQuery, input: ConditionInput, options: EngineOptions) {
     this.parameters = query.parameters
     const types = { subject: input.subjectType, resource: input.resourceType }
+    const check: Question = { given: ['subject', 'resource'], sought: null, types }
+    this.makeExplainer = () => new Explainer(query, check, options)
     this.answerers = {
-      check: new Answerer(query, { given: ['subject', 'resource'], sought: null, types }, options),
+      check: new Answerer(query, check, options),
       resources: new Answerer(query, { given: ['subject'], sought: 'resource', types }, options),
       subjects: new Answerer(query, { given: ['resource'], sought: 'subject', types }, options),
     }
@@ -83,6 +91,11 @@ class CompiledCondition implements Condition {
 
   subjects(asking: Asking, resourceId: string): string[] {
     return externalIds(this.answerers.subjects.find(asking, [resourceId]))
+  }
+
+  why(asking: Asking, subjectId: string, resourceId: string): Why {
+    this.explainer ??= this.makeExplainer()
+    return this.explainer.why(asking, [subjectId, resourceId])
   }
 
   explain(question: 'check' | 'resources' | 'subjects'): string {

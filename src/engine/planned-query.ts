@@ -2,9 +2,10 @@
 import { unreachable } from '../kernel/assert.ts'
 import type { BoundQuery, Slot } from './bind/bound.ts'
 import { RunFault } from './errors.ts'
-import { compile } from './exec/compile.ts'
+import { type CompileSite, compile } from './exec/compile.ts'
 import { Budget, type BudgetLimits, Moment, type Run } from './exec/context.ts'
 import type { Operator } from './exec/operator.ts'
+import type { Profiler } from './exec/profile.ts'
 import { optimize } from './optimize/optimize.ts'
 import { buildInner, buildPlan, ExtraSlots, type InnerQuery, type PlanSite } from './plan/build-plan.ts'
 import type { Plan } from './plan/operators.ts'
@@ -15,6 +16,8 @@ import type { Value } from './value/value.ts'
 /** With rules off a plan is what the text says, step by step: slower, the same rows. For proofs. */
 export interface EngineOptions {
   readonly rules: 'on' | 'off'
+  /** Rules left out all the same, by name. */
+  readonly except?: ReadonlySet<string>
 }
 
 export const defaultOptions: EngineOptions = { rules: 'on' }
@@ -71,8 +74,7 @@ export class PlannedQuery {
   plan(counts: Counts): { readonly plan: Plan; readonly site: PlanSite } {
     const on = this.options.rules === 'on'
     const site: PlanSite = { counts, order: on ? costOrder : textOrder, extra: new ExtraSlots(this.query.frameSize) }
-    const first = this.finish(buildPlan(this.query, this.given, site))
-    return { plan: on ? optimize(first, site) : first, site }
+    return { plan: this.finished(this.finish(buildPlan(this.query, this.given, site)), site), site }
   }
 
   /** Ready to be opened: parameters and budget are set, the given slots are the caller's to fill in. */
@@ -133,17 +135,18 @@ export class PlannedQuery {
     return compiled.uses % REVIEW_EVERY === REVIEW_EVERY - 1 && compiled.counts.haveDrifted(snapshot)
   }
 
+  /** Compiled anew for one run, with every operator observed; the parameters and the budget are set. */
+  prepareObserved(asking: Asking, profiler: Profiler): Execution & { readonly plan: Plan } {
+    const graphs = this.locate(asking).map((graph) => profiler.counting(graph))
+    const built = this.build(graphs, new RecordedCounts(asking.snapshot), profiler.observe)
+    built.run.parameters = asking.parameters
+    built.run.budget.start(asking.limits)
+    return built
+  }
+
   private compileFor(graphs: readonly Snapshot[]): Compiled {
     const counts = new RecordedCounts(graphs[0]!)
-    const { plan, site } = this.plan(counts)
-    const planInner = (expression: InnerQuery, firstOnly: boolean): Plan => {
-      const inner = buildInner(expression, site)
-      const asked: Plan = firstOnly ? { op: 'first', input: inner } : inner
-      return this.options.rules === 'on' ? optimize(asked, site) : asked
-    }
-    const root = compile(plan, { snapshots: graphs, planInner })
-    const frame: unknown[] = new Array(site.extra.size).fill(null)
-    const run: Run = { frame, parameters: new Map(), graphs: [...graphs], budget: new Budget(), moment: new Moment() }
+    const { root, run } = this.build(graphs, counts)
     const compiled: Compiled = {
       root,
       run,
@@ -157,6 +160,26 @@ export class PlannedQuery {
     this.compiled.unshift(compiled)
     if (this.compiled.length > COMPILED_MAX) this.compiled.pop()
     return compiled
+  }
+
+  private build(
+    graphs: readonly Snapshot[],
+    counts: Counts,
+    observe?: CompileSite['observe'],
+  ): Execution & { readonly plan: Plan } {
+    const { plan, site } = this.plan(counts)
+    const planInner = (expression: InnerQuery, firstOnly: boolean): Plan => {
+      const inner = buildInner(expression, site)
+      return this.finished(firstOnly ? { op: 'first', input: inner } : inner, site)
+    }
+    const root = compile(plan, { snapshots: graphs, planInner, ...(observe ? { observe } : {}) })
+    const frame: unknown[] = new Array(site.extra.size).fill(null)
+    const run: Run = { frame, parameters: new Map(), graphs: [...graphs], budget: new Budget(), moment: new Moment() }
+    return { root, run, plan }
+  }
+
+  private finished(plan: Plan, site: PlanSite): Plan {
+    return this.options.rules === 'on' ? optimize(plan, site, this.options.except) : plan
   }
 }
 

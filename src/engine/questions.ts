@@ -5,6 +5,7 @@ import { assert } from '../kernel/assert.ts'
 import type { BoundQuery, Slot } from './bind/bound.ts'
 import { narrow } from './bind/narrow.ts'
 import { declaredIn } from './bind/walk.ts'
+import type { Profiler } from './exec/profile.ts'
 import type { Plan } from './plan/operators.ts'
 import { type Asking, type EngineOptions, type Execution, PlannedQuery } from './planned-query.ts'
 import type { NodeId, Snapshot } from './store.ts'
@@ -133,7 +134,20 @@ export class Answerer {
 
   /** Opened, with the given nodes filled in; null when one of them does not exist. */
   begin(asking: Asking, given: readonly string[]): Execution | null {
-    const execution = this.planned.prepare(asking)
+    return this.fillIn(this.planned.prepare(asking), asking, given)
+  }
+
+  /** The same, compiled for one run that is looked at. */
+  beginObserved(
+    asking: Asking,
+    given: readonly string[],
+    profiler: Profiler,
+  ): { readonly plan: Plan; readonly execution: Execution | null } {
+    const prepared = this.planned.prepareObserved(asking, profiler)
+    return { plan: prepared.plan, execution: this.fillIn(prepared, asking, given) }
+  }
+
+  private fillIn(execution: Execution, asking: Asking, given: readonly string[]): Execution | null {
     const { run, root } = execution
     const { given: slots } = this.posed
     for (let i = 0; i < slots.length; i++) {

@@ -6,12 +6,14 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery, Slot } from './bind/bound.ts'
 import { dialects } from './bind/dialect.ts'
-import { explain } from './plan/explain.ts'
+import { Profiler } from './exec/profile.ts'
+import { describe, explain, type PlanNode } from './plan/explain.ts'
 import { type Counts, unknownCounts } from './plan/order-expands.ts'
-import { type Asking, defaultOptions, type EngineOptions, PlannedQuery } from './planned-query.ts'
+import { type Asking, defaultOptions, type EngineOptions, type Execution, PlannedQuery } from './planned-query.ts'
 import type { Snapshot } from './store.ts'
 import { type AnyTemporal, isTemporal } from './value/temporal/temporal.ts'
 import { NodeValue, PathValue, type PropertyValue, RelationshipValue, type Value } from './value/value.ts'
+import { explainProfile, type ProfileNode, profileOf } from './why.ts'
 
 export interface NodeResult {
   readonly kind: 'node'
@@ -61,6 +63,10 @@ export interface RowsQuery {
   /** Synchronous; may throw RunFault. */
   run(asking: Asking): Rows
   explain(counts?: Counts): string
+  /** The same plan as data. */
+  describe(counts?: Counts): PlanNode
+  /** Runs it and tells the rows and the store reads of each operator. */
+  profile(asking: Asking): { readonly rows: Rows; readonly text: string; readonly root: ProfileNode }
 }
 
 export function compileRowsQuery(
@@ -87,7 +93,22 @@ class CompiledRows implements RowsQuery {
   }
 
   run(asking: Asking): Rows {
-    const { root, run } = this.planned.prepare(asking)
+    return this.read(this.planned.prepare(asking))
+  }
+
+  describe(counts: Counts = unknownCounts): PlanNode {
+    return describe(this.planned.plan(counts).plan)
+  }
+
+  profile(asking: Asking): { rows: Rows; text: string; root: ProfileNode } {
+    const profiler = new Profiler()
+    const prepared = this.planned.prepareObserved(asking, profiler)
+    const rows = this.read(prepared)
+    const { plan } = prepared
+    return { rows, text: explainProfile(plan, profiler), root: profileOf(describe(plan), profiler) }
+  }
+
+  private read({ root, run }: Execution): Rows {
     const rows: Cell[][] = []
     root.open(run)
     while (root.next(run)) {

@@ -89,6 +89,14 @@ export function compiled(
     .join('\n')
 }
 
+/** Every check is also asked why, and must hear of the same decision. */
+function checkAndWhy(condition: Condition, asking: Asking, subjectId: string, resourceId: string): boolean {
+  const granted = condition.check(asking, subjectId, resourceId)
+  const why = condition.why(asking, subjectId, resourceId)
+  if (why.decision !== granted) throw new Error(`check says ${granted}, why says ${why.decision}`)
+  return granted
+}
+
 export const storeEngine = (rules: Rules): Engine => ({
   name: `the engine with rules ${rules}`,
   refuses: true,
@@ -118,7 +126,7 @@ export const storeEngine = (rules: Rules): Engine => ({
       carries: () => true,
       evaluate: async (question, subjectId, resourceId) =>
         policiesFor(world, question).some((policy) =>
-          asked(policy, question, (condition, asking) => condition.check(asking, subjectId, resourceId), false),
+          asked(policy, question, (condition, asking) => checkAndWhy(condition, asking, subjectId, resourceId), false),
         ),
       resources: async (question, subjectId) =>
         union(question, (condition, asking) => condition.resources(asking, subjectId)),

@@ -28,6 +28,8 @@ export interface CompileSite {
   readonly snapshots: readonly Snapshot[]
   /** Plans a query that stands inside an expression; with `firstOnly` it is only asked whether it has a row. */
   planInner(expression: InnerQuery, firstOnly: boolean): Plan
+  /** Wraps every operator of a run that is looked at. */
+  readonly observe?: (plan: Plan, operator: Operator) => Operator
 }
 
 export function compile(plan: Plan, site: CompileSite): Operator {
@@ -67,6 +69,11 @@ export function compile(plan: Plan, site: CompileSite): Operator {
   }
 
   const build = (plan: Plan): Operator => {
+    const operator = make(plan)
+    return site.observe ? site.observe(plan, operator) : operator
+  }
+
+  const make = (plan: Plan): Operator => {
     switch (plan.op) {
       case 'argument':
         return new ArgumentOperator()

@@ -30,6 +30,7 @@ export const rules: readonly Rule[] = [
   { name: 'keep-top', apply: (plan) => everywhere(plan, keepTop) },
 ]
 
-export function optimize(plan: Plan, site: PlanSite): Plan {
-  return rules.reduce((current, rule) => rule.apply(current, site), plan)
+/** `except`: names of rules that are left out. */
+export function optimize(plan: Plan, site: PlanSite, except?: ReadonlySet<string>): Plan {
+  return rules.reduce((current, rule) => (except?.has(rule.name) ? current : rule.apply(current, site)), plan)
 }

@@ -1,31 +1,64 @@
-// Plan → stable text: one operator a line, inputs indented below. The alphabet of the golden files; it shows structure,
-// never costs, so that a golden moves only when the meaning of a plan does.
+// Plan → stable text and plain data: one operator a line, inputs indented below. The alphabet of the golden files; it shows
+// structure, never costs, so that a golden moves only when the meaning of a plan does.
 import { unreachable } from '../../kernel/assert.ts'
-import { Float } from '../../kernel/float.ts'
-import type { BoundExpression, BoundLabels, Slot } from '../bind/bound.ts'
-import type { Value } from '../value/value.ts'
+import type { BoundExpression, Slot } from '../bind/bound.ts'
 import type { Plan, WalkDirection } from './operators.ts'
+import { show } from './show.ts'
 
-export function explain(plan: Plan): string {
-  return lines(plan, 0).join('\n')
+/** A plan as data: for JSON, and for whatever a run adds to each operator. */
+export interface PlanNode {
+  readonly operator: string
+  /** What it works on, close to Cypher; empty where there is nothing to say. */
+  readonly detail: string
+  /** The plan that the node stands for. */
+  readonly plan: Plan
+  readonly children: readonly { readonly role: 'input' | 'inner' | 'branch'; readonly node: PlanNode }[]
 }
 
-function lines(plan: Plan, depth: number): string[] {
-  const indent = '  '.repeat(depth)
-  const own = `${indent}${headline(plan)}`
-  const section = (name: string, inner: Plan): string[] => [`${indent}  ${name}`, ...lines(inner, depth + 2)]
+export function describe(plan: Plan): PlanNode {
+  const line = headline(plan)
+  const space = line.indexOf(' ')
+  return {
+    operator: space < 0 ? line : line.slice(0, space),
+    detail: space < 0 ? '' : line.slice(space + 1),
+    plan,
+    children: childrenOf(plan),
+  }
+}
+
+function childrenOf(plan: Plan): PlanNode['children'] {
   switch (plan.op) {
     case 'argument':
-      return [own]
+      return []
     case 'union':
-      return [own, ...plan.branches.flatMap((branch) => section('branch', branch))]
+      return plan.branches.map((branch) => ({ role: 'branch', node: describe(branch) }))
     case 'optional':
     case 'semi-apply':
     case 'apply':
-      return [own, ...section('inner', plan.inner), ...section('input', plan.input)]
+      return [
+        { role: 'inner', node: describe(plan.inner) },
+        { role: 'input', node: describe(plan.input) },
+      ]
     default:
-      return [own, ...lines(plan.input, depth + 1)]
+      return [{ role: 'input', node: describe(plan.input) }]
   }
+}
+
+/** `note` adds to the line of an operator. */
+export function explain(plan: Plan, note: (plan: Plan) => string = () => ''): string {
+  return lines(describe(plan), 0, note).join('\n')
+}
+
+function lines(node: PlanNode, depth: number, note: (plan: Plan) => string): string[] {
+  const indent = '  '.repeat(depth)
+  const own = `${indent}${`${node.operator} ${node.detail}`.trimEnd()}${note(node.plan)}`
+  const only = node.children.length === 1 && node.children[0]!.role === 'input'
+  return [
+    own,
+    ...node.children.flatMap((child) =>
+      only ? lines(child.node, depth + 1, note) : [`${indent}  ${child.role}`, ...lines(child.node, depth + 2, note)],
+    ),
+  ]
 }
 
 function headline(plan: Plan): string {
@@ -138,97 +171,4 @@ function step(
   const body = `[${name}${walk.types.length > 0 ? `:${walk.types.join('|')}` : ''}${range}]`
   const arrow = { out: `-${body}->`, in: `<-${body}-`, both: `-${body}-` }[walk.direction]
   return `(${walk.from.name})${arrow}(${walk.to.name})`
-}
-
-function labelText(labels: BoundLabels): string {
-  switch (labels.kind) {
-    case 'label':
-      return labels.name
-    case 'label-and':
-      return labels.operands.map(labelText).join('&')
-    case 'label-or':
-      return `(${labels.operands.map(labelText).join('|')})`
-    case 'label-not':
-      return `!${labelText(labels.operand)}`
-    case 'label-any':
-      return '%'
-    default:
-      return unreachable(labels)
-  }
-}
-
-/** A bound expression as text close to Cypher. */
-export function show(e: BoundExpression): string {
-  switch (e.kind) {
-    case 'constant':
-      return constant(e.value)
-    case 'parameter':
-      return `$${[e.name, ...e.path].join('.')}`
-    case 'slot':
-      return e.slot.name
-    case 'element-property':
-      return `${e.slot.name}.${e.key}`
-    case 'element-properties':
-      return `properties(${e.slot.name})`
-    case 'property':
-      return `${show(e.target)}.${e.key}`
-    case 'index':
-      return `${show(e.target)}[${show(e.index)}]`
-    case 'slice':
-      return `${show(e.target)}[${e.from ? show(e.from) : ''}..${e.to ? show(e.to) : ''}]`
-    case 'label-test':
-      return `${show(e.target)}:${labelText(e.labels)}`
-    case 'and':
-      return `(${e.operands.map(show).join(' AND ')})`
-    case 'or':
-      return `(${e.operands.map(show).join(' OR ')})`
-    case 'xor':
-      return `(${show(e.left)} XOR ${show(e.right)})`
-    case 'not':
-      return `NOT ${show(e.operand)}`
-    case 'comparison':
-    case 'binary':
-      return `${show(e.left)} ${e.operator} ${show(e.right)}`
-    case 'negate':
-      return `-${show(e.operand)}`
-    case 'null-test':
-      return `${show(e.operand)} IS ${e.negated ? 'NOT ' : ''}NULL`
-    case 'list':
-      return `[${e.items.map(show).join(', ')}]`
-    case 'map':
-      return `{${e.entries.map((entry) => `${entry.key}: ${show(entry.value)}`).join(', ')}}`
-    case 'case': {
-      const branches = e.branches.map((b) => `WHEN ${show(b.when)} THEN ${show(b.then)}`)
-      return [
-        'CASE',
-        ...(e.subject ? [show(e.subject)] : []),
-        ...branches,
-        ...(e.otherwise ? [`ELSE ${show(e.otherwise)}`] : []),
-        'END',
-      ].join(' ')
-    }
-    case 'function':
-      return `${e.name}(${e.args.map(show).join(', ')})`
-    case 'list-comprehension':
-      return `[${e.variable.name} IN ${show(e.list)}${e.where ? ` WHERE ${show(e.where)}` : ''}${e.projection ? ` | ${show(e.projection)}` : ''}]`
-    case 'quantifier':
-      return `${e.quantifier}(${e.variable.name} IN ${show(e.list)} WHERE ${show(e.where)})`
-    case 'reduce':
-      return `reduce(${e.accumulator.name} = ${show(e.initial)}, ${e.variable.name} IN ${show(e.list)} | ${show(e.expression)})`
-    case 'subquery':
-      return `${e.form} { query }`
-    case 'exists':
-      return `exists { ${e.match.relationships.map((r) => `${e.match.nodes[r.left]!.slot.name} to ${e.match.nodes[r.right]!.slot.name}`).join(', ')} }`
-    default:
-      return unreachable(e)
-  }
-}
-
-function constant(value: Value): string {
-  if (typeof value === 'string') return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
-  if (value instanceof Float) return Number.isInteger(value.value) ? value.value.toFixed(1) : String(value.value)
-  if (Array.isArray(value)) return `[${value.map((item) => constant(item as Value)).join(', ')}]`
-  if (value instanceof Map)
-    return `{${[...value].map(([key, item]) => `${key}: ${constant(item as Value)}`).join(', ')}}`
-  return String(value)
 }

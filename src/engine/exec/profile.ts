@@ -1,0 +1,69 @@
+// Counts what each operator of a run does: rows given out, reads of the store. Only profiled runs are compiled with it.
+import type { Plan } from '../plan/operators.ts'
+import type { Snapshot } from '../store.ts'
+import type { Operator } from './operator.ts'
+
+export interface OperatorCounts {
+  rows: number
+  /** Calls to the snapshot that read the store, those of the operator's inputs not included. */
+  reads: number
+  /** The frame of its last row; null while there was none. */
+  lastRow: readonly unknown[] | null
+}
+
+/** Names are kept in memory: asking for them reads nothing. */
+const NOT_READS: ReadonlySet<string | symbol> = new Set(['symbol', 'symbolName', 'close'])
+
+export class Profiler {
+  private readonly counts = new Map<Plan, OperatorCounts>()
+  private total = 0
+
+  /** The counts of an operator of the plan; zeros for one that never ran. */
+  of(plan: Plan): OperatorCounts {
+    let counts = this.counts.get(plan)
+    if (!counts) {
+      counts = { rows: 0, reads: 0, lastRow: null }
+      this.counts.set(plan, counts)
+    }
+    return counts
+  }
+
+  /** The same snapshot, with every read counted. */
+  counting(snapshot: Snapshot): Snapshot {
+    return new Proxy(snapshot, {
+      get: (target, key) => {
+        const member: unknown = Reflect.get(target, key, target)
+        if (typeof member !== 'function') return member
+        return (...args: unknown[]): unknown => {
+          if (!NOT_READS.has(key)) this.total += 1
+          return Reflect.apply(member, target, args)
+        }
+      },
+    })
+  }
+
+  /** To be wrapped around every operator, inputs first. */
+  readonly observe = (plan: Plan, operator: Operator): Operator => {
+    const counts = this.of(plan)
+    return {
+      open: (run) => this.measured(counts, () => operator.open(run)),
+      next: (run) => {
+        const more = this.measured(counts, () => operator.next(run))
+        if (more) {
+          counts.rows += 1
+          counts.lastRow = [...run.frame]
+        }
+        return more
+      },
+    }
+  }
+
+  /** Reads that happened inside inner operators were taken off by them already. */
+  private measured<T>(counts: OperatorCounts, act: () => T): T {
+    const before = this.total
+    const result = act()
+    counts.reads += this.total - before
+    this.total = before
+    return result
+  }
+}

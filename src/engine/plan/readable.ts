@@ -1,0 +1,34 @@
+// Which elements can still be read from the frame when a plan has given a row: what an aggregation or a sort leaves out is
+// gone, everything else stands in its slot.
+import type { Slot } from '../bind/bound.ts'
+import { filledBy } from '../optimize/rewrite.ts'
+import type { Plan } from './operators.ts'
+
+/** Slots of nodes and relationships, in the order in which the plan fills them. */
+export function readableElements(plan: Plan): readonly Slot[] {
+  const slots = new Map(readable(plan).map((slot) => [slot.index, slot]))
+  return [...slots.values()].filter((slot) => slot.kind !== 'value' && slot.kind !== 'path')
+}
+
+function readable(plan: Plan): readonly Slot[] {
+  switch (plan.op) {
+    case 'argument':
+      return plan.slots
+    case 'aggregate':
+      return plan.grouping.flatMap(({ slot, expression }) =>
+        expression.kind === 'slot' && expression.slot.index === slot.index ? [slot] : [],
+      )
+    case 'sort':
+      return plan.slots
+    // One branch has filled in the row: only what all of them fill in is sure.
+    case 'union':
+      return plan.branches[0]!.op === 'argument' ? [] : filledBy(plan.branches[0]!)
+    case 'semi-apply':
+      return plan.negated ? readable(plan.input) : [...readable(plan.input), ...readable(plan.inner)]
+    case 'optional':
+    case 'apply':
+      return [...readable(plan.input), ...readable(plan.inner)]
+    default:
+      return [...readable(plan.input), ...filledBy(plan)]
+  }
+}

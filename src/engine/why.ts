@@ -1,0 +1,178 @@
+// Why a check says what it says: for a permit the elements of the pattern that were matched; for a denial the deepest step
+// that still had rows, and the step that left none.
+import type { BoundQuery, Slot } from './bind/bound.ts'
+import { Profiler } from './exec/profile.ts'
+import { describe, explain, type PlanNode } from './plan/explain.ts'
+import type { Plan } from './plan/operators.ts'
+import { readableElements } from './plan/readable.ts'
+import type { Asking, EngineOptions } from './planned-query.ts'
+import { Answerer, nodeByKey, type Question } from './questions.ts'
+import type { NodeId, RelationshipId, Snapshot } from './store.ts'
+
+export interface ElementKey {
+  readonly type: string | null
+  readonly externalId: string | null
+}
+
+export interface MatchedNode extends ElementKey {
+  /** Null for an element that the text does not name. */
+  readonly variable: string | null
+}
+
+export interface MatchedRelationship {
+  readonly variable: string | null
+  readonly type: string
+  readonly source: ElementKey
+  readonly target: ElementKey
+}
+
+export interface Matched {
+  readonly nodes: readonly MatchedNode[]
+  readonly relationships: readonly MatchedRelationship[]
+}
+
+export interface Why {
+  readonly decision: boolean
+  /** Given nodes that do not exist, by variable. */
+  readonly unknown: readonly string[]
+  /** For a permit: one way in which the pattern is satisfied. */
+  readonly matched: Matched | null
+  /** For a denial. `reached` is null where even the first step found nothing. */
+  readonly nearestMiss: {
+    readonly reached: { readonly step: string; readonly rows: number; readonly sample: Matched } | null
+    readonly stopped: { readonly step: string; readonly rows: 0 }
+  } | null
+  /** The plan with the rows and the store reads of each operator. */
+  readonly profile: ProfileNode
+}
+
+export interface ProfileNode {
+  readonly operator: string
+  readonly detail: string
+  readonly rows: number
+  readonly reads: number
+  readonly children: readonly { readonly role: 'input' | 'inner' | 'branch'; readonly node: ProfileNode }[]
+}
+
+/** Trails are part of an answer to why, so the rule that forgets them is left out. */
+const keepTrails = new Set(['prune-trails'])
+
+export class Explainer {
+  private readonly question: Question
+  private readonly answerer: Answerer
+
+  constructor(query: BoundQuery, question: Question, options: EngineOptions) {
+    this.question = question
+    this.answerer = new Answerer(query, question, { ...options, except: keepTrails })
+  }
+
+  /** `given`: external ids in the order of the question. */
+  why(asking: Asking, given: readonly string[]): Why {
+    const profiler = new Profiler()
+    const { plan, execution } = this.answerer.beginObserved(asking, given, profiler)
+    const decision = execution?.root.next(execution.run) ?? false
+    const names = this.question.given
+    const { types } = this.question
+    return {
+      decision,
+      unknown: names.filter((name, i) => types[name] && nodeByKey(asking.snapshot, types[name], given[i]!) === 0),
+      matched: decision && execution ? matched(plan, execution.run.frame, execution.run.graphs) : null,
+      nearestMiss: decision || !execution ? null : nearestMiss(plan, profiler, execution.run.graphs),
+      profile: profileOf(describe(plan), profiler),
+    }
+  }
+}
+
+/** Plan text with the rows and reads of each operator behind it. */
+export function explainProfile(plan: Plan, profiler: Profiler): string {
+  return explain(plan, (operator) => {
+    const { rows, reads } = profiler.of(operator)
+    return `  (rows ${rows}, reads ${reads})`
+  })
+}
+
+export function profileOf(node: PlanNode, profiler: Profiler): ProfileNode {
+  const { rows, reads } = profiler.of(node.plan)
+  const children = node.children.map((child) => ({ role: child.role, node: profileOf(child.node, profiler) }))
+  return { operator: node.operator, detail: node.detail, rows, reads, children }
+}
+
+function nearestMiss(plan: Plan, profiler: Profiler, graphs: readonly Snapshot[]): Why['nearestMiss'] {
+  const step = (at: Plan): string => {
+    const { operator, detail } = describe(at)
+    return `${operator} ${detail}`.trimEnd()
+  }
+  let stopped = plan
+  for (let at: Plan | null = plan; at; at = next(at, profiler)) {
+    const { rows, lastRow } = profiler.of(at)
+    if (rows > 0 && lastRow) {
+      const reached = { step: step(at), rows, sample: matched(at, lastRow, graphs) }
+      return { reached, stopped: { step: step(stopped), rows: 0 } }
+    }
+    // `First` asks and adds nothing: what it asked is what stopped.
+    stopped = at
+  }
+  return { reached: null, stopped: { step: step(stopped), rows: 0 } }
+}
+
+/** The plan from which an operator without rows should have got them. */
+function next(plan: Plan, profiler: Profiler): Plan | null {
+  switch (plan.op) {
+    case 'argument':
+      return null
+    case 'union':
+      return plan.branches.find((branch) => deepestRows(branch, profiler)) ?? plan.branches[0]!
+    case 'apply':
+    case 'semi-apply':
+      // The outer row was there, so it is the inner plan that had none (or, negated, that had one).
+      return profiler.of(plan.input).rows > 0 && !(plan.op === 'semi-apply' && plan.negated) ? plan.inner : plan.input
+    default:
+      return plan.input
+  }
+}
+
+function deepestRows(plan: Plan, profiler: Profiler): boolean {
+  for (let at: Plan | null = plan; at; at = next(at, profiler)) {
+    if (at.op !== 'argument' && profiler.of(at).rows > 0) return true
+  }
+  return false
+}
+
+function matched(plan: Plan, frame: readonly unknown[], graphs: readonly Snapshot[]): Matched {
+  const nodes = new Map<string, MatchedNode>()
+  const relationships = new Map<string, MatchedRelationship>()
+  for (const slot of readableElements(plan)) {
+    const snapshot = graphs[slot.graph]!
+    const held = frame[slot.index]
+    if (slot.kind === 'node') {
+      if (held === 0 || held === null) continue
+      const id = `${slot.graph} ${held}`
+      const variable = nodes.get(id)?.variable ?? variableOf(slot)
+      nodes.set(id, { variable, ...keyOf(snapshot, held as NodeId) })
+      continue
+    }
+    for (const id of Array.isArray(held) ? (held as RelationshipId[]) : [held as RelationshipId]) {
+      if (id !== 0 && id !== null) relationships.set(`${slot.graph} ${id}`, relationshipOf(slot, id, snapshot))
+    }
+  }
+  return { nodes: [...nodes.values()], relationships: [...relationships.values()] }
+}
+
+function relationshipOf(slot: Slot, id: RelationshipId, snapshot: Snapshot): MatchedRelationship {
+  return {
+    variable: variableOf(slot),
+    type: snapshot.symbolName('type', snapshot.relationshipType(id)),
+    source: keyOf(snapshot, snapshot.relationshipSource(id)),
+    target: keyOf(snapshot, snapshot.relationshipTarget(id)),
+  }
+}
+
+function keyOf(snapshot: Snapshot, node: NodeId): ElementKey {
+  const text = (field: 'type' | 'external_id'): string | null => snapshot.nodeOwn(node, field) as string | null
+  return { type: text('type'), externalId: text('external_id') }
+}
+
+/** The planner's own names hold a character that no variable of a text has unquoted. */
+function variableOf(slot: Slot): string | null {
+  return slot.name.startsWith('anon_') || slot.name.endsWith("'") ? null : slot.name
+}

@@ -1,0 +1,135 @@
+// Why a check says what it says, and what a run costs operator by operator.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Asking, compileCondition, type Why } from '../../src/engine/conditions.ts'
+import { compileRowsQuery } from '../../src/engine/rows.ts'
+import { readArrows } from '../support/arrows.ts'
+import { type StoredGraph, storeGraph } from '../support/store-engine.ts'
+
+let stored: StoredGraph
+beforeAll(async () => {
+  stored = await storeGraph(
+    readArrows(`
+      (ann:Person {age: 17})-[:MEMBER]->(red:Team)-[:PARENT]->(all:Team)-[:OWNS]->(c1:Car {wheels: 4})
+      (bob:Person {age: 40})-[:MEMBER]->(blue:Team)-[:OWNS]->(c2:Car)
+      (bob)-[:BANNED]->(c2)
+      (cyd:Person)
+    `),
+  )
+})
+afterAll(() => stored.close())
+
+function within<T>(ask: (asking: Asking) => T): T {
+  const snapshot = stored.environment.snapshot()
+  try {
+    return ask({ snapshot, parameters: new Map([['min', 18]]), limits: { stepsMax: 100_000, timeMs: 10_000 } })
+  } finally {
+    snapshot.close()
+  }
+}
+
+function why(text: string, subject: string, resource: string): Why {
+  const compiled = compileCondition({ text, dialect: '3.0-kbac', subjectType: 'Person', resourceType: 'Car' })
+  if (!compiled.ok) throw new Error(compiled.error[0]!.message)
+  return within((asking) => {
+    const answer = compiled.value.why(asking, subject, resource)
+    expect(answer.decision).toBe(compiled.value.check(asking, subject, resource))
+    return answer
+  })
+}
+
+const throughTeams = 'MATCH (subject)-[m:MEMBER]->(t:Team)-[:PARENT*0..2]->(top:Team)-[:OWNS]->(resource)'
+
+describe('a permit shows the way', () => {
+  test('every element of the pattern, the steps of a variable length among them', () => {
+    const { decision, matched, nearestMiss, unknown } = why(throughTeams, 'ann', 'c1')
+    expect(decision).toBe(true)
+    expect(nearestMiss).toBeNull()
+    expect(unknown).toEqual([])
+    const named = matched!.nodes.map((node) => `${node.variable}=${node.type}:${node.externalId}`).sort()
+    expect(named).toEqual(['resource=Car:c1', 'subject=Person:ann', 't=Team:red', 'top=Team:all'])
+    const steps = matched!.relationships.map((r) => `${r.source.externalId}-${r.type}-${r.target.externalId}`).sort()
+    expect(steps).toEqual(['all-OWNS-c1', 'ann-MEMBER-red', 'red-PARENT-all'])
+    expect(matched!.relationships.find((r) => r.type === 'MEMBER')!.variable).toBe('m')
+  })
+
+  test('what a pattern predicate found is part of it', () => {
+    const { matched } = why(
+      'MATCH (subject), (resource) WHERE (subject)-[:MEMBER]->()-[:OWNS]->(resource)',
+      'bob',
+      'c2',
+    )
+    expect(matched!.relationships.map((r) => r.type).sort()).toEqual(['MEMBER', 'OWNS'])
+  })
+
+  test('an aggregation leaves what it groups by', () => {
+    const text = `${throughTeams} WITH subject, resource, count(t) AS n WHERE n > 0`
+    expect(why(text, 'ann', 'c1').matched!.nodes.map((node) => node.variable)).toEqual(['subject', 'resource'])
+  })
+
+  test('a subquery shows what it matched', () => {
+    const text = 'CALL () { MATCH (subject)-[:MEMBER]->(t)-[:OWNS]->(resource) RETURN subject, resource, t }'
+    expect(
+      why(text, 'bob', 'c2')
+        .matched!.nodes.map((node) => node.externalId)
+        .sort(),
+    ).toEqual(['blue', 'bob', 'c2'])
+  })
+})
+
+describe('a denial shows the nearest miss', () => {
+  test('the step that found no relationship, and how far it had come', () => {
+    const { decision, nearestMiss, matched } = why('MATCH (subject)-[:MEMBER]->(t)-[:OWNS]->(resource)', 'ann', 'c1')
+    expect(decision).toBe(false)
+    expect(matched).toBeNull()
+    expect(nearestMiss!.stopped.step).toBe('ExpandInto (t)-[:OWNS]->(resource)')
+    expect(nearestMiss!.reached!.rows).toBe(1)
+    expect(nearestMiss!.reached!.sample.nodes.map((node) => node.externalId)).toContain('red')
+  })
+
+  test('the predicate that failed', () => {
+    const { nearestMiss } = why(`${throughTeams} WHERE subject.age >= $min`, 'ann', 'c1')
+    expect(nearestMiss!.stopped.step).toBe('Filter subject.age >= $min')
+  })
+
+  test('what a forbidden pattern forbids', () => {
+    const text = 'MATCH (subject)-[:MEMBER]->()-[:OWNS]->(resource) WHERE NOT (subject)-[:BANNED]->(resource)'
+    expect(why(text, 'bob', 'c2').nearestMiss!.stopped.step).toBe('AntiSemiApply')
+  })
+
+  test('inside a subquery', () => {
+    const text =
+      'MATCH (subject), (resource) CALL (subject, resource) { MATCH (subject)-[:MEMBER]->(t:Team)-[:OWNS]->(resource) RETURN t }'
+    expect(why(text, 'ann', 'c1').nearestMiss!.stopped.step).toContain('OWNS')
+  })
+
+  test('nodes that do not exist are named', () => {
+    expect(why(throughTeams, 'nobody', 'c1').unknown).toEqual(['subject'])
+    expect(why(throughTeams, 'nobody', 'nothing').unknown).toEqual(['subject', 'resource'])
+  })
+})
+
+test('a profile counts rows and reads, each operator its own', () => {
+  const query = compileRowsQuery('MATCH (p:Person)-[:MEMBER]->(t) WHERE p.age > 20 RETURN t.external_id')
+  if (!query.ok) throw new Error(query.error[0]!.message)
+  const { rows, text, root } = within((asking) => query.value.profile(asking))
+  expect(rows.rows).toEqual([['blue']])
+  const line = (start: string): string =>
+    text
+      .split('\n')
+      .find((l) => l.trim().startsWith(start))!
+      .trim()
+  expect(line('LabelScan')).toBe('LabelScan (p:Person)  (rows 3, reads 1)')
+  // One read of age for each of the three people.
+  expect(line('Filter')).toBe('Filter p.age > 20  (rows 1, reads 3)')
+  expect(line('Expand')).toBe('Expand (p)-[:MEMBER]->(t)  (rows 1, reads 1)')
+  expect(root.operator).toBe('Project')
+  expect(JSON.parse(JSON.stringify(root)).children[0].node.operator).toBe('Expand')
+})
+
+test('a plan is data too', () => {
+  const query = compileRowsQuery('MATCH (p:Person) WHERE NOT (p)-->() RETURN p')
+  if (!query.ok) throw new Error(query.error[0]!.message)
+  const node = query.value.describe()
+  expect(node.operator).toBe('AntiSemiApply')
+  expect(node.children.map((child) => child.role)).toEqual(['inner', 'input'])
+})
