@@ -119,7 +119,11 @@ export async function createApp(settings: Settings, overrides: AppOverrides = {}
   const decisions: DecisionParts = {
     policies: new PolicyLibrary(documents, report),
     graphOf,
-    limits: { stepsMax: settings.traversalStepsMax, timeMs: settings.decisionTimeMs },
+    limits: {
+      stepsMax: settings.traversalStepsMax,
+      timeMs: settings.decisionTimeMs,
+      rowsHeldMax: settings.rowsHeldMax,
+    },
     onFault(fault) {
       const { message: reason, ...where } = fault
       log({ level: 'error', message: 'a policy faulted and does not grant', ...where, reason })

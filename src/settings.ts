@@ -12,6 +12,8 @@ export interface Settings {
   readonly decisionTimeMs: number
   /** Rows, relationships and list items that one execution may touch. */
   readonly traversalStepsMax: number
+  /** Rows, groups and visited nodes that one execution may keep in memory: 2 million are some 200 MB. */
+  readonly rowsHeldMax: number
   /** Items of one capture batch (facts 1.12). */
   readonly captureItemsMax: number
   /** How long a stop waits for requests that are being answered, milliseconds: below the usual 10 s before a SIGKILL. */
@@ -25,6 +27,7 @@ export const defaultSettings: Settings = {
   bodyBytesMax: 4 * 1024 * 1024,
   decisionTimeMs: 1000,
   traversalStepsMax: 20_000_000,
+  rowsHeldMax: 2_000_000,
   captureItemsMax: 250,
   drainMs: 8000,
 }
@@ -48,6 +51,10 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
   traversalStepsMax: {
     name: 'traversal_steps_max',
     rule: { kind: 'integer', min: 1, max: Number.MAX_SAFE_INTEGER, unit: ' steps' },
+  },
+  rowsHeldMax: {
+    name: 'rows_held_max',
+    rule: { kind: 'integer', min: 1, max: Number.MAX_SAFE_INTEGER, unit: ' rows' },
   },
   captureItemsMax: { name: 'capture_items_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
   drainMs: { name: 'drain_ms', rule: { kind: 'integer', min: 0, max: 600_000, unit: ' milliseconds' } },

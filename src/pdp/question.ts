@@ -1,5 +1,6 @@
 // What every question of this folder needs and shares: its parts, the policies it may use, the parameters it binds and
 // how a fault inside a policy is told.
+import type { BudgetLimits } from '../engine/conditions.ts'
 import { RunFault } from '../engine/errors.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { fromJson } from '../engine/value/convert.ts'
@@ -25,7 +26,7 @@ export interface DecisionParts {
   }
   /** Null while the project has no graph: not provisioned yet, or deleted. */
   graphOf(projectId: string): GraphStore | null
-  readonly limits: { readonly stepsMax: number; readonly timeMs: number }
+  readonly limits: BudgetLimits
   onFault(fault: DecisionFault): void
 }
 

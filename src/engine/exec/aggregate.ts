@@ -74,6 +74,7 @@ export class AggregateOperator implements Operator {
       if (!group) {
         group = this.newGroup(cells)
         groups.set(key, group)
+        run.budget.hold()
       }
       this.aggregates.forEach(({ argument, parameter }, i) => {
         group.accumulators[i]!.add(argument ? argument(run) : true, parameter ? parameter(run) : undefined)

@@ -10,13 +10,18 @@ export interface BudgetLimits {
   readonly stepsMax: number
   /** Milliseconds from the start of the execution. */
   readonly timeMs: number
+  /** Rows, groups and visited nodes kept in memory at once; 2 million (some 200 MB) where it is not given. */
+  readonly rowsHeldMax?: number
 }
 
 const CLOCK_EVERY = 2048
+const ROWS_HELD_MAX = 2_000_000
 
 /** Counts work; looks at the clock once in 2,048 steps. */
 export class Budget {
   private steps = 0
+  private held = 0
+  private heldMax = 0
   private nextLook = 0
   private stepsMax = 0
   private deadline = 0
@@ -24,6 +29,8 @@ export class Budget {
 
   start(limits: BudgetLimits): void {
     this.steps = 0
+    this.held = 0
+    this.heldMax = limits.rowsHeldMax ?? ROWS_HELD_MAX
     this.nextLook = CLOCK_EVERY
     this.stepsMax = limits.stepsMax
     this.timeMs = limits.timeMs
@@ -35,6 +42,14 @@ export class Budget {
   touch(count: number): void {
     this.steps += count
     if (this.steps >= this.nextLook) this.look()
+  }
+
+  /** To be called for every row, group and visited node that is kept beyond its turn. */
+  hold(): void {
+    this.held += 1
+    if (this.held > this.heldMax) {
+      throw new RunFault('budget', `the limit of ${this.heldMax} rows in memory is reached`, 'rowsHeldMax')
+    }
   }
 
   get touched(): number {

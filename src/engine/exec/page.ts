@@ -114,6 +114,7 @@ export class SortOperator implements Operator {
 
   private read(run: Run, wanted: number): SortedRow[] {
     let rows: SortedRow[] = []
+    let most = 0
     const order = (a: SortedRow, b: SortedRow): number => this.compare(a, b)
     for (let ordinal = 0; wanted > 0 && this.input.next(run); ordinal++) {
       run.budget.touch(1)
@@ -122,6 +123,10 @@ export class SortOperator implements Operator {
         cells: this.slots.map((slot) => run.frame[slot]),
         ordinal,
       })
+      if (rows.length > most) {
+        most = rows.length
+        run.budget.hold()
+      }
       if (rows.length > 1024 && rows.length > 2 * wanted) rows = rows.sort(order).slice(0, wanted)
     }
     rows.sort(order)

@@ -84,6 +84,7 @@ export class DistinctOperator implements Operator {
       const key = this.key(run)
       if (this.seen.has(key)) continue
       this.seen.add(key)
+      run.budget.hold()
       run.budget.touch(1)
       return true
     }

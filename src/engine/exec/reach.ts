@@ -74,6 +74,7 @@ export class ReachOperator implements Operator {
       if (neighbour !== 0) {
         if (this.visited.has(neighbour)) continue
         this.visited.add(neighbour)
+        run.budget.hold()
         // The start was walked from already; it is an end when a cycle leads back to it.
         if (neighbour !== this.start) this.nextQueue.push(neighbour)
         run.frame[this.slots.to] = neighbour
@@ -188,6 +189,7 @@ function grow(run: Run, side: Side, other: Side): boolean {
       if (other.visited.has(next)) return true
       if (side.visited.has(next)) continue
       side.visited.add(next)
+      run.budget.hold()
       grown.push(next)
     }
   }

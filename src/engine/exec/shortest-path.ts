@@ -83,7 +83,10 @@ export class ShortestPathOperator implements Operator {
         else if (this.form.all) known.push({ from: node, relationship })
       }
     }
-    for (const [node, ways] of reached) arrivals.set(node, ways)
+    for (const [node, ways] of reached) {
+      arrivals.set(node, ways)
+      run.budget.hold()
+    }
     return [...reached.keys()]
   }
 

@@ -30,6 +30,7 @@ export function subqueryValue(expression: Extract<BoundExpression, { kind: 'subq
         inner.open(run)
         while (inner.next(run)) {
           run.budget.touch(1)
+          run.budget.hold()
           items.push(read(run))
         }
         return boundedList(items)
