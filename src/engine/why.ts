@@ -4,9 +4,9 @@ import type { BoundQuery, Slot } from './bind/bound.ts'
 import { Profiler } from './exec/profile.ts'
 import { describe, explain, type PlanNode } from './plan/explain.ts'
 import type { Plan } from './plan/operators.ts'
-import { readableElements } from './plan/readable.ts'
 import type { Asking, EngineOptions } from './planned-query.ts'
 import { Answerer, nodeByKey, type Question } from './questions.ts'
+import { readableElements } from './readable.ts'
 import type { NodeId, RelationshipId, Snapshot } from './store.ts'
 
 export interface ElementKey {

@@ -1,8 +1,8 @@
 // Which elements can still be read from the frame when a plan has given a row: what an aggregation or a sort leaves out is
 // gone, everything else stands in its slot.
-import type { Slot } from '../bind/bound.ts'
-import { filledBy } from '../optimize/rewrite.ts'
-import type { Plan } from './operators.ts'
+import type { Slot } from './bind/bound.ts'
+import { filledBy } from './optimize/rewrite.ts'
+import type { Plan } from './plan/operators.ts'
 
 /** Slots of nodes and relationships, in the order in which the plan fills them. */
 export function readableElements(plan: Plan): readonly Slot[] {
