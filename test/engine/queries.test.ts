@@ -171,6 +171,21 @@ const table: readonly (readonly [
     [[['cyd', 'ann', 'bob']], [['cyd', 'dan', 'bob']]],
   ],
   [
+    'every step of a variable length satisfies its WHERE',
+    "MATCH (a:Person {external_id: 'cyd'})-[r:KNOWS|MEMBER*1..3 WHERE type(r) = 'KNOWS']->(b) RETURN DISTINCT b.external_id",
+    [['ann'], ['dan'], ['bob'], ['eve']],
+  ],
+  [
+    'a type expression holds for every step',
+    "MATCH (a:Person {external_id: 'cyd'})-[:!MEMBER*1..2]->(b) RETURN DISTINCT b.external_id",
+    [['ann'], ['dan'], ['bob']],
+  ],
+  [
+    'a quantified relationship is a variable length',
+    "MATCH (a:Person {external_id: 'cyd'})-[:KNOWS]->{2,3}(b) RETURN b.external_id",
+    [['bob'], ['bob'], ['eve'], ['eve']],
+  ],
+  [
     'no shortest path within the bound is no row',
     "MATCH (a:Person {external_id: 'cyd'}), (b:Person {external_id: 'eve'}), p = shortestPath((a)-[:KNOWS*..2]->(b)) RETURN p",
     [],
@@ -279,6 +294,7 @@ describe('what is refused', () => {
     ['USE graph.byName($p) MATCH (a) WHERE a.x = $p RETURN a', 'InvalidParameterUse'],
     ['USE graph.byName(coalesce($p, "x")) MATCH (a) RETURN a', 'InvalidGraphReference'],
     ['MATCH (a) CALL (a) { USE graph.byName("x") MATCH (a)-->(b) RETURN b } RETURN b', 'InvalidGraphReference'],
+    ['MATCH (a)-[:R* {x: b.y}]->(b) RETURN a', 'NotSupported'],
     ['MATCH p = shortestPath((a)-[:R*]->()-[:S]->(b)) RETURN p', 'InvalidShortestPath'],
     ['MATCH p = shortestPath((a)-[:R*2..]->(b)) RETURN p', 'InvalidShortestPath'],
     ['MATCH p = shortestPath((a)-[:R*]->(b)) WHERE length(p) > 2 RETURN p', 'NotSupported'],

@@ -127,9 +127,7 @@ function bindRelationship(
   const types = pattern.types ? alternatives(pattern.types) : []
   let each: BoundRelationship['each'] = null
   if (range) {
-    each = eachPredicate(pattern, site, draft)
-    if (pattern.types && !types)
-      refuse(site, 'only `A|B` is supported on a variable-length relationship', pattern.types.span)
+    each = eachPredicate(pattern, types === null, site, draft)
   } else {
     if (pattern.types && !types) draft.later.push(labelPredicate(slot, pattern.types))
     inlinePredicates(slot, pattern.properties, pattern.where, draft, site)
@@ -235,12 +233,31 @@ function inlinePredicates(
   if (where) draft.later.push(() => site.bind(where, draft.scope, 'condition'))
 }
 
-function eachPredicate(pattern: RelationshipPattern, site: PatternSite, draft: Draft): BoundRelationship['each'] {
-  if (pattern.where)
-    refuse(site, 'WHERE inside a variable-length relationship is not supported yet', pattern.where.span)
-  if (!pattern.properties) return null
-  const element = site.fresh(null, 'relationship')
-  return { element, predicate: mapPredicate(element, pattern.properties, draft.scope, site) }
+/** What every relationship of a variable-length step must satisfy; inside WHERE the variable stands for one of them. */
+function eachPredicate(
+  pattern: RelationshipPattern,
+  testsTypes: boolean,
+  site: PatternSite,
+  draft: Draft,
+): BoundRelationship['each'] {
+  if (!testsTypes && !pattern.properties && !pattern.where) return null
+  const element = site.fresh(pattern.variable?.text ?? null, 'relationship')
+  const operands: BoundExpression[] = []
+  if (testsTypes && pattern.types) operands.push(labelPredicate(element, pattern.types)())
+  if (pattern.properties) operands.push(mapPredicate(element, pattern.properties, draft.scope, site))
+  if (pattern.where) {
+    const scope = pattern.variable ? new Map(draft.scope).set(pattern.variable.text, element) : draft.scope
+    operands.push(site.bind(pattern.where, scope, 'condition'))
+  }
+  const predicate: BoundExpression = operands.length === 1 ? operands[0]! : { kind: 'and', operands }
+  const outer = new Set([...site.outer.values()].map((slot) => slot.index))
+  const early = slotsOf(predicate).find((slot) => slot !== element && !outer.has(slot.index))
+  if (early) {
+    // The steps are taken one by one, and the other elements of the pattern may only be found after them.
+    const message = `a variable-length relationship cannot look at \`${early.name}\` of the same MATCH`
+    refuse(site, message, pattern.span)
+  }
+  return { element, predicate }
 }
 
 function mapPredicate(slot: Slot, map: MapLiteral | Parameter, scope: Scope, site: PatternSite): BoundExpression {
