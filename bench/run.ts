@@ -1,9 +1,10 @@
 // `npm run bench -- NAME [--json] [--small] [--seed N]`: runs one bench, or says which there are.
 import { decision } from './engine/decision.bench.ts'
+import { engine } from './engine/engine.bench.ts'
 import { type Bench, machine, type Record_, type Report } from './harness.ts'
 import { evaluation } from './http/evaluation.bench.ts'
 
-const benches: readonly Bench[] = [decision, evaluation]
+const benches: readonly Bench[] = [decision, engine, evaluation]
 
 const args = process.argv.slice(2)
 const seedAt = args.indexOf('--seed')

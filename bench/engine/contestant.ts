@@ -1,0 +1,19 @@
+// What an engine must be able to do to take part in the bench: answer each question, one at a time.
+import { type Asked, type QuestionName, sortedText } from './authorization-graph.ts'
+
+/** Granted or denied, a property, external ids, or rows of columns. */
+export type Answer = boolean | number | readonly string[] | readonly (readonly unknown[])[]
+
+export type Answers = Readonly<Record<QuestionName, (asked: Asked) => Answer | Promise<Answer>>>
+
+export interface Contestant {
+  readonly name: string
+  readonly answers: Answers
+  close(): void | Promise<void>
+}
+
+/** As the right answers are written down. */
+export function textOf(answer: Answer): string {
+  if (typeof answer !== 'object') return String(answer)
+  return sortedText(answer.map((item) => (typeof item === 'string' ? item : item.join(' '))))
+}
