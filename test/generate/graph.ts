@@ -24,6 +24,10 @@ export const RELATIONSHIP_PROPERTIES = { since: NODE_PROPERTIES.num, role: NODE_
 
 export function randomGraph(chance: Chance): Graph {
   const types = NODE_TYPES.slice(0, chance.between(2, 3))
+  // Only type and external id together name a node: now and then two types share the ids.
+  const shared = chance.odds(0.2)
+  // A label may also be the type of other nodes.
+  const labels = [...EXTRA_LABELS, ...(chance.odds(0.3) ? NODE_TYPES : [])]
   const nodes: GraphNode[] = Array.from(
     {
       length: chance.weighted([
@@ -33,14 +37,17 @@ export function randomGraph(chance: Chance): Graph {
         [2, 12],
       ] as const),
     },
-    (_, index) => ({
-      kind: 'node',
-      externalId: `n${index}`,
-      type: chance.pick(types),
-      labels: EXTRA_LABELS.filter(() => chance.odds(0.25)),
-      isIdentity: true,
-      properties: someOf(NODE_PROPERTIES, chance),
-    }),
+    (_, index) => {
+      const type = shared ? (types[index % 2] as string) : chance.pick(types)
+      return {
+        kind: 'node',
+        externalId: `n${shared ? Math.floor(index / 2) : index}`,
+        type,
+        labels: labels.filter((label) => label !== type && chance.odds(0.2)),
+        isIdentity: chance.odds(0.8),
+        properties: someOf(NODE_PROPERTIES, chance),
+      }
+    },
   )
   const kinds = RELATIONSHIP_TYPES.slice(0, chance.between(2, 3))
   const ends = chance.odds(0.4) ? hierarchy(nodes, chance) : anywhere(nodes, chance)
@@ -49,7 +56,7 @@ export function randomGraph(chance: Chance): Graph {
     const type = chance.pick(kinds)
     const properties = someOf(RELATIONSHIP_PROPERTIES, chance)
     // Captured relationships merge by (source, type, target).
-    relationships.set(`${source.externalId} ${type} ${target.externalId}`, {
+    relationships.set([source.type, source.externalId, type, target.type, target.externalId].join(' '), {
       kind: 'relationship',
       source,
       target,

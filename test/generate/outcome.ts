@@ -4,29 +4,33 @@ import { decide } from '../reference/decide.ts'
 import { TooLarge } from '../reference/pattern.ts'
 import type { Graph } from '../reference/values.ts'
 import { writeArrows, writeValue } from '../support/arrows.ts'
-import { ask, compiled, type Rules, type StoredGraph, storeGraph } from '../support/store-engine.ts'
+import { ask, compiled, type Rules, type StoredGraph } from '../support/store-engine.ts'
 import type { Chance } from './chance.ts'
-import { type GeneratedCondition, randomCondition, textOf } from './condition.ts'
-import type { Case } from './shrink.ts'
+import { type GeneratedCondition, randomCondition } from './condition.ts'
 
 /** What one way of asking says of all pairs; each line is one answer, so that two ways can be compared. */
 type Answers = readonly string[]
 export type Outcome =
-  | { readonly kind: 'agree'; readonly pairs: number }
+  | { readonly kind: 'agree'; readonly size: number }
   | { readonly kind: 'too-large' }
   | { readonly kind: 'refused' | 'differ'; readonly why: string }
+
+/** A condition over a graph. */
+export interface ConditionCase extends GeneratedCondition {
+  readonly graph: Graph
+}
 
 /** The graphs are small, so lists are cut early: a walk has to go on from one chunk to the next. */
 export const SHORT_CHUNKS = { entriesPerChunk: 2 }
 
 /** A condition for the graph. Most random ones grant nothing, so it is drawn again a few times for one that does. */
-export function randomCase(chance: Chance, graph: Graph, drawsMax = 4): Case {
-  let drawn: Case = { graph, condition: randomCondition(chance) }
-  for (let draw = 1; draw < drawsMax && !grants(drawn); draw++) drawn = { graph, condition: randomCondition(chance) }
+export function randomCase(chance: Chance, graph: Graph, drawsMax = 4): ConditionCase {
+  let drawn: ConditionCase = { graph, ...randomCondition(chance) }
+  for (let draw = 1; draw < drawsMax && !grants(drawn); draw++) drawn = { graph, ...randomCondition(chance) }
   return drawn
 }
 
-function grants(case_: Case): boolean {
+function grants(case_: ConditionCase): boolean {
   try {
     return referencePairs(case_).size > 0
   } catch {
@@ -35,13 +39,13 @@ function grants(case_: Case): boolean {
   }
 }
 
-function referencePairs({ graph, condition }: Case): Set<string> {
-  const { cypher, subject, resource } = policyOf(condition)
-  return decide(graph, { cypher, subjectType: subject, resourceType: resource }, condition.parameters)
+function referencePairs(case_: ConditionCase): Set<string> {
+  const { graph, text, subjectType, resourceType, parameters } = case_
+  return decide(graph, { cypher: text, subjectType, resourceType }, parameters)
 }
 
 const policyOf = (condition: GeneratedCondition) => ({
-  cypher: textOf(condition.clauses),
+  cypher: condition.text,
   version: 'open',
   subject: condition.subjectType,
   resource: condition.resourceType,
@@ -51,8 +55,8 @@ const ids = (graph: Graph, type: string): string[] =>
   graph.nodes.filter((node) => node.type === type).map((node) => node.externalId)
 
 /** From the set of pairs: what every check and every search should say. */
-function expectedAnswers({ graph, condition }: Case, pairs: ReadonlySet<string>): Answers {
-  const [subjects, resources] = [ids(graph, condition.subjectType), ids(graph, condition.resourceType)]
+function expectedAnswers(case_: ConditionCase, pairs: ReadonlySet<string>): Answers {
+  const [subjects, resources] = [ids(case_.graph, case_.subjectType), ids(case_.graph, case_.resourceType)]
   return [
     ...subjects.flatMap((s) => resources.map((r) => `check ${s} ${r}: ${pairs.has(`${s}|${r}`)}`)),
     ...subjects.map((s) => `resources of ${s}: ${resources.filter((r) => pairs.has(`${s}|${r}`)).sort()}`),
@@ -60,14 +64,14 @@ function expectedAnswers({ graph, condition }: Case, pairs: ReadonlySet<string>)
   ]
 }
 
-function engineAnswers({ graph, condition }: Case, stored: StoredGraph, rules: Rules): Answers | { refused: string } {
-  const engine = compiled(policyOf(condition), rules)
+function engineAnswers(case_: ConditionCase, stored: StoredGraph, rules: Rules): Answers | { refused: string } {
+  const engine = compiled(policyOf(case_), rules)
   if (typeof engine === 'string') return { refused: engine }
-  const [subjects, resources] = [ids(graph, condition.subjectType), ids(graph, condition.resourceType)]
+  const [subjects, resources] = [ids(case_.graph, case_.subjectType), ids(case_.graph, case_.resourceType)]
   return ask(
     stored.environment,
     engine,
-    condition.parameters,
+    case_.parameters,
     (asking) => [
       ...subjects.flatMap((s) => resources.map((r) => `check ${s} ${r}: ${engine.check(asking, s, r)}`)),
       ...subjects.map((s) => `resources of ${s}: ${engine.resources(asking, s).sort()}`),
@@ -84,7 +88,7 @@ function difference(expected: Answers, found: Answers, name: string): string | n
   return `${name} says \`${found[at] ?? found.join()}\`, the reference \`${expected[at]}\``
 }
 
-function outcomeOf(case_: Case, stored: StoredGraph): Outcome {
+function outcomeOf(case_: ConditionCase, stored: StoredGraph): Outcome {
   let pairs: Set<string>
   try {
     pairs = referencePairs(case_)
@@ -99,11 +103,11 @@ function outcomeOf(case_: Case, stored: StoredGraph): Outcome {
     const why = difference(expected, found, `the engine with rules ${rules}`)
     if (why) return { kind: 'differ', why }
   }
-  return { kind: 'agree', pairs: pairs.size }
+  return { kind: 'agree', size: pairs.size }
 }
 
 /** A crash is a difference too. */
-export function settled(case_: Case, stored: StoredGraph): Outcome {
+export function settled(case_: ConditionCase, stored: StoredGraph): Outcome {
   try {
     return outcomeOf(case_, stored)
   } catch (fault) {
@@ -112,28 +116,19 @@ export function settled(case_: Case, stored: StoredGraph): Outcome {
   }
 }
 
-export async function settledAlone(case_: Case): Promise<Outcome> {
-  const stored = await storeGraph(case_.graph, SHORT_CHUNKS)
-  try {
-    return settled(case_, stored)
-  } finally {
-    await stored.close()
-  }
-}
-
 /** Ready to be pasted into test/worlds. */
-export function asWorld({ graph, condition }: Case, why: string): string {
+export function asWorld(case_: ConditionCase, why: string): string {
   const indent = (text: string, by: string): string => text.split('\n').join(`\n${by}`)
   return [
     `# ${indent(why, '# ')}`,
     'graph: |',
-    `  ${indent(writeArrows(graph), '  ')}`,
+    `  ${indent(writeArrows(case_.graph), '  ')}`,
     'policies:',
-    `  - subject: ${condition.subjectType}`,
+    `  - subject: ${case_.subjectType}`,
     '    action: act',
-    `    resource: ${condition.resourceType}`,
+    `    resource: ${case_.resourceType}`,
     '    cypher: >-',
-    `      ${indent(textOf(condition.clauses), '      ')}`,
-    `# parameters: ${writeValue(condition.parameters)}`,
+    `      ${indent(case_.text, '      ')}`,
+    `# parameters: ${writeValue(case_.parameters)}`,
   ].join('\n')
 }

@@ -1,8 +1,9 @@
 // Random conditions over the names in scope. They never fault on any generated graph, so that every engine has an answer;
 // nulls, mixed kinds and negations are frequent.
 import type { Chance } from './chance.ts'
-import type { Scope } from './condition.ts'
 import { EXTRA_LABELS, NODE_TYPES, RELATIONSHIP_TYPES } from './graph.ts'
+import { type Scope, someNodes } from './scope.ts'
+import { counted, existing, step, valueList } from './subquery.ts'
 
 const COMPARISONS = ['=', '<>', '<', '<=', '>', '>='] as const
 
@@ -25,8 +26,9 @@ export function predicate(chance: Chance, scope: Scope, depth = 2): string {
 }
 
 function plain(chance: Chance, scope: Scope): string {
-  const node = chance.pick(scope.nodes)
-  const other = chance.pick(scope.nodes)
+  const known = someNodes(scope)
+  const node = chance.pick(known)
+  const other = chance.pick(known)
   const compare = chance.pick(COMPARISONS)
   const choices: (readonly [number, () => string])[] = [
     [4, () => `${number(chance, node, scope)} ${compare} ${number(chance, other, scope)}`],
@@ -67,8 +69,29 @@ function plain(chance: Chance, scope: Scope): string {
     [1, () => `CASE ${node}.name WHEN 'a' THEN ${other}.num ELSE 1 END = 1`],
     [1, () => `0 < ${node}.num <= 2`],
     [1, () => `coalesce(${node}.num, ${other}.num, 0) > 0`],
-    [3, () => patternPredicate(chance, scope)],
-    [2, () => existsPredicate(chance, scope)],
+    [
+      1,
+      () =>
+        `${node}.external_id ${chance.pick([`= '${id(chance)}'`, '= $id', `IN ['${id(chance)}', '${id(chance)}']`, '<> $id', `STARTS WITH 'n1'`])}`,
+    ],
+    [0.5, () => `(${node}:${chance.pick(NODE_TYPES)} AND ${node}.name = ${chance.pick(["'a'", '$text'])})`],
+    [0.5, () => `${node}:(${chance.pick(NODE_TYPES)}|${chance.pick(EXTRA_LABELS)})`],
+    [0.5, () => `head(${node}.tags) = ${chance.pick([`last(${other}.tags)`, "'a'"])}`],
+    [
+      0.5,
+      () =>
+        `'a' IN ${chance.pick([`tail(${node}.tags)`, `reverse(${node}.tags)`, `${node}.tags[1..]`, `${node}.tags + 'a'`, `[${node}.name, ${other}.name]`])}`,
+    ],
+    [0.5, () => `reduce(s = 0, i IN [1, ${node}.num, 2] | s + i) ${compare} 3`],
+    [0.5, () => `any(i IN range(0, 2) WHERE i = ${node}.num)`],
+    [0.5, () => `${node}.name IN split('a,b', ',')`],
+    [0.5, () => `(toLower(${node}.name) = 'a' OR left(${other}.name, 1) = 'a')`],
+    [3, () => patternPredicate(chance, known)],
+    [2, () => `${chance.odds(0.3) ? 'NOT ' : ''}${existing(chance, node, known)}`],
+    [1, () => `${counted(chance, node, known)} ${compare} ${chance.between(0, 2)}`],
+    [1, () => `${chance.pick(["'a'", `${other}.name`, '$text'])} IN ${valueList(chance, node, known, 'name')}`],
+    [0.5, () => `any(i IN ${valueList(chance, node, known, 'num')} WHERE i > 0)`],
+    [0.5, () => `size(${valueList(chance, node, known, 'flag')}) ${compare} 1`],
   ]
   if (scope.relationships.length > 0) {
     const relationship = chance.pick(scope.relationships)
@@ -76,6 +99,23 @@ function plain(chance: Chance, scope: Scope): string {
       [2, () => `${relationship}.since ${compare} ${chance.pick(['1', '$float', `${node}.num`])}`],
       [1, () => `type(${relationship}) = '${chance.pick(RELATIONSHIP_TYPES)}'`],
       [1, () => `${chance.pick(['startNode', 'endNode'])}(${relationship}) = ${node}`],
+    )
+  }
+  if (scope.lists.length > 0) {
+    const list = chance.pick(scope.lists)
+    choices.push(
+      [2, () => `${node} IN ${list}`],
+      [1, () => `size(${list}) ${compare} 1`],
+      [1, () => `${chance.pick(['all', 'any', 'none', 'single'])}(i IN ${list} WHERE i.num > 0)`],
+    )
+  }
+  if (scope.paths.length > 0) {
+    const path = chance.pick(scope.paths)
+    choices.push(
+      [1, () => `length(${path}) ${compare} ${chance.between(0, 3)}`],
+      [1, () => `${chance.pick(['all', 'any', 'none'])}(i IN nodes(${path}) WHERE i.flag)`],
+      [1, () => `${node} IN nodes(${path})`],
+      [1, () => `single(i IN relationships(${path}) WHERE i.since = 1)`],
     )
   }
   if (scope.trails.length > 0) {
@@ -92,8 +132,10 @@ function plain(chance: Chance, scope: Scope): string {
   return chance.weighted(choices)()
 }
 
+const id = (chance: Chance): string => `n${chance.between(0, 4)}`
+
 /** A number or null. */
-function number(chance: Chance, node: string, scope: Scope): string {
+export function number(chance: Chance, node: string, scope: Scope): string {
   const choices: (readonly [number, string])[] = [
     [4, `${node}.num`],
     [1, `${node}.property.num`],
@@ -114,41 +156,15 @@ function number(chance: Chance, node: string, scope: Scope): string {
   return chance.weighted(choices)
 }
 
-function step(chance: Chance): string {
-  const type = chance.pick([...RELATIONSHIP_TYPES.map((each) => `:${each}`), ':A|B', ''])
-  const range = chance.weighted([
-    [8, ''],
-    [1, '*2'],
-    [1, '*0..1'],
-    [1, '*1..2'],
-  ] as const)
-  const body = type || range ? `[${type}${range}]` : ''
-  return chance.pick([`-${body}->`, `<-${body}-`, `-${body}-`])
-}
-
 /** Between two known names, or from one to anything. */
-function patternPredicate(chance: Chance, scope: Scope): string {
+function patternPredicate(chance: Chance, known: readonly string[]): string {
   const end = chance.weighted([
-    [3, `(${chance.pick(scope.nodes)})`],
+    [3, `(${chance.pick(known)})`],
     [1, '()'],
     [1, `(:${chance.pick(NODE_TYPES)})`],
     [0.5, '({flag: true})'],
   ] as const)
   const middle = chance.odds(0.3) ? `${step(chance)}()` : ''
-  const text = `(${chance.pick(scope.nodes)})${middle}${step(chance)}${end}`
+  const text = `(${chance.pick(known)})${middle}${step(chance)}${end}`
   return chance.odds(0.35) ? `NOT ${text}` : text
-}
-
-function existsPredicate(chance: Chance, scope: Scope): string {
-  const node = chance.pick(scope.nodes)
-  const where = chance.pick([
-    '',
-    ` WHERE e.num > ${node}.num`,
-    ` WHERE e <> ${chance.pick(scope.nodes)}`,
-    ' WHERE NOT e.flag',
-    ` WHERE (e)${step(chance)}(${chance.pick(scope.nodes)})`,
-  ])
-  const keyword = chance.odds(0.5) ? 'MATCH ' : ''
-  const more = chance.odds(0.25) ? `, (e)${step(chance)}(${chance.pick(scope.nodes)})` : ''
-  return `${chance.odds(0.3) ? 'NOT ' : ''}EXISTS { ${keyword}(${node})${step(chance)}(e)${more}${where} }`
 }

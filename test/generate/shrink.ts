@@ -1,14 +1,18 @@
-// Makes a failing case smaller for as long as it still fails: clauses, patterns, conditions, relationships, nodes, properties.
+// Makes a failing case smaller for as long as it still fails: parts of the query, then nodes, relationships, properties.
 import type { Graph, GraphNode, GraphRelationship } from '../reference/values.ts'
-import type { ClauseParts, GeneratedCondition } from './condition.ts'
+import { smallerTexts } from './shrink-text.ts'
 
 export interface Case {
   readonly graph: Graph
-  readonly condition: GeneratedCondition
+  readonly text: string
 }
 
 /** Tries every single removal, takes the first that still fails, and starts again until none does. */
-export async function shrink(start: Case, fails: (smaller: Case) => Promise<boolean>, triesMax = 600): Promise<Case> {
+export async function shrink<C extends Case>(
+  start: C,
+  fails: (smaller: C) => Promise<boolean>,
+  triesMax = 1_500,
+): Promise<C> {
   let smallest = start
   let tries = 0
   for (let found = true; found; ) {
@@ -25,43 +29,30 @@ export async function shrink(start: Case, fails: (smaller: Case) => Promise<bool
   return smallest
 }
 
-function* smallerCases({ graph, condition }: Case): Generator<Case> {
-  for (const clauses of smallerClauses(condition.clauses)) yield { graph, condition: { ...condition, clauses } }
-  for (const node of graph.nodes) yield { graph: withoutNode(graph, node), condition }
+function* smallerCases<C extends Case>(large: C): Generator<C> {
+  for (const text of smallerTexts(large.text)) yield { ...large, text }
+  for (const graph of smallerGraphs(large.graph)) yield { ...large, graph }
+}
+
+function* smallerGraphs(graph: Graph): Generator<Graph> {
+  for (const node of graph.nodes) yield withoutNode(graph, node)
   for (const gone of graph.relationships) {
-    yield { graph: { ...graph, relationships: graph.relationships.filter((each) => each !== gone) }, condition }
+    yield { ...graph, relationships: graph.relationships.filter((each) => each !== gone) }
   }
   for (const node of graph.nodes) {
     for (const key of node.properties.keys()) {
-      yield { graph: replaceNode(graph, node, { ...node, properties: without(node.properties, key) }), condition }
+      yield replaceNode(graph, node, { ...node, properties: without(node.properties, key) })
     }
     for (const label of node.labels) {
-      yield {
-        graph: replaceNode(graph, node, { ...node, labels: node.labels.filter((each) => each !== label) }),
-        condition,
-      }
+      yield replaceNode(graph, node, { ...node, labels: node.labels.filter((each) => each !== label) })
     }
   }
   for (const relationship of graph.relationships) {
     for (const key of relationship.properties.keys()) {
       const poorer = { ...relationship, properties: without(relationship.properties, key) }
       const relationships = graph.relationships.map((each) => (each === relationship ? poorer : each))
-      yield { graph: { ...graph, relationships }, condition }
+      yield { ...graph, relationships }
     }
-  }
-}
-
-function* smallerClauses(clauses: readonly ClauseParts[]): Generator<ClauseParts[]> {
-  for (const index of clauses.keys()) if (clauses.length > 1) yield clauses.filter((_, at) => at !== index)
-  for (const [index, clause] of clauses.entries()) {
-    const put = (smaller: ClauseParts): ClauseParts[] => clauses.map((each, at) => (at === index ? smaller : each))
-    for (const part of clause.parts.keys()) {
-      if (clause.parts.length > 1) yield put({ ...clause, parts: clause.parts.filter((_, at) => at !== part) })
-    }
-    for (const condition of clause.where.keys()) {
-      yield put({ ...clause, where: clause.where.filter((_, at) => at !== condition) })
-    }
-    if (clause.tail) yield put({ ...clause, tail: '' })
   }
 }
 

@@ -1,6 +1,15 @@
 // Evaluates an expression of the syntax tree over an environment of names, clause by clause of the language and nothing else.
-import type { Binary, Case, Expression, LabelExpression, PathPattern, SubqueryBody } from '../../grammar/ast.ts'
-import { AGGREGATES, aggregate, callFunction, integer } from './functions.ts'
+import type {
+  Binary,
+  Case,
+  Expression,
+  LabelExpression,
+  MapProjection,
+  PathPattern,
+  SubqueryBody,
+} from '../../grammar/ast.ts'
+import { AGGREGATES, aggregate } from './aggregates.ts'
+import { callFunction, integer } from './functions.ts'
 import {
   compare,
   conjunction,
@@ -27,8 +36,8 @@ export type Environment = ReadonlyMap<string, Value>
 export interface Surroundings {
   readonly parameters: ReadonlyMap<string, Value>
   readonly identities: Identities
-  /** Whether the pattern or subquery has a row, given the environment. */
-  exists(body: SubqueryBody | PathPattern, environment: Environment): boolean
+  /** The rows of a pattern or a subquery, given the environment. */
+  rows(body: SubqueryBody | PathPattern, where: Expression | null, environment: Environment): readonly Environment[]
 }
 
 export const bind = (environment: Environment, name: string, value: Value): Environment =>
@@ -213,10 +222,11 @@ export function evaluate(
       return BigInt(group.length)
     case 'function':
       if (AGGREGATES.has(expression.name.text.toLowerCase())) {
-        const [argument] = expression.args
+        const [argument, second] = expression.args
         if (!group || !argument) throw new NotInReference('an aggregate where none may stand')
         const values = group.map((row) => evaluate(argument, row, around))
-        return aggregate(expression.name.text, values, expression.distinct, around.identities)
+        const parameter = second && group[0] ? evaluate(second, group[0], around) : null
+        return aggregate(expression.name.text, values, parameter, expression.distinct, around.identities)
       }
       return callFunction(
         expression.name.text,
@@ -254,11 +264,22 @@ export function evaluate(
       return list.reduce(step, value(expression.initial))
     }
     case 'pattern-predicate':
-      return around.exists(expression.pattern, environment)
+      return around.rows(expression.pattern, null, environment).length > 0
     case 'exists':
-      return around.exists(expression.body, environment)
-    default:
-      throw new NotInReference(expression.kind)
+      return around.rows(expression.body, null, environment).length > 0
+    case 'count-subquery':
+      return BigInt(around.rows(expression.body, null, environment).length)
+    case 'collect-subquery': {
+      // Unlike collect(), it keeps nulls.
+      const body: SubqueryBody = { kind: 'query', query: expression.query }
+      return around.rows(body, null, environment).map((row) => [...row.values()][0] ?? null)
+    }
+    case 'pattern-comprehension':
+      return around
+        .rows(expression.pattern, expression.where, environment)
+        .map((row) => value(expression.projection, row))
+    case 'map-projection':
+      return mapProjection(expression, value)
   }
 }
 
@@ -285,6 +306,24 @@ function binary(expression: Binary, value: (e: Expression) => Value, truth: (e: 
     default:
       return arithmetic(operator, value(left), value(right))
   }
+}
+
+function mapProjection(expression: MapProjection, value: (e: Expression) => Value): Value {
+  const { text: name, span } = expression.variable
+  const of = value({ kind: 'variable', name, span })
+  if (of === null) return null
+  const all = expression.items.some((item) => item.kind === 'all')
+  const map = new Map<string, Value>(
+    all ? (isMap(of) ? of : (property(of, 'property') as ReadonlyMap<string, Value>)) : [],
+  )
+  for (const item of expression.items) {
+    if (item.kind === 'property') map.set(item.key.text, property(of, item.key.text))
+    else if (item.kind === 'entry') map.set(item.key.text, value(item.value))
+    else if (item.kind === 'variable') {
+      map.set(item.variable.text, value({ kind: 'variable', name: item.variable.text, span: item.span }))
+    }
+  }
+  return map
 }
 
 function listOrNull(value: Value): readonly Value[] | null {

@@ -1,7 +1,15 @@
 // Runs a query clause by clause over lists of environments, exactly in the order of the text: no plan, no index, no slots.
-import type { Clause, Expression, Projection, ProjectionItem, Query } from '../../grammar/ast.ts'
+import type {
+  CallClause,
+  Clause,
+  Expression,
+  Projection,
+  ProjectionItem,
+  Query,
+  SingleQuery,
+} from '../../grammar/ast.ts'
+import { AGGREGATES } from './aggregates.ts'
 import { asTruth, bind, type Environment, evaluate, type Surroundings } from './expression.ts'
-import { AGGREGATES } from './functions.ts'
 import { Matcher } from './pattern.ts'
 import {
   equivalenceKey,
@@ -29,19 +37,31 @@ export class Interpreter {
     this.around = {
       parameters,
       identities: new Identities(graph),
-      exists: (body, environment) => {
-        if (body.kind === 'query') return this.run(body.query, environment).length > 0
-        const [patterns, where] = body.kind === 'path' ? [[body], null] : [body.patterns, body.where]
-        return this.matcher.matches(patterns, where, environment).length > 0
+      rows: (body, where, environment) => {
+        if (body.kind === 'query') return this.run(body.query, environment)
+        if (body.kind === 'path') return this.matcher.matches([body], where, environment)
+        return this.matcher.matches(body.patterns, body.where, environment)
       },
     }
   }
 
   /** The rows that the query leaves, as bags of names. */
   run(query: Query, given: Environment = new Map()): Environment[] {
-    const [part] = query.parts
-    if (!part || query.parts.length > 1) throw new NotInReference('UNION')
-    return part.clauses.reduce<Environment[]>((rows, clause) => this.clause(clause, rows), [given])
+    return this.union(query, () => given)
+  }
+
+  /** Each part on its own, from the row that `start` gives it. */
+  private union(query: Query, start: (part: SingleQuery) => Environment): Environment[] {
+    const rows = query.parts.flatMap((part) =>
+      part.clauses.reduce<Environment[]>((found, clause) => this.clause(clause, found), [start(part)]),
+    )
+    if (query.unions.length === 0 || query.unions.includes('all')) return rows
+    const first = new Map<string, Environment>()
+    for (const row of rows) {
+      const key = this.key([...row.keys()].sort().map((name) => row.get(name) as Value))
+      if (!first.has(key)) first.set(key, row)
+    }
+    return [...first.values()]
   }
 
   private clause(clause: Clause, rows: readonly Environment[]): Environment[] {
@@ -69,6 +89,10 @@ export class Interpreter {
       }
       case 'return':
         return this.project(clause, rows).map((row) => row.names)
+      case 'call':
+        return rows.flatMap((row) =>
+          this.union(clause.query, (part) => passedIn(clause, part, row)).map((found) => new Map([...row, ...found])),
+        )
       default:
         throw new NotInReference(clause.kind)
     }
@@ -146,6 +170,13 @@ export class Interpreter {
   private value(expression: Expression, environment: Environment): Value {
     return evaluate(expression, environment, this.around)
   }
+}
+
+/** What a part of the subquery sees of the row outside. */
+function passedIn({ imports }: CallClause, part: SingleQuery, row: Environment): Environment {
+  if (imports === '*') return row
+  if (imports === null) return part.clauses[0]?.kind === 'with' ? row : new Map()
+  return new Map(imports.map(({ text }) => [text, row.get(text) as Value]))
 }
 
 function columnOf(item: ProjectionItem): string {

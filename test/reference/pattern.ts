@@ -14,7 +14,10 @@ import {
   type Graph,
   type GraphNode,
   type GraphRelationship,
+  isList,
   isMap,
+  isNode,
+  isRelationship,
   NotInReference,
   ReferenceFault,
   type Value,
@@ -52,6 +55,7 @@ export class Matcher {
 
   /** All rows of `MATCH patterns WHERE where`. */
   matches(patterns: readonly PathPattern[], where: Expression | null, given: Environment): Environment[] {
+    for (const pattern of patterns) checkGiven(pattern, given)
     let finds: Find[] = [{ names: given, used: [], parts: [] }]
     for (const pattern of patterns) finds = finds.flatMap((find) => this.lay(pattern, find))
     return finds
@@ -69,7 +73,6 @@ export class Matcher {
 
   /** All ways to lay one path pattern, with what is used already being used. */
   private lay(pattern: PathPattern, find: Find): Find[] {
-    if (pattern.shortest) throw new NotInReference('shortest paths')
     const [first] = pattern.nodes
     if (!first) throw new Error('a path without nodes')
     return this.graph.nodes.flatMap((node) =>
@@ -91,8 +94,11 @@ export class Matcher {
       return [{ ...find, names: bind(find.names, pattern.variable.text, { kind: 'path', nodes, relationships }) }]
     }
     const from = nodes.at(-1) as GraphNode
-    return this.trails(step, from, find).flatMap((trail) =>
-      this.take(step, trail, find).flatMap((taken) =>
+    const trails = pattern.shortest
+      ? this.shortest(step, from, find, pattern.shortest === 'all')
+      : this.trails(step, from, find)
+    return trails.flatMap((trail) =>
+      this.take(step, trail, find, pattern.shortest !== null).flatMap((taken) =>
         this.place(next, trail.end, taken).flatMap((placed) =>
           this.walk(pattern, at + 1, [...nodes, ...trail.nodes], [...relationships, ...trail.relationships], placed),
         ),
@@ -111,11 +117,12 @@ export class Matcher {
   }
 
   /** The trail stands for the relationship pattern; with a range its value is the list. */
-  private take(pattern: RelationshipPattern, trail: Trail, find: Find): Find[] {
-    const value = pattern.range ? trail.relationships : (trail.relationships[0] as GraphRelationship)
+  private take(pattern: RelationshipPattern, trail: Trail, find: Find, shortest: boolean): Find[] {
+    const value = pattern.range || shortest ? trail.relationships : (trail.relationships[0] as GraphRelationship)
     const taken = {
       ...find,
-      used: [...find.used, ...trail.relationships],
+      // A shortest way is a question of its own: it may go where the other patterns of the MATCH go.
+      used: shortest ? find.used : [...find.used, ...trail.relationships],
       parts: [...find.parts, ...trail.relationships.map((each) => [pattern, each] as const)],
     }
     if (!pattern.variable) return [taken]
@@ -142,6 +149,18 @@ export class Matcher {
     }
     extend({ end: from, relationships: [], nodes: [] })
     return found
+  }
+
+  /** To every node, the ways that no other is shorter than; all of them, or one. */
+  private shortest(pattern: RelationshipPattern, from: GraphNode, find: Find, all: boolean): Trail[] {
+    const best = new Map<GraphNode, Trail[]>()
+    for (const trail of this.trails(pattern, from, { ...find, used: [] })) {
+      if (!trail.relationships.every((each) => this.holds(pattern, each, find.names))) continue
+      const known = best.get(trail.end)?.[0]
+      if (!known || trail.relationships.length < known.relationships.length) best.set(trail.end, [trail])
+      else if (all && trail.relationships.length === known.relationships.length) best.get(trail.end)?.push(trail)
+    }
+    return [...best.values()].flat()
   }
 
   /** The inline map and the inline WHERE of a part. */
@@ -175,6 +194,24 @@ export class Matcher {
   private count(): void {
     this.stepsLeft -= 1
     if (this.stepsLeft < 0) throw new TooLarge('too many ways to lay the pattern')
+  }
+}
+
+/** A name that comes with a value stands for an element or for nothing; anything else in a pattern is a fault. */
+function checkGiven(pattern: PathPattern, given: Environment): void {
+  const nameOf = (part: NodePattern | RelationshipPattern): Value =>
+    (part.variable && given.get(part.variable.text)) ?? null
+  const refuse = (): never => {
+    throw new ReferenceFault('a pattern takes an element')
+  }
+  for (const node of pattern.nodes) {
+    const value = nameOf(node)
+    if (value !== null && !isNode(value)) refuse()
+  }
+  for (const step of pattern.relationships) {
+    const value = nameOf(step)
+    if (value === null) continue
+    if (step.range ? !isList(value) || !value.every(isRelationship) : !isRelationship(value)) refuse()
   }
 }
 

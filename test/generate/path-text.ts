@@ -1,0 +1,154 @@
+// Writes path patterns: chains of nodes and steps with labels, keys, properties, inline conditions, ranges and names.
+import type { Chance } from './chance.ts'
+import { EXTRA_LABELS, NODE_TYPES, RELATIONSHIP_TYPES } from './graph.ts'
+import { type Names, type Scope, someNodes } from './scope.ts'
+
+/** What patterns may still cost the reference, which tries everything. */
+export interface Effort {
+  steps: number
+  /** Steps that may walk without an end. */
+  unbounded: number
+}
+
+const REFERENCE_EFFORT: Effort = { steps: 6, unbounded: 1 }
+
+export class PathWriter {
+  private readonly effort: Effort
+  private readonly chance: Chance
+  private readonly names: Names
+  /** The type that a name is meant to have. */
+  private readonly types: Readonly<Record<string, string>>
+  constructor(chance: Chance, names: Names, types: Readonly<Record<string, string>>, effort = { ...REFERENCE_EFFORT }) {
+    this.chance = chance
+    this.names = names
+    this.types = types
+    this.effort = effort
+  }
+
+  /** A chain from one name to another (null: to anything); now and then with a name of its own. */
+  path(from: string, to: string | null, scope: Scope): string {
+    const { chance, effort } = this
+    const wanted = chance.weighted([
+      [6, 1],
+      [4, 2],
+      [1, 3],
+    ] as const)
+    const length = Math.min(Math.max(effort.steps, 1), wanted)
+    effort.steps -= length
+    let text = this.node(from, scope)
+    for (let step = 1; step <= length; step++) {
+      text += this.step(scope) + (step === length && to ? this.node(to, scope) : this.anyNode(scope))
+    }
+    if (!chance.odds(0.08)) return text
+    const name = this.names.fresh('p')
+    scope.paths.push(name)
+    return `${name} = ${text}`
+  }
+
+  private anyNode(scope: Scope): string {
+    const { chance } = this
+    if (chance.odds(0.35)) return this.node(null, scope)
+    if (chance.odds(0.15) && scope.nodes.length > 0) return this.node(chance.pick(scope.nodes), scope)
+    return this.node(this.names.fresh('v'), scope)
+  }
+
+  node(name: string | null, scope: Scope): string {
+    const { chance } = this
+    const known = [...scope.nodes]
+    if (name && !someNodes(scope).includes(name)) scope.nodes.push(name)
+    // A label of another type than the one asked for is now and then meant, but grants nothing.
+    const own = name ? this.types[name] : undefined
+    const type = (): string => (own && chance.odds(0.9) ? own : chance.pick(NODE_TYPES))
+    const labels = chance.weighted<() => string>([
+      [10, () => ''],
+      [5, () => `:${type()}`],
+      [0.5, () => `:${chance.pick(EXTRA_LABELS)}`],
+      [0.3, () => `:${type()}:${chance.pick([...EXTRA_LABELS, ...NODE_TYPES])}`],
+      [0.3, () => `:${type()}|${chance.pick(EXTRA_LABELS)}`],
+      [0.3, () => `:!${chance.pick(EXTRA_LABELS)}`],
+      [0.2, () => `:(${type()}|${chance.pick(EXTRA_LABELS)})&!${chance.pick([...NODE_TYPES, ...EXTRA_LABELS])}`],
+      [0.1, () => ':%'],
+      [0.1, () => ':Ghost'],
+    ])()
+    const map = chance.odds(0.18) ? ` ${this.map(known)}` : ''
+    const where = name && chance.odds(0.03) ? ` WHERE ${name}.num ${chance.pick(['>', '=', '<>'])} 1` : ''
+    return `(${name ?? ''}${labels}${map}${where})`
+  }
+
+  /** Keys and properties that an index may be asked for, in every kind of value; sideways to other names as well. */
+  private map(known: readonly string[]): string {
+    const { chance } = this
+    const entry = chance.weighted<() => string>([
+      [3, () => `external_id: ${chance.pick(["'n0'", "'n1'", "'n2'", "'n3'", '$id', "'ghost'"])}`],
+      [2, () => `name: ${chance.pick(["'a'", "'b'", '$text', '$claims.act.sub', "''"])}`],
+      [2, () => `num: ${chance.pick(['1', '1.0', '0', '-1', '1.5', '$number', '$float', '2 - 1'])}`],
+      [1, () => `flag: ${chance.pick(['true', 'false'])}`],
+      [1, () => `odd: ${chance.pick(['1', '1.0', "'1'", 'true', "['a', 'b']", '$unset', 'null', "'a'"])}`],
+      [0.5, () => `type: '${chance.pick(NODE_TYPES)}'`],
+      [0.5, () => `tags: ${chance.pick(["['a']", '[]', "['a', 'b']"])}`],
+      [0.3, () => 'missing: 1'],
+      [known.length > 0 ? 1 : 0, () => `${sideways(chance)}: ${chance.pick(known)}.${sideways(chance)}`],
+    ])()
+    return chance.odds(0.15) ? `{${entry}, is_identity: ${chance.odds(0.5)}}` : `{${entry}}`
+  }
+
+  step(scope: Scope): string {
+    const { chance } = this
+    const types = chance.weighted<string>([
+      [4, `:${chance.pick(RELATIONSHIP_TYPES)}`],
+      [4, `:${chance.pick(RELATIONSHIP_TYPES)}|${chance.pick(RELATIONSHIP_TYPES)}`],
+      [3, ''],
+      [0.2, ':Z'],
+    ])
+    const range = chance.weighted<() => string>([
+      [7, () => ''],
+      [1, () => '*2'],
+      [1, () => '*..2'],
+      [1, () => '*1..3'],
+      [1, () => '*0..1'],
+      [0.7, () => '*0..2'],
+      [0.5, () => '*0'],
+      [1, () => this.unbounded()],
+    ])()
+    const quantifier =
+      range === ''
+        ? chance.weighted([
+            [20, ''],
+            [0.5, '{1,2}'],
+            [0.5, '{2}'],
+            [0.3, '{,2}'],
+          ] as const)
+        : ''
+    const isTrail = range !== '' || quantifier !== ''
+    const map = chance.weighted<string>([
+      [20, ''],
+      [1, ' {since: 1}'],
+      [0.5, " {role: 'a'}"],
+      [0.3, ' {since: $number}'],
+    ])
+    let name = ''
+    if (chance.odds(0.2)) {
+      name = this.names.fresh('r')
+      ;(isTrail ? scope.trails : scope.relationships).push(name)
+    }
+    // Anything but alternatives is refused on a step of variable length.
+    const stranger = !isTrail && types === '' && chance.odds(0.05) ? `:!${chance.pick(RELATIONSHIP_TYPES)}` : ''
+    const where = name && !isTrail && chance.odds(0.1) ? ` WHERE ${name}.since ${chance.pick(['>', '='])} 1` : ''
+    const inside = `${name}${types}${stranger}${range}${map}${where}`
+    const body = inside ? `[${inside}]` : chance.pick(['[]', ''])
+    const arrow = chance.weighted([
+      [4, [`-${body}-`, '>']],
+      [3, [`<-${body}-`, '']],
+      [3, [`-${body}-`, '']],
+    ] as const)
+    return arrow.join('') + quantifier
+  }
+
+  private unbounded(): string {
+    if (this.effort.unbounded === 0) return '*1..2'
+    this.effort.unbounded -= 1
+    return this.chance.pick(['*', '*0..', '*1..', '*2..'])
+  }
+}
+
+const sideways = (chance: Chance): string => chance.pick(['num', 'name', 'odd', 'flag'])

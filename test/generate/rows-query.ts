@@ -1,0 +1,262 @@
+// Random queries that end in RETURN: columns of every kind of value, aggregates, DISTINCT, order and paging, and unions.
+import type { Value } from '../reference/values.ts'
+import type { Chance } from './chance.ts'
+import { ClauseWriter } from './clause-text.ts'
+import { PARAMETERS } from './condition.ts'
+import { number, predicate } from './predicate.ts'
+import { someNodes } from './scope.ts'
+import { counted, valueList } from './subquery.ts'
+
+export interface GeneratedRows {
+  readonly text: string
+  readonly parameters: ReadonlyMap<string, Value>
+  /** Columns that the rows are ordered by, first the weightiest; empty where the order is left open. */
+  readonly orderedBy: readonly string[]
+  /** All columns are among those: rows that are tied are equal. */
+  readonly ordered: boolean
+}
+
+/** Columns whose lists come in no order have this beginning. */
+export const BAG = 'bag'
+
+interface Column {
+  readonly expression: string
+  readonly name: string
+  /** A kind that ORDER BY gives an order to. */
+  readonly sortable: boolean
+}
+
+export function randomRows(chance: Chance): GeneratedRows {
+  const writer = new RowsWriter(chance, {}, [])
+  return { ...writer.write(), parameters: PARAMETERS }
+}
+
+class RowsWriter extends ClauseWriter {
+  private columns = 0
+
+  write(): Omit<GeneratedRows, 'parameters'> {
+    const { chance } = this
+    if (chance.odds(0.08)) return this.union()
+    const clauses = this.clauses()
+    if (chance.odds(0.3)) return this.aggregated(clauses)
+    const columns = this.someColumns(() => this.column())
+    return this.returned(clauses, columns, chance.odds(0.25))
+  }
+
+  private clauses(): string[] {
+    const { chance } = this
+    const clauses = [...(chance.odds(0.08) ? this.aggregateFirst() : []), this.first()]
+    const more = chance.weighted([
+      [4, 0],
+      [4, 1],
+      [2, 2],
+    ] as const)
+    for (let count = 0; count < more; count++) clauses.push(...this.another())
+    if (chance.odds(0.12)) clauses.push(this.barrier())
+    return clauses
+  }
+
+  private first(): string {
+    const { chance, names, paths, scope } = this
+    const name = names.fresh('v')
+    if (chance.odds(0.15)) return this.match('MATCH', [paths.node(name, scope)])
+    if (chance.odds(0.06)) return this.shortest()
+    const patterns = [paths.path(name, chance.odds(0.4) ? names.fresh('v') : null, scope)]
+    if (chance.odds(0.15)) patterns.push(paths.path(chance.pick(scope.nodes), null, scope))
+    return this.match('MATCH', patterns)
+  }
+
+  /** Two different nodes: what the shortest way from a node to itself is, is a question of its own. */
+  private shortest(): string {
+    const { chance, names, scope } = this
+    const [a, b, p] = [names.fresh('v'), names.fresh('v'), names.fresh('p')]
+    scope.nodes.push(a, b)
+    scope.paths.push(p)
+    const word = chance.odds(0.5) ? 'shortestPath' : 'allShortestPaths'
+    const step = chance.pick(['-[*]-', '-[:A|B*..4]->', '<-[*0..]-', '-[:A*]-', '-[*..3 {since: 1}]->'])
+    const ends = `MATCH (${a}), (${b}) WHERE ${a} <> ${b} AND ${predicate(chance, { ...scope, paths: [] })}`
+    // One of several shortest ways may be any of them: only its length is asked for.
+    if (word === 'shortestPath') scope.paths = []
+    const length = names.fresh('x')
+    if (word === 'shortestPath') scope.numbers.push(length)
+    const onwards = word === 'shortestPath' ? ` WITH ${a}, ${b}, length(${p}) AS ${length}` : ''
+    return `${ends} MATCH ${p} = ${word}((${a})${step}(${b}))${onwards}`
+  }
+
+  // -------------------------------------------------------------- columns
+
+  private name(prefix = 'c'): string {
+    this.columns += 1
+    return `${prefix}${this.columns}`
+  }
+
+  private someColumns(make: () => Column): Column[] {
+    const count = this.chance.weighted([
+      [3, 1],
+      [4, 2],
+      [2, 3],
+      [1, 4],
+    ] as const)
+    return Array.from({ length: count }, make)
+  }
+
+  private column(): Column {
+    const { chance, scope } = this
+    if (chance.odds(0.45)) return this.scalar()
+    const known = someNodes(scope)
+    const node = chance.pick(known)
+    const [unordered, ordered] = [(text: string) => this.bag(text), (text: string) => this.exact(text, false)]
+    return chance.weighted<() => Column>([
+      [3, () => ordered(node)],
+      [1, () => unordered(`labels(${node})`)],
+      [1, () => unordered(`keys(${node})`)],
+      [1, () => ordered(`properties(${node})`)],
+      [1, () => ordered(`${node} {.num, .name, key: ${number(chance, node, scope)}, other: null}`)],
+      [0.5, () => ordered(`${node} {.*, flag: 1}`)],
+      [1, () => ordered(`{a: ${node}.num, b: [${node}.name, ${node}]}`)],
+      [1, () => unordered(valueList(chance, node, known, chance.pick(['num', 'name', 'odd'])))],
+      [1, () => ordered(`[${node}.name, ${chance.pick(known)}.tags]`)],
+      [scope.relationships.length > 0 ? 3 : 0, () => this.ofRelationship()],
+      [scope.trails.length > 0 ? 3 : 0, () => ordered(chance.pick(scope.trails))],
+      [scope.paths.length > 0 ? 4 : 0, () => this.ofPath()],
+      [scope.lists.length > 0 ? 1 : 0, () => unordered(chance.pick(scope.lists))],
+    ])()
+  }
+
+  private ofRelationship(): Column {
+    const { chance } = this
+    const name = chance.pick(this.scope.relationships)
+    const scalars = [`type(${name})`, `${name}.since`, `${name}.property.role`]
+    if (chance.odds(0.5)) return this.exact(chance.pick(scalars), true)
+    return this.exact(chance.pick([name, `startNode(${name})`, `endNode(${name})`, `properties(${name})`]), false)
+  }
+
+  private ofPath(): Column {
+    const { chance } = this
+    const name = chance.pick(this.scope.paths)
+    if (chance.odds(0.3)) return this.exact(`length(${name})`, true)
+    return this.exact(
+      chance.pick([name, `nodes(${name})`, `relationships(${name})`, `[i IN nodes(${name}) | i.num]`]),
+      false,
+    )
+  }
+
+  private scalar(): Column {
+    const { chance, scope } = this
+    const known = someNodes(scope)
+    const node = chance.pick(known)
+    const text = chance.weighted<() => string>([
+      [3, () => number(chance, node, scope)],
+      [2, () => `${node}.name`],
+      [2, () => `${node}.external_id`],
+      [2, () => `${node}.odd`],
+      [1, () => `${node}.tags`],
+      [1, () => `${node}.type`],
+      [1, () => `${node}['num']`],
+      [1, () => `${node}.tags[0]`],
+      [1, () => `${node}.tags[-1..]`],
+      [1, () => `size(labels(${node}))`],
+      [1, () => `toString(${node}.num)`],
+      [1, () => `toInteger(${node}.num)`],
+      [1, () => `coalesce(${node}.name, ${node}.num, 'none')`],
+      [1, () => `${node}.name + 'z'`],
+      [1, () => `reduce(s = '', i IN ${node}.tags | s + i)`],
+      [1, () => `[i IN ${node}.tags WHERE i <> 'a' | i + '!']`],
+      [1, () => `range(0, size(${node}.tags))`],
+      [1, () => counted(chance, node, known)],
+      [1, () => `CASE ${node}.flag WHEN true THEN 'yes' WHEN false THEN ${node}.num ELSE ${node}.name END`],
+      // As an operand a pattern may stand where it could not stand alone.
+      [3, () => `(${predicate(chance, scope, 1)}) OR false`],
+      [1, () => `NOT (${predicate(chance, scope, 1)})`],
+      [0.5, () => '$texts'],
+    ])()
+    return this.exact(text, true)
+  }
+
+  private exact(expression: string, sortable: boolean): Column {
+    return { expression, name: this.name(), sortable }
+  }
+
+  private bag(expression: string): Column {
+    return { expression, name: this.name(BAG), sortable: false }
+  }
+
+  private aggregate(): Column {
+    const { chance, scope } = this
+    const node = chance.pick(someNodes(scope))
+    const distinct = chance.odds(0.3) ? 'DISTINCT ' : ''
+    if (chance.odds(0.25))
+      return this.bag(`collect(${distinct}${chance.pick([node, `${node}.name`, `${node}.num`, `[${node}.odd]`])})`)
+    const number_ = number(chance, node, scope)
+    const text = chance.weighted<string>([
+      [3, 'count(*)'],
+      [2, `count(${distinct}${node})`],
+      [2, `sum(${distinct}${number_})`],
+      [1, `avg(${number_})`],
+      [1, `min(${node}.odd)`],
+      [1, `max(${node}.odd)`],
+      [1, `min(${number_})`],
+      [1, `max(${node}.name)`],
+      [1, `percentileDisc(${number_}, ${chance.pick(['0.0', '0.5', '1.0', '0.3'])})`],
+      [1, `percentileCont(${number_}, ${chance.pick(['0.0', '0.5', '1.0'])})`],
+      [1, `count(${distinct}${node}.tags)`],
+      [0.5, `size(collect(${distinct}${node}.num)) + count(*)`],
+      [0.5, `count(CASE WHEN ${predicate(chance, scope, 0)} THEN 1 END)`],
+    ])
+    return this.exact(text, true)
+  }
+
+  // -------------------------------------------------------------- endings
+
+  private returned(
+    clauses: readonly string[],
+    columns: readonly Column[],
+    distinct: boolean,
+  ): Omit<GeneratedRows, 'parameters'> {
+    const { chance } = this
+    const items = columns.map(({ expression, name }) => `${expression} AS ${name}`)
+    // Two bags that differ in order alone would be two rows.
+    const isDistinct = distinct && columns.every(({ name }) => !name.startsWith(BAG))
+    const text = [...clauses, `RETURN ${isDistinct ? 'DISTINCT ' : ''}${items.join(', ')}`].join('\n')
+    const sortable = columns.filter((column) => column.sortable).map(({ name }) => name)
+    if (sortable.length === 0 || chance.odds(0.5)) return { text, orderedBy: [], ordered: false }
+    const ordered = sortable.length === columns.length
+    const orderedBy = ordered || chance.odds(0.5) ? sortable : [chance.pick(sortable)]
+    const keys = orderedBy.map((name) => name + chance.pick(['', '', ' DESC', ' ASCENDING'])).join(', ')
+    const skip = chance.odds(0.4) ? ` SKIP ${chance.pick(['0', '1', '2', '$number'])}` : ''
+    const limit = chance.odds(0.6) ? ` LIMIT ${chance.pick(['0', '1', '2', '5', '100', '$number'])}` : ''
+    return { text: `${text} ORDER BY ${keys}${ordered ? skip + limit : ''}`, orderedBy, ordered }
+  }
+
+  private aggregated(clauses: readonly string[]): Omit<GeneratedRows, 'parameters'> {
+    const { chance } = this
+    const keys = chance.odds(0.3) ? [] : this.someColumns(() => this.groupingKey())
+    const columns = [...keys, ...this.someColumns(() => this.aggregate())]
+    return this.returned(clauses, chance.odds(0.3) ? columns.reverse() : columns, chance.odds(0.1))
+  }
+
+  /** A bag would group by the order of its items. */
+  private groupingKey(): Column {
+    for (;;) {
+      const column = this.chance.odds(0.7) ? this.scalar() : this.column()
+      if (!column.name.startsWith(BAG)) return column
+    }
+  }
+
+  /** Parts of their own, with columns of the same names. */
+  private union(): Omit<GeneratedRows, 'parameters'> {
+    const { chance } = this
+    const count = chance.between(1, 2)
+    const parts = Array.from({ length: 2 }, () => {
+      const part = new RowsWriter(chance, {}, [])
+      const clauses = part.clauses()
+      const columns = Array.from({ length: count }, () =>
+        chance.odds(0.8) ? part.scalar() : part.exact(chance.pick(someNodes(part.scope)), false),
+      )
+      return [...clauses, `RETURN ${columns.map(({ expression }, i) => `${expression} AS c${i}`).join(', ')}`].join(
+        '\n',
+      )
+    })
+    return { text: parts.join(chance.odds(0.5) ? '\nUNION\n' : '\nUNION ALL\n'), orderedBy: [], ordered: false }
+  }
+}
