@@ -71,7 +71,10 @@ class CompiledCondition implements Condition {
 
   constructor(query: BoundQuery, input: ConditionInput, options: EngineOptions) {
     this.parameters = query.parameters
-    const types = { subject: input.subjectType, resource: input.resourceType }
+    const types = new Map([
+      ['subject', input.subjectType],
+      ['resource', input.resourceType],
+    ])
     const check: Question = { given: ['subject', 'resource'], sought: null, types }
     this.makeExplainer = () => new Explainer(query, check, options)
     this.answerers = {

@@ -96,8 +96,8 @@ export class PreparedCondition {
 
   private answerer(given: Readonly<Record<string, Key>>, sought: string | null): Answerer {
     const names = Object.keys(given)
-    const types = Object.fromEntries(names.map((name) => [name, given[name]![0]]))
-    const key = JSON.stringify([types, sought])
+    const types = new Map(names.map((name) => [name, given[name]![0]]))
+    const key = JSON.stringify([[...types], sought])
     let answerer = this.answerers.get(key)
     if (!answerer) {
       for (const name of sought === null ? names : [...names, sought]) {

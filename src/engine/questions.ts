@@ -17,7 +17,7 @@ export interface Question {
   /** The variable that is asked for; null asks whether there is a row. */
   readonly sought: string | null
   /** The node types that variables must have. */
-  readonly types: Readonly<Record<string, string>>
+  readonly types: ReadonlyMap<string, string>
 }
 
 /** A node that was found, to be read through its graph's snapshot. */
@@ -65,10 +65,10 @@ export function poseQuestion(query: BoundQuery, question: Question): PosedQuesti
   const given = new Map<string, Slot>()
   const atEnd: ReturnType<typeof narrow.atEnd> = []
   const { sought, types } = question
-  for (const name of new Set([...question.given, ...(sought === null ? [] : [sought]), ...Object.keys(types)])) {
+  for (const name of new Set([...question.given, ...(sought === null ? [] : [sought]), ...types.keys()])) {
     const slot = acceptedVariable(query, name)
     const isGiven = question.given.includes(name)
-    const wanted = { type: types[name] ?? null, externalIdParameter: isGiven ? keyParameter(name) : null }
+    const wanted = { type: types.get(name) ?? null, externalIdParameter: isGiven ? keyParameter(name) : null }
     // The id of a node of the default graph can be filled in where a MATCH of the condition itself looks for it.
     const byId = isGiven && wanted.type !== null && slot.graph === 0 && introducedBy(query, slot) !== null
     const narrowed = narrow.atIntroduction(clauses, slot, wanted, byId)
@@ -154,7 +154,7 @@ export class Answerer {
       const slot = slots[i]
       const name = this.question.given[i]!
       if (slot) {
-        const node = nodeByKey(asking.snapshot, this.question.types[name]!, given[i]!)
+        const node = nodeByKey(asking.snapshot, this.question.types.get(name)!, given[i]!)
         if (node === 0) return null
         run.frame[slot.index] = node
       } else run.parameters = new Map<string, Value>(run.parameters).set(keyParameter(name), given[i]!)

@@ -75,7 +75,7 @@ export class Explainer {
     const { types } = this.question
     return {
       decision,
-      unknown: names.filter((name, i) => types[name] && nodeByKey(asking.snapshot, types[name], given[i]!) === 0),
+      unknown: names.filter((name, i) => nodeByKey(asking.snapshot, types.get(name)!, given[i]!) === 0),
       matched: decision && execution ? matched(plan, execution.run.frame, execution.run.graphs) : null,
       nearestMiss: decision || !execution ? null : nearestMiss(plan, profiler, execution.run.graphs),
       profile: profileOf(describe(plan), profiler),

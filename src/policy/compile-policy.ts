@@ -31,9 +31,6 @@ export const platformParameters: ReadonlySet<string> = new Set([
   'action_properties',
 ])
 
-/** Names that stand for what a token or the calling application says; an input parameter must never pass for them. */
-const claimParameters: ReadonlySet<string> = new Set(['token', 'svc_token', '_appId'])
-
 const CYPHER = 'policy.condition.cypher'
 
 export function compilePolicy(text: string): Result<CompiledDocument, readonly string[]> {
@@ -49,31 +46,14 @@ export function compilePolicy(text: string): Result<CompiledDocument, readonly s
   })
   if (!compiled.ok) return err(compiled.error.map((issue) => `${CYPHER}: ${rendered(condition.cypher, issue)}`))
   const parameters = compiled.value.parameters
-  const refused = parameters.map((name) => parameterFault(name, version)).filter((fault) => fault !== null)
-  if (refused.length > 0) return err(refused.map((fault) => `${CYPHER}: ${fault}`))
   return ok({
     version,
     subjectType: subject.type,
     actions,
     resourceType: resource.type,
     condition: compiled.value,
-    inputParameters: parameters.filter((name) => !platformParameters.has(rootOf(name))),
+    inputParameters: parameters.filter((name) => !platformParameters.has(name)),
   })
-}
-
-function parameterFault(name: string, version: DecisionVersion): string | null {
-  if (version === '3.0-kbac' && rootOf(name) === 'subject_id') {
-    return 'parameter "$subject_id" is reserved and cannot be referenced'
-  }
-  return claimParameters.has(rootOf(name))
-    ? `parameter \`$${name}\` is reserved, and tokens are not supported yet`
-    : null
-}
-
-/** A parameter may be written with a path into it: `token.sub`. */
-function rootOf(parameter: string): string {
-  const dot = parameter.indexOf('.')
-  return dot < 0 ? parameter : parameter.slice(0, dot)
 }
 
 /** Ruling F7: line, column, what was found, what was expected, and a caret line. */

@@ -18,7 +18,7 @@ const SEPARATOR = '\n\n---\n\n'
 interface Case {
   readonly head: string
   readonly given: readonly string[]
-  readonly types: Readonly<Record<string, string>>
+  readonly types: ReadonlyMap<string, string>
   readonly sought: string | null
   readonly counts: Counts
   readonly query: string
@@ -47,7 +47,7 @@ function readCase(text: string): Case {
   return {
     head,
     given: given.map(([name]) => name!),
-    types: Object.fromEntries(given.map(([name, type]) => [name!, type ?? 'Thing'])),
+    types: new Map(given.map(([name, type]) => [name!, type ?? 'Thing'])),
     sought: fields.get('sought') ?? null,
     counts: {
       nodes: (label) => counts.get(label ?? '*') ?? (label === null ? 10_000 : 1_000),

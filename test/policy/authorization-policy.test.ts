@@ -195,15 +195,24 @@ describe('a policy is refused', () => {
   })
 
   test('for what only a token may say, so that no input parameter can pass for it', async () => {
-    for (const [name, path] of [
-      ['token', '.sub'],
-      ['svc_token', '.act.sub'],
-      ['_appId', ''],
+    for (const [parameter, why] of [
+      ['$token.sub', 'user tokens take no part in decisions yet: `$token` cannot be referenced'],
+      ['$svc_token.act.sub', 'delegation tokens take no part in decisions yet: `$svc_token` cannot be referenced'],
+      ['$_appId', '`$_appId` belongs to context queries and cannot be referenced in a decision'],
     ]) {
-      const condition = { cypher: `${CYPHER} WHERE subject.external_id = $${name}${path}` }
-      expect(await issuesOf({ ...good, condition })).toEqual([
-        `policy.condition.cypher: parameter \`$${name}\` is reserved, and tokens are not supported yet`,
-      ])
+      const text = `MATCH (subject)-->(resource) WHERE resource.x = ${parameter}`
+      const [issue, ...others] = await issuesOf({ ...good, condition: { cypher: text } })
+      expect(others).toEqual([])
+      const column = text.indexOf('$') + 1
+      expect(issue).toContain(`policy.condition.cypher: line 1, column ${column}: ${why}\n${text}\n`)
+      expect(issue?.split('\n')[2]).toMatch(new RegExp(`^ {${column - 1}}\\^+$`))
+    }
+  })
+
+  test('not for parameters named like members of every object', async () => {
+    for (const name of ['constructor', 'toString', '__proto__', 'valueOf', 'hasOwnProperty']) {
+      const condition = { cypher: `${CYPHER} WHERE subject.x = $${name}` }
+      valueIn(await create({ ...good, condition }, { name: `for-${name.toLowerCase().replaceAll('_', 'x')}` }))
     }
   })
 

@@ -231,7 +231,7 @@ export class QueryBinder {
         }
       },
       parameter: (name, span) => {
-        const reserved = this.dialect.reservedParameters[name]
+        const reserved = this.dialect.reservedParameters.get(name)
         if (reserved) this.report('ReservedParameter', reserved, span)
         this.parameters.add(name)
       },

@@ -10,7 +10,7 @@ export interface Dialect {
   /** What is said of a clause that the dialect does not admit. */
   readonly refusals: Readonly<Partial<Record<Clause['kind'], string>>>
   /** Parameters that the text may not name, with what is said of them. */
-  readonly reservedParameters: Readonly<Record<string, string>>
+  readonly reservedParameters: ReadonlyMap<string, string>
   /** Parameters that may not name a location (interface, decisions rule 6). */
   readonly unroutableParameters: ReadonlySet<string>
 }
@@ -22,6 +22,13 @@ const refusals: Dialect['refusals'] = {
 }
 
 const condition: readonly Clause['kind'][] = ['match', 'with', 'unwind']
+
+/** What a token or the calling application says: no decision carries either yet, and a guess would be a permit or a denial. */
+const noClaims: ReadonlyMap<string, string> = new Map([
+  ['token', 'user tokens take no part in decisions yet: `$token` cannot be referenced'],
+  ['svc_token', 'delegation tokens take no part in decisions yet: `$svc_token` cannot be referenced'],
+  ['_appId', '`$_appId` belongs to context queries and cannot be referenced in a decision'],
+])
 
 const platformBound: ReadonlySet<string> = new Set([
   'subject_external_id',
@@ -36,14 +43,14 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     name: 'open',
     clauses: new Set([...condition, 'call', 'use']),
     refusals: {},
-    reservedParameters: {},
+    reservedParameters: new Map(),
     unroutableParameters: new Set(),
   },
   '2.0-kbac': {
     name: '2.0-kbac',
     clauses: new Set(condition),
     refusals,
-    reservedParameters: {},
+    reservedParameters: noClaims,
     unroutableParameters: platformBound,
   },
   /** USE waits for composite projects: a location that cannot be routed to must not be accepted. */
@@ -51,14 +58,17 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     name: '3.0-kbac',
     clauses: new Set([...condition, 'call']),
     refusals: { ...refusals, use: 'USE needs a composite database, and none is configured' },
-    reservedParameters: { subject_id: 'parameter "$subject_id" is reserved and cannot be referenced' },
+    reservedParameters: new Map([
+      ...noClaims,
+      ['subject_id', 'parameter "$subject_id" is reserved and cannot be referenced'],
+    ]),
     unroutableParameters: platformBound,
   },
   '1.0-ciq': {
     name: '1.0-ciq',
     clauses: new Set(condition),
     refusals,
-    reservedParameters: {},
+    reservedParameters: new Map(),
     unroutableParameters: platformBound,
   },
 }
