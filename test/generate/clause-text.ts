@@ -49,7 +49,7 @@ export class ClauseWriter {
       [4, () => this.optional()],
       [2.5, () => [this.threshold()]],
       [2, () => this.collected()],
-      [4, () => [this.call()]],
+      [4, () => [this.call(), ...(chance.odds(0.3) ? [this.compared()] : [])]],
       [1, () => this.renamed()],
       [0.7, () => this.unwound()],
     ])()
@@ -170,6 +170,18 @@ export class ClauseWriter {
     return [`WITH ${[...others, `${name} AS ${fresh}`].join(', ')}`, this.onwardFrom(fresh)]
   }
 
+  /** What came last beside what was there before. */
+  private compared(): string {
+    const { chance, scope } = this
+    const [known, last] = [chance.pick(scope.nodes), someNodes(scope).at(-1)]
+    const number = scope.numbers.at(-1)
+    const tests = [predicate(chance, scope), '$number > 1']
+    if (number) tests.push(`${number} > ${known}.num`, `${number} = ${known}.num`, `${number} > 0`)
+    if (last)
+      tests.push(`${last} <> ${known}`, `${last}.num = ${known}.num`, `(${last})--(${known})`, `NOT ${last}.flag`)
+    return `WITH * WHERE ${chance.pick(tests)}`
+  }
+
   private unwound(): string[] {
     const { chance, scope } = this
     const name = this.names.fresh('u')
@@ -220,7 +232,16 @@ export class ClauseWriter {
     const text = this.chance.pick(['count(p)', 'max(p.num)', 'avg(p.num)', 'count(DISTINCT p.name)'])
     const name = this.names.fresh('n')
     this.scope.numbers.push(name)
-    return [`MATCH (p:${type})`, `WITH ${text} AS ${name}`]
+    const where = this.chance.pick([
+      '',
+      '',
+      '',
+      ` WHERE ${name} > 0`,
+      ' WHERE $number > 0',
+      ' WHERE $number > 1',
+      ' WHERE $unset',
+    ])
+    return [`MATCH (p:${type})`, `WITH ${text} AS ${name}${where}`]
   }
 
   // -------------------------------------------------------------- subqueries

@@ -95,7 +95,7 @@ class ConditionWriter extends ClauseWriter {
     const branches = Array.from({ length: chance.odds(0.75) ? 2 : 1 }, () => {
       const inner = new ClauseWriter(chance, this.types, this.kept)
       const [from, to] = this.direction()
-      const match = inner.match('MATCH', [inner.paths.path(from, to, inner.scope)])
+      const match = inner.match(this.word(), [inner.paths.path(from, to, inner.scope)])
       const columns = chance.odds(0.7) ? ['subject', 'resource'] : ['resource', 'subject']
       // Columns of a union stand in the order of its first part.
       const paged = chance.odds(0.15) ? paging(chance, columns) : ''
@@ -103,6 +103,11 @@ class ConditionWriter extends ClauseWriter {
     })
     scope.nodes.push('subject', 'resource')
     return [`CALL { ${branches.join(chance.odds(0.7) ? ' UNION ' : ' UNION ALL ')} }`]
+  }
+
+  /** Inside a subquery an end may come from an optional match; where it is null nothing is granted. */
+  private word(): 'MATCH' | 'OPTIONAL MATCH' {
+    return this.chance.odds(0.15) ? 'OPTIONAL MATCH' : 'MATCH'
   }
 
   private resourceByCall(): string[] {
@@ -113,7 +118,7 @@ class ConditionWriter extends ClauseWriter {
     const branches = Array.from({ length: chance.odds(0.6) ? 2 : 1 }, () => {
       const inner = new ClauseWriter(chance, this.types, this.kept)
       inner.scope.nodes.push('subject')
-      const match = inner.match('MATCH', [inner.paths.path('subject', 'resource', inner.scope)])
+      const match = inner.match(this.word(), [inner.paths.path('subject', 'resource', inner.scope)])
       const paged = chance.odds(0.15) ? paging(chance, ['resource']) : ''
       return `${match} RETURN ${chance.odds(0.2) ? 'DISTINCT ' : ''}resource${paged}`
     })

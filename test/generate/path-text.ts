@@ -86,6 +86,7 @@ export class PathWriter {
       [1, () => `odd: ${chance.pick(['1', '1.0', "'1'", 'true', "['a', 'b']", '$unset', 'null', "'a'"])}`],
       [0.5, () => `type: '${chance.pick(NODE_TYPES)}'`],
       [0.5, () => `tags: ${chance.pick(["['a']", '[]', "['a', 'b']"])}`],
+      [0.3, () => `external_id: ${chance.pick(['1', '$unset', '$texts', "'n' + '1'"])}`],
       [0.3, () => 'missing: 1'],
       [known.length > 0 ? 1 : 0, () => `${sideways(chance)}: ${chance.pick(known)}.${sideways(chance)}`],
     ])()

@@ -49,7 +49,8 @@ function* smallerTrees(tree: Tree): Generator<unknown> {
 function* ownSmaller(tree: Tree): Generator<unknown> {
   switch (tree.kind) {
     case 'query': {
-      const parts = tree.parts as unknown[]
+      // The body of a subquery is of that kind too, with the query inside.
+      const parts = (tree.parts ?? []) as unknown[]
       if (parts.length > 1) for (const part of parts) yield { ...tree, parts: [part], unions: [] }
       return
     }
