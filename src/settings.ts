@@ -8,11 +8,11 @@ export interface Settings {
   readonly port: number
   /** Request body, bytes: 4 MiB holds a capture of 250 large nodes. */
   readonly bodyBytesMax: number
-  /** One decision, milliseconds. */
+  /** One question with all its policies, milliseconds. */
   readonly decisionTimeMs: number
-  /** Rows, relationships and list items that one execution may touch. */
+  /** Rows, relationships and list items that one question may touch. */
   readonly traversalStepsMax: number
-  /** Rows, groups and visited nodes that one execution may keep in memory: 2 million are some 200 MB. */
+  /** Rows, groups and visited nodes that one question may keep in memory: 2 million are some 200 MB. */
   readonly rowsHeldMax: number
   /** Items of one capture batch (facts 1.12). */
   readonly captureItemsMax: number

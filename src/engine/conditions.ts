@@ -13,7 +13,7 @@ import { Answerer, type Found, nodeVariable, type Question } from './questions.t
 import { Explainer, type Why } from './why.ts'
 
 export type { DialectName } from './bind/dialect.ts'
-export type { BudgetLimits } from './exec/context.ts'
+export { Budget, type BudgetLimits } from './exec/context.ts'
 export type { Asking, EngineOptions } from './planned-query.ts'
 export type { Matched, Why } from './why.ts'
 

@@ -28,6 +28,8 @@ export interface Asking {
   readonly snapshot: Snapshot
   readonly parameters: ReadonlyMap<string, Value>
   readonly limits: BudgetLimits
+  /** Started by the caller, who asks several plans one question within one limit; without it `limits` are this run's own. */
+  readonly budget?: Budget
   /** The graph of a logical location, for USE; throws what the caller wants to hear of an unknown one. */
   readonly locate?: (location: string) => Snapshot
 }
@@ -43,6 +45,8 @@ interface Compiled extends Execution {
   readonly environments: readonly object[]
   readonly symbolEpochs: readonly number[]
   readonly counts: RecordedCounts
+  /** For the runs that share none. */
+  readonly ownBudget: Budget
   uses: number
 }
 
@@ -89,7 +93,7 @@ export class PlannedQuery {
     if (graphs === null) run.graphs[0] = asking.snapshot
     else for (let i = 0; i < graphs.length; i++) run.graphs[i] = graphs[i]!
     run.parameters = asking.parameters
-    run.budget.start(asking.limits)
+    run.budget = asking.budget ?? startedBudget(compiled.ownBudget, asking.limits)
     run.moment.start()
     return compiled
   }
@@ -140,7 +144,7 @@ export class PlannedQuery {
     const graphs = this.locate(asking).map((graph) => profiler.counting(graph))
     const built = this.build(graphs, new RecordedCounts(asking.snapshot), profiler.observe)
     built.run.parameters = asking.parameters
-    built.run.budget.start(asking.limits)
+    built.run.budget = asking.budget ?? startedBudget(built.run.budget, asking.limits)
     return built
   }
 
@@ -153,6 +157,7 @@ export class PlannedQuery {
       environments: graphs.map((graph) => graph.environment),
       symbolEpochs: graphs.map((graph) => graph.symbolEpoch),
       counts,
+      ownBudget: run.budget,
       uses: 0,
     }
     const same = this.compiled.findIndex((other) => other.environments.every((e, i) => e === compiled.environments[i]))
@@ -181,6 +186,11 @@ export class PlannedQuery {
   private finished(plan: Plan, site: PlanSite): Plan {
     return this.options.rules === 'on' ? optimize(plan, site, this.options.except) : plan
   }
+}
+
+function startedBudget(budget: Budget, limits: BudgetLimits): Budget {
+  budget.start(limits)
+  return budget
 }
 
 /** The counts of a snapshot, and which of them a plan was made with. */

@@ -1,11 +1,20 @@
 // One decision: the OR of all policies for (subject type, action, resource type); default deny (ruling D1).
 // A policy that lacks a parameter does not apply. A grant by another is a grant; without one, the caller is told what
-// was missing (422) instead of a denial that a parameter might turn round.
+// was missing (422) instead of a denial that a parameter might turn round. All policies share one budget.
+import { Budget } from '../engine/conditions.ts'
 import { RunFault } from '../engine/errors.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { ok, type Result } from '../kernel/result.ts'
-import { bindParameters, type DecisionParts, lacking, missingParameters, noGraph, policiesFor } from './question.ts'
+import {
+  bindParameters,
+  type DecisionParts,
+  isSpent,
+  lacking,
+  missingParameters,
+  noGraph,
+  policiesFor,
+} from './question.ts'
 import type { EvaluationRequest } from './schema.ts'
 
 const granted = ok(true)
@@ -28,7 +37,9 @@ export function evaluate(
   const missing: string[] = []
   const snapshot = graph.snapshot()
   try {
-    const asking = { snapshot, parameters: parameters.value, limits: parts.limits }
+    const budget = new Budget()
+    budget.start(parts.limits)
+    const asking = { snapshot, parameters: parameters.value, limits: parts.limits, budget }
     for (const policy of policies) {
       const name = lacking(policy, parameters.value)
       if (name !== null) {
@@ -48,6 +59,8 @@ export function evaluate(
             code: fault.code,
             message: fault.message,
           })
+          // Nothing is left for the others, and they are not asked: what is not known to be granted is denied.
+          if (isSpent(fault)) break
         }
       }
     }

@@ -134,6 +134,13 @@ export function lacking(policy: CompiledPolicy, parameters: ReadonlyMap<string, 
   return null
 }
 
+const sharedLimits: readonly (string | null)[] = ['traversalStepsMax', 'decisionTimeMs', 'rowsHeldMax']
+
+/** The budget that all policies of a question share is used up. A value that grew too large is its own policy's fault. */
+export function isSpent(fault: RunFault): boolean {
+  return fault.code === 'budget' && sharedLimits.includes(fault.subject)
+}
+
 /** A parameter may be written with a path into it: `claims.department`. */
 export function rootOf(parameter: string): string {
   const dot = parameter.indexOf('.')

@@ -1,6 +1,6 @@
 // Hostile conditions end with a typed fault that names the limit, and the next question is answered as if nothing had been.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type BudgetLimits, compileCondition } from '../../src/engine/conditions.ts'
+import { Budget, type BudgetLimits, compileCondition } from '../../src/engine/conditions.ts'
 import { RunFault } from '../../src/engine/errors.ts'
 import { type Cell, compileRowsQuery } from '../../src/engine/rows.ts'
 import { readArrows } from '../support/arrows.ts'
@@ -20,12 +20,13 @@ afterAll(() => stored.close())
 
 const limits: BudgetLimits = { stepsMax: 200_000, timeMs: 60_000 }
 
-function check(text: string, given: BudgetLimits = limits): boolean {
+function check(text: string, given: BudgetLimits = limits, budget?: Budget): boolean {
   const compiled = compileCondition({ text, dialect: '3.0-kbac', subjectType: 'Person', resourceType: 'Car' })
   if (!compiled.ok) throw new Error(compiled.error[0]!.message)
   const snapshot = stored.environment.snapshot()
   try {
-    return compiled.value.check({ snapshot, parameters: new Map(), limits: given }, 'p0', 'car')
+    const shared = budget === undefined ? {} : { budget }
+    return compiled.value.check({ snapshot, parameters: new Map(), limits: given, ...shared }, 'p0', 'car')
   } finally {
     snapshot.close()
   }
@@ -109,6 +110,52 @@ test('the same plan answers rightly after a fault in the middle of a run', () =>
   const whole = ask(100_000_000)
   expect(faultOf(() => ask(5000)).code).toBe('budget')
   expect(ask(100_000_000)).toEqual(whole)
+})
+
+describe('several executions', () => {
+  // Looks at each of the 276 relationships from both sides.
+  const text = 'MATCH (subject), (resource), (x:Person)-[:KNOWS]-(y:Person) WHERE x.external_id = y.external_id'
+
+  test('are each within their own limits when they share no budget', () => {
+    for (let i = 0; i < 20; i++) expect(check(text, { stepsMax: 5000, timeMs: 60_000 })).toBe(false)
+  })
+
+  test('end together at the limits of the budget that they share', () => {
+    const budget = new Budget()
+    budget.start({ stepsMax: 5000, timeMs: 60_000 })
+    const fault = faultOf(() => {
+      for (let i = 0; i < 20; i++) check(text, limits, budget)
+    })
+    expect(fault.subject).toBe('traversalStepsMax')
+    expect(budget.touched).toBeGreaterThan(5000)
+    expect(check(text)).toBe(false)
+  })
+})
+
+describe('a pattern', () => {
+  const issueOf = (text: string) => {
+    const compiled = compileCondition({ text, dialect: '3.0-kbac', subjectType: 'Person', resourceType: 'Car' })
+    return compiled.ok ? null : compiled.error.map(({ code, message, span }) => [code, message, span.start])
+  }
+  const chain = (hops: number) => `MATCH (subject)${'-[:A]->()'.repeat(hops - 1)}-[:A]->(resource:Car)`
+
+  test('has at most a hundred relationships, and the first beyond is pointed at', () => {
+    expect(issueOf(chain(100))).toBeNull()
+    const start = chain(100).indexOf('-[:A]->(resource') + '-[:A]->()'.length
+    expect(issueOf(chain(101))).toEqual([['PatternTooLong', 'more than 100 relationships in one MATCH', start]])
+    const inside = `MATCH (subject), (resource) WHERE EXISTS { ${chain(101)} }`
+    expect(issueOf(inside)?.map(([code]) => code)).toEqual(['PatternTooLong'])
+  })
+
+  test('has at most a hundred parts, and what follows is not blamed for their names', () => {
+    const parts = (count: number) =>
+      `MATCH (subject), (resource)${', (x)-[r:A]->()'.repeat(count - 2)} WITH subject, resource, x`
+    expect(issueOf(parts(101))).toEqual([
+      ['PatternTooLong', 'more than 100 patterns in one MATCH', parts(100).indexOf(' WITH') + 2],
+    ])
+    const plain = (count: number) => `MATCH (subject), (resource)${', ()'.repeat(count - 2)}`
+    expect(issueOf(plain(100))).toBeNull()
+  })
 })
 
 test('nesting that would end the stack is refused as text', () => {

@@ -18,6 +18,10 @@ import type { BoundExpression, BoundMatch, BoundNode, BoundRelationship, Slot, S
 import type { Scope } from './frame.ts'
 import { slotsOf } from './walk.ts'
 
+/** In one MATCH. People write a handful; planning a chain costs the square of its length, and the first decision waits for it. */
+export const patternsMax = 100
+export const relationshipsMax = 100
+
 /** What a pattern needs from the binder of the query. */
 export interface PatternSite {
   /** Names known before the pattern. */
@@ -57,6 +61,13 @@ export function bindPatterns(
     casts: [],
     later: [],
   }
+  if (isTooLong(patterns, site)) {
+    for (const pattern of patterns) declareNames(pattern, draft, site)
+    return {
+      match: { optional, casts: [], nodes: [], relationships: [], predicates: [], paths: [] },
+      scope: draft.scope,
+    }
+  }
   for (const pattern of patterns) bindPath(pattern, draft, site)
   const predicates = draft.later.flatMap((bind) => conjuncts(bind()))
   if (where) {
@@ -71,6 +82,28 @@ export function bindPatterns(
 /** `a AND b` as [a, b]; anything else as itself. */
 export function conjuncts(expression: BoundExpression): readonly BoundExpression[] {
   return expression.kind === 'and' ? expression.operands.flatMap(conjuncts) : [expression]
+}
+
+function isTooLong(patterns: readonly PathPattern[], site: PatternSite): boolean {
+  const refuseBeyond = (max: number, what: string, beyond: { readonly span: Span } | undefined): boolean => {
+    if (!beyond) return false
+    site.report({ code: 'PatternTooLong', message: `more than ${max} ${what} in one MATCH`, span: beyond.span })
+    return true
+  }
+  const relationships = patterns.flatMap((pattern) => pattern.relationships)
+  return (
+    refuseBeyond(patternsMax, 'patterns', patterns[patternsMax]) ||
+    refuseBeyond(relationshipsMax, 'relationships', relationships[relationshipsMax])
+  )
+}
+
+/** Of a pattern that is refused as a whole: what follows may use its names, and is not to blame for it. */
+function declareNames({ nodes, relationships, variable }: PathPattern, draft: Draft, site: PatternSite): void {
+  for (const node of nodes) elementSlot(node.variable, 'node', draft, site)
+  for (const { variable: name, range } of relationships) {
+    elementSlot(name, range ? 'relationships' : 'relationship', draft, site)
+  }
+  if (variable) draft.scope.set(variable.text, site.fresh(variable.text, 'path'))
 }
 
 function bindPath(pattern: PathPattern, draft: Draft, site: PatternSite): void {

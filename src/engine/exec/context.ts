@@ -17,7 +17,7 @@ export interface BudgetLimits {
 const CLOCK_EVERY = 2048
 const ROWS_HELD_MAX = 2_000_000
 
-/** Counts work; looks at the clock once in 2,048 steps. */
+/** Counts work; looks at the clock once in 2,048 steps. One may be shared by several executions, one after another. */
 export class Budget {
   private steps = 0
   private held = 0
@@ -94,7 +94,7 @@ export interface Run {
   parameters: ReadonlyMap<string, Value>
   /** By graph index. */
   readonly graphs: Snapshot[]
-  readonly budget: Budget
+  budget: Budget
   readonly moment: Moment
 }
 
