@@ -3,6 +3,7 @@
 // same relation, so a search finds a node exactly when the check with that node is true.
 import { assert } from '../kernel/assert.ts'
 import type { BoundQuery, Slot } from './bind/bound.ts'
+import { reservedPrefix } from './bind/dialect.ts'
 import { narrow } from './bind/narrow.ts'
 import { declaredIn } from './bind/walk.ts'
 import type { Profiler } from './exec/profile.ts'
@@ -54,9 +55,9 @@ export interface PosedQuestion {
   readonly finish: (plan: Plan) => Plan
 }
 
-/** No text can name such a parameter. */
+/** The binder refuses parameters with such a name (`reservedPrefix`). */
 function keyParameter(name: string): string {
-  return `given ${name}`
+  return `${reservedPrefix}${name}`
 }
 
 /** Every variable named must be one that `nodeVariable` accepts. */
@@ -69,9 +70,11 @@ export function poseQuestion(query: BoundQuery, question: Question): PosedQuesti
     const slot = acceptedVariable(query, name)
     const isGiven = question.given.includes(name)
     const wanted = { type: types.get(name) ?? null, externalIdParameter: isGiven ? keyParameter(name) : null }
-    // The id of a node of the default graph can be filled in where a MATCH of the condition itself looks for it.
-    const byId = isGiven && wanted.type !== null && slot.graph === 0 && introducedBy(query, slot) !== null
-    const narrowed = narrow.atIntroduction(clauses, slot, wanted, byId)
+    // The id of a node of the default graph can be filled in where a MATCH of the condition itself looks for it. Two
+    // variables may share a slot (`WITH x AS subject, x AS resource`): then the second is told by its key, and compared.
+    const taken = [...given.values()].some((other) => other.index === slot.index)
+    const byId = isGiven && !taken && wanted.type !== null && slot.graph === 0 && introducedBy(query, slot) !== null
+    const narrowed = taken ? null : narrow.atIntroduction(clauses, slot, wanted, byId)
     if (narrowed) {
       clauses = narrowed
       if (byId) given.set(name, slot)

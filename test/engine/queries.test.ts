@@ -275,6 +275,47 @@ for (const rules of ['on', 'off'] as const) {
       expect(pairs(text)).toEqual(['bob c3'])
     })
 
+    test('subject and resource may be one and the same variable, of two types never', () => {
+      const ask = (text: string, resourceType: string): string[] => {
+        const compiled = compileCondition({ text, dialect: 'open', subjectType: 'Person', resourceType }, { rules })
+        if (!compiled.ok) throw new Error(compiled.error[0]!.message)
+        const people = ['ann', 'bob', 'cyd']
+        return within({}, (asking) =>
+          people.flatMap((s) =>
+            [...people, 'c1'].filter((r) => compiled.value.check(asking, s, r)).map((r) => `${s} ${r}`),
+          ),
+        )
+      }
+      const same = 'MATCH (subject:Person)-[:MEMBER]->() WITH subject, subject AS resource'
+      expect(ask(same, 'Person')).toEqual(['ann ann', 'bob bob'])
+      expect(ask('MATCH (resource:Car)<-[:OWNS]-() WITH resource, resource AS subject', 'Car')).toEqual([])
+    })
+
+    test('what a subquery imports stays in scope behind its WITH', () => {
+      const inner = 'MATCH (t:Team) WITH t ORDER BY t.size LIMIT 1 MATCH (subject)-[:MEMBER]->(t)'
+      const call = `MATCH (subject:Person), (resource:Car) CALL (subject, resource) { ${inner} RETURN 1 AS one }`
+      const onlyBob = ['bob c1', 'bob c2', 'bob c3']
+      expect(pairs(call, '3.0-kbac')).toEqual(onlyBob)
+      expect(pairs(call.replace('subject, resource', '*'), '3.0-kbac')).toEqual(onlyBob)
+      expect(pairs(`MATCH (subject:Person), (resource:Car) WHERE EXISTS { ${inner} }`, '2.0-kbac')).toEqual(onlyBob)
+      expect(pairs(`MATCH (subject:Person), (resource:Car) WHERE COUNT { ${inner} } > 0`)).toEqual(onlyBob)
+    })
+
+    test('a node that is null is no node, also where nothing is walked from it', () => {
+      const optional = 'MATCH (subject:Person), (resource:Car) OPTIONAL MATCH (subject)-[:MEMBER]->(x)'
+      const members = ['ann c1', 'ann c2', 'ann c3', 'bob c1', 'bob c2', 'bob c3']
+      expect([...new Set(pairs(`${optional} MATCH (x)`))]).toEqual(members)
+      expect([...new Set(pairs(`${optional} WITH subject, resource, x WHERE EXISTS { (x) }`))]).toEqual(members)
+      expect([...new Set(pairs(`${optional} MATCH (x), (y:Team)`))]).toEqual(members)
+      expect(pairs('MATCH (subject:Person), (resource:Car) WITH subject, resource, null AS x MATCH (x)')).toEqual([])
+    })
+
+    test('a list of relationships that another pattern follows is kept', () => {
+      const two = 'MATCH (subject:Person)-[r:MEMBER*1..2]->(t) MATCH (t)-[:OWNS]->(resource)'
+      expect(pairs(`${two} WHERE NOT EXISTS { (subject)-[r*]->(t) }`)).toEqual([])
+      expect(pairs(`${two} MATCH (subject)-[r*]->(t)`)).toEqual(['ann c1', 'ann c2', 'bob c1', 'bob c2', 'bob c3'])
+    })
+
     test('a group is counted whole', () => {
       const text = 'MATCH (subject)-[:MEMBER]->(t), (resource:Car) WITH subject, resource, count(t) AS n WHERE n > 1'
       expect(pairs(text)).toEqual(['bob c1', 'bob c2', 'bob c3', 'bob c9'].filter((pair) => pair !== 'bob c9'))
@@ -286,6 +327,9 @@ describe('what is refused', () => {
   const refused: readonly (readonly [string, string])[] = [
     ['MATCH (a) CALL (b) { RETURN 1 AS x } RETURN a', 'UndefinedVariable'],
     ['MATCH (a) CALL (a) { MATCH (a) RETURN a } RETURN a', 'VariableAlreadyBound'],
+    ['MATCH (a) CALL (a) { MATCH (b) WITH b AS a RETURN 1 AS x } RETURN a', 'VariableAlreadyBound'],
+    ['MATCH (a) WHERE EXISTS { MATCH (b) WITH b AS a MATCH (a) } RETURN a', 'VariableAlreadyBound'],
+    ['RETURN $`given subject` AS x', 'ReservedParameter'],
     ['MATCH (a) CALL { WITH a AS b MATCH (b) RETURN b } RETURN a', 'InvalidImportingWith'],
     ['MATCH (a) CALL { MATCH (a)-->(b) } RETURN a', 'InvalidClauseComposition'],
     ['RETURN 1 AS a UNION RETURN 2 AS b', 'DifferentColumnsInUnion'],

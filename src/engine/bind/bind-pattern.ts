@@ -76,7 +76,16 @@ export function bindPatterns(
     predicates.push(...conditions)
   }
   const { nodes, relationships, paths, casts, scope } = draft
+  predicates.push(...presence(nodes, relationships))
   return { match: { optional, casts, nodes, relationships, predicates, paths }, scope }
+}
+
+/** A node that is bound and stands alone is matched as it is; null is no node, though no walk would find that out. */
+function presence(nodes: readonly BoundNode[], relationships: readonly BoundRelationship[]): BoundExpression[] {
+  const walked = new Set(relationships.flatMap(({ left, right }) => [left, right]))
+  return nodes.flatMap(({ slot, bound }, i) =>
+    bound && !walked.has(i) ? [{ kind: 'null-test', operand: { kind: 'slot', slot }, negated: true }] : [],
+  )
 }
 
 /** `a AND b` as [a, b]; anything else as itself. */

@@ -10,7 +10,7 @@ import { bindPatterns, type PatternSite } from './bind-pattern.ts'
 import { type AggregateSink, bindProjection } from './bind-projection.ts'
 import { bindCollect, bindComprehension, bindCount, bindExists } from './bind-subquery.ts'
 import type { BoundClause, BoundColumn, BoundPart, BoundQuery, Slot, SlotKind } from './bound.ts'
-import type { Dialect } from './dialect.ts'
+import { type Dialect, reservedPrefix } from './dialect.ts'
 import { FrameLayout, type Scope } from './frame.ts'
 import { Graphs } from './graphs.ts'
 import type { ExpressionScope } from './scope.ts'
@@ -27,9 +27,16 @@ export function bindQuery(query: Query, dialect: Dialect, form: QueryForm): Resu
   return binder.issues.length > 0 ? err(binder.issues) : ok(bound)
 }
 
-/** What is in scope and which graph is meant, at one place of a query part. */
-interface Standing {
+/** What a part of a query sees of the outside: at its start, and whatever its WITHs pass on. */
+interface Outside {
   scope: Scope
+  readonly imported: Scope
+}
+
+const outside: Outside = { scope: new Map(), imported: new Map() }
+
+/** What is in scope and which graph is meant, at one place of a query part. */
+interface Standing extends Outside {
   graph: number
 }
 
@@ -46,7 +53,7 @@ export class QueryBinder {
   }
 
   bindWhole(query: Query, form: QueryForm): BoundQuery {
-    const { clauses, columns } = this.bindUnion(query, () => new Map(), 0, form)
+    const { clauses, columns } = this.bindUnion(query, () => outside, 0, form)
     this.graphs.refuseOtherUses(this.parameters)
     return {
       clauses,
@@ -57,9 +64,9 @@ export class QueryBinder {
     }
   }
 
-  /** `startOf` gives the scope in which a part begins. */
-  private bindUnion(query: Query, startOf: (part: SingleQuery) => Scope, graph: number, form: PartForm): BoundPart {
-    const parts = query.parts.map((part) => this.bindPart(part, { scope: startOf(part), graph }, form))
+  /** `startOf` says what a part sees of the outside. */
+  private bindUnion(query: Query, startOf: (part: SingleQuery) => Outside, graph: number, form: PartForm): BoundPart {
+    const parts = query.parts.map((part) => this.bindPart(part, { ...startOf(part), graph }, form))
     const first = parts[0]!
     if (parts.length === 1) return first
     if (form === 'condition') this.report('ForbiddenClause', 'a condition has no top-level UNION', query.span)
@@ -136,7 +143,7 @@ export class QueryBinder {
       case 'with':
       case 'return': {
         const { projection, scope } = bindProjection(clause, standing.scope, this)
-        standing.scope = scope
+        standing.scope = clause.kind === 'with' ? this.withImports(scope, standing.imported, clause.span) : scope
         return { kind: 'projection', projection }
       }
       case 'call':
@@ -165,17 +172,17 @@ export class QueryBinder {
   }
 
   /** What a subquery sees of the outside: the names in its parentheses, or those that its first WITH passes on. */
-  private imports(clause: CallClause, inner: SingleQuery, outer: Scope): Scope {
-    if (clause.imports === '*') return outer
+  private imports(clause: CallClause, inner: SingleQuery, outer: Scope): Outside {
+    if (clause.imports === '*') return { scope: outer, imported: outer }
     if (clause.imports === null) {
       const first = inner.clauses.find((c) => c.kind !== 'use')
-      if (first?.kind !== 'with') return new Map()
+      if (first?.kind !== 'with') return outside
       const plain = first.items.every((item) => item.expression.kind === 'variable' && item.alias === null)
       if (!plain || first.where || first.orderBy.length > 0 || first.skip || first.limit) {
         const message = 'the first WITH of a subquery passes variables on and nothing else'
         this.report('InvalidImportingWith', message, first.span)
       }
-      return outer
+      return { scope: outer, imported: new Map() }
     }
     const scope = new Map<string, Slot>()
     for (const { text, span } of clause.imports) {
@@ -183,7 +190,18 @@ export class QueryBinder {
       if (slot) scope.set(text, slot)
       else this.report('UndefinedVariable', `variable \`${text}\` is not defined`, span)
     }
-    return scope
+    return { scope, imported: scope }
+  }
+
+  /** What a subquery imports stays in scope whatever its WITH passes on, and keeps its name to itself. */
+  private withImports(scope: Scope, imported: Scope, span: Span): Scope {
+    for (const [name, slot] of imported) {
+      const own = scope.get(name)
+      if (own && own !== slot) {
+        this.report('VariableAlreadyBound', `\`${name}\` is imported and cannot name something else here`, span)
+      }
+    }
+    return imported.size > 0 ? new Map([...imported, ...scope]) : scope
   }
 
   fresh(name: string | null, kind: SlotKind, type?: StaticType): Slot {
@@ -196,7 +214,7 @@ export class QueryBinder {
 
   /** A query inside an expression: it sees all that is around it. */
   bindQuery(query: Query, scope: Scope, graph: number): BoundPart {
-    return this.bindUnion(query, () => scope, graph, 'either')
+    return this.bindUnion(query, () => ({ scope, imported: scope }), graph, 'either')
   }
 
   report(code: string, message: string, span: Span): void {
@@ -233,6 +251,9 @@ export class QueryBinder {
       parameter: (name, span) => {
         const reserved = this.dialect.reservedParameters.get(name)
         if (reserved) this.report('ReservedParameter', reserved, span)
+        if (name.startsWith(reservedPrefix)) {
+          this.report('ReservedParameter', `parameter \`$${name}\` is reserved`, span)
+        }
         this.parameters.add(name)
       },
       exists: (body, span) => bindExists(body, span, names, this),

@@ -1,6 +1,9 @@
 // Which language each policy version admits: one row per dialect. After binding nobody asks for the version again.
 import type { Clause } from '../../../grammar/ast.ts'
 
+/** Parameters that begin so are the engine's own: the keys of the nodes that a question gives. */
+export const reservedPrefix = 'given '
+
 export type DialectName = 'open' | '2.0-kbac' | '3.0-kbac' | '1.0-ciq'
 
 export interface Dialect {

@@ -7,6 +7,8 @@ import type { Operator } from './operator.ts'
 
 function rowCount(evaluate: Evaluate, run: Run, word: string): number {
   const value = evaluate(run)
+  // Beyond 2^53 there are no more rows to count.
+  if (typeof value === 'bigint' && value > 0n) return Number.MAX_SAFE_INTEGER
   if (typeof value !== 'number') {
     throw new RunFault('argument', `${word} takes a whole number`, null, 'InvalidArgumentType')
   }
