@@ -18,7 +18,7 @@ import { temporaryFolder } from './folder.ts'
 import { factsOfModel, factsOfSnapshot, GraphModel, type Names } from './model.ts'
 import { OtherProcess } from './other-process.ts'
 
-// The index is never kept, so few values are looked for.
+// Candidates of the index are never kept, so few values are looked for.
 const names: Names = {
   labels: [...TYPES, 'L', 'M'],
   types: RELATIONSHIP_TYPES,
@@ -269,6 +269,43 @@ describe('a grant', () => {
     }
     expect(pairs).toHaveLength(100)
     expect(pairs.filter(([counted, listed]) => counted !== listed)).toEqual([])
+    await environment.close()
+  })
+})
+
+describe('a property', () => {
+  test.each(['here', 'elsewhere'])('that is added or written anew %s is read by the next snapshot', async (where) => {
+    const folder = temporaryFolder()
+    const environment = openEnvironment(folder, options)
+    const elsewhere = openEnvironment(folder, options)
+    await environment.write((batch) => {
+      batch.upsertNode(document)
+      batch.upsertNode({ ...person, properties: [{ name: 'known', value: true }] })
+      batch.upsertRelationship(grant)
+    })
+    const read = (): unknown[] => {
+      const snapshot = environment.snapshot()
+      const property = snapshot.symbol('property', 'known')
+      const values = [snapshot.nodeProperty(1, property), snapshot.relationshipProperty(1, property)]
+      snapshot.close()
+      return values
+    }
+    expect([read(), read()]).toEqual([
+      [null, null],
+      [null, null],
+    ])
+    for (const value of ['one', 'two', [1, 2]]) {
+      const properties = [{ name: 'known', value }]
+      await (where === 'here' ? environment : elsewhere).write((batch) => {
+        batch.upsertNode({ ...document, properties })
+        batch.upsertRelationship({ ...grant, properties })
+      })
+      expect([read(), read()]).toEqual([
+        [value, value],
+        [value, value],
+      ])
+    }
+    await elsewhere.close()
     await environment.close()
   })
 })

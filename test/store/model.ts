@@ -271,12 +271,12 @@ export function factsOfSnapshot(snapshot: ReadableSnapshot, names: Names): strin
       const symbol = snapshot.symbol('label', label)
       if (snapshot.hasLabel(id, symbol) !== labels.includes(symbol)) say('label bits of', id, 'are wrong')
     }
-    for (const [name, value] of snapshot.nodeProperties(id)) {
-      say('node', 'property', id, name, value)
-      const single = snapshot.nodeProperty(id, snapshot.symbol('property', name))
-      if (show(single) !== show(value)) say('property', name, 'of', id, 'reads differently alone')
-    }
+    const properties = snapshot.nodeProperties(id)
+    for (const [name, value] of properties) say('node', 'property', id, name, value)
     for (const name of names.properties) {
+      const single = snapshot.nodeProperty(id, snapshot.symbol('property', name))
+      if (show(single) !== show(properties.get(name) ?? null))
+        say('property', name, 'of', id, 'reads differently alone')
       const saved = snapshot.nodeStoredProperty(id, snapshot.symbol('property', name))
       if (saved !== null) say('node', 'saved', id, name, saved.value, saved.externalValue, saved.metadata)
     }
@@ -303,10 +303,12 @@ export function factsOfSnapshot(snapshot: ReadableSnapshot, names: Names): strin
     const own = (field: 'type' | 'create_time' | 'update_time'): unknown => snapshot.relationshipOwn(id, field)
     const ends = [snapshot.relationshipSource(id), snapshot.relationshipTarget(id)]
     say('relationship', id, ends[0], own('type'), ends[1], own('create_time'), own('update_time'))
-    for (const [name, value] of snapshot.relationshipProperties(id)) {
-      say('relationship', 'property', id, name, value)
-    }
+    const properties = snapshot.relationshipProperties(id)
+    for (const [name, value] of properties) say('relationship', 'property', id, name, value)
     for (const name of names.properties) {
+      const single = snapshot.relationshipProperty(id, snapshot.symbol('property', name))
+      if (show(single) !== show(properties.get(name) ?? null))
+        say('property', name, 'at', id, 'reads differently alone')
       const saved = snapshot.relationshipStoredProperty(id, snapshot.symbol('property', name))
       if (saved !== null) say('relationship', 'saved', id, name, saved.value, saved.externalValue, saved.metadata)
     }

@@ -1,4 +1,5 @@
 // The named databases of one graph environment, and the version of their layout.
+import { OperatorFault } from '../../kernel/errors.ts'
 import { Sink, windowOn } from '../bytes.ts'
 import {
   type AdjacencyKey,
@@ -18,7 +19,7 @@ import { emptyHeader, writeHeader } from './header.ts'
 import type { Database, LmdbFile } from './native.ts'
 
 /** What the folder holds was written by a program that this one does not understand. */
-export class LayoutFault extends Error {
+export class LayoutFault extends OperatorFault {
   override readonly name = 'LayoutFault'
 }
 

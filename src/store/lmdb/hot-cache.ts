@@ -1,24 +1,37 @@
 // What decisions ask again and again, kept outside of the database: a decision then costs the same in a large graph.
 // INVARIANT: all that is kept holds at one state of the graph, the cache's. Only a snapshot of that very state reads or
 // fills it, so an older one, still open, neither sees what came later nor leaves behind what has gone.
-import type { SymbolId } from '../../engine/store.ts'
+import type { NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
+import type { PropertyValue } from '../../engine/value/value.ts'
 import type { AdjacencyKey, LabelKey, SymbolKey, UpsertKey } from '../keys.ts'
 import type { Databases } from './databases.ts'
 import type { Stamp } from './header.ts'
 import { HotBlocks } from './hot-blocks.ts'
-import { HotKeys } from './hot-keys.ts'
+import { HotMaps } from './hot-maps.ts'
 import type { Database } from './native.ts'
 import type { Touched } from './operations.ts'
 
 /**
- * Of one environment, and taken only as far as its graph is asked. It holds the keys of 150,000 nodes and 150,000 lists
- * of up to fifteen words: beyond the people and things that are active at one time, and little beside the database.
+ * Of one environment, and taken only as far as its graph is asked. It holds the keys of some 250,000 nodes, 250,000 lists
+ * of up to ten relationships and 150,000 properties of each kind of element: beyond the people and things that are active
+ * at one time, and little beside a database for which it matters.
  */
-export const HOT_BYTES = 64 * 2 ** 20
+export const HOT_BYTES = 96 * 2 ** 20
 
-/** Half for keys, which are the larger part of what a check reads; blocks of label bits are few. */
-const SHARE_OF_KEYS = 1 / 2
+/** Keys are the larger part of what a check reads; blocks of label bits are few. Lists have the rest. */
+const SHARE_OF_KEYS = 12 / 32
+const SHARE_OF_PROPERTIES = 8 / 32
 const SHARE_OF_LABELS = 1 / 32
+
+/** What a map takes for an entry with a string for its key, spare room included; measured, and rounded up. */
+const BYTES_PER_KEY = 112
+const BYTES_PER_PROPERTY = 64
+const BYTES_PER_ITEM = 64
+/** At worst. */
+const BYTES_PER_UNIT = 2
+
+/** The columns of elements: two own fields of nodes, then the properties. */
+export const COLUMN = { externalId: 0, type: 1, firstProperty: 2 } as const
 
 /** A batch of this environment that may be committed by now. */
 interface OwnBatch {
@@ -33,7 +46,11 @@ const TOUCHED_MAX = 4096
 const NO_EPOCH = 0
 
 export class HotCache {
-  readonly keys: HotKeys
+  /** Nodes, by type and external id. */
+  readonly keys: HotMaps<string, NodeId>
+  /** By column; null where there is none. */
+  readonly nodes: HotMaps<NodeId, PropertyValue | null>
+  readonly relationships: HotMaps<RelationshipId, PropertyValue | null>
   readonly lists: HotBlocks
   readonly labels: HotBlocks
   /** The counters that planner and seeks ask for: as many as there are names. */
@@ -55,9 +72,11 @@ export class HotCache {
     this.databases = databases
     this.own = own
     this.on = bytesMax > 0
-    this.keys = new HotKeys(bytesMax * SHARE_OF_KEYS)
+    this.keys = new HotMaps(bytesMax * SHARE_OF_KEYS, sizeOfKey)
+    this.nodes = new HotMaps((bytesMax * SHARE_OF_PROPERTIES) / 2, sizeOfProperty)
+    this.relationships = new HotMaps((bytesMax * SHARE_OF_PROPERTIES) / 2, sizeOfProperty)
     this.labels = new HotBlocks(bytesMax * SHARE_OF_LABELS)
-    this.lists = new HotBlocks(bytesMax * (1 - SHARE_OF_KEYS - SHARE_OF_LABELS))
+    this.lists = new HotBlocks(bytesMax * (1 - SHARE_OF_KEYS - SHARE_OF_PROPERTIES - SHARE_OF_LABELS))
   }
 
   /** For a new snapshot, with the state that it found: its epoch. */
@@ -104,6 +123,10 @@ export class HotCache {
     } else if (database === databases.upsertKeys) {
       const { type, externalId } = key as UpsertKey
       this.keys.forget(type, externalId)
+    } else if (database === databases.nodes) {
+      this.nodes.forgetKey(key as NodeId)
+    } else if (database === databases.relationships) {
+      this.relationships.forgetKey(key as RelationshipId)
     } else if (database === databases.labels) {
       const { label, block } = key as LabelKey
       this.labels.forget(label, block)
@@ -115,6 +138,8 @@ export class HotCache {
 
   forgetAll(): void {
     this.keys.forgetAll()
+    this.nodes.forgetAll()
+    this.relationships.forgetAll()
     this.lists.forgetAll()
     this.labels.forgetAll()
     this.counts.clear()
@@ -146,6 +171,20 @@ export class HotCache {
     }
     this.batches.set(commit, { before, touched })
   }
+}
+
+function sizeOfKey(externalId: string): number {
+  return BYTES_PER_KEY + externalId.length * BYTES_PER_UNIT
+}
+
+function sizeOfProperty(_: number, value: PropertyValue | null): number {
+  return BYTES_PER_PROPERTY + sizeOf(value)
+}
+
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length * BYTES_PER_UNIT
+  if (Array.isArray(value)) return value.reduce<number>((size, item) => size + BYTES_PER_ITEM + sizeOf(item), 0)
+  return typeof value === 'object' && value !== null ? BYTES_PER_ITEM : 0
 }
 
 /** There are fewer than eight kinds of counts. */

@@ -28,7 +28,7 @@ import {
 import * as records from '../records.ts'
 import { type Databases, HEADER_KEY, META } from './databases.ts'
 import { type Header, readHeader } from './header.ts'
-import { countKey, type HotCache } from './hot-cache.ts'
+import { COLUMN, countKey, type HotCache } from './hot-cache.ts'
 import type { Database, ReadView } from './native.ts'
 import type { SymbolTable } from './symbols.ts'
 
@@ -110,7 +110,7 @@ export class LmdbSnapshot implements Snapshot {
     const hot = this.isHot
     if (hot) {
       const known = this.hot.keys.find(label, externalId)
-      if (known !== 0) return known
+      if (known !== undefined) return known
     }
     upsertKey.type = label
     upsertKey.externalId = externalId
@@ -291,18 +291,35 @@ export class LmdbSnapshot implements Snapshot {
   }
 
   nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null {
+    return property === 0 ? null : this.nodeCell(node, COLUMN.firstProperty + property)
+  }
+
+  private nodeCell(node: NodeId, column: number): PropertyValue | null {
+    const hot = this.isHot
+    const { nodes } = this.hot
+    if (hot) {
+      const known = nodes.find(column, node)
+      if (known !== undefined) return known
+    }
     const window = this.record(this.databases.nodes, node)
-    return window === null ? null : records.propertyOf(window, property)
+    const value = window === null ? null : this.readCell(window, column)
+    if (hot) nodes.put(column, node, value)
+    return value
+  }
+
+  private readCell(window: Window, column: number): PropertyValue | null {
+    if (column >= COLUMN.firstProperty) return records.propertyOf(window, column - COLUMN.firstProperty)
+    const type = records.typeOf(window)
+    if (type === 0) return null
+    return column === COLUMN.type ? this.symbolName('label', type) : records.externalIdOf(window)
   }
 
   nodeOwn(node: NodeId, field: OwnField): PropertyValue | null {
+    if (field === 'external_id') return this.nodeCell(node, COLUMN.externalId)
+    if (field === 'type') return this.nodeCell(node, COLUMN.type)
     const window = this.record(this.databases.nodes, node)
     if (window === null) return null
     switch (field) {
-      case 'external_id':
-        return records.typeOf(window) === 0 ? null : records.externalIdOf(window)
-      case 'type':
-        return records.typeOf(window) === 0 ? null : this.symbolName('label', records.typeOf(window))
       case 'is_identity':
         return records.isIdentityOf(window)
       case 'location':
@@ -338,8 +355,18 @@ export class LmdbSnapshot implements Snapshot {
   }
 
   relationshipProperty(relationship: RelationshipId, property: SymbolId): PropertyValue | null {
+    if (property === 0) return null
+    const hot = this.isHot
+    const { relationships } = this.hot
+    const column = COLUMN.firstProperty + property
+    if (hot) {
+      const known = relationships.find(column, relationship)
+      if (known !== undefined) return known
+    }
     const window = this.record(this.databases.relationships, relationship)
-    return window === null ? null : records.propertyOf(window, property)
+    const value = window === null ? null : records.propertyOf(window, property)
+    if (hot) relationships.put(column, relationship, value)
+    return value
   }
 
   relationshipOwn(relationship: RelationshipId, field: OwnField): PropertyValue | null {
