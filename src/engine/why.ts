@@ -2,6 +2,7 @@
 // that still had rows, and the step that left none.
 import type { BoundQuery, Slot } from './bind/bound.ts'
 import { Profiler } from './exec/profile.ts'
+import { forgetting } from './optimize/optimize.ts'
 import { describe, explain, type PlanNode } from './plan/explain.ts'
 import type { Plan } from './plan/operators.ts'
 import type { Asking, EngineOptions } from './planned-query.ts'
@@ -54,16 +55,14 @@ export interface ProfileNode {
   readonly children: readonly { readonly role: 'input' | 'inner' | 'branch'; readonly node: ProfileNode }[]
 }
 
-/** Trails are part of an answer to why, so the rule that forgets them is left out. */
-const keepTrails = new Set(['prune-trails'])
-
 export class Explainer {
   private readonly question: Question
   private readonly answerer: Answerer
 
   constructor(query: BoundQuery, question: Question, options: EngineOptions) {
     this.question = question
-    this.answerer = new Answerer(query, question, { ...options, except: keepTrails })
+    // What lies on the way is part of an answer to why.
+    this.answerer = new Answerer(query, question, { ...options, except: forgetting })
   }
 
   /** `given`: external ids in the order of the question. */

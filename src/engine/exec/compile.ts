@@ -8,6 +8,7 @@ import type { Snapshot, SymbolId } from '../store.ts'
 import { AggregateOperator } from './aggregate.ts'
 import { ApplyOperator, OptionalOperator, SemiApplyOperator, UnionOperator } from './apply.ts'
 import { CastOperator } from './cast.ts'
+import { ConnectOperator, SpreadOperator } from './connect.ts'
 import type { Evaluate, Run } from './context.ts'
 import { type EndsSlots, RelationshipEndsOperator, TrailEndsOperator } from './ends.ts'
 import { ExpandIntoOperator, ExpandOperator, type StepSlots } from './expand.ts'
@@ -17,7 +18,7 @@ import type { Walkable } from './neighbours.ts'
 import type { Operator } from './operator.ts'
 import { LimitOperator, SkipOperator, SortOperator } from './page.ts'
 import { DistinctOperator, MakePathOperator, ProjectOperator, UnwindOperator } from './project.ts'
-import { ReachIntoOperator, ReachOperator } from './reach.ts'
+import { ReachOperator } from './reach.ts'
 import { rowKey } from './row-key.ts'
 import { ArgumentOperator, KeySeek, NodeScan, PropertySeek } from './scan.ts'
 import { ShortestPathOperator } from './shortest-path.ts'
@@ -107,8 +108,20 @@ export function compile(plan: Plan, site: CompileSite): Operator {
       case 'reach': {
         const slots = { from: plan.from.index, to: plan.to.index }
         return plan.into
-          ? new ReachIntoOperator(build(plan.input), slots, walkable(plan), hops(plan))
+          ? new ConnectOperator(build(plan.input), slots, [{ walkable: walkable(plan), hops: hops(plan) }], [])
           : new ReachOperator(build(plan.input), slots, walkable(plan), hops(plan))
+      }
+      case 'connect':
+      case 'spread': {
+        const slots = { from: plan.from.index, to: plan.to.index }
+        const links = plan.links.map((link) => ({
+          walkable: walkable({ ...link, from: plan.from }),
+          hops: hops(link),
+        }))
+        const stops = plan.stops.map(({ slot, predicates }) => ({ slot: slot.index, tests: predicates.map(test) }))
+        return plan.op === 'connect'
+          ? new ConnectOperator(build(plan.input), slots, links, stops)
+          : new SpreadOperator(build(plan.input), slots, links, stops)
       }
       case 'relationship-ends':
         return new RelationshipEndsOperator(

@@ -55,6 +55,11 @@ export class NeighbourWalk {
     this.types = null
   }
 
+  /** There are more neighbours than those of the chunk at hand. */
+  get isLong(): boolean {
+    return this.chunk.more
+  }
+
   advance(run: Run): boolean {
     const chunk = this.chunk
     for (;;) {

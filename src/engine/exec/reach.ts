@@ -1,41 +1,15 @@
-// Variable length, ends only: breadth-first over visited nodes; from both sides when both ends are known.
+// Variable length, ends only: breadth-first over visited nodes.
 import type { NodeId } from '../store.ts'
+import { Steps } from './chain.ts'
 import type { Run } from './context.ts'
-import { NeighbourWalk, opposite, type Walkable } from './neighbours.ts'
+import type { Walkable } from './neighbours.ts'
+import { NodeSet } from './node-set.ts'
 import type { Operator } from './operator.ts'
 import type { Hops } from './var-expand.ts'
 
 export interface ReachSlots {
   readonly from: number
   readonly to: number
-}
-
-/** Walks over the relationships of a node that satisfy the step's predicate. */
-class Steps {
-  private readonly walk: NeighbourWalk
-  private readonly each: Hops['each']
-
-  constructor(walkable: Walkable, each: Hops['each']) {
-    this.walk = new NeighbourWalk(walkable)
-    this.each = each
-  }
-
-  begin(node: NodeId): void {
-    this.walk.begin(node)
-  }
-
-  /** The next neighbour, 0 at the end. */
-  next(run: Run): NodeId {
-    const { walk, each } = this
-    while (walk.advance(run)) {
-      if (each) {
-        run.frame[each.slot] = walk.relationship
-        if (!each.test(run)) continue
-      }
-      return walk.neighbour
-    }
-    return 0
-  }
 }
 
 /** Every node within reach, once each, nearest first. `min` is 0 or 1. */
@@ -45,7 +19,7 @@ export class ReachOperator implements Operator {
   private readonly hops: Hops
   private readonly max: number
   private readonly steps: Steps
-  private readonly visited = new Set<NodeId>()
+  private readonly visited = new NodeSet()
   private queue: NodeId[] = []
   private nextQueue: NodeId[] = []
   private position = 0
@@ -116,83 +90,4 @@ export class ReachOperator implements Operator {
       return true
     }
   }
-}
-
-interface Side {
-  readonly steps: Steps
-  readonly visited: Set<NodeId>
-  frontier: NodeId[]
-}
-
-/** Whether one known node reaches another within `min` (0 or 1) to `max` steps: the smaller frontier grows first. */
-export class ReachIntoOperator implements Operator {
-  private readonly input: Operator
-  private readonly slots: ReachSlots
-  private readonly hops: Hops
-  private readonly max: number
-  private readonly ahead: Side
-  private readonly back: Side
-
-  constructor(input: Operator, slots: ReachSlots, walkable: Walkable, hops: Hops) {
-    this.input = input
-    this.slots = slots
-    this.hops = hops
-    this.max = hops.max ?? Number.POSITIVE_INFINITY
-    const reversed: Walkable = { ...walkable, direction: opposite(walkable.direction) }
-    this.ahead = { steps: new Steps(walkable, hops.each), visited: new Set(), frontier: [] }
-    this.back = { steps: new Steps(reversed, hops.each), visited: new Set(), frontier: [] }
-  }
-
-  open(run: Run): void {
-    this.input.open(run)
-  }
-
-  next(run: Run): boolean {
-    for (;;) {
-      if (!this.input.next(run)) return false
-      const from = run.frame[this.slots.from] as number
-      const to = run.frame[this.slots.to] as number
-      if (from !== 0 && to !== 0 && this.connected(run, from, to)) return true
-    }
-  }
-
-  private connected(run: Run, from: NodeId, to: NodeId): boolean {
-    if (from === to && this.hops.min === 0) return true
-    const { ahead, back } = this
-    restart(ahead, from)
-    restart(back, to)
-    // A way from a node to itself is a cycle: the two sides would meet before they start.
-    const fromItself = from === to
-    if (fromItself) ahead.visited.clear()
-    for (let depth = 0; depth < this.max; depth++) {
-      const forward = fromItself || ahead.frontier.length <= back.frontier.length
-      const side = forward ? ahead : back
-      if (side.frontier.length === 0) return false
-      if (grow(run, side, forward ? back : ahead)) return true
-    }
-    return false
-  }
-}
-
-function restart(side: Side, node: NodeId): void {
-  side.visited.clear()
-  side.visited.add(node)
-  side.frontier = [node]
-}
-
-/** One level further; true as soon as the other side is met. */
-function grow(run: Run, side: Side, other: Side): boolean {
-  const grown: NodeId[] = []
-  for (const node of side.frontier) {
-    side.steps.begin(node)
-    for (let next = side.steps.next(run); next !== 0; next = side.steps.next(run)) {
-      if (other.visited.has(next)) return true
-      if (side.visited.has(next)) continue
-      side.visited.add(next)
-      run.budget.hold()
-      grown.push(next)
-    }
-  }
-  side.frontier = grown
-  return false
 }

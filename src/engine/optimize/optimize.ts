@@ -2,7 +2,9 @@
 // empty the rows are the same, only later.
 import type { PlanSite } from '../plan/build-plan.ts'
 import type { Plan } from '../plan/operators.ts'
+import { connectEnds, spreadEnds } from './chains.ts'
 import { closePattern } from './close-pattern.ts'
+import { distinctEnds } from './distinct-ends.ts'
 import { keepTop } from './keep-top.ts'
 import { pruneTrails } from './prune-trails.ts'
 import { pushDownFilter } from './push-down-filter.ts'
@@ -27,8 +29,14 @@ export const rules: readonly Rule[] = [
   { name: 'seek-by-property', apply: (plan) => everywhere(plan, seekByProperty) },
   { name: 'close-pattern', apply: (plan, site) => everywhere(plan, (p) => closePattern(p, site.extra)) },
   { name: 'prune-trails', apply: pruneTrails },
+  { name: 'connect-ends', apply: connectEnds },
+  { name: 'spread-ends', apply: spreadEnds },
+  { name: 'distinct-ends', apply: (plan) => everywhere(plan, distinctEnds) },
   { name: 'keep-top', apply: (plan) => everywhere(plan, keepTop) },
 ]
+
+/** Rules that forget what lies on the way: left out where the way is part of the answer. */
+export const forgetting: ReadonlySet<string> = new Set(['prune-trails', 'connect-ends', 'spread-ends'])
 
 /** `except`: names of rules that are left out. */
 export function optimize(plan: Plan, site: PlanSite, except?: ReadonlySet<string>): Plan {

@@ -79,6 +79,8 @@ function passable(
     case 'expand-into':
     case 'var-expand':
     case 'reach':
+    case 'connect':
+    case 'spread':
     case 'relationship-ends':
     case 'trail-ends':
     case 'shortest-path':

@@ -64,6 +64,10 @@ export function filledBy(plan: Plan): readonly Slot[] {
       return plan.into ? [plan.relationship] : [plan.to, plan.relationship]
     case 'reach':
       return plan.into ? [] : [plan.to]
+    case 'connect':
+      return []
+    case 'spread':
+      return [plan.to]
     case 'relationship-ends':
     case 'trail-ends':
       return [plan.from.slot, plan.to.slot]

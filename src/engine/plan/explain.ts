@@ -81,6 +81,10 @@ function headline(plan: Plan): string {
       return `${plan.into ? 'VarExpandInto' : 'VarExpand'} ${step(plan, hops(plan))}${each(plan)}${differing(plan.differs)}`
     case 'reach':
       return `${plan.into ? 'ReachInto' : 'Reach'} ${step({ ...plan, relationship: null }, hops(plan))}${each(plan)}`
+    case 'connect':
+      return `Connect ${chain(plan)}`
+    case 'spread':
+      return `Spread ${chain(plan)}`
     case 'relationship-ends':
       return `RelationshipEnds ${step({
         from: plan.from.slot,
@@ -168,7 +172,23 @@ function step(
   range = '',
 ): string {
   const name = walk.relationship && !walk.relationship.name.startsWith('anon_') ? walk.relationship.name : ''
-  const body = `[${name}${walk.types.length > 0 ? `:${walk.types.join('|')}` : ''}${range}]`
-  const arrow = { out: `-${body}->`, in: `<-${body}-`, both: `-${body}-` }[walk.direction]
-  return `(${walk.from.name})${arrow}(${walk.to.name})`
+  return `(${walk.from.name})${arrow(name, walk, range)}(${walk.to.name})`
+}
+
+function arrow(
+  name: string,
+  { types, direction }: { readonly types: readonly string[]; readonly direction: WalkDirection },
+  range: string,
+): string {
+  const body = `[${name}${types.length > 0 ? `:${types.join('|')}` : ''}${range}]`
+  return { out: `-${body}->`, in: `<-${body}-`, both: `-${body}-` }[direction]
+}
+
+function chain({ from, to, links, stops }: Extract<Plan, { op: 'connect' | 'spread' }>): string {
+  const steps = links.map((link, i) => {
+    const end = stops[i]?.slot ?? to
+    return `${arrow('', link, link.min === 1 && link.max === 1 ? '' : hops(link))}(${end.name})${each(link)}`
+  })
+  const tests = stops.flatMap((stop) => stop.predicates.map((predicate) => show(predicate)))
+  return `(${from.name})${steps.join('')}${tests.length > 0 ? ` where ${tests.join(' AND ')}` : ''}`
 }

@@ -69,6 +69,24 @@ export type Reach = Omit<Step, 'relationship' | 'differs'> & {
   readonly into: boolean
   readonly each: BoundRelationship['each']
 }
+/** A part of a chain: one hop, or what a reach may do. */
+export type ChainLink = Pick<Reach, 'direction' | 'types' | 'min' | 'max' | 'each'>
+interface Chain {
+  readonly input: Plan
+  readonly from: Slot
+  readonly to: Slot
+  /** Two or more, as walked from `from` to `to`. */
+  readonly links: readonly ChainLink[]
+  /** The nodes between the links, each with what must be true of it alone. */
+  readonly stops: readonly { readonly slot: Slot; readonly predicates: readonly BoundExpression[] }[]
+}
+/**
+ * Keeps the rows in which a chain leads from one known node to the other. Stands for walks between them of which nobody
+ * sees what lies between, nor how many there are.
+ */
+export type Connect = Chain & { readonly op: 'connect' }
+/** For each input row, every node to which a chain leads, once each. */
+export type Spread = Chain & { readonly op: 'spread' }
 /** The relationship is known: its ends become known, or are compared where they are known already. */
 export type RelationshipEnds = {
   readonly op: 'relationship-ends'
@@ -174,6 +192,8 @@ export type Plan =
   | ExpandInto
   | VarExpand
   | Reach
+  | Connect
+  | Spread
   | RelationshipEnds
   | TrailEnds
   | ShortestPath

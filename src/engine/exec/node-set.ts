@@ -1,0 +1,96 @@
+// A set of node ids that is filled and emptied again and again: open addressing in one array, nothing allocated per id.
+import type { NodeId } from '../store.ts'
+
+const FIRST_SLOTS = 32
+/** A larger table is given back when it is emptied: one wide search must not make every later one clear it. */
+const KEPT_SLOTS = 1024
+
+export class NodeSet {
+  size = 0
+  /** 0 is no node, so it marks a free slot. */
+  private slots = new Uint32Array(FIRST_SLOTS)
+  private shift = 32 - Math.log2(FIRST_SLOTS)
+
+  has(node: NodeId): boolean {
+    const { slots } = this
+    const mask = slots.length - 1
+    let at = Math.imul(node, 0x9e3779b1) >>> this.shift
+    for (;;) {
+      const held = slots[at]!
+      if (held === node) return true
+      if (held === 0) return false
+      at = (at + 1) & mask
+    }
+  }
+
+  /** False when it was there. */
+  add(node: NodeId): boolean {
+    const { slots } = this
+    const mask = slots.length - 1
+    let at = Math.imul(node, 0x9e3779b1) >>> this.shift
+    for (;;) {
+      const held = slots[at]!
+      if (held === node) return false
+      if (held === 0) break
+      at = (at + 1) & mask
+    }
+    slots[at] = node
+    this.size += 1
+    if (this.size * 2 > slots.length) this.grow()
+    return true
+  }
+
+  clear(): void {
+    if (this.size === 0) return
+    this.size = 0
+    if (this.slots.length > KEPT_SLOTS) {
+      this.slots = new Uint32Array(FIRST_SLOTS)
+      this.shift = 32 - Math.log2(FIRST_SLOTS)
+    } else this.slots.fill(0)
+  }
+
+  private grow(): void {
+    const old = this.slots
+    const slots = new Uint32Array(old.length * 4)
+    const mask = slots.length - 1
+    const shift = this.shift - 2
+    for (let i = 0; i < old.length; i++) {
+      const node = old[i]!
+      if (node === 0) continue
+      let at = Math.imul(node, 0x9e3779b1) >>> shift
+      while (slots[at] !== 0) at = (at + 1) & mask
+      slots[at] = node
+    }
+    this.slots = slots
+    this.shift = shift
+  }
+}
+
+/** Distinct node ids in the order in which they came. */
+export class NodeList {
+  ids = new Uint32Array(16)
+  length = 0
+  private readonly set = new NodeSet()
+
+  has(node: NodeId): boolean {
+    return this.set.has(node)
+  }
+
+  /** False when it was there. */
+  add(node: NodeId): boolean {
+    if (!this.set.add(node)) return false
+    if (this.length === this.ids.length) {
+      const ids = new Uint32Array(this.length * 4)
+      ids.set(this.ids)
+      this.ids = ids
+    }
+    this.ids[this.length++] = node
+    return true
+  }
+
+  clear(): void {
+    this.length = 0
+    this.set.clear()
+    if (this.ids.length > KEPT_SLOTS) this.ids = new Uint32Array(16)
+  }
+}

@@ -1,0 +1,187 @@
+// Walks of which only the ends matter become chains: whether two known nodes hang together is a question that can be met
+// in the middle, and what hangs at the end of a chain needs each node on the way only once.
+import type { BoundExpression, Slot } from '../bind/bound.ts'
+import { slotsOf } from '../bind/walk.ts'
+import type { ChainLink, Connect, Plan, WalkDirection } from '../plan/operators.ts'
+import { type Demand, withDemand } from './demand.ts'
+import { filledBy, provided } from './rewrite.ts'
+
+type Step = Extract<Plan, { op: 'expand' | 'expand-into' | 'reach' }>
+type Walk = Step | Extract<Plan, { op: 'filter' }>
+
+/** Steps and predicates that hang together by slots that they fill in, and by no others. */
+interface Part {
+  readonly filled: ReadonlySet<number>
+  readonly steps: readonly Step[]
+  readonly predicates: readonly BoundExpression[]
+}
+
+type Chained = (input: Plan) => Plan
+
+/** Two known ends, nothing between them read above. */
+export function connectEnds(plan: Plan): Plan {
+  return withDemand(plan, (walks, demand) => replaceParts(walks, demand, (part) => connection(part, demand)))
+}
+
+/** One known end, and of the rest only the other end read above. */
+export function spreadEnds(plan: Plan): Plan {
+  return withDemand(plan, (walks, demand) => {
+    // Who may stop at the first row is better served row by row.
+    return demand.hasty ? walks : replaceParts(walks, demand, (part) => spreading(part, demand))
+  })
+}
+
+/** The walks on top of a plan, part by part; those for which `chained` has an answer are replaced, and come first. */
+function replaceParts(plan: Plan, demand: Demand, chained: (part: Part) => Chained | null): Plan {
+  if (!demand.loose || !isWalk(plan)) return plan
+  const walks: Walk[] = []
+  let base: Plan = plan
+  while (isWalk(base)) {
+    walks.unshift(base)
+    base = base.input
+  }
+  const parts = partsOf(walks)
+  const replaced = new Map(
+    parts.flatMap((part) => {
+      const chain = chained(part)
+      return chain ? [[part, chain] as const] : []
+    }),
+  )
+  if (replaced.size === 0) return plan
+  const stays = (reads: readonly number[]): boolean =>
+    ![...replaced.keys()].some((part) => reads.some((slot) => part.filled.has(slot)))
+
+  let built: Plan = base
+  const others = walks.flatMap((walk): Walk[] => {
+    if (walk.op !== 'filter') return stays(touchedBy(walk)) ? [walk] : []
+    const predicates = walk.predicates.filter((predicate) => stays(readsOf(predicate)))
+    return predicates.length > 0 ? [{ ...walk, predicates }] : []
+  })
+  // What needs nothing of the walks at all was below them and stays there.
+  const known = provided(base)
+  const isEarly = (walk: Walk): boolean =>
+    walk.op === 'filter' && walk.predicates.every((predicate) => readsOf(predicate).every((slot) => known.has(slot)))
+  for (const walk of others) if (isEarly(walk)) built = { ...walk, input: built }
+  for (const chain of replaced.values()) built = chain(built)
+  for (const walk of others) if (!isEarly(walk)) built = { ...walk, input: built }
+  return built
+}
+
+function isWalk(plan: Plan): plan is Walk {
+  return plan.op === 'filter' || plan.op === 'expand' || plan.op === 'expand-into' || plan.op === 'reach'
+}
+
+function partsOf(walks: readonly Walk[]): Part[] {
+  const filled = new Set(walks.flatMap((walk) => filledBy(walk).map((slot) => slot.index)))
+  const steps = walks.filter((walk) => walk.op !== 'filter')
+  const predicates = walks.flatMap((walk) => (walk.op === 'filter' ? walk.predicates : []))
+  const groups = [...filled].map((slot) => new Set([slot]))
+  for (const touched of [...steps.map(touchedBy), ...predicates.map(readsOf)]) join(groups, touched)
+  return groups.map((group) => ({
+    filled: group,
+    steps: steps.filter((step) => touchedBy(step).some((slot) => group.has(slot))),
+    predicates: predicates.filter((predicate) => readsOf(predicate).some((slot) => group.has(slot))),
+  }))
+}
+
+/** Groups that share one of the slots become one. */
+function join(groups: Set<number>[], slots: readonly number[]): void {
+  const [first, ...rest] = groups.filter((group) => slots.some((slot) => group.has(slot)))
+  for (const other of rest) {
+    for (const slot of other) first!.add(slot)
+    groups.splice(groups.indexOf(other), 1)
+  }
+}
+
+function touchedBy(step: Step): number[] {
+  const inEach = step.op === 'reach' && step.each ? slotsOf(step.each.predicate) : []
+  const walked = step.op === 'reach' ? [] : [step.relationship, ...step.differs]
+  return [step.from, step.to, ...walked, ...inEach].map((slot) => slot.index)
+}
+
+function readsOf(predicate: BoundExpression): number[] {
+  return slotsOf(predicate).map((slot) => slot.index)
+}
+
+function connection(part: Part, demand: Demand): Chained | null {
+  if (part.steps.length < 2 || [...part.filled].some((slot) => demand.reads.has(slot))) return null
+  const ends = part.steps.flatMap((step) => [step.from, step.to]).filter((slot) => !part.filled.has(slot.index))
+  if (ends.length !== 2) return null
+  const [from, to] = ends[0]!.index <= ends[1]!.index ? [ends[0]!, ends[1]!] : [ends[1]!, ends[0]!]
+  const path = pathFrom(from, part)
+  if (!path || path.end.index !== to.index || path.links.length !== part.steps.length) return null
+  const { links, stops } = path
+  return (input) => ({ op: 'connect', input, from, to, links, stops })
+}
+
+function spreading(part: Part, demand: Demand): Chained | null {
+  if (part.steps.length < 2) return null
+  const known = part.steps.flatMap((step) => [step.from, step.to]).filter((slot) => !part.filled.has(slot.index))
+  if (known.length !== 1) return null
+  const from = known[0]!
+  const path = pathFrom(from, part)
+  if (!path || path.links.length !== part.steps.length) return null
+  const to = path.end
+  // The end must be what is asked for, and nothing else may be.
+  if (!demand.reads.has(to.index)) return null
+  if ([...part.filled].some((slot) => slot !== to.index && demand.reads.has(slot))) return null
+  const { links, stops } = path
+  const onEnd = part.predicates.filter((predicate) => readsOf(predicate).includes(to.index))
+  return (input) => {
+    const spread: Plan = { op: 'spread', input, from, to, links, stops }
+    return onEnd.length > 0 ? { op: 'filter', input: spread, predicates: onEnd } : spread
+  }
+}
+
+interface Path {
+  readonly end: Slot
+  readonly links: readonly ChainLink[]
+  readonly stops: Connect['stops']
+}
+
+/** The steps of a part as one path from a known node; null where they are none, or where more than the nodes matters. */
+function pathFrom(from: Slot, part: Part): Path | null {
+  if (!part.steps.every((step) => isPlain(step, part)) || !part.predicates.every((p) => isAboutOneNode(p, part)))
+    return null
+  const left = [...part.steps]
+  const links: ChainLink[] = []
+  const stops: { slot: Slot; predicates: readonly BoundExpression[] }[] = []
+  let at = from
+  for (;;) {
+    const found = left.filter((step) => step.from.index === at.index || step.to.index === at.index)
+    if (found.length > 1) return null
+    const step = found[0]
+    if (!step) return { end: at, links, stops: stops.slice(0, -1) }
+    left.splice(left.indexOf(step), 1)
+    const forward = step.from.index === at.index
+    links.push(linkOf(step, forward))
+    at = forward ? step.to : step.from
+    if (at.graph !== from.graph) return null
+    const { index } = at
+    stops.push({ slot: at, predicates: part.predicates.filter((predicate) => readsOf(predicate).includes(index)) })
+  }
+}
+
+/** Nobody looks at the relationship, and no other of the pattern must differ from it. */
+function isPlain(step: Step, part: Part): boolean {
+  if (step.op === 'reach')
+    return !step.each || !slotsOf(step.each.predicate).some((slot) => part.filled.has(slot.index))
+  return step.differs.length === 0
+}
+
+function isAboutOneNode(predicate: BoundExpression, part: Part): boolean {
+  const inside = slotsOf(predicate).filter((slot) => part.filled.has(slot.index))
+  return new Set(inside.map((slot) => slot.index)).size === 1 && inside[0]!.kind === 'node'
+}
+
+function linkOf(step: Step, forward: boolean): ChainLink {
+  const { types } = step
+  const direction = forward ? step.direction : opposite(step.direction)
+  return step.op === 'reach'
+    ? { direction, types, min: step.min, max: step.max, each: step.each }
+    : { direction, types, min: 1, max: 1, each: null }
+}
+
+function opposite(direction: WalkDirection): WalkDirection {
+  return direction === 'out' ? 'in' : direction === 'in' ? 'out' : 'both'
+}
