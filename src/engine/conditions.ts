@@ -6,6 +6,7 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery } from './bind/bound.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
+import { partMayFault } from './bind/may-fault.ts'
 import { explain } from './plan/explain.ts'
 import { unknownCounts } from './plan/order-expands.ts'
 import { type Asking, defaultOptions, type EngineOptions } from './planned-query.ts'
@@ -32,6 +33,11 @@ export interface ConditionInput {
 export interface Condition {
   /** Without `$`, in the order of the text. */
   readonly parameters: readonly string[]
+  /**
+   * Some runs may end in a RunFault other than a limit. A search and a check walk different ways and need not meet the
+   * same faults, so what a search finds is then to be confirmed by the check.
+   */
+  readonly mayFault: boolean
   /** False when a node is unknown. */
   check(asking: Asking, subjectId: string, resourceId: string): boolean
   /** External ids of all resources for the subject, each once, ascending by node id (stable while the graph is unchanged). */
@@ -65,12 +71,14 @@ function unboundVariables(query: BoundQuery, { span }: Query): Issue[] {
 
 class CompiledCondition implements Condition {
   readonly parameters: readonly string[]
+  readonly mayFault: boolean
   private readonly makeExplainer: () => Explainer
   private explainer: Explainer | null = null
   private readonly answerers: Readonly<Record<'check' | 'resources' | 'subjects', Answerer>>
 
   constructor(query: BoundQuery, input: ConditionInput, options: EngineOptions) {
     this.parameters = query.parameters
+    this.mayFault = partMayFault(query)
     const types = new Map([
       ['subject', input.subjectType],
       ['resource', input.resourceType],

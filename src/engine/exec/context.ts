@@ -2,6 +2,7 @@
 import { systemClock } from '../../kernel/clock.ts'
 import { RunFault } from '../errors.ts'
 import type { Snapshot } from '../store.ts'
+import { chargeEffortTo } from '../value/effort.ts'
 import type { Value } from '../value/value.ts'
 
 /** Limits of one execution. Reaching one is a RunFault `budget` that names it. */
@@ -28,6 +29,7 @@ export class Budget {
   private timeMs = 0
 
   start(limits: BudgetLimits): void {
+    chargeEffortTo(this)
     this.steps = 0
     this.held = 0
     this.heldMax = limits.rowsHeldMax ?? ROWS_HELD_MAX

@@ -6,6 +6,7 @@ import { RunFault } from '../errors.ts'
 import type { Snapshot } from '../store.ts'
 import { add, divide, modulo, multiply, negate, power, subtract } from '../value/arithmetic.ts'
 import { contains, equals } from '../value/compare.ts'
+import { effortOnSearch } from '../value/effort.ts'
 import { propertyOf } from '../value/element.ts'
 import { kindName } from '../value/kind-name.ts'
 import { NodeValue, RelationshipValue, type Truth, type Value } from '../value/value.ts'
@@ -140,7 +141,9 @@ function onStrings(left: Evaluate, right: Evaluate, ask: (text: string, part: st
   return (run) => {
     const text = left(run)
     const part = right(run)
-    return typeof text === 'string' && typeof part === 'string' ? ask(text, part) : null
+    if (typeof text !== 'string' || typeof part !== 'string') return null
+    effortOnSearch(text, part)
+    return ask(text, part)
   }
 }
 

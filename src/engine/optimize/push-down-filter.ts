@@ -1,6 +1,7 @@
 // Moves every predicate down to the first place where all that it reads is known. A predicate never moves below what
 // changes the meaning of "this row": an optional match, an aggregation, a skip or a limit.
 import type { BoundExpression, Slot } from '../bind/bound.ts'
+import { isTruth } from '../bind/may-fault.ts'
 import { holdsSubquery, slotsOf, withSlots } from '../bind/walk.ts'
 import type { Plan } from '../plan/operators.ts'
 import { filledBy, mapInputs, provided } from './rewrite.ts'
@@ -8,10 +9,13 @@ import { filledBy, mapInputs, provided } from './rewrite.ts'
 export function pushDownFilter(plan: Plan): Plan {
   if (plan.op !== 'filter') return mapInputs(plan, pushDownFilter)
   let below = pushDownFilter(plan.input)
+  // A predicate that may fault stays where the text has it: further down it would look at rows that are dropped before.
+  const stays = plan.predicates.filter((predicate) => !isTruth(predicate))
   for (const predicate of plan.predicates) {
+    if (stays.includes(predicate)) continue
     below = sink(below, predicate, readsOf(predicate))
   }
-  return below
+  return stays.length > 0 ? { op: 'filter', input: below, predicates: stays } : below
 }
 
 function sink(plan: Plan, predicate: BoundExpression, reads: ReadonlySet<number>): Plan {

@@ -1,6 +1,8 @@
 // The four comparisons of Cypher: equality (three-valued), comparability (`<`), orderability (ORDER BY, min, max) and
 // equivalence (DISTINCT, grouping). Integers and floats meet by exact value, never by rounding one into the other.
+
 import { Float } from '../../kernel/float.ts'
+import { effortOnItems, effortOnText } from './effort.ts'
 import { compareTemporals, kindRank, orderTemporals, sameTemporal } from './temporal/order.ts'
 import { type AnyTemporal, isTemporal } from './temporal/temporal.ts'
 import { NodeValue, PathValue, RelationshipValue, type Truth, type Value } from './value.ts'
@@ -33,6 +35,7 @@ export function compareNumbers(a: CypherNumber, b: CypherNumber): number {
 
 /** By code point: JavaScript's own order is by UTF-16 unit, which puts U+1F600 before U+FF5E. */
 export function compareStrings(a: string, b: string): number {
+  effortOnText(a.length)
   if (a === b) return 0
   const shared = Math.min(a.length, b.length)
   for (let i = 0; i < shared; i++) {
@@ -54,7 +57,11 @@ function liftSurrogate(unit: number): number {
 /** `a = b`: null where either is null or where nested nulls leave it open. */
 export function equals(a: Value, b: Value): Truth {
   if (a === null || b === null) return null
-  if (typeof a === 'string' || typeof a === 'boolean') return a === b
+  if (typeof a === 'string') {
+    effortOnText(a.length)
+    return a === b
+  }
+  if (typeof a === 'boolean') return a === b
   if (isNumber(a)) return isNumber(b) && compareNumbers(a, b) === 0
   if (isList(a)) return isList(b) ? listsEqual(a, b) : false
   if (a instanceof NodeValue) return b instanceof NodeValue && a.id === b.id && a.graph === b.graph
@@ -66,6 +73,7 @@ export function equals(a: Value, b: Value): Truth {
 
 function listsEqual(a: readonly Value[], b: readonly Value[]): Truth {
   if (a.length !== b.length) return false
+  effortOnItems(a.length)
   let truth: Truth = true
   for (let i = 0; i < a.length; i++) {
     const same = equals(a[i]!, b[i]!)
@@ -78,6 +86,7 @@ function listsEqual(a: readonly Value[], b: readonly Value[]): Truth {
 /** Maps with different keys differ, even where the odd key holds null. */
 function mapsEqual(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): Truth {
   if (a.size !== b.size) return false
+  effortOnItems(a.size)
   for (const key of a.keys()) if (!b.has(key)) return false
   let truth: Truth = true
   for (const [key, value] of a) {
@@ -90,6 +99,7 @@ function mapsEqual(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>)
 
 /** `x IN list`: true when found, else null when an item leaves it open. */
 export function contains(list: readonly Value[], value: Value): Truth {
+  effortOnItems(list.length)
   let truth: Truth = false
   for (const item of list) {
     const same = equals(value, item)
@@ -112,6 +122,7 @@ function comparability(a: Value, b: Value): number | null {
   if (typeof a === 'boolean') return typeof b === 'boolean' ? Number(a) - Number(b) : null
   if (isList(a) && isList(b)) {
     const shared = Math.min(a.length, b.length)
+    effortOnItems(shared)
     for (let i = 0; i < shared; i++) {
       const difference = comparability(a[i]!, b[i]!)
       if (difference !== 0) return difference
@@ -174,6 +185,7 @@ function isNaNFloat(value: CypherNumber): boolean {
 
 function orderLists(a: readonly Value[], b: readonly Value[]): number {
   const shared = Math.min(a.length, b.length)
+  effortOnItems(shared)
   for (let i = 0; i < shared; i++) {
     const difference = order(a[i]!, b[i]!)
     if (difference !== 0) return difference
@@ -184,6 +196,7 @@ function orderLists(a: readonly Value[], b: readonly Value[]): number {
 /** Fewer keys first, then the sorted keys, then the values under them. */
 function orderMaps(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): number {
   if (a.size !== b.size) return a.size - b.size
+  effortOnItems(a.size)
   const keys = [...a.keys()].sort(compareStrings)
   const others = [...b.keys()].sort(compareStrings)
   for (let i = 0; i < keys.length; i++) {
@@ -249,7 +262,10 @@ function composedKey(value: Value): string {
   if (typeof value === 'string') return `s${value.length}:${value}`
   if (value instanceof Float) return `n${floatKey(value.value)};`
   if (typeof value === 'number' || typeof value === 'bigint') return `n${value};`
-  if (isList(value)) return `[${value.map(composedKey).join('')}]`
+  if (isList(value)) {
+    effortOnItems(value.length)
+    return `[${value.map(composedKey).join('')}]`
+  }
   if (value instanceof NodeValue) return `(${value.graph}.${value.id})`
   if (value instanceof RelationshipValue) return `r${value.graph}.${value.id};`
   if (value instanceof PathValue)

@@ -1,6 +1,7 @@
 // Bounds what one value may grow to. Values share their parts, so `WITH [l, l] AS l` repeated 60 times costs nothing to
 // build and for ever to compare: the weight of a composed value counts shared parts as often as they would be walked.
 import { RunFault } from '../errors.ts'
+import { effortOnItems, effortOnText } from './effort.ts'
 import type { Value } from './value.ts'
 
 /** Items of a list or entries of a map, those of nested ones included. */
@@ -16,6 +17,7 @@ function weigh(value: Value): number {
   if (!Array.isArray(value) && !(value instanceof Map)) return 1
   const known = weights.get(value)
   if (known !== undefined) return known
+  effortOnItems(Array.isArray(value) ? value.length : (value as ReadonlyMap<string, Value>).size)
   let weight = 1
   let nested = false
   for (const item of value.values() as Iterable<Value>) {
@@ -44,6 +46,7 @@ export function boundedMap(map: ReadonlyMap<string, Value>): ReadonlyMap<string,
 }
 
 export function boundedText(text: string): string {
+  effortOnText(text.length)
   if (text.length > TEXT_LENGTH_MAX) {
     throw new RunFault('budget', `a string of more than ${TEXT_LENGTH_MAX} characters`, 'textLengthMax')
   }

@@ -1,5 +1,7 @@
 // Functions over strings. A character is a Unicode code point; no argument is ever read as a pattern.
+
 import { RunFault } from '../../errors.ts'
+import { effortOnSearch } from '../effort.ts'
 import { typeOf } from '../static-type.ts'
 import type { Value } from '../value.ts'
 import { boundedList, boundedText, TEXT_LENGTH_MAX } from '../weight.ts'
@@ -71,6 +73,7 @@ function trimming(name: string, atStart: boolean, atEnd: boolean): CypherFunctio
 
 /** The length of the result is known before it is built: a long replacement of a short word could be enormous. */
 function replaced(text: string, search: string, replacement: string): string {
+  effortOnSearch(text, search)
   const parts = search === '' ? ['', ...text, ''] : text.split(search)
   const length = text.length + (parts.length - 1) * (replacement.length - search.length)
   if (length > TEXT_LENGTH_MAX) {
@@ -88,6 +91,7 @@ function delimiters(value: Value): readonly string[] {
 function splitAt(text: string, all: readonly string[]): readonly string[] {
   const [first = null, ...others] = all
   if (first === null) return [text]
+  effortOnSearch(text, first)
   // By character for the empty delimiter, and never through the middle of a surrogate pair.
   const parts = first === '' ? [...text] : text.split(first)
   return others.length === 0 ? parts : parts.flatMap((piece) => splitAt(piece, others))

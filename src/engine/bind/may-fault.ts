@@ -1,0 +1,106 @@
+// Which expressions can end a run with a fault, whatever the data. Such a predicate is not moved to where it would look at
+// rows that the text drops first, and what a search finds with one is confirmed by the check.
+import type { BoundClause, BoundExpression, BoundPart } from './bound.ts'
+import { mapChildren } from './walk.ts'
+
+/** True unless it is certain that evaluating it cannot fault. */
+export function mayFault(expression: BoundExpression): boolean {
+  switch (expression.kind) {
+    case 'constant':
+    case 'parameter':
+    case 'slot':
+    case 'element-property':
+    case 'element-properties':
+      return false
+    case 'label-test':
+      return expression.target.kind !== 'slot'
+    case 'comparison':
+    case 'null-test':
+    case 'list':
+    case 'map':
+      return anyChild(expression)
+    case 'binary':
+      // These three are null for anything but two strings.
+      return !['STARTS WITH', 'ENDS WITH', 'CONTAINS'].includes(expression.operator) || anyChild(expression)
+    case 'and':
+    case 'or':
+      return expression.operands.some((operand) => !isTruth(operand))
+    case 'not':
+      return !isTruth(expression.operand)
+    case 'xor':
+      return !isTruth(expression.left) || !isTruth(expression.right)
+    case 'exists':
+      return (
+        expression.match.casts.length > 0 ||
+        expression.match.predicates.some((predicate) => !isTruth(predicate)) ||
+        expression.match.relationships.some(({ each }) => each !== null && !isTruth(each.predicate))
+      )
+    default:
+      return true
+  }
+}
+
+function anyChild(expression: BoundExpression): boolean {
+  let found = false
+  mapChildren(expression, (child) => {
+    found ||= mayFault(child)
+    return child
+  })
+  return found
+}
+
+/** A truth for certain, and without a fault: `WHERE n.flag` faults where the flag is a string. */
+export function isTruth(expression: BoundExpression): boolean {
+  switch (expression.kind) {
+    case 'constant':
+      return expression.value === null || typeof expression.value === 'boolean'
+    case 'comparison':
+    case 'null-test':
+    case 'label-test':
+    case 'and':
+    case 'or':
+    case 'not':
+    case 'xor':
+    case 'exists':
+      return !mayFault(expression)
+    case 'binary':
+      return !mayFault(expression)
+    default:
+      return false
+  }
+}
+
+/** Whether any run of the part can fault (limits apart). */
+export function partMayFault(part: BoundPart): boolean {
+  return part.clauses.some(clauseMayFault)
+}
+
+function clauseMayFault(clause: BoundClause): boolean {
+  switch (clause.kind) {
+    case 'match': {
+      const { casts, predicates, relationships } = clause.match
+      return (
+        casts.length > 0 ||
+        predicates.some((predicate) => !isTruth(predicate)) ||
+        relationships.some(({ each }) => each !== null && !isTruth(each.predicate))
+      )
+    }
+    case 'unwind':
+      return true
+    case 'projection': {
+      const { computed, aggregates, grouping, orderBy, skip, limit, where } = clause.projection
+      if (skip || limit || (where && !isTruth(where))) return true
+      const values = [...computed, ...(grouping ?? []), ...orderBy].map((item) => item.expression)
+      // Sums and percentiles fault on what is no number.
+      const plain = new Set(['count', 'collect', 'min', 'max'])
+      return (
+        values.some(mayFault) ||
+        aggregates.some((a) => !plain.has(a.name) || (a.argument !== null && mayFault(a.argument)))
+      )
+    }
+    case 'union':
+      return clause.union.parts.some(partMayFault)
+    case 'call':
+      return partMayFault(clause.part)
+  }
+}
