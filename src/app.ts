@@ -1,6 +1,5 @@
 // The composition root: builds every part once, in order, by hand. Knows everything; only the process door, the command
 // line and tests know it.
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CaptureParts } from './capture/apply.ts'
 import { environmentKinds } from './config/environment.ts'
@@ -19,7 +18,7 @@ import { operationRoutes } from './http/routes/operations.ts'
 import { type Front, startFront } from './http/server.ts'
 import { agentCredentials } from './identity/agent-credential.ts'
 import { AgentKeys } from './identity/agent-key.ts'
-import { bootstrap } from './identity/bootstrap.ts'
+import { adminOf, bootstrap } from './identity/bootstrap.ts'
 import { loadMasterKey, masterKeyVariable } from './identity/master-key.ts'
 import { SecretBox } from './identity/secret-box.ts'
 import { ServiceAccounts } from './identity/service-account.ts'
@@ -30,6 +29,7 @@ import { authorizationPolicies } from './policy/authorization-policy.ts'
 import { PolicyLibrary } from './policy/library.ts'
 import type { Settings } from './settings.ts'
 import { openCatalog } from './store/catalog.ts'
+import { lockFolder } from './store/folder-lock.ts'
 import { type Collections, openCollections } from './store/lmdb/collections.ts'
 
 export interface LogEntry {
@@ -73,15 +73,36 @@ export interface App {
   close(): Promise<void>
 }
 
+/** Rejects with OperatorFault when the folder cannot be served, by another process that serves it for one. */
 export async function createApp(settings: Settings, overrides: AppOverrides = {}): Promise<App> {
+  const lock = lockFolder(settings.dataDir)
+  const opened: Opened = []
+  try {
+    return await buildApp(settings, overrides, opened, () => lock.release())
+  } catch (fault) {
+    for (const part of opened.reverse()) await part.close()
+    lock.release()
+    throw fault
+  }
+}
+
+/** What must be closed when a start fails half-way. */
+type Opened = { close(): Promise<void> }[]
+
+async function buildApp(
+  settings: Settings,
+  overrides: AppOverrides,
+  opened: Opened,
+  releaseFolder: () => void,
+): Promise<App> {
   const { dataDir } = settings
   const clock = overrides.clock ?? systemClock
   const log = overrides.log ?? ((entry: LogEntry) => writeLog(clock, entry))
   const report = (message: string): void => log({ level: 'error', message })
   const sync = overrides.sync ?? true
-  mkdirSync(dataDir, { recursive: true })
 
-  const collections = openCollections(join(dataDir, 'config'), { sync })
+  const collections = openCollections(join(dataDir, CONFIGURATION), { sync })
+  opened.push(collections)
   const documents = new Repository(documentStore(collections))
   // A folder without an organization holds no secrets, so a new master key loses none.
   const masterKey = loadMasterKey({
@@ -95,6 +116,7 @@ export async function createApp(settings: Settings, overrides: AppOverrides = {}
   const agentKeys = new AgentKeys(documents, clock)
 
   const catalog = openCatalog(dataDir, { clock, sync })
+  opened.push(catalog)
   const provisionedGraph = (projectId: string): GraphStore => {
     const graph = catalog.graph(projectId, null)
     assert(graph !== null, 'the graph of a provisioned project exists')
@@ -160,6 +182,7 @@ export async function createApp(settings: Settings, overrides: AppOverrides = {}
     await provisioning.settled()
     await catalog.close()
     await collections.close()
+    releaseFolder()
   }
 
   return {
@@ -186,6 +209,32 @@ export async function createApp(settings: Settings, overrides: AppOverrides = {}
     },
   }
 }
+
+export interface AdminToken {
+  readonly organizationId: string
+  readonly serviceAccountId: string
+  readonly token: string
+}
+
+/**
+ * Without serving the folder: reads what is there and starts nothing, so it may be called beside the process that serves
+ * it. That process knows the account's public key, and so takes the token from its first moment.
+ */
+export async function makeAdminToken({ dataDir }: Settings, lifetimeS: number): Promise<AdminToken> {
+  const collections = openCollections(join(dataDir, CONFIGURATION), { readOnly: true })
+  try {
+    const documents = new Repository(documentStore(collections))
+    const masterKey = loadMasterKey({ dataDir, fromEnvironment: process.env[masterKeyVariable], mayCreate: false })
+    const { organizationId, serviceAccountId } = adminOf(documents)
+    const accounts = new ServiceAccounts(documents, new SecretBox(masterKey), systemClock)
+    return { organizationId, serviceAccountId, token: await accounts.issueToken(serviceAccountId, lifetimeS) }
+  } finally {
+    await collections.close()
+  }
+}
+
+/** The folder of the configuration in the data folder. */
+const CONFIGURATION = 'config'
 
 /** The store speaks of deleting keys, the repository of removing documents. */
 function documentStore(collections: Collections): DocumentStore {

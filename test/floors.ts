@@ -126,8 +126,9 @@ export const rooms: readonly Room[] = [
   },
   {
     holds: ['src/store/'],
-    may: ['src/store/', 'src/engine/store.ts', 'src/engine/value/', 'src/kernel/', 'lmdb', 'node:'],
-    sentence: 'store imports engine/store.ts, engine/value, kernel and lmdb; never plans, operators or features',
+    may: ['src/store/', 'src/engine/store.ts', 'src/engine/value/', 'src/kernel/', 'lmdb', 'node:', 'bun:sqlite'],
+    sentence:
+      'store imports engine/store.ts, engine/value, kernel and lmdb, and bun:sqlite for a lock; never plans, operators or features',
   },
   {
     holds: ['src/policy/'],

@@ -1,6 +1,6 @@
 // `init` and `token`: the first organization with its admin account, and further tokens of that account.
-import { existsSync, readdirSync } from 'node:fs'
-import { type App, createApp } from '../app.ts'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { type AdminToken, createApp, makeAdminToken } from '../app.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 
@@ -8,36 +8,30 @@ import { CliError } from './cli-error.ts'
 export const TOKEN_LIFETIME_S = 86_400
 
 export async function initialise(settings: Settings, json: boolean): Promise<void> {
-  await withApp(settings, async (app) => {
+  const app = await createApp(settings)
+  try {
     if (!app.bootstrapped) {
       throw new CliError([
         `${settings.dataDir} holds an organization already; \`verdigraph token --data ${settings.dataDir}\` makes another token`,
       ])
     }
-    await printToken(app, json, TOKEN_LIFETIME_S)
-  })
-}
-
-export async function issueToken(settings: Settings, json: boolean, lifetimeS: number): Promise<void> {
-  const { dataDir } = settings
-  if (!existsSync(dataDir) || readdirSync(dataDir).length === 0) {
-    throw new CliError([`${dataDir} holds no organization yet; \`verdigraph init --data ${dataDir}\` makes one`])
-  }
-  await withApp(settings, (app) => printToken(app, json, lifetimeS))
-}
-
-async function withApp(settings: Settings, use: (app: App) => Promise<void>): Promise<void> {
-  const app = await createApp(settings)
-  try {
-    await use(app)
+    const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
+    const { organizationId, serviceAccountId } = app
+    printToken({ organizationId, serviceAccountId, token }, json, TOKEN_LIFETIME_S)
   } finally {
     await app.close()
   }
 }
 
-async function printToken(app: App, json: boolean, lifetimeS: number): Promise<void> {
-  const token = await app.issueAdminToken(lifetimeS)
-  const { organizationId, serviceAccountId } = app
+export async function issueToken(settings: Settings, json: boolean, lifetimeS: number): Promise<void> {
+  const { dataDir } = settings
+  if (!existsSync(dataDir) || (statSync(dataDir).isDirectory() && readdirSync(dataDir).length === 0)) {
+    throw new CliError([`${dataDir} holds no organization yet; \`verdigraph init --data ${dataDir}\` makes one`])
+  }
+  printToken(await makeAdminToken(settings, lifetimeS), json, lifetimeS)
+}
+
+function printToken({ organizationId, serviceAccountId, token }: AdminToken, json: boolean, lifetimeS: number): void {
   if (json) {
     console.log(JSON.stringify({ organization_id: organizationId, service_account_id: serviceAccountId, token }))
     return

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import picocolors from 'picocolors'
 import packageJson from '../../package.json' with { type: 'json' }
+import { OperatorFault } from '../kernel/errors.ts'
 import { readSettings, type Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { initialise, issueToken } from './credentials.ts'
@@ -19,8 +20,9 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   try {
     await program().parseAsync(argv)
   } catch (error) {
-    if (!(error instanceof CliError)) throw error
-    for (const line of error.lines) console.error(`${picocolors.red('error')} ${line}`)
+    const lines = error instanceof CliError ? error.lines : error instanceof OperatorFault ? [error.message] : null
+    if (lines === null) throw error
+    for (const line of lines) console.error(`${picocolors.red('error:')} ${line}`)
     process.exit(1)
   }
 }

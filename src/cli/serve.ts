@@ -9,9 +9,15 @@ import { loadDemo } from './demo.ts'
 export async function serve(settings: Settings, demo: boolean): Promise<void> {
   const app = await createApp(settings)
   const stopped = stopOnSignal(() => app.close())
-  const address = await app.listen().catch((error: unknown) => {
+  const address = await app.listen().catch(async (failure: unknown) => {
+    await app.close()
+    const { host, port, dataDir } = settings
     throw new CliError([
-      `cannot listen on ${settings.host}:${settings.port}: ${error instanceof Error ? error.message : error}`,
+      `cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`,
+      // The token that this start would have printed.
+      ...(app.bootstrapped
+        ? [`${dataDir} holds an organization now; \`verdigraph token --data ${dataDir}\` prints a token of its admin`]
+        : []),
     ])
   })
   if (app.bootstrapped) {
@@ -31,6 +37,14 @@ export async function serve(settings: Settings, demo: boolean): Promise<void> {
   console.log(picocolors.green(`listening on ${address.url}`))
   for (const line of lines) console.log(line)
   await stopped
+}
+
+/** The runtime has codes of its own for a port; for a host that it cannot use it gives whatever failed last. */
+function reasonOf(failure: unknown, host: string): string {
+  const { code } = failure as { code?: string }
+  if (code === 'EADDRINUSE') return 'the port is in use'
+  if (code === 'EACCES') return 'no permission to use the port'
+  return `\`${host}\` is not an address of this machine`
 }
 
 /** The first signal stops gracefully, a second one at once. */

@@ -1,7 +1,8 @@
 // First start: an organization and an admin service account, on an empty data folder and never again.
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
-import { type ConfigWriter, type Sealer, type StoredDocument, secretPlace } from '../config/kind.ts'
+import { type ConfigReader, type ConfigWriter, type Sealer, type StoredDocument, secretPlace } from '../config/kind.ts'
 import { type Clock, timestamp } from '../kernel/clock.ts'
+import { OperatorFault } from '../kernel/errors.ts'
 import { mintGid } from '../kernel/ids.ts'
 import type { ServiceAccountCaller } from './caller.ts'
 import { credentialsKind, privateKeyPath } from './service-account.ts'
@@ -20,16 +21,20 @@ export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: 
     for (const document of made) draft.put(document)
     return true
   })
+  return { created, admin: adminOf(documents) }
+}
+
+/** Of a folder that has an organization. */
+export function adminOf(documents: ConfigReader): ServiceAccountCaller {
   const admin = documents.all('service-accounts').find(({ fields }) => fields.role === 'all_editor')
-  if (admin === undefined) throw new Error('the data folder has an organization without an admin service account')
+  if (admin === undefined) {
+    throw new OperatorFault('the data folder has an organization without an admin service account')
+  }
   return {
-    created,
-    admin: {
-      kind: 'service-account',
-      serviceAccountId: admin.id,
-      organizationId: admin.organization_id,
-      role: 'all_editor',
-    },
+    kind: 'service-account',
+    serviceAccountId: admin.id,
+    organizationId: admin.organization_id,
+    role: 'all_editor',
   }
 }
 

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { OperatorFault } from '../kernel/errors.ts'
 import { MASTER_KEY_BYTES } from './secret-box.ts'
 
 export const masterKeyVariable = 'VERDIGRAPH_MASTER_KEY'
@@ -15,15 +16,15 @@ export interface MasterKeySource {
   readonly mayCreate: boolean
 }
 
-/** Throws with a message for the operator. */
+/** Throws OperatorFault. */
 export function loadMasterKey(source: MasterKeySource): Uint8Array {
   if (source.fromEnvironment !== undefined && source.fromEnvironment !== '') {
     return decodeKey(source.fromEnvironment, masterKeyVariable)
   }
   const path = join(source.dataDir, FILE)
-  if (existsSync(path)) return decodeKey(readFileSync(path, 'utf8'), FILE)
+  if (existsSync(path)) return decodeKey(readKeyFile(path), path)
   if (!source.mayCreate) {
-    throw new Error(`the data folder has lost its ${FILE}: put it back, or set ${masterKeyVariable}`)
+    throw new OperatorFault(`the data folder has lost its ${FILE}: put it back, or set ${masterKeyVariable}`)
   }
   const key = randomBytes(MASTER_KEY_BYTES)
   mkdirSync(source.dataDir, { recursive: true })
@@ -38,6 +39,14 @@ export function loadMasterKey(source: MasterKeySource): Uint8Array {
   return key
 }
 
+function readKeyFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (failure) {
+    throw new OperatorFault(`${path} cannot be read: ${(failure as Error).message}`)
+  }
+}
+
 function decodeKey(text: string, where: string): Uint8Array {
   const trimmed = text.trim()
   const key = /^[0-9a-fA-F]{64}$/.test(trimmed)
@@ -46,7 +55,7 @@ function decodeKey(text: string, where: string): Uint8Array {
       ? Buffer.from(trimmed, 'base64')
       : null
   if (key?.length !== MASTER_KEY_BYTES) {
-    throw new Error(
+    throw new OperatorFault(
       `${where} does not hold a master key: expected ${MASTER_KEY_BYTES} bytes in base64 or in hexadecimal`,
     )
   }

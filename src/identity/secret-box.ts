@@ -1,6 +1,7 @@
 // Keeps secrets at rest (ruling F4): each one is encrypted with a key of its own, which is encrypted with the master key.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import type { Sealer } from '../config/kind.ts'
+import { OperatorFault } from '../kernel/errors.ts'
 
 const VERSION = 'sb1'
 const CIPHER = 'aes-256-gcm'
@@ -32,7 +33,7 @@ export class SecretBox implements Sealer {
     if (version !== VERSION || wrapped === undefined || text === undefined || rest.length > 0) {
       throw new Error(`what is kept at ${place} is not a sealed secret`)
     }
-    if (keyId !== this.keyId) throw new Error(`the secret at ${place} was sealed with another master key`)
+    if (keyId !== this.keyId) throw new OperatorFault(`the secret at ${place} was sealed with another master key`)
     const key = decrypt(this.masterKey, Buffer.from(wrapped, 'base64url'), `key of ${place}`)
     return decrypt(key, Buffer.from(text, 'base64url'), place).toString('utf8')
   }

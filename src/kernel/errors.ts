@@ -1,5 +1,10 @@
 // What can go wrong outside the engine, in the words of the domain. Status numbers live in http/problems.ts alone.
 
+/** What only the operator can mend: a folder, a key, an address. One sentence for the terminal, without a stack. */
+export class OperatorFault extends Error {
+  override readonly name: string = 'OperatorFault'
+}
+
 /**
  * Every expected failure of a service. Messages: lower case, no full stop, the caller's own words in back-ticks,
  * never a class name, a path or a physical environment.

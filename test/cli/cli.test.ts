@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -120,6 +120,113 @@ describe('verdigraph serve', () => {
   })
 })
 
+describe('a folder that is served', () => {
+  const served = (pid: number | string) => `error: the folder ${data} is served by ${pid}\n`
+
+  it('is not served by a second process, nor initialised', async () => {
+    const server = await startServer(['--data', data])
+    for (const command of [['serve', '--port', '0'], ['init']]) {
+      const { exitCode, stdout, stderr } = await runCommand([...command, '--data', data])
+      expect([exitCode, stdout, stderr]).toEqual([1, '', served(`process ${server.pid}`)])
+    }
+    expect((await fetch(`${server.url}/ready`)).status).toBe(200)
+    expect(await server.kill('SIGTERM')).toBe(0)
+    const next = await startServer(['--data', data])
+    await next.kill('SIGTERM')
+  })
+
+  it('is free as soon as its process is gone, however it ended', async () => {
+    const killed = await startServer(['--data', data])
+    await killed.kill('SIGKILL')
+    // The number may long be another program's: it blocks nobody.
+    writeFileSync(join(data, 'server.pid'), `${process.pid}\n`)
+    const next = await startServer(['--data', data])
+    expect((await runCommand(['init', '--data', data])).stderr).toBe(served(`process ${next.pid}`))
+    await next.kill('SIGTERM')
+  })
+
+  it('is free after a start that failed', async () => {
+    await runCommand(['init', '--data', data])
+    await runCommand(['serve', '--data', data, '--host', '999.1.1.1'])
+    const next = await startServer(['--data', data])
+    await next.kill('SIGTERM')
+  })
+})
+
+describe('a folder that cannot be used', () => {
+  const refused = async (command: readonly string[]) => {
+    const { exitCode, stdout, stderr } = await runCommand(command)
+    expect([exitCode, stdout]).toEqual([1, ''])
+    return stderr
+  }
+
+  it('is a file', async () => {
+    writeFileSync(data, '')
+    const message = `error: the folder ${data} cannot be used: there is a file of that name\n`
+    expect(await refused(['serve', '--data', data])).toBe(message)
+    expect(await refused(['init', '--data', data])).toBe(message)
+    expect(await refused(['token', '--data', data])).toBe(`error: the folder ${join(data, 'config')} holds no store\n`)
+  })
+
+  it('holds a configuration that is no folder', async () => {
+    mkdirSync(data)
+    writeFileSync(join(data, 'config'), '')
+    expect(await refused(['serve', '--data', data])).toMatch(
+      /^error: the store in \S+\/config cannot be opened: [^\n]+\n$/,
+    )
+  })
+
+  const isRoot = process.getuid?.() === 0
+  const asNobody = isRoot ? Bun.which('setpriv') : null
+  it.skipIf(isRoot && asNobody === null)('may not be written to', async () => {
+    chmodSync(folder, 0o555)
+    const bin = join(import.meta.dirname, '..', '..', 'src', 'cli', 'verdigraph.sh')
+    const prefix = asNobody === null ? [] : [asNobody, '--reuid=65534', '--clear-groups']
+    for (const at of [data, folder]) {
+      const child = Bun.spawn([...prefix, bin, 'serve', '--data', at, '--port', '0'], {
+        stdout: 'pipe',
+        stderr: 'pipe',
+      })
+      expect([await child.stderr.text(), await child.stdout.text(), await child.exited]).toEqual([
+        `error: the folder ${at} cannot be used: no permission to write there\n`,
+        '',
+        1,
+      ])
+    }
+    chmodSync(folder, 0o755)
+  })
+})
+
+describe('a master key', () => {
+  it.each(['serve', 'token'])('that is malformed or lost is told by %s', async (command) => {
+    await runCommand(['init', '--data', data])
+    const path = join(data, 'master.key')
+    writeFileSync(path, 'short\n')
+    expect(await runCommand([command, '--data', data])).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: `error: ${path} does not hold a master key: expected 32 bytes in base64 or in hexadecimal\n`,
+    })
+    rmSync(path)
+    expect(await runCommand([command, '--data', data])).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: 'error: the data folder has lost its master.key: put it back, or set VERDIGRAPH_MASTER_KEY\n',
+    })
+    expect(existsSync(path)).toBe(false)
+  })
+
+  it('of the environment goes before the file, and another than that of the folder is told', async () => {
+    const one = { VERDIGRAPH_MASTER_KEY: '01'.repeat(32) }
+    expect((await runCommand(['init', '--data', data], one)).exitCode).toBe(0)
+    expect(existsSync(join(data, 'master.key'))).toBe(false)
+    expect((await runCommand(['token', '--data', data], one)).exitCode).toBe(0)
+    const { exitCode, stderr } = await runCommand(['token', '--data', data], { VERDIGRAPH_MASTER_KEY: '02'.repeat(32) })
+    expect(exitCode).toBe(1)
+    expect(stderr).toMatch(/^error: the secret at \S+ was sealed with another master key\n$/)
+  })
+})
+
 describe('settings', () => {
   it.each([
     ['a flag', ['--port', 'eighty'], {}, '--port: expected an integer from 0 to 65535, found `eighty`'],
@@ -131,7 +238,7 @@ describe('settings', () => {
     ],
   ])('are checked in %s', async (_, flags, environment, message) => {
     const { exitCode, stderr } = await runCommand(['serve', '--data', data, ...flags], environment)
-    expect([exitCode, stderr]).toEqual([1, `error ${message}\n`])
+    expect([exitCode, stderr]).toEqual([1, `error: ${message}\n`])
   })
 
   it('come from a file, which the environment and flags win over', async () => {
@@ -149,12 +256,12 @@ describe('settings', () => {
     const unknown = await runCommand(['init', '--settings', file])
     expect([unknown.exitCode, unknown.stderr]).toEqual([
       1,
-      `error ${file}: unknown setting \`prot\`, expected one of data, host, port, body_bytes_max, decision_time_ms, traversal_steps_max, capture_items_max, drain_ms\n`,
+      `error: ${file}: unknown setting \`prot\`, expected one of data, host, port, body_bytes_max, decision_time_ms, traversal_steps_max, rows_held_max, capture_items_max, drain_ms\n`,
     ])
     const missing = await runCommand(['init', '--settings', join(folder, 'none.json')])
     expect([missing.exitCode, missing.stderr]).toEqual([
       1,
-      `error ${join(folder, 'none.json')}: the settings file does not exist\n`,
+      `error: ${join(folder, 'none.json')}: the settings file does not exist\n`,
     ])
   })
 
@@ -162,9 +269,24 @@ describe('settings', () => {
     const server = await startServer(['--data', data])
     const { port } = new URL(server.url)
     const second = await runCommand(['serve', '--data', join(folder, 'other'), '--port', port])
-    expect(second.exitCode).toBe(1)
-    expect(second.stderr).toContain(`cannot listen on 127.0.0.1:${port}`)
+    const other = join(folder, 'other')
+    expect([second.exitCode, second.stdout]).toEqual([1, ''])
+    // This start made the organization, and could not print its token.
+    expect(second.stderr).toBe(
+      `error: cannot listen on 127.0.0.1:${port}: the port is in use\n` +
+        `error: ${other} holds an organization now; \`verdigraph token --data ${other}\` prints a token of its admin\n`,
+    )
+    expect((await runCommand(['token', '--data', other, '--json'])).stdout).toMatch(jsonLine)
     await server.kill('SIGTERM')
+  })
+
+  it('say which host is none', async () => {
+    await runCommand(['init', '--data', data])
+    const { exitCode, stderr } = await runCommand(['serve', '--data', data, '--host', '999.1.1.1', '--port', '0'])
+    expect([exitCode, stderr]).toEqual([
+      1,
+      'error: cannot listen on 999.1.1.1:0: `999.1.1.1` is not an address of this machine\n',
+    ])
   })
 })
 

@@ -55,7 +55,7 @@ describe('the layout of a folder', () => {
 
   test('of an empty folder is refused when it may only be read', async () => {
     const folder = join(temporaryFolder(), 'never')
-    expect(() => openEnvironment(folder, { ...options, readOnly: true })).toThrow('the folder holds no store')
+    expect(() => openEnvironment(folder, { ...options, readOnly: true })).toThrow('holds no store')
     expect(existsSync(folder)).toBe(false)
   })
 })

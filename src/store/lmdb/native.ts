@@ -3,7 +3,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import * as lmdb from 'lmdb'
-import { open, type RootDatabase } from 'lmdb'
+import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
+import { OperatorFault } from '../../kernel/errors.ts'
 import type { KeyCodec } from '../keys.ts'
 
 export interface Reading {
@@ -69,20 +70,13 @@ export class LmdbFile {
 
   constructor(path: string, options: FileOptions) {
     // The package would make the folder before it finds that it may not write.
-    if (options.readOnly === true && !existsSync(join(path, DATA_FILE))) throw new Error('the folder holds no store')
-    this.root = open({
-      path,
-      encoding: 'binary',
-      keyEncoding: 'binary',
-      mapSize: MAP_BYTES,
-      maxDbs: DATABASES_MAX,
-      maxReaders: READERS_MAX,
-      noSubdir: false,
-      noSync: options.sync === false,
-      readOnly: options.readOnly === true,
-      // A commit is then on disk when it resolves (ruling G9); writes that wait meanwhile share the next one.
-      overlappingSync: false,
-    })
+    if (options.readOnly === true && !existsSync(join(path, DATA_FILE)))
+      throw new OperatorFault(`the folder ${path} holds no store`)
+    try {
+      this.root = open(openOptions(path, options))
+    } catch (failure) {
+      throw new OperatorFault(`the store in ${path} cannot be opened: ${(failure as Error).message}`)
+    }
   }
 
   database<K>(name: string, keyEncoder: KeyCodec<K>): Database<K> {
@@ -141,4 +135,20 @@ export class LmdbFile {
 /** A read transaction that begins with the first reading through it. */
 export interface ReadView extends Reading {
   readonly transaction: NativeTransaction
+}
+
+function openOptions(path: string, options: FileOptions): RootDatabaseOptionsWithPath {
+  return {
+    path,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    mapSize: MAP_BYTES,
+    maxDbs: DATABASES_MAX,
+    maxReaders: READERS_MAX,
+    noSubdir: false,
+    noSync: options.sync === false,
+    readOnly: options.readOnly === true,
+    // A commit is then on disk when it resolves (ruling G9); writes that wait meanwhile share the next one.
+    overlappingSync: false,
+  }
 }
