@@ -349,6 +349,25 @@ describe('what is refused', () => {
     test(`${text}: ${code}`, () => expect(codes(text)).toContain(code))
   }
 
+  test('in a policy, a subquery that means another subject', () => {
+    const inner = 'MATCH (subject)-[:MEMBER]->(t) RETURN t'
+    const text = (imports: string): string => `MATCH (subject), (resource) CALL ${imports}{ ${inner} }`
+    const compile = (given: string) =>
+      compileCondition({ text: given, dialect: '3.0-kbac', subjectType: 'Person', resourceType: 'Car' })
+    const refused = compile(text(''))
+    expect(refused.ok ? [] : refused.error.map((issue) => issue.code)).toEqual(['ShadowedVariable'])
+    expect(compile(text('(resource) ')).ok).toBe(false)
+    expect(compile(text('(subject) ')).ok).toBe(true)
+  })
+
+  test('texts whose planning would hold up the process', () => {
+    expect(codes(`${'OPTIONAL MATCH (a) '.repeat(5000)}RETURN a`)).toEqual(['QueryTooLong'])
+    const columns = Array.from({ length: 2000 }, (_, i) => `count(n.x${i}) AS c${i}`).join(', ')
+    expect(codes(`MATCH (n) RETURN ${columns}`)).toEqual(['QueryTooLong'])
+    expect(codes(`MATCH (n)${'-->()'.repeat(5000)} RETURN n`)).toEqual(['PatternTooLong'])
+    expect(codes(`MATCH ${Array(5000).fill('(n)').join(', ')} RETURN n`)).toEqual(['PatternTooLong'])
+  })
+
   test('a computed value that is no node is a fault of the run', () => {
     const text = 'UNWIND $xs AS x MATCH (x)-->(y) RETURN y'
     const query = compileRowsQuery(text)

@@ -18,6 +18,21 @@ export interface ProjectionSite {
 /** Takes an aggregate and answers the slot of its result; null where aggregates are refused. */
 export type AggregateSink = ((aggregate: Omit<BoundAggregate, 'slot'>) => Slot) | null
 
+/** In one WITH or RETURN: binding compares every column with every other. */
+const columnsMax = 200
+
+const emptyProjection: BoundProjection = {
+  computed: [],
+  aggregates: [],
+  grouping: null,
+  distinct: false,
+  orderBy: [],
+  skip: null,
+  limit: null,
+  where: null,
+  columns: [],
+}
+
 interface Item {
   readonly name: string
   readonly ast: Expression | null
@@ -37,6 +52,11 @@ export function bindProjection(
   binder: ProjectionSite,
 ): { readonly projection: BoundProjection; readonly scope: Scope } {
   const aggregates: BoundAggregate[] = []
+  const beyond = clause.items[columnsMax]
+  if (beyond) {
+    binder.report('QueryTooLong', `more than ${columnsMax} columns in one projection`, beyond.span)
+    return { projection: emptyProjection, scope: outer }
+  }
   const collect = (aggregate: Omit<BoundAggregate, 'slot'>): Slot => {
     const key = fingerprint(aggregate)
     const same = aggregates.find(({ slot: _, ...known }) => fingerprint(known) === key)

@@ -31,9 +31,14 @@ export function bindQuery(query: Query, dialect: Dialect, form: QueryForm): Resu
 interface Outside {
   scope: Scope
   readonly imported: Scope
+  /** What is in scope outside and was not let in. */
+  readonly shut: Scope
 }
 
-const outside: Outside = { scope: new Map(), imported: new Map() }
+const outside: Outside = { scope: new Map(), imported: new Map(), shut: new Map() }
+
+/** In one query, subqueries apart: planning costs more than their number, and people write a handful. */
+const clausesMax = 100
 
 /** What is in scope and which graph is meant, at one place of a query part. */
 interface Standing extends Outside {
@@ -92,6 +97,11 @@ export class QueryBinder {
 
   private bindPart({ clauses, span }: SingleQuery, standing: Standing, form: PartForm): BoundPart {
     const bound: BoundClause[] = []
+    const beyond = clauses[clausesMax]
+    if (beyond) {
+      this.report('QueryTooLong', `more than ${clausesMax} clauses in one query`, beyond.span)
+      return { clauses: [], columns: [] }
+    }
     clauses.forEach((clause, i) => {
       if (!this.admitted(clause, form)) return
       if (clause.kind === 'return' && i < clauses.length - 1) {
@@ -127,6 +137,7 @@ export class QueryBinder {
       case 'match': {
         const site = this.patternSite(standing.scope, standing.graph, true)
         const { match, scope } = bindPatterns(clause.patterns, clause.where, clause.optional, site)
+        this.refuseShadows(scope, standing, clause.span)
         standing.scope = scope
         return { kind: 'match', match }
       }
@@ -173,16 +184,16 @@ export class QueryBinder {
 
   /** What a subquery sees of the outside: the names in its parentheses, or those that its first WITH passes on. */
   private imports(clause: CallClause, inner: SingleQuery, outer: Scope): Outside {
-    if (clause.imports === '*') return { scope: outer, imported: outer }
+    if (clause.imports === '*') return { scope: outer, imported: outer, shut: new Map() }
     if (clause.imports === null) {
       const first = inner.clauses.find((c) => c.kind !== 'use')
-      if (first?.kind !== 'with') return outside
+      if (first?.kind !== 'with') return { ...outside, shut: outer }
       const plain = first.items.every((item) => item.expression.kind === 'variable' && item.alias === null)
       if (!plain || first.where || first.orderBy.length > 0 || first.skip || first.limit) {
         const message = 'the first WITH of a subquery passes variables on and nothing else'
         this.report('InvalidImportingWith', message, first.span)
       }
-      return { scope: outer, imported: new Map() }
+      return { scope: outer, imported: new Map(), shut: new Map() }
     }
     const scope = new Map<string, Slot>()
     for (const { text, span } of clause.imports) {
@@ -190,7 +201,7 @@ export class QueryBinder {
       if (slot) scope.set(text, slot)
       else this.report('UndefinedVariable', `variable \`${text}\` is not defined`, span)
     }
-    return { scope, imported: scope }
+    return { scope, imported: scope, shut: new Map([...outer].filter(([name]) => !scope.has(name))) }
   }
 
   /** What a subquery imports stays in scope whatever its WITH passes on, and keeps its name to itself. */
@@ -204,6 +215,15 @@ export class QueryBinder {
     return imported.size > 0 ? new Map([...imported, ...scope]) : scope
   }
 
+  /** In a subquery without import, `subject` is correct Cypher for any node at all, and never what a policy means. */
+  private refuseShadows(scope: Scope, { shut }: Standing, span: Span): void {
+    for (const name of this.dialect.pinned) {
+      if (!shut.has(name) || !scope.has(name)) continue
+      const message = `\`${name}\` is another node inside this subquery: let it in with CALL (${name}) { … }`
+      this.report('ShadowedVariable', message, span)
+    }
+  }
+
   fresh(name: string | null, kind: SlotKind, type?: StaticType): Slot {
     return this.layout.slot(name, kind, 0, type)
   }
@@ -214,7 +234,7 @@ export class QueryBinder {
 
   /** A query inside an expression: it sees all that is around it. */
   bindQuery(query: Query, scope: Scope, graph: number): BoundPart {
-    return this.bindUnion(query, () => ({ scope, imported: scope }), graph, 'either')
+    return this.bindUnion(query, () => ({ scope, imported: scope, shut: new Map() }), graph, 'either')
   }
 
   report(code: string, message: string, span: Span): void {

@@ -16,6 +16,8 @@ export interface Dialect {
   readonly reservedParameters: ReadonlyMap<string, string>
   /** Parameters that may not name a location (interface, decisions rule 6). */
   readonly unroutableParameters: ReadonlySet<string>
+  /** Variables that the service gives a meaning to: a subquery must not use them for something else. */
+  readonly pinned: readonly string[]
 }
 
 const refusals: Dialect['refusals'] = {
@@ -48,6 +50,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     refusals: {},
     reservedParameters: new Map(),
     unroutableParameters: new Set(),
+    pinned: [],
   },
   '2.0-kbac': {
     name: '2.0-kbac',
@@ -55,6 +58,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     refusals,
     reservedParameters: noClaims,
     unroutableParameters: platformBound,
+    pinned: ['subject', 'resource'],
   },
   /** USE waits for composite projects: a location that cannot be routed to must not be accepted. */
   '3.0-kbac': {
@@ -66,6 +70,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
       ['subject_id', 'parameter "$subject_id" is reserved and cannot be referenced'],
     ]),
     unroutableParameters: platformBound,
+    pinned: ['subject', 'resource'],
   },
   '1.0-ciq': {
     name: '1.0-ciq',
@@ -73,5 +78,6 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     refusals,
     reservedParameters: new Map(),
     unroutableParameters: platformBound,
+    pinned: ['subject', 'resource'],
   },
 }
