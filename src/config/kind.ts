@@ -139,6 +139,21 @@ export interface ConfigKind {
    * so it is idempotent and looks at the present configuration first.
    */
   readonly effects?: Partial<Readonly<Record<ConfigOperation, (document: StoredDocument) => Promise<void>>>>
+  /**
+   * What stays of a document that goes because `removed`, which it lived in, was removed; null: nothing. Kept as a
+   * document of `remainsKind`, for nobody to read but the feature that left it.
+   */
+  remains?(document: StoredDocument, removed: StoredDocument, reader: ConfigReader): Remains | null
+}
+
+export interface Remains {
+  readonly fields: Fields
+  /** RFC 3339; what stays beyond it is swept at a start. */
+  readonly until: string
+}
+
+export function remainsKind(path: string): string {
+  return `gone-${path}`
 }
 
 // -- the common envelope (facts 1.7.2)

@@ -6,7 +6,16 @@ import { isGid, mintGid } from '../kernel/ids.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { Effects } from './effects.ts'
 import { etagOf, ifMatchHolds } from './etag.ts'
-import type { Checked, ConfigKind, ConfigWriter, DocumentDraft, Fields, Sealer, StoredDocument } from './kind.ts'
+import {
+  type Checked,
+  type ConfigKind,
+  type ConfigWriter,
+  type DocumentDraft,
+  type Fields,
+  remainsKind,
+  type Sealer,
+  type StoredDocument,
+} from './kind.ts'
 import { listDocuments } from './list.ts'
 import { authorship, listForm, readForm } from './read-form.ts'
 import { keepSecrets, sealSecrets } from './secrets.ts'
@@ -148,6 +157,7 @@ export class ConfigService {
       const notes: StoredDocument[] = []
       for (const document of this.withDescendants(draft, current)) {
         draft.remove(document.kind, document.id)
+        this.leaveRemains(draft, document, current)
         notes.push(...this.effects.note(draft, 'deleted', document, this.clock.now()))
       }
       return ok(notes)
@@ -157,9 +167,31 @@ export class ConfigService {
     return ok({ id })
   }
 
-  /** At start: does what a crash kept from following a change. */
-  resume(): Promise<void> {
-    return this.effects.resume()
+  /** At start: does what a crash kept from following a change, and sweeps remains whose time is over. */
+  async resume(): Promise<void> {
+    await this.effects.resume()
+    const now = this.clock.now()
+    const over = this.kinds
+      .flatMap((kind) => this.documents.all(remainsKind(kind.path)))
+      .filter(({ fields }) => !(Date.parse(fields.until as string) > now))
+    if (over.length === 0) return
+    await this.documents.write((draft) => {
+      for (const { kind, id } of over) draft.remove(kind, id)
+    })
+  }
+
+  private leaveRemains(draft: DocumentDraft, document: StoredDocument, removed: StoredDocument): void {
+    if (document === removed) return
+    const left = this.kinds.find(({ path }) => path === document.kind)?.remains?.(document, removed, draft)
+    if (left === null || left === undefined) return
+    draft.put({
+      ...document,
+      kind: remainsKind(document.kind),
+      id: mintGid(this.clock.now()),
+      parent_id: '',
+      name: '',
+      fields: { ...left.fields, until: left.until },
+    })
   }
 
   private make(

@@ -53,6 +53,16 @@ export function agentCredentials(clock: Clock): ConfigKind {
         shown: { api_key: key },
       })
     },
+    // The key of a project that is gone is still a key: who calls with it is told that the graph is gone (facts 1.7.4).
+    remains({ parent_id, fields }, removed, reader) {
+      if (removed.kind !== 'projects') return null
+      const permissions = reader.get('application-agents', parent_id)?.fields.api_permissions ?? []
+      const { kid, key_hash, application_id, expire_time } = fields
+      return {
+        fields: { kid, key_hash, application_id, application_agent_id: parent_id, api_permissions: permissions },
+        until: expire_time as string,
+      }
+    },
     answer({ id, create_time, created_by, project_id, fields }, { api_key }) {
       return {
         id,

@@ -1,8 +1,11 @@
 // Agent keys: minted once, kept as a hash, and looked up in memory for every decision.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { ConfigSource, StoredDocument } from '../config/kind.ts'
+import { type ConfigSource, remainsKind, type StoredDocument } from '../config/kind.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { AgentCaller, ApiPermission } from './caller.ts'
+
+const credentialsKind = 'application-agent-credentials'
+const goneKind = remainsKind(credentialsKind)
 
 /** Lets scanners for leaked secrets recognise a key. */
 const PREFIX = 'vgk_'
@@ -38,14 +41,17 @@ export class AgentKeys {
   constructor(documents: ConfigSource, clock: Clock) {
     this.clock = clock
     for (const agent of documents.all('application-agents')) this.putAgent(agent)
-    for (const credential of documents.all('application-agent-credentials')) this.putCredential(credential)
+    for (const credential of documents.all(credentialsKind)) this.putCredential(credential)
+    for (const gone of documents.all(goneKind)) this.putGone(gone)
     documents.subscribe((changes) => {
       for (const { before, after } of changes) {
         const kind = (after ?? before)?.kind
         if (kind === 'application-agents') {
           if (after !== null) this.putAgent(after)
           else if (before !== null) this.callers.delete(before.id)
-        } else if (kind === 'application-agent-credentials') {
+        } else if (kind === goneKind) {
+          if (after !== null) this.putGone(after)
+        } else if (kind === credentialsKind) {
           if (before !== null) this.entries.delete(before.fields.kid as string)
           if (after !== null) this.putCredential(after)
         }
@@ -70,6 +76,23 @@ export class AgentKeys {
       applicationId: agent.parent_id,
       projectId: agent.project_id,
       permissions: new Set(agent.fields.api_permissions as readonly ApiPermission[]),
+    })
+  }
+
+  /** A key that outlives its project, and with it everything that it could be used for. */
+  private putGone({ id, project_id, fields }: StoredDocument): void {
+    const { kid, key_hash, application_id, application_agent_id, until } = fields as Record<string, string>
+    this.callers.set(id, {
+      kind: 'agent',
+      agentId: application_agent_id as string,
+      applicationId: application_id as string,
+      projectId: project_id,
+      permissions: new Set(fields.api_permissions as readonly ApiPermission[]),
+    })
+    this.entries.set(kid as string, {
+      hash: Buffer.from(key_hash as string, 'base64url'),
+      expiresAtMs: Date.parse(until as string),
+      agentId: id,
     })
   }
 

@@ -271,8 +271,20 @@ describe('who may capture', () => {
     try {
       expect((await other.ask('/capture/v1/nodes', { nodes: [person('x')] })).status).toBe(200)
       expect((await other.configure('DELETE', `projects/${other.projectId}`)).status).toBe(200)
-      const { status } = await other.ask('/capture/v1/nodes', { nodes: [person('x')] })
-      expect([401, 404]).toContain(status)
+      const gone = [404, '{"message":"knowledge graph not found for this project"}']
+      const captured = await other.ask('/capture/v1/nodes', { nodes: [person('x')] })
+      expect([captured.status, captured.text]).toEqual(gone)
+      const asked = {
+        subject: { type: 'Person', id: 'x' },
+        action: { name: 'drive' },
+        resource: { type: 'Car', id: 'c' },
+      }
+      for (const path of ['evaluation', 'search/resource', 'search/subject']) {
+        const answered = await other.ask(`/access/v1/${path}`, asked)
+        expect([answered.status, answered.text]).toEqual(gone)
+      }
+      const headers = { 'x-svc-clientkey': `${other.key.slice(0, -1)}?` }
+      expect((await other.send('/access/v1/evaluation', { headers, body: asked })).status).toBe(401)
     } finally {
       await other.stop()
     }

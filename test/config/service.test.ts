@@ -344,7 +344,6 @@ describe('removing a parent', () => {
       expect(house.documents.all(path)).toEqual([])
     }
     expect(house.board.nodes.size).toBe(0)
-    expect(house.keys.authenticateAgent(house.key)).toBeNull()
   })
 })
 

@@ -4,7 +4,9 @@ import {
   bytesBelow,
   errorIn,
   type Furnished,
+  type House,
   openFurnishedHouse,
+  openHouse,
   removeTemporaryFolders,
   valueIn,
 } from '../config/house.ts'
@@ -112,6 +114,40 @@ describe('an agent key', () => {
     expect(house.keys.authenticateAgent(second)).not.toBeNull()
     valueIn(await house.service.remove(house.admin, agents, house.agent, null))
     expect(house.keys.authenticateAgent(second)).toBeNull()
+  })
+})
+
+describe('the key of a project that is gone', () => {
+  const remains = (of: Furnished | House) => of.documents.all('gone-application-agent-credentials')
+
+  test('still says where it was from, also after a restart, and finds no other project', async () => {
+    const caller = house.keys.authenticateAgent(house.key)
+    await house.service.remove(house.admin, house.kind('projects'), house.project, null)
+    expect(house.keys.authenticateAgent(house.key)).toEqual(caller)
+    expect(house.keys.authenticateAgent(`${house.key.slice(0, -1)}${house.key.endsWith('A') ? 'E' : 'A'}`)).toBeNull()
+    await house.close()
+    const again = await openHouse(house)
+    expect(again.keys.authenticateAgent(house.key)).toEqual(caller)
+    await again.close()
+  })
+
+  test('ends when it would have ended, and is swept at the next start', async () => {
+    await house.service.remove(house.admin, house.kind('projects'), house.project, null)
+    await house.service.resume()
+    expect(remains(house)).toHaveLength(1)
+    house.clock.advance(365 * 86_400_000)
+    expect(house.keys.authenticateAgent(house.key)).toBeNull()
+    await house.service.resume()
+    expect(remains(house)).toEqual([])
+  })
+
+  test('leaves nothing when it was deleted itself, or with its application', async () => {
+    valueIn(await house.service.remove(house.admin, credentials(), house.credential, null))
+    await ask({})
+    await house.service.remove(house.admin, house.kind('applications'), house.application, null)
+    await house.service.remove(house.admin, house.kind('projects'), house.project, null)
+    expect(remains(house)).toEqual([])
+    expect(house.keys.authenticateAgent(house.key)).toBeNull()
   })
 })
 
