@@ -301,9 +301,11 @@ function printBare(expression: Expression): string {
 
 function printUnary(operator: 'NOT' | '-' | '+', operand: Expression, own: number): string {
   if (operator === 'NOT') return `NOT ${printExpression(operand, own)}`
-  // A sign right before a number would become part of the literal, and two minus signs read as a relationship.
-  const apart = operand.kind === 'integer' || operand.kind === 'float' || operand.kind === 'unary'
-  return `${operator}${printExpression(operand, apart ? strength.atom + 1 : own)}`
+  // Not in parentheses: a chain of signs may be longer than parentheses may be deep.
+  if (operand.kind === 'unary') return `${operator} ${printExpression(operand, own)}`
+  // A sign right before a number would become part of the literal.
+  const isNumber = operand.kind === 'integer' || operand.kind === 'float'
+  return `${operator}${printExpression(operand, isNumber ? strength.atom + 1 : own)}`
 }
 
 function printCall(call: FunctionCall): string {
