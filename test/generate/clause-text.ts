@@ -52,14 +52,33 @@ export class ClauseWriter {
       [4, () => [this.call(), ...(chance.odds(0.3) ? [this.compared()] : [])]],
       [1, () => this.renamed()],
       [0.7, () => this.unwound()],
+      [this.scope.relationships.length > 0 ? 0.7 : 0, () => this.relationshipsCollected()],
     ])()
   }
 
   /** A match from something known, which may be null. */
   private onward(): string {
     const { chance, scope } = this
+    const again = [...scope.relationships, ...scope.trails]
+    if (again.length > 0 && chance.odds(0.3)) return this.followed(chance.pick(again))
+    if (chance.odds(0.12)) {
+      const alone = this.paths.node(chance.pick(someNodes(scope)), scope)
+      return this.match('MATCH', chance.odds(0.5) ? [alone] : [alone, this.paths.node(this.names.fresh('v'), scope)])
+    }
     const from = chance.pick(chance.odds(0.2) ? someNodes(scope) : scope.nodes)
     return this.match('MATCH', [this.paths.path(from, chance.odds(0.4) ? chance.pick(scope.nodes) : null, scope)])
+  }
+
+  /** A relationship, or a trail of them, that is known already and is looked at again. */
+  private followed(name: string): string {
+    const { chance, scope } = this
+    const end = (): string => {
+      const node = chance.odds(0.5) ? chance.pick(someNodes(scope)) : this.names.fresh('v')
+      return this.paths.node(node, scope)
+    }
+    const range = scope.trails.includes(name) ? chance.pick(['*', '*0..', '*1..2', '*2']) : ''
+    const step = chance.pick([`-[${name}${range}]->`, `<-[${name}${range}]-`, `-[${name}${range}]-`])
+    return this.match('MATCH', [end() + step + end()])
   }
 
   private optional(): string[] {
@@ -136,6 +155,16 @@ export class ClauseWriter {
     return [clause, `UNWIND ${list} AS ${item}`, ...(chance.odds(0.7) ? [this.onwardFrom(item)] : [])]
   }
 
+  /** Relationships collected and taken apart again, as values that a pattern must make relationships of. */
+  private relationshipsCollected(): string[] {
+    const { scope } = this
+    const relationship = this.chance.pick(scope.relationships)
+    const [list, item] = [this.names.fresh('l'), this.names.fresh('r')]
+    const clause = `WITH ${[...this.carry(), `collect(${relationship}) AS ${list}`].join(', ')}`
+    scope.relationships.push(item)
+    return [clause, `UNWIND ${list} AS ${item}`, this.followed(item)]
+  }
+
   private onwardFrom(name: string): string {
     const { chance, scope } = this
     const to = chance.odds(0.4) ? chance.pick(scope.nodes) : null
@@ -164,6 +193,16 @@ export class ClauseWriter {
     }
     const name = chance.pick(free)
     const fresh = this.names.fresh('o')
+    if (chance.odds(0.3)) {
+      // Two names for one node.
+      const twice = chance.pick(scope.nodes)
+      const carried = this.carry()
+      restrict(scope, carried)
+      scope.nodes.push(fresh)
+      const clause = `WITH ${[...new Set([...carried, twice]), `${twice} AS ${fresh}`].join(', ')}`
+      if (!scope.nodes.includes(twice)) scope.nodes.push(twice)
+      return [clause, this.onwardFrom(chance.pick([fresh, twice]))]
+    }
     const others = this.carry().filter((each) => each !== name)
     restrict(scope, others)
     scope.nodes.push(fresh)
@@ -267,7 +306,10 @@ export class ClauseWriter {
     const branches = Array.from({ length: chance.odds(0.35) ? 2 : 1 }, () => {
       const inner = copyOf(scope)
       if (style !== 'star') restrict(inner, seen)
-      return (style === 'with' ? `WITH ${seen.join(', ')} ` : '') + this.branch(seen, inner, returned, name)
+      return (
+        (style === 'with' ? `WITH ${seen.join(', ')} ` : '') +
+        this.branch(seen, inner, returned, name, style === 'with')
+      )
     })
     const [scoped, joint] = [style === 'names' ? `(${seen.join(', ')}) ` : style === 'star' ? '(*) ' : '', this.joint()]
     if (returned === 'node') scope[this.givesNull ? 'maybe' : 'nodes'].push(name)
@@ -279,10 +321,23 @@ export class ClauseWriter {
     return this.chance.odds(0.6) ? ' UNION ' : ' UNION ALL '
   }
 
+  /** A bound in the middle of a branch, behind which what was imported is still there. */
+  private bounded(found: string, seen: string, inner: Scope): string {
+    const { chance } = this
+    const order = chance.odds(0.5) ? ` ORDER BY ${found}.external_id, ${found}.type LIMIT ${chance.between(1, 2)}` : ''
+    restrict(inner, [found, seen])
+    const next = this.match(
+      'MATCH',
+      [this.paths.path(chance.odds(0.5) ? seen : found, chance.odds(0.6) ? found : null, inner)],
+      inner,
+    )
+    return `WITH ${chance.odds(0.4) ? 'DISTINCT ' : ''}${found}${order} ${next}`
+  }
+
   /** Set when a branch of the present subquery may return null for its node. */
   private givesNull = false
 
-  private branch(seen: readonly string[], inner: Scope, returned: Returned, name: string): string {
+  private branch(seen: readonly string[], inner: Scope, returned: Returned, name: string, byWith: boolean): string {
     const { chance, names, paths } = this
     const found = names.fresh('v')
     const from = seen.length > 0 ? chance.pick(seen) : null
@@ -290,7 +345,8 @@ export class ClauseWriter {
     this.givesNull ||= isOptional
     const pattern = from ? paths.path(from, found, inner) : paths.node(found, inner)
     const clauses = [this.match(isOptional ? 'OPTIONAL MATCH' : 'MATCH', [pattern], inner)]
-    if (chance.odds(0.15)) clauses.push(`WITH DISTINCT ${found}`)
+    if (from && !byWith && chance.odds(0.2)) clauses.push(this.bounded(found, from, inner))
+    else if (chance.odds(0.15)) clauses.push(`WITH DISTINCT ${found}`)
     else if (chance.odds(0.12)) clauses.push(this.nested(found))
     return `${clauses.join(' ')} ${this.returning(found, returned, name)}`
   }

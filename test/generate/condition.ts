@@ -134,7 +134,12 @@ class ConditionWriter extends ClauseWriter {
     const [a, b] = [this.names.fresh('v'), this.names.fresh('v')]
     const pattern = paths.path(a, b, scope)
     const match = this.match('MATCH', [pattern])
-    const [subject, resource] = chance.odds(0.7) ? [a, b] : [b, a]
+    const [subject, resource] = chance.pick([
+      [a, b],
+      [a, b],
+      [b, a],
+      [a, a],
+    ] as const)
     for (const kind of Object.keys(scope) as (keyof typeof scope)[]) scope[kind] = []
     scope.nodes.push('subject', 'resource')
     const where = chance.odds(0.3) ? ` WHERE ${predicate(chance, scope)}` : ''

@@ -99,6 +99,8 @@ function plain(chance: Chance, scope: Scope): string {
       [2, () => `${relationship}.since ${compare} ${chance.pick(['1', '$float', `${node}.num`])}`],
       [1, () => `type(${relationship}) = '${chance.pick(RELATIONSHIP_TYPES)}'`],
       [1, () => `${chance.pick(['startNode', 'endNode'])}(${relationship}) = ${node}`],
+      [0.5, () => `(${node})-[${relationship}]-(${other})`],
+      [0.5, () => `EXISTS { (${node})<-[${relationship}]-() }`],
     )
   }
   if (scope.lists.length > 0) {
@@ -121,6 +123,8 @@ function plain(chance: Chance, scope: Scope): string {
   if (scope.trails.length > 0) {
     const trail = chance.pick(scope.trails)
     choices.push(
+      [0.5, () => `EXISTS { (${node})-[${trail}*]->() }`],
+      [0.5, () => `(${node})-[${trail}*0..]-(${other})`],
       [2, () => `size(${trail}) ${compare} ${chance.between(0, 2)}`],
       [
         2,

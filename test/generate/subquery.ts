@@ -46,6 +46,13 @@ function whole(chance: Chance, node: string, known: readonly string[], returned:
       () => `${match} WITH DISTINCT e ORDER BY e.external_id, e.type LIMIT ${chance.between(1, 2)} RETURN ${returned}`,
     ],
     [0.5, () => `OPTIONAL ${match} RETURN ${returned}`],
+    // What is outside is still there behind a WITH.
+    [
+      1,
+      () =>
+        `${match} WITH ${chance.odds(0.5) ? 'DISTINCT ' : ''}e MATCH (${chance.pick(known)})${step(chance)}(e) RETURN ${returned}`,
+    ],
+    [0.5, () => `${match} WITH count(e) AS m WHERE m > 1 MATCH (${node})${step(chance)}(e) RETURN ${returned}`],
     [
       0.7,
       () =>
@@ -60,6 +67,7 @@ function second(chance: Chance, node: string, known: readonly string[], returned
 }
 
 export function existing(chance: Chance, node: string, known: readonly string[]): string {
+  if (chance.odds(0.05)) return `EXISTS { (${chance.pick(known)}) }`
   if (chance.odds(0.35)) return `EXISTS { ${whole(chance, node, known, 'e')} }`
   const { path, where } = pattern(chance, node, known)
   return `EXISTS { ${chance.odds(0.5) ? 'MATCH ' : ''}${path}${where} }`

@@ -47,14 +47,15 @@ export class Interpreter {
 
   /** The rows that the query leaves, as bags of names. */
   run(query: Query, given: Environment = new Map()): Environment[] {
-    return this.union(query, () => given)
+    return this.union(query, () => ({ row: given, imported: given }))
   }
 
-  /** Each part on its own, from the row that `start` gives it. */
-  private union(query: Query, start: (part: SingleQuery) => Environment): Environment[] {
-    const rows = query.parts.flatMap((part) =>
-      part.clauses.reduce<Environment[]>((found, clause) => this.clause(clause, found), [start(part)]),
-    )
+  /** Each part on its own, from what `start` gives it. */
+  private union(query: Query, start: (part: SingleQuery) => Start): Environment[] {
+    const rows = query.parts.flatMap((part) => {
+      const { row, imported } = start(part)
+      return part.clauses.reduce<Environment[]>((found, clause) => this.clause(clause, found, imported), [row])
+    })
     if (query.unions.length === 0 || query.unions.includes('all')) return rows
     const first = new Map<string, Environment>()
     for (const row of rows) {
@@ -64,7 +65,7 @@ export class Interpreter {
     return [...first.values()]
   }
 
-  private clause(clause: Clause, rows: readonly Environment[]): Environment[] {
+  private clause(clause: Clause, rows: readonly Environment[], imported: Environment): Environment[] {
     switch (clause.kind) {
       case 'match':
         return rows.flatMap((row) => {
@@ -82,13 +83,13 @@ export class Interpreter {
         })
       case 'with': {
         const { where } = clause
-        const projected = this.project(clause, rows)
+        const projected = this.project(clause, rows, imported)
         return projected
           .filter((row) => where === null || asTruth(this.value(where, row.visible)) === true)
-          .map((row) => row.names)
+          .map((row) => new Map([...imported, ...row.names]))
       }
       case 'return':
-        return this.project(clause, rows).map((row) => row.names)
+        return this.project(clause, rows, imported).map((row) => row.names)
       case 'call':
         return rows.flatMap((row) =>
           this.union(clause.query, (part) => passedIn(clause, part, row)).map((found) => new Map([...row, ...found])),
@@ -101,7 +102,7 @@ export class Interpreter {
   // -------------------------------------------------------------- WITH and RETURN
 
   /** Project, make distinct, sort, skip, limit: in that order. */
-  private project(projection: Projection, rows: readonly Environment[]): Projected[] {
+  private project(projection: Projection, rows: readonly Environment[], imported: Environment): Projected[] {
     const aggregating = projection.items.some((item) => hasAggregate(item.expression))
     let projected = aggregating ? this.grouped(projection, rows) : rows.map((row) => this.projectRow(projection, row))
     if (projection.distinct) {
@@ -112,6 +113,7 @@ export class Interpreter {
       }
       projected = [...first.values()]
     }
+    projected = projected.map((row) => ({ ...row, visible: new Map([...imported, ...row.visible]) }))
     if (projection.orderBy.length > 0) projected = this.sorted(projection, projected)
     const skip = projection.skip ? this.countOf(projection.skip) : 0
     const limit = projection.limit ? this.countOf(projection.limit) : projected.length
@@ -144,7 +146,7 @@ export class Interpreter {
 
   private sorted(projection: Projection, rows: readonly Projected[]): Projected[] {
     const keyed = rows.map((row) => {
-      const inSight = row.group ? new Map([...(row.group[0] ?? []), ...row.names]) : row.visible
+      const inSight = row.group ? new Map([...(row.group[0] ?? []), ...row.visible]) : row.visible
       return { row, keys: projection.orderBy.map((sort) => evaluate(sort.expression, inSight, this.around, row.group)) }
     })
     keyed.sort((a, b) => {
@@ -172,11 +174,19 @@ export class Interpreter {
   }
 }
 
-/** What a part of the subquery sees of the row outside. */
-function passedIn({ imports }: CallClause, part: SingleQuery, row: Environment): Environment {
-  if (imports === '*') return row
-  if (imports === null) return part.clauses[0]?.kind === 'with' ? row : new Map()
-  return new Map(imports.map(({ text }) => [text, row.get(text) as Value]))
+/** The row that a part begins with, and the names in it that no WITH can take out of scope. */
+interface Start {
+  readonly row: Environment
+  readonly imported: Environment
+}
+
+function passedIn({ imports }: CallClause, part: SingleQuery, row: Environment): Start {
+  const nothing: Environment = new Map()
+  if (imports === '*') return { row, imported: row }
+  // A first WITH passes on what it names, as any WITH does; without one nothing is seen.
+  if (imports === null) return { row: part.clauses[0]?.kind === 'with' ? row : nothing, imported: nothing }
+  const imported = new Map(imports.map(({ text }) => [text, row.get(text) as Value]))
+  return { row: imported, imported }
 }
 
 function columnOf(item: ProjectionItem): string {
