@@ -251,7 +251,15 @@ function documentStore(collections: Collections): DocumentStore {
   }
 }
 
+/** Characters of a caller that JSON lets through and a terminal obeys. */
+const TERMINAL_CONTROLS = /[\x7f-\x9f]/g
+
+function escaped(character: string): string {
+  return `\\u00${character.charCodeAt(0).toString(16)}`
+}
+
 /** One line of JSON on the error stream: the output stream belongs to the commands. */
 function writeLog(clock: Clock, { level, message, ...fields }: LogEntry): void {
-  process.stderr.write(`${JSON.stringify({ time: timestamp(clock.now()), level, message, ...fields })}\n`)
+  const line = JSON.stringify({ time: timestamp(clock.now()), level, message, ...fields })
+  process.stderr.write(`${line.replace(TERMINAL_CONTROLS, escaped)}\n`)
 }

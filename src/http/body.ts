@@ -21,9 +21,10 @@ export function isJsonType(contentType: string | null): boolean {
   return contentType === 'application/json' || (contentType !== null && JSON_TYPE.test(contentType))
 }
 
-export function refusedType(contentType: string | null): ServiceError {
+export function refusedType(contentType: string | null, kind: 'malformed' | undefined): ServiceError {
   const found = contentType === null || contentType === '' ? 'nothing' : `\`${contentType.slice(0, 64)}\``
-  return { kind: 'unsupported-media-type', message: `content-type: expected application/json, found ${found}` }
+  const message = `content-type: expected application/json, found ${found}`
+  return kind === 'malformed' ? { kind, issues: [message] } : { kind: 'unsupported-media-type', message }
 }
 
 export function readJson(bytes: Uint8Array, numbers: 'exact' | 'plain'): Result<unknown, ServiceError> {

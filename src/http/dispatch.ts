@@ -85,7 +85,7 @@ const noBody = ok(undefined)
 
 async function readBody(route: Route, request: FrontRequest): Promise<Result<unknown, ServiceError>> {
   const contentType = request.header('content-type')
-  if (!isJsonType(contentType)) return err(refusedType(contentType))
+  if (!isJsonType(contentType)) return err(refusedType(contentType, route.wrongMediaType))
   const given = request.body()
   const json = readJson(given instanceof Promise ? await given : given, route.numbers ?? 'plain')
   if (!json.ok) return json

@@ -63,6 +63,8 @@ export interface Route {
   readonly read?: (body: unknown) => Result<unknown, ServiceError>
   /** `exact` keeps 1 and 1.0 apart and big integers whole (bodies that carry graph values); else plain JSON numbers. */
   readonly numbers?: 'exact'
+  /** Another media type than JSON is a fault of its own, or one of shape where the route's protocol knows no other (D2). */
+  readonly wrongMediaType?: 'malformed'
   /** Status → body schema, for the interface description and tests. */
   readonly responses: Readonly<Record<number, z.ZodType | null>>
   handle(context: RequestContext, body: unknown): Promise<Result<Answer, ServiceError>> | Result<Answer, ServiceError>

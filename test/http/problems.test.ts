@@ -58,16 +58,17 @@ describe('problems', () => {
 describe('request identifiers', () => {
   it('keeps what the caller sent', () => {
     expect(requestIdOf('abc-123')).toBe('abc-123')
-    expect(requestIdOf('x'.repeat(128))).toBe('x'.repeat(128))
+    expect(requestIdOf('a b, "c"')).toBe('a b, "c"')
+    expect(requestIdOf('x'.repeat(256))).toBe('x'.repeat(256))
   })
 
   it.each([
     ['nothing', null],
     ['an empty one', ''],
-    ['a long one', 'x'.repeat(129)],
-    ['one with a space', 'a b'],
+    ['a long one', 'x'.repeat(257)],
     ['one with a control character', 'a\tb'],
-    ['one beyond ASCII', 'é'],
+    ['one that would be two lines', 'a\r\nb'],
+    ['one that no header can hold', 'Ā'],
   ])('makes one for %s, and never the same twice', (_, given) => {
     const made = requestIdOf(given)
     expect(made).toMatch(/^[0-9a-f]{16}-[0-9a-z]+$/)

@@ -68,11 +68,26 @@ describe('bodies', () => {
     const typed = (type: string) => service.send(path, { headers: { ...withKey(), 'content-type': type }, body })
     expect((await typed('application/json; charset=utf-8')).status).toBe(200)
     expect((await typed('Application/JSON')).status).toBe(200)
-    expect(answer(await typed('text/plain'))).toEqual([
-      415,
-      '{"message":"Unsupported Media Type","errors":["content-type: expected application/json, found `text/plain`"]}',
-    ])
-    expect((await typed('application/json-patch+json')).status).toBe(415)
+    const refused = '"errors":["content-type: expected application/json, found `text/plain`"]}'
+    expect(answer(await typed('text/plain'))).toEqual([400, `{"message":"Bad Request",${refused}`])
+    expect((await typed('application/json-patch+json')).status).toBe(400)
+    for (const [at, headers] of [
+      ['/capture/v1/nodes', withKey()],
+      ['/configs/v1/projects', { authorization: `Bearer ${service.token}` }],
+    ] as const) {
+      const elsewhere = await service.send(at, { headers: { ...headers, 'content-type': 'text/plain' }, body })
+      expect(answer(elsewhere)).toEqual([415, `{"message":"Unsupported Media Type",${refused}`])
+    }
+  })
+
+  it('refuses a body without a type', async () => {
+    const text = JSON.stringify(body)
+    const refused = await rawExchange(
+      service.url,
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nX-SVC-ClientKey: ${service.key}\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
+    )
+    expect(refused).toMatch(/^HTTP\/1.1 400 /)
+    expect(refused).toContain('"errors":["content-type: expected application/json, found nothing"]')
   })
 
   it('refuses a body above the limit by its declared length', async () => {
@@ -146,6 +161,22 @@ describe('request identifiers', () => {
     expect(made.headers.get('x-request-id')).toMatch(/^[0-9a-f]{16}-[0-9a-z]+$/)
   })
 
+  const echoed = async (id: string) => {
+    const answered = await rawExchange(
+      service.url,
+      Buffer.from(`GET /health HTTP/1.1\r\nHost: x\r\nX-Request-ID: ${id}\r\n\r\n`, 'latin1'),
+    )
+    return /x-request-id: ([^\r]*)\r\n/i.exec(answered)?.[1]
+  }
+
+  it.each(['a b, c; "d" <e> [1]', 'x'.repeat(256), 'caf\xc3\xa9', 'caf\xe9 \x80'])('come back as %j', async (id) => {
+    expect(await echoed(id)).toBe(id)
+  })
+
+  it.each(['', 'x'.repeat(257), 'a\tb'])('are replaced when they are %j', async (id) => {
+    expect(await echoed(id)).toMatch(/^[0-9a-f]{16}-[0-9a-z]+$/)
+  })
+
   it('come back on every refusal', async () => {
     const headers = { 'x-request-id': 'my-id' }
     const refused = [
@@ -157,7 +188,7 @@ describe('request identifiers', () => {
       await service.send('/configs/v1/projects', { headers }),
     ]
     expect(refused.map((one) => [one.status, one.headers.get('x-request-id')])).toEqual(
-      [401, 405, 400, 413, 415, 401].map((status) => [status, 'my-id']),
+      [401, 405, 400, 413, 400, 401].map((status) => [status, 'my-id']),
     )
   })
 })
@@ -310,13 +341,13 @@ describe('a stop', () => {
 })
 
 /** Sends bytes and reads until the answer's body has come. */
-function rawExchange(url: string, text: string): Promise<string> {
+function rawExchange(url: string, text: string | Uint8Array): Promise<string> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url)
     let received = ''
     const socket = connect(Number(port), hostname, () => socket.write(text))
     socket.on('data', (data) => {
-      received += data.toString('utf8')
+      received += data.toString('latin1')
       const length = /content-length: (\d+)/i.exec(received)?.[1]
       const start = received.indexOf('\r\n\r\n') + 4
       if (length !== undefined && start > 3 && received.length >= start + Number(length)) {

@@ -33,7 +33,8 @@ export function accessRoutes(parts: DecisionParts): Route[] {
       request: evaluationRequest,
       read: readEvaluation,
       numbers: 'exact',
-      responses: { 200: decision, ...problemStatuses(400, 401, 404, 413, 415, 422) },
+      wrongMediaType: 'malformed',
+      responses: { 200: decision, ...problemStatuses(400, 401, 404, 413, 422) },
       handle(context, body) {
         const decided = evaluate(parts, agentOf(context), body as EvaluationRequest)
         if (!decided.ok) return decided
@@ -48,7 +49,8 @@ export function accessRoutes(parts: DecisionParts): Route[] {
       request: resourceSearchRequest,
       read: readResourceSearch,
       numbers: 'exact',
-      responses: { 200: searchAnswer, ...problemStatuses(400, 401, 404, 413, 415, 422) },
+      wrongMediaType: 'malformed',
+      responses: { 200: searchAnswer, ...problemStatuses(400, 401, 404, 413, 422) },
       handle(context, body) {
         const found = searchResources(parts, agentOf(context), body as ResourceSearchRequest)
         return found.ok ? ok({ status: 200, body: found.value }) : found
@@ -62,7 +64,8 @@ export function accessRoutes(parts: DecisionParts): Route[] {
       request: subjectSearchRequest,
       read: readSubjectSearch,
       numbers: 'exact',
-      responses: { 200: searchAnswer, ...problemStatuses(400, 401, 404, 413, 415, 422) },
+      wrongMediaType: 'malformed',
+      responses: { 200: searchAnswer, ...problemStatuses(400, 401, 404, 413, 422) },
       handle(context, body) {
         const found = searchSubjects(parts, agentOf(context), body as SubjectSearchRequest)
         return found.ok ? ok({ status: 200, body: found.value }) : found
