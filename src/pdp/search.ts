@@ -61,7 +61,7 @@ function search(parts: DecisionParts, caller: AgentCaller, question: Question): 
         const name = lacking(policy, parameters.value)
         if (name !== null) missing.push(name)
         else if (policy.condition.parameters.includes(`${sought}_external_id`)) askEach(ask, found)
-        else for (const id of askOnce(ask)) found.add(id)
+        else for (const id of confirmed(ask, askOnce(ask))) found.add(id)
       } catch (fault) {
         if (!(fault instanceof RunFault)) throw fault
         if (fault.code === 'missing-parameter' && fault.subject !== null) {
@@ -111,15 +111,37 @@ function askOnce({ parts, policy, snapshot, budget, parameters, question, sought
 }
 
 /**
+ * The search and the check walk different ways and need not meet the same faults; where there may be any, the check has
+ * the last word, so that a search finds exactly what an evaluation permits.
+ */
+function confirmed(ask: Ask, found: readonly string[]): readonly string[] {
+  return ask.policy.condition.mayFault ? found.filter((id) => grants(ask, id)) : found
+}
+
+/** As in an evaluation of this pair: a fault does not grant, and a limit is thrown on. */
+function grants({ parts, policy, snapshot, budget, parameters, question, sought }: Ask, id: string): boolean {
+  const subjectId = sought === 'subject' ? id : question.subject.id
+  const resourceId = sought === 'resource' ? id : question.resource.id
+  if (subjectId === null || resourceId === null) return false
+  try {
+    return policy.condition.check({ snapshot, parameters, limits: parts.limits, budget }, subjectId, resourceId)
+  } catch (fault) {
+    if (!(fault instanceof RunFault) || isSpent(fault)) throw fault
+    return false
+  }
+}
+
+/**
  * Asks the check for every node of the sought type: slow, and right where one plan for all cannot be (a condition that
  * reads the external id of the sought side as a parameter, or faults on some of the candidates).
  */
-function askEach({ parts, policy, snapshot, budget, parameters, question, sought }: Ask, found: Set<string>): void {
+function askEach(ask: Ask, found: Set<string>): void {
+  const { snapshot, budget, parameters, question, sought } = ask
   const { type } = question[sought]
   const label = snapshot.symbol('label', type)
   if (label === 0) return
   const bound = new Map(parameters)
-  const asking = { snapshot, parameters: bound, limits: parts.limits, budget }
+  const each: Ask = { ...ask, parameters: bound }
   const chunk = emptyChunk()
   for (let from = 0; ; from = chunk.next) {
     snapshot.nodesWithLabel(label, from, chunk)
@@ -131,15 +153,7 @@ function askEach({ parts, policy, snapshot, budget, parameters, question, sought
       // The label list also holds nodes of another type that carry this label beside it.
       if (typeof id !== 'string' || snapshot.nodeOwn(node, 'type') !== type) continue
       bound.set(`${sought}_external_id`, id)
-      const subjectId = sought === 'subject' ? id : question.subject.id
-      const resourceId = sought === 'resource' ? id : question.resource.id
-      if (subjectId === null || resourceId === null) continue
-      try {
-        if (policy.condition.check(asking, subjectId, resourceId)) found.add(id)
-      } catch (fault) {
-        if (!(fault instanceof RunFault) || isSpent(fault)) throw fault
-        // As in an evaluation of this pair: a fault does not grant. It was told once for the whole search.
-      }
+      if (grants(each, id)) found.add(id)
     }
     if (!chunk.more) return
   }
