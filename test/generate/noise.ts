@@ -184,7 +184,7 @@ export class Noise {
   /** Repeats one construct beside itself. */
   private long(): string {
     const { chance } = this
-    const times = chance.pick([50, 400, 3000])
+    const times = chance.pick([50, 200, 1000])
     const [before, piece, joint, after] = chance.pick([
       ['MATCH ', '(a)-->(b)', ', ', ' RETURN 1'],
       ['MATCH (a)', '-->()', '', ' RETURN a'],
@@ -196,6 +196,9 @@ export class Noise {
       ['MATCH (n', ':A', '', ') RETURN n'],
       ["RETURN '", 'ab', '', "' AS x"],
       ['MATCH (n) ', 'WITH n', ' ', ' RETURN n'],
+      ['MATCH (n) ', 'OPTIONAL MATCH (n)-->()', ' ', ' RETURN n'],
+      ['', 'CALL { RETURN 1 }', ' ', ' RETURN 1'],
+      ['MATCH (n) RETURN ', 'n.x', ', ', ' ORDER BY n.x'],
       ['RETURN 1', '', ' ', ''],
       ['', '(', ' ', ''],
       ['/*', '*', '', ''],
