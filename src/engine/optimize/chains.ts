@@ -1,6 +1,7 @@
 // Walks of which only the ends matter become chains: whether two known nodes hang together is a question that can be met
 // in the middle, and what hangs at the end of a chain needs each node on the way only once.
 import type { BoundExpression, Slot } from '../bind/bound.ts'
+import { isTruth } from '../bind/may-fault.ts'
 import { slotsOf } from '../bind/walk.ts'
 import type { ChainLink, Connect, Plan, WalkDirection } from '../plan/operators.ts'
 import { type Demand, withDemand } from './demand.ts'
@@ -67,8 +68,19 @@ function replaceParts(plan: Plan, demand: Demand, chained: (part: Part) => Chain
   return built
 }
 
+/** What may fault is not moved, so it ends the walks: it would look at other nodes than the text has it look at. */
 function isWalk(plan: Plan): plan is Walk {
-  return plan.op === 'filter' || plan.op === 'expand' || plan.op === 'expand-into' || plan.op === 'reach'
+  switch (plan.op) {
+    case 'expand':
+    case 'expand-into':
+      return true
+    case 'reach':
+      return !plan.each || isTruth(plan.each.predicate)
+    case 'filter':
+      return plan.predicates.every(isTruth)
+    default:
+      return false
+  }
 }
 
 function partsOf(walks: readonly Walk[]): Part[] {
@@ -146,6 +158,7 @@ function pathFrom(from: Slot, part: Part): Path | null {
   const left = [...part.steps]
   const links: ChainLink[] = []
   const stops: { slot: Slot; predicates: readonly BoundExpression[] }[] = []
+  const places = new Set([from.index])
   let at = from
   for (;;) {
     const found = left.filter((step) => step.from.index === at.index || step.to.index === at.index)
@@ -156,7 +169,9 @@ function pathFrom(from: Slot, part: Part): Path | null {
     const forward = step.from.index === at.index
     links.push(linkOf(step, forward))
     at = forward ? step.to : step.from
-    if (at.graph !== from.graph) return null
+    // A node that the path comes to twice is more than a place on the way.
+    if (at.graph !== from.graph || places.has(at.index)) return null
+    places.add(at.index)
     const { index } = at
     stops.push({ slot: at, predicates: part.predicates.filter((predicate) => readsOf(predicate).includes(index)) })
   }
