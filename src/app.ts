@@ -1,5 +1,6 @@
 // The composition root: builds every part once, in order, by hand. Knows everything; only the process door, the command
 // line and tests know it.
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CaptureParts } from './capture/apply.ts'
 import { environmentKinds } from './config/environment.ts'
@@ -24,11 +25,12 @@ import { SecretBox } from './identity/secret-box.ts'
 import { ServiceAccounts } from './identity/service-account.ts'
 import { assert } from './kernel/assert.ts'
 import { type Clock, systemClock, timestamp } from './kernel/clock.ts'
+import { OperatorFault, ServiceFault } from './kernel/errors.ts'
 import type { DecisionFault, DecisionParts } from './pdp/question.ts'
 import { authorizationPolicies } from './policy/authorization-policy.ts'
 import { PolicyLibrary } from './policy/library.ts'
 import type { Settings } from './settings.ts'
-import { openCatalog } from './store/catalog.ts'
+import { openCatalog, projectFolders } from './store/catalog.ts'
 import { lockFolder } from './store/folder-lock.ts'
 import { type Collections, openCollections } from './store/lmdb/collections.ts'
 
@@ -101,6 +103,8 @@ async function buildApp(
   const report = (message: string): void => log({ level: 'error', message })
   const sync = overrides.sync ?? true
 
+  const lost = lostConfiguration(dataDir)
+  if (lost !== null) throw new OperatorFault(lost)
   const collections = openCollections(join(dataDir, CONFIGURATION), { sync })
   opened.push(collections)
   const documents = new Repository(documentStore(collections))
@@ -117,13 +121,23 @@ async function buildApp(
 
   const catalog = openCatalog(dataDir, { clock, sync })
   opened.push(catalog)
+  const unavailable = new Set<string>()
   const provisionedGraph = (projectId: string): GraphStore => {
-    const graph = catalog.graph(projectId, null)
-    assert(graph !== null, 'the graph of a provisioned project exists')
-    return graph
+    try {
+      const graph = catalog.graph(projectId, null)
+      if (graph === null) throw new OperatorFault('its database is missing')
+      if (unavailable.size > 0) unavailable.delete(projectId)
+      return graph
+    } catch (fault) {
+      if (!(fault instanceof OperatorFault)) throw fault
+      // Told once, and tried again with each request: whoever puts a backup in its place needs no restart.
+      if (!unavailable.has(projectId)) report(`the graph of project ${projectId} is unavailable: ${fault.message}`)
+      unavailable.add(projectId)
+      throw new ServiceFault({ kind: 'unavailable', message: 'the knowledge graph of this project is unavailable' })
+    }
   }
   const graphOf = (projectId: string): GraphStore | null =>
-    ikgStatus(documents, projectId) === 'ACTIVE' ? catalog.graph(projectId, null) : null
+    ikgStatus(documents, projectId) === 'ACTIVE' ? provisionedGraph(projectId) : null
 
   const nodes = systemGraph(provisionedGraph)
   const provisioning = new Provisioning({ documents, provisioner: catalog, systemGraph: nodes, report })
@@ -235,6 +249,13 @@ export async function makeAdminToken({ dataDir }: Settings, lifetimeS: number): 
 
 /** The folder of the configuration in the data folder. */
 const CONFIGURATION = 'config'
+
+/** Projects without the configuration that made them: a new organization would be a stranger to them. */
+function lostConfiguration(dataDir: string): string | null {
+  if (existsSync(join(dataDir, CONFIGURATION))) return null
+  const [project] = projectFolders(dataDir)
+  return project === undefined ? null : `the folder ${dataDir} holds projects, and has lost its configuration`
+}
 
 /** The store speaks of deleting keys, the repository of removing documents. */
 function documentStore(collections: Collections): DocumentStore {

@@ -1,16 +1,11 @@
 // From the bytes of a body to a JSON value: media type, size, UTF-8 and syntax are refused here, each in its own words.
-import type { ServiceError } from '../kernel/errors.ts'
+import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
 import { parseJson } from '../kernel/json.ts'
 import { err, type Result } from '../kernel/result.ts'
 
 /** Thrown by `FrontRequest.body()`; the dispatcher turns it into an answer. */
-export class BodyRefused extends Error {
+export class BodyRefused extends ServiceFault {
   override readonly name = 'BodyRefused'
-  readonly error: ServiceError
-  constructor(error: ServiceError) {
-    super(error.kind)
-    this.error = error
-  }
 }
 
 /** Strict: a lone surrogate or a broken sequence is a fault of the sender, not a question mark in the graph. */

@@ -1,9 +1,9 @@
 // The way of every request: route → caller → body → handler → answer. Nothing here knows a socket or a feature.
 import type { Caller } from '../identity/caller.ts'
-import type { ServiceError } from '../kernel/errors.ts'
+import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { BodyRefused, isJsonType, readJson, refusedType } from './body.ts'
+import { isJsonType, readJson, refusedType } from './body.ts'
 import { readBySchema } from './issues.ts'
 import { internalProblem, type Problem, problemText, toProblem } from './problems.ts'
 import { requestIdOf } from './request-id.ts'
@@ -74,7 +74,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
       if (!result.ok) return problemAnswer(toProblem(result.error), requestId)
       return plainAnswer(result.value, requestId, request.method === 'HEAD')
     } catch (error) {
-      if (error instanceof BodyRefused) return problemAnswer(toProblem(error.error), requestId)
+      if (error instanceof ServiceFault) return problemAnswer(toProblem(error.error), requestId)
       parts.onFailure({ requestId, method: request.method, path: request.path, error })
       return problemAnswer(internalProblem, requestId)
     }

@@ -1,5 +1,15 @@
 // What can go wrong outside the engine, in the words of the domain. Status numbers live in http/problems.ts alone.
 
+/** A ServiceError that comes from so deep that everybody on the way would only hand it on. */
+export class ServiceFault extends Error {
+  override readonly name: string = 'ServiceFault'
+  readonly error: ServiceError
+  constructor(error: ServiceError) {
+    super(error.kind)
+    this.error = error
+  }
+}
+
 /** What only the operator can mend: a folder, a key, an address. One sentence for the terminal, without a stack. */
 export class OperatorFault extends Error {
   override readonly name: string = 'OperatorFault'

@@ -120,6 +120,12 @@ function hash(text: string): string {
   return createHash('sha256').update(text, 'utf16le').digest('hex').slice(0, 40)
 }
 
+/** Names of the folders that hold projects. */
+export function projectFolders(dataDir: string): string[] {
+  const root = join(dataDir, PROJECTS)
+  return existsSync(root) ? readdirSync(root).filter((folder) => !folder.startsWith(REMOVED)) : []
+}
+
 /** Opens the projects below a data folder, creating what is missing. */
 export function openCatalog(dataDir: string, options: EnvironmentOptions): Catalog {
   return new Catalog(dataDir, options)

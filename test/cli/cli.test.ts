@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -194,6 +204,45 @@ describe('a folder that cannot be used', () => {
       ])
     }
     chmodSync(folder, 0o755)
+  })
+})
+
+describe('a configuration that is damaged', () => {
+  const file = () => join(data, 'config', 'data.mdb')
+  const refused = async (fault: string) => {
+    for (const command of [['serve', '--port', '0'], ['init'], ['token']]) {
+      expect(await runCommand([...command, '--data', data])).toEqual({
+        exitCode: 1,
+        stdout: '',
+        stderr: `error: ${fault}\n`,
+      })
+    }
+  }
+
+  it('does not become a new organization when it is empty', async () => {
+    await runCommand(['init', '--data', data])
+    truncateSync(file(), 0)
+    await refused(`${file()} is empty`)
+    expect(statSync(file()).size).toBe(0)
+  })
+
+  it('is told in one line when it is cut off', async () => {
+    await runCommand(['init', '--data', data])
+    const pages = statSync(file()).size / 4096
+    truncateSync(file(), 3 * 4096)
+    await refused(`${file()} is damaged: it has 3 pages of ${pages}`)
+  })
+
+  it('is not replaced by a new one beside projects', async () => {
+    await runCommand(['init', '--data', data])
+    mkdirSync(join(data, 'projects', 'SOME'), { recursive: true })
+    rmSync(join(data, 'config'), { recursive: true })
+    const { exitCode, stderr } = await runCommand(['serve', '--data', data])
+    expect([exitCode, stderr]).toEqual([
+      1,
+      `error: the folder ${data} holds projects, and has lost its configuration\n`,
+    ])
+    expect(existsSync(join(data, 'config'))).toBe(false)
   })
 })
 

@@ -34,7 +34,7 @@ export function accessRoutes(parts: DecisionParts): Route[] {
       read: readEvaluation,
       numbers: 'exact',
       wrongMediaType: 'malformed',
-      responses: { 200: decision, ...problemStatuses(400, 401, 404, 413, 422) },
+      responses: { 200: decision, ...problemStatuses(400, 401, 404, 413, 422, 503) },
       handle(context, body) {
         const decided = evaluate(parts, agentOf(context), body as EvaluationRequest)
         if (!decided.ok) return decided
@@ -50,7 +50,7 @@ export function accessRoutes(parts: DecisionParts): Route[] {
       read: readResourceSearch,
       numbers: 'exact',
       wrongMediaType: 'malformed',
-      responses: { 200: searchAnswer, ...problemStatuses(400, 401, 404, 413, 422) },
+      responses: { 200: searchAnswer, ...problemStatuses(400, 401, 404, 413, 422, 503) },
       handle(context, body) {
         const found = searchResources(parts, agentOf(context), body as ResourceSearchRequest)
         return found.ok ? ok({ status: 200, body: found.value }) : found
@@ -65,7 +65,7 @@ export function accessRoutes(parts: DecisionParts): Route[] {
       read: readSubjectSearch,
       numbers: 'exact',
       wrongMediaType: 'malformed',
-      responses: { 200: searchAnswer, ...problemStatuses(400, 401, 404, 413, 422) },
+      responses: { 200: searchAnswer, ...problemStatuses(400, 401, 404, 413, 422, 503) },
       handle(context, body) {
         const found = searchSubjects(parts, agentOf(context), body as SubjectSearchRequest)
         return found.ok ? ok({ status: 200, body: found.value }) : found

@@ -22,7 +22,7 @@ export function captureRoutes(parts: CaptureParts, itemsMax: number): Route[] {
       auth,
       request: nodesRequest(itemsMax),
       numbers: 'exact',
-      responses: { 200: batchResult, ...problemStatuses(400, 401, 404, 413, 415, 422) },
+      responses: { 200: batchResult, ...problemStatuses(400, 401, 404, 413, 415, 422, 503) },
       async handle(context, body) {
         const captured = await captureNodes(parts, agentOf(context), body as NodesRequest)
         return captured.ok ? ok({ status: 200, body: captured.value }) : captured
@@ -35,7 +35,7 @@ export function captureRoutes(parts: CaptureParts, itemsMax: number): Route[] {
       auth,
       request: relationshipsRequest(itemsMax),
       numbers: 'exact',
-      responses: { 200: batchResult, ...problemStatuses(400, 401, 404, 413, 415, 422) },
+      responses: { 200: batchResult, ...problemStatuses(400, 401, 404, 413, 415, 422, 503) },
       async handle(context, body) {
         const captured = await captureRelationships(parts, agentOf(context), body as RelationshipsRequest)
         return captured.ok ? ok({ status: 200, body: captured.value }) : captured

@@ -6,6 +6,7 @@ import * as lmdb from 'lmdb'
 import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
 import { OperatorFault } from '../../kernel/errors.ts'
 import type { KeyCodec } from '../keys.ts'
+import { faultOfFile } from './file-check.ts'
 
 export interface Reading {
   readonly transaction: object
@@ -72,6 +73,9 @@ export class LmdbFile {
     // The package would make the folder before it finds that it may not write.
     if (options.readOnly === true && !existsSync(join(path, DATA_FILE)))
       throw new OperatorFault(`the folder ${path} holds no store`)
+    const file = join(path, DATA_FILE)
+    const fault = faultIn(file)
+    if (fault !== null) throw new OperatorFault(`${file} ${fault}`)
     try {
       this.root = open(openOptions(path, options))
     } catch (failure) {
@@ -135,6 +139,14 @@ export class LmdbFile {
 /** A read transaction that begins with the first reading through it. */
 export interface ReadView extends Reading {
   readonly transaction: NativeTransaction
+}
+
+function faultIn(file: string): string | null {
+  try {
+    return faultOfFile(file)
+  } catch (failure) {
+    return `cannot be read: ${(failure as Error).message}`
+  }
 }
 
 function openOptions(path: string, options: FileOptions): RootDatabaseOptionsWithPath {

@@ -1,0 +1,109 @@
+// Damage that can be seen from outside is told in words; without this, LMDB would map the file and the process would end.
+import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { faultOfFile } from '../../src/store/lmdb/file-check.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { temporaryFolder } from './folder.ts'
+
+let folder: string
+let path: string
+
+beforeEach(async () => {
+  folder = temporaryFolder()
+  path = join(folder, 'data.mdb')
+  const store = openStore(folder, { sync: false })
+  for (let round = 0; round < 3; round++) {
+    await store.write((batch) => {
+      for (let i = 0; i < 300; i++) {
+        const value = 'x'.repeat(i % 50 === 0 ? 9000 : 40)
+        batch.upsertNode({ type: 'Person', externalId: `p${round}-${i}`, properties: [{ name: 'note', value }] })
+      }
+    })
+  }
+  await store.close()
+})
+
+function patch(change: (bytes: Buffer) => void): void {
+  const bytes = readFileSync(path)
+  change(bytes)
+  writeFileSync(path, bytes)
+}
+
+function opening(): string {
+  try {
+    void openStore(folder).close()
+    return 'opened'
+  } catch (fault) {
+    return (fault as Error).message
+  }
+}
+
+const PAGE = 4096
+
+describe('a file', () => {
+  test('that is whole has no fault, nor one that is not there yet', () => {
+    expect(faultOfFile(path)).toBeNull()
+    expect(opening()).toBe('opened')
+    expect(faultOfFile(join(temporaryFolder(), 'data.mdb'))).toBeNull()
+  })
+
+  test('may lack pages at its end that nothing refers to', () => {
+    patch((bytes) => {
+      for (const page of [0, PAGE]) bytes.writeBigUInt64LE(bytes.readBigUInt64LE(page + 144) + 3n, page + 144)
+    })
+    expect(faultOfFile(path)).toBeNull()
+  })
+
+  const size = (): number => statSync(path).size
+  const damages: readonly (readonly [name: string, damage: () => void, fault: RegExp])[] = [
+    ['is empty', () => truncateSync(path, 0), /^is empty$/],
+    ['ends within the first meta page', () => truncateSync(path, 100), /^is not a database, or damaged$/],
+    ['ends after the first meta page', () => truncateSync(path, PAGE), /^is not a database, or damaged$/],
+    [
+      'ends within a page',
+      () => truncateSync(path, size() - 1),
+      /^is damaged: \d+ bytes are no whole number of pages$/,
+    ],
+    [
+      'lost its second half',
+      () => truncateSync(path, Math.floor(size() / PAGE / 2) * PAGE),
+      /^is damaged: it has \d+ pages of \d+$/,
+    ],
+    ['holds nothing but the meta pages', () => truncateSync(path, 2 * PAGE), /^is damaged: it has 2 pages of \d+$/],
+    ['is a text', () => writeFileSync(path, 'hello '.repeat(5000)), /^is not a database, or damaged$/],
+    ['is all zeros', () => writeFileSync(path, Buffer.alloc(20 * PAGE)), /^is not a database, or damaged$/],
+    [
+      'has another magic number in its second meta page',
+      () => patch((b) => b.writeUInt32LE(0xdeadbeef, PAGE + 24)),
+      /^is not a database/,
+    ],
+    ['has another version', () => patch((b) => b.writeUInt32LE(1, 28)), /^is not a database, or damaged$/],
+    ['has a page size that is none', () => patch((b) => b.writeUInt32LE(1000, 48)), /^is not a database, or damaged$/],
+    [
+      'names more pages than can be',
+      () => patch((b) => [0, PAGE].map((page) => b.writeBigUInt64LE(2n ** 50n, page + 144))),
+      /^is damaged: it names more/,
+    ],
+    ['is gone, and its lock file is not', () => rmSync(path), /^is missing, though the folder has been used$/],
+  ]
+  test.each(damages)('that %s is refused', (_, damage, fault) => {
+    damage()
+    const found = faultOfFile(path)
+    expect(found).toMatch(fault)
+    expect(opening()).toBe(`${path} ${found}`)
+  })
+
+  test('that lost any page in use at its end is refused, and is whole again from a copy', () => {
+    const copy = join(folder, 'copy')
+    copyFileSync(path, copy)
+    const pages = size() / PAGE
+    // The last page of a file that has only grown is in use.
+    for (const left of [pages - 1, pages - 2, 10, 3]) {
+      truncateSync(path, left * PAGE)
+      expect(faultOfFile(path)).toBe(`is damaged: it has ${left} pages of ${pages}`)
+    }
+    copyFileSync(copy, path)
+    expect(faultOfFile(path)).toBeNull()
+  })
+})
