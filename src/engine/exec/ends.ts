@@ -1,5 +1,5 @@
 // The relationship of a step is known: which nodes stand at its ends, or at the ends of a known trail.
-import type { NodeId, Snapshot } from '../store.ts'
+import { emptyChunk, type NodeId, type Snapshot } from '../store.ts'
 import type { Run } from './context.ts'
 import { isUsed } from './expand.ts'
 import { directionsOf, type Walkable } from './neighbours.ts'
@@ -101,8 +101,10 @@ export class TrailEndsOperator implements Operator {
     for (;;) {
       for (let start = this.starts.pop(); start !== undefined; start = this.starts.pop()) {
         const end = this.follow(run, frame[relationship] as number[], start)
-        if (end === 0 || (to.known && frame[to.slot] !== end)) continue
+        if (end === 0) continue
+        // Before it is compared: both ends may be one and the same variable.
         frame[from.slot] = start
+        if (to.known && frame[to.slot] !== end) continue
         frame[to.slot] = end
         return true
       }
@@ -126,13 +128,27 @@ export class TrailEndsOperator implements Operator {
     const { from } = this.slots
     if (from.known) return [run.frame[from.slot] as NodeId].filter((node) => node !== 0)
     const first = trail[0]
-    if (first === undefined) return []
     const snapshot = run.graphs[this.walkable.graph]!
+    if (first === undefined) return this.anywhere(run, snapshot)
     const { direction } = this.walkable
     const ends = new Set<NodeId>()
     if (direction !== 'in') ends.add(snapshot.relationshipSource(first))
     if (direction !== 'out') ends.add(snapshot.relationshipTarget(first))
     return [...ends]
+  }
+
+  /** A trail without relationships begins where it ends, and that may be at any node. */
+  private anywhere(run: Run, snapshot: Snapshot): NodeId[] {
+    const { from, to } = this.slots
+    if (to.known && to.slot !== from.slot) return [run.frame[to.slot] as NodeId].filter((node) => node !== 0)
+    const nodes: NodeId[] = []
+    const chunk = emptyChunk()
+    do {
+      snapshot.allNodes(chunk.next, chunk)
+      run.budget.touch(chunk.length)
+      for (let i = 0; i < chunk.length; i++) nodes.push(chunk.ids[i]!)
+    } while (chunk.more)
+    return nodes
   }
 
   /** The far end; 0 where the trail cannot be followed that way. */
