@@ -10,7 +10,7 @@ import { partMayFault } from './bind/may-fault.ts'
 import { explain } from './plan/explain.ts'
 import { unknownCounts } from './plan/order-expands.ts'
 import { type Asking, defaultOptions, type EngineOptions } from './planned-query.ts'
-import { Answerer, type Found, nodeVariable, type Question } from './questions.ts'
+import { Answerer, nodeVariable, type Question } from './questions.ts'
 import { Explainer, type Why } from './why.ts'
 
 export type { DialectName } from './bind/dialect.ts'
@@ -97,11 +97,11 @@ class CompiledCondition implements Condition {
   }
 
   resources(asking: Asking, subjectId: string): string[] {
-    return externalIds(this.answerers.resources.find(asking, [subjectId]))
+    return this.answerers.resources.findExternalIds(asking, [subjectId])
   }
 
   subjects(asking: Asking, resourceId: string): string[] {
-    return externalIds(this.answerers.subjects.find(asking, [resourceId]))
+    return this.answerers.subjects.findExternalIds(asking, [resourceId])
   }
 
   why(asking: Asking, subjectId: string, resourceId: string): Why {
@@ -112,9 +112,4 @@ class CompiledCondition implements Condition {
   explain(question: 'check' | 'resources' | 'subjects'): string {
     return explain(this.answerers[question].planned.plan(unknownCounts).plan)
   }
-}
-
-/** One node may stand in several graphs: it is found once. */
-function externalIds(found: readonly Found[]): string[] {
-  return [...new Set(found.map(({ snapshot, node }) => snapshot.nodeOwn(node, 'external_id') as string))]
 }

@@ -10,7 +10,7 @@ import type { Profiler } from './exec/profile.ts'
 import type { Plan } from './plan/operators.ts'
 import { type Asking, type EngineOptions, type Execution, PlannedQuery } from './planned-query.ts'
 import type { NodeId, Snapshot } from './store.ts'
-import { NodeValue, type Value } from './value/value.ts'
+import type { NodeValue, Value } from './value/value.ts'
 
 export interface Question {
   /** Variables whose node the caller gives, each with its type in `types`. */
@@ -124,15 +124,41 @@ export class Answerer {
   find(asking: Asking, given: readonly string[]): Found[] {
     const execution = this.begin(asking, given)
     if (!execution) return []
-    const { root, run } = execution
-    const { kind, graph, index } = this.posed.sought!
-    const found: NodeValue[] = []
-    while (root.next(run)) {
-      const held = run.frame[index]
-      found.push(kind === 'node' ? new NodeValue(graph, held as NodeId) : (held as NodeValue))
+    const { run } = execution
+    const { kind, graph } = this.posed.sought!
+    if (kind === 'node') {
+      const snapshot = run.graphs[graph]!
+      return Array.from(this.ids(execution), (node) => ({ snapshot, node }))
     }
-    found.sort((a, b) => a.graph - b.graph || a.id - b.id)
-    return found.map((node) => ({ snapshot: run.graphs[node.graph]!, node: node.id }))
+    return this.values(execution).map((node) => ({ snapshot: run.graphs[node.graph]!, node: node.id }))
+  }
+
+  /** Their external ids in that order. One node may stand in several graphs: it is found once. */
+  findExternalIds(asking: Asking, given: readonly string[]): string[] {
+    const execution = this.begin(asking, given)
+    if (!execution) return []
+    const { graphs } = execution.run
+    const { kind, graph } = this.posed.sought!
+    if (kind === 'node') {
+      const snapshot = graphs[graph]!
+      return Array.from(this.ids(execution), (node) => snapshot.nodeOwn(node, 'external_id') as string)
+    }
+    const read = ({ graph, id }: NodeValue): string => graphs[graph]!.nodeOwn(id, 'external_id') as string
+    return [...new Set(this.values(execution).map(read))]
+  }
+
+  private ids({ root, run }: Execution): Uint32Array {
+    const { index } = this.posed.sought!
+    const found: NodeId[] = []
+    while (root.next(run)) found.push(run.frame[index] as NodeId)
+    return Uint32Array.from(found).sort()
+  }
+
+  private values({ root, run }: Execution): NodeValue[] {
+    const { index } = this.posed.sought!
+    const found: NodeValue[] = []
+    while (root.next(run)) found.push(run.frame[index] as NodeValue)
+    return found.sort((a, b) => a.graph - b.graph || a.id - b.id)
   }
 
   /** Opened, with the given nodes filled in; null when one of them does not exist. */

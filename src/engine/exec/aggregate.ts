@@ -1,6 +1,6 @@
 // Grouping: reads all its input at the first row asked for, then gives one row per group in the order of first sight.
 import type { Slot } from '../bind/bound.ts'
-import { groupingKey } from '../value/compare.ts'
+import { type GroupingKey, groupingKey } from '../value/compare.ts'
 import type { Value } from '../value/value.ts'
 import { type Accumulator, makeAccumulator } from './accumulate.ts'
 import type { Evaluate, Run } from './context.ts'
@@ -58,32 +58,52 @@ export class AggregateOperator implements Operator {
     return true
   }
 
-  private read(run: Run): Map<string, Group> {
-    const groups = new Map<string, Group>()
+  private read(run: Run): Map<GroupingKey, Group> {
+    const groups = new Map<GroupingKey, Group>()
+    const { aggregates } = this
     // Without keys there is one group, even when there is no row.
     if (this.grouping.length === 0) groups.set('', this.newGroup([]))
     while (this.input.next(run)) {
       run.budget.touch(1)
-      const cells = this.grouping.map(({ slot, evaluate }) => (evaluate ? evaluate(run) : run.frame[slot.index]))
-      const key = joinKeys(
-        this.grouping.map(({ slot, evaluate }, i) =>
-          evaluate ? groupingKey(cells[i] as Value) : cellKey(slot, cells[i]),
-        ),
-      )
-      let group = groups.get(key)
-      if (!group) {
-        group = this.newGroup(cells)
-        groups.set(key, group)
-        run.budget.hold()
+      const { accumulators } = this.grouping.length === 1 ? this.groupOfOne(run, groups) : this.groupOf(run, groups)
+      for (let i = 0; i < aggregates.length; i++) {
+        const { argument, parameter } = aggregates[i]!
+        accumulators[i]!.add(argument ? argument(run) : true, parameter ? parameter(run) : undefined)
       }
-      this.aggregates.forEach(({ argument, parameter }, i) => {
-        group.accumulators[i]!.add(argument ? argument(run) : true, parameter ? parameter(run) : undefined)
-      })
     }
     return groups
+  }
+
+  /** A single key needs no text that keeps the parts apart. */
+  private groupOfOne(run: Run, groups: Map<GroupingKey, Group>): Group {
+    const item = this.grouping[0]!
+    const cell = cellOf(item, run)
+    const key = keyOf(item, cell)
+    return groups.get(key) ?? this.addGroup(run, groups, key, [cell])
+  }
+
+  private groupOf(run: Run, groups: Map<GroupingKey, Group>): Group {
+    const cells = this.grouping.map((item) => cellOf(item, run))
+    const key = joinKeys(this.grouping.map((item, i) => keyOf(item, cells[i])))
+    return groups.get(key) ?? this.addGroup(run, groups, key, cells)
+  }
+
+  private addGroup(run: Run, groups: Map<GroupingKey, Group>, key: GroupingKey, cells: readonly unknown[]): Group {
+    const group = this.newGroup(cells)
+    groups.set(key, group)
+    run.budget.hold()
+    return group
   }
 
   private newGroup(cells: readonly unknown[]): Group {
     return { cells, accumulators: this.aggregates.map((item) => makeAccumulator(item.name, item.distinct)) }
   }
+}
+
+function cellOf({ slot, evaluate }: GroupingItem, run: Run): unknown {
+  return evaluate ? evaluate(run) : run.frame[slot.index]
+}
+
+function keyOf({ slot, evaluate }: GroupingItem, cell: unknown): GroupingKey {
+  return evaluate ? groupingKey(cell as Value) : cellKey(slot, cell)
 }

@@ -8,6 +8,7 @@ import type { Snapshot, SymbolId } from '../store.ts'
 import { AggregateOperator } from './aggregate.ts'
 import { ApplyOperator, OptionalOperator, SemiApplyOperator, UnionOperator } from './apply.ts'
 import { CastOperator } from './cast.ts'
+import { holdsId } from './comparison.ts'
 import { ConnectOperator, SpreadOperator } from './connect.ts'
 import type { Evaluate, Run } from './context.ts'
 import { type EndsSlots, RelationshipEndsOperator, TrailEndsOperator } from './ends.ts'
@@ -17,7 +18,7 @@ import { FilterOperator, FirstOperator } from './filter.ts'
 import type { Walkable } from './neighbours.ts'
 import type { Operator } from './operator.ts'
 import { LimitOperator, SkipOperator, SortOperator } from './page.ts'
-import { DistinctOperator, MakePathOperator, ProjectOperator, UnwindOperator } from './project.ts'
+import { DistinctIdsOperator, DistinctOperator, MakePathOperator, ProjectOperator, UnwindOperator } from './project.ts'
 import { ReachOperator } from './reach.ts'
 import { rowKey } from './row-key.ts'
 import { ArgumentOperator, KeySeek, NodeScan, PropertySeek } from './scan.ts'
@@ -181,7 +182,9 @@ export function compile(plan: Plan, site: CompileSite): Operator {
           })),
         )
       case 'distinct':
-        return new DistinctOperator(build(plan.input), rowKey(plan.slots))
+        return plan.slots.length === 1 && holdsId(plan.slots[0]!)
+          ? new DistinctIdsOperator(build(plan.input), plan.slots[0]!.index)
+          : new DistinctOperator(build(plan.input), rowKey(plan.slots))
       case 'sort':
         return new SortOperator(
           build(plan.input),

@@ -71,6 +71,31 @@ export function readProperty(
   }
 }
 
+/**
+ * `n.type = 'Name'`. A node carries its type as a label, so the label's bits, a few pages, decide for most nodes: where it
+ * is missing the type is another, and where nobody carries it as a further label it is the type.
+ */
+export function typeTest(slot: Slot, name: string, snapshots: readonly Snapshot[]): (run: Run) => boolean {
+  const { index, graph } = slot
+  const label = snapshots[graph]!.symbol('label', name)
+  const property = snapshots[graph]!.symbol('property', 'type')
+  let counted: Snapshot | null = null
+  let labelIsType = false
+  return (run) => {
+    const id = run.frame[index] as number
+    if (id === 0) return false
+    const snapshot = run.graphs[graph]!
+    if (snapshot.hasLabel(id, label)) {
+      if (snapshot !== counted) {
+        counted = snapshot
+        labelIsType = snapshot.typedNodeCount(label) === snapshot.nodeCount(label)
+      }
+      if (labelIsType) return true
+    } else if (property === 0) return false
+    return (snapshot.nodeOwn(id, 'type') ?? (property === 0 ? null : snapshot.nodeProperty(id, property))) === name
+  }
+}
+
 export function readProperties(slot: Slot): Evaluate {
   const { index, graph } = slot
   if (slot.kind === 'relationship') {

@@ -15,7 +15,7 @@ import { indexed, itemsOf, readParameter, sliced } from './access.ts'
 import { callFunction } from './call.ts'
 import { compareElements, compareTest, compareTruth, equalsConstant, holdsId } from './comparison.ts'
 import type { Evaluate, Run } from './context.ts'
-import { checkLabels, readProperties, readProperty, readSlot } from './element-access.ts'
+import { checkLabels, readProperties, readProperty, readSlot, typeTest } from './element-access.ts'
 import { comprehend, quantify, reduce } from './iterate.ts'
 
 type Of<K extends BoundExpression['kind']> = Extract<BoundExpression, { kind: K }>
@@ -319,7 +319,14 @@ function compileComparisonTest(expression: Of<'comparison'>, site: ExpressionSit
   const elements = compareElements(expression)
   if (elements) return (run) => elements(run) === true
   const { operator, left, right } = expression
+  if (operator === '=' && isTypeOfNode(left) && right.kind === 'constant' && typeof right.value === 'string') {
+    return typeTest(left.slot, right.value, site.snapshots)
+  }
   if (operator === '=' && right.kind === 'constant') return equalsConstant(compileExpression(left, site), right.value)
   if (operator === '=' && left.kind === 'constant') return equalsConstant(compileExpression(right, site), left.value)
   return compareTest(operator, compileExpression(left, site), compileExpression(right, site))
+}
+
+function isTypeOfNode(expression: BoundExpression): expression is Of<'element-property'> {
+  return expression.kind === 'element-property' && expression.own === 'type' && expression.slot.kind === 'node'
 }

@@ -1,4 +1,4 @@
-// A set of node ids that is filled and emptied again and again: open addressing in one array, nothing allocated per id.
+// A set of ids that is filled and emptied again and again: open addressing in one array, nothing allocated per id.
 import type { NodeId } from '../store.ts'
 
 const FIRST_SLOTS = 32

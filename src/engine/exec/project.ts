@@ -1,7 +1,9 @@
 // Columns: computed values, list items, paths, distinct rows.
 import { RunFault } from '../errors.ts'
+import type { GroupingKey } from '../value/compare.ts'
 import { NodeValue, PathValue, RelationshipValue } from '../value/value.ts'
 import type { Evaluate, Run } from './context.ts'
+import { NodeSet } from './node-set.ts'
 import type { Operator } from './operator.ts'
 import type { RowKey } from './row-key.ts'
 
@@ -67,7 +69,7 @@ export class UnwindOperator implements Operator {
 export class DistinctOperator implements Operator {
   private readonly input: Operator
   private readonly key: RowKey
-  private readonly seen = new Set<string | number>()
+  private readonly seen = new Set<GroupingKey>()
 
   constructor(input: Operator, key: RowKey) {
     this.input = input
@@ -84,6 +86,37 @@ export class DistinctOperator implements Operator {
       const key = this.key(run)
       if (this.seen.has(key)) continue
       this.seen.add(key)
+      run.budget.hold()
+      run.budget.touch(1)
+      return true
+    }
+    return false
+  }
+}
+
+/** The first row of each id in a slot. */
+export class DistinctIdsOperator implements Operator {
+  private readonly input: Operator
+  private readonly slot: number
+  private readonly seen = new NodeSet()
+  private nullSeen = false
+
+  constructor(input: Operator, slot: number) {
+    this.input = input
+    this.slot = slot
+  }
+
+  open(run: Run): void {
+    this.input.open(run)
+    this.seen.clear()
+    this.nullSeen = false
+  }
+
+  next(run: Run): boolean {
+    while (this.input.next(run)) {
+      const id = run.frame[this.slot] as number
+      if (id === 0 ? this.nullSeen : !this.seen.add(id)) continue
+      if (id === 0) this.nullSeen = true
       run.budget.hold()
       run.budget.touch(1)
       return true

@@ -4,7 +4,7 @@ import { type GroupingKey, groupingKey } from '../value/compare.ts'
 import type { Value } from '../value/value.ts'
 import type { Run } from './context.ts'
 
-export type RowKey = (run: Run) => string | number
+export type RowKey = (run: Run) => GroupingKey
 
 /** Ids stay numbers; everything else is as equivalence has it. */
 export function cellKey(slot: Slot, cell: unknown): GroupingKey {
@@ -21,10 +21,8 @@ export function cellKey(slot: Slot, cell: unknown): GroupingKey {
 }
 
 export function rowKey(slots: readonly Slot[]): RowKey {
-  const only = slots[0]
-  if (slots.length === 1 && only && (only.kind === 'node' || only.kind === 'relationship')) {
-    return (run) => run.frame[only.index] as number
-  }
+  const only = slots.length === 1 ? slots[0] : undefined
+  if (only) return (run) => cellKey(only, run.frame[only.index])
   return (run) => joinKeys(slots.map((slot) => cellKey(slot, run.frame[slot.index])))
 }
 
