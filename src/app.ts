@@ -212,9 +212,9 @@ async function buildApp(
     issueAdminToken: (lifetimeS) => serviceAccounts.issueToken(admin.serviceAccountId, lifetimeS),
     async listen() {
       assert(front === null && closing === null, 'an app listens once')
-      const { host, port, bodyBytesMax, drainMs } = settings
+      const { host, port, bodyBytesMax, bodyTimeMs, drainMs } = settings
       const paths = [...new Set(routes.map(({ path }) => path).filter((path) => !path.includes('{')))]
-      front = startFront(handle, { host, port, bodyBytesMax, drainMs, paths })
+      front = startFront(handle, { host, port, bodyBytesMax, bodyTimeMs, drainMs, paths })
       return { host: front.host, port: front.port, url: front.url }
     },
     close() {

@@ -8,6 +8,8 @@ export interface Settings {
   readonly port: number
   /** Request body, bytes: 4 MiB holds a capture of 250 large nodes. */
   readonly bodyBytesMax: number
+  /** How long the body of a request may take to come, milliseconds. */
+  readonly bodyTimeMs: number
   /** One question with all its policies, milliseconds. */
   readonly decisionTimeMs: number
   /** Rows, relationships and list items that one question may touch. */
@@ -25,6 +27,7 @@ export const defaultSettings: Settings = {
   host: '127.0.0.1',
   port: 8080,
   bodyBytesMax: 4 * 1024 * 1024,
+  bodyTimeMs: 30_000,
   decisionTimeMs: 1000,
   traversalStepsMax: 20_000_000,
   rowsHeldMax: 2_000_000,
@@ -47,6 +50,7 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
   host: { name: 'host', rule: { kind: 'text' } },
   port: { name: 'port', rule: { kind: 'integer', min: 0, max: 65_535, unit: '' } },
   bodyBytesMax: { name: 'body_bytes_max', rule: { kind: 'integer', min: 1024, max: 1 << 30, unit: ' bytes' } },
+  bodyTimeMs: { name: 'body_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
   decisionTimeMs: { name: 'decision_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
   traversalStepsMax: {
     name: 'traversal_steps_max',

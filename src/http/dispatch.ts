@@ -95,7 +95,10 @@ async function readBody(route: Route, request: FrontRequest): Promise<Result<unk
 
 function plainAnswer(answer: Answer, requestId: string, headOnly: boolean): FrontResponse {
   const text = answer.text ?? (answer.body === undefined ? '' : writeJson(answer.body))
-  return { status: answer.status, headers: headersFor(requestId, answer.headers), body: headOnly ? '' : text }
+  const headers = headersFor(requestId, answer.headers)
+  if (!headOnly) return { status: answer.status, headers, body: text }
+  headers['content-length'] = String(Buffer.byteLength(text))
+  return { status: answer.status, headers, body: '' }
 }
 
 function problemAnswer(problem: Problem, requestId: string): FrontResponse {

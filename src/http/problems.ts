@@ -40,6 +40,9 @@ export function toProblem(error: ServiceError): Problem {
         message: 'Content Too Large',
         errors: [`body: expected at most ${error.limitBytes} bytes`],
       }
+    case 'too-slow':
+      // What still comes of the body must not be read as the next request.
+      return { status: 408, message: 'Request Timeout', errors: [error.message], headers: { connection: 'close' } }
     case 'unsupported-media-type':
       return { status: 415, message: 'Unsupported Media Type', errors: [error.message] }
     case 'budget':

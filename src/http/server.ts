@@ -1,12 +1,14 @@
 // The HTTP front: Bun's built-in server behind the front port (ruling R2). The only file that knows `Bun.serve`.
 import { BodyRefused } from './body.ts'
 import type { FrontRequest, FrontResponse } from './route.ts'
+import { SlowBodies } from './slow-bodies.ts'
 
 export interface FrontOptions {
   readonly host: string
   /** 0 picks a free one. */
   readonly port: number
   readonly bodyBytesMax: number
+  readonly bodyTimeMs: number
   /** Paths without parameters that the runtime may match by itself. */
   readonly paths: readonly string[]
   /** How long a stop waits for requests that are being answered. */
@@ -30,8 +32,10 @@ class BunRequest implements FrontRequest {
   private readonly request: Request
   private readonly bodyBytesMax: number
   private readonly knownPath: string | null
+  private readonly slow: SlowBodies
 
-  constructor(request: Request, knownPath: string | null, bodyBytesMax: number) {
+  constructor(request: Request, knownPath: string | null, bodyBytesMax: number, slow: SlowBodies) {
+    this.slow = slow
     this.request = request
     this.knownPath = knownPath
     this.bodyBytesMax = bodyBytesMax
@@ -59,9 +63,9 @@ class BunRequest implements FrontRequest {
 
   body(): Promise<Uint8Array> {
     const declared = this.request.headers.get('content-length')
-    if (declared === null) return this.readCounting()
+    if (declared === null) return this.slow.wait(this.readCounting())
     if (Number(declared) > this.bodyBytesMax) return Promise.reject(this.tooLarge())
-    return this.request.bytes()
+    return this.slow.wait(this.request.bytes())
   }
 
   /** Without a declared length the bytes are counted as they come, so that an endless body costs no more than the limit. */
@@ -100,12 +104,13 @@ export function startFront(handle: (request: FrontRequest) => Promise<FrontRespo
   let running = 0
   let stopping = false
   let onIdle: (() => void) | null = null
+  const slow = new SlowBodies(options.bodyTimeMs)
 
   async function answer(request: Request, knownPath: string | null): Promise<Response> {
     running += 1
     try {
-      const answered = await handle(new BunRequest(request, knownPath, options.bodyBytesMax))
-      return new Response(answered.status === 204 ? null : answered.body, {
+      const answered = await handle(new BunRequest(request, knownPath, options.bodyBytesMax, slow))
+      return new Response(answered.body === '' ? null : answered.body, {
         status: answered.status,
         headers: stopping ? { ...answered.headers, connection: 'close' } : answered.headers,
       })
@@ -135,6 +140,7 @@ export function startFront(handle: (request: FrontRequest) => Promise<FrontRespo
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     async stop() {
       stopping = true
+      slow.stop()
       const closed = server.stop(false)
       if (running > 0) {
         const idle = new Promise<void>((resolve) => {

@@ -35,6 +35,8 @@ export type ServiceError =
   | { readonly kind: 'method-not-allowed'; readonly allow: readonly string[] }
   | { readonly kind: 'unsupported-media-type'; readonly message: string }
   | { readonly kind: 'too-large'; readonly limitBytes: number }
+  /** What the caller began to send did not come (408). */
+  | { readonly kind: 'too-slow'; readonly message: string }
   /** A named limit of the process was reached (time, rows touched). */
   | { readonly kind: 'budget'; readonly limit: string; readonly message: string }
   /** Not now; the caller may try again (503). */

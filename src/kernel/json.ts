@@ -1,4 +1,5 @@
 // JSON in which 1 and 1.0 stay apart and long integers stay exact (ruling G5), and whose faults name line and column.
+// A member that is given twice is a fault.
 // Text without such numbers goes through the runtime's own parser and writer.
 import { Float } from './float.ts'
 import { err, ok, type Result } from './result.ts'
@@ -25,7 +26,8 @@ const NEEDS_EXACT = /\d(?:[.eE]|\d{15})/
 export function parseJson(text: string, numbers: 'exact' | 'plain' = 'exact'): Result<unknown, JsonFault> {
   if ((numbers === 'plain' || !NEEDS_EXACT.test(text)) && !mayBeDeep(text)) {
     try {
-      return ok(JSON.parse(text))
+      const value: unknown = JSON.parse(text)
+      if (membersWritten(text) === membersIn(value)) return ok(value)
     } catch {
       // Read again by the parser that can say where and what.
     }
@@ -36,6 +38,29 @@ export function parseJson(text: string, numbers: 'exact' | 'plain' = 'exact'): R
     if (fault instanceof Malformed) return err(describe(text, fault))
     throw fault
   }
+}
+
+/**
+ * Of two members of one name a reader would believe the one that another reader does not (I-JSON, RFC 7493), and the
+ * runtime keeps the last without a word. Counts each colon behind a quote: every member once, and now and then a string
+ * that looks like one, which the exact parser then finds out.
+ */
+function membersWritten(text: string): number {
+  let count = 0
+  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
+    let before = at - 1
+    while (text.charCodeAt(before) <= 0x20) before -= 1
+    if (text.charCodeAt(before) === QUOTE) count += 1
+  }
+  return count
+}
+
+function membersIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const members = Object.values(value)
+  let count = Array.isArray(value) ? 0 : members.length
+  for (const member of members) if (typeof member === 'object') count += membersIn(member)
+  return count
 }
 
 /** Brackets inside strings are counted too; the exact parser then finds out. */
@@ -50,6 +75,11 @@ function mayBeDeep(text: string): boolean {
     } else if (unit === CLOSE_LIST || unit === CLOSE_OBJECT) depth -= 1
   }
   return false
+}
+
+/** Short enough for a message. */
+function shown(text: string): string {
+  return `\`${text.length > 64 ? `${text.slice(0, 64)}…` : text}\``
 }
 
 class Malformed extends Error {
@@ -129,7 +159,9 @@ class Parser {
     if (this.takes('}')) return result
     for (;;) {
       if (this.text.charCodeAt(this.at) !== QUOTE) throw this.unexpected('a key in double quotes')
+      const start = this.at
       const key = this.string()
+      if (Object.hasOwn(result, key)) throw new Malformed(start, `the member ${shown(key)} is given twice`)
       this.space()
       if (!this.takes(':')) throw this.unexpected('`:`')
       this.space()

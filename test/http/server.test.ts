@@ -11,7 +11,7 @@ const clock = new HandClock(Date.UTC(2026, 0, 1))
 const log: LogEntry[] = []
 
 beforeAll(async () => {
-  service = await startService({ bodyBytesMax: 2048 }, { clock, log: (entry) => log.push(entry) })
+  service = await startService({ bodyBytesMax: 2048, bodyTimeMs: 1500 }, { clock, log: (entry) => log.push(entry) })
 })
 
 afterAll(() => service?.stop())
@@ -52,6 +52,17 @@ describe('bodies', () => {
       400,
       '{"message":"Bad Request","errors":["body: expected UTF-8 text"]}',
     ])
+  })
+
+  it('refuses a member that is given twice, on decisions and in configuration', async () => {
+    const fault = '"errors":["body: malformed JSON at line 1, column 10: the member `a` is given twice"]}'
+    const raw = '{"a": 1, "a": 2}'
+    expect(answer(await service.send(path, { headers: withKey(), raw }))).toEqual([
+      400,
+      `{"message":"Bad Request",${fault}`,
+    ])
+    const headers = { authorization: `Bearer ${service.token}` }
+    expect((await service.send('/configs/v1/projects', { headers, raw })).status).toBe(400)
   })
 
   it('refuses half a surrogate pair, which would make two identifiers one', async () => {
@@ -142,6 +153,9 @@ describe('paths and methods', () => {
   it('answers HEAD without a body', async () => {
     const head = await service.send('/health', { method: 'HEAD' })
     expect(answer(head)).toEqual([200, ''])
+    expect(head.headers.get('content-length')).toBe(String('{"status":"ok"}'.length))
+    const refused = await service.send('/configs/v1/projects', { method: 'HEAD' })
+    expect([refused.status, refused.text]).toEqual([401, ''])
   })
 
   it('tells that it is alive and ready, to anybody', async () => {
@@ -295,6 +309,54 @@ describe('configuration over HTTP', () => {
   })
 })
 
+describe('a body that does not come', () => {
+  const half = () =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nX-SVC-ClientKey: ${service.key}\r\nX-Request-ID: slow\r\n` +
+    'Content-Type: application/json\r\n'
+
+  it.each([
+    ['of a declared length', 'Content-Length: 100\r\n\r\n{"subject"'],
+    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"sub\r\n'],
+  ])('%s is given up, and its connection closed', async (_, sent) => {
+    const answered = await rawExchange(service.url, half() + sent, 'to the end')
+    expect(answered).toMatch(/^HTTP\/1.1 408 /)
+    expect(answered.toLowerCase()).toContain('x-request-id: slow')
+    expect(answered).toContain('"errors":["the body did not come within the time limit"]')
+  })
+
+  it('and whose caller goes away is nobody’s failure', async () => {
+    log.length = 0
+    const { hostname, port } = new URL(service.url)
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(port), hostname, () => {
+        socket.write(`${half()}Content-Length: 100\r\n\r\n{`, () => setTimeout(() => socket.destroy(), 50))
+      })
+      socket.on('close', () => resolve())
+    })
+    expect((await service.send(path, { headers: withKey(), body })).status).toBe(200)
+    await Bun.sleep(100)
+    expect(log).toEqual([])
+  })
+
+  it('does not hold up a stop', async () => {
+    let refused: unknown = null
+    const front = startFront(
+      async (request) => {
+        await Promise.resolve(request.body()).catch((fault: unknown) => {
+          refused = fault
+        })
+        return { status: 503, headers: {}, body: 'given up' }
+      },
+      { host: '127.0.0.1', port: 0, bodyBytesMax: 100, bodyTimeMs: 60_000, drainMs: 60_000, paths: [] },
+    )
+    const sent = rawExchange(front.url, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf', 'to the end')
+    await Bun.sleep(100)
+    await front.stop()
+    expect(await sent).toContain('given up')
+    expect(refused).toMatchObject({ error: { kind: 'unavailable' } })
+  })
+})
+
 describe('a stop', () => {
   it('lets a running request finish, refuses new connections and drops idle ones', async () => {
     let release: (response: FrontResponse) => void = () => {}
@@ -310,7 +372,7 @@ describe('a stop', () => {
           release = resolve
         })
       },
-      { host: '127.0.0.1', port: 0, bodyBytesMax: 100, drainMs: 5000, paths: [] },
+      { host: '127.0.0.1', port: 0, bodyBytesMax: 100, bodyTimeMs: 5000, drainMs: 5000, paths: [] },
     )
     // Leaves an idle connection behind.
     expect(await (await fetch(`${front.url}/quick`)).text()).toBe('quick')
@@ -330,6 +392,7 @@ describe('a stop', () => {
       host: '127.0.0.1',
       port: 0,
       bodyBytesMax: 100,
+      bodyTimeMs: 5000,
       drainMs: 20,
       paths: [],
     })
@@ -340,8 +403,8 @@ describe('a stop', () => {
   })
 })
 
-/** Sends bytes and reads until the answer's body has come. */
-function rawExchange(url: string, text: string | Uint8Array): Promise<string> {
+/** Sends bytes and reads until the answer's body has come, or until the server closes the connection. */
+function rawExchange(url: string, text: string | Uint8Array, until?: 'to the end'): Promise<string> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url)
     let received = ''
@@ -350,7 +413,7 @@ function rawExchange(url: string, text: string | Uint8Array): Promise<string> {
       received += data.toString('latin1')
       const length = /content-length: (\d+)/i.exec(received)?.[1]
       const start = received.indexOf('\r\n\r\n') + 4
-      if (length !== undefined && start > 3 && received.length >= start + Number(length)) {
+      if (until === undefined && length !== undefined && start > 3 && received.length >= start + Number(length)) {
         socket.destroy()
         resolve(received)
       }

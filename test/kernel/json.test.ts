@@ -64,6 +64,43 @@ describe('malformed text is told by line and column', () => {
     it(JSON.stringify(text).slice(0, 40), () => expect(messageOf(text)).toBe(message))
 })
 
+describe('a member that is given twice', () => {
+  const twice: [string, string][] = [
+    ['{"a": 1, "a": 2}', 'line 1, column 10: the member `a` is given twice'],
+    ['{"a": 1.0, "a": 2}', 'line 1, column 12: the member `a` is given twice'],
+    ['[{"b": {"a" : 1,\n"a"\t:2}}]', 'line 2, column 1: the member `a` is given twice'],
+    ['{"a": 1, "\\u0061": 2}', 'line 1, column 10: the member `a` is given twice'],
+    ['{"__proto__": 1, "__proto__": 2}', 'line 1, column 18: the member `__proto__` is given twice'],
+    ['{"a:": "\\":", "a:": {}}', 'line 1, column 15: the member `a:` is given twice'],
+  ]
+  it.each(twice)('is refused: %s', (text, message) => {
+    expect(messageOf(text)).toBe(`malformed JSON at ${message}`)
+    expect(parseJson(text, 'plain').ok).toBe(false)
+  })
+
+  it.each([
+    '{"a": 1, "A": 2, "b": {"a": 1}, "c": [{"a": 1}, {"a": 2}]}',
+    '{"a": "b\\":", "c": "\\" :", ":": "\\\\"}',
+    '[":", "a:b", "\\":\\":\\":"]',
+    '{"constructor": 1, "toString": 2, "__proto__": 3}',
+  ])('is not found in %s', (text) => {
+    expect(JSON.stringify(read(text))).toBe(JSON.stringify(JSON.parse(text)))
+  })
+
+  it('is found wherever it stands', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), fc.nat(), (members, pick) => {
+        const written = Object.entries(members).map(
+          ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
+        )
+        expect(messageOf(`{${written.join()}}`)).toBe('no fault')
+        const again = written[pick % written.length]
+        expect(messageOf(`{${[...written, again].join()}}`)).toContain('is given twice')
+      }),
+    )
+  })
+})
+
 describe('hostile text', () => {
   it('nested too deep is refused, not run into', () => {
     const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
@@ -76,9 +113,7 @@ describe('hostile text', () => {
 
   it('cannot reach a prototype, on the fast way or the exact one', () => {
     for (const number of ['1', '1.0']) {
-      const value = read(
-        `{"__proto__": {"polluted": ${number}}, "__proto__": {"polluted": ${number}}, "a": 1}`,
-      ) as object
+      const value = read(`{"__proto__": {"polluted": ${number}}, "a": 1}`) as object
       expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
       expect(Object.keys(value).sort()).toEqual(['__proto__', 'a'])
       expect(({} as Record<string, unknown>).polluted).toBe(undefined)
