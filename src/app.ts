@@ -146,7 +146,7 @@ async function buildApp(
     kinds: [
       ...environmentKinds({ reader: documents, systemGraph: nodes, provisioning }),
       agentCredentials(clock),
-      authorizationPolicies,
+      authorizationPolicies(settings.policyTextMax),
     ],
     sealer,
     clock,
@@ -160,6 +160,7 @@ async function buildApp(
       timeMs: settings.decisionTimeMs,
       rowsHeldMax: settings.rowsHeldMax,
     },
+    inputStringMax: settings.inputStringMax,
     onFault(fault) {
       const { message: reason, ...where } = fault
       log({ level: 'error', message: 'a policy faulted and does not grant', ...where, reason })

@@ -10,6 +10,10 @@ export interface Settings {
   readonly bodyBytesMax: number
   /** How long the body of a request may take to come, milliseconds. */
   readonly bodyTimeMs: number
+  /** Document of one policy, characters (facts 1.7.6); its Cypher alone may have as many. */
+  readonly policyTextMax: number
+  /** One string among the input parameters of a question, characters: a longer one is a payload. */
+  readonly inputStringMax: number
   /** One question with all its policies, milliseconds. */
   readonly decisionTimeMs: number
   /** Rows, relationships and list items that one question may touch. */
@@ -28,6 +32,8 @@ export const defaultSettings: Settings = {
   port: 8080,
   bodyBytesMax: 4 * 1024 * 1024,
   bodyTimeMs: 30_000,
+  policyTextMax: 512_000,
+  inputStringMax: 65_536,
   decisionTimeMs: 1000,
   traversalStepsMax: 20_000_000,
   rowsHeldMax: 2_000_000,
@@ -51,6 +57,11 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
   port: { name: 'port', rule: { kind: 'integer', min: 0, max: 65_535, unit: '' } },
   bodyBytesMax: { name: 'body_bytes_max', rule: { kind: 'integer', min: 1024, max: 1 << 30, unit: ' bytes' } },
   bodyTimeMs: { name: 'body_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
+  policyTextMax: { name: 'policy_text_max', rule: { kind: 'integer', min: 1, max: 512_000, unit: ' characters' } },
+  inputStringMax: {
+    name: 'input_string_max',
+    rule: { kind: 'integer', min: 1, max: 1 << 30, unit: ' characters' },
+  },
   decisionTimeMs: { name: 'decision_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
   traversalStepsMax: {
     name: 'traversal_steps_max',

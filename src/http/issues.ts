@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { ServiceError } from '../kernel/errors.ts'
 import { Float } from '../kernel/float.ts'
 import { foundName } from '../kernel/found.ts'
+import { writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 export function readBySchema<T>(schema: z.ZodType<T>, body: unknown): Result<T, ServiceError> {
@@ -31,7 +32,7 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_type':
       return `expected ${expectedName(String(issue.expected))}, found ${foundName(issue.input)}`
     case 'invalid_value':
-      return `expected ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}, found ${foundValue(issue.input)}`
+      return `expected ${oneOf(issue.values.map((value) => JSON.stringify(value)))}, found ${foundValue(issue.input)}`
     case 'unrecognized_keys':
       // A boxed float is an object to zod and a number to everybody else.
       if (issue.input instanceof Float) return 'expected object, found number'
@@ -45,8 +46,16 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
+/** `1, 2 or 3` */
+function oneOf(values: readonly string[]): string {
+  return values.length < 2 ? values.join() : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`
+}
+
 function foundValue(value: unknown): string {
-  return typeof value === 'string' ? `\`${value.length > 64 ? `${value.slice(0, 64)}…` : value}\`` : foundName(value)
+  if (typeof value === 'string') return `\`${value.length > 64 ? `${value.slice(0, 64)}…` : value}\``
+  if (typeof value === 'number' || typeof value === 'boolean' || value instanceof Float)
+    return `\`${writeJson(value)}\``
+  return foundName(value)
 }
 
 function expectedName(expected: string): string {

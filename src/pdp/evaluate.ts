@@ -30,7 +30,7 @@ export function evaluate(
   const { subject, resource, action } = request
   const question = { subject, resource, action, context: request.context }
   const policies = policiesFor(parts, caller, question)
-  const parameters = bindParameters(question, policies)
+  const parameters = bindParameters(parts, question, policies)
   if (!parameters.ok) return parameters
   if (policies.length === 0) return denied
 

@@ -8,6 +8,7 @@ import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { platformParameters } from '../policy/compile-policy.ts'
 import type { CompiledPolicy } from '../policy/library.ts'
 import type { RequestContextMembers } from './schema.ts'
 
@@ -27,6 +28,8 @@ export interface DecisionParts {
   /** Null while the project has no graph: not provisioned yet, or deleted. */
   graphOf(projectId: string): GraphStore | null
   readonly limits: BudgetLimits
+  /** Characters of one string among the input parameters. */
+  readonly inputStringMax: number
   onFault(fault: DecisionFault): void
 }
 
@@ -39,11 +42,8 @@ const noPolicies: readonly CompiledPolicy[] = []
 const noParameters: ReadonlyMap<string, Value> = new Map()
 const emptyMap: ReadonlyMap<string, Value> = new Map()
 
-/** Names that only the platform fills: a caller who sends one would speak for a token or an application. */
-const reserved = ['token', 'svc_token', '_appId']
-
-/** Rulings, limits: a longer string is not a parameter but a payload. */
-const STRING_MAX = 65_536
+/** Names that only the platform fills: a caller who sends one would speak for a token, an application or another node. */
+const reserved: ReadonlySet<string> = new Set([...platformParameters, 'token', 'svc_token', '_appId'])
 
 interface Side {
   readonly type: string
@@ -78,12 +78,13 @@ export function policiesFor(parts: DecisionParts, caller: AgentCaller, question:
  * On the side that is sought there is no `$…_external_id`.
  */
 export function bindParameters(
+  parts: DecisionParts,
   question: Question,
   policies: readonly CompiledPolicy[],
 ): Result<ReadonlyMap<string, Value>, ServiceError> {
   const given = question.context?.input_params
   if (given !== undefined) {
-    const refused = refusalOf(given)
+    const refused = refusalOf(given, parts.inputStringMax)
     if (refused !== null) return refused
   }
   if (policies.every((policy) => policy.condition.parameters.length === 0)) return ok(noParameters)
@@ -118,12 +119,14 @@ function bindOrRemove(bound: Map<string, Value>, name: string, value: string | n
   else bound.set(name, value)
 }
 
-function refusalOf(given: Readonly<Record<string, unknown>>): Result<never, ServiceError> | null {
+function refusalOf(given: Readonly<Record<string, unknown>>, stringMax: number): Result<never, ServiceError> | null {
   const issues: string[] = []
   for (const name of Object.keys(given)) {
-    if (reserved.includes(name)) issues.push(`context.input_params.${name}: reserved, filled by the service`)
+    if (reserved.has(name)) issues.push(`context.input_params.${name}: reserved, filled by the service`)
     const value = given[name]
-    if (typeof value === 'string' && value.length > STRING_MAX) issues.push(missingText(name))
+    if (typeof value === 'string' && value.length > stringMax) {
+      issues.push(`context.input_params.${name}: expected at most ${stringMax} characters, found ${value.length}`)
+    }
   }
   return issues.length === 0 ? null : err({ kind: 'invalid', issues })
 }

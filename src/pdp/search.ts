@@ -45,7 +45,7 @@ function search(parts: DecisionParts, caller: AgentCaller, question: Question): 
   const graph = parts.graphOf(caller.projectId)
   if (graph === null) return noGraph
   const policies = policiesFor(parts, caller, question)
-  const parameters = bindParameters(question, policies)
+  const parameters = bindParameters(parts, question, policies)
   if (!parameters.ok) return parameters
 
   const sought = question.resource.id === null ? 'resource' : 'subject'

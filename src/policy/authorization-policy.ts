@@ -12,11 +12,8 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import { type CompiledDocument, compilePolicy } from './compile-policy.ts'
 
 export const policiesKind = 'authorization-policies'
-/** Facts 1.7.6. */
-const TEXT_MAX = 512_000
 
 const members = {
-  policy: z.string().min(1).max(TEXT_MAX),
   status: z.enum(['ACTIVE', 'INACTIVE', 'DRAFT']),
   tags: z
     .array(z.string().min(1).max(254))
@@ -25,22 +22,26 @@ const members = {
     .nullish(),
 }
 
-export const authorizationPolicies: ConfigKind = {
-  path: policiesKind,
-  label: 'authorization policy',
-  parent: { field: 'project_id', kind: 'projects' },
-  operations: { create: true, update: true, delete: true, byName: true },
-  createSchema: z.strictObject({ ...envelope, project_id: reference, ...members }),
-  updateSchema: z.strictObject({ ...envelopeUpdate, ...members }),
-  secrets: [],
-  heavy: ['policy'],
-  filters: { type: { kbac: isDecisionPolicy, ciq: (document) => !isDecisionPolicy(document) } },
-  check(fields) {
-    const stored = { tags: [], ...fields }
-    if (fields.status === 'DRAFT') return ok({ fields: stored })
-    const compiled = compiledFields(stored)
-    return compiled.ok ? ok({ fields: stored }) : err({ kind: 'invalid', issues: compiled.error })
-  },
+/** `textMax`: characters of a policy's document (facts 1.7.6). */
+export function authorizationPolicies(textMax: number): ConfigKind {
+  const document = { policy: z.string().min(1).max(textMax) }
+  return {
+    path: policiesKind,
+    label: 'authorization policy',
+    parent: { field: 'project_id', kind: 'projects' },
+    operations: { create: true, update: true, delete: true, byName: true },
+    createSchema: z.strictObject({ ...envelope, project_id: reference, ...document, ...members }),
+    updateSchema: z.strictObject({ ...envelopeUpdate, ...document, ...members }),
+    secrets: [],
+    heavy: ['policy'],
+    filters: { type: { kbac: isDecisionPolicy, ciq: (document) => !isDecisionPolicy(document) } },
+    check(fields) {
+      const stored = { tags: [], ...fields }
+      if (fields.status === 'DRAFT') return ok({ fields: stored })
+      const compiled = compiledFields(stored)
+      return compiled.ok ? ok({ fields: stored }) : err({ kind: 'invalid', issues: compiled.error })
+    },
+  }
 }
 
 const compilations = new WeakMap<Fields, Result<CompiledDocument, readonly string[]>>()

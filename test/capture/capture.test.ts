@@ -144,7 +144,7 @@ describe('capturing nodes', () => {
     ],
     [
       { ...person('a'), properties: [{ type: 'x', value: 1, metadata: { assurance_level: 4 } }] },
-      'nodes[0].properties[0].metadata.assurance_level: expected 1 or 2 or 3, found number',
+      'nodes[0].properties[0].metadata.assurance_level: expected 1, 2 or 3, found `4`',
     ],
     [
       { ...person('a'), properties: [{ type: 'x', value: 1, metadata: { verified_time: 'noon' } }] },

@@ -305,7 +305,7 @@ describe('settings', () => {
     const unknown = await runCommand(['init', '--settings', file])
     expect([unknown.exitCode, unknown.stderr]).toEqual([
       1,
-      `error: ${file}: unknown setting \`prot\`, expected one of data, host, port, body_bytes_max, body_time_ms, decision_time_ms, traversal_steps_max, rows_held_max, capture_items_max, drain_ms\n`,
+      `error: ${file}: unknown setting \`prot\`, expected one of data, host, port, body_bytes_max, body_time_ms, policy_text_max, input_string_max, decision_time_ms, traversal_steps_max, rows_held_max, capture_items_max, drain_ms\n`,
     ])
     const missing = await runCommand(['init', '--settings', join(folder, 'none.json')])
     expect([missing.exitCode, missing.stderr]).toEqual([

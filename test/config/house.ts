@@ -109,7 +109,7 @@ export async function openHouse(from: { dir?: string; clock?: HandClock; board?:
   const kinds = [
     ...environmentKinds({ reader: documents, systemGraph: board, provisioning }),
     agentCredentials(clock),
-    authorizationPolicies,
+    authorizationPolicies(512_000),
   ]
   const service = new ConfigService({ kinds, documents, sealer: box, clock, report })
   const kind = (path: string): ConfigKind => {

@@ -134,10 +134,20 @@ describe('an evaluation', () => {
     expect(faults).toMatchObject([{ projectId: service.projectId, question: 'evaluation', code: 'arithmetic' }])
   })
 
-  it('binds what the platform knows, whatever the caller sends under the same name', async () => {
+  it.each([
+    'subject_external_id',
+    'subject_type',
+    'subject_properties',
+    'resource_external_id',
+    'resource_type',
+    'resource_properties',
+    'action_properties',
+  ])('binds what the platform knows, and refuses it from the caller: %s', async (name) => {
     expect(await decisionOf(ann, 'name', car('c1'))).toBe(yes)
-    expect(await decisionOf(bob, 'name', car('c1'), { input_params: { subject_external_id: 'ann' } })).toBe(no)
-    expect(await decisionOf(ann, 'name', car('c1'), { input_params: { subject_external_id: 'bob' } })).toBe(yes)
+    const refused = `422 {"message":"Unprocessable Entity","errors":["context.input_params.${name}: reserved, filled by the service"]}`
+    expect(await decisionOf(bob, 'name', car('c1'), { input_params: { [name]: 'ann' } })).toBe(refused)
+    expect(await resourcesFor(ann, 'drive', { input_params: { [name]: {} } })).toBe(refused)
+    expect(await decisionOf(ann, 'name', car('c1'), { input_params: { [`my_${name}`]: 'ann' } })).toBe(yes)
   })
 
   it('refuses input parameters that would speak for a token or an application', async () => {
@@ -156,7 +166,11 @@ describe('an evaluation', () => {
   })
 
   it('refuses an input parameter that is a payload', async () => {
-    expect(await decisionOf(ann, 'lend', car('c1'), { input_params: { min: 'x'.repeat(65_537) } })).toBe(missingMin)
+    const asked = (length: number) => decisionOf(ann, 'lend', car('c1'), { input_params: { min: 'x'.repeat(length) } })
+    expect(await asked(65_537)).toBe(
+      '422 {"message":"Unprocessable Entity","errors":["context.input_params.min: expected at most 65536 characters, found 65537"]}',
+    )
+    expect(await asked(65_536)).toBe(no)
   })
 
   it('binds the properties of the request', async () => {

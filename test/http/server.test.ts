@@ -11,7 +11,10 @@ const clock = new HandClock(Date.UTC(2026, 0, 1))
 const log: LogEntry[] = []
 
 beforeAll(async () => {
-  service = await startService({ bodyBytesMax: 2048, bodyTimeMs: 1500 }, { clock, log: (entry) => log.push(entry) })
+  service = await startService(
+    { bodyBytesMax: 2048, bodyTimeMs: 1500, inputStringMax: 10 },
+    { clock, log: (entry) => log.push(entry) },
+  )
 })
 
 afterAll(() => service?.stop())
@@ -131,6 +134,18 @@ describe('bodies', () => {
     )
     expect(whole).toMatch(/^HTTP\/1.1 200 /)
     expect(whole).toContain('{"decision":false}')
+  })
+})
+
+describe('a string among the input parameters', () => {
+  it('has as many characters as the setting allows', async () => {
+    const asked = (text: string) =>
+      service.send(path, { headers: withKey(), body: { ...body, context: { input_params: { text } } } })
+    expect((await asked('x'.repeat(10))).status).toBe(200)
+    expect(answer(await asked('x'.repeat(11)))).toEqual([
+      422,
+      '{"message":"Unprocessable Entity","errors":["context.input_params.text: expected at most 10 characters, found 11"]}',
+    ])
   })
 })
 

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { validate } from '../../src/config/validate.ts'
+import { authorizationPolicies } from '../../src/policy/authorization-policy.ts'
 import { errorIn, type House, openHouse, projectBody, removeTemporaryFolders, valueIn } from '../config/house.ts'
 
 let house: House
@@ -35,6 +37,16 @@ const issuesOf = async (policy: unknown, more: Record<string, unknown> = {}) => 
 }
 
 describe('a policy', () => {
+  test('has as many characters as the setting allows', async () => {
+    const text = JSON.stringify(good)
+    const issues = (textMax: number) => {
+      const read = validate(authorizationPolicies(textMax).createSchema, body(text))
+      return read.ok ? [] : read.error
+    }
+    expect(issues(text.length)).toEqual([])
+    expect(issues(text.length - 1)).toEqual([`policy: expected at most ${text.length - 1} characters`])
+  })
+
   test('reads back as it was sent, and its text is left out of short lists', async () => {
     const text = `\n${JSON.stringify(good, null, 2)}`
     const { body: made, etag } = valueIn(await create(text, { tags: ['fleet'], description: 'Owners drive' }))
