@@ -46,9 +46,11 @@ interface Column {
   readonly slot: Slot
 }
 
+/** `imported`: names of a subquery's outside, which no projection takes out of sight. */
 export function bindProjection(
   clause: WithClause | ReturnClause,
   outer: Scope,
+  imported: Scope,
   binder: ProjectionSite,
 ): { readonly projection: BoundProjection; readonly scope: Scope } {
   const aggregates: BoundAggregate[] = []
@@ -106,7 +108,8 @@ export function bindProjection(
     const { bound } = binder.bindTyped(ast, both, place === 'column' && aggregating ? known : null, place)
     if (!barrier) return bound
     const items = aggregating ? [...keys, ...computed] : computed
-    return overColumns(bound, items, columns, aggregates, ast, binder)
+    const constants = [...imported.values()].map((slot): Known => ({ slot, expression: { kind: 'slot', slot } }))
+    return overColumns(bound, [...items, ...constants], [...columns, ...constants], aggregates, ast, binder)
   }
   const orderBy = clause.orderBy.map(
     (item): BoundSort => ({ expression: visible(item.expression, 'column'), descending: item.descending }),
@@ -217,7 +220,7 @@ function overGroups(
 function overColumns(
   expression: BoundExpression,
   known: readonly Known[],
-  columns: readonly Column[],
+  columns: readonly { readonly slot: Slot }[],
   aggregates: readonly BoundAggregate[],
   ast: Expression,
   binder: ProjectionSite,

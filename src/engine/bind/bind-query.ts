@@ -153,7 +153,7 @@ export class QueryBinder {
       }
       case 'with':
       case 'return': {
-        const { projection, scope } = bindProjection(clause, standing.scope, this)
+        const { projection, scope } = bindProjection(clause, standing.scope, standing.imported, this)
         standing.scope = clause.kind === 'with' ? this.withImports(scope, standing.imported, clause.span) : scope
         return { kind: 'projection', projection }
       }
