@@ -324,14 +324,18 @@ export class ClauseWriter {
   /** A bound in the middle of a branch, behind which what was imported is still there. */
   private bounded(found: string, seen: string, inner: Scope): string {
     const { chance } = this
-    const order = chance.odds(0.5) ? ` ORDER BY ${found}.external_id, ${found}.type LIMIT ${chance.between(1, 2)}` : ''
+    const key = chance.odds(0.3) ? `${seen}.num, ` : ''
+    const order = chance.odds(0.5)
+      ? ` ORDER BY ${key}${found}.external_id, ${found}.type LIMIT ${chance.between(1, 2)}`
+      : ''
+    const where = chance.odds(0.3) ? ` WHERE ${found}.num <> ${seen}.num OR ${found} = ${seen}` : ''
     restrict(inner, [found, seen])
     const next = this.match(
       'MATCH',
       [this.paths.path(chance.odds(0.5) ? seen : found, chance.odds(0.6) ? found : null, inner)],
       inner,
     )
-    return `WITH ${chance.odds(0.4) ? 'DISTINCT ' : ''}${found}${order} ${next}`
+    return `WITH ${chance.odds(0.4) ? 'DISTINCT ' : ''}${found}${order}${where} ${next}`
   }
 
   /** Set when a branch of the present subquery may return null for its node. */

@@ -5,7 +5,7 @@ import { ClauseWriter } from './clause-text.ts'
 import { PARAMETERS } from './condition.ts'
 import { number, predicate } from './predicate.ts'
 import { someNodes } from './scope.ts'
-import { counted, valueList } from './subquery.ts'
+import { counted, orderedList, valueList } from './subquery.ts'
 
 export interface GeneratedRows {
   readonly text: string
@@ -39,6 +39,7 @@ class RowsWriter extends ClauseWriter {
     if (chance.odds(0.08)) return this.union()
     const clauses = this.clauses()
     if (chance.odds(0.3)) return this.aggregated(clauses)
+    if (chance.odds(0.04)) return this.collectedInOrder(clauses)
     const columns = this.someColumns(() => this.column())
     return this.returned(clauses, columns, chance.odds(0.25))
   }
@@ -164,6 +165,7 @@ class RowsWriter extends ClauseWriter {
       [1, () => `[i IN ${node}.tags WHERE i <> 'a' | i + '!']`],
       [1, () => `range(0, size(${node}.tags))`],
       [1, () => counted(chance, node, known)],
+      [1, () => orderedList(chance, node, known)],
       [1, () => `CASE ${node}.flag WHEN true THEN 'yes' WHEN false THEN ${node}.num ELSE ${node}.name END`],
       // As an operand a pattern may stand where it could not stand alone.
       [3, () => `(${predicate(chance, scope, 1)}) OR false`],
@@ -233,6 +235,15 @@ class RowsWriter extends ClauseWriter {
     const keys = chance.odds(0.3) ? [] : this.someColumns(() => this.groupingKey())
     const columns = [...keys, ...this.someColumns(() => this.aggregate())]
     return this.returned(clauses, chance.odds(0.3) ? columns.reverse() : columns, chance.odds(0.1))
+  }
+
+  /** What is sorted is collected in that order. */
+  private collectedInOrder(clauses: readonly string[]): Omit<GeneratedRows, 'parameters'> {
+    const [node] = this.scope.nodes
+    const distinct = this.chance.odds(0.5) ? 'DISTINCT ' : ''
+    const sorted = `WITH ${distinct}${node} ORDER BY ${node}.num, ${node}.external_id DESC, ${node}.type`
+    const text = [...clauses, sorted, `RETURN collect(${node}.external_id) AS ${this.name()}`].join('\n')
+    return { text, orderedBy: [], ordered: false }
   }
 
   /** A bag would group by the order of its items. */

@@ -52,6 +52,8 @@ function whole(chance: Chance, node: string, known: readonly string[], returned:
       () =>
         `${match} WITH ${chance.odds(0.5) ? 'DISTINCT ' : ''}e MATCH (${chance.pick(known)})${step(chance)}(e) RETURN ${returned}`,
     ],
+    [0.5, () => `${match} WITH DISTINCT e WHERE e.num <> ${node}.num OR e = ${chance.pick(known)} RETURN ${returned}`],
+    [0.3, () => `${match} WITH e, count(*) AS m WHERE m > ${node}.num RETURN ${returned}`],
     [0.5, () => `${match} WITH count(e) AS m WHERE m > 1 MATCH (${node})${step(chance)}(e) RETURN ${returned}`],
     [
       0.7,
@@ -77,6 +79,19 @@ export function counted(chance: Chance, node: string, known: readonly string[]):
   if (chance.odds(0.4)) return `COUNT { ${whole(chance, node, known, chance.pick(['e', 'e.name', '1']))} }`
   const { path, where } = pattern(chance, node, known)
   return `COUNT { ${chance.odds(0.5) ? 'MATCH ' : ''}${path}${where} }`
+}
+
+/** The same in the order that it asks for. */
+export function orderedList(chance: Chance, node: string, known: readonly string[]): string {
+  const { path, where } = pattern(chance, node, known)
+  const [distinct, key] = chance.pick([
+    ['', 'e.external_id'],
+    ['', 'e.external_id DESC'],
+    ['DISTINCT ', 'x'],
+    ['', 'e.num, x'],
+  ] as const)
+  const limit = chance.odds(0.4) ? ` LIMIT ${chance.between(1, 3)}` : ''
+  return `COLLECT { MATCH ${path}${where} RETURN ${distinct}e.external_id AS x ORDER BY ${key}${limit} }`
 }
 
 /** A list of property values, in no order. */
