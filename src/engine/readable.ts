@@ -15,20 +15,31 @@ function readable(plan: Plan): readonly Slot[] {
     case 'argument':
       return plan.slots
     case 'aggregate':
-      return plan.grouping.flatMap(({ slot, expression }) =>
-        expression.kind === 'slot' && expression.slot.index === slot.index ? [slot] : [],
-      )
+      return [
+        ...argumentOf(plan.input),
+        ...plan.grouping.flatMap(({ slot, expression }) =>
+          expression.kind === 'slot' && expression.slot.index === slot.index ? [slot] : [],
+        ),
+      ]
     case 'sort':
-      return plan.slots
+      return [...argumentOf(plan.input), ...plan.slots]
     // One branch has filled in the row: only what all of them fill in is sure.
     case 'union':
       return plan.branches[0]!.op === 'argument' ? [] : filledBy(plan.branches[0]!)
     case 'semi-apply':
       return plan.negated ? readable(plan.input) : [...readable(plan.input), ...readable(plan.inner)]
+    // Where it found nothing it made its own slots null, and those of patterns that it only asked about were left over.
     case 'optional':
+      return [...readable(plan.input), ...plan.nulls]
     case 'apply':
       return [...readable(plan.input), ...readable(plan.inner)]
     default:
       return [...readable(plan.input), ...filledBy(plan)]
   }
+}
+
+/** What the caller filled in before the run stays in its slots to the end. */
+function argumentOf(plan: Plan): readonly Slot[] {
+  if (plan.op === 'argument') return plan.slots
+  return plan.op === 'union' ? [] : argumentOf(plan.input)
 }

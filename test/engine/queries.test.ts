@@ -349,6 +349,14 @@ describe('what is refused', () => {
     test(`${text}: ${code}`, () => expect(codes(text)).toContain(code))
   }
 
+  test('a shortest path from a node undirected to itself is a fault, so that its absence is no permit', () => {
+    const text =
+      'MATCH (subject:Person), (resource:Car) OPTIONAL MATCH p = shortestPath((subject)-[:KNOWS*]-(subject)) WITH subject, resource, p WHERE p IS NULL'
+    const compiled = compileCondition({ text, dialect: '3.0-kbac', subjectType: 'Person', resourceType: 'Car' })
+    if (!compiled.ok) throw new Error(compiled.error[0]!.message)
+    expect(() => within({}, (asking) => compiled.value.check(asking, 'ann', 'c1'))).toThrow(RunFault)
+  })
+
   test('in a policy, a subquery that means another subject', () => {
     const inner = 'MATCH (subject)-[:MEMBER]->(t) RETURN t'
     const text = (imports: string): string => `MATCH (subject), (resource) CALL ${imports}{ ${inner} }`

@@ -66,6 +66,19 @@ describe('a permit shows the way', () => {
     expect(why(text, 'ann', 'c1').matched!.nodes.map((node) => node.variable)).toEqual(['subject', 'resource'])
   })
 
+  test('what is given is there to the end, whatever is grouped in between', () => {
+    const text =
+      'MATCH (subject)-[:MEMBER]->(t) WITH subject, collect(t) AS ts MATCH (subject)-[:BANNED]->(resource) WHERE size(ts) = 1'
+    const names = why(text, 'bob', 'c2').matched!.nodes.map((node) => node.variable)
+    expect(names.sort()).toEqual(['resource', 'subject'])
+  })
+
+  test('an optional match that failed leaves nothing behind', () => {
+    const text =
+      'MATCH (subject), (resource) OPTIONAL MATCH (subject)-[:MEMBER]->(t) WHERE EXISTS { (t)-[:OWNS]->(c) } AND t.x + 0 = 5'
+    expect(why(text, 'bob', 'c2').matched!.relationships).toEqual([])
+  })
+
   test('a subquery shows what it matched', () => {
     const text = 'CALL () { MATCH (subject)-[:MEMBER]->(t)-[:OWNS]->(resource) RETURN subject, resource, t }'
     expect(

@@ -62,6 +62,11 @@ function passes(run: Run, stop: Stop | null, node: NodeId): boolean {
   return true
 }
 
+/** Several hops are best left to the last link, where they are met in the middle. */
+const COST_OF_HOPS = 128
+const COST_OF_HOP = 8
+const COST_OF_READ = 2
+
 /** Asking for two nodes costs about as much as reading through so many entries of a long list. */
 const ENTRIES_PER_PROBE = 128
 
@@ -91,9 +96,15 @@ export class Span {
     this.isPlain = this.isHop && hops.each === null && walkable.direction !== 'both' && walkable.types !== null
   }
 
-  /** How many relationships a walk from this one node would begin with; 1 where that cannot be told at once. */
-  fanOut(run: Run, node: NodeId, forward: boolean): number {
-    if (!this.isPlain) return 1
+  /** A guess at the work of walking on from these nodes, to be compared with another's: entries, more or less. */
+  cost(run: Run, starts: NodeList, forward: boolean): number {
+    if (!this.isHop) return starts.length * COST_OF_HOPS
+    if (this.isPlain && starts.length === 1) return COST_OF_READ + this.fanOut(run, starts.ids[0]!, forward)
+    return starts.length * COST_OF_HOP
+  }
+
+  /** How many relationships a walk from the node begins with, for a plain hop. */
+  private fanOut(run: Run, node: NodeId, forward: boolean): number {
     const { direction, types, graph } = this.walkable
     const out = (direction === 'out') === forward
     const snapshot = run.graphs[graph]!

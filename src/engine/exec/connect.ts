@@ -70,8 +70,7 @@ export class ConnectOperator implements Operator {
 
   private isLeftCheaper(run: Run, first: number, last: number): boolean {
     const { left, right, spans } = this
-    if (left.length !== 1 || right.length !== 1) return left.length <= right.length
-    return spans[first]!.fanOut(run, left.ids[0]!, true) <= spans[last]!.fanOut(run, right.ids[0]!, false)
+    return spans[first]!.cost(run, left, true) <= spans[last]!.cost(run, right, false)
   }
 }
 

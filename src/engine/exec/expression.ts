@@ -6,7 +6,7 @@ import { RunFault } from '../errors.ts'
 import type { Snapshot } from '../store.ts'
 import { add, divide, modulo, multiply, negate, power, subtract } from '../value/arithmetic.ts'
 import { contains, equals } from '../value/compare.ts'
-import { effortOnSearch } from '../value/effort.ts'
+import { effortOnSearch, effortOnText } from '../value/effort.ts'
 import { propertyOf } from '../value/element.ts'
 import { kindName } from '../value/kind-name.ts'
 import { NodeValue, RelationshipValue, type Truth, type Value } from '../value/value.ts'
@@ -122,11 +122,20 @@ function compileBinary(expression: Of<'binary'>, site: ExpressionSite): Evaluate
         return list === null ? null : contains(list, value)
       }
     case 'STARTS WITH':
-      return onStrings(left, right, (text, part) => text.startsWith(part))
+      return onStrings(left, right, (text, part) => {
+        effortOnText(part.length)
+        return text.startsWith(part)
+      })
     case 'ENDS WITH':
-      return onStrings(left, right, (text, part) => text.endsWith(part))
+      return onStrings(left, right, (text, part) => {
+        effortOnText(part.length)
+        return text.endsWith(part)
+      })
     case 'CONTAINS':
-      return onStrings(left, right, (text, part) => text.includes(part))
+      return onStrings(left, right, (text, part) => {
+        effortOnSearch(text, part)
+        return text.includes(part)
+      })
     case '=~':
       throw new Error('the binder refuses =~')
     default: {
@@ -141,9 +150,7 @@ function onStrings(left: Evaluate, right: Evaluate, ask: (text: string, part: st
   return (run) => {
     const text = left(run)
     const part = right(run)
-    if (typeof text !== 'string' || typeof part !== 'string') return null
-    effortOnSearch(text, part)
-    return ask(text, part)
+    return typeof text === 'string' && typeof part === 'string' ? ask(text, part) : null
   }
 }
 

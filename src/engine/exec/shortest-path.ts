@@ -1,5 +1,6 @@
 // Shortest ways between two known nodes: breadth-first from one of them, remembering by which relationships each node was
 // first reached; then every way back along those that lead to the other.
+import { RunFault } from '../errors.ts'
 import type { NodeId, RelationshipId } from '../store.ts'
 import type { Run } from './context.ts'
 import type { StepSlots } from './expand.ts'
@@ -24,6 +25,7 @@ export class ShortestPathOperator implements Operator {
   private readonly max: number
   private readonly form: ShortestForm
   private readonly walk: NeighbourWalk
+  private readonly undirected: boolean
   /** Ways of the present row that are still to be given out. */
   private ways: Iterator<RelationshipId[]> | null = null
 
@@ -34,6 +36,7 @@ export class ShortestPathOperator implements Operator {
     this.max = hops.max ?? Number.POSITIVE_INFINITY
     this.form = form
     this.walk = new NeighbourWalk(walkable)
+    this.undirected = walkable.direction === 'both'
   }
 
   open(run: Run): void {
@@ -57,7 +60,11 @@ export class ShortestPathOperator implements Operator {
 
   private search(run: Run, from: NodeId, to: NodeId): Iterator<RelationshipId[]> | null {
     if (from === 0 || to === 0) return null
-    if (from === to && this.hops.min === 0) return [[]].values()
+    if (from === to) {
+      if (this.hops.min === 0) return [[]].values()
+      // A way back over a relationship that led there is none, and first arrivals alone cannot tell the two apart.
+      if (this.undirected) throw new RunFault('argument', 'no shortest path leads from a node undirected to itself')
+    }
     const arrivals = new Map<NodeId, Arrival[]>()
     let frontier: NodeId[] = [from]
     for (let depth = 0; depth < this.max && frontier.length > 0; depth++) {

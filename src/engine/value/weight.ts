@@ -7,7 +7,7 @@ import type { Value } from './value.ts'
 /** Items of a list or entries of a map, those of nested ones included. */
 export const VALUE_ITEMS_MAX = 4_000_000
 /** UTF-16 units of a string that an expression makes. */
-export const TEXT_LENGTH_MAX = 16 * 1024 * 1024
+export const TEXT_LENGTH_MAX = 1024 * 1024
 
 // Only values that hold lists or maps are remembered: the weight of any other is its length.
 const weights = new WeakMap<object, number>()

@@ -1,5 +1,6 @@
 // The members of a map such as {year: 2015, week: 30, hour: 12}: which a constructor takes, which go together, and the
 // day and the time of day that they name.
+import { Float } from '../../../kernel/float.ts'
 import { isNumber } from '../compare.ts'
 import { kindName } from '../kind-name.ts'
 import type { Value } from '../value.ts'
@@ -35,7 +36,8 @@ export function wholeMember(fields: Fields, name: string): number | undefined {
   const value = fields.get(name)
   if (value === undefined) return undefined
   if (typeof value === 'number') return value
-  if (value !== null && isNumber(value)) throw invalid(`\`${name}\` is ${value}, not a whole number within bounds`)
+  if (value !== null && isNumber(value))
+    throw invalid(`\`${name}\` is ${value instanceof Float ? value.value : value}, not a whole number within bounds`)
   throw invalid(`\`${name}\` takes an integer, not ${value === null ? 'null' : kindName(value)}`)
 }
 
