@@ -9,6 +9,7 @@ import { Fuzz } from '../grammar/fuzz.ts'
 import { storeGraph } from '../support/store-engine.ts'
 
 const REPORT_EVERY = 50_000
+const STAGE_MS_MAX = 100
 
 const { values } = parseArgs({
   options: {
@@ -24,7 +25,7 @@ if (![seed, inputs, failuresMax].every(Number.isSafeInteger))
 
 const stored = await storeGraph(randomGraph(new Chance(1)))
 const noise = new Noise(new Chance(seed), corpus())
-const fuzz = new Fuzz(stored.environment)
+const fuzz = new Fuzz(stored.environment, STAGE_MS_MAX)
 const began = performance.now()
 let failures = 0
 let done = 0

@@ -1,6 +1,6 @@
 // The language page and the diagrams, made of the code's own tables and of the examples: what stands between the marks of
 // grammar/README.md is written here, the rest by people.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { keywords } from '../../../grammar/tokens.ts'
 import { dialects } from '../../../src/engine/bind/dialect.ts'
@@ -158,15 +158,22 @@ function testOf(test: Form['test']): string {
 const link = (file: string): string =>
   `[${file.replace(/\.(test\.ts|world\.yaml|ts|case|plan)$/, '')}](../test/${file})`
 
-const testFiles = (): readonly string[] =>
-  readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /^(engine\/.*\.test\.ts|worlds\/.*\.yaml)$/.test(file))
-    .sort()
+/** Those of functions before all others; a list, so that a new test elsewhere does not change the page. */
+const functionTests: readonly string[] = [
+  'engine/value/functions.test.ts',
+  'engine/value/temporal.test.ts',
+  'engine/value/temporal-calendar.test.ts',
+  'engine/value/temporal-refusals.test.ts',
+  'engine/value/accumulate.test.ts',
+  'engine/expression-elements.test.ts',
+  'engine/expression.test.ts',
+  'worlds/thresholds.world.yaml',
+]
 
-/** The first test that calls it, those of functions before all others; else the test of this page. */
+/** The first test that calls it, or has its name as a text; else the test of this page. */
 function testOfFunction(name: string): string {
-  const call = new RegExp(`(?<![\\w.])${name.replace('.', '\\.')}\\(`, 'i')
-  const found = testFiles().filter((file) => call.test(readFileSync(join(root, 'test', file), 'utf8')))
-  const best = found.find((file) => file.includes('/value/')) ?? found[0]
-  return link(best ?? 'grammar/language.test.ts')
+  const escaped = name.replace('.', '\\.')
+  const use = new RegExp(`(?<![\\w.])${escaped}\\(|'${escaped}'`, 'i')
+  const found = functionTests.find((file) => use.test(readFileSync(join(root, 'test', file), 'utf8')))
+  return link(found ?? 'grammar/language.test.ts')
 }
