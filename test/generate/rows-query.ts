@@ -4,7 +4,7 @@ import type { Chance } from './chance.ts'
 import { ClauseWriter } from './clause-text.ts'
 import { PARAMETERS } from './condition.ts'
 import { number, predicate } from './predicate.ts'
-import { someNodes } from './scope.ts'
+import { restrict, someNodes } from './scope.ts'
 import { counted, orderedList, valueList } from './subquery.ts'
 
 export interface GeneratedRows {
@@ -67,15 +67,19 @@ class RowsWriter extends ClauseWriter {
     return this.match('MATCH', patterns)
   }
 
-  /** Two different nodes: what the shortest way from a node to itself is, is a question of its own. */
   private shortest(): string {
     const { chance, names, scope } = this
     const [a, b, p] = [names.fresh('v'), names.fresh('v'), names.fresh('p')]
+    // The WITH between the two matches passes on no others.
+    restrict(scope, [])
     scope.nodes.push(a, b)
     scope.paths.push(p)
     const word = chance.odds(0.5) ? 'shortestPath' : 'allShortestPaths'
     const step = chance.pick(['-[*]-', '-[:A|B*..4]->', '<-[*0..]-', '-[:A*]-', '-[*..3 {since: 1}]->'])
-    const ends = `MATCH (${a}), (${b}) WHERE ${a} <> ${b} AND ${predicate(chance, { ...scope, paths: [] })}`
+    // From a node undirected to itself there is no shortest way, which is a fault.
+    const isFault = step.endsWith('-') && step.startsWith('-') && !step.includes('*0')
+    const round = !isFault && chance.odds(0.3) ? `${a} = ${b}` : `${a} <> ${b}`
+    const ends = `MATCH (${a}), (${b}) WHERE ${round} AND ${predicate(chance, { ...scope, paths: [] })} WITH ${a}, ${b}`
     // One of several shortest ways may be any of them: only its length is asked for.
     if (word === 'shortestPath') scope.paths = []
     const length = names.fresh('x')
