@@ -90,10 +90,17 @@ function mapMatch(match: BoundMatch, change: (child: BoundExpression) => BoundEx
 
 /** Every slot of the outside that the expression reads, once each; its own local variables are not among them. */
 export function slotsOf(expression: BoundExpression): readonly Slot[] {
+  const known = slotsKnown.get(expression)
+  if (known) return known
   const found = new Map<number, Slot>()
   collect(expression, found, new Set())
-  return [...found.values()]
+  const slots = [...found.values()]
+  slotsKnown.set(expression, slots)
+  return slots
 }
+
+/** Every rule asks it of the same expressions, and a bound expression never changes. */
+const slotsKnown = new WeakMap<BoundExpression, readonly Slot[]>()
 
 function collect(expression: BoundExpression, found: Map<number, Slot>, local: Set<number>): void {
   const read = (slot: Slot): void => {

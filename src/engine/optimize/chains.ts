@@ -38,9 +38,11 @@ function replaceParts(plan: Plan, demand: Demand, chained: (part: Part) => Chain
   const walks: Walk[] = []
   let base: Plan = plan
   while (isWalk(base)) {
-    walks.unshift(base)
+    walks.push(base)
     base = base.input
   }
+  if (walks.filter((walk) => walk.op !== 'filter').length < 2) return plan
+  walks.reverse()
   const parts = partsOf(walks)
   const replaced = new Map(
     parts.flatMap((part) => {
@@ -83,35 +85,62 @@ function isWalk(plan: Plan): plan is Walk {
   }
 }
 
-function partsOf(walks: readonly Walk[]): Part[] {
-  const filled = new Set(walks.flatMap((walk) => filledBy(walk).map((slot) => slot.index)))
-  const steps = walks.filter((walk) => walk.op !== 'filter')
-  const predicates = walks.flatMap((walk) => (walk.op === 'filter' ? walk.predicates : []))
-  const groups = [...filled].map((slot) => new Set([slot]))
-  for (const touched of [...steps.map(touchedBy), ...predicates.map(readsOf)]) join(groups, touched)
-  return groups.map((group) => ({
-    filled: group,
-    steps: steps.filter((step) => touchedBy(step).some((slot) => group.has(slot))),
-    predicates: predicates.filter((predicate) => readsOf(predicate).some((slot) => group.has(slot))),
-  }))
-}
-
-/** Groups that share one of the slots become one. */
-function join(groups: Set<number>[], slots: readonly number[]): void {
-  const [first, ...rest] = groups.filter((group) => slots.some((slot) => group.has(slot)))
-  for (const other of rest) {
-    for (const slot of other) first!.add(slot)
-    groups.splice(groups.indexOf(other), 1)
+function partsOf(walks: readonly Walk[]): readonly Part[] {
+  const filled = new Set<number>()
+  for (const walk of walks) for (const slot of filledBy(walk)) filled.add(slot.index)
+  const partOf = new Map<number, GrowingPart>()
+  for (const walk of walks) {
+    if (walk.op !== 'filter') partTouching(touchedBy(walk), filled, partOf)?.steps.push(walk)
+    else for (const one of walk.predicates) partTouching(readsOf(one), filled, partOf)?.predicates.push(one)
   }
+  return [...new Set(partOf.values())]
 }
 
-function touchedBy(step: Step): number[] {
-  const inEach = step.op === 'reach' && step.each ? slotsOf(step.each.predicate) : []
-  const walked = step.op === 'reach' ? [] : [step.relationship, ...step.differs]
-  return [step.from, step.to, ...walked, ...inEach].map((slot) => slot.index)
+interface GrowingPart extends Part {
+  readonly filled: Set<number>
+  readonly steps: Step[]
+  readonly predicates: BoundExpression[]
 }
 
-function readsOf(predicate: BoundExpression): number[] {
+/** The part of these slots; parts that share one of them become one. Null when the walks fill in none of them. */
+function partTouching(
+  slots: readonly number[],
+  filled: ReadonlySet<number>,
+  partOf: Map<number, GrowingPart>,
+): GrowingPart | null {
+  let part: GrowingPart | null = null
+  for (const slot of slots) {
+    const known = partOf.get(slot)
+    if (!known || known === part) continue
+    if (!part) {
+      part = known
+      continue
+    }
+    for (const other of known.filled) {
+      part.filled.add(other)
+      partOf.set(other, part)
+    }
+    part.steps.push(...known.steps)
+    part.predicates.push(...known.predicates)
+  }
+  for (const slot of slots) {
+    if (!filled.has(slot)) continue
+    part ??= { filled: new Set(), steps: [], predicates: [] }
+    part.filled.add(slot)
+    partOf.set(slot, part)
+  }
+  return part
+}
+
+function touchedBy(step: Step): readonly number[] {
+  const touched = [step.from.index, step.to.index]
+  if (step.op === 'reach') return step.each ? [...touched, ...readsOf(step.each.predicate)] : touched
+  touched.push(step.relationship.index)
+  for (const slot of step.differs) touched.push(slot.index)
+  return touched
+}
+
+function readsOf(predicate: BoundExpression): readonly number[] {
   return slotsOf(predicate).map((slot) => slot.index)
 }
 
@@ -185,8 +214,8 @@ function isPlain(step: Step, part: Part): boolean {
 }
 
 function isAboutOneNode(predicate: BoundExpression, part: Part): boolean {
-  const inside = slotsOf(predicate).filter((slot) => part.filled.has(slot.index))
-  return new Set(inside.map((slot) => slot.index)).size === 1 && inside[0]!.kind === 'node'
+  const inside = readsOf(predicate).filter((slot) => part.filled.has(slot))
+  return inside.length === 1 && part.steps.some((step) => step.from.index === inside[0] || step.to.index === inside[0])
 }
 
 function linkOf(step: Step, forward: boolean): ChainLink {
