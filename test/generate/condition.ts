@@ -42,7 +42,7 @@ export function randomCondition(chance: Chance): GeneratedCondition {
 class ConditionWriter extends ClauseWriter {
   write(): string[] {
     const { chance } = this
-    if (chance.odds(0.25)) return this.plain()
+    if (chance.odds(0.35)) return this.plain()
     const clauses = chance.weighted<() => string[]>([
       [10, () => [...(chance.odds(0.12) ? this.aggregateFirst() : []), this.match('MATCH', this.ends())]],
       [1.5, () => this.endsByCall()],
@@ -60,15 +60,30 @@ class ConditionWriter extends ClauseWriter {
     return clauses
   }
 
-  /** No conditions, as many real policies are; in one MATCH, or in two, between which relationships may be walked again. */
+  /**
+   * Hardly any conditions, as in many real policies; in one MATCH, or in two, between which relationships may be walked
+   * again. Nobody looks at the middle, or one condition does.
+   */
   private plain(): string[] {
     const { chance, paths, scope } = this
     const [from, to] = this.direction()
-    if (chance.odds(0.3)) return [`MATCH ${paths.path(from, to, scope)}`]
     const middle = this.names.fresh('v')
-    const [first, second] = [paths.path(from, middle, scope), paths.path(middle, to, scope)]
-    if (chance.odds(0.4)) return [`MATCH ${first}, ${second}`]
-    return chance.odds(0.8) ? [`MATCH ${first}`, `MATCH ${second}`] : [`MATCH ${second}`, `MATCH ${first}`]
+    const clauses = chance.weighted<() => string[]>([
+      [3, () => [paths.path(from, to, scope)]],
+      [3, () => [`${paths.path(from, middle, scope)}, ${paths.path(middle, to, scope)}`]],
+      [3, () => [paths.path(from, middle, scope), paths.path(middle, to, scope)]],
+      [1, () => [paths.path(middle, to, scope), paths.path(from, middle, scope)]],
+    ])()
+    const between = scope.nodes.filter((name) => !this.kept.includes(name))
+    const where = chance.weighted<() => string>([
+      [6, () => ''],
+      [4, () => ` WHERE ${predicate(chance, scope, chance.between(0, 1))}`],
+      [
+        between.length > 1 ? 3 : 0,
+        () => ` WHERE ${between[0]}.num ${chance.pick(['=', '<', '>='])} ${between.at(-1)}.num`,
+      ],
+    ])()
+    return clauses.map((patterns, i) => `MATCH ${patterns}${i === clauses.length - 1 ? where : ''}`)
   }
 
   private direction(): readonly [from: string, to: string] {

@@ -62,9 +62,26 @@ class RowsWriter extends ClauseWriter {
     const name = names.fresh('v')
     if (chance.odds(0.15)) return this.match('MATCH', [paths.node(name, scope)])
     if (chance.odds(0.06)) return this.shortest()
+    if (chance.odds(0.12)) return this.throughOthers()
     const patterns = [paths.path(name, chance.odds(0.4) ? names.fresh('v') : null, scope)]
     if (chance.odds(0.15)) patterns.push(paths.path(chance.pick(scope.nodes), null, scope))
     return this.match('MATCH', patterns)
+  }
+
+  /** Between known nodes, or from one, over others that nobody asks for again: how many ways there are is what is left. */
+  private throughOthers(): string {
+    const { chance, names, paths, scope } = this
+    const [a, b, middle] = [names.fresh('v'), names.fresh('v'), names.fresh('v')]
+    const known = chance.odds(0.5) ? [a, b] : [a]
+    const start = this.match(
+      'MATCH',
+      known.map((name) => paths.node(name, scope)),
+    )
+    const [first, second] = [paths.path(a, middle, scope), paths.path(middle, b, scope)]
+    const where = chance.odds(0.4) ? ` WHERE ${predicate(chance, scope, 0)}` : ''
+    const joint = chance.pick([', ', ' MATCH '])
+    restrict(scope, [a, b])
+    return `${start} MATCH ${first}${joint}${second}${where}`
   }
 
   private shortest(): string {
