@@ -47,10 +47,10 @@ describe.each(readers)('the reader of a %s', (_, read, schema) => {
           refused += 1
         } else accepted += 1
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     )
     // Generated requests that are all refused would prove little.
-    expect(Math.min(accepted, refused)).toBeGreaterThan(50)
+    expect(Math.min(accepted, refused)).toBeGreaterThan(30)
   })
 })
 

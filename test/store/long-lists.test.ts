@@ -63,7 +63,7 @@ describe('long lists', () => {
         expect(checkEnvironment(environment)).toEqual([])
         await environment.close()
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
   })
 
