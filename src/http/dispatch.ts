@@ -6,6 +6,7 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import { isJsonType, readJson, refusedType } from './body.ts'
 import { readBySchema } from './issues.ts'
 import { internalProblem, type Problem, problemText, toProblem } from './problems.ts'
+import { refusedQuery } from './query.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Answer, Auth, FrontRequest, FrontResponse, RequestContext, Route } from './route.ts'
 import { buildRouter } from './router.ts'
@@ -65,6 +66,10 @@ export function createDispatcher(parts: DispatchParts): Handle {
       const who = asked instanceof Promise ? await asked : asked
       if (!who.ok) return problemAnswer(toProblem(who.error), requestId)
 
+      if (route.query !== undefined) {
+        const query = refusedQuery(route.query, request.query)
+        if (!query.ok) return problemAnswer(toProblem(query.error), requestId)
+      }
       const body = route.request === null && route.read === undefined ? noBody : await readBody(route, request)
       if (!body.ok) return problemAnswer(toProblem(body.error), requestId)
 

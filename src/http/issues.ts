@@ -12,6 +12,12 @@ export function readBySchema<T>(schema: z.ZodType<T>, body: unknown): Result<T, 
   return err({ kind: 'malformed', issues: read.error.issues.map(issueText) })
 }
 
+/** Every fault of a value, none when there are none. */
+export function issuesOf(schema: z.ZodType, value: unknown): string[] {
+  const read = schema.safeParse(value, { error: describe, reportInput: true })
+  return read.success ? [] : read.error.issues.map(issueText)
+}
+
 function issueText(issue: { path: readonly PropertyKey[]; message: string }): string {
   return `${pathText(issue.path)}: ${issue.message}`
 }

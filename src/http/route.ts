@@ -1,5 +1,5 @@
 // A route is a record: what it matches, who may call it, what it takes and gives. server.ts serves records, and the
-// interface description will be made from the same ones.
+// interface description is made from the same ones.
 import { z } from 'zod'
 import type { ApiPermission, Caller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
@@ -51,12 +51,33 @@ export interface Answer {
   readonly text?: string
 }
 
+/** A chapter of the interface description: routes that are read together. One name always has one description. */
+export interface Tag {
+  readonly name: string
+  readonly description: string
+}
+
 export interface Route {
   readonly method: Method
   /** `/configs/v1/applications/{id}`. A trailing slash in a request is equal to none. */
   readonly path: string
+  /** Unique, `createApplication`: what generated clients call their function. */
+  readonly operationId: string
+  readonly tag: Tag
+  /** One line, without a full stop. */
   readonly summary: string
+  /** What a caller must know beyond the summary and the schemas. */
+  readonly description?: string
   readonly auth: Auth
+  /** What each `{name}` of the path stands for. */
+  readonly pathParameters?: Readonly<Record<string, string>>
+  /**
+   * The query parameters: a strict object of schemas that take a string. One that is unknown or given twice, or that its
+   * schema refuses, is answered 422. Absent: the query is not looked at.
+   */
+  readonly query?: z.ZodObject
+  /** Request headers with a meaning for this route alone (`If-Match`), and what that is. */
+  readonly requestHeaders?: Readonly<Record<string, string>>
   /** Null: the route takes no body. Validation faults are `malformed` with one issue per fault, naming the path. */
   readonly request: z.ZodType | null
   /** Reads the body instead of `request` where a schema is too slow; a test proves that both agree. */
@@ -65,8 +86,15 @@ export interface Route {
   readonly numbers?: 'exact'
   /** Another media type than JSON is a fault of its own, or one of shape where the route's protocol knows no other (D2). */
   readonly wrongMediaType?: 'malformed'
-  /** Status → body schema, for the interface description and tests. */
+  /** A body to show in the description; a test reads it by the route's own reader. */
+  readonly example?: unknown
+  /**
+   * Status → body schema (null: no body), for the interface description and tests. Names what this route adds to what
+   * the way of every request may answer (401, 408, 413, 415, 429, 500: openapi/document.ts knows).
+   */
   readonly responses: Readonly<Record<number, z.ZodType | null>>
+  /** Headers of the answers below 300 (`ETag`), and what they say. */
+  readonly responseHeaders?: Readonly<Record<string, string>>
   handle(context: RequestContext, body: unknown): Promise<Result<Answer, ServiceError>> | Result<Answer, ServiceError>
 }
 

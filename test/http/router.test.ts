@@ -7,6 +7,8 @@ function route(method: Method, path: string): Route {
   return {
     method,
     path,
+    operationId: `${method} ${path}`,
+    tag: { name: 'test', description: '' },
     summary: '',
     auth: { kind: 'public' },
     request: null,

@@ -14,10 +14,11 @@ import {
   subjectSearchRequest,
 } from '../../pdp/schema.ts'
 import { searchResources, searchSubjects } from '../../pdp/search.ts'
-import { type Auth, problemStatuses, type Route } from '../route.ts'
+import { type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
 import { agentOf } from './callers.ts'
 
 const auth: Auth = { kind: 'agent', permission: 'Authorization' }
+const tag: Tag = { name: 'Decisions', description: 'May this subject do this to that resource? After AuthZEN.' }
 
 // The two answers of nearly every request: made once.
 const permit = ok({ status: 200, text: '{"decision":true}' })
@@ -28,6 +29,8 @@ export function accessRoutes(parts: DecisionParts): Route[] {
     {
       method: 'POST',
       path: '/access/v1/evaluation',
+      operationId: 'evaluate',
+      tag,
       summary: 'May the subject do the action on the resource?',
       auth,
       request: evaluationRequest,
@@ -44,6 +47,8 @@ export function accessRoutes(parts: DecisionParts): Route[] {
     {
       method: 'POST',
       path: '/access/v1/search/resource',
+      operationId: 'searchResources',
+      tag,
       summary: 'On which resources of a type may the subject do the action?',
       auth,
       request: resourceSearchRequest,
@@ -59,6 +64,8 @@ export function accessRoutes(parts: DecisionParts): Route[] {
     {
       method: 'POST',
       path: '/access/v1/search/subject',
+      operationId: 'searchSubjects',
+      tag,
       summary: 'Which subjects of a type may do the action on the resource?',
       auth,
       request: subjectSearchRequest,

@@ -8,16 +8,22 @@ import {
   relationshipsRequest,
 } from '../../capture/schema.ts'
 import { ok } from '../../kernel/result.ts'
-import { type Auth, problemStatuses, type Route } from '../route.ts'
+import { type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
 import { agentOf } from './callers.ts'
 
 const auth: Auth = { kind: 'agent', permission: 'Capture' }
+const tag: Tag = {
+  name: 'Capture',
+  description: 'Writes nodes and relationships; an answer means that they are on disk.',
+}
 
 export function captureRoutes(parts: CaptureParts, itemsMax: number): Route[] {
   return [
     {
       method: 'POST',
       path: '/capture/v1/nodes',
+      operationId: 'upsertNodes',
+      tag,
       summary: 'Create or update nodes',
       auth,
       request: nodesRequest(itemsMax),
@@ -31,6 +37,8 @@ export function captureRoutes(parts: CaptureParts, itemsMax: number): Route[] {
     {
       method: 'POST',
       path: '/capture/v1/relationships',
+      operationId: 'upsertRelationships',
+      tag,
       summary: 'Create or update relationships',
       auth,
       request: relationshipsRequest(itemsMax),

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { ConfigKind } from '../../config/kind.ts'
 import type { ConfigAnswer, ConfigService } from '../../config/service.ts'
 import { ok } from '../../kernel/result.ts'
-import { type Answer, type Auth, problemStatuses, type Route } from '../route.ts'
+import { type Answer, type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
 import { serviceAccountOf } from './callers.ts'
 
 const auth: Auth = { kind: 'service-account' }
@@ -18,10 +18,15 @@ export function configRoutes(service: ConfigService): Route[] {
 
 function routesOf(service: ConfigService, kind: ConfigKind): Route[] {
   const path = `/configs/v1/${kind.path}`
+  const noun = operationNoun(kind.label)
+  const tag: Tag = { name: capitalised(`${kind.label}s`), description: `Configuration of every ${kind.label}.` }
+  const pathParameters = { id: kind.operations.byName ? 'the identifier or the name' : 'the identifier' }
   const routes: Route[] = [
     {
       method: 'GET',
       path,
+      operationId: `list${noun}s`,
+      tag,
       summary: `List every ${kind.label} of a scope`,
       auth,
       request: null,
@@ -34,6 +39,9 @@ function routesOf(service: ConfigService, kind: ConfigKind): Route[] {
     {
       method: 'GET',
       path: `${path}/{id}`,
+      operationId: `read${noun}`,
+      tag,
+      pathParameters,
       summary: `Read one ${kind.label}`,
       auth,
       request: null,
@@ -49,6 +57,8 @@ function routesOf(service: ConfigService, kind: ConfigKind): Route[] {
     routes.push({
       method: 'POST',
       path,
+      operationId: `create${noun}`,
+      tag,
       summary: `Create one ${kind.label}`,
       auth,
       request: kind.createSchema,
@@ -65,6 +75,9 @@ function routesOf(service: ConfigService, kind: ConfigKind): Route[] {
     routes.push({
       method: 'PUT',
       path: `${path}/{id}`,
+      operationId: `update${noun}`,
+      tag,
+      pathParameters: identifier,
       summary: `Update one ${kind.label}`,
       auth,
       request: kind.updateSchema,
@@ -82,6 +95,9 @@ function routesOf(service: ConfigService, kind: ConfigKind): Route[] {
     routes.push({
       method: 'DELETE',
       path: `${path}/{id}`,
+      operationId: `delete${noun}`,
+      tag,
+      pathParameters: identifier,
       summary: `Delete one ${kind.label}`,
       auth,
       request: null,
@@ -99,6 +115,17 @@ function routesOf(service: ConfigService, kind: ConfigKind): Route[] {
     })
   }
   return routes
+}
+
+const identifier = { id: 'the identifier' }
+
+/** `application agent` → `ApplicationAgent`, `MCP server` → `MCPServer`. */
+function operationNoun(label: string): string {
+  return label.split(/[ -]/).map(capitalised).join('')
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 function answer(status: number, given: ConfigAnswer): Answer {

@@ -1,8 +1,9 @@
 // What an operator's machinery asks: is the process alive, and should it get requests?
 import { z } from 'zod'
 import { err, ok } from '../../kernel/result.ts'
-import { problemStatuses, type Route } from '../route.ts'
+import { problemStatuses, type Route, type Tag } from '../route.ts'
 
+const tag: Tag = { name: 'Operations', description: 'For the machinery that keeps the process running.' }
 const state = z.object({ status: z.string() })
 
 export function operationRoutes(isReady: () => boolean): Route[] {
@@ -10,6 +11,8 @@ export function operationRoutes(isReady: () => boolean): Route[] {
     {
       method: 'GET',
       path: '/health',
+      operationId: 'health',
+      tag,
       summary: 'The process is alive',
       auth: { kind: 'public' },
       request: null,
@@ -19,6 +22,8 @@ export function operationRoutes(isReady: () => boolean): Route[] {
     {
       method: 'GET',
       path: '/ready',
+      operationId: 'ready',
+      tag,
       summary: 'The process answers requests: started, and not stopping',
       auth: { kind: 'public' },
       request: null,

@@ -1,0 +1,33 @@
+// Reads the query of a route by its schema: every parameter is known, given once, and what its schema takes.
+import type { z } from 'zod'
+import type { ServiceError } from '../kernel/errors.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { issuesOf } from './issues.ts'
+
+/** A percent sign that begins no byte of UTF-8 is a fault too, not a question mark. */
+export function refusedQuery(schema: z.ZodObject, query: string): Result<null, ServiceError> {
+  if (query === '') return faultsIn(schema, new URLSearchParams(), [])
+  const parameters = new URLSearchParams(query)
+  const faults: string[] = []
+  if (!decodes(query)) faults.push('query: expected percent-encoded UTF-8')
+  for (const name of new Set(parameters.keys())) {
+    if (!Object.hasOwn(schema.shape, name)) faults.push(`query: unknown parameter \`${name.slice(0, 64)}\``)
+    else if (parameters.getAll(name).length > 1) faults.push(`${name}: given more than once`)
+  }
+  return faultsIn(schema, parameters, faults)
+}
+
+function faultsIn(schema: z.ZodObject, parameters: URLSearchParams, faults: string[]): Result<null, ServiceError> {
+  const known = [...parameters].filter(([name]) => Object.hasOwn(schema.shape, name))
+  const issues = [...faults, ...issuesOf(schema, Object.fromEntries(known))]
+  return issues.length === 0 ? ok(null) : err({ kind: 'invalid', issues })
+}
+
+function decodes(query: string): boolean {
+  try {
+    decodeURIComponent(query)
+    return true
+  } catch {
+    return false
+  }
+}
