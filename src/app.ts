@@ -23,9 +23,11 @@ import { adminOf, bootstrap } from './identity/bootstrap.ts'
 import { loadMasterKey, masterKeyVariable } from './identity/master-key.ts'
 import { SecretBox } from './identity/secret-box.ts'
 import { ServiceAccounts } from './identity/service-account.ts'
+import { invalidUserToken } from './identity/user-tokens.ts'
 import { assert } from './kernel/assert.ts'
 import { type Clock, systemClock, timestamp } from './kernel/clock.ts'
 import { OperatorFault, ServiceFault } from './kernel/errors.ts'
+import { err } from './kernel/result.ts'
 import type { DecisionFault, DecisionParts } from './pdp/question.ts'
 import { authorizationPolicies } from './policy/authorization-policy.ts'
 import { PolicyLibrary } from './policy/library.ts'
@@ -185,6 +187,8 @@ async function buildApp(
     authenticate: authenticator({
       authenticateAgent: (key) => agentKeys.authenticateAgent(key),
       authenticateServiceAccount: (bearer) => serviceAccounts.authenticateServiceAccount(bearer),
+      // A project has no way yet to say whose tokens it takes, so it takes none.
+      authenticateUser: () => err(invalidUserToken('the project takes no tokens')),
     }),
     onFailure({ error, ...request }) {
       const stack = error instanceof Error ? error.stack : String(error)

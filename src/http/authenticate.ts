@@ -1,6 +1,7 @@
 // Headers → who calls, or why nobody does. The agent key is read from its own header and, where that is absent, from
-// `Authorization` (ruling D7); a service account shows a bearer token.
-import type { AgentCaller, Caller, ServiceAccountCaller } from '../identity/caller.ts'
+// `Authorization` (ruling D7); beside a key in its own header, `Authorization` holds the user's token. A service account
+// shows a bearer token.
+import type { AgentCaller, Caller, ServiceAccountCaller, UserToken } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Auth, FrontRequest } from './route.ts'
@@ -8,6 +9,12 @@ import type { Auth, FrontRequest } from './route.ts'
 export interface Credentials {
   authenticateAgent(key: string): AgentCaller | null
   authenticateServiceAccount(bearer: string): Promise<ServiceAccountCaller | null>
+  /** `delegation`: the token of `X-SVC-Token`, null where there is none. */
+  authenticateUser(
+    projectId: string,
+    token: string,
+    delegation: string | null,
+  ): Result<UserToken, ServiceError> | Promise<Result<UserToken, ServiceError>>
 }
 
 type Authentication = Result<Caller | null, ServiceError>
@@ -18,6 +25,8 @@ const nobody: Authentication = ok(null)
 const noKey = refuse('an application agent key is required in the header X-SVC-ClientKey')
 const unknownKey = refuse('the application agent key is unknown or expired')
 const noPermission = refuse('insufficient API access level for appAgent')
+const noUser = refuse('end-user token is required')
+const noBearer = refuse('Invalid token in Authorization header', 'expected a bearer token')
 const noToken = refuse('a service account token is required in the header Authorization')
 const unknownToken = refuse('the service account token is invalid or expired')
 
@@ -30,11 +39,20 @@ export function authenticator(
       case 'public':
         return nobody
       case 'agent': {
-        const key = agentKeyOf(request)
+        const ownHeader = request.header('x-svc-clientkey')
+        const authorization = ownHeader !== null && auth.user === 'ignored' ? null : request.header('authorization')
+        const key = ownHeader === null ? (authorization ?? '').replace(BEARER, '').trim() : ownHeader.trim()
         if (key === '') return noKey
         const agent = credentials.authenticateAgent(key)
         if (agent === null) return unknownKey
-        return agent.permissions.has(auth.permission) ? ok(agent) : noPermission
+        if (!agent.permissions.has(auth.permission)) return noPermission
+        if (auth.user === 'ignored') return ok(agent)
+        const delegation = request.header('x-svc-token')
+        if (ownHeader !== null && authorization !== null) {
+          return withUser(credentials, agent, authorization, delegation)
+        }
+        // A delegation token alone would leave the question to the agent's own rights, which is not what was asked.
+        return auth.user === 'required' || delegation !== null ? noUser : ok(agent)
       }
       case 'service-account':
         return authenticateAccount(credentials, request.header('authorization') ?? '')
@@ -42,10 +60,26 @@ export function authenticator(
   }
 }
 
-function agentKeyOf(request: FrontRequest): string {
-  const key = request.header('x-svc-clientkey')
-  if (key !== null) return key.trim()
-  return (request.header('authorization') ?? '').replace(BEARER, '').trim()
+/** Synchronous where the token is known already. */
+function withUser(
+  credentials: Credentials,
+  agent: AgentCaller,
+  authorization: string,
+  delegation: string | null,
+): Authentication | Promise<Authentication> {
+  if (!BEARER.test(authorization)) return noBearer
+  const token = authorization.replace(BEARER, '').trim()
+  const asked = credentials.authenticateUser(agent.projectId, token, bearerOf(delegation))
+  return asked instanceof Promise ? asked.then((user) => actingFor(agent, user)) : actingFor(agent, asked)
+}
+
+function actingFor(agent: AgentCaller, user: Result<UserToken, ServiceError>): Authentication {
+  return user.ok ? ok({ ...agent, user: user.value }) : user
+}
+
+/** The delegation token comes with or without the word. */
+function bearerOf(delegation: string | null): string | null {
+  return delegation === null ? null : delegation.replace(BEARER, '').trim()
 }
 
 async function authenticateAccount(credentials: Credentials, authorization: string): Promise<Authentication> {
@@ -54,6 +88,6 @@ async function authenticateAccount(credentials: Credentials, authorization: stri
   return account === null ? unknownToken : ok(account)
 }
 
-function refuse(message: string): Authentication {
-  return err({ kind: 'unauthenticated', message })
+function refuse(message: string, invalidToken?: string): Authentication {
+  return err({ kind: 'unauthenticated', message, ...(invalidToken === undefined ? {} : { invalidToken }) })
 }

@@ -23,7 +23,7 @@ export function toProblem(error: ServiceError): Problem {
         errors: [`unknown location ${error.location} for parameter $${error.parameter}`],
       }
     case 'unauthenticated':
-      return { status: 401, message: error.message, headers: { 'www-authenticate': 'Bearer' } }
+      return { status: 401, message: error.message, headers: { 'www-authenticate': challenge(error.invalidToken) } }
     case 'forbidden':
       return { status: 403, message: error.message }
     case 'not-found':
@@ -57,6 +57,12 @@ export function toProblem(error: ServiceError): Problem {
     default:
       return unreachable(error)
   }
+}
+
+/** RFC 6750, section 3: without a token there is no error code. */
+function challenge(invalidToken: string | undefined): string {
+  if (invalidToken === undefined) return 'Bearer'
+  return `Bearer error="invalid_token", error_description="${invalidToken}"`
 }
 
 /** A broken promise inside our own code: the caller learns nothing, the log line everything. */

@@ -7,10 +7,16 @@ import type { Result } from '../kernel/result.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
+/**
+ * What a route of agents makes of a user's token in `Authorization`, beside the key in `X-SVC-ClientKey`: does not look
+ * at it, takes it and refuses a wrong one, or cannot do without.
+ */
+export type UserTokenUse = 'ignored' | 'optional' | 'required'
+
 /** What the caller must show. `public` shows nothing. */
 export type Auth =
   | { readonly kind: 'public' }
-  | { readonly kind: 'agent'; readonly permission: ApiPermission }
+  | { readonly kind: 'agent'; readonly permission: ApiPermission; readonly user: UserTokenUse }
   | { readonly kind: 'service-account' }
 
 /** The front port (ruling R2): a socket library hands in requests of this shape and writes answers of that shape. */

@@ -76,6 +76,7 @@ export class AgentKeys {
       applicationId: agent.parent_id,
       projectId: agent.project_id,
       permissions: new Set(agent.fields.api_permissions as readonly ApiPermission[]),
+      user: null,
     })
   }
 
@@ -88,6 +89,7 @@ export class AgentKeys {
       applicationId: application_id as string,
       projectId: project_id,
       permissions: new Set(fields.api_permissions as readonly ApiPermission[]),
+      user: null,
     })
     this.entries.set(kid as string, {
       hash: Buffer.from(key_hash as string, 'base64url'),

@@ -26,7 +26,8 @@ export type ServiceError =
   | { readonly kind: 'invalid'; readonly issues: readonly string[] }
   /** 422; interface, decisions rule 4. */
   | { readonly kind: 'unknown-location'; readonly location: string; readonly parameter: string }
-  | { readonly kind: 'unauthenticated'; readonly message: string }
+  /** `invalidToken`: a bearer token was shown and is not taken; why, in words that give nothing away (RFC 6750). */
+  | { readonly kind: 'unauthenticated'; readonly message: string; readonly invalidToken?: string }
   | { readonly kind: 'forbidden'; readonly message: string }
   /** 404; `what` is the whole message. */
   | { readonly kind: 'not-found'; readonly message: string }

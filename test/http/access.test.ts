@@ -287,7 +287,14 @@ describe('who may ask', () => {
     expect((await send({ 'x-svc-clientkey': service.key })).status).toBe(200)
     expect((await send({ authorization: `Bearer ${service.key}` })).status).toBe(200)
     expect((await send({ authorization: service.key })).status).toBe(200)
-    expect((await send({ 'x-svc-clientkey': service.key, authorization: 'Bearer of-a-user' })).status).toBe(200)
+  })
+
+  it('refuses a token of a user that the project does not take', async () => {
+    const refused = await send({ 'x-svc-clientkey': service.key, authorization: 'Bearer of-a-user' })
+    expect([refused.status, refused.text]).toEqual([401, '{"message":"Invalid token in Authorization header"}'])
+    expect(refused.headers.get('www-authenticate')).toBe(
+      'Bearer error="invalid_token", error_description="the project takes no tokens"',
+    )
   })
 
   it('refuses a missing and an unknown key', async () => {

@@ -30,6 +30,7 @@ describe('an agent key', () => {
       applicationId: house.application,
       projectId: house.project,
       permissions: new Set(['Authorization', 'Capture']),
+      user: null,
     })
   })
 

@@ -17,7 +17,7 @@ import { searchResources, searchSubjects } from '../../pdp/search.ts'
 import { type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
 import { agentOf } from './callers.ts'
 
-const auth: Auth = { kind: 'agent', permission: 'Authorization' }
+const auth: Auth = { kind: 'agent', permission: 'Authorization', user: 'optional' }
 const tag: Tag = { name: 'Decisions', description: 'May this subject do this to that resource? After AuthZEN.' }
 
 // The two answers of nearly every request: made once.

@@ -11,7 +11,7 @@ import { ok } from '../../kernel/result.ts'
 import { type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
 import { agentOf } from './callers.ts'
 
-const auth: Auth = { kind: 'agent', permission: 'Capture' }
+const auth: Auth = { kind: 'agent', permission: 'Capture', user: 'ignored' }
 const tag: Tag = {
   name: 'Capture',
   description: 'Writes nodes and relationships; an answer means that they are on disk.',
