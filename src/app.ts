@@ -8,7 +8,7 @@ import { ikgStatus, Provisioning } from './config/provisioning.ts'
 import { type DocumentStore, Repository } from './config/repository.ts'
 import { ConfigService } from './config/service.ts'
 import { systemGraph } from './config/system-nodes.ts'
-import type { GraphStore } from './engine/store.ts'
+import type { GraphStore, ProjectGraphs } from './engine/store.ts'
 import { authenticator } from './http/authenticate.ts'
 import { createDispatcher, type Handle } from './http/dispatch.ts'
 import type { Route } from './http/route.ts'
@@ -138,8 +138,10 @@ async function buildApp(
       throw new ServiceFault({ kind: 'unavailable', message: 'the knowledge graph of this project is unavailable' })
     }
   }
-  const graphOf = (projectId: string): GraphStore | null =>
-    ikgStatus(documents, projectId) === 'ACTIVE' ? provisionedGraph(projectId) : null
+  const graphsOf = (projectId: string): ProjectGraphs | null => {
+    if (ikgStatus(documents, projectId) !== 'ACTIVE') return null
+    return { default: provisionedGraph(projectId), global: null, at: () => null }
+  }
 
   const nodes = systemGraph(provisionedGraph)
   const provisioning = new Provisioning({ documents, provisioner: catalog, systemGraph: nodes, report })
@@ -156,7 +158,7 @@ async function buildApp(
   })
   const decisions: DecisionParts = {
     policies: new PolicyLibrary(documents, report),
-    graphOf,
+    graphsOf,
     limits: {
       stepsMax: settings.traversalStepsMax,
       timeMs: settings.decisionTimeMs,
@@ -169,7 +171,7 @@ async function buildApp(
       overrides.onDecisionFault?.(fault)
     },
   }
-  const capture: CaptureParts = { graphOf }
+  const capture: CaptureParts = { graphsOf }
   // Finishes what a crash cut off, before the first request.
   await config.resume()
   provisioning.resume()

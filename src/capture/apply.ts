@@ -1,6 +1,6 @@
 // A batch of nodes or relationships → one transaction, all or nothing (ruling G2), answered when it is on disk (G9).
 // What is well-formed but cannot be meant is refused before anything is written (422), every fault with its place.
-import type { GraphStore, NodeInput, PropertyInput, PropertyMetadata, RelationshipInput } from '../engine/store.ts'
+import type { NodeInput, ProjectGraphs, PropertyInput, PropertyMetadata, RelationshipInput } from '../engine/store.ts'
 import { fromJson } from '../engine/value/convert.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import type { AgentCaller } from '../identity/caller.ts'
@@ -17,7 +17,7 @@ import type {
 
 export interface CaptureParts {
   /** Null while the project has no graph: not provisioned yet, or deleted. */
-  graphOf(projectId: string): GraphStore | null
+  graphsOf(projectId: string): ProjectGraphs | null
 }
 
 /** Own fields of every element; a property of that name could never be told from them (facts 1.6.1). */
@@ -33,12 +33,12 @@ export async function captureNodes(
   caller: AgentCaller,
   request: NodesRequest,
 ): Promise<Result<BatchResult, ServiceError>> {
-  const graph = parts.graphOf(caller.projectId)
-  if (graph === null) return noGraph
+  const graphs = parts.graphsOf(caller.projectId)
+  if (graphs === null) return noGraph
   const issues = request.nodes.flatMap(faultsOfNode)
   if (issues.length > 0) return err({ kind: 'invalid', issues })
   const inputs = request.nodes.map(nodeInput)
-  const written = await graph.write((batch) => inputs.map((input) => ({ id: batch.upsertNode(input).gid })))
+  const written = await graphs.default.write((batch) => inputs.map((input) => ({ id: batch.upsertNode(input).gid })))
   return ok({ results: written })
 }
 
@@ -47,14 +47,14 @@ export async function captureRelationships(
   caller: AgentCaller,
   request: RelationshipsRequest,
 ): Promise<Result<BatchResult, ServiceError>> {
-  const graph = parts.graphOf(caller.projectId)
-  if (graph === null) return noGraph
+  const graphs = parts.graphsOf(caller.projectId)
+  if (graphs === null) return noGraph
   const issues = request.relationships.flatMap(faultsOfRelationship)
   if (request.use_global_db === true) issues.push('use_global_db: the project has no composite database')
   if (issues.length > 0) return err({ kind: 'invalid', issues })
   const inputs = request.relationships.map(relationshipInput)
   try {
-    const written = await graph.write((batch) => {
+    const written = await graphs.default.write((batch) => {
       const missing: string[] = []
       const results = inputs.map((input, index) => {
         const relationship = batch.upsertRelationship(input)

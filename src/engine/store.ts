@@ -167,3 +167,13 @@ export interface GraphStore {
   /** Resolves when the batch is on disk (ruling G9); rejects with the fault that `change` threw, with nothing written. */
   write<T>(change: (batch: WriteBatch) => T): Promise<T>
 }
+
+/** The graphs of one project. Locations are logical: where a graph is kept is never told. */
+export interface ProjectGraphs {
+  /** What has no location, and what conditions see unless they say `USE`. */
+  readonly default: GraphStore
+  /** Of a composite project: a proxy of every node, and the relationships between locations. Null for other projects. */
+  readonly global: GraphStore | null
+  /** Null: the project has no such location. */
+  at(location: string): GraphStore | null
+}

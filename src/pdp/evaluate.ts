@@ -25,8 +25,8 @@ export function evaluate(
   caller: AgentCaller,
   request: EvaluationRequest,
 ): Result<boolean, ServiceError> {
-  const graph = parts.graphOf(caller.projectId)
-  if (graph === null) return noGraph
+  const graphs = parts.graphsOf(caller.projectId)
+  if (graphs === null) return noGraph
   const { subject, resource, action } = request
   const question = { subject, resource, action, context: request.context }
   const policies = policiesFor(parts, caller, question)
@@ -35,7 +35,7 @@ export function evaluate(
   if (policies.length === 0) return denied
 
   const missing: string[] = []
-  const snapshot = graph.snapshot()
+  const snapshot = graphs.default.snapshot()
   try {
     const budget = new Budget()
     budget.start(parts.limits)

@@ -2,7 +2,7 @@
 // how a fault inside a policy is told.
 import type { BudgetLimits } from '../engine/conditions.ts'
 import { RunFault } from '../engine/errors.ts'
-import type { GraphStore } from '../engine/store.ts'
+import type { ProjectGraphs } from '../engine/store.ts'
 import { fromJson } from '../engine/value/convert.ts'
 import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller } from '../identity/caller.ts'
@@ -26,7 +26,7 @@ export interface DecisionParts {
     find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[]
   }
   /** Null while the project has no graph: not provisioned yet, or deleted. */
-  graphOf(projectId: string): GraphStore | null
+  graphsOf(projectId: string): ProjectGraphs | null
   readonly limits: BudgetLimits
   /** Characters of one string among the input parameters. */
   readonly inputStringMax: number

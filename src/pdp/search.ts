@@ -42,8 +42,8 @@ export function searchSubjects(
 }
 
 function search(parts: DecisionParts, caller: AgentCaller, question: Question): Result<SearchAnswer, ServiceError> {
-  const graph = parts.graphOf(caller.projectId)
-  if (graph === null) return noGraph
+  const graphs = parts.graphsOf(caller.projectId)
+  if (graphs === null) return noGraph
   const policies = policiesFor(parts, caller, question)
   const parameters = bindParameters(parts, question, policies)
   if (!parameters.ok) return parameters
@@ -53,7 +53,7 @@ function search(parts: DecisionParts, caller: AgentCaller, question: Question): 
   const missing: string[] = []
   const budget = new Budget()
   budget.start(parts.limits)
-  const snapshot = graph.snapshot()
+  const snapshot = graphs.default.snapshot()
   try {
     for (const policy of policies) {
       const ask: Ask = { parts, policy, snapshot, budget, parameters: parameters.value, question, sought }
