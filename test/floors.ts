@@ -179,6 +179,22 @@ export const rooms: readonly Room[] = [
     sentence: 'http imports features, kernel and zod; never engine, store or adapters',
   },
   {
+    holds: ['src/transfer/'],
+    may: [
+      'src/transfer/',
+      'src/store/',
+      'src/engine/store.ts',
+      'src/engine/value/',
+      'src/config/kind.ts',
+      'src/kernel/',
+      'tar-stream',
+      'zod',
+      'node:',
+    ],
+    sentence:
+      'transfer moves data folders and what is in them: it imports store, values, kernel, zod and tar-stream; never http, policies or decisions',
+  },
+  {
     holds: ['src/settings.ts'],
     may: ['src/kernel/', 'zod', 'node:'],
     sentence: 'settings import kernel alone',

@@ -48,6 +48,22 @@ export const requirements: readonly Requirement[] = [
     shownBy: [['cli/kill.test.ts', 'loses no acknowledged batch and shows no half batch']],
   },
   {
+    id: 'R5',
+    sentence: 'a backup of a served folder restores to one moment that existed, in all environments of a project',
+    shownBy: [
+      ['transfer/backup.test.ts', 'restores to one moment that existed'],
+      ['transfer/backup.test.ts', 'the restored one answers alike'],
+    ],
+  },
+  {
+    id: 'R6',
+    sentence: 'a backup that is damaged, cut off or forged in its names restores nothing',
+    shownBy: [
+      ['transfer/backup.test.ts', 'cut off or changed anywhere is refused'],
+      ['transfer/backup.test.ts', 'writes nothing outside'],
+    ],
+  },
+  {
     id: 'G1',
     sentence: 'a second capture of a node replaces what is given and keeps what is absent',
     shownBy: [[capture, 'replaces what is given and keeps what is absent']],

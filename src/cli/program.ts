@@ -5,6 +5,7 @@ import picocolors from 'picocolors'
 import packageJson from '../../package.json' with { type: 'json' }
 import { OperatorFault } from '../kernel/errors.ts'
 import { readSettings, type Settings } from '../settings.ts'
+import { backupFolder, restoreFolder } from './backup.ts'
 import { CliError } from './cli-error.ts'
 import { initialise, issueToken } from './credentials.ts'
 import { serve } from './serve.ts'
@@ -55,6 +56,23 @@ function program(): Command {
     .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '86400')
     .action(async (flags: Flags & { json: boolean; lifetime: string }) => {
       await issueToken(settingsFrom(flags), flags.json, lifetimeFrom(flags.lifetime))
+    })
+
+  withSettings(command.command('backup'))
+    .description('copy all projects and their configuration, as of one moment, into one file; the folder may be served')
+    .requiredOption('--out <file>', 'where to; must not exist')
+    .option('--project <id>', 'this project alone, with the configuration that it needs')
+    .option('--json', 'print one line of JSON and nothing else', false)
+    .action(async (flags: Flags & { out: string; project?: string; json: boolean }) => {
+      await backupFolder(settingsFrom(flags), flags.out, flags.project, flags.json)
+    })
+
+  withSettings(command.command('restore'))
+    .description('make a data folder of a backup; the folder must be new or empty')
+    .requiredOption('--in <file>', 'the backup')
+    .option('--json', 'print one line of JSON and nothing else', false)
+    .action(async (flags: Flags & { in: string; json: boolean }) => {
+      await restoreFolder(settingsFrom(flags), flags.in, flags.json)
     })
 
   return command

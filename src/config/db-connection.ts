@@ -26,15 +26,7 @@ export const dbConnection = z
     const aliases = mapping === null ? null : parseAliasMapping(mapping)
     if (aliases !== null && !aliases.ok) refuse('alias_mapping', aliases.error)
   })
-
-/** As it reads back: without its password. */
-export const dbConnectionRead = z.strictObject({
-  url: z.string(),
-  username: z.string().optional(),
-  name: z.string().optional(),
-  composite_db_name: z.string().optional(),
-  alias_mapping: z.string().optional(),
-})
+  .transform((connection) => Object.fromEntries(Object.entries(connection).filter(([, value]) => value != null)))
 
 /** The embedded store takes a name at most: where its files are is the process's setting, not a caller's. */
 function urlFault(url: string): string | null {

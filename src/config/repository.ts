@@ -5,8 +5,6 @@ import type { ConfigWriter, DocumentChange, DocumentDraft, StoredDocument } from
 
 /** The collection of the store that holds the documents, by id. */
 const COLLECTION = 'configuration'
-/** Revisions that were replaced, for whoever asks for one by its number; they are not held in memory. */
-const PAST = 'configuration-past'
 
 export interface DocumentTransaction {
   put(collection: string, key: string, value: unknown): void
@@ -54,11 +52,6 @@ export class Repository implements ConfigWriter {
     return this.documents.all(kind)
   }
 
-  pastRevision(kind: string, id: string, revision: number): StoredDocument | null {
-    const past = this.store.get(PAST, pastKey(id, revision)) as StoredDocument | null
-    return past?.kind === kind ? past : null
-  }
-
   subscribe(listener: Listener): void {
     this.listeners.push(listener)
   }
@@ -79,22 +72,12 @@ export class Repository implements ConfigWriter {
       for (const { before, after } of changes) {
         if (after !== null) transaction.put(COLLECTION, after.id, after)
         else if (before !== null) transaction.remove(COLLECTION, before.id)
-        if (before !== null) keepPast(transaction, before, after)
       }
     })
     this.documents = draft.documents
     for (const listener of this.listeners) listener(changes)
     return value
   }
-}
-
-const pastKey = (id: string, revision: number): string => `${id}.${revision}`
-
-/** A document that is removed takes its past along. */
-function keepPast(transaction: DocumentTransaction, before: StoredDocument, after: StoredDocument | null): void {
-  const { id, revision } = before
-  if (after === null) for (let past = 1; past < revision; past++) transaction.remove(PAST, pastKey(id, past))
-  else if (after.revision > revision) transaction.put(PAST, pastKey(id, revision), before)
 }
 
 class Draft implements DocumentDraft {

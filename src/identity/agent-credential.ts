@@ -1,6 +1,6 @@
 // The kind of agent credentials (ruling F8): the key is in the create answer, and nowhere after.
 import { z } from 'zod'
-import { type ConfigKind, envelope, readTimestamp, reference } from '../config/kind.ts'
+import { type ConfigKind, envelope, reference } from '../config/kind.ts'
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import { err, ok } from '../kernel/result.ts'
 import { mintAgentKey } from './agent-key.ts'
@@ -18,23 +18,6 @@ function momentOf(text: string): number {
   return Number(day) > lastDay ? Number.NaN : Date.parse(text.toUpperCase())
 }
 
-const answerSchema = z.strictObject({
-  id: z.string(),
-  kid: z.string(),
-  application_agent_id: z.string(),
-  display_name: z.string(),
-  create_time: readTimestamp,
-  created_by: z.string(),
-  expire_time: z.string(),
-  api_key: z.string(),
-  application_agent_config: z.strictObject({
-    appAgentId: z.string(),
-    applicationId: z.string(),
-    projectId: z.string(),
-    token: z.string(),
-  }),
-})
-
 export function agentCredentials(clock: Clock): ConfigKind {
   return {
     path: 'application-agent-credentials',
@@ -50,12 +33,6 @@ export function agentCredentials(clock: Clock): ConfigKind {
         .nullish(),
     }),
     updateSchema: null,
-    readShape: {
-      kid: z.string(),
-      application_agent_id: z.string(),
-      application_id: z.string(),
-      expire_time: z.string(),
-    },
     secrets: ['key_hash'],
     heavy: [],
     check(fields, { parent }) {
@@ -86,9 +63,8 @@ export function agentCredentials(clock: Clock): ConfigKind {
         until: expire_time as string,
       }
     },
-    answer: {
-      schema: answerSchema,
-      of: ({ id, create_time, created_by, project_id, fields }, { api_key }) => ({
+    answer({ id, create_time, created_by, project_id, fields }, { api_key }) {
+      return {
         id,
         kid: fields.kid,
         application_agent_id: fields.application_agent_id,
@@ -103,7 +79,7 @@ export function agentCredentials(clock: Clock): ConfigKind {
           projectId: project_id,
           token: api_key,
         },
-      }),
+      }
     },
   }
 }

@@ -28,12 +28,10 @@ export function authorizationPolicies(textMax: number): ConfigKind {
   return {
     path: policiesKind,
     label: 'authorization policy',
-    plural: 'authorization policies',
     parent: { field: 'project_id', kind: 'projects' },
     operations: { create: true, update: true, delete: true, byName: true },
     createSchema: z.strictObject({ ...envelope, project_id: reference, ...document, ...members }),
     updateSchema: z.strictObject({ ...envelopeUpdate, ...document, ...members }),
-    readShape: { policy: z.string(), status: members.status, tags: z.array(z.string()) },
     secrets: [],
     heavy: ['policy'],
     filters: { type: { kbac: isDecisionPolicy, ciq: (document) => !isDecisionPolicy(document) } },

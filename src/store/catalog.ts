@@ -116,6 +116,11 @@ function folderOfProject(projectId: string): string {
   return id.length <= 64 && id === id.toUpperCase() ? id : `h-${hash(projectId)}`
 }
 
+/** Below `projects`; null when the id is none. */
+export function projectFolderOf(projectId: string): string | null {
+  return isGid(projectId) ? folderOfProject(projectId) : null
+}
+
 function hash(text: string): string {
   return createHash('sha256').update(text, 'utf16le').digest('hex').slice(0, 40)
 }

@@ -6,7 +6,7 @@ import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys } from '../keys.
 import { checkLayout, type Layout, openMeta } from './databases.ts'
 import { type Database, type FileOptions, LmdbFile } from './native.ts'
 
-const collectionsLayout: Layout = { kind: 2, what: 'documents', version: 1 }
+export const collectionsLayout: Layout = { kind: 2, what: 'documents', version: 1 }
 
 /** What a change may do. It sees its own writes. */
 export interface DocumentChanges {

@@ -16,7 +16,7 @@ import {
   upsertKeys,
 } from '../keys.ts'
 import { emptyHeader, writeHeader } from './header.ts'
-import type { Database, LmdbFile } from './native.ts'
+import { type Database, LmdbFile } from './native.ts'
 
 /** What the folder holds was written by a program that this one does not understand. */
 export class LayoutFault extends OperatorFault {
@@ -91,6 +91,19 @@ export function checkLayout(
     meta.put(LAYOUT_KEY, sink.bytes.subarray(0, sink.length))
     first()
   })
+}
+
+/** What a folder says that it holds, whichever it is. Throws OperatorFault when it says nothing. */
+export async function layoutOfFolder(folder: string): Promise<{ kind: number; version: number }> {
+  const file = new LmdbFile(folder, { readOnly: true })
+  try {
+    const stored = openMeta(file).getBinaryFast(LAYOUT_KEY)
+    if (stored?.length !== 8) throw new LayoutFault(`the folder ${folder} does not say what it holds`)
+    const { words } = windowOn(stored.subarray(0, stored.length))
+    return { kind: words[0]!, version: words[1]! }
+  } finally {
+    await file.close()
+  }
 }
 
 export function openMeta(file: LmdbFile): Database<SymbolKey> {

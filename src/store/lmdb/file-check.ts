@@ -3,6 +3,7 @@
 // leave free pages at the end unwritten. Layout: lmdb-js 3, 64 bits, little-endian.
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { OperatorFault } from '../../kernel/errors.ts'
 
 const MAGIC = 0xbeefc0de
 const VERSION = 2
@@ -56,6 +57,20 @@ function faultOf(file: number): string | null {
   const pages = size / pageBytes
   if (pages > meta.lastPage || new Walk(file, pageBytes, pages).reaches(meta.roots)) return null
   return `is damaged: it has ${pages} pages of ${meta.lastPage + 1}`
+}
+
+/** The two meta pages as they stand. Throws when the file is no database. */
+export function metaPages(path: string): Uint8Array {
+  const file = openSync(path, 'r')
+  try {
+    const first = metaAt(file, 0)
+    if (first === null) throw new OperatorFault(`${path} is not a database, or damaged`)
+    const pages = new Uint8Array(2 * first.pageBytes)
+    readSync(file, pages, 0, pages.length, 0)
+    return pages
+  } finally {
+    closeSync(file)
+  }
 }
 
 function metaAt(file: number, offset: number): Meta | null {

@@ -1,0 +1,87 @@
+// Copies several environments as they all were at one moment, while other processes write to them. The write locks of all
+// are held together for as long as it takes to begin a reading of each, so the copies are what a power cut at that moment
+// would have left. Then the readings keep the pages from being used again while the files are copied and compacted.
+import { closeSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { metaPages } from './file-check.ts'
+import { DATA_FILE, LmdbFile } from './native.ts'
+
+const COPY_BYTES = 1 << 20
+
+/** One environment, held as it was at the moment. */
+export interface Held {
+  readonly folder: string
+  /** Writes the compacted file into a folder of its own, which it makes. */
+  copyTo(target: string): Promise<void>
+}
+
+/**
+ * `work` may take its time: writers go on meanwhile, though the pages that they free are not used again until it ends.
+ * Locks are taken in the order of the paths, so that two that do this at once never wait for each other.
+ */
+export async function atOneMoment<T>(
+  folders: readonly string[],
+  work: (held: readonly Held[]) => Promise<T>,
+): Promise<T> {
+  const files: LmdbFile[] = []
+  const releases: (() => void)[] = []
+  const held: Held[] = []
+  try {
+    const sorted = [...new Set(folders)].sort()
+    for (const folder of sorted) files.push(new LmdbFile(folder, {}))
+    const lock = (at: number): void => {
+      const file = files[at]
+      const folder = sorted[at]
+      if (file === undefined || folder === undefined) {
+        for (const [i, each] of files.entries()) {
+          releases.push(each.pin())
+          const pages = metaPages(join(sorted[i]!, DATA_FILE))
+          held.push({ folder: sorted[i]!, copyTo: (target) => copy(sorted[i]!, pages, target) })
+        }
+        return
+      }
+      file.transactionNow(() => lock(at + 1))
+    }
+    lock(0)
+    return await work(held)
+  } finally {
+    for (const release of releases) release()
+    for (const file of files) await file.close()
+  }
+}
+
+/** The meta pages are those of the moment; of the rest, whatever has changed since is not reached from them. */
+async function copy(folder: string, pages: Uint8Array, target: string): Promise<void> {
+  const whole = join(target, 'whole')
+  mkdirSync(whole, { recursive: true })
+  const from = openSync(join(folder, DATA_FILE), 'r')
+  const to = openSync(join(whole, DATA_FILE), 'wx', 0o600)
+  try {
+    writeSync(to, pages, 0, pages.length, 0)
+    const buffer = new Uint8Array(COPY_BYTES)
+    for (let at = pages.length; ; ) {
+      const length = readSync(from, buffer, 0, COPY_BYTES, at)
+      if (length === 0) break
+      writeSync(to, buffer, 0, length, at)
+      at += length
+    }
+  } finally {
+    closeSync(from)
+    closeSync(to)
+  }
+  await compact(whole, target)
+  rmSync(whole, { recursive: true })
+}
+
+/** Leaves out free pages and puts the others in the order of the trees. */
+export async function compact(folder: string, target: string): Promise<void> {
+  const file = new LmdbFile(folder, { readOnly: true })
+  try {
+    await file.copyCompacted(target)
+  } finally {
+    await file.close()
+  }
+  const data = openSync(join(target, DATA_FILE), 'r')
+  fsyncSync(data)
+  closeSync(data)
+}

@@ -1,0 +1,217 @@
+// The file of a backup: a tar of members, and as its last entry the manifest that names each with its length, its sha256 and
+// the layout that it is in. What has no manifest at its end was cut off; what a manifest does not name is refused.
+import { createHash } from 'node:crypto'
+import { type EventEmitter, once } from 'node:events'
+import { closeSync, createReadStream, createWriteStream, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { extract, pack } from 'tar-stream'
+import { z } from 'zod'
+import { OperatorFault } from '../kernel/errors.ts'
+
+const FORMAT = 'verdigraph-backup'
+const VERSION = 1
+const MANIFEST = 'manifest.json'
+const MANIFEST_BYTES_MAX = 64 * 1024 * 1024
+
+/** Folders within the data folder and the database in the last of them, or one file of ours: no other path is ever written. */
+const MEMBER = /^(?:(?:[A-Za-z0-9][A-Za-z0-9-]{0,80}\/){1,4}data\.mdb|demo\.json)$/
+
+const member = z.strictObject({
+  name: z.string().regex(MEMBER),
+  bytes: z.int().min(0),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Of a database: what it holds, and the version of its layout. */
+  kind: z.enum(['graph', 'documents', 'file']),
+  layout: z.int().min(0),
+})
+
+const manifestSchema = z.strictObject({
+  format: z.literal(FORMAT),
+  version: z.literal(VERSION),
+  made_by: z.string(),
+  made_at: z.string(),
+  /** Ids of the projects that it holds. */
+  projects: z.array(z.string()),
+  members: z.array(member),
+})
+
+export type Manifest = z.infer<typeof manifestSchema>
+export type Member = Manifest['members'][number]
+
+type Chunks = AsyncIterable<Uint8Array>
+
+export interface ToPack {
+  readonly name: string
+  readonly kind: Member['kind']
+  /** Makes the file and tells where it is, how long it is and its layout; called when its turn has come. */
+  make(): Promise<{ path: string; bytes: number; layout: number }>
+  /** Called when it is packed. */
+  done(): void
+}
+
+/** Writes the archive to `path`, which must not exist; on disk when it resolves. */
+export async function writeArchive(
+  path: string,
+  about: Pick<Manifest, 'made_by' | 'made_at' | 'projects'>,
+  members: readonly ToPack[],
+): Promise<Manifest> {
+  const archive = pack()
+  const written = pipeline(archive, createWriteStream(path, { flags: 'wx', mode: 0o600 }))
+  // A full disk ends the pipeline while a member is being made: whoever waits below must hear of it.
+  const failed = written.then(
+    () => new Promise<never>(() => {}),
+    (fault: unknown) => Promise.reject(fault),
+  )
+  failed.catch(() => undefined)
+  try {
+    const manifest: Manifest = { format: FORMAT, version: VERSION, ...about, members: [] }
+    for (const { name, kind, make, done } of members) {
+      const { path: from, bytes, layout } = await make()
+      const sha256 = await Promise.race([packFile(archive, name, from, bytes), failed])
+      done()
+      manifest.members.push({ name, bytes, sha256, kind, layout })
+    }
+    archive.entry({ name: MANIFEST, mode: 0o600 }, `${JSON.stringify(manifest, null, 2)}\n`)
+    archive.finalize()
+    await written
+    syncPath(path)
+    return manifest
+  } catch (fault) {
+    archive.destroy()
+    await written.catch(() => undefined)
+    throw fault
+  }
+}
+
+async function packFile(archive: ReturnType<typeof pack>, name: string, from: string, bytes: number): Promise<string> {
+  const hash = createHash('sha256')
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const entry = archive.entry({ name, size: bytes, mode: 0o600 }, (fault) => (fault ? reject(fault) : resolve()))
+  for await (const chunk of createReadStream(from, { highWaterMark: 1 << 20 })) {
+    hash.update(chunk as Buffer)
+    if (!entry.write(chunk)) await once(entry as unknown as EventEmitter, 'drain')
+  }
+  ;(entry as unknown as { end(): void }).end()
+  await promise
+  return hash.digest('hex')
+}
+
+/** Unpacks into `folder` and compares with the manifest. Throws OperatorFault at whatever is not as it was written. */
+export async function readArchive(path: string, folder: string, progress: (bytes: number) => void): Promise<Manifest> {
+  const found = new Map<string, { bytes: number; sha256: string }>()
+  let manifest: Manifest | null = null
+  const archive = extract()
+  const reading = pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), archive)
+  reading.catch(() => undefined)
+  try {
+    for await (const entry of archive) {
+      const { name, type, size } = entry.header
+      if (manifest !== null) throw damaged(path, `\`${shown(name)}\` stands behind the manifest`)
+      if (type !== 'file') throw damaged(path, `\`${shown(name)}\` is no file`)
+      if (name === MANIFEST) manifest = readManifest(path, await textOf(path, entry as Chunks, size ?? 0))
+      else if (!MEMBER.test(name)) throw damaged(path, `\`${shown(name)}\` is no name that a backup has`)
+      else if (found.has(name)) throw damaged(path, `\`${name}\` is there twice`)
+      else found.set(name, await unpack(entry as Chunks, join(folder, name), progress))
+    }
+    await reading
+  } catch (fault) {
+    archive.destroy()
+    if (fault instanceof OperatorFault) throw fault
+    const { code, message } = fault as { code?: string; message: string }
+    if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
+      throw new OperatorFault(`${path} cannot be read: ${message}`)
+    if (code === 'ENOSPC') throw new OperatorFault(`there is no room for what ${path} holds`)
+    throw damaged(path, message.toLowerCase())
+  }
+  if (manifest === null) throw damaged(path, 'its end is missing')
+  compare(path, manifest, found)
+  return manifest
+}
+
+async function unpack(
+  entry: Chunks,
+  path: string,
+  progress: (bytes: number) => void,
+): Promise<{ bytes: number; sha256: string }> {
+  mkdirSync(dirname(path), { recursive: true })
+  const hash = createHash('sha256')
+  const file = openSync(path, 'wx', 0o600)
+  let bytes = 0
+  try {
+    for await (const chunk of entry) {
+      hash.update(chunk)
+      for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at, chunk.length - at)
+      bytes += chunk.length
+      progress(chunk.length)
+    }
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  return { bytes, sha256: hash.digest('hex') }
+}
+
+async function textOf(path: string, entry: Chunks, size: number): Promise<string> {
+  if (size > MANIFEST_BYTES_MAX) throw damaged(path, 'its manifest is too long')
+  const chunks: Uint8Array[] = []
+  for await (const chunk of entry) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function readManifest(path: string, text: string): Manifest {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    throw damaged(path, 'its manifest is not JSON')
+  }
+  const { format, version } = (json ?? {}) as { format?: unknown; version?: unknown }
+  if (format === FORMAT && typeof version === 'number' && version > VERSION) {
+    throw new OperatorFault(
+      `${path} is a backup of version ${version}; this program reads version ${VERSION}: restore it with the program that made it, or a newer one`,
+    )
+  }
+  const read = manifestSchema.safeParse(json)
+  if (!read.success) {
+    const [issue] = read.error.issues
+    throw damaged(path, `its manifest is wrong at \`${issue?.path.join('.')}\``)
+  }
+  return read.data
+}
+
+function compare(
+  path: string,
+  { members }: Manifest,
+  found: ReadonlyMap<string, { bytes: number; sha256: string }>,
+): void {
+  const named = new Set(members.map(({ name }) => name))
+  if (named.size !== members.length) throw damaged(path, 'its manifest names a member twice')
+  for (const name of found.keys()) {
+    if (!named.has(name)) throw damaged(path, `\`${name}\` is not in its manifest`)
+  }
+  for (const { name, bytes, sha256 } of members) {
+    const file = found.get(name)
+    if (file === undefined) throw damaged(path, `\`${name}\` is missing`)
+    if (file.bytes !== bytes || file.sha256 !== sha256) throw damaged(path, `\`${name}\` is not what was written`)
+  }
+}
+
+function damaged(path: string, how: string): OperatorFault {
+  return new OperatorFault(`${path} is not a whole backup: ${how}`)
+}
+
+/** Of a stranger: short, and nothing that a terminal would obey. */
+function shown(name: string): string {
+  return name.replace(/[^\x20-\x7e]/g, '?').slice(0, 100)
+}
+
+/** A file or a folder: what it holds, or names, is on disk. */
+export function syncPath(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

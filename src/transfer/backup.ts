@@ -1,0 +1,155 @@
+// A backup: every database of a data folder, or of one project and the configuration that serves it, as they all were at one
+// moment, while the folder is being served. What a start repairs after a crash, it repairs after a restore of this.
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { timestamp } from '../kernel/clock.ts'
+import { OperatorFault } from '../kernel/errors.ts'
+import { projectFolderOf, projectFolders } from '../store/catalog.ts'
+import { openCollections } from '../store/lmdb/collections.ts'
+import { layoutOfFolder } from '../store/lmdb/databases.ts'
+import { atOneMoment, compact, type Held } from '../store/lmdb/moment.ts'
+import { DATA_FILE } from '../store/lmdb/native.ts'
+import { type Manifest, syncPath, type ToPack, writeArchive } from './archive.ts'
+
+/** The folder of the configuration in the data folder, and its collection. */
+const CONFIGURATION = 'config'
+const DOCUMENTS = 'configuration'
+const PROJECTS = 'projects'
+/** Says that the demo world was loaded: a restored folder must not load it again. */
+const DEMO = 'demo.json'
+
+export interface BackupRequest {
+  readonly dataDir: string
+  readonly out: string
+  /** All of them when absent. */
+  readonly projectId?: string
+  readonly madeBy: string
+  readonly nowMs: number
+  readonly note: (what: string) => void
+}
+
+export interface BackupResult {
+  readonly manifest: Manifest
+  readonly bytes: number
+}
+
+/** Throws OperatorFault. Nothing stands at `out` before the whole backup does. */
+export async function backup(request: BackupRequest): Promise<BackupResult> {
+  const { dataDir, out, projectId } = request
+  if (existsSync(out)) throw new OperatorFault(`${out} exists already`)
+  if (!existsSync(join(dataDir, CONFIGURATION, DATA_FILE)))
+    throw new OperatorFault(`the folder ${dataDir} holds no organization`)
+  const folders = databaseFolders(dataDir, projectId)
+  const parent = dirname(resolve(out))
+  if (!existsSync(parent)) throw new OperatorFault(`the folder ${parent} does not exist`)
+  const staging = mkdtempSync(join(parent, `.${basename(out)}-`))
+  try {
+    const partial = join(staging, 'archive')
+    const manifest = await atOneMoment(folders, async (held) => {
+      const copies = held.map((each, at) => toPack(request, each, join(staging, `${at}`)))
+      const configuration = held.find(({ folder }) => folder === join(dataDir, CONFIGURATION))
+      const projects =
+        projectId === undefined ? await projectsIn(configuration as Held, join(staging, 'listed')) : [projectId]
+      const demo = projectId === undefined && existsSync(join(dataDir, DEMO)) ? [demoFile(dataDir)] : []
+      const about = { made_by: request.madeBy, made_at: timestamp(request.nowMs), projects }
+      return writeArchive(partial, about, [...copies, ...demo])
+    })
+    const bytes = statSync(partial).size
+    renameSync(partial, out)
+    syncPath(parent)
+    return { manifest, bytes }
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+/** Everything that has a database in it. Of one project, its own and the configuration. */
+function databaseFolders(dataDir: string, projectId: string | undefined): string[] {
+  if (projectId === undefined) {
+    return [
+      ...within(dataDir, 1).filter((folder) => folder !== join(dataDir, PROJECTS)),
+      ...projectFolders(dataDir).flatMap((project) => within(join(dataDir, PROJECTS, project), 2)),
+    ]
+  }
+  const project = projectFolderOf(projectId)
+  const folders = project === null ? [] : within(join(dataDir, PROJECTS, project), 2)
+  if (folders.length === 0) throw new OperatorFault(`the folder ${dataDir} holds no project ${projectId}`)
+  return [join(dataDir, CONFIGURATION), ...folders]
+}
+
+function within(folder: string, depth: number): string[] {
+  const found = existsSync(join(folder, DATA_FILE)) ? [folder] : []
+  if (depth === 0 || !existsSync(folder)) return found
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory() && !entry.name.startsWith('.')) found.push(...within(join(folder, entry.name), depth - 1))
+  }
+  return found
+}
+
+function toPack(request: BackupRequest, held: Held, staging: string): ToPack {
+  const name = [...relative(request.dataDir, held.folder).split(sep), DATA_FILE].join('/')
+  const isConfiguration = name === `${CONFIGURATION}/${DATA_FILE}`
+  return {
+    name,
+    kind: name.startsWith(`${PROJECTS}/`) ? 'graph' : 'documents',
+    async make() {
+      request.note(name)
+      await held.copyTo(staging)
+      let folder = staging
+      if (isConfiguration && request.projectId !== undefined) {
+        await keepProject(staging, request.projectId)
+        folder = join(staging, 'kept')
+        await compact(staging, folder)
+      }
+      const path = join(folder, DATA_FILE)
+      return { path, bytes: statSync(path).size, layout: (await layoutOfFolder(folder)).version }
+    },
+    done: () => rmSync(staging, { recursive: true }),
+  }
+}
+
+function demoFile(dataDir: string): ToPack {
+  const path = join(dataDir, DEMO)
+  return {
+    name: DEMO,
+    kind: 'file',
+    make: () => Promise.resolve({ path, bytes: statSync(path).size, layout: 0 }),
+    done: () => undefined,
+  }
+}
+
+interface Document {
+  readonly kind?: string
+  readonly id?: string
+  readonly project_id?: string
+}
+
+/** Takes out what belongs to other projects: served without their graphs they would only be unavailable. */
+async function keepProject(folder: string, projectId: string): Promise<void> {
+  const collections = openCollections(folder, {})
+  try {
+    const others = collections.all(DOCUMENTS).filter(([, value]) => {
+      const { kind, id, project_id = '' } = value as Document
+      return kind === 'projects' ? id !== projectId : project_id !== '' && project_id !== projectId
+    })
+    await collections.transact((changes) => {
+      for (const [key] of others) changes.delete(DOCUMENTS, key)
+    })
+  } finally {
+    await collections.close()
+  }
+}
+
+async function projectsIn(configuration: Held, staging: string): Promise<string[]> {
+  await configuration.copyTo(staging)
+  const collections = openCollections(staging, { readOnly: true })
+  try {
+    return collections
+      .all(DOCUMENTS)
+      .map(([, value]) => value as Document)
+      .flatMap(({ kind, id }) => (kind === 'projects' && id !== undefined ? [id] : []))
+  } finally {
+    await collections.close()
+    rmSync(staging, { recursive: true })
+  }
+}

@@ -1,0 +1,74 @@
+// Restoring: everything is unpacked beside the data folder, compared with the manifest and looked at, and becomes the data
+// folder by one renaming at the end. Until then, and after any fault, the data folder is as it was: absent or empty.
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { OperatorFault } from '../kernel/errors.ts'
+import { collectionsLayout } from '../store/lmdb/collections.ts'
+import { graphLayout, layoutOfFolder } from '../store/lmdb/databases.ts'
+import { type Manifest, type Member, readArchive, syncPath } from './archive.ts'
+
+export interface RestoreRequest {
+  readonly from: string
+  readonly dataDir: string
+  readonly progress: (bytesDone: number, bytesTotal: number) => void
+}
+
+/** Throws OperatorFault. */
+export async function restore({ from, dataDir, progress }: RestoreRequest): Promise<Manifest> {
+  if (!existsSync(from)) throw new OperatorFault(`${from} does not exist`)
+  if (statSync(from).isDirectory()) throw new OperatorFault(`${from} is a folder, and no backup`)
+  refuseUsed(dataDir)
+  const target = resolve(dataDir)
+  const parent = dirname(target)
+  mkdirSync(parent, { recursive: true })
+  const staging = mkdtempSync(join(parent, `.${basename(target)}-restoring-`))
+  try {
+    const total = statSync(from).size
+    let done = 0
+    const manifest = await readArchive(from, staging, (bytes) => {
+      done += bytes
+      progress(done, total)
+    })
+    if (!manifest.members.some(({ name }) => name.startsWith('config/')))
+      throw new OperatorFault(`${from} is not a whole backup: it holds no configuration`)
+    for (const member of manifest.members) await checkMember(from, staging, member)
+    for (const folder of foldersIn(staging)) syncPath(folder)
+    // Again: the unpacking took its time. An empty folder may be renamed over, and the system refuses any other.
+    refuseUsed(dataDir)
+    renameSync(staging, target)
+    syncPath(parent)
+    return manifest
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+function refuseUsed(dataDir: string): void {
+  if (!existsSync(dataDir)) return
+  if (!statSync(dataDir).isDirectory()) throw new OperatorFault(`${dataDir} is a file`)
+  if (readdirSync(dataDir).length > 0)
+    throw new OperatorFault(`the folder ${dataDir} is not empty: a backup is restored into a new one`)
+}
+
+/** Opens the database as the service would, so that what it cannot open is told now. */
+async function checkMember(from: string, staging: string, { name, kind, layout }: Member): Promise<void> {
+  if (kind === 'file') return
+  const known = kind === 'graph' ? graphLayout : collectionsLayout
+  if (layout > known.version) {
+    throw new OperatorFault(
+      `${from} holds ${known.what} in layout version ${layout}; this program reads up to version ${known.version}: restore it with the program that made it, or a newer one`,
+    )
+  }
+  const folder = join(staging, dirname(name))
+  const found = await layoutOfFolder(folder)
+  if (found.kind !== known.kind || found.version !== layout)
+    throw new OperatorFault(
+      `${from} is not a whole backup: \`${name}\` does not hold ${known.what} as the manifest says`,
+    )
+  rmSync(join(folder, 'lock.mdb'), { force: true })
+}
+
+function foldersIn(folder: string): string[] {
+  const inner = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  return [...inner.flatMap(({ name }) => foldersIn(join(folder, name))), folder]
+}
