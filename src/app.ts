@@ -2,7 +2,7 @@
 // line and tests know it.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CaptureParts } from './capture/apply.ts'
+import type { CaptureParts } from './capture/batch.ts'
 import { environmentKinds } from './config/environment.ts'
 import { ikgStatus, Provisioning } from './config/provisioning.ts'
 import { type DocumentStore, Repository } from './config/repository.ts'

@@ -19,6 +19,7 @@ export interface Gap {
 const access = 'http/access.test.ts'
 const server = 'http/server.test.ts'
 const capture = 'capture/capture.test.ts'
+const deletions = 'capture/deletions.test.ts'
 const config = 'config/service.test.ts'
 const provisioning = 'config/provisioning.test.ts'
 const policies = 'policy/authorization-policy.test.ts'
@@ -96,6 +97,32 @@ export const requirements: readonly Requirement[] = [
     id: 'G7',
     sentence: 'the node of an application is joined to business data by a captured relationship',
     shownBy: [[capture, 'own node to business data']],
+  },
+  {
+    id: 'G8',
+    sentence: 'deletions take along what hangs on the element, and what is not there is no error',
+    shownBy: [
+      [deletions, 'takes their relationships along, and answers the ids they had'],
+      [deletions, 'is no error where there is nothing: the id is empty'],
+      [deletions, 'ends what they granted at once'],
+    ],
+  },
+  {
+    id: 'G10',
+    sentence: 'properties of nodes and relationships, and fields of their metadata, are deleted one by one',
+    shownBy: [
+      [deletions, 'removes what is named, keeps the rest, and moves the node’s update time'],
+      [deletions, 'removes fields of either kind, keeps the value, and moves the times of property and node'],
+      [deletions, 'or some of their properties'],
+    ],
+  },
+  {
+    id: 'G11',
+    sentence: 'what only the service writes, nobody deletes',
+    shownBy: [
+      [deletions, 'own nodes alone'],
+      [deletions, 'refuses the fields that every element has'],
+    ],
   },
   { id: 'D1', sentence: 'the default is deny', shownBy: [[access, 'denies what is unknown: node, type, action']] },
   {
@@ -245,6 +272,5 @@ export const gaps: readonly Gap[] = [
   { id: 'D11', sentence: 'batch evaluations and the search of actions', reason: 'no such path yet: 404' },
   { id: 'D12', sentence: 'paging of searches', reason: 'a search answers everything at once; `page` is ignored' },
   { id: 'D13', sentence: 'user tokens narrow a decision', reason: 'no token introspection yet: the key alone decides' },
-  { id: 'G8', sentence: 'the delete endpoints of capture', reason: 'no such path yet: 404' },
   { id: 'G9', sentence: 'USE graph.byName and CALL in policies', reason: 'refused when the policy is stored' },
 ]

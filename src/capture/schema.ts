@@ -96,23 +96,71 @@ const relationship = z.strictObject({
   properties: z.array(relationshipProperty).optional(),
 })
 
-export function nodesRequest(itemsMax: number) {
-  return z.strictObject({ nodes: z.array(node).min(1).max(itemsMax) })
+// -- what is deleted
+
+/** Facts 1.2.3: of one entry, however many entries there are. */
+const NAMES_MAX = 250
+
+const propertyType = z.string().min(1).max(128)
+const propertyTypes = z.array(propertyType).min(1).max(NAMES_MAX)
+
+const trimmedNode = z.strictObject({ ...endNode.shape, property_types: propertyTypes })
+
+const unsourcedProperty = z.strictObject({
+  ...endNode.shape,
+  property_type: propertyType,
+  /** `source`, `assurance_level`, `verified_time`, or keys of the custom metadata. */
+  metadata_fields: z.array(z.string().min(1)).min(1).max(NAMES_MAX),
+})
+
+/** What it holds is of no interest where a relationship or some of its properties go. */
+const ignored = z.unknown().optional()
+
+const goneRelationship = z.strictObject({
+  source: endNode,
+  target: endNode,
+  type: relationshipType,
+  properties: ignored,
+})
+
+const trimmedRelationship = z.strictObject({ ...goneRelationship.shape, property_types: propertyTypes })
+
+// -- requests
+
+function nodesOf<T extends z.ZodType>(item: T) {
+  return (itemsMax: number) => z.strictObject({ nodes: z.array(item).min(1).max(itemsMax) })
 }
 
-export function relationshipsRequest(itemsMax: number) {
-  return z.strictObject({
-    relationships: z.array(relationship).min(1).max(itemsMax),
-    use_global_db: z.boolean().optional(),
-  })
+function relationshipsOf<T extends z.ZodType>(item: T) {
+  return (itemsMax: number) =>
+    z.strictObject({ relationships: z.array(item).min(1).max(itemsMax), use_global_db: z.boolean().optional() })
 }
 
-export type NodesRequest = z.infer<ReturnType<typeof nodesRequest>>
-export type RelationshipsRequest = z.infer<ReturnType<typeof relationshipsRequest>>
-export type CapturedNode = NodesRequest['nodes'][number]
-export type CapturedRelationship = RelationshipsRequest['relationships'][number]
+export const nodesRequest = nodesOf(node)
+export const deleteNodesRequest = nodesOf(endNode)
+export const deleteNodePropertiesRequest = nodesOf(trimmedNode)
+export const deletePropertyMetadataRequest = nodesOf(unsourcedProperty)
+export const relationshipsRequest = relationshipsOf(relationship)
+export const deleteRelationshipsRequest = relationshipsOf(goneRelationship)
+export const deleteRelationshipPropertiesRequest = relationshipsOf(trimmedRelationship)
+
+export type CapturedNode = z.infer<typeof node>
+export type CapturedRelationship = z.infer<typeof relationship>
 export type CapturedProperty = z.infer<typeof property>
+export type EndNode = z.infer<typeof endNode>
+export type TrimmedNode = z.infer<typeof trimmedNode>
+export type UnsourcedProperty = z.infer<typeof unsourcedProperty>
+export type GoneRelationship = z.infer<typeof goneRelationship>
+export type TrimmedRelationship = z.infer<typeof trimmedRelationship>
 
-/** One entry per item, in the order of the request (facts 1.2.1). */
+export interface NodesBody<T> {
+  readonly nodes: readonly T[]
+}
+export interface RelationshipsBody<T> {
+  readonly relationships: readonly T[]
+  readonly use_global_db?: boolean | undefined
+}
+
+/** One entry per item, in the order of the request (facts 1.2.1). Deleting what is not there has no id to tell: ''. */
 export const batchResult = z.object({ results: z.array(z.object({ id: z.string() })) })
 export type BatchResult = z.infer<typeof batchResult>

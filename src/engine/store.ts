@@ -112,6 +112,12 @@ export interface PropertyMetadata {
   readonly custom?: Readonly<Record<string, unknown>>
 }
 
+/** Fields of a property's metadata, those of the custom object apart. */
+export interface MetadataFields {
+  readonly own: readonly Exclude<keyof PropertyMetadata, 'custom'>[]
+  readonly custom: readonly string[]
+}
+
 /** A property as captured: a value, or the name of an external data resolver that supplies it at read time. */
 export interface PropertyInput {
   readonly name: string
@@ -129,10 +135,14 @@ export interface NodeInput extends NodeKey {
   readonly properties?: readonly PropertyInput[]
 }
 
-export interface RelationshipInput {
+/** Names an upsert key (ruling G1). */
+export interface RelationshipKey {
   readonly source: NodeKey
   readonly target: NodeKey
   readonly type: string
+}
+
+export interface RelationshipInput extends RelationshipKey {
   readonly properties?: readonly PropertyInput[]
 }
 
@@ -151,9 +161,14 @@ export interface WriteBatch {
   upsertNode(node: NodeInput): Written
   /** Null when an end node does not exist; nothing is written then (ruling G2: the caller refuses the batch). */
   upsertRelationship(relationship: RelationshipInput): Written | null
-  /** False when there was none. Deletes its relationships too. */
-  deleteNode(key: NodeKey): boolean
-  deleteRelationship(relationship: { source: NodeKey; target: NodeKey; type: string }): boolean
+  // Deletions answer with the global id of the element that they concern, or null when there is none. Deleting what an
+  // element does not have leaves it as it is, its update time too.
+  /** Its relationships too. */
+  deleteNode(key: NodeKey): string | null
+  deleteNodeProperties(key: NodeKey, names: readonly string[]): string | null
+  deleteNodePropertyMetadata(key: NodeKey, property: string, fields: MetadataFields): string | null
+  deleteRelationship(key: RelationshipKey): string | null
+  deleteRelationshipProperties(key: RelationshipKey, names: readonly string[]): string | null
   /** A node without upsert key, and relationships by node id (parallels allowed): for graphs that were not captured. */
   createNode(labels: readonly string[], properties: readonly PropertyInput[]): NodeId
   createRelationship(source: NodeId, type: string, target: NodeId, properties: readonly PropertyInput[]): RelationshipId

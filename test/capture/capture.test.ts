@@ -177,7 +177,7 @@ describe('capturing nodes', () => {
       'nodes[0].type: `_Application` is reserved for the service',
       'nodes[1].labels[0]: `_Hidden` is reserved for the service',
       'nodes[1].properties[0].type: `create_time` is a protected name',
-      'nodes[2].location: unknown location `mars`, the project has no composite database',
+      'nodes[2].location: unknown location mars: the project has no composite database',
     ])
   })
 })
@@ -234,7 +234,7 @@ describe('capturing relationships', () => {
     const located = { source: { ...end, location: 'mars' }, target: end, type: 'KNOWS' }
     expect(errorsOf(await relationships(located))).toEqual([
       422,
-      'relationships[0].source.location: unknown location `mars`, the project has no composite database',
+      'relationships[0].source.location: unknown location mars: the project has no composite database',
     ])
   })
 

@@ -1,6 +1,6 @@
 // What may be written to a store, as fast-check arbitraries: awkward texts, all kinds of values, steps of a batch.
 import fc from 'fast-check'
-import type { NodeInput, NodeKey, PropertyInput, WriteBatch } from '../../src/engine/store.ts'
+import type { MetadataFields, NodeInput, NodeKey, PropertyInput, WriteBatch } from '../../src/engine/store.ts'
 import type { PropertyValue } from '../../src/engine/value/value.ts'
 import { Float } from '../../src/kernel/float.ts'
 
@@ -83,6 +83,11 @@ const key: fc.Arbitrary<NodeKey> = fc.record({
 const properties = fc.array(property(fc.constantFrom(...PROPERTY_NAMES), fc.constantFrom(...VALUES)), { maxLength: 3 })
 const labels = fc.array(fc.constantFrom('A', 'L', 'M'), { maxLength: 2 })
 const relationshipType = fc.constantFrom(...RELATIONSHIP_TYPES)
+const names = fc.array(fc.constantFrom(...PROPERTY_NAMES, 'never given'), { maxLength: 3 })
+const metadataFields = fc.record({
+  own: fc.subarray(['source', 'assuranceLevel', 'verifiedTime'] as const),
+  custom: fc.subarray(['a', 'c', 'never given']),
+})
 
 export type Step =
   | { readonly do: 'upsert node'; readonly node: NodeInput }
@@ -94,7 +99,21 @@ export type Step =
       readonly type: string
       readonly properties: PropertyInput[]
     }
+  | { readonly do: 'delete node properties'; readonly key: NodeKey; readonly names: string[] }
+  | {
+      readonly do: 'delete metadata'
+      readonly key: NodeKey
+      readonly name: string
+      readonly fields: MetadataFields
+    }
   | { readonly do: 'delete relationship'; readonly source: NodeKey; readonly target: NodeKey; readonly type: string }
+  | {
+      readonly do: 'delete relationship properties'
+      readonly source: NodeKey
+      readonly target: NodeKey
+      readonly type: string
+      readonly names: string[]
+    }
   | { readonly do: 'create node'; readonly labels: string[]; readonly properties: PropertyInput[] }
   /** As many parallel relationships between the nodes of two keys, where both exist. */
   | {
@@ -131,6 +150,26 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       type: relationshipType,
     }),
   },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('delete node properties' as const), key, names }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('delete metadata' as const),
+      key,
+      name: fc.constantFrom(...PROPERTY_NAMES),
+      fields: metadataFields,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('delete relationship properties' as const),
+      source: key,
+      target: key,
+      type: relationshipType,
+      names,
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('create node' as const), labels, properties }) },
   {
     weight: 3,
@@ -152,13 +191,19 @@ export function take(step: Step, batch: WriteBatch): unknown {
       return [id, created]
     }
     case 'delete node':
-      return batch.deleteNode(step.key)
+      return batch.deleteNode(step.key) !== null
+    case 'delete node properties':
+      return batch.deleteNodeProperties(step.key, step.names) !== null
+    case 'delete metadata':
+      return batch.deleteNodePropertyMetadata(step.key, step.name, step.fields) !== null
     case 'upsert relationship': {
       const written = batch.upsertRelationship(step)
       return written === null ? null : [written.id, written.created]
     }
     case 'delete relationship':
-      return batch.deleteRelationship(step)
+      return batch.deleteRelationship(step) !== null
+    case 'delete relationship properties':
+      return batch.deleteRelationshipProperties(step, step.names) !== null
     case 'create node':
       return batch.createNode(step.labels, step.properties)
     case 'create relationships': {

@@ -38,7 +38,9 @@ describe('long lists', () => {
                 }
               } else {
                 const had = expected.some(([neighbour]) => neighbour === target)
-                expect(batch.deleteRelationship({ source: HUB, type: 'HOLDS', target: leaf(number) })).toBe(had)
+                expect(batch.deleteRelationship({ source: HUB, type: 'HOLDS', target: leaf(number) }) !== null).toBe(
+                  had,
+                )
                 expected = expected.filter(([neighbour]) => neighbour !== target)
               }
             }

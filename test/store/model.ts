@@ -3,10 +3,12 @@ import {
   type Chunk,
   type Direction,
   emptyChunk,
+  type MetadataFields,
   type NodeInput,
   type NodeKey,
   type PropertyInput,
   type RelationshipInput,
+  type RelationshipKey,
   type Snapshot,
   type SymbolKind,
   type WriteBatch,
@@ -17,6 +19,12 @@ import type { Clock } from '../../src/kernel/clock.ts'
 import { timestamp } from '../../src/kernel/clock.ts'
 import { Float } from '../../src/kernel/float.ts'
 
+interface ModelProperty extends PropertyInput {
+  readonly updatedMs: number
+}
+
+type ModelProperties = ReadonlyMap<string, ModelProperty>
+
 interface ModelNode {
   readonly key: NodeKey | null
   readonly labels: readonly string[]
@@ -24,7 +32,7 @@ interface ModelNode {
   readonly location: string | null
   readonly createdMs: number
   readonly updatedMs: number
-  readonly properties: ReadonlyMap<string, PropertyInput>
+  readonly properties: ModelProperties
 }
 
 interface ModelRelationship {
@@ -33,10 +41,10 @@ interface ModelRelationship {
   readonly target: number
   readonly createdMs: number
   readonly updatedMs: number
-  readonly properties: ReadonlyMap<string, PropertyInput>
+  readonly properties: ModelProperties
 }
 
-const NONE: ReadonlyMap<string, PropertyInput> = new Map()
+const NONE: ModelProperties = new Map()
 
 export class GraphModel implements WriteBatch {
   nodes = new Map<number, ModelNode>()
@@ -78,7 +86,7 @@ export class GraphModel implements WriteBatch {
       location: input.location ?? old?.location ?? null,
       createdMs: old?.createdMs ?? now,
       updatedMs: now,
-      properties: merge(old?.properties ?? NONE, input.properties ?? []),
+      properties: merge(old?.properties ?? NONE, input.properties ?? [], now),
     })
     return { id, gid: '', created: old === undefined }
   }
@@ -93,17 +101,46 @@ export class GraphModel implements WriteBatch {
       location: null,
       createdMs: now,
       updatedMs: now,
-      properties: merge(NONE, properties),
+      properties: merge(NONE, properties, now),
     })
     return id
   }
 
-  deleteNode(key: NodeKey): boolean {
+  deleteNode(key: NodeKey): string | null {
     const id = this.findNode(key)
     for (const [relationship, { source, target }] of this.relationships) {
       if (source === id || target === id) this.relationships.delete(relationship)
     }
-    return this.nodes.delete(id)
+    return this.nodes.delete(id) ? '' : null
+  }
+
+  deleteNodeProperties(key: NodeKey, names: readonly string[]): string | null {
+    const id = this.findNode(key)
+    const node = this.nodes.get(id)
+    if (node === undefined) return null
+    const properties = without(node.properties, names)
+    if (properties !== null) this.nodes.set(id, { ...node, properties, updatedMs: this.clock.now() })
+    return ''
+  }
+
+  deleteNodePropertyMetadata(key: NodeKey, name: string, { own, custom }: MetadataFields): string | null {
+    const id = this.findNode(key)
+    const node = this.nodes.get(id)
+    if (node === undefined) return null
+    const property = node.properties.get(name)
+    if (property?.metadata === undefined) return ''
+    const metadata = structuredClone(property.metadata) as Record<string, unknown>
+    for (const field of own) delete metadata[field]
+    const left = (metadata.custom ?? {}) as Record<string, unknown>
+    for (const field of custom) delete left[field]
+    if (Bun.deepEquals(metadata, property.metadata)) return ''
+    if (Object.keys(left).length === 0) delete metadata.custom
+    const updatedMs = this.clock.now()
+    const { metadata: _, ...rest } = property
+    const changed = Object.keys(metadata).length === 0 ? { ...rest, updatedMs } : { ...rest, metadata, updatedMs }
+    const properties = new Map(node.properties).set(name, changed)
+    this.nodes.set(id, { ...node, properties, updatedMs })
+    return ''
   }
 
   between(source: number, type: string, target: number): number[] {
@@ -124,32 +161,46 @@ export class GraphModel implements WriteBatch {
       return { id: this.createRelationship(source, input.type, target, properties), gid: '', created: true }
     }
     const old = this.relationships.get(id)!
-    this.relationships.set(id, { ...old, updatedMs: this.clock.now(), properties: merge(old.properties, properties) })
+    const now = this.clock.now()
+    this.relationships.set(id, { ...old, updatedMs: now, properties: merge(old.properties, properties, now) })
     return { id, gid: '', created: false }
   }
 
   createRelationship(source: number, type: string, target: number, properties: readonly PropertyInput[]): number {
     const now = this.clock.now()
     const id = this.nextRelationship++
-    const record = { type, source, target, createdMs: now, updatedMs: now, properties: merge(NONE, properties) }
+    const record = { type, source, target, createdMs: now, updatedMs: now, properties: merge(NONE, properties, now) }
     this.relationships.set(id, record)
     return id
   }
 
-  deleteRelationship(key: { source: NodeKey; target: NodeKey; type: string }): boolean {
+  deleteRelationship(key: RelationshipKey): string | null {
     const ids = this.between(this.findNode(key.source), key.type, this.findNode(key.target))
     for (const id of ids) this.relationships.delete(id)
-    return ids.length > 0
+    return ids.length > 0 ? '' : null
+  }
+
+  deleteRelationshipProperties(key: RelationshipKey, names: readonly string[]): string | null {
+    const ids = this.between(this.findNode(key.source), key.type, this.findNode(key.target))
+    for (const id of ids) {
+      const old = this.relationships.get(id)!
+      const properties = without(old.properties, names)
+      if (properties !== null) this.relationships.set(id, { ...old, properties, updatedMs: this.clock.now() })
+    }
+    return ids.length > 0 ? '' : null
   }
 }
 
-function merge(
-  old: ReadonlyMap<string, PropertyInput>,
-  inputs: readonly PropertyInput[],
-): ReadonlyMap<string, PropertyInput> {
+function merge(old: ModelProperties, inputs: readonly PropertyInput[], updatedMs: number): ModelProperties {
   const merged = new Map(old)
-  for (const input of inputs) merged.set(input.name, input)
+  for (const input of inputs) merged.set(input.name, { ...input, updatedMs })
   return merged
+}
+
+/** Null when none of the names is there. */
+function without(old: ModelProperties, names: readonly string[]): ModelProperties | null {
+  const rest = new Map([...old].filter(([name]) => !names.includes(name)))
+  return rest.size === old.size ? null : rest
 }
 
 // -- everything readable, as plain data
@@ -226,10 +277,10 @@ export function factsOfModel(model: GraphModel, names: Names): string[] {
 
 type Say = (...words: unknown[]) => void
 
-function saySaved(say: Say, element: string, id: number, name: string, input: PropertyInput): void {
-  const { value, externalValue, metadata } = input
+function saySaved(say: Say, element: string, id: number, name: string, property: ModelProperty): void {
+  const { value, externalValue, metadata, updatedMs } = property
   if (value !== undefined) say(element, 'property', id, name, value)
-  say(element, 'saved', id, name, value ?? null, externalValue ?? null, metadata ?? null)
+  say(element, 'saved', id, name, value ?? null, externalValue ?? null, metadata ?? null, updatedMs)
 }
 
 /** What the index puts together: equal scalars, 1 and 1.0 among them. Lists are not indexed. */
@@ -244,6 +295,7 @@ interface Saved {
   readonly value: PropertyValue | null
   readonly externalValue: string | null
   readonly metadata: unknown
+  readonly updatedMs: number
 }
 
 /** The snapshot of our store, which tells more of a property than the engine asks for. */
@@ -278,7 +330,10 @@ export function factsOfSnapshot(snapshot: ReadableSnapshot, names: Names): strin
       if (show(single) !== show(properties.get(name) ?? null))
         say('property', name, 'of', id, 'reads differently alone')
       const saved = snapshot.nodeStoredProperty(id, snapshot.symbol('property', name))
-      if (saved !== null) say('node', 'saved', id, name, saved.value, saved.externalValue, saved.metadata)
+      if (saved !== null) {
+        const { value, externalValue, metadata, updatedMs } = saved
+        say('node', 'saved', id, name, value, externalValue, metadata, updatedMs)
+      }
     }
     for (const direction of ['out', 'in'] as const) {
       say('types', id, direction, named(snapshot, 'type', snapshot.typesAt(id, direction)))
@@ -310,7 +365,10 @@ export function factsOfSnapshot(snapshot: ReadableSnapshot, names: Names): strin
       if (show(single) !== show(properties.get(name) ?? null))
         say('property', name, 'at', id, 'reads differently alone')
       const saved = snapshot.relationshipStoredProperty(id, snapshot.symbol('property', name))
-      if (saved !== null) say('relationship', 'saved', id, name, saved.value, saved.externalValue, saved.metadata)
+      if (saved !== null) {
+        const { value, externalValue, metadata, updatedMs } = saved
+        say('relationship', 'saved', id, name, value, externalValue, metadata, updatedMs)
+      }
     }
   }
   for (const label of names.labels) {

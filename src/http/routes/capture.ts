@@ -1,13 +1,22 @@
-// Capture: upserts of nodes and relationships.
-import { type CaptureParts, captureNodes, captureRelationships } from '../../capture/apply.ts'
+// Capture: upserts and deletions of nodes and relationships, and deletions within them.
+import type { z } from 'zod'
+import type { CaptureParts } from '../../capture/batch.ts'
+import { captureNodes, deleteNodeProperties, deleteNodes, deletePropertyMetadata } from '../../capture/nodes.ts'
+import { captureRelationships, deleteRelationshipProperties, deleteRelationships } from '../../capture/relationships.ts'
 import {
+  type BatchResult,
   batchResult,
-  type NodesRequest,
+  deleteNodePropertiesRequest,
+  deleteNodesRequest,
+  deletePropertyMetadataRequest,
+  deleteRelationshipPropertiesRequest,
+  deleteRelationshipsRequest,
   nodesRequest,
-  type RelationshipsRequest,
   relationshipsRequest,
 } from '../../capture/schema.ts'
-import { ok } from '../../kernel/result.ts'
+import type { AgentCaller } from '../../identity/caller.ts'
+import type { ServiceError } from '../../kernel/errors.ts'
+import { ok, type Result } from '../../kernel/result.ts'
 import { type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
 import { agentOf } from './callers.ts'
 
@@ -18,36 +27,65 @@ const tag: Tag = {
 }
 
 export function captureRoutes(parts: CaptureParts, itemsMax: number): Route[] {
+  type Capture<B> = (parts: CaptureParts, caller: AgentCaller, body: B) => Promise<Result<BatchResult, ServiceError>>
+  const route = <B>(
+    path: string,
+    operationId: string,
+    summary: string,
+    request: (itemsMax: number) => z.ZodType<B>,
+    capture: Capture<B>,
+  ): Route => ({
+    method: 'POST',
+    path: `/capture/v1/${path}`,
+    operationId,
+    tag,
+    summary,
+    auth,
+    request: request(itemsMax),
+    numbers: 'exact',
+    responses: { 200: batchResult, ...problemStatuses(400, 401, 404, 413, 415, 422, 503) },
+    async handle(context, body) {
+      const captured = await capture(parts, agentOf(context), body as B)
+      return captured.ok ? ok({ status: 200, body: captured.value }) : captured
+    },
+  })
   return [
-    {
-      method: 'POST',
-      path: '/capture/v1/nodes',
-      operationId: 'upsertNodes',
-      tag,
-      summary: 'Create or update nodes',
-      auth,
-      request: nodesRequest(itemsMax),
-      numbers: 'exact',
-      responses: { 200: batchResult, ...problemStatuses(400, 401, 404, 413, 415, 422, 503) },
-      async handle(context, body) {
-        const captured = await captureNodes(parts, agentOf(context), body as NodesRequest)
-        return captured.ok ? ok({ status: 200, body: captured.value }) : captured
-      },
-    },
-    {
-      method: 'POST',
-      path: '/capture/v1/relationships',
-      operationId: 'upsertRelationships',
-      tag,
-      summary: 'Create or update relationships',
-      auth,
-      request: relationshipsRequest(itemsMax),
-      numbers: 'exact',
-      responses: { 200: batchResult, ...problemStatuses(400, 401, 404, 413, 415, 422, 503) },
-      async handle(context, body) {
-        const captured = await captureRelationships(parts, agentOf(context), body as RelationshipsRequest)
-        return captured.ok ? ok({ status: 200, body: captured.value }) : captured
-      },
-    },
+    route('nodes', 'upsertNodes', 'Create or update nodes', nodesRequest, captureNodes),
+    route('nodes/delete', 'deleteNodes', 'Delete nodes with their relationships', deleteNodesRequest, deleteNodes),
+    route(
+      'nodes/properties/delete',
+      'deleteNodeProperties',
+      'Delete properties of nodes',
+      deleteNodePropertiesRequest,
+      deleteNodeProperties,
+    ),
+    route(
+      'nodes/properties/metadata/delete',
+      'deleteNodePropertyMetadata',
+      'Delete fields of the metadata of a property',
+      deletePropertyMetadataRequest,
+      deletePropertyMetadata,
+    ),
+    route(
+      'relationships',
+      'upsertRelationships',
+      'Create or update relationships',
+      relationshipsRequest,
+      captureRelationships,
+    ),
+    route(
+      'relationships/delete',
+      'deleteRelationships',
+      'Delete relationships',
+      deleteRelationshipsRequest,
+      deleteRelationships,
+    ),
+    route(
+      'relationships/properties/delete',
+      'deleteRelationshipProperties',
+      'Delete properties of relationships',
+      deleteRelationshipPropertiesRequest,
+      deleteRelationshipProperties,
+    ),
   ]
 }

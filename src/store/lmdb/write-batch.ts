@@ -1,12 +1,14 @@
 // One batch of writes: everything changes in memory first, reading through to the database, and is put at the end.
 // So a batch that throws has touched nothing, though it shares its transaction with others (rulings G1, G2, G3, G8).
 import type {
+  MetadataFields,
   NodeId,
   NodeInput,
   NodeKey,
   PropertyInput,
   RelationshipId,
   RelationshipInput,
+  RelationshipKey,
   SymbolId,
   SymbolKind,
   WriteBatch,
@@ -17,6 +19,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { mintGid } from '../../kernel/ids.ts'
 import { Sink, windowOnRead } from '../bytes.ts'
 import { EXTERNAL_ID_UNITS_MAX } from '../keys.ts'
+import { withoutMetadata, withoutProperties } from '../properties.ts'
 import {
   type NodeRecord,
   type RelationshipRecord,
@@ -232,11 +235,11 @@ export class LmdbWriteBatch implements WriteBatch {
     return merged
   }
 
-  deleteNode(key: NodeKey): boolean {
+  deleteNode(key: NodeKey): string | null {
     assert(this.open, 'a write batch is not used after its function has returned')
     const type = this.find('label', key.type)
     const id = this.nodeByKey(type, key.externalId)
-    if (id === 0) return false
+    if (id === 0) return null
     for (const relationship of this.adjacency.takeAll(id)) {
       const edited = this.relationship(relationship)
       assert(edited.now !== null, 'a list names relationships that exist')
@@ -244,9 +247,36 @@ export class LmdbWriteBatch implements WriteBatch {
       this.adjacency.removeFarEnd(id, source, edited.now.type, target, relationship)
       edited.now = null
     }
-    this.node(id).now = null
+    const edited = this.node(id)
+    const { gid } = edited.now!
+    edited.now = null
     this.setKey(type, key.externalId, 0)
-    return true
+    return gid
+  }
+
+  deleteNodeProperties(key: NodeKey, names: readonly string[]): string | null {
+    return this.changeNode(key, (properties) => withoutProperties(properties, this.propertySymbols(names)))
+  }
+
+  deleteNodePropertyMetadata(key: NodeKey, property: string, fields: MetadataFields): string | null {
+    const symbol = this.find('property', property)
+    const now = this.clock.now()
+    return this.changeNode(key, (properties) => withoutMetadata(properties, symbol, fields, now))
+  }
+
+  private propertySymbols(names: readonly string[]): SymbolId[] {
+    return names.map((name) => this.find('property', name))
+  }
+
+  /** The same properties: nothing has changed. */
+  private changeNode(key: NodeKey, change: (properties: StoredProperties) => StoredProperties): string | null {
+    const id = this.findNode(key)
+    if (id === 0) return null
+    const edited = this.node(id)
+    const old = edited.now!
+    const properties = change(old.properties)
+    if (properties !== old.properties) edited.now = { ...old, properties, updatedMs: this.clock.now() }
+    return old.gid
   }
 
   // -- relationships
@@ -313,17 +343,36 @@ export class LmdbWriteBatch implements WriteBatch {
   }
 
   /** All of them, where createRelationship has made parallel ones. */
-  deleteRelationship(key: { source: NodeKey; target: NodeKey; type: string }): boolean {
+  deleteRelationship(key: RelationshipKey): string | null {
+    let first: string | null = null
+    for (const id of this.relationshipsByKey(key)) {
+      const edited = this.relationship(id)
+      const { source, type, target, gid } = edited.now!
+      this.adjacency.remove(source, type, target, id)
+      edited.now = null
+      first ??= gid
+    }
+    return first
+  }
+
+  deleteRelationshipProperties(key: RelationshipKey, names: readonly string[]): string | null {
+    const symbols = this.propertySymbols(names)
+    let first: string | null = null
+    for (const id of this.relationshipsByKey(key)) {
+      const edited = this.relationship(id)
+      const old = edited.now!
+      const properties = withoutProperties(old.properties, symbols)
+      if (properties !== old.properties) edited.now = { ...old, properties, updatedMs: this.clock.now() }
+      first ??= old.gid
+    }
+    return first
+  }
+
+  private relationshipsByKey(key: RelationshipKey): readonly RelationshipId[] {
     const source = this.findNode(key.source)
     const target = this.findNode(key.target)
     const type = this.find('type', key.type)
-    if (source === 0 || target === 0 || type === 0) return false
-    const ids = this.adjacency.between(source, type, target)
-    for (const id of ids) {
-      this.adjacency.remove(source, type, target, id)
-      this.relationship(id).now = null
-    }
-    return ids.length > 0
+    return source === 0 || target === 0 || type === 0 ? [] : this.adjacency.between(source, type, target)
   }
 
   // -- putting

@@ -1,0 +1,24 @@
+// A property of a request → a property of the graph. Given again it is replaced whole: metadata tells of the value that
+// it came with.
+import type { PropertyInput, PropertyMetadata } from '../engine/store.ts'
+import { fromJson } from '../engine/value/convert.ts'
+import type { PropertyValue } from '../engine/value/value.ts'
+import type { CapturedProperty } from './schema.ts'
+
+export function propertyInput(property: CapturedProperty): PropertyInput {
+  return {
+    name: property.type,
+    ...(property.value === undefined ? {} : { value: fromJson(property.value) as PropertyValue }),
+    ...(property.external_value === undefined ? {} : { externalValue: property.external_value }),
+    ...(property.metadata === undefined ? {} : { metadata: metadataInput(property.metadata) }),
+  }
+}
+
+function metadataInput(metadata: NonNullable<CapturedProperty['metadata']>): PropertyMetadata {
+  return {
+    ...(metadata.source === undefined ? {} : { source: metadata.source }),
+    ...(metadata.assurance_level === undefined ? {} : { assuranceLevel: metadata.assurance_level }),
+    ...(metadata.verified_time === undefined ? {} : { verifiedTime: metadata.verified_time }),
+    ...(metadata.custom_metadata === undefined ? {} : { custom: metadata.custom_metadata }),
+  }
+}

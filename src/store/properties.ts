@@ -1,0 +1,38 @@
+// What deletions do to the properties of one element. What changes nothing gives back the very same map.
+import type { MetadataFields, PropertyMetadata, SymbolId } from '../engine/store.ts'
+import type { StoredProperties } from './records.ts'
+
+export function withoutProperties(properties: StoredProperties, symbols: readonly SymbolId[]): StoredProperties {
+  if (!symbols.some((symbol) => properties.has(symbol))) return properties
+  const rest = new Map(properties)
+  for (const symbol of symbols) rest.delete(symbol)
+  return rest
+}
+
+export function withoutMetadata(
+  properties: StoredProperties,
+  symbol: SymbolId,
+  fields: MetadataFields,
+  updatedMs: number,
+): StoredProperties {
+  const property = properties.get(symbol)
+  if (property === undefined || property.metadata === null) return properties
+  const metadata = trimmed(property.metadata, fields)
+  if (metadata === property.metadata) return properties
+  return new Map(properties).set(symbol, { ...property, metadata, updatedMs })
+}
+
+/** Null when nothing is left of it. */
+function trimmed(metadata: PropertyMetadata, fields: MetadataFields): PropertyMetadata | null {
+  const { custom = {}, ...own } = metadata
+  const keptOwn = Object.entries(own).filter(([name]) => !(fields.own as readonly string[]).includes(name))
+  const keptCustom = Object.entries(custom).filter(([name]) => !fields.custom.includes(name))
+  const gone = Object.keys(own).length + Object.keys(custom).length - keptOwn.length - keptCustom.length
+  if (gone === 0) return metadata
+  const kept: PropertyMetadata = {
+    ...Object.fromEntries(keptOwn),
+    // An object entry by entry: a key may be `__proto__`.
+    ...(keptCustom.length === 0 ? {} : { custom: Object.fromEntries(keptCustom) }),
+  }
+  return Object.keys(kept).length === 0 ? null : kept
+}
