@@ -35,6 +35,7 @@ import type { Settings } from './settings.ts'
 import { openCatalog, projectFolders } from './store/catalog.ts'
 import { lockFolder } from './store/folder-lock.ts'
 import { type Collections, openCollections } from './store/lmdb/collections.ts'
+import { openSharedNumber } from './store/shared-number.ts'
 
 export interface LogEntry {
   readonly level: 'info' | 'error'
@@ -109,7 +110,8 @@ async function buildApp(
   if (lost !== null) throw new OperatorFault(lost)
   const collections = openCollections(join(dataDir, CONFIGURATION), { sync })
   opened.push(collections)
-  const documents = new Repository(documentStore(collections))
+  const documents = new Repository(documentStore(collections), openSharedNumber(join(dataDir, COMMIT)))
+  documents.settle()
   // A folder without an organization holds no secrets, so a new master key loses none.
   const masterKey = loadMasterKey({
     dataDir,
@@ -257,6 +259,9 @@ export async function makeAdminToken({ dataDir }: Settings, lifetimeS: number): 
 /** The folder of the configuration in the data folder. */
 const CONFIGURATION = 'config'
 
+/** The number of the configuration's last commit, for all processes to see. */
+const COMMIT = 'config.commit'
+
 /** Projects without the configuration that made them: a new organization would be a stranger to them. */
 function lostConfiguration(dataDir: string): string | null {
   if (existsSync(join(dataDir, CONFIGURATION))) return null
@@ -267,15 +272,9 @@ function lostConfiguration(dataDir: string): string | null {
 /** The store speaks of deleting keys, the repository of removing documents. */
 function documentStore(collections: Collections): DocumentStore {
   return {
-    get: (collection, key) => collections.get(collection, key),
-    all: (collection) => collections.all(collection),
+    read: (look) => collections.read(look),
     transact: (change) =>
-      collections.transact((changes) =>
-        change({
-          put: (collection, key, value) => changes.put(collection, key, value),
-          remove: (collection, key) => changes.delete(collection, key),
-        }),
-      ),
+      collections.transact(({ get, all, put, delete: remove }) => change({ get, all, put, remove })),
   }
 }
 

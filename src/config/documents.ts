@@ -33,6 +33,15 @@ export class Documents implements ConfigReader {
     return document !== undefined && document.kind === kind ? document : null
   }
 
+  /** Of whatever kind. */
+  find(id: string): StoredDocument | null {
+    return this.byId.get(id) ?? null
+  }
+
+  ids(): Iterable<string> {
+    return this.byId.keys()
+  }
+
   getByName(kind: string, scopeId: string, name: string): StoredDocument | null {
     const id = this.byName.get(nameKey(kind, scopeId, name))
     return id === undefined ? null : this.get(kind, id)

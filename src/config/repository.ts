@@ -1,82 +1,206 @@
 // Keeps all configuration documents: durable through a handed-in store, read from one immutable snapshot in memory.
-
+// Several processes may write to one store. A change runs inside the store's own transaction, on the newest state there
+// is, whoever wrote it; and `follow` brings the snapshot to the last commit of any process, telling the subscribers.
+// INVARIANT: the shared number is at least the number of the last commit, because it is set before each commit. So a
+// snapshot whose commit has that number is the newest; any other one looks into the store.
 import { Documents } from './documents.ts'
 import type { ConfigWriter, DocumentChange, DocumentDraft, StoredDocument } from './kind.ts'
 
 /** The collection of the store that holds the documents, by id. */
 const COLLECTION = 'configuration'
+/** Holds one entry: which commit is the last. */
+const HEADS = 'configuration-head'
+const HEAD = 'head'
+/** Ids of the documents that each of the last commits touched, by its number. */
+const LOG = 'configuration-log'
+/** Who is further behind than this reads everything anew. */
+const LOG_LENGTH = 1000
 
-export interface DocumentTransaction {
+export interface DocumentReading {
+  get(collection: string, key: string): unknown
+  all(collection: string): readonly (readonly [string, unknown])[]
+}
+
+export interface DocumentTransaction extends DocumentReading {
   put(collection: string, key: string, value: unknown): void
   remove(collection: string, key: string): void
 }
 
 /** Durable named collections; values are JSON. Matched by shape by whatever keeps them. */
 export interface DocumentStore {
-  get(collection: string, key: string): unknown
-  all(collection: string): readonly (readonly [string, unknown])[]
-  /** Resolves when the change is on disk; all or nothing. */
+  /** Everything that `look` reads is of one moment: the last commit of any process. */
+  read<T>(look: (reading: DocumentReading) => T): T
+  /**
+   * Runs the change in the one write transaction there is at a time, over all processes, and resolves when it is on disk;
+   * all or nothing. The change sees what others have committed, and what goes before it in the same transaction.
+   */
   transact<T>(change: (transaction: DocumentTransaction) => T): Promise<T>
+}
+
+/** Seen at once by all processes that share the store. */
+export interface SharedNumber {
+  load(): number
+  store(value: number): void
 }
 
 type Listener = (changes: readonly DocumentChange[]) => void
 
+/** `by` is of one attempt alone: a commit that failed, and the one that took its number, are told apart. */
+interface Head {
+  readonly commit: number
+  readonly by: string
+}
+
+interface State {
+  readonly head: Head
+  readonly documents: Documents
+}
+
 export class Repository implements ConfigWriter {
   private readonly store: DocumentStore
-  private documents: Documents
+  private readonly shared: SharedNumber
   private readonly listeners: Listener[] = []
-  private tail: Promise<unknown> = Promise.resolve()
+  private readonly writer = crypto.randomUUID()
+  private attempts = 0
+  private state: State
+  /** What the last change of this process left in its transaction, committed or not. */
+  private tip: State
 
-  constructor(store: DocumentStore) {
+  /** `shared` is left out where no other process writes. */
+  constructor(store: DocumentStore, shared: SharedNumber = ownNumber()) {
     this.store = store
-    this.documents = Documents.of(store.all(COLLECTION).map(([, value]) => value as StoredDocument))
+    this.shared = shared
+    this.state = store.read((reading) => ({ head: readHead(reading), documents: readAll(reading) }))
+    this.tip = this.state
   }
 
   get(kind: string, id: string): StoredDocument | null {
-    return this.documents.get(kind, id)
+    return this.state.documents.get(kind, id)
   }
 
   getByName(kind: string, scopeId: string, name: string): StoredDocument | null {
-    return this.documents.getByName(kind, scopeId, name)
+    return this.state.documents.getByName(kind, scopeId, name)
   }
 
   children(kind: string, parentId: string): readonly StoredDocument[] {
-    return this.documents.children(kind, parentId)
+    return this.state.documents.children(kind, parentId)
   }
 
   inScope(kind: string, scopeId: string): readonly StoredDocument[] {
-    return this.documents.inScope(kind, scopeId)
+    return this.state.documents.inScope(kind, scopeId)
   }
 
   all(kind: string): readonly StoredDocument[] {
-    return this.documents.all(kind)
+    return this.state.documents.all(kind)
   }
 
   subscribe(listener: Listener): void {
     this.listeners.push(listener)
   }
 
-  write<T>(change: (draft: DocumentDraft) => T): Promise<T> {
-    const written = this.tail.then(() => this.apply(change))
-    // A change that failed must not stop the ones behind it; its own caller sees the failure.
-    this.tail = written.catch(() => undefined)
-    return written
+  /** Sees what any process has committed until now. Some nanoseconds where that is nothing new: asked for every request. */
+  follow(): void {
+    if (this.shared.load() !== this.state.head.commit) this.moveOn()
   }
 
-  private async apply<T>(change: (draft: DocumentDraft) => T): Promise<T> {
-    const draft = new Draft(this.documents)
+  /** For the only process on the store: whatever a crash left of the number, the store is right. */
+  settle(): void {
+    this.shared.store(this.state.head.commit)
+  }
+
+  async write<T>(change: (draft: DocumentDraft) => T): Promise<T> {
+    const value = await this.store.transact((transaction) => this.attempt(transaction, change))
+    this.moveOn()
+    return value
+  }
+
+  private attempt<T>(transaction: DocumentTransaction, change: (draft: DocumentDraft) => T): T {
+    const { head, documents } = this.newestIn(transaction)
+    const draft = new Draft(documents)
     const value = change(draft)
     const changes = draft.changes()
     if (changes.length === 0) return value
-    await this.store.transact((transaction) => {
-      for (const { before, after } of changes) {
-        if (after !== null) transaction.put(COLLECTION, after.id, after)
-        else if (before !== null) transaction.remove(COLLECTION, before.id)
-      }
-    })
-    this.documents = draft.documents
-    for (const listener of this.listeners) listener(changes)
+    const ids: string[] = []
+    for (const { before, after } of changes) {
+      const { id } = (after ?? before) as StoredDocument
+      ids.push(id)
+      if (after !== null) transaction.put(COLLECTION, id, after)
+      else transaction.remove(COLLECTION, id)
+    }
+    this.attempts += 1
+    const next: Head = { commit: head.commit + 1, by: `${this.writer} ${this.attempts}` }
+    transaction.put(HEADS, HEAD, next)
+    transaction.put(LOG, logKey(next.commit), ids)
+    transaction.remove(LOG, logKey(next.commit - LOG_LENGTH))
+    this.tip = { head: next, documents: draft.documents }
+    // Before the commit: nobody can take the state without it for the newest, even if this process ends here.
+    this.shared.store(next.commit)
     return value
+  }
+
+  private newestIn(reading: DocumentReading): State {
+    const { by } = readHead(reading)
+    if (by === this.tip.head.by) return this.tip
+    return by === this.state.head.by ? this.state : advance(this.state, reading).state
+  }
+
+  private moveOn(): void {
+    const { state, changes } = this.store.read((reading) => advance(this.state, reading))
+    this.state = state
+    if (changes.length > 0) for (const listener of this.listeners) listener(changes)
+  }
+}
+
+/** From a state to the one that the store holds, with each document that differs. */
+function advance(from: State, reading: DocumentReading): { state: State; changes: readonly DocumentChange[] } {
+  const head = readHead(reading)
+  if (head.by === from.head.by) return { state: from, changes: [] }
+  let { documents } = from
+  const changes: DocumentChange[] = []
+  for (const id of touchedSince(from, head, reading)) {
+    const before = documents.find(id)
+    const after = reading.get(COLLECTION, id) as StoredDocument | null
+    if (before === null && after === null) continue
+    // What did not change stays the same object: others keep what they made of a document by its identity.
+    if (JSON.stringify(before) === JSON.stringify(after)) continue
+    documents = after === null ? documents.without((before as StoredDocument).kind, id) : documents.with(after)
+    changes.push({ before, after: after === null ? null : documents.find(id) })
+  }
+  return { state: { head, documents }, changes }
+}
+
+/** Every document there is or was, where the log does not reach back so far. */
+function touchedSince(from: State, { commit }: Head, reading: DocumentReading): ReadonlySet<string> {
+  const touched = new Set<string>()
+  let known = commit > from.head.commit && commit - from.head.commit < LOG_LENGTH
+  for (let number = from.head.commit + 1; known && number <= commit; number++) {
+    const ids = reading.get(LOG, logKey(number)) as readonly string[] | null
+    known = ids !== null
+    for (const id of ids ?? []) touched.add(id)
+  }
+  if (known) return touched
+  return new Set([...from.documents.ids(), ...reading.all(COLLECTION).map(([id]) => id)])
+}
+
+function readHead(reading: DocumentReading): Head {
+  return (reading.get(HEADS, HEAD) as Head | null) ?? { commit: 0, by: '' }
+}
+
+function readAll(reading: DocumentReading): Documents {
+  return Documents.of(reading.all(COLLECTION).map(([, value]) => value as StoredDocument))
+}
+
+function logKey(commit: number): string {
+  return String(commit)
+}
+
+function ownNumber(): SharedNumber {
+  let number = 0
+  return {
+    load: () => number,
+    store: (value) => {
+      number = value
+    },
   }
 }
 

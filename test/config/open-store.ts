@@ -6,15 +6,9 @@ import { openCollections } from '../../src/store/lmdb/collections.ts'
 export function openStore(dir: string): DocumentStore & { close(): Promise<void> } {
   const collections = openCollections(join(dir, 'config'), { sync: false })
   return {
-    get: (collection, key) => collections.get(collection, key),
-    all: (collection) => collections.all(collection),
+    read: (look) => collections.read(look),
     transact: (change) =>
-      collections.transact((changes) =>
-        change({
-          put: (collection, key, value) => changes.put(collection, key, value),
-          remove: (collection, key) => changes.delete(collection, key),
-        }),
-      ),
+      collections.transact(({ get, all, put, delete: remove }) => change({ get, all, put, remove })),
     close: () => collections.close(),
   }
 }

@@ -72,8 +72,7 @@ test('a change that throws, and a store that fails, change nothing and stop nobo
   const store = openStore(temporaryFolder())
   let full = false
   const failing: DocumentStore = {
-    get: store.get,
-    all: store.all,
+    read: store.read,
     transact: (change) => (full ? Promise.reject(new Error('disk full')) : store.transact(change)),
   }
   const documents = new Repository(failing)
@@ -88,7 +87,7 @@ test('a change that throws, and a store that fails, change nothing and stop nobo
   expect(documents.all('things')).toEqual([])
   await documents.write((draft) => draft.put(documentOf('3')))
   expect(documents.all('things').map(({ id }) => id)).toEqual(['3'])
-  expect(store.all('configuration').map(([key]) => key)).toEqual(['3'])
+  expect(store.read((reading) => reading.all('configuration')).map(([key]) => key)).toEqual(['3'])
   await store.close()
 })
 

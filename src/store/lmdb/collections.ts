@@ -4,13 +4,20 @@ import { assert } from '../../kernel/assert.ts'
 import { Sink, windowOn, windowOnRead } from '../bytes.ts'
 import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys } from '../keys.ts'
 import { checkLayout, type Layout, openMeta } from './databases.ts'
-import { type Database, type FileOptions, LmdbFile } from './native.ts'
+import { type Database, type FileOptions, LmdbFile, type ReadView } from './native.ts'
 
 export const collectionsLayout: Layout = { kind: 2, what: 'documents', version: 1 }
 
-/** What a change may do. It sees its own writes. */
-export interface DocumentChanges {
+/** The documents as of one moment. */
+export interface DocumentReading {
+  /** Null when there is none. */
   get(collection: string, key: string): unknown
+  /** Ascending by key. */
+  all(collection: string): readonly (readonly [string, unknown])[]
+}
+
+/** What a change may do. `get` sees its own writes; `all` is asked before the first of them. */
+export interface DocumentChanges extends DocumentReading {
   put(collection: string, key: string, value: unknown): void
   delete(collection: string, key: string): void
 }
@@ -32,30 +39,42 @@ export class Collections {
 
   /** Null when there is none. */
   get(collection: string, key: string): unknown {
-    checkKey(collection, key)
+    return this.read((reading) => reading.get(collection, key))
+  }
+
+  /** Ascending by key. */
+  all(collection: string): readonly (readonly [string, unknown])[] {
+    return this.read((reading) => reading.all(collection))
+  }
+
+  /** All that `look` reads is of one moment. It is synchronous. */
+  read<T>(look: (reading: DocumentReading) => T): T {
     const view = this.file.takeView()
     try {
-      return parse(this.documents.getBinaryFast({ collection, key }, view))
+      return look({
+        get: (collection, key) => this.find(collection, key, view),
+        all: (collection) => this.list(collection, view),
+      })
     } finally {
       this.file.giveBack(view)
     }
   }
 
-  /** Ascending by key. */
-  all(collection: string): readonly (readonly [string, unknown])[] {
+  /** Without a view: as the write transaction has it. */
+  private find(collection: string, key: string, view?: ReadView): unknown {
+    checkKey(collection, key)
+    return parse(this.documents.getBinaryFast({ collection, key }, view))
+  }
+
+  private list(collection: string, view?: ReadView): [string, unknown][] {
     checkKey(collection, '')
-    const view = this.file.takeView()
-    try {
-      const documents: [string, unknown][] = []
-      const start = { collection, key: '' }
-      for (const { key, value } of this.documents.getRange({ start, end: undefined, ...view })) {
-        if (key.collection !== collection) break
-        documents.push([key.key, JSON.parse(windowOn(value).text.toString('utf8', 0, value.length))])
-      }
-      return documents
-    } finally {
-      this.file.giveBack(view)
+    const documents: [string, unknown][] = []
+    const start = { collection, key: '' }
+    for (const { key, value } of this.documents.getRange({ start, end: undefined, ...view })) {
+      if (key.collection !== collection) break
+      documents.push([key.key, JSON.parse(windowOn(value).text.toString('utf8', 0, value.length))])
     }
+    return documents
   }
 
   /** All or nothing, on disk when it resolves. Rejects with what `change` threw, and then nothing is written. */
@@ -78,7 +97,11 @@ export class Collections {
         get: (collection, key) => {
           const found = pending.get(name(collection, key))
           if (found !== undefined) return found.json === null ? null : JSON.parse(found.json)
-          return parse(this.documents.getBinaryFast({ collection, key }))
+          return this.find(collection, key)
+        },
+        all: (collection) => {
+          assert(open && pending.size === 0, 'a change lists before it writes')
+          return this.list(collection)
         },
         put: (collection, key, document) => {
           const json: string | undefined = JSON.stringify(document)

@@ -1,0 +1,31 @@
+// One number that all processes on a data folder see at once: a word of a file that each of them has mapped. Reading it
+// costs some nanoseconds, so it can stand before every request. It survives no crash of the machine and need not: whoever
+// uses it keeps the truth in the database, and asks there whenever the number is not the one that it knows.
+import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs'
+
+const BYTES = 4
+
+export interface SharedNumber {
+  /** 32 bits, not negative. */
+  load(): number
+  store(value: number): void
+}
+
+/** Makes the file if need be; a new number is 0. */
+export function openSharedNumber(path: string): SharedNumber {
+  const file = openSync(path, 'a')
+  try {
+    // To make a file longer can be repeated: of two processes that come here at once, neither takes away from the other.
+    if (fstatSync(file).size < BYTES) ftruncateSync(file, BYTES)
+  } finally {
+    closeSync(file)
+  }
+  const mapped = Bun.mmap(path, { shared: true })
+  const words = new Uint32Array(mapped.buffer, mapped.byteOffset, 1)
+  return {
+    load: () => Atomics.load(words, 0),
+    store: (value) => {
+      Atomics.store(words, 0, value)
+    },
+  }
+}
