@@ -126,7 +126,7 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
 
   const answers = new AnswerHash()
   const opened = store.snapshot()
-  const recorded = RecordedReads.of(store.databases.adjacency, (next) => {
+  const recorded = RecordedReads.of(store.databases.adjacency.raw, (next) => {
     for (const { subject, resource, granted } of asked) {
       // Every question is to make all its reads.
       store.hot.forgetAll()

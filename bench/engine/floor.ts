@@ -2,7 +2,6 @@
 // of earlier reads. Checks meet in the middle. Like every decision, each question has a read view of its own.
 import type { Direction, NodeId, SymbolId } from '../../src/engine/store.ts'
 import { CHUNK_HEAD_BYTES, LONG_HEAD_BYTES } from '../../src/store/blocks.ts'
-import { windowOnRead } from '../../src/store/bytes.ts'
 import { sideOf } from '../../src/store/keys.ts'
 import type { Databases } from '../../src/store/lmdb/databases.ts'
 import type { LmdbEnvironment } from '../../src/store/lmdb/environment.ts'
@@ -82,21 +81,20 @@ export function floor(store: LmdbEnvironment): Contestant {
   const find = (type: SymbolId, externalId: string): NodeId => {
     upsertKey.type = type
     upsertKey.externalId = externalId
-    const found = databases.upsertKeys.getBinaryFast(upsertKey, reading)
-    return found === undefined ? 0 : windowOnRead(found).words[0]!
+    return databases.upsertKeys.get(upsertKey, reading)?.words[0] ?? 0
   }
 
   /** Appends the neighbours on one side, all of them or those not yet marked. */
   const append = (node: NodeId, side: number, ids: Ids, marks: Marks | null): void => {
     listKey.node = node
     listKey.side = side
-    let bytes = databases.adjacency.getBinaryFast(listKey, reading)
-    if (bytes === undefined) return
-    let { words } = windowOnRead(bytes)
+    const list = databases.adjacency.get(listKey, reading)
+    if (list === null) return
+    let { words } = list
     let first = 0
-    let count = bytes.length >>> 3
+    let count = list.bytes >>> 3
     let next = 0
-    if (bytes.length === LONG_HEAD_BYTES) {
+    if (list.bytes === LONG_HEAD_BYTES) {
       next = words[1]!
       count = 0
     }
@@ -106,10 +104,10 @@ export function floor(store: LmdbEnvironment): Contestant {
         if (marks === null || marks.add(neighbour)) ids.push(neighbour)
       }
       if (next === 0) return
-      bytes = databases.chunks.getBinaryFast(next, reading)!
-      words = windowOnRead(bytes).words
+      const chunk = databases.chunks.expect(next, reading)
+      words = chunk.words
       first = 1
-      count = (bytes.length - CHUNK_HEAD_BYTES) >>> 3
+      count = (chunk.bytes - CHUNK_HEAD_BYTES) >>> 3
       next = words[0]!
     }
   }
@@ -134,7 +132,7 @@ export function floor(store: LmdbEnvironment): Contestant {
   const externalIds = (ids: Ids): string[] => {
     const found: string[] = []
     for (let at = 0; at < ids.length; at++) {
-      const window = windowOnRead(databases.nodes.getBinaryFast(ids.words[at]!, reading)!)
+      const window = databases.nodes.expect(ids.words[at]!, reading)
       checkVersion(window)
       found.push(externalIdOf(window))
     }
@@ -213,7 +211,7 @@ export function floor(store: LmdbEnvironment): Contestant {
     documentsOf(subject)
     const counts = new Map<string, { count: number; sum: number }>()
     for (let at = 0; at < other.length; at++) {
-      const window = windowOnRead(databases.nodes.getBinaryFast(other.words[at]!, reading)!)
+      const window = databases.nodes.expect(other.words[at]!, reading)
       checkVersion(window)
       const key = propertyOf(window, kind) as string
       let found = counts.get(key)
@@ -269,7 +267,7 @@ export function floor(store: LmdbEnvironment): Contestant {
     name: 'floor',
     answers: {
       node_by_id: viewed((first) => {
-        const window = windowOnRead(databases.nodes.getBinaryFast(find(user, first), reading)!)
+        const window = databases.nodes.expect(find(user, first), reading)
         checkVersion(window)
         return propertyOf(window, level) as number
       }),

@@ -10,6 +10,16 @@ export class ServiceFault extends Error {
   }
 }
 
+/** What was read of the database is not what was written: nothing is decided by it. `message` tells the operator where. */
+export class DamageFault extends ServiceFault {
+  override readonly name = 'DamageFault'
+  /** `what` goes to the caller, `place` to the log. */
+  constructor(what: string, place: string) {
+    super({ kind: 'unavailable', message: `${what} is damaged` })
+    this.message = `${what} is damaged: ${place}`
+  }
+}
+
 /** What only the operator can mend: a folder, a key, an address. One sentence for the terminal, without a stack. */
 export class OperatorFault extends Error {
   override readonly name: string = 'OperatorFault'

@@ -6,6 +6,7 @@ export class Sink {
   bytes: Buffer
   length = 0
   private view: DataView
+  private asWords: Uint32Array | null = null
 
   constructor(capacity = 16 * 1024) {
     this.bytes = Buffer.allocUnsafeSlow(capacity)
@@ -20,6 +21,7 @@ export class Sink {
       this.bytes.copy(grown, 0, 0, at)
       this.bytes = grown
       this.view = new DataView(grown.buffer, grown.byteOffset, grown.byteLength)
+      this.asWords = null
     }
     this.length = needed
     return at
@@ -61,7 +63,7 @@ export class Sink {
   }
 
   /** The first `count` words of an array. */
-  words(words: Uint32Array, count: number): void {
+  run(words: Uint32Array, count: number): void {
     const at = this.room(count * 4)
     for (let i = 0; i < count; i++) this.view.setUint32(at + i * 4, words[i]!, true)
   }
@@ -83,6 +85,17 @@ export class Sink {
   patch(at: number, value: number): void {
     this.view.setUint32(at, value, true)
   }
+
+  /** All of its memory as words, until it grows. */
+  words(): Uint32Array {
+    this.asWords ??= new Uint32Array(this.bytes.buffer, this.bytes.byteOffset, this.bytes.byteLength >>> 2)
+    return this.asWords
+  }
+
+  /** What was written; valid until more is. */
+  written(): Uint8Array {
+    return this.bytes.subarray(0, this.length)
+  }
 }
 
 /** A stored value as bytes, words and text at once; all from its first byte, which is aligned to a word. */
@@ -91,10 +104,13 @@ export class Window {
   readonly words: Uint32Array
   readonly text: Buffer
   readonly source: Uint8Array
+  /** Length of the value. */
+  bytes: number
 
   /** `capacity` is the size of the memory behind `source`, which may be larger than the value that it holds now. */
   constructor(source: Uint8Array, capacity: number) {
     this.source = source
+    this.bytes = source.length
     const { buffer, byteOffset } = source
     this.view = new DataView(buffer, byteOffset, capacity)
     this.words = new Uint32Array(buffer, byteOffset, capacity >>> 2)
@@ -117,9 +133,19 @@ let shared: Window | null = null
  * The database hands out one buffer again and again, whose `length` is that of the value and whose memory is larger.
  */
 export function windowOnRead(bytes: Uint8Array): Window {
-  if (shared !== null && shared.source === bytes) return shared
+  if (shared !== null && shared.source === bytes) {
+    shared.bytes = bytes.length
+    return shared
+  }
   const capacity = (bytes as { maxLength?: number }).maxLength
   if (capacity === undefined || bytes.byteOffset % 4 !== 0) return windowOn(bytes.subarray(0, bytes.length))
   shared = new Window(bytes, capacity)
   return shared
+}
+
+/** A sink that holds these bytes. */
+export function sinkFor(bytes: Uint8Array): Sink {
+  const sink = new Sink(bytes.length + 8)
+  sink.raw(bytes)
+  return sink
 }

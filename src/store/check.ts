@@ -1,16 +1,17 @@
 // Whether everything stored about a graph agrees: records, upsert keys, both adjacency directions, label bits, index, counts.
 // Counts go up on one side and down on the other, so that a large graph is checked without holding it in memory.
 import type { NodeId, SymbolId } from '../engine/store.ts'
+import { DamageFault } from '../kernel/errors.ts'
 import { BLOCK_BYTES, CHUNK_HEAD_BYTES, LONG_HEAD_BYTES } from './blocks.ts'
 import { type Window, windowOn } from './bytes.ts'
 import { type AdjacencyKey, directionOfSide, NODES_PER_BLOCK, scalarKey, sideOf, typeOfSide } from './keys.ts'
+import { type Database, keyText, NOT_SOUND } from './lmdb/database.ts'
 import { type Databases, META } from './lmdb/databases.ts'
 import type { LmdbEnvironment } from './lmdb/environment.ts'
 import { emptyHeader, type Header, readHeader } from './lmdb/header.ts'
-import type { Database, Reading } from './lmdb/native.ts'
-import { SYMBOL_KINDS } from './lmdb/symbols.ts'
+import type { Reading } from './lmdb/native.ts'
+import { SYMBOL_KINDS, symbolText } from './lmdb/symbols.ts'
 import { type NodeRecord, type RelationshipRecord, readNode, readRelationship } from './records.ts'
-import { readText } from './text.ts'
 
 /** Beyond this many, more of the same help nobody. */
 const FINDINGS_MAX = 100
@@ -65,22 +66,38 @@ class Check {
     if (this.findings.length < FINDINGS_MAX) this.findings.push(finding)
   }
 
-  /** A copy, since reading goes on while it is used. */
-  private read<K>(database: Database<K>, key: K): { window: Window; bytes: number } | null {
-    const bytes = database.getBinaryFast(key, this.reading)
-    return bytes === undefined ? null : { window: windowOn(bytes.subarray(0, bytes.length)), bytes: bytes.length }
+  /** A copy, since reading goes on while it is used. Null as well for what is damaged: it is reported where it stands. */
+  private read<K>(database: Database<K>, key: K): Window | null {
+    try {
+      const window = database.get(key, this.reading)
+      if (window === null) return null
+      return windowOn(window.source.subarray(0, window.bytes))
+    } catch (fault) {
+      if (fault instanceof DamageFault) return null
+      throw fault
+    }
   }
 
-  private entries<K>(database: Database<K>, start: K): Iterable<{ key: K; value: Uint8Array }> {
-    return database.getRange({ start, end: undefined, ...this.reading })
+  private *entries<K>(database: Database<K>, start: K): Iterable<{ key: K; window: Window }> {
+    const range = { start, end: undefined, ...this.reading }
+    try {
+      for (const { key, window } of database.inspected(range)) {
+        if (window === null) this.report(`${database.name} ${keyText(key)} ${NOT_SOUND}`)
+        else yield { key, window }
+      }
+    } catch (fault) {
+      if (!(fault instanceof DamageFault)) throw fault
+      this.report(`${database.name} cannot be read to its end: ${fault.message}`)
+    }
   }
 
   private meta(): void {
-    for (const { key, value } of this.entries(this.databases.meta, { kind: 0, symbol: 0 })) {
-      const { words } = windowOn(value)
+    // The layout, which comes first, has no checksum.
+    for (const { key, window } of this.entries(this.databases.meta, { kind: META.header, symbol: 0 })) {
+      const { words } = window
       switch (key.kind) {
         case META.header:
-          this.header = readHeader(windowOn(value))
+          this.header = readHeader(window)
           this.balance.add('count of nodes', this.header.nodes)
           this.balance.add('count of relationships', this.header.relationships)
           break
@@ -99,11 +116,11 @@ class Check {
 
   private symbols(): void {
     const seen: string[][] = [[], [], []]
-    for (const { key, value } of this.entries(this.databases.symbols, { kind: 0, symbol: 0 })) {
+    for (const { key, window } of this.entries(this.databases.symbols, { kind: 0, symbol: 0 })) {
       const names = seen[key.kind]
       if (names === undefined) this.report(`symbol ${key.symbol} is of no known kind`)
       else {
-        names.push(readText(windowOn(value).text, 0, value.length - 1))
+        names.push(symbolText(window))
         if (key.symbol !== names.length) this.report(`${SYMBOL_KINDS[key.kind]} symbols leave out ${names.length}`)
       }
     }
@@ -120,8 +137,8 @@ class Check {
   }
 
   private nodes(): void {
-    for (const { key: id, value } of this.entries(this.databases.nodes, 1)) {
-      const node = this.decode(`node ${id}`, () => readNode(windowOn(value)))
+    for (const { key: id, window } of this.entries(this.databases.nodes, 1)) {
+      const node = this.decode(`node ${id}`, () => readNode(window))
       if (node === null) continue
       if (id >= this.header.nextNode) this.report(`node ${id} is not yet given out`)
       this.balance.add('count of nodes', -1)
@@ -154,7 +171,7 @@ class Check {
     this.balance.add('upsert keys', -1)
     if (!node.labels.includes(node.type)) this.report(`node ${id} does not carry its type as a label`)
     const found = this.read(this.databases.upsertKeys, { type: node.type, externalId: node.externalId })
-    if (found?.window.words[0] !== id) this.report(`the upsert key of node ${id} does not lead to it`)
+    if (found?.words[0] !== id) this.report(`the upsert key of node ${id} does not lead to it`)
   }
 
   private nodeIndex(id: NodeId, node: NodeRecord): void {
@@ -174,7 +191,7 @@ class Check {
   private hasBit(label: SymbolId, node: NodeId): boolean {
     const found = this.read(this.databases.labels, { label, block: Math.floor(node / NODES_PER_BLOCK) })
     const bit = node % NODES_PER_BLOCK
-    return found !== null && (found.window.words[bit >>> 5]! & (1 << (bit & 31))) !== 0
+    return found !== null && (found.words[bit >>> 5]! & (1 << (bit & 31))) !== 0
   }
 
   private upsertKeys(): void {
@@ -185,11 +202,11 @@ class Check {
   }
 
   private labels(): void {
-    for (const { key, value } of this.entries(this.databases.labels, { label: 0, block: 0 })) {
-      const { words } = windowOn(value)
+    for (const { key, window } of this.entries(this.databases.labels, { label: 0, block: 0 })) {
       let bits = 0
-      for (const word of words) for (let rest = word; rest !== 0; rest &= rest - 1) bits += 1
-      if (value.length !== BLOCK_BYTES || bits === 0) this.report(`block ${key.block} of label ${key.label} is empty`)
+      for (const word of window.words.subarray(0, window.bytes >>> 2))
+        for (let rest = word; rest !== 0; rest &= rest - 1) bits += 1
+      if (window.bytes !== BLOCK_BYTES || bits === 0) this.report(`block ${key.block} of label ${key.label} is empty`)
       this.balance.add(key.label === 0 ? 'entries of all nodes' : `entries of label ${key.label}`, bits)
     }
   }
@@ -202,8 +219,8 @@ class Check {
   }
 
   private relationships(): void {
-    for (const { key: id, value } of this.entries(this.databases.relationships, 1)) {
-      const relationship = this.decode(`relationship ${id}`, () => readRelationship(windowOn(value)))
+    for (const { key: id, window } of this.entries(this.databases.relationships, 1)) {
+      const relationship = this.decode(`relationship ${id}`, () => readRelationship(window))
       if (relationship === null) continue
       const { type, source, target } = relationship
       if (id >= this.header.nextRelationship) this.report(`relationship ${id} is not yet given out`)
@@ -231,19 +248,18 @@ class Check {
       listed = new Set()
       found = new Set()
     }
-    for (const { key, value } of this.entries(this.databases.adjacency, { node: 0, side: 0 })) {
+    for (const { key, window } of this.entries(this.databases.adjacency, { node: 0, side: 0 })) {
       if (key.node !== node) {
         close()
         node = key.node
       }
-      const window = windowOn(value)
       if (typeOfSide(key.side) !== 0) {
         found.add(key.side)
-        if (value.length === LONG_HEAD_BYTES) this.longList(key, window.words)
-        else this.entriesOf(key, window.words, 0, value.length / 8, null)
+        if (window.bytes === LONG_HEAD_BYTES) this.longList(key, window.words)
+        else this.entriesOf(key, window.words, 0, window.bytes / 8, null)
         continue
       }
-      const types = [...window.words.subarray(0, value.length / 4)]
+      const types = [...window.words.subarray(0, window.bytes / 4)]
       for (const [at, type] of types.entries()) {
         listed.add(sideOf(directionOfSide(key.side), type))
         if (at > 0 && types[at - 1]! >= type) this.report(`the types at node ${node} are out of order`)
@@ -259,9 +275,9 @@ class Check {
     let count = 0
     let last: [number, number] | null = null
     const start = { ...key, neighbour: 0, relationship: 0 }
-    for (const { key: low, value } of this.databases.chunkIndex.getRange({ start, end: undefined, ...this.reading })) {
+    for (const { key: low, window } of this.entries(this.databases.chunkIndex, start)) {
       if (low.node !== key.node || low.side !== key.side) break
-      if (windowOn(value).words[0] !== id) {
+      if (window.words[0] !== id) {
         this.report(`${name} has another order in its chain than in its index`)
         return
       }
@@ -272,7 +288,7 @@ class Check {
       }
       this.balance.add('chunks', -1)
       this.balance.add('chunk index entries', -1)
-      const { words } = chunk.window
+      const { words } = chunk
       const entries = (chunk.bytes - CHUNK_HEAD_BYTES) / 8
       if (entries === 0) this.report(`${name} has an empty chunk`)
       if (count === 0 && (low.neighbour !== 0 || low.relationship !== 0)) this.report(`${name} begins too late`)
@@ -315,7 +331,7 @@ class Check {
 
   private relationshipAt(id: number): RelationshipRecord | null {
     const found = this.read(this.databases.relationships, id)
-    return found === null ? null : this.decode(`relationship ${id}`, () => readRelationship(found.window))
+    return found === null ? null : this.decode(`relationship ${id}`, () => readRelationship(found))
   }
 
   /** What no list has reached is left over. */
@@ -325,7 +341,7 @@ class Check {
       if (key >= this.header.nextChunk) this.report(`chunk ${key} is not yet given out`)
     }
     const start = { node: 0, side: 0, neighbour: 0, relationship: 0 }
-    for (const _ of this.databases.chunkIndex.getKeys({ start, end: undefined, ...this.reading })) {
+    for (const _ of this.entries(this.databases.chunkIndex, start)) {
       this.balance.add('chunk index entries', 1)
     }
   }

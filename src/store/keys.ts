@@ -2,11 +2,23 @@
 // Each codec writes straight into the database's key buffer; a key object may be reused from call to call.
 import type { Direction, NodeId, RelationshipId, SymbolId } from '../engine/store.ts'
 import { Float } from '../kernel/float.ts'
+import { seedOfBytes, seedOfText, seedOfWords } from './checksum.ts'
 
 export interface KeyCodec<K> {
+  /** Where the checksum of the value under a key begins: another one for each key and each kind of keys. */
+  seed(key: K): number
   /** Returns the position behind the key. */
   writeKey(key: K, target: Uint8Array, position: number): number
   readKey(source: Uint8Array, start: number, end: number): K
+}
+
+/** One for each kind of keys. */
+const SEED = { adjacency: 1, chunkIndex: 2, labels: 3, symbols: 4, upsertKeys: 5, index: 6, documents: 7 }
+/** Of databases whose keys are numbers; these count on. */
+export const NUMBERED = { nodes: 8, relationships: 9, chunks: 10 }
+
+export function seedOfNumber(seed: number, id: number): number {
+  return seedOfWords(seed, id, 0)
 }
 
 function writeWord(value: number, target: Uint8Array, at: number): void {
@@ -53,6 +65,7 @@ export interface AdjacencyKey {
 }
 
 export const adjacencyKeys: KeyCodec<AdjacencyKey> = {
+  seed: ({ node, side }) => seedOfWords(SEED.adjacency, node, side),
   writeKey(key, target, at) {
     writeWord(key.node, target, at)
     writeWord(key.side, target, at + 4)
@@ -70,6 +83,8 @@ export interface ChunkKey {
 }
 
 export const chunkKeys: KeyCodec<ChunkKey> = {
+  seed: ({ node, side, neighbour, relationship }) =>
+    seedOfWords(seedOfWords(SEED.chunkIndex, node, side), neighbour, relationship),
   writeKey(key, target, at) {
     writeWord(key.node, target, at)
     writeWord(key.side, target, at + 4)
@@ -96,6 +111,7 @@ export interface LabelKey {
 }
 
 export const labelKeys: KeyCodec<LabelKey> = {
+  seed: ({ label, block }) => seedOfWords(SEED.labels, label, block),
   writeKey(key, target, at) {
     writeWord(key.label, target, at)
     writeWord(key.block, target, at + 4)
@@ -113,6 +129,7 @@ export interface SymbolKey {
 }
 
 export const symbolKeys: KeyCodec<SymbolKey> = {
+  seed: ({ kind, symbol }) => seedOfWords(SEED.symbols, kind, symbol),
   writeKey(key, target, at) {
     target[at] = key.kind
     writeWord(key.symbol, target, at + 1)
@@ -132,6 +149,7 @@ export interface UpsertKey {
 }
 
 export const upsertKeys: KeyCodec<UpsertKey> = {
+  seed: ({ type, externalId }) => seedOfText(seedOfWords(SEED.upsertKeys, type, 0), externalId),
   writeKey(key, target, at) {
     writeWord(key.type, target, at)
     return writeCodePoints(key.externalId, target, at + 4)
@@ -250,6 +268,8 @@ export interface IndexKey {
 }
 
 export const indexKeys: KeyCodec<IndexKey> = {
+  seed: ({ label, property, scalar, node }) =>
+    seedOfWords(seedOfBytes(seedOfWords(SEED.index, label, property), scalar), node, 0),
   writeKey(key, target, at) {
     writeWord(key.label, target, at)
     writeWord(key.property, target, at + 4)
@@ -277,6 +297,7 @@ export interface DocumentKey {
 }
 
 export const documentKeys: KeyCodec<DocumentKey> = {
+  seed: ({ collection, key }) => seedOfText(seedOfText(SEED.documents, collection), key),
   writeKey(key, target, at) {
     const behind = writeCodePoints(key.collection, target, at)
     // Collection names hold no zero character, so the first zero ends the name.
@@ -285,7 +306,7 @@ export const documentKeys: KeyCodec<DocumentKey> = {
   },
   readKey(source, start, end) {
     let behind = start
-    while (source[behind] !== 0) behind += 1
+    while (behind < end && source[behind] !== 0) behind += 1
     return { collection: readCodePoints(source, start, behind), key: readCodePoints(source, behind + 1, end) }
   },
 }

@@ -6,7 +6,6 @@ import type { NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import { CHUNK_HEAD_BYTES, LONG_HEAD_BYTES, lowerBound, Pairs } from '../blocks.ts'
 import type { Sink } from '../bytes.ts'
-import { windowOn, windowOnRead } from '../bytes.ts'
 import { type AdjacencyKey, type ChunkKey, sideOf, typeOfSide, typesSide } from '../keys.ts'
 import type { Databases } from './databases.ts'
 import type { Operations } from './operations.ts'
@@ -155,17 +154,17 @@ export class AdjacencyEdits {
 
   private load(node: NodeId, side: number): EditedList {
     const list: EditedList = { node, side, count: 0, short: null, firstChunk: 0, loaded: [], dirty: false }
-    const bytes = node >= this.firstNewNode ? undefined : this.databases.adjacency.getBinaryFast({ node, side })
-    if (bytes === undefined) {
+    const window = node >= this.firstNewNode ? null : this.databases.adjacency.get({ node, side })
+    if (window === null) {
       list.short = new Pairs(2)
       return list
     }
-    const { words } = windowOnRead(bytes)
-    if (bytes.length === LONG_HEAD_BYTES) {
+    const { words, bytes } = window
+    if (bytes === LONG_HEAD_BYTES) {
       list.count = words[0]!
       list.firstChunk = words[1]!
     } else {
-      list.count = bytes.length >>> 3
+      list.count = bytes >>> 3
       list.short = Pairs.from(words, 0, list.count)
     }
     return list
@@ -173,10 +172,8 @@ export class AdjacencyEdits {
 
   private loadChunk(list: EditedList, low: Low, id: number): EditedChunk {
     for (const chunk of list.loaded) if (chunk.id === id) return chunk
-    const bytes = this.databases.chunks.getBinaryFast(id)
-    assert(bytes !== undefined, 'a chunk id comes from a list')
-    const { words } = windowOnRead(bytes)
-    const pairs = Pairs.from(words, 1, (bytes.length - CHUNK_HEAD_BYTES) >>> 3)
+    const { words, bytes } = this.databases.chunks.expect(id)
+    const pairs = Pairs.from(words, 1, (bytes - CHUNK_HEAD_BYTES) >>> 3)
     return this.keep(list, { id, low, next: words[0]!, pairs, dirty: false, removed: false, stored: true })
   }
 
@@ -195,9 +192,9 @@ export class AdjacencyEdits {
     let low: Low = chunk.low
     const start: ChunkKey = { node: list.node, side: list.side, ...low }
     const end = { node: list.node, side: list.side, neighbour: 0xffffffff, relationship: 0xffffffff }
-    for (const { key, value } of this.databases.chunkIndex.getRange({ start, end })) {
+    for (const { key, window } of this.databases.chunkIndex.entries({ start, end })) {
       low = { neighbour: key.neighbour, relationship: key.relationship }
-      if (windowOn(value).words[0] === id) break
+      if (window.words[0] === id) break
     }
     return this.loadChunk(list, low, id)
   }
@@ -229,14 +226,14 @@ export class AdjacencyEdits {
   }
 
   private storedFloor(start: ChunkKey): { low: Low; id: number } | null {
-    for (const { key, value } of this.databases.chunkIndex.getRange({
+    for (const { key, window } of this.databases.chunkIndex.entries({
       start,
       end: undefined,
       limit: 1,
       reverse: true,
     })) {
       if (key.node !== start.node || key.side !== start.side) return null
-      return { low: { neighbour: key.neighbour, relationship: key.relationship }, id: windowOn(value).words[0]! }
+      return { low: { neighbour: key.neighbour, relationship: key.relationship }, id: window.words[0]! }
     }
     return null
   }
@@ -342,8 +339,8 @@ export class AdjacencyEdits {
     }
     let types = sides.get(side)
     if (types === undefined) {
-      const bytes = node >= this.firstNewNode ? undefined : this.databases.adjacency.getBinaryFast({ node, side })
-      const words = bytes === undefined ? [] : [...windowOnRead(bytes).words.subarray(0, bytes.length >>> 2)]
+      const window = node >= this.firstNewNode ? null : this.databases.adjacency.get({ node, side })
+      const words = window === null ? [] : [...window.words.subarray(0, window.bytes >>> 2)]
       types = { node, side, types: words, dirty: false }
       sides.set(side, types)
     }
@@ -417,8 +414,8 @@ export class AdjacencyEdits {
 }
 
 function writePairs(sink: Sink, pairs: Pairs): void {
-  sink.words(pairs.neighbours, pairs.length)
-  sink.words(pairs.relationships, pairs.length)
+  sink.run(pairs.neighbours, pairs.length)
+  sink.run(pairs.relationships, pairs.length)
 }
 
 /** The greatest entry below. */

@@ -1,12 +1,14 @@
 // Named collections of JSON documents beside the graph: configuration, and whatever else must survive a crash.
 // Knows nothing of graphs. A reading sees the last commit of any process.
 import { assert } from '../../kernel/assert.ts'
-import { Sink, windowOn, windowOnRead } from '../bytes.ts'
+import { Sink, type Window } from '../bytes.ts'
 import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys } from '../keys.ts'
-import { checkLayout, type Layout, openMeta } from './databases.ts'
-import { type Database, type FileOptions, LmdbFile, type ReadView } from './native.ts'
+import type { Database } from './database.ts'
+import { checkLayout, DOCUMENTS, keyed, type Layout, openMeta } from './databases.ts'
+import { type FileOptions, LmdbFile, type ReadView } from './native.ts'
+import { Operations } from './operations.ts'
 
-export const collectionsLayout: Layout = { kind: 2, what: 'documents', version: 1 }
+export const collectionsLayout: Layout = { kind: 2, what: 'documents', version: 3 }
 
 /** The documents as of one moment. */
 export interface DocumentReading {
@@ -29,8 +31,8 @@ export class Collections {
   constructor(path: string, options: FileOptions) {
     this.file = new LmdbFile(path, options)
     try {
-      checkLayout(this.file, openMeta(this.file), collectionsLayout, options.readOnly === true, () => {})
-      this.documents = this.file.database('documents', documentKeys)
+      checkLayout(this.file, openMeta(this.file, DOCUMENTS), collectionsLayout, options.readOnly === true, () => {})
+      this.documents = keyed(this.file, 'documents', documentKeys, DOCUMENTS)
     } catch (fault) {
       void this.file.close()
       throw fault
@@ -63,16 +65,16 @@ export class Collections {
   /** Without a view: as the write transaction has it. */
   private find(collection: string, key: string, view?: ReadView): unknown {
     checkKey(collection, key)
-    return parse(this.documents.getBinaryFast({ collection, key }, view))
+    return parse(this.documents.get({ collection, key }, view))
   }
 
   private list(collection: string, view?: ReadView): [string, unknown][] {
     checkKey(collection, '')
     const documents: [string, unknown][] = []
     const start = { collection, key: '' }
-    for (const { key, value } of this.documents.getRange({ start, end: undefined, ...view })) {
+    for (const { key, window } of this.documents.entries({ start, end: undefined, ...view })) {
       if (key.collection !== collection) break
-      documents.push([key.key, JSON.parse(windowOn(value).text.toString('utf8', 0, value.length))])
+      documents.push([key.key, parse(window)])
     }
     return documents
   }
@@ -124,14 +126,16 @@ export class Collections {
 
   private apply(pending: readonly PendingDocument[]): void {
     const sink = new Sink()
+    const operations = new Operations()
     for (const { collection, key, json } of pending) {
-      if (json === null) this.documents.remove({ collection, key })
+      if (json === null) operations.remove(this.documents, { collection, key })
       else {
-        const start = sink.length
-        sink.raw(Buffer.from(json, 'utf8'))
-        this.documents.put({ collection, key }, sink.bytes.subarray(start, sink.length))
+        operations.begin(sink)
+        sink.text(json)
+        operations.put(this.documents, { collection, key }, sink)
       }
     }
+    operations.apply(sink)
   }
 
   close(): Promise<void> {
@@ -151,8 +155,8 @@ function checkKey(collection: string, key: string): void {
   assert(collection.length + key.length <= DOCUMENT_KEY_UNITS_MAX, 'a document key is short')
 }
 
-function parse(bytes: Uint8Array | undefined): unknown {
-  return bytes === undefined ? null : JSON.parse(windowOnRead(bytes).text.toString('utf8', 0, bytes.length))
+function parse(window: Window | null): unknown {
+  return window === null ? null : JSON.parse(window.text.toString('utf8', 4, 4 + window.view.getUint32(0, true)))
 }
 
 /** Opens the folder, creating what is missing. Throws LayoutFault when it holds something else. */

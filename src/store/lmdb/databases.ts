@@ -1,5 +1,5 @@
 // The named databases of one graph environment, and the version of their layout.
-import { OperatorFault } from '../../kernel/errors.ts'
+import { DamageFault, OperatorFault } from '../../kernel/errors.ts'
 import { Sink, windowOn } from '../bytes.ts'
 import {
   type AdjacencyKey,
@@ -8,15 +8,19 @@ import {
   chunkKeys,
   type IndexKey,
   indexKeys,
+  type KeyCodec,
   type LabelKey,
   labelKeys,
+  NUMBERED,
   type SymbolKey,
+  seedOfNumber,
   symbolKeys,
   type UpsertKey,
   upsertKeys,
 } from '../keys.ts'
+import { Database } from './database.ts'
 import { emptyHeader, writeHeader } from './header.ts'
-import { type Database, LmdbFile } from './native.ts'
+import { LmdbFile } from './native.ts'
 
 /** What the folder holds was written by a program that this one does not understand. */
 export class LayoutFault extends OperatorFault {
@@ -58,7 +62,7 @@ export interface Layout {
 }
 
 /** The version is raised whenever a key or a value changes its form. */
-export const graphLayout: Layout = { kind: 1, what: 'a graph', version: 2 }
+export const graphLayout: Layout = { kind: 1, what: 'a graph', version: 3 }
 
 /** Refuses what was written in another layout. A new folder is marked, together with what `first` writes. */
 export function checkLayout(
@@ -68,27 +72,21 @@ export function checkLayout(
   readOnly: boolean,
   first: () => void,
 ): void {
-  const stored = meta.getBinaryFast(LAYOUT_KEY)
-  if (stored !== undefined) {
-    const { words } = windowOn(stored.subarray(0, stored.length))
-    if (stored.length !== 8 || words[0] !== layout.kind) {
-      throw new LayoutFault(`the folder does not hold ${layout.what}`)
-    }
-    if (words[1] !== layout.version) {
-      throw new LayoutFault(
-        `the folder holds ${layout.what} in layout version ${words[1]}; this program reads version ${layout.version} only`,
-      )
-    }
-    return
+  const stored = storedLayout(meta)
+  if (stored !== null) {
+    if (stored.kind !== layout.kind) throw new LayoutFault(`the folder does not hold ${layout.what}`)
+    if (stored.version === layout.version) return
+    throw new LayoutFault(
+      stored.version > layout.version
+        ? `the folder holds ${layout.what} in layout version ${stored.version}, of a later program; this one reads version ${layout.version}`
+        : `the folder holds ${layout.what} in layout version ${stored.version}; this program reads version ${layout.version}`,
+    )
   }
   if (readOnly) throw new LayoutFault(`the folder does not hold ${layout.what}`)
   file.transactionNow(() => {
     // Another process may have been first.
-    if (meta.getBinaryFast(LAYOUT_KEY) !== undefined) return
-    const sink = new Sink(64)
-    sink.u32(layout.kind)
-    sink.u32(layout.version)
-    meta.put(LAYOUT_KEY, sink.bytes.subarray(0, sink.length))
+    if (storedLayout(meta) !== null) return
+    meta.raw.put(LAYOUT_KEY, layoutBytes(layout))
     first()
   })
 }
@@ -97,31 +95,59 @@ export function checkLayout(
 export async function layoutOfFolder(folder: string): Promise<{ kind: number; version: number }> {
   const file = new LmdbFile(folder, { readOnly: true })
   try {
-    const stored = openMeta(file).getBinaryFast(LAYOUT_KEY)
-    if (stored?.length !== 8) throw new LayoutFault(`the folder ${folder} does not say what it holds`)
-    const { words } = windowOn(stored.subarray(0, stored.length))
-    return { kind: words[0]!, version: words[1]! }
+    const stored = storedLayout(openMeta(file, GRAPH))
+    if (stored === null) throw new LayoutFault(`the folder ${folder} does not say what it holds`)
+    return stored
   } finally {
     await file.close()
   }
 }
 
-export function openMeta(file: LmdbFile): Database<SymbolKey> {
-  return file.database('meta', symbolKeys)
+/** Without a checksum, so that every version of the program can read it. */
+export function layoutBytes({ kind, version }: Layout): Uint8Array {
+  const sink = new Sink(64)
+  sink.u32(kind)
+  sink.u32(version)
+  return sink.written()
+}
+
+/** Null in a new folder. Throws LayoutFault for what no version of this program has written. */
+export function storedLayout(meta: Database<SymbolKey>): { kind: number; version: number } | null {
+  const stored = meta.raw.getBinaryFast(LAYOUT_KEY)
+  if (stored === undefined) return null
+  if (stored.length !== 8) throw new LayoutFault('the folder does not say what it holds')
+  const { words } = windowOn(stored.subarray(0, stored.length))
+  return { kind: words[0]!, version: words[1]! }
+}
+
+/** What the caller of the service is told to be damaged. */
+export const GRAPH = 'the knowledge graph of this project'
+export const DOCUMENTS = 'the configuration'
+
+export function openMeta(file: LmdbFile, holds: string): Database<SymbolKey> {
+  return keyed(file, 'meta', symbolKeys, holds)
+}
+
+export function keyed<K>(file: LmdbFile, name: string, codec: KeyCodec<K>, holds: string): Database<K> {
+  return new Database(name, file.database(name, codec), codec.seed, holds)
+}
+
+function numbered(file: LmdbFile, name: keyof typeof NUMBERED): Database<number> {
+  return new Database(name, file.numbered(name), (id) => seedOfNumber(NUMBERED[name], id), GRAPH)
 }
 
 export function openDatabases(file: LmdbFile, meta: Database<SymbolKey>): Databases {
   return {
     meta,
-    symbols: file.database('symbols', symbolKeys),
-    upsertKeys: file.database('upsert-keys', upsertKeys),
-    nodes: file.numbered('nodes'),
-    relationships: file.numbered('relationships'),
-    adjacency: file.database('adjacency', adjacencyKeys),
-    chunks: file.numbered('chunks'),
-    chunkIndex: file.database('chunk-index', chunkKeys),
-    labels: file.database('labels', labelKeys),
-    index: file.database('index', indexKeys),
+    symbols: keyed(file, 'symbols', symbolKeys, GRAPH),
+    upsertKeys: keyed(file, 'upsert-keys', upsertKeys, GRAPH),
+    nodes: numbered(file, 'nodes'),
+    relationships: numbered(file, 'relationships'),
+    adjacency: keyed(file, 'adjacency', adjacencyKeys, GRAPH),
+    chunks: numbered(file, 'chunks'),
+    chunkIndex: keyed(file, 'chunk-index', chunkKeys, GRAPH),
+    labels: keyed(file, 'labels', labelKeys, GRAPH),
+    index: keyed(file, 'index', indexKeys, GRAPH),
   }
 }
 
@@ -129,5 +155,9 @@ export function openDatabases(file: LmdbFile, meta: Database<SymbolKey>): Databa
 export function putFirstHeader(meta: Database<SymbolKey>): void {
   const sink = new Sink(64)
   writeHeader(sink, emptyHeader())
-  meta.put(HEADER_KEY, sink.bytes.subarray(0, sink.length))
+  meta.put(HEADER_KEY, sink.written())
+}
+
+export function lackOfSymbols({ symbols }: Databases): DamageFault {
+  return new DamageFault(GRAPH, `${symbols.name} are not all there`)
 }

@@ -3,12 +3,14 @@ import type { GraphStore, WriteBatch } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { ENTRIES_PER_CHUNK } from '../blocks.ts'
-import { windowOnRead } from '../bytes.ts'
+import type { Window } from '../bytes.ts'
 import {
   checkLayout,
   type Databases,
+  GRAPH,
   graphLayout,
   HEADER_KEY,
+  lackOfSymbols,
   openDatabases,
   openMeta,
   putFirstHeader,
@@ -17,7 +19,7 @@ import { COMMIT, readSymbolCounts, WRITER } from './header.ts'
 import { HOT_BYTES, HotCache } from './hot-cache.ts'
 import { type FileOptions, LmdbFile, type Reading, type ReadView } from './native.ts'
 import { LmdbSnapshot } from './snapshot.ts'
-import { SymbolTable } from './symbols.ts'
+import { type SymbolCounts, SymbolTable } from './symbols.ts'
 import { LmdbWriteBatch } from './write-batch.ts'
 
 export interface EnvironmentOptions extends FileOptions {
@@ -49,7 +51,7 @@ export class LmdbEnvironment implements GraphStore {
     this.readOnly = options.readOnly === true
     this.file = new LmdbFile(path, options)
     try {
-      const meta = openMeta(this.file)
+      const meta = openMeta(this.file, GRAPH)
       checkLayout(this.file, meta, graphLayout, this.readOnly, () => putFirstHeader(meta))
       this.databases = openDatabases(this.file, meta)
       this.hot = new HotCache(this.databases, this.writer, options.hotBytes ?? HOT_BYTES)
@@ -61,16 +63,35 @@ export class LmdbEnvironment implements GraphStore {
 
   snapshot(): LmdbSnapshot {
     const view = this.file.takeView()
-    const header = this.databases.meta.getBinaryFast(HEADER_KEY, view)
-    assert(header !== undefined, 'an environment has a header')
-    const { words } = windowOnRead(header)
+    const header = this.readHeader(view)
+    const { words } = header
     const writer = words[WRITER]!
     const commit = words[COMMIT]!
     const { symbols } = this
     if (words[0] !== symbols.count(0) || words[1] !== symbols.count(1) || words[2] !== symbols.count(2)) {
-      symbols.complete(readSymbolCounts(windowOnRead(header)), this.databases.symbols, view)
+      this.completeSymbols(readSymbolCounts(header), view)
     }
     return new LmdbSnapshot(this, view, this.hot.enter(writer, commit))
+  }
+
+  private readHeader(view: ReadView): Window {
+    try {
+      return this.databases.meta.expect(HEADER_KEY, view)
+    } catch (fault) {
+      this.file.giveBack(view)
+      throw fault
+    }
+  }
+
+  private completeSymbols(counts: SymbolCounts, view: ReadView): void {
+    try {
+      const all = this.symbols.complete(counts, this.databases.symbols, view)
+      // Within a batch its header is seen, and the names that it adds are not.
+      if (!all && !this.hot.isWriting) throw lackOfSymbols(this.databases)
+    } catch (fault) {
+      this.file.giveBack(view)
+      throw fault
+    }
   }
 
   /** For the checker: the raw databases as of one moment. */

@@ -4,11 +4,11 @@
 import type { NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
 import type { PropertyValue } from '../../engine/value/value.ts'
 import type { AdjacencyKey, LabelKey, SymbolKey, UpsertKey } from '../keys.ts'
+import type { Database } from './database.ts'
 import type { Databases } from './databases.ts'
 import type { Stamp } from './header.ts'
 import { HotBlocks } from './hot-blocks.ts'
 import { HotMaps } from './hot-maps.ts'
-import type { Database } from './native.ts'
 import type { Touched } from './operations.ts'
 
 /**
@@ -146,6 +146,11 @@ export class HotCache {
   }
 
   // -- own batches
+
+  /** A batch is under way in this very turn. */
+  get isWriting(): boolean {
+    return this.writing
+  }
 
   /** Every reading of the database sees the batch from now on, finished or not: nobody may read or fill. */
   beginWriting(): number {

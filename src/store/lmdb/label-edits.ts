@@ -2,7 +2,7 @@
 import type { NodeId, SymbolId } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import { BLOCK_WORDS } from '../blocks.ts'
-import { type Sink, windowOnRead } from '../bytes.ts'
+import type { Sink } from '../bytes.ts'
 import { NODES_PER_BLOCK, scalarKey } from '../keys.ts'
 import type { NodeRecord, StoredProperty } from '../records.ts'
 import type { Databases } from './databases.ts'
@@ -49,8 +49,8 @@ export class LabelEdits {
       const stood = next === old || sameBytes(scalar, indexed(old))
       for (const label of labelsNow) {
         if (stood && labelsBefore.includes(label)) continue
+        // The key says it all.
         operations.begin(sink)
-        sink.u8(0)
         operations.put(this.databases.index, { label, property, scalar, node }, sink)
       }
     }
@@ -75,8 +75,8 @@ export class LabelEdits {
     let words = blocks.get(block)
     if (words === undefined) {
       words = new Uint32Array(BLOCK_WORDS)
-      const bytes = this.databases.labels.getBinaryFast({ label, block })
-      if (bytes !== undefined) words.set(windowOnRead(bytes).words.subarray(0, BLOCK_WORDS))
+      const window = this.databases.labels.get({ label, block })
+      if (window !== null) words.set(window.words.subarray(0, BLOCK_WORDS))
       blocks.set(block, words)
     }
     return words
@@ -91,7 +91,7 @@ export class LabelEdits {
           continue
         }
         operations.begin(sink)
-        sink.words(words, BLOCK_WORDS)
+        sink.run(words, BLOCK_WORDS)
         operations.put(this.databases.labels, key, sink)
       }
     }

@@ -22,7 +22,7 @@ export interface Range<K> extends Partial<Reading> {
 }
 
 /** A named database. Reads inside a write transaction see that transaction, whatever `reading` says. */
-export interface Database<K> {
+export interface RawDatabase<K> {
   /** One buffer for all: valid until the next read of any database. */
   getBinaryFast(key: K, reading?: Reading): Uint8Array | undefined
   getRange(range: Range<K>): Iterable<{ key: K; value: Uint8Array }>
@@ -83,17 +83,17 @@ export class LmdbFile {
     }
   }
 
-  database<K>(name: string, keyEncoder: KeyCodec<K>): Database<K> {
+  database<K>(name: string, keyEncoder: KeyCodec<K>): RawDatabase<K> {
     return this.openNamed({ name, encoding: 'binary', keyEncoder })
   }
 
   /** Keys are plain numbers up to 32 bits. */
-  numbered(name: string): Database<number> {
+  numbered(name: string): RawDatabase<number> {
     return this.openNamed({ name, encoding: 'binary', keyEncoding: 'uint32' })
   }
 
-  private openNamed<K>(options: object): Database<K> {
-    const database = this.root.openDB(options as { name: string }) as Database<K> | undefined
+  private openNamed<K>(options: object): RawDatabase<K> {
+    const database = this.root.openDB(options as { name: string }) as RawDatabase<K> | undefined
     if (database === undefined) throw new Error('the folder holds no such store')
     return database
   }

@@ -1,7 +1,7 @@
 // What a batch will put and remove, encoded beforehand: what may fail fails here, while the database is still untouched.
 import { assert } from '../../kernel/assert.ts'
 import type { Sink } from '../bytes.ts'
-import type { Database } from './native.ts'
+import type { Database } from './database.ts'
 
 export interface Touched {
   readonly database: Database<unknown>
@@ -24,7 +24,8 @@ export class Operations {
   }
 
   put<K>(database: Database<K>, key: K, sink: Sink): void {
-    assert(sink.length > this.start, 'a value is never empty')
+    assert(sink.length >= this.start, 'a value begins where it was begun')
+    database.seal(key, sink, this.start)
     this.list.push({ database: database as Database<unknown>, key, start: this.start, end: sink.length })
   }
 
@@ -40,7 +41,7 @@ export class Operations {
   apply(sink: Sink): void {
     for (const { database, key, start, end } of this.list) {
       if (start < 0) database.remove(key)
-      else database.put(key, sink.bytes.subarray(start, end))
+      else database.putSealed(key, sink.bytes.subarray(start, end))
     }
   }
 }

@@ -14,7 +14,7 @@ import type { PropertyValue } from '../../engine/value/value.ts'
 import { assert } from '../../kernel/assert.ts'
 import { timestamp } from '../../kernel/clock.ts'
 import { appendBits, BLOCK_WORDS, CHUNK_HEAD_BYTES, growChunk, LONG_HEAD_BYTES, lowerBound } from '../blocks.ts'
-import { type Window, windowOn, windowOnRead } from '../bytes.ts'
+import type { Window } from '../bytes.ts'
 import {
   type AdjacencyKey,
   type ChunkKey,
@@ -26,10 +26,11 @@ import {
   type UpsertKey,
 } from '../keys.ts'
 import * as records from '../records.ts'
+import type { Database } from './database.ts'
 import { type Databases, HEADER_KEY, META } from './databases.ts'
 import { type Header, readHeader } from './header.ts'
 import { COLUMN, countKey, type HotCache } from './hot-cache.ts'
-import type { Database, ReadView } from './native.ts'
+import type { ReadView } from './native.ts'
 import type { SymbolTable } from './symbols.ts'
 
 /** What opened the snapshot. */
@@ -85,8 +86,12 @@ export class LmdbSnapshot implements Snapshot {
 
   private read<K>(database: Database<K>, key: K): Window | null {
     assert(this.open, 'a snapshot is not used after it is closed')
-    const bytes = database.getBinaryFast(key, this.view)
-    return bytes === undefined ? null : windowOnRead(bytes)
+    return database.get(key, this.view)
+  }
+
+  private expect<K>(database: Database<K>, key: K): Window {
+    assert(this.open, 'a snapshot is not used after it is closed')
+    return database.expect(key, this.view)
   }
 
   /** Whether the hot cache still stands where this snapshot does. */
@@ -135,14 +140,14 @@ export class LmdbSnapshot implements Snapshot {
     clear(chunk)
     const start = { label, block: Math.floor(from / NODES_PER_BLOCK) }
     const end = { label: label + 1, block: 0 }
-    for (const { key, value } of this.databases.labels.getRange({ start, end, ...this.view })) {
+    for (const { key, window } of this.databases.labels.entries({ start, end, ...this.view })) {
       const base = key.block * NODES_PER_BLOCK
       if (chunk.length >= IDS_PER_FILL) {
         chunk.more = true
         chunk.next = base
         return
       }
-      appendBits(windowOn(value).words, base, chunk)
+      appendBits(window.words, base, chunk)
     }
   }
 
@@ -155,13 +160,13 @@ export class LmdbSnapshot implements Snapshot {
     const start = { label, property, scalar, node: from }
     // No node has the greatest id, so the end may be exclusive.
     const end = { label, property, scalar, node: 0xffffffff }
-    for (const { node } of this.databases.index.getKeys({ start, end, limit: IDS_PER_FILL + 1, ...this.view })) {
+    for (const { key } of this.databases.index.entries({ start, end, limit: IDS_PER_FILL + 1, ...this.view })) {
       if (chunk.length === IDS_PER_FILL) {
         chunk.more = true
-        chunk.next = node
+        chunk.next = key.node
         return
       }
-      chunk.ids[chunk.length++] = node
+      chunk.ids[chunk.length++] = key.node
     }
   }
 
@@ -181,7 +186,7 @@ export class LmdbSnapshot implements Snapshot {
     listKey.side = side
     const window = this.read(this.databases.adjacency, listKey)
     found.at = 0
-    found.size = window === null ? 0 : window.source.length >>> 2
+    found.size = window === null ? 0 : window.bytes >>> 2
     if (window !== null) found.words = window.words
     if (hot) lists.put(node, side, found.words, found.size)
   }
@@ -201,10 +206,9 @@ export class LmdbSnapshot implements Snapshot {
 
   private copyChunk(id: number, chunk: Chunk): void {
     clear(chunk)
-    const window = this.read(this.databases.chunks, id)
-    assert(window !== null, 'a chunk id comes from a list')
+    const window = this.expect(this.databases.chunks, id)
     const next = window.words[0]!
-    copyEntries(window.words, 1, (window.source.length - CHUNK_HEAD_BYTES) >>> 3, chunk)
+    copyEntries(window.words, 1, (window.bytes - CHUNK_HEAD_BYTES) >>> 3, chunk)
     chunk.more = next !== 0
     chunk.next = next
   }
@@ -242,14 +246,12 @@ export class LmdbSnapshot implements Snapshot {
     chunkKey.relationship = 0
     let id = 0
     const range = { start: chunkKey, end: undefined, limit: 1, reverse: true, ...this.view }
-    for (const { key, value } of this.databases.chunkIndex.getRange(range)) {
-      if (key.node === node && key.side === side) id = windowOn(value).words[0]!
+    for (const { key, window } of this.databases.chunkIndex.entries(range)) {
+      if (key.node === node && key.side === side) id = window.words[0]!
     }
     while (id !== 0) {
-      const window = this.read(this.databases.chunks, id)
-      assert(window !== null, 'a chunk id comes from a list')
-      const { words } = window
-      const count = (window.source.length - CHUNK_HEAD_BYTES) >>> 3
+      const { words, bytes } = this.expect(this.databases.chunks, id)
+      const count = (bytes - CHUNK_HEAD_BYTES) >>> 3
       copyMatches(words, 1, count, neighbour, chunk)
       id = count > 0 && words[count]! <= neighbour ? words[0]! : 0
     }
@@ -396,9 +398,7 @@ export class LmdbSnapshot implements Snapshot {
   // -- counting
 
   header(): Header {
-    const window = this.read(this.databases.meta, HEADER_KEY)
-    assert(window !== null, 'an environment has a header')
-    return readHeader(window)
+    return readHeader(this.expect(this.databases.meta, HEADER_KEY))
   }
 
   nodeCount(label: SymbolId | null): number {

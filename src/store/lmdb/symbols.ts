@@ -1,10 +1,11 @@
 // Interned names of one environment, in memory. They are only ever added, so a count tells whether the memory is complete.
 import type { SymbolId, SymbolKind } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
-import { windowOn } from '../bytes.ts'
+import type { Window } from '../bytes.ts'
 import type { SymbolKey } from '../keys.ts'
 import { readText } from '../text.ts'
-import type { Database, Reading } from './native.ts'
+import type { Database } from './database.ts'
+import type { Reading } from './native.ts'
 
 export const SYMBOL_KINDS: readonly SymbolKind[] = ['label', 'type', 'property']
 
@@ -50,16 +51,21 @@ export class SymbolTable {
     return this.count(0) === counts[0] && this.count(1) === counts[1] && this.count(2) === counts[2]
   }
 
-  /** Reads what was added since, by this process or by another. */
-  complete(counts: SymbolCounts, database: Database<SymbolKey>, reading?: Reading): void {
+  /** Reads what was added since, by this process or by another. False when not all of it is there. */
+  complete(counts: SymbolCounts, database: Database<SymbolKey>, reading?: Reading): boolean {
     for (let kind = 0; kind < 3; kind++) {
       const start = { kind, symbol: this.count(kind) + 1 }
       const end = { kind, symbol: counts[kind]! + 1 }
       if (start.symbol >= end.symbol) continue
-      for (const { key, value } of database.getRange({ start, end, ...reading })) {
-        assert(key.symbol === this.count(kind) + 1, 'symbols are numbered without gaps')
-        this.add(kind, readText(windowOn(value).text, 0, value.length - 1))
+      for (const { key, window } of database.entries({ start, end, ...reading })) {
+        if (key.symbol !== this.count(kind) + 1) break
+        this.add(kind, symbolText(window))
       }
     }
+    return this.isComplete(counts)
   }
+}
+
+export function symbolText({ view, text }: Window): string {
+  return readText(text, 4, 4 + view.getUint32(0, true))
 }

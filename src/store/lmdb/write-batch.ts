@@ -17,7 +17,7 @@ import type {
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { mintGid } from '../../kernel/ids.ts'
-import { Sink, windowOnRead } from '../bytes.ts'
+import { Sink } from '../bytes.ts'
 import { EXTERNAL_ID_UNITS_MAX } from '../keys.ts'
 import { withoutMetadata, withoutProperties } from '../properties.ts'
 import {
@@ -30,9 +30,8 @@ import {
   writeNode,
   writeRelationship,
 } from '../records.ts'
-import { textBytes } from '../text.ts'
 import { AdjacencyEdits } from './adjacency-edits.ts'
-import { type Databases, HEADER_KEY, META } from './databases.ts'
+import { type Databases, HEADER_KEY, lackOfSymbols, META } from './databases.ts'
 import { type Header, readHeader, type Stamp, writeHeader } from './header.ts'
 import { LabelEdits } from './label-edits.ts'
 import { Operations, type Touched } from './operations.ts'
@@ -78,10 +77,9 @@ export class LmdbWriteBatch implements WriteBatch {
     this.databases = databases
     this.symbols = symbols
     this.clock = clock
-    const bytes = databases.meta.getBinaryFast(HEADER_KEY)
-    assert(bytes !== undefined, 'an environment has a header')
-    this.header = readHeader(windowOnRead(bytes))
-    if (!symbols.isComplete(this.header.symbols)) symbols.complete(this.header.symbols, databases.symbols)
+    this.header = readHeader(databases.meta.expect(HEADER_KEY))
+    const counts = this.header.symbols
+    if (!symbols.isComplete(counts) && !symbols.complete(counts, databases.symbols)) throw lackOfSymbols(databases)
     this.before = { writer: this.header.writer, commit: this.header.commit }
     this.header.writer = stamp.writer
     this.header.commit = stamp.commit
@@ -130,8 +128,7 @@ export class LmdbWriteBatch implements WriteBatch {
     if (type === 0 || externalId.length > EXTERNAL_ID_UNITS_MAX) return 0
     const pending = this.keys.get(`${type} ${externalId}`)
     if (pending !== undefined) return pending.node
-    const bytes = this.databases.upsertKeys.getBinaryFast({ type, externalId })
-    return bytes === undefined ? 0 : windowOnRead(bytes).words[0]!
+    return this.databases.upsertKeys.get({ type, externalId })?.words[0] ?? 0
   }
 
   private setKey(type: SymbolId, externalId: string, node: NodeId): void {
@@ -141,8 +138,8 @@ export class LmdbWriteBatch implements WriteBatch {
   private node(id: NodeId): Edited<NodeRecord> {
     let edited = this.nodes.get(id)
     if (edited === undefined) {
-      const bytes = this.databases.nodes.getBinaryFast(id)
-      const record = bytes === undefined ? null : readNode(windowOnRead(bytes))
+      const window = this.databases.nodes.get(id)
+      const record = window === null ? null : readNode(window)
       edited = { before: record, now: record }
       this.nodes.set(id, edited)
     }
@@ -284,8 +281,8 @@ export class LmdbWriteBatch implements WriteBatch {
   private relationship(id: RelationshipId): Edited<RelationshipRecord> {
     let edited = this.relationships.get(id)
     if (edited === undefined) {
-      const bytes = this.databases.relationships.getBinaryFast(id)
-      const record = bytes === undefined ? null : readRelationship(windowOnRead(bytes))
+      const window = this.databases.relationships.get(id)
+      const record = window === null ? null : readRelationship(window)
       edited = { before: record, now: record }
       this.relationships.set(id, edited)
     }
@@ -339,7 +336,7 @@ export class LmdbWriteBatch implements WriteBatch {
 
   private exists(node: NodeId): boolean {
     const edited = this.nodes.get(node)
-    return edited === undefined ? this.databases.nodes.getBinaryFast(node) !== undefined : edited.now !== null
+    return edited === undefined ? this.databases.nodes.get(node) !== null : edited.now !== null
   }
 
   /** All of them, where createRelationship has made parallel ones. */
@@ -387,9 +384,7 @@ export class LmdbWriteBatch implements WriteBatch {
     const { databases, header, operations, sink } = this
     for (const { kind, symbol, name } of this.newSymbols) {
       operations.begin(sink)
-      // An empty name is a name, but no value may be empty: a zero byte follows each.
-      sink.raw(textBytes(name))
-      sink.u8(0)
+      sink.text(name)
       operations.put(databases.symbols, { kind, symbol }, sink)
     }
     for (const { type, externalId, node } of this.keys.values()) {
@@ -452,9 +447,9 @@ export class LmdbWriteBatch implements WriteBatch {
     for (const [symbol, change] of changes) {
       if (change === 0) continue
       const key = { kind, symbol }
-      const bytes = databases.meta.getBinaryFast(key)
+      const before = databases.meta.get(key)?.words[0] ?? 0
       operations.begin(sink)
-      sink.u32((bytes === undefined ? 0 : windowOnRead(bytes).words[0]!) + change)
+      sink.u32(before + change)
       operations.put(databases.meta, key, sink)
     }
   }

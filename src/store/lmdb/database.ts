@@ -1,0 +1,134 @@
+// A named database whose values carry checksums: the one place that seals what is written and looks at what is read.
+// A value that does not fit its key is never handed on: whoever asked gets a DamageFault, and so no decision at all.
+import { assert } from '../../kernel/assert.ts'
+import { DamageFault } from '../../kernel/errors.ts'
+import { type Sink, sinkFor, type Window, windowOn, windowOnRead } from '../bytes.ts'
+import { checksum } from '../checksum.ts'
+import type { Range, RawDatabase, Reading } from './native.ts'
+
+/** A checksum, behind the value and what fills its last word up. */
+export const CHECKSUM_BYTES = 4
+
+/** What is said of a value behind its key. */
+export const NOT_SOUND = 'does not fit its checksum'
+
+export class Database<K> {
+  readonly name: string
+  /** As the package has it, checksums and all: for what looks at bytes, not at values. */
+  readonly raw: RawDatabase<K>
+  private readonly seed: (key: K) => number
+  /** What the damage is called before the caller of the service. */
+  private readonly holds: string
+
+  constructor(name: string, raw: RawDatabase<K>, seed: (key: K) => number, holds: string) {
+    this.name = name
+    this.raw = raw
+    this.seed = seed
+    this.holds = holds
+  }
+
+  /** Null when there is none. Valid until the next read of any database. Inside a write transaction it sees that one. */
+  get(key: K, reading?: Reading): Window | null {
+    let bytes: Uint8Array | undefined
+    try {
+      bytes = this.raw.getBinaryFast(key, reading)
+    } catch (failure) {
+      throw this.readable(failure)
+    }
+    if (bytes === undefined) return null
+    const window = windowOnRead(bytes)
+    this.unseal(key, window)
+    return window
+  }
+
+  /** As `get`, and it must be there. */
+  expect(key: K, reading?: Reading): Window {
+    const window = this.get(key, reading)
+    if (window === null) throw this.damage(key, 'is missing')
+    return window
+  }
+
+  /** Each entry with a window of its own. */
+  *entries(range: Range<K>): Iterable<{ key: K; window: Window }> {
+    try {
+      for (const { key, value } of this.raw.getRange(range)) {
+        const window = windowOn(value)
+        this.unseal(key, window)
+        yield { key, window }
+      }
+    } catch (failure) {
+      throw this.readable(failure)
+    }
+  }
+
+  /** For the checker: null for a value that does not fit its checksum, and it goes on. */
+  *inspected(range: Range<K>): Iterable<{ key: K; window: Window | null }> {
+    try {
+      for (const { key, value } of this.raw.getRange(range)) {
+        const window = windowOn(value)
+        yield { key, window: this.isSound(key, window) ? withoutChecksum(window) : null }
+      }
+    } catch (failure) {
+      throw this.readable(failure)
+    }
+  }
+
+  private unseal(key: K, window: Window): void {
+    if (!this.isSound(key, window)) throw this.damage(key, NOT_SOUND)
+    withoutChecksum(window)
+  }
+
+  private isSound(key: K, { words, bytes }: Window): boolean {
+    const count = (bytes >>> 2) - 1
+    return (bytes & 3) === 0 && count >= 0 && words[count] === checksum(words, 0, count, this.seed(key))
+  }
+
+  /** Fills what stands in the sink from `start` on up to whole words, and appends its checksum. */
+  seal(key: K, sink: Sink, start: number): void {
+    assert((start & 3) === 0, 'a value begins at a word')
+    const rest = -sink.length & 3
+    if (rest > 0) sink.gap(rest)
+    const first = start >>> 2
+    sink.u32(checksum(sink.words(), first, (sink.length >>> 2) - first, this.seed(key)))
+  }
+
+  /** For what has been sealed. */
+  putSealed(key: K, sealed: Uint8Array): void {
+    this.raw.put(key, sealed)
+  }
+
+  put(key: K, value: Uint8Array): void {
+    const sink = sinkFor(value)
+    this.seal(key, sink, 0)
+    this.raw.put(key, sink.written())
+  }
+
+  remove(key: K): void {
+    this.raw.remove(key)
+  }
+
+  damage(key: K, what: string): DamageFault {
+    return new DamageFault(this.holds, `${this.name} ${keyText(key)} ${what}`)
+  }
+
+  /** What the package says of a page, and what becomes of a key that is none, is damage as well. */
+  private readable(failure: unknown): unknown {
+    const isOfPage = failure instanceof RangeError || typeof (failure as { code?: unknown }).code === 'number'
+    return isOfPage ? new DamageFault(this.holds, `${this.name}: ${(failure as Error).message}`) : failure
+  }
+}
+
+function withoutChecksum(window: Window): Window {
+  window.bytes -= CHECKSUM_BYTES
+  return window
+}
+
+/** As an operator can read it. */
+export function keyText(key: unknown): string {
+  if (typeof key === 'number') return String(key)
+  const parts = Object.entries(key as object).map(([name, part]) => {
+    const text = part instanceof Uint8Array ? Buffer.from(part).toString('hex') : JSON.stringify(part)
+    return `${name} ${text}`
+  })
+  return parts.join(', ')
+}
