@@ -2,6 +2,7 @@
 // line and tests know it.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { auditSignings } from './audit/signing.ts'
 import type { CaptureParts } from './capture/batch.ts'
 import { environmentKinds } from './config/environment.ts'
 import { ikgStatus, Provisioning } from './config/provisioning.ts'
@@ -9,6 +10,7 @@ import { type DocumentStore, Repository } from './config/repository.ts'
 import { ConfigService } from './config/service.ts'
 import { systemGraph } from './config/system-nodes.ts'
 import type { GraphStore, ProjectGraphs } from './engine/store.ts'
+import { eventSinks } from './events/sink.ts'
 import { authenticator } from './http/authenticate.ts'
 import { createDispatcher, type Handle } from './http/dispatch.ts'
 import type { Route } from './http/route.ts'
@@ -23,12 +25,16 @@ import { adminOf, bootstrap } from './identity/bootstrap.ts'
 import { loadMasterKey, masterKeyVariable } from './identity/master-key.ts'
 import { SecretBox } from './identity/secret-box.ts'
 import { ServiceAccounts } from './identity/service-account.ts'
+import { serviceAccountCredentials, serviceAccounts as serviceAccountKind } from './identity/service-account-kinds.ts'
 import { invalidUserToken } from './identity/user-tokens.ts'
 import { assert } from './kernel/assert.ts'
 import { type Clock, systemClock, timestamp } from './kernel/clock.ts'
 import { OperatorFault, ServiceFault } from './kernel/errors.ts'
 import { err } from './kernel/result.ts'
+import { entityMatchingPipelines } from './matching/pipeline.ts'
+import { mcpServers } from './mcp/server-config.ts'
 import type { DecisionFault, DecisionParts } from './pdp/question.ts'
+import { externalDataResolvers } from './pip/resolver.ts'
 import { authorizationPolicies } from './policy/authorization-policy.ts'
 import { PolicyLibrary } from './policy/library.ts'
 import type { Settings } from './settings.ts'
@@ -36,6 +42,7 @@ import { openCatalog, projectFolders } from './store/catalog.ts'
 import { lockFolder } from './store/folder-lock.ts'
 import { type Collections, openCollections } from './store/lmdb/collections.ts'
 import { openSharedNumber } from './store/shared-number.ts'
+import { trustScoreProfiles } from './trust/profile.ts'
 
 export interface LogEntry {
   readonly level: 'info' | 'error'
@@ -152,7 +159,15 @@ async function buildApp(
     kinds: [
       ...environmentKinds({ reader: documents, systemGraph: nodes, provisioning }),
       agentCredentials(clock),
+      serviceAccountKind(clock),
+      serviceAccountCredentials(clock),
       authorizationPolicies(settings.policyTextMax),
+      externalDataResolvers,
+      trustScoreProfiles,
+      eventSinks,
+      entityMatchingPipelines,
+      mcpServers,
+      auditSignings,
     ],
     sealer,
     clock,

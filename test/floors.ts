@@ -45,7 +45,19 @@ const sharedShapes = [
   'src/audit/record.ts',
 ]
 const feature = ['grammar/issue.ts', 'src/kernel/', ...engineDoors, ...sharedShapes, 'zod']
-const features = ['policy', 'pdp', 'ciq', 'capture', 'trust', 'pip', 'identity', 'config', 'events', 'audit']
+const features = [
+  'policy',
+  'pdp',
+  'ciq',
+  'capture',
+  'trust',
+  'pip',
+  'identity',
+  'config',
+  'events',
+  'audit',
+  'matching',
+]
 const everything = [
   'grammar/',
   'src/',
@@ -193,6 +205,11 @@ export const rooms: readonly Room[] = [
     ],
     sentence:
       'transfer moves data folders and what is in them: it imports store, values, kernel, zod and tar-stream; never http, policies or decisions',
+  },
+  {
+    holds: ['src/mcp/'],
+    may: ['src/mcp/', 'src/kernel/', 'src/http/route.ts', ...features.map((name) => `src/${name}/`), 'zod'],
+    sentence: 'mcp imports features, kernel and zod, and http/route.ts, so that its endpoint is a route like any other',
   },
   {
     holds: ['src/settings.ts'],

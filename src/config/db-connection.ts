@@ -26,7 +26,15 @@ export const dbConnection = z
     const aliases = mapping === null ? null : parseAliasMapping(mapping)
     if (aliases !== null && !aliases.ok) refuse('alias_mapping', aliases.error)
   })
-  .transform((connection) => Object.fromEntries(Object.entries(connection).filter(([, value]) => value != null)))
+
+/** As it reads back: without its password. */
+export const dbConnectionRead = z.strictObject({
+  url: z.string(),
+  username: z.string().optional(),
+  name: z.string().optional(),
+  composite_db_name: z.string().optional(),
+  alias_mapping: z.string().optional(),
+})
 
 /** The embedded store takes a name at most: where its files are is the process's setting, not a caller's. */
 function urlFault(url: string): string | null {

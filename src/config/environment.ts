@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { type ApiPermission, apiPermissions } from '../identity/caller.ts'
 import { err, ok } from '../kernel/result.ts'
-import { dbConnection } from './db-connection.ts'
+import { dbConnection, dbConnectionRead } from './db-connection.ts'
 import { type ConfigKind, type ConfigReader, envelope, envelopeUpdate, type Fields, reference } from './kind.ts'
 import { ikgStatus, type Provisioning } from './provisioning.ts'
 import type { SystemGraph } from './system-nodes.ts'
@@ -42,6 +42,13 @@ function projects({ provisioning }: EnvironmentParts): ConfigKind {
       db_connection: dbConnection.nullish(),
     }),
     updateSchema: z.strictObject({ ...envelopeUpdate, db_connection: dbConnection.nullish() }),
+    readShape: {
+      region: z.string(),
+      ikg_size: z.enum(ikgSizes),
+      replica_region: z.string().optional(),
+      db_connection: dbConnectionRead.optional(),
+      ikg_status: z.enum(['PENDING', 'ACTIVE', 'FAILED']),
+    },
     secrets: ['db_connection.password'],
     heavy: [],
     check(fields, { current }) {
@@ -68,6 +75,7 @@ function applications({ reader, systemGraph }: EnvironmentParts): ConfigKind {
     operations: everything,
     createSchema: z.strictObject({ ...envelope, project_id: reference }),
     updateSchema: z.strictObject(envelopeUpdate),
+    readShape: {},
     secrets: [],
     heavy: [],
     check: (fields) => ok({ fields }),
@@ -94,6 +102,7 @@ function applicationAgents({ reader, systemGraph }: EnvironmentParts): ConfigKin
     operations: everything,
     createSchema: z.strictObject({ ...envelope, application_id: reference, api_permissions: permissions }),
     updateSchema: z.strictObject({ ...envelopeUpdate, api_permissions: permissions.nullish() }),
+    readShape: { application_id: z.string(), api_permissions: z.array(z.enum(apiPermissions)) },
     secrets: [],
     heavy: [],
     check: (fields) => ok({ fields: withPermissions(fields) }),

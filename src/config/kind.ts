@@ -66,6 +66,8 @@ export interface DocumentDraft extends ConfigReader {
 }
 
 export interface ConfigWriter extends ConfigSource {
+  /** What a document was before later revisions; null when there is no such revision of it. */
+  pastRevision(kind: string, id: string, revision: number): StoredDocument | null
   /**
    * Runs `change` on the newest snapshot, one change at a time, then persists what it put and removed in one
    * transaction, then swaps the snapshot. Nothing happens when `change` or the store throws.
@@ -90,6 +92,8 @@ export interface CheckContext {
   /** Null on create. */
   readonly current: StoredDocument | null
   readonly parent: StoredDocument
+  /** The members that the caller sent, where the merged fields do not tell. */
+  readonly given: Fields
 }
 
 /** What a check lets through: the fields to store, and what the create answer shows this once and nobody stores. */
@@ -105,6 +109,8 @@ export interface ConfigKind {
   readonly path: string
   /** For messages: `application agent`. */
   readonly label: string
+  /** Where it is not the label and an `s`. */
+  readonly plural?: string
   /** Field of the create body that names the parent, and the parent's kind. */
   readonly parent: { readonly field: string; readonly kind: string }
   readonly operations: {
@@ -118,19 +124,32 @@ export interface ConfigKind {
   /** The whole create body, envelope included; the single source of its validation. Refuses unknown members. */
   readonly createSchema: z.ZodObject
   readonly updateSchema: z.ZodObject | null
-  /** Dotted paths of fields that are sealed at rest and never read back; absent in an update keeps the stored one. */
+  /** The members of the read form beside the envelope, for the interface description; tests hold answers against it. */
+  readonly readShape: z.ZodRawShape
+  /** A second one in a project is a conflict. */
+  readonly onePerProject?: true
+  /**
+   * Dotted paths of fields that are sealed at rest and never read back; a step `*` is every member. Absent in an update
+   * keeps the stored one. A path that ends in `*` reads back its members as empty strings, and takes these for kept.
+   */
   readonly secrets: readonly string[]
+  /** Fields that are no secret and yet not read back. */
+  readonly unread?: readonly string[]
   /** String fields that come back empty in a list without `full_fetch`. */
   readonly heavy: readonly string[]
   /** Further query parameters of the list: name → allowed value → what it lets through. */
   readonly filters?: Readonly<Record<string, Readonly<Record<string, (document: StoredDocument) => boolean>>>>
+  /** A body that may be spelled in several ways, in the one that is stored; before its secrets are sealed. */
+  normalise?(body: Fields): Fields
   /**
    * What the schema cannot say: references, compilation, rules between fields. `fields` is what would be stored, an
    * update already merged into the current document. Pure but for randomness.
    */
   check(fields: Fields, context: CheckContext): Result<Checked, ServiceError>
   /** The body of the create answer where it is not the five authorship fields. */
-  answer?(document: StoredDocument, shown: Fields): Fields
+  readonly answer?: { readonly schema: z.ZodObject; of(document: StoredDocument, shown: Fields): Fields }
+  /** What members read back that the fields do not have (yet). */
+  readonly defaults?: Fields
   /** Members of the read form that the fields do not hold as they are. */
   present?(document: StoredDocument, reader: ConfigReader): Fields
   /**
@@ -144,6 +163,14 @@ export interface ConfigKind {
    * document of `remainsKind`, for nobody to read but the feature that left it.
    */
   remains?(document: StoredDocument, removed: StoredDocument, reader: ConfigReader): Remains | null
+  /** Why the document may not be removed; null when it may. `reader` still has it. */
+  keptBy?(document: StoredDocument, reader: ConfigReader): string | null
+  /** A delete answers no body, where the interface says so. */
+  readonly deletesSilently?: true
+}
+
+export function pluralOf({ label, plural }: ConfigKind): string {
+  return plural ?? `${label}s`
 }
 
 export interface Remains {
@@ -178,6 +205,47 @@ export const envelopeUpdate = {
   display_name: z.string().max(254).nullish(),
   description: z.string().max(65_000).nullish(),
 }
+
+/** Every member of a read form that holds a timestamp, or nothing yet. */
+export const readTimestamp = z.iso.datetime()
+
+/** What every kind reads back, by whether its documents have names and can be updated (facts 1.7.2). */
+export function readSchemaOf(kind: ConfigKind): z.ZodObject {
+  const named = Object.hasOwn(kind.createSchema.shape, 'name')
+  return z.strictObject({
+    id: z.string(),
+    ...(named && { name: z.string() }),
+    display_name: z.string(),
+    ...(named && { description: z.string() }),
+    organization_id: z.string(),
+    ...(kind.parent.kind !== 'organizations' && { project_id: z.string() }),
+    ...kind.readShape,
+    create_time: readTimestamp,
+    created_by: z.string(),
+    ...(kind.operations.update && { update_time: readTimestamp, updated_by: z.string() }),
+  })
+}
+
+export const authorshipSchema = z.strictObject({
+  id: z.string(),
+  create_time: readTimestamp,
+  created_by: z.string(),
+  update_time: readTimestamp,
+  updated_by: z.string(),
+})
+
+/** Words to choose documents by; each once. */
+export const tagList = z
+  .array(z.string().min(1).max(254))
+  .max(100)
+  .refine((tags) => new Set(tags).size === tags.length, { error: 'a tag is given twice' })
+
+/** The type of a node, as those who configure it write it: a label in PascalCase. */
+export const nodeTypeName = z
+  .string()
+  .min(2)
+  .max(64)
+  .regex(/^\p{Lu}[\p{L}\p{N}_]*$/u, { error: 'expected a capital letter, then letters, digits and `_`' })
 
 /** A reference to another document; that it exists is checked later. */
 export const reference = z.string().min(1).max(256)

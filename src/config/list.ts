@@ -1,7 +1,7 @@
 // Which documents a list asks for: by project or organization, by parent, by the kind's own filters, by words.
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { ConfigKind, ConfigReader, StoredDocument } from './kind.ts'
+import { type ConfigKind, type ConfigReader, pluralOf, type StoredDocument } from './kind.ts'
 
 export interface Listing {
   readonly documents: readonly StoredDocument[]
@@ -30,7 +30,7 @@ export function listDocuments(
   const scopeExists =
     scopeId === null ||
     (inOrganization ? scopeId === organizationId : reader.get('projects', scopeId)?.organization_id === organizationId)
-  if (scopeId === null && parentId === null) issues.push(`${scopeField}: required to list ${kind.label}s`)
+  if (scopeId === null && parentId === null) issues.push(`${scopeField}: required to list ${pluralOf(kind)}`)
   if (!scopeExists) issues.push(`${scopeField}: no ${inOrganization ? 'organization' : 'project'} \`${scopeId}\``)
 
   const full = query.get('full_fetch') ?? 'false'

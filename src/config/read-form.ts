@@ -4,7 +4,8 @@ import { withoutSecrets } from './secrets.ts'
 
 export function readForm(document: StoredDocument, kind: ConfigKind, reader: ConfigReader): Fields {
   const named = document.name !== ''
-  const { display_name, description, ...fields } = withoutSecrets(document.fields, kind)
+  const { display_name, description, ...own } = withoutSecrets(document.fields, kind)
+  const fields = Object.fromEntries(Object.entries(own).filter(([name]) => kind.unread?.includes(name) !== true))
   return {
     id: document.id,
     ...(named && { name: document.name }),
@@ -13,6 +14,7 @@ export function readForm(document: StoredDocument, kind: ConfigKind, reader: Con
     ...(named && { description: description ?? '' }),
     organization_id: document.organization_id,
     ...(document.project_id !== '' && { project_id: document.project_id }),
+    ...kind.defaults,
     ...fields,
     ...kind.present?.(document, reader),
     create_time: document.create_time,

@@ -8,6 +8,8 @@ import type { ConfigWriter, DocumentChange, DocumentDraft, StoredDocument } from
 
 /** The collection of the store that holds the documents, by id. */
 const COLLECTION = 'configuration'
+/** Revisions that were replaced, for whoever asks for one by its number; they are not held in memory. */
+const PAST = 'configuration-past'
 /** Holds one entry: which commit is the last. */
 const HEADS = 'configuration-head'
 const HEAD = 'head'
@@ -94,6 +96,11 @@ export class Repository implements ConfigWriter {
     return this.state.documents.all(kind)
   }
 
+  pastRevision(kind: string, id: string, revision: number): StoredDocument | null {
+    const past = this.store.read((reading) => reading.get(PAST, pastKey(id, revision))) as StoredDocument | null
+    return past?.kind === kind ? past : null
+  }
+
   subscribe(listener: Listener): void {
     this.listeners.push(listener)
   }
@@ -126,6 +133,7 @@ export class Repository implements ConfigWriter {
       ids.push(id)
       if (after !== null) transaction.put(COLLECTION, id, after)
       else transaction.remove(COLLECTION, id)
+      if (before !== null) keepPast(transaction, before, after)
     }
     this.attempts += 1
     const next: Head = { commit: head.commit + 1, by: `${this.writer} ${this.attempts}` }
@@ -188,6 +196,15 @@ function readHead(reading: DocumentReading): Head {
 
 function readAll(reading: DocumentReading): Documents {
   return Documents.of(reading.all(COLLECTION).map(([, value]) => value as StoredDocument))
+}
+
+const pastKey = (id: string, revision: number): string => `${id}.${revision}`
+
+/** A document that is removed takes its past along. */
+function keepPast(transaction: DocumentTransaction, before: StoredDocument, after: StoredDocument | null): void {
+  const { id, revision } = before
+  if (after === null) for (let past = 1; past < revision; past++) transaction.remove(PAST, pastKey(id, past))
+  else if (after.revision > revision) transaction.put(PAST, pastKey(id, revision), before)
 }
 
 function logKey(commit: number): string {

@@ -1,46 +1,82 @@
 // Secret fields, named by dotted path: sealed on their way in, kept when an update leaves them out, never read back.
 import { type ConfigKind, type Fields, type Sealer, secretPlace } from './kind.ts'
 
-/** The body with every secret in it sealed for the document `id`. */
-export function sealSecrets(body: Fields, kind: ConfigKind, id: string, sealer: Sealer): Fields {
-  return kind.secrets.reduce((sealed, path) => {
-    const plain = memberAt(sealed, path)
-    return typeof plain === 'string' && plain !== ''
-      ? withMember(sealed, path, sealer.seal(plain, secretPlace(kind.path, id, path)))
-      : sealed
+type Path = readonly string[]
+
+/** The body with every secret in it sealed for the document `id`; one that is stored already stays as it is. */
+export function sealSecrets(body: Fields, kind: ConfigKind, id: string, sealer: Sealer, stored: Fields = {}): Fields {
+  return secretPaths(kind, body).reduce((sealed, path) => {
+    const plain = memberAt(body, path)
+    if (typeof plain !== 'string' || plain === '') return sealed
+    const place = secretPlace(kind.path, id, path.join('.'))
+    const kept = memberAt(stored, path)
+    const same = typeof kept === 'string' && kept !== '' && sealer.open(kept, place) === plain
+    return withMember(sealed, path, same ? kept : sealer.seal(plain, place))
   }, body)
 }
 
 /** An object that an update replaced keeps the secrets of its predecessor that the update did not give. */
 export function keepSecrets(fields: Fields, current: Fields, kind: ConfigKind): Fields {
-  return kind.secrets.reduce((kept, path) => {
-    const stored = memberAt(current, path)
-    const container = path.includes('.') ? memberAt(kept, path.slice(0, path.lastIndexOf('.'))) : undefined
-    return stored !== undefined && isObject(container) && memberAt(kept, path) === undefined
-      ? withMember(kept, path, stored)
-      : kept
+  return secretPaths(kind, current).reduce((kept, path) => {
+    const container = path.length === 1 ? undefined : memberAt(kept, path.slice(0, -1))
+    if (!isObject(container)) return kept
+    const given = memberAt(kept, path)
+    // A masked member reads back as an empty string, and so it comes back; one that is left out is to go.
+    const keeps = isMasked(kind, path) ? given === '' : given === undefined
+    return keeps ? withMember(kept, path, memberAt(current, path)) : kept
   }, fields)
 }
 
-export function withoutSecrets(fields: Fields, kind: ConfigKind): Fields {
-  return kind.secrets.reduce((open, path) => withMember(open, path, undefined), fields)
+/** An optional secret inside of an object is removed by an empty string, as any field is (facts 1.7.2). */
+export function dropEmptySecrets(fields: Fields, kind: ConfigKind): Fields {
+  return secretPaths(kind, fields).reduce(
+    (left, path) => (memberAt(left, path) === '' && !isMasked(kind, path) ? withMember(left, path, undefined) : left),
+    fields,
+  )
 }
 
-function memberAt(fields: Fields, path: string): unknown {
+export function withoutSecrets(fields: Fields, kind: ConfigKind): Fields {
+  return secretPaths(kind, fields).reduce(
+    (open, path) => withMember(open, path, isMasked(kind, path) ? '' : undefined),
+    fields,
+  )
+}
+
+/** The paths of the kind's secrets that lead somewhere in these fields. */
+function secretPaths(kind: ConfigKind, fields: Fields): Path[] {
+  return kind.secrets.flatMap((pattern) => pathsIn(fields, pattern.split('.')))
+}
+
+function pathsIn(value: unknown, [step, ...rest]: Path): Path[] {
+  if (step === undefined) return [[]]
+  if (!isObject(value)) return []
+  const members = step === '*' ? Object.keys(value) : Object.hasOwn(value, step) ? [step] : []
+  return members.flatMap((member) => pathsIn(value[member], rest).map((path) => [member, ...path]))
+}
+
+function isMasked(kind: ConfigKind, path: Path): boolean {
+  return kind.secrets.some((pattern) => {
+    const steps = pattern.split('.')
+    return (
+      steps.at(-1) === '*' && steps.length === path.length && steps.every((step, i) => step === '*' || step === path[i])
+    )
+  })
+}
+
+function memberAt(fields: Fields, path: Path): unknown {
   let value: unknown = fields
-  for (const step of path.split('.')) {
-    if (!isObject(value)) return undefined
+  for (const step of path) {
+    if (!isObject(value) || !Object.hasOwn(value, step)) return undefined
     value = value[step]
   }
   return value
 }
 
 /** Undefined takes the member out; a path that leads nowhere changes nothing. */
-function withMember(fields: Fields, path: string, value: unknown): Fields {
-  const [step = '', ...rest] = path.split('.')
+function withMember(fields: Fields, [step = '', ...rest]: Path, value: unknown): Fields {
   if (rest.length > 0) {
     const inner = fields[step]
-    return isObject(inner) ? { ...fields, [step]: withMember(inner, rest.join('.'), value) } : fields
+    return isObject(inner) ? { ...fields, [step]: withMember(inner, rest, value) } : fields
   }
   const { [step]: _, ...others } = fields
   return value === undefined ? others : { ...others, [step]: value }

@@ -1,24 +1,27 @@
 // Create, read, list, update and remove: once, for all kinds.
 import type { ServiceAccountCaller } from '../identity/caller.ts'
+import { assert } from '../kernel/assert.ts'
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { isGid, mintGid } from '../kernel/ids.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { Effects } from './effects.ts'
 import { etagOf, ifMatchHolds } from './etag.ts'
+import { given, sameFields } from './fields.ts'
 import {
   type Checked,
   type ConfigKind,
   type ConfigWriter,
   type DocumentDraft,
   type Fields,
+  pluralOf,
   remainsKind,
   type Sealer,
   type StoredDocument,
 } from './kind.ts'
 import { listDocuments } from './list.ts'
 import { authorship, listForm, readForm } from './read-form.ts'
-import { keepSecrets, sealSecrets } from './secrets.ts'
+import { dropEmptySecrets, keepSecrets, sealSecrets } from './secrets.ts'
 import { validate } from './validate.ts'
 
 export interface ConfigAnswer {
@@ -64,7 +67,7 @@ export class ConfigService {
     if (!read.ok) return err({ kind: 'invalid', issues: read.error })
     const nowMs = this.clock.now()
     const stored = await this.documents.write((draft) => {
-      const made = this.make(draft, caller, kind, given(read.value), nowMs)
+      const made = this.make(draft, caller, kind, bodyOf(kind, read.value), nowMs)
       if (!made.ok) return made
       draft.put(made.value.document)
       return ok({ ...made.value, notes: this.effects.note(draft, 'created', made.value.document, nowMs) })
@@ -72,7 +75,7 @@ export class ConfigService {
     if (!stored.ok) return stored
     const { document, shown, notes } = stored.value
     await this.effects.run(notes)
-    return ok({ body: kind.answer?.(document, shown) ?? authorship(document), etag: etagFor(kind, document) })
+    return ok({ body: kind.answer?.of(document, shown) ?? authorship(document), etag: etagFor(kind, document) })
   }
 
   /** `key` is an id, or a name with `project_id` or `location` (`organization_id` for what lives in no project). */
@@ -84,11 +87,19 @@ export class ConfigService {
   ): Result<ConfigAnswer, ServiceError> {
     const found = isGid(key) ? this.find(caller, kind, key) : this.findByName(caller, kind, key, query)
     if (!found.ok) return found
-    const version = query.get('version')
-    if (version !== null && version !== String(found.value.revision)) {
-      return err({ kind: 'not-found', message: `revision \`${version}\` of the ${kind.label} is not kept` })
-    }
-    return ok({ body: readForm(found.value, kind, this.documents), etag: etagFor(kind, found.value) })
+    const asked = this.revisionOf(kind, found.value, query.get('version') ?? '')
+    if (!asked.ok) return asked
+    return ok({ body: readForm(asked.value, kind, this.documents), etag: etagFor(kind, asked.value) })
+  }
+
+  /** The only organization that a caller sees is its own. */
+  organization(caller: ServiceAccountCaller): ConfigAnswer {
+    const organization = this.documents.get('organizations', caller.organizationId)
+    assert(organization !== null, 'a caller is of an organization')
+    const { name, fields } = organization
+    const display_name = fields.display_name ?? name
+    const { id, ...times } = authorship(organization)
+    return { body: { id, name, display_name, description: fields.description ?? '', ...times }, etag: null }
   }
 
   list(
@@ -122,8 +133,10 @@ export class ConfigService {
       const current = draft.get(kind.path, id)
       if (current === null) return err(absent(kind, id))
       if (!ifMatchHolds(ifMatch, current)) return err<ServiceError>({ kind: 'stale-etag' })
-      const checked = this.revise(draft, kind, current, given(read.value))
+      const checked = this.revise(draft, kind, current, bodyOf(kind, read.value))
       if (!checked.ok) return checked
+      // What says the same again is no revision: whoever provisions twice finds every ETag as it was.
+      if (sameFields(checked.value.fields, current.fields)) return ok({ document: current, notes: [] })
       const document: StoredDocument = {
         ...current,
         revision: current.revision + 1,
@@ -154,6 +167,8 @@ export class ConfigService {
       const current = draft.get(kind.path, id)
       if (current === null) return err(absent(kind, id))
       if (!ifMatchHolds(ifMatch, current)) return err<ServiceError>({ kind: 'stale-etag' })
+      const keeper = kind.keptBy?.(current, draft) ?? null
+      if (keeper !== null) return err<ServiceError>({ kind: 'conflict', message: keeper })
       const notes: StoredDocument[] = []
       for (const document of this.withDescendants(draft, current)) {
         draft.remove(document.kind, document.id)
@@ -219,8 +234,16 @@ export class ConfigService {
       const where = projectId === '' ? 'organization' : 'project'
       return err({ kind: 'conflict', message: `the ${where} has another ${kind.label} named \`${name}\`` })
     }
+    const [other] = kind.onePerProject === true ? draft.inScope(kind.path, projectId) : []
+    if (other !== undefined) {
+      return err({
+        kind: 'conflict',
+        message: `the project has ${article(kind.label)} already, named \`${other.name}\``,
+      })
+    }
     const id = mintGid(nowMs)
-    const checked = kind.check(sealSecrets(own, kind, id, this.sealer), { reader: draft, current: null, parent })
+    const sealed = dropEmptySecrets(sealSecrets(own, kind, id, this.sealer), kind)
+    const checked = kind.check(sealed, { reader: draft, current: null, parent, given: own })
     if (!checked.ok) return checked
     const document: StoredDocument = {
       kind: kind.path,
@@ -246,11 +269,25 @@ export class ConfigService {
     current: StoredDocument,
     body: Fields,
   ): Result<Checked, ServiceError> {
-    const merged = { ...current.fields, ...sealSecrets(body, kind, current.id, this.sealer) }
-    const kept = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== ''))
+    const sealed = sealSecrets(body, kind, current.id, this.sealer, current.fields)
+    const kept = Object.entries({ ...current.fields, ...sealed }).filter(([, value]) => value !== '')
     const parent = draft.get(kind.parent.kind, current.parent_id)
-    if (parent === null) throw new Error(`${kind.path} ${current.id} has no parent`)
-    return kind.check(keepSecrets(kept, current.fields, kind), { reader: draft, current, parent })
+    assert(parent !== null, 'a document goes when its parent goes')
+    const fields = dropEmptySecrets(keepSecrets(Object.fromEntries(kept), current.fields, kind), kind)
+    return kind.check(fields, { reader: draft, current, parent, given: body })
+  }
+
+  private revisionOf(kind: ConfigKind, present: StoredDocument, version: string): Result<StoredDocument, ServiceError> {
+    if (version === '') return ok(present)
+    const revision = /^[1-9]\d{0,15}$/.test(version) ? Number(version) : null
+    if (revision === null) {
+      const issue = `version: expected the number of a revision, from 1, found \`${version.slice(0, 64)}\``
+      return err({ kind: 'invalid', issues: [issue] })
+    }
+    if (revision === present.revision) return ok(present)
+    const past = this.documents.pastRevision(kind.path, present.id, revision)
+    const message = `the ${kind.label} \`${present.id}\` has no revision ${revision}`
+    return past === null ? err({ kind: 'not-found', message }) : ok(past)
   }
 
   private find(caller: ServiceAccountCaller, kind: ConfigKind, id: string): Result<StoredDocument, ServiceError> {
@@ -292,7 +329,7 @@ export class ConfigService {
 function refusalOf(caller: ServiceAccountCaller, kind: ConfigKind, offered: boolean): ServiceError | null {
   if (!offered) return notAllowed(kind)
   if (caller.role === 'all_editor') return null
-  return { kind: 'forbidden', message: `the role \`${caller.role}\` may not change ${kind.label}s` }
+  return { kind: 'forbidden', message: `the role \`${caller.role}\` may not change ${pluralOf(kind)}` }
 }
 
 function notAllowed(kind: ConfigKind): ServiceError {
@@ -301,17 +338,17 @@ function notAllowed(kind: ConfigKind): ServiceError {
   return { kind: 'method-not-allowed', allow }
 }
 
+function bodyOf(kind: ConfigKind, read: Fields): Fields {
+  const body = given(read)
+  return kind.normalise?.(body) ?? body
+}
+
 function absent(kind: ConfigKind, key: string): ServiceError {
   return { kind: 'not-found', message: `no ${kind.label} \`${key}\`` }
 }
 
 function etagFor(kind: ConfigKind, document: StoredDocument): string | null {
   return kind.operations.update ? etagOf(document) : null
-}
-
-/** Null counts as absent. */
-function given(body: Fields): Fields {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined))
 }
 
 /** Members that a create takes and an update does not are told apart from members that nobody knows. */
@@ -324,5 +361,5 @@ function fixedMembers(body: unknown, kind: ConfigKind): string[] {
 }
 
 function article(label: string): string {
-  return /^[aeiou]/.test(label) ? `an ${label}` : `a ${label}`
+  return /^[aeiou]/i.test(label) ? `an ${label}` : `a ${label}`
 }

@@ -1,22 +1,27 @@
 // The kind of agent credentials (ruling F8): the key is in the create answer, and nowhere after.
 import { z } from 'zod'
-import { type ConfigKind, envelope, reference } from '../config/kind.ts'
-import { type Clock, timestamp } from '../kernel/clock.ts'
+import { type ConfigKind, envelope, readTimestamp, reference } from '../config/kind.ts'
+import type { Clock } from '../kernel/clock.ts'
 import { err, ok } from '../kernel/result.ts'
 import { mintAgentKey } from './agent-key.ts'
+import { expireTimeFrom, expireTimeSchema } from './expire-time.ts'
 
-/** Of a key that was created without `expire_time`: no key lives for ever by an oversight. */
-const LIFETIME_DEFAULT_MS = 365 * 24 * 60 * 60 * 1000
-
-const RFC_3339 = /^\d{4}-(\d\d)-(\d\d)[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
-
-/** Not a number where the text is not a moment (30 February included). */
-function momentOf(text: string): number {
-  const [, month, day] = RFC_3339.exec(text) ?? []
-  if (month === undefined || day === undefined) return Number.NaN
-  const lastDay = new Date(Date.UTC(Number(text.slice(0, 4)), Number(month), 0)).getUTCDate()
-  return Number(day) > lastDay ? Number.NaN : Date.parse(text.toUpperCase())
-}
+const answerSchema = z.strictObject({
+  id: z.string(),
+  kid: z.string(),
+  application_agent_id: z.string(),
+  display_name: z.string(),
+  create_time: readTimestamp,
+  created_by: z.string(),
+  expire_time: z.string(),
+  api_key: z.string(),
+  application_agent_config: z.strictObject({
+    appAgentId: z.string(),
+    applicationId: z.string(),
+    projectId: z.string(),
+    token: z.string(),
+  }),
+})
 
 export function agentCredentials(clock: Clock): ConfigKind {
   return {
@@ -27,26 +32,26 @@ export function agentCredentials(clock: Clock): ConfigKind {
     createSchema: z.strictObject({
       application_agent_id: reference,
       display_name: envelope.display_name,
-      expire_time: z
-        .string()
-        .refine((text) => !Number.isNaN(momentOf(text)), { error: 'expected an RFC 3339 timestamp with offset' })
-        .nullish(),
+      expire_time: expireTimeSchema.nullish(),
     }),
     updateSchema: null,
+    readShape: {
+      kid: z.string(),
+      application_agent_id: z.string(),
+      application_id: z.string(),
+      expire_time: z.string(),
+    },
     secrets: ['key_hash'],
     heavy: [],
     check(fields, { parent }) {
-      const now = clock.now()
-      const expireTime = (fields.expire_time as string | undefined) ?? timestamp(now + LIFETIME_DEFAULT_MS)
-      if (!(momentOf(expireTime) > now)) {
-        return err({ kind: 'invalid', issues: [`expire_time: expected a time in the future, found \`${expireTime}\``] })
-      }
+      const expireTime = expireTimeFrom(fields.expire_time as string | undefined, clock)
+      if (!expireTime.ok) return err({ kind: 'invalid', issues: [expireTime.error] })
       const { key, kid, hash } = mintAgentKey()
       return ok({
         fields: {
           ...fields,
           application_id: parent.parent_id,
-          expire_time: expireTime.toUpperCase(),
+          expire_time: expireTime.value,
           kid,
           key_hash: hash,
         },
@@ -63,8 +68,9 @@ export function agentCredentials(clock: Clock): ConfigKind {
         until: expire_time as string,
       }
     },
-    answer({ id, create_time, created_by, project_id, fields }, { api_key }) {
-      return {
+    answer: {
+      schema: answerSchema,
+      of: ({ id, create_time, created_by, project_id, fields }, { api_key }) => ({
         id,
         kid: fields.kid,
         application_agent_id: fields.application_agent_id,
@@ -79,7 +85,7 @@ export function agentCredentials(clock: Clock): ConfigKind {
           projectId: project_id,
           token: api_key,
         },
-      }
+      }),
     },
   }
 }

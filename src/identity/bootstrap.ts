@@ -1,11 +1,11 @@
 // First start: an organization and an admin service account, on an empty data folder and never again.
-import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { type ConfigReader, type ConfigWriter, type Sealer, type StoredDocument, secretPlace } from '../config/kind.ts'
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import { OperatorFault } from '../kernel/errors.ts'
 import { mintGid } from '../kernel/ids.ts'
 import type { ServiceAccountCaller } from './caller.ts'
-import { credentialsKind, privateKeyPath } from './service-account.ts'
+import { accountsKind, credentialsKind, privateKeyPath } from './service-account.ts'
+import { mintSigningKey } from './signing-key.ts'
 
 export interface Bootstrapped {
   /** False: the folder had an organization already. */
@@ -15,7 +15,7 @@ export interface Bootstrapped {
 }
 
 export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: Clock): Promise<Bootstrapped> {
-  const made = documents.all('organizations').length === 0 ? await firstDocuments(sealer, clock.now()) : []
+  const made = documents.all('organizations').length === 0 ? firstDocuments(sealer, clock.now()) : []
   const created = await documents.write((draft) => {
     if (draft.all('organizations').length > 0) return false
     for (const document of made) draft.put(document)
@@ -24,9 +24,12 @@ export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: 
   return { created, admin: adminOf(documents) }
 }
 
-/** Of a folder that has an organization. */
+/** Of a folder that has an organization: the account that the process can sign for, if there is one. */
 export function adminOf(documents: ConfigReader): ServiceAccountCaller {
-  const admin = documents.all('service-accounts').find(({ fields }) => fields.role === 'all_editor')
+  const editors = documents.all(accountsKind).filter(({ fields }) => fields.role === 'all_editor')
+  const hasKeyHere = ({ id }: StoredDocument): boolean =>
+    documents.children(credentialsKind, id).some(({ fields }) => fields[privateKeyPath] !== undefined)
+  const admin = editors.find(hasKeyHere) ?? editors[0]
   if (admin === undefined) {
     throw new OperatorFault('the data folder has an organization without an admin service account')
   }
@@ -38,13 +41,11 @@ export function adminOf(documents: ConfigReader): ServiceAccountCaller {
   }
 }
 
-async function firstDocuments(sealer: Sealer, nowMs: number): Promise<StoredDocument[]> {
+function firstDocuments(sealer: Sealer, nowMs: number): StoredDocument[] {
   const organizationId = mintGid(nowMs)
   const accountId = mintGid(nowMs)
   const credentialId = mintGid(nowMs)
-  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
-  const publicJwk = await exportJWK(publicKey)
-  const privateJwk = JSON.stringify(await exportJWK(privateKey))
+  const { jwk, algorithm, kid, privateJwk } = mintSigningKey()
   const common = {
     revision: 1,
     organization_id: organizationId,
@@ -58,7 +59,7 @@ async function firstDocuments(sealer: Sealer, nowMs: number): Promise<StoredDocu
     { ...common, kind: 'organizations', id: organizationId, parent_id: '', name: 'organization', fields: {} },
     {
       ...common,
-      kind: 'service-accounts',
+      kind: accountsKind,
       id: accountId,
       parent_id: organizationId,
       name: 'admin',
@@ -72,10 +73,13 @@ async function firstDocuments(sealer: Sealer, nowMs: number): Promise<StoredDocu
       name: '',
       fields: {
         service_account_id: accountId,
-        // RFC 7638, as clients that sign for themselves compute it.
-        kid: await calculateJwkThumbprint(publicJwk),
-        public_jwk: publicJwk,
-        [privateKeyPath]: sealer.seal(privateJwk, secretPlace(credentialsKind, credentialId, privateKeyPath)),
+        kid,
+        public_jwk: jwk,
+        algorithm,
+        [privateKeyPath]: sealer.seal(
+          JSON.stringify(privateJwk),
+          secretPlace(credentialsKind, credentialId, privateKeyPath),
+        ),
       },
     },
   ]

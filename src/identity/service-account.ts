@@ -1,8 +1,10 @@
-// Service-account bearer tokens: ES256 JWTs signed by the account's own key (ruling F5).
-import { decodeProtectedHeader, importJWK, type JWK, type JWTPayload, jwtVerify, SignJWT } from 'jose'
+// Service-account bearer tokens: JWTs signed by the account's own key (ruling F5), by the algorithm of that key.
+import { decodeProtectedHeader, importJWK, type JWK, type JWTPayload, jwtVerify } from 'jose'
 import { type ConfigSource, type Sealer, type StoredDocument, secretPlace } from '../config/kind.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { OperatorFault } from '../kernel/errors.ts'
 import type { ServiceAccountCaller, ServiceAccountRole } from './caller.ts'
+import { signToken } from './signing-key.ts'
 
 export const tokenLifetimeMinS = 120
 export const tokenLifetimeMaxS = 86_400
@@ -10,6 +12,7 @@ export const tokenLifetimeMaxS = 86_400
 const CLOCK_SKEW_S = 30
 const BEARER_LENGTH_MAX = 4096
 
+export const accountsKind = 'service-accounts'
 export const credentialsKind = 'service-account-credentials'
 export const privateKeyPath = 'private_jwk'
 
@@ -43,24 +46,21 @@ export class ServiceAccounts {
     const credential = this.documents
       .all(credentialsKind)
       .find(({ parent_id, fields }) => parent_id === accountId && typeof fields[privateKeyPath] === 'string')
-    if (credential === undefined) throw new Error(`there is no private key of the service account ${accountId}`)
+    if (credential === undefined) {
+      throw new OperatorFault(
+        `there is no private key of the service account ${accountId} here: its holder signs for it`,
+      )
+    }
     const place = secretPlace(credentialsKind, credential.id, privateKeyPath)
-    const jwk: JWK = JSON.parse(this.sealer.open(credential.fields[privateKeyPath] as string, place))
-    const issuedAt = Math.floor(this.clock.now() / 1000)
-    return new SignJWT()
-      .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: kidOf(credential) })
-      .setIssuer(accountId)
-      .setSubject(accountId)
-      .setIssuedAt(issuedAt)
-      .setExpirationTime(issuedAt + Math.floor(lifetimeS))
-      .setJti(crypto.randomUUID())
-      .sign(await importJWK(jwk, 'ES256'))
+    const privateJwk = JSON.parse(this.sealer.open(credential.fields[privateKeyPath] as string, place))
+    const issuedAtS = Math.floor(this.clock.now() / 1000)
+    return signToken({ privateJwk, kid: kidOf(credential) }, { accountId, issuedAtS, lifetimeS: Math.floor(lifetimeS) })
   }
 
   /** `bearer` without the word `Bearer`. Null: not a token that one of our accounts signed and that is valid now. */
   async authenticateServiceAccount(bearer: string): Promise<ServiceAccountCaller | null> {
     const credential = bearer.length > BEARER_LENGTH_MAX ? null : this.credentialOf(bearer)
-    const account = credential === null ? null : this.documents.get('service-accounts', credential.parent_id)
+    const account = credential === null ? null : this.documents.get(accountsKind, credential.parent_id)
     if (credential === null || account === null) return null
     const claims = await this.verify(bearer, credential, account.id)
     // The account may have gone while the signature was checked.
@@ -87,7 +87,7 @@ export class ServiceAccounts {
     if (typeof expireTime === 'string' && Date.parse(expireTime) <= nowMs) return null
     try {
       const { payload } = await jwtVerify(bearer, await this.publicKeyOf(credential), {
-        algorithms: ['ES256'],
+        algorithms: [algorithmOf(credential)],
         issuer: accountId,
         subject: accountId,
         requiredClaims: ['iat', 'exp', 'jti'],
@@ -102,7 +102,7 @@ export class ServiceAccounts {
   private async publicKeyOf(credential: StoredDocument): Promise<PublicKey> {
     let key = this.publicKeys.get(credential)
     if (key === undefined) {
-      key = await importJWK(credential.fields.public_jwk as JWK, 'ES256')
+      key = await importJWK(credential.fields.public_jwk as JWK, algorithmOf(credential))
       this.publicKeys.set(credential, key)
     }
     return key
@@ -112,6 +112,11 @@ export class ServiceAccounts {
 function hasLawfulTimes({ iat, exp }: JWTPayload, nowS: number): boolean {
   if (iat === undefined || exp === undefined || iat > nowS + CLOCK_SKEW_S) return false
   return exp - iat >= tokenLifetimeMinS && exp - iat <= tokenLifetimeMaxS
+}
+
+/** What the key is for, whatever a token says of itself. */
+function algorithmOf(credential: StoredDocument): string {
+  return (credential.fields.algorithm as string | undefined) ?? 'ES256'
 }
 
 function kidOf(credential: StoredDocument): string {

@@ -7,6 +7,7 @@ import {
   type Fields,
   reference,
   type StoredDocument,
+  tagList,
 } from '../config/kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type CompiledDocument, compilePolicy } from './compile-policy.ts'
@@ -15,11 +16,7 @@ export const policiesKind = 'authorization-policies'
 
 const members = {
   status: z.enum(['ACTIVE', 'INACTIVE', 'DRAFT']),
-  tags: z
-    .array(z.string().min(1).max(254))
-    .max(100)
-    .refine((tags) => new Set(tags).size === tags.length, { error: 'a tag is given twice' })
-    .nullish(),
+  tags: tagList.nullish(),
 }
 
 /** `textMax`: characters of a policy's document (facts 1.7.6). */
@@ -28,10 +25,12 @@ export function authorizationPolicies(textMax: number): ConfigKind {
   return {
     path: policiesKind,
     label: 'authorization policy',
+    plural: 'authorization policies',
     parent: { field: 'project_id', kind: 'projects' },
     operations: { create: true, update: true, delete: true, byName: true },
     createSchema: z.strictObject({ ...envelope, project_id: reference, ...document, ...members }),
     updateSchema: z.strictObject({ ...envelopeUpdate, ...document, ...members }),
+    readShape: { policy: z.string(), status: members.status, tags: z.array(z.string()) },
     secrets: [],
     heavy: ['policy'],
     filters: { type: { kbac: isDecisionPolicy, ciq: (document) => !isDecisionPolicy(document) } },

@@ -15,6 +15,7 @@ import type { ServiceAccountCaller } from '../../src/identity/caller.ts'
 import { loadMasterKey } from '../../src/identity/master-key.ts'
 import { SecretBox } from '../../src/identity/secret-box.ts'
 import { ServiceAccounts } from '../../src/identity/service-account.ts'
+import { serviceAccountCredentials, serviceAccounts } from '../../src/identity/service-account-kinds.ts'
 import { HandClock } from '../../src/kernel/clock.ts'
 import type { ServiceError } from '../../src/kernel/errors.ts'
 import type { Result } from '../../src/kernel/result.ts'
@@ -109,6 +110,8 @@ export async function openHouse(from: { dir?: string; clock?: HandClock; board?:
   const kinds = [
     ...environmentKinds({ reader: documents, systemGraph: board, provisioning }),
     agentCredentials(clock),
+    serviceAccounts(clock),
+    serviceAccountCredentials(clock),
     authorizationPolicies(512_000),
   ]
   const service = new ConfigService({ kinds, documents, sealer: box, clock, report })

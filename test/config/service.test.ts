@@ -86,11 +86,41 @@ describe('the life of a document', () => {
     })
   })
 
-  test('only the present revision can be read', () => {
-    const read = (query: string) =>
-      house.service.read(house.admin, house.kind('applications'), house.application, new URLSearchParams(query))
-    expect(valueIn(read('version=1')).body.id).toBe(house.application)
-    expect(errorIn(read('version=2')).kind).toBe('not-found')
+  test('every revision can be read by its number, under its own ETag, until the document goes', async () => {
+    const kind = house.kind('applications')
+    const read = (version: string) =>
+      house.service.read(house.admin, kind, house.application, new URLSearchParams({ version }))
+    const first = valueIn(read('1'))
+    valueIn(await update('applications', house.application, { description: 'second' }))
+    house.clock.advance(1000)
+    const third = valueIn(await update('applications', house.application, { description: 'third' }))
+    expect(valueIn(read('1'))).toEqual(first)
+    expect(valueIn(read('2')).body).toMatchObject({ description: 'second', update_time: '2026-01-15T12:00:00.000Z' })
+    expect(valueIn(read('3'))).toEqual(valueIn(read('')))
+    expect(valueIn(read('3')).etag).toBe(third.etag)
+    expect(errorIn(read('4'))).toEqual({
+      kind: 'not-found',
+      message: `the application \`${house.application}\` has no revision 4`,
+    })
+    expect(errorIn(read('0'))).toEqual({
+      kind: 'invalid',
+      issues: ['version: expected the number of a revision, from 1, found `0`'],
+    })
+    valueIn(await house.service.remove(house.admin, kind, house.application, null))
+    for (const revision of [1, 2, 3]) {
+      expect(house.documents.pastRevision('applications', house.application, revision)).toBeNull()
+    }
+  })
+
+  test('an update that changes nothing is no revision', async () => {
+    const kind = house.kind('application-agents')
+    const before = valueIn(house.service.read(house.admin, kind, house.agent))
+    house.clock.advance(1000)
+    for (const body of [{}, { description: '' }, { api_permissions: ['Authorization', 'Capture'] }]) {
+      const { etag } = valueIn(await update('application-agents', house.agent, body))
+      expect(etag).toBe(before.etag)
+    }
+    expect(valueIn(house.service.read(house.admin, kind, house.agent))).toEqual(before)
   })
 
   test('an update keeps what is null or absent and removes what is empty', async () => {

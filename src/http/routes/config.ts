@@ -1,6 +1,6 @@
 // The configuration endpoints: one loop over the kinds, so that a new kind needs no route of its own (facts 1.7.1).
 import { z } from 'zod'
-import type { ConfigKind } from '../../config/kind.ts'
+import { authorshipSchema, type ConfigKind, pluralOf, readSchemaOf } from '../../config/kind.ts'
 import type { ConfigAnswer, ConfigService } from '../../config/service.ts'
 import { ok } from '../../kernel/result.ts'
 import { type Answer, type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
@@ -8,116 +8,179 @@ import { serviceAccountOf } from './callers.ts'
 
 const auth: Auth = { kind: 'service-account' }
 
-const document = z.record(z.string(), z.unknown())
-const list = z.object({ data: z.array(document) })
-const removed = z.object({ id: z.string() })
-
 export function configRoutes(service: ConfigService): Route[] {
-  return service.kinds.flatMap((kind) => routesOf(service, kind))
+  return [organizationRoute(service), ...service.kinds.flatMap((kind) => routesOf(service, kind))]
+}
+
+function organizationRoute(service: ConfigService): Route {
+  const { id, ...times } = authorshipSchema.shape
+  return {
+    method: 'GET',
+    path: '/configs/v1/organizations/current',
+    operationId: 'readOrganization',
+    tag: { name: 'Organizations', description: 'The organization of the caller.' },
+    summary: 'Read the organization of the caller',
+    auth,
+    query: z.strictObject({}),
+    request: null,
+    responses: {
+      200: z.strictObject({ id, name: z.string(), display_name: z.string(), description: z.string(), ...times }),
+      ...problemStatuses(403, 422),
+    },
+    handle: (context) => ok(answer(200, service.organization(serviceAccountOf(context)))),
+  }
+}
+
+/** What the routes of a kind have in common. */
+interface Naming {
+  readonly path: string
+  readonly noun: string
+  readonly tag: Tag
 }
 
 function routesOf(service: ConfigService, kind: ConfigKind): Route[] {
-  const path = `/configs/v1/${kind.path}`
-  const noun = operationNoun(kind.label)
-  const tag: Tag = { name: capitalised(`${kind.label}s`), description: `Configuration of every ${kind.label}.` }
-  const pathParameters = { id: kind.operations.byName ? 'the identifier or the name' : 'the identifier' }
-  const routes: Route[] = [
-    {
-      method: 'GET',
-      path,
-      operationId: `list${noun}s`,
-      tag,
-      summary: `List every ${kind.label} of a scope`,
-      auth,
-      request: null,
-      responses: { 200: list, ...problemStatuses(400, 401, 403, 404, 422) },
-      handle(context) {
-        const listed = service.list(serviceAccountOf(context), kind, context.query)
-        return listed.ok ? ok({ status: 200, body: listed.value }) : listed
-      },
-    },
-    {
-      method: 'GET',
-      path: `${path}/{id}`,
-      operationId: `read${noun}`,
-      tag,
-      pathParameters,
-      summary: `Read one ${kind.label}`,
-      auth,
-      request: null,
-      responses: { 200: document, ...problemStatuses(400, 401, 403, 404, 422) },
-      handle(context) {
-        const key = context.pathParameters.id ?? ''
-        const read = service.read(serviceAccountOf(context), kind, key, context.query)
-        return read.ok ? ok(answer(200, read.value)) : read
-      },
-    },
+  const { label, operations, path } = kind
+  const tag = { name: capitalised(pluralOf(kind)), description: `Configuration of every ${label}.` }
+  const naming: Naming = { path: `/configs/v1/${path}`, noun: operationNoun(label), tag }
+  return [
+    listRoute(service, kind, naming),
+    readRoute(service, kind, naming),
+    ...(operations.create ? [createRoute(service, kind, naming)] : []),
+    ...(operations.update ? [updateRoute(service, kind, naming)] : []),
+    ...(operations.delete ? [deleteRoute(service, kind, naming)] : []),
   ]
-  if (kind.operations.create) {
-    routes.push({
-      method: 'POST',
-      path,
-      operationId: `create${noun}`,
-      tag,
-      summary: `Create one ${kind.label}`,
-      auth,
-      request: kind.createSchema,
-      // The service checks the body itself: it knows what only another document can say, and answers 422.
-      read: ok,
-      responses: { 201: document, ...problemStatuses(400, 401, 403, 404, 409, 413, 415, 422) },
-      async handle(context, body) {
-        const created = await service.create(serviceAccountOf(context), kind, body)
-        return created.ok ? ok(answer(201, created.value)) : created
-      },
-    })
+}
+
+function listRoute(service: ConfigService, kind: ConfigKind, { path, tag }: Naming): Route {
+  const scope = kind.parent.kind === 'organizations' ? 'organization_id' : 'project_id'
+  const filters = Object.entries(kind.filters ?? {}).map(([name, values]) => [name, z.enum(Object.keys(values))])
+  return {
+    method: 'GET',
+    path,
+    operationId: `list${operationNoun(pluralOf(kind))}`,
+    tag,
+    summary: `List every ${kind.label} of a scope`,
+    auth,
+    query: z.strictObject({
+      ...optional(scope, kind.parent.field),
+      search: z.string().optional().describe('part of the name, the display name or the description'),
+      full_fetch: z.enum(['true', 'false']).optional().describe('false leaves long members empty'),
+      ...z.object(Object.fromEntries(filters)).partial().shape,
+    }),
+    request: null,
+    responses: { 200: z.strictObject({ data: z.array(readSchemaOf(kind)) }), ...problemStatuses(403, 422) },
+    handle(context) {
+      const listed = service.list(serviceAccountOf(context), kind, context.query)
+      return listed.ok ? ok({ status: 200, body: listed.value }) : listed
+    },
   }
-  if (kind.operations.update) {
-    routes.push({
-      method: 'PUT',
-      path: `${path}/{id}`,
-      operationId: `update${noun}`,
-      tag,
-      pathParameters: identifier,
-      summary: `Update one ${kind.label}`,
-      auth,
-      request: kind.updateSchema,
-      read: ok,
-      responses: { 200: document, ...problemStatuses(400, 401, 403, 404, 412, 413, 415, 422) },
-      async handle(context, body) {
-        const id = context.pathParameters.id ?? ''
-        const ifMatch = context.header('if-match')
-        const updated = await service.update(serviceAccountOf(context), kind, id, body, ifMatch)
-        return updated.ok ? ok(answer(200, updated.value)) : updated
-      },
-    })
+}
+
+function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: Naming): Route {
+  const { byName, update } = kind.operations
+  return {
+    method: 'GET',
+    path: `${path}/{id}`,
+    operationId: `read${noun}`,
+    tag,
+    summary: `Read one ${kind.label}`,
+    ...(byName && { description: 'By name, `project_id` or `location` says where the name is looked for.' }),
+    auth,
+    pathParameters: { id: byName ? 'the identifier or the name' : 'the identifier' },
+    query: z.strictObject({
+      ...optional('project_id', 'organization_id', 'location'),
+      version: z.string().optional().describe('the number of an older revision, from 1'),
+    }),
+    request: null,
+    responses: { 200: readSchemaOf(kind), ...problemStatuses(403, 404, 422) },
+    ...(update && { responseHeaders: etagHeader }),
+    handle(context) {
+      const key = context.pathParameters.id ?? ''
+      const read = service.read(serviceAccountOf(context), kind, key, context.query)
+      return read.ok ? ok(answer(200, read.value)) : read
+    },
   }
-  if (kind.operations.delete) {
-    routes.push({
-      method: 'DELETE',
-      path: `${path}/{id}`,
-      operationId: `delete${noun}`,
-      tag,
-      pathParameters: identifier,
-      summary: `Delete one ${kind.label}`,
-      auth,
-      request: null,
-      responses: { 200: removed, ...problemStatuses(401, 403, 404, 412) },
-      async handle(context) {
-        const id = context.pathParameters.id ?? ''
-        const gone = await service.remove(
-          serviceAccountOf(context),
-          kind,
-          id,
-          context.header('if-match') ?? context.query.get('etag'),
-        )
-        return gone.ok ? ok({ status: 200, body: gone.value }) : gone
-      },
-    })
+}
+
+function createRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: Naming): Route {
+  return {
+    method: 'POST',
+    path,
+    operationId: `create${noun}`,
+    tag,
+    summary: `Create one ${kind.label}`,
+    auth,
+    request: kind.createSchema,
+    // The service checks the body itself: it knows what only another document can say, and answers 422.
+    read: ok,
+    responses: { 201: kind.answer?.schema ?? authorshipSchema, ...problemStatuses(400, 403, 409, 413, 415, 422) },
+    ...(kind.operations.update && { responseHeaders: etagHeader }),
+    async handle(context, body) {
+      const created = await service.create(serviceAccountOf(context), kind, body)
+      return created.ok ? ok(answer(201, created.value)) : created
+    },
   }
-  return routes
+}
+
+function updateRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: Naming): Route {
+  return {
+    method: 'PUT',
+    path: `${path}/{id}`,
+    operationId: `update${noun}`,
+    tag,
+    summary: `Update one ${kind.label}`,
+    description: 'Null or absent keeps a member, an empty string removes it. What changes nothing leaves the ETag.',
+    auth,
+    pathParameters: identifier,
+    requestHeaders: ifMatchHeader,
+    request: kind.updateSchema,
+    read: ok,
+    responses: { 200: authorshipSchema, ...problemStatuses(400, 403, 404, 409, 412, 413, 415, 422) },
+    responseHeaders: etagHeader,
+    async handle(context, body) {
+      const id = context.pathParameters.id ?? ''
+      const ifMatch = context.header('if-match')
+      const updated = await service.update(serviceAccountOf(context), kind, id, body, ifMatch)
+      return updated.ok ? ok(answer(200, updated.value)) : updated
+    },
+  }
+}
+
+function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: Naming): Route {
+  const silent = kind.deletesSilently === true
+  return {
+    method: 'DELETE',
+    path: `${path}/{id}`,
+    operationId: `delete${noun}`,
+    tag,
+    summary: `Delete one ${kind.label}`,
+    auth,
+    pathParameters: identifier,
+    ...(kind.operations.update && { requestHeaders: ifMatchHeader }),
+    query: z.strictObject({ etag: z.string().optional().describe('in the place of `If-Match`') }),
+    request: null,
+    responses: {
+      ...(silent ? { 204: null } : { 200: z.strictObject({ id: z.string() }) }),
+      ...problemStatuses(403, 404, 409, 412, 422),
+    },
+    async handle(context) {
+      const id = context.pathParameters.id ?? ''
+      const ifMatch = context.header('if-match') ?? context.query.get('etag')
+      const gone = await service.remove(serviceAccountOf(context), kind, id, ifMatch)
+      if (!gone.ok) return gone
+      return ok(silent ? { status: 204 } : { status: 200, body: gone.value })
+    },
+  }
 }
 
 const identifier = { id: 'the identifier' }
+const ifMatchHeader = { 'If-Match': 'the ETag of the revision that is meant; another one is answered 412' }
+const etagHeader = { ETag: 'of this revision' }
+
+/** Text parameters that may be absent; a name given twice is one parameter. */
+function optional(...names: readonly string[]): Record<string, z.ZodOptional<z.ZodString>> {
+  return Object.fromEntries(names.map((name) => [name, z.string().optional()]))
+}
 
 /** `application agent` → `ApplicationAgent`, `MCP server` → `MCPServer`. */
 function operationNoun(label: string): string {

@@ -1,0 +1,138 @@
+// The kinds of service accounts and of their credentials: a role that never changes, and keys that the account signs with.
+import { z } from 'zod'
+import {
+  type ConfigKind,
+  type ConfigReader,
+  envelope,
+  envelopeUpdate,
+  readTimestamp,
+  reference,
+  type StoredDocument,
+} from '../config/kind.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { err, ok } from '../kernel/result.ts'
+import { expireTimeFrom, expireTimeSchema } from './expire-time.ts'
+import { accountsKind, credentialsKind, tokenLifetimeMaxS, tokenLifetimeMinS } from './service-account.ts'
+import { mintSigningKey, type PublicKey, readPublicKey, signToken } from './signing-key.ts'
+
+export const serviceAccountRoles = ['all_editor', 'all_viewer'] as const
+
+export function serviceAccounts(clock: Clock): ConfigKind {
+  return {
+    path: accountsKind,
+    label: 'service account',
+    parent: { field: 'organization_id', kind: 'organizations' },
+    operations: { create: true, update: true, delete: true, byName: true },
+    createSchema: z.strictObject({ ...envelope, organization_id: reference, role: z.enum(serviceAccountRoles) }),
+    updateSchema: z.strictObject(envelopeUpdate),
+    readShape: {},
+    unread: ['role'],
+    secrets: [],
+    heavy: [],
+    check: (fields) => ok({ fields }),
+    keptBy: (account, reader) => lastEditor(reader, clock, account),
+  }
+}
+
+const publicJwk = z.union([z.string().min(1).max(10_240), z.record(z.string(), z.unknown())], {
+  error: 'expected a JWK as an object or a string',
+})
+
+const answerSchema = z.strictObject({
+  id: z.string(),
+  kid: z.string(),
+  service_account_id: z.string(),
+  display_name: z.string(),
+  create_time: readTimestamp,
+  created_by: z.string(),
+  expire_time: z.string(),
+  service_account_config: z.strictObject({
+    serviceAccountId: z.string(),
+    organizationId: z.string(),
+    privateKeyJWK: z.record(z.string(), z.unknown()).optional(),
+    token: z.string().optional(),
+  }),
+})
+
+/**
+ * The answer to a create holds, this once, the private key for the account to sign its own tokens with, and a first token.
+ * Neither is kept. An account that brings its own public key gets neither.
+ */
+export function serviceAccountCredentials(clock: Clock): ConfigKind {
+  return {
+    path: credentialsKind,
+    label: 'service account credential',
+    parent: { field: 'service_account_id', kind: accountsKind },
+    operations: { create: true, update: false, delete: true, byName: false },
+    createSchema: z.strictObject({
+      service_account_id: reference,
+      display_name: envelope.display_name,
+      expire_time: expireTimeSchema.nullish(),
+      public_key_jwk: publicJwk.nullish(),
+      public_key_pem: z.string().min(1).max(10_240).nullish(),
+    }),
+    updateSchema: null,
+    readShape: { kid: z.string(), service_account_id: z.string(), expire_time: z.string().optional() },
+    unread: ['public_jwk', 'algorithm'],
+    secrets: ['private_jwk'],
+    heavy: [],
+    check({ public_key_jwk, public_key_pem, ...fields }, { reader, parent }) {
+      if (public_key_jwk !== undefined && public_key_pem !== undefined) {
+        return err({ kind: 'invalid', issues: ['public_key_pem: given as `public_key_jwk` too'] })
+      }
+      const expireTime = expireTimeFrom(fields.expire_time as string | undefined, clock)
+      if (!expireTime.ok) return err({ kind: 'invalid', issues: [expireTime.error] })
+      const stored = ({ jwk, algorithm, kid }: PublicKey) => ({
+        ...fields,
+        expire_time: expireTime.value,
+        kid,
+        public_jwk: jwk,
+        algorithm,
+      })
+      const member = public_key_jwk === undefined ? 'public_key_pem' : 'public_key_jwk'
+      const brought = (public_key_jwk ?? public_key_pem) as string | Record<string, unknown> | undefined
+      if (brought !== undefined) {
+        const key = readPublicKey(brought)
+        if (!key.ok) return err({ kind: 'invalid', issues: [`${member}: ${key.error}`] })
+        // Whose a token is must follow from its key alone.
+        const taken = reader.all(credentialsKind).some((other) => other.fields.kid === key.value.kid)
+        if (taken) return err({ kind: 'conflict', message: `another credential has the key \`${key.value.kid}\`` })
+        return ok({ fields: stored(key.value) })
+      }
+      const key = mintSigningKey()
+      const issuedAtS = Math.floor(clock.now() / 1000)
+      const untilExpiryS = Math.floor(Date.parse(expireTime.value) / 1000) - issuedAtS
+      const lifetimeS = Math.max(tokenLifetimeMinS, Math.min(tokenLifetimeMaxS, untilExpiryS))
+      const token = signToken(key, { accountId: parent.id, issuedAtS, lifetimeS })
+      return ok({ fields: stored(key), shown: { privateKeyJWK: key.privateJwk, token } })
+    },
+    answer: {
+      schema: answerSchema,
+      of: ({ id, create_time, created_by, organization_id, parent_id, fields }, shown) => ({
+        id,
+        kid: fields.kid,
+        service_account_id: parent_id,
+        display_name: fields.display_name ?? '',
+        create_time,
+        created_by,
+        expire_time: fields.expire_time,
+        service_account_config: { serviceAccountId: parent_id, organizationId: organization_id, ...shown },
+      }),
+    },
+    keptBy: (credential, reader) => lastEditor(reader, clock, credential),
+  }
+}
+
+/** Whoever removes the last way in would leave an organization that nobody can change any more. */
+function lastEditor(reader: ConfigReader, clock: Clock, going: StoredDocument): string | null {
+  const now = clock.now()
+  const isLive = ({ id, fields }: StoredDocument): boolean =>
+    id !== going.id && !(typeof fields.expire_time === 'string' && Date.parse(fields.expire_time) <= now)
+  const remains = reader
+    .inScope(accountsKind, going.organization_id)
+    .some(
+      ({ id, fields }) =>
+        id !== going.id && fields.role === 'all_editor' && reader.children(credentialsKind, id).some(isLive),
+    )
+  return remains ? null : 'the organization would be left without a service account that may change it'
+}

@@ -1,0 +1,90 @@
+// The keys that service accounts sign with: minted here or brought by the client, each for one algorithm, each named by
+// its thumbprint (RFC 7638). Synchronous, because a configuration change is.
+import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, sign } from 'node:crypto'
+import type { JWK } from 'jose'
+import { err, ok, type Result } from '../kernel/result.ts'
+
+export interface PublicKey {
+  readonly jwk: JWK
+  /** The only algorithm that is taken of it. */
+  readonly algorithm: string
+  readonly kid: string
+}
+
+export interface MintedSigningKey extends PublicKey {
+  readonly privateJwk: JWK
+}
+
+const RSA_BITS_MIN = 2048
+
+export function mintSigningKey(): MintedSigningKey {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const jwk = publicKey.export({ format: 'jwk' })
+  return { jwk, algorithm: 'ES256', kid: thumbprintOf(jwk), privateJwk: privateKey.export({ format: 'jwk' }) }
+}
+
+/** A JWK, as an object or as its JSON, or a PEM; a private one is refused. */
+export function readPublicKey(given: string | JWK): Result<PublicKey, string> {
+  try {
+    const asJson = typeof given === 'string' && given.trimStart().startsWith('{')
+    const source = asJson ? (JSON.parse(given) as JWK) : given
+    const isPrivate = typeof source === 'string' ? /PRIVATE KEY/.test(source) : 'd' in source
+    if (isPrivate) return err('expected a public key: a private one is nobody else’s to see')
+    const key = typeof source === 'string' ? createPublicKey(source) : createPublicKey({ key: source, format: 'jwk' })
+    const jwk = key.export({ format: 'jwk' })
+    const algorithm = algorithmOf(jwk)
+    if (algorithm === null) return err('expected an EC key on P-256, P-384 or P-521, an Ed25519 or an RSA key')
+    const bits = jwk.kty === 'RSA' ? Buffer.from(jwk.n ?? '', 'base64url').length * 8 : RSA_BITS_MIN
+    if (bits < RSA_BITS_MIN) return err(`expected an RSA key of at least ${RSA_BITS_MIN} bits`)
+    return ok({ jwk, algorithm, kid: thumbprintOf(jwk) })
+  } catch {
+    return err('expected a public key')
+  }
+}
+
+const curves: ReadonlyMap<string, string> = new Map([
+  ['P-256', 'ES256'],
+  ['P-384', 'ES384'],
+  ['P-521', 'ES512'],
+])
+
+function algorithmOf({ kty, crv }: JWK): string | null {
+  if (kty === 'RSA') return 'RS256'
+  if (kty === 'EC') return curves.get(crv ?? '') ?? null
+  return kty === 'OKP' && crv === 'Ed25519' ? 'EdDSA' : null
+}
+
+/** The required members in the order of their names, without a space. */
+function thumbprintOf({ kty, crv, x, y, n, e }: JWK): string {
+  const members = kty === 'RSA' ? { e, kty, n } : kty === 'EC' ? { crv, kty, x, y } : { crv, kty, x }
+  return hash('sha256', JSON.stringify(members), 'base64url')
+}
+
+export interface TokenClaims {
+  readonly accountId: string
+  readonly issuedAtS: number
+  readonly lifetimeS: number
+}
+
+/** Facts 1.7.5: iss = sub = the account, no audience. */
+export function signToken(
+  key: { readonly privateJwk: JWK; readonly kid: string },
+  { accountId, issuedAtS, lifetimeS }: TokenClaims,
+): string {
+  const header = { alg: 'ES256', typ: 'JWT', kid: key.kid }
+  const claims = {
+    iss: accountId,
+    sub: accountId,
+    iat: issuedAtS,
+    exp: issuedAtS + lifetimeS,
+    jti: crypto.randomUUID(),
+  }
+  const signed = `${encoded(header)}.${encoded(claims)}`
+  const privateKey = createPrivateKey({ key: key.privateJwk, format: 'jwk' })
+  const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+  return `${signed}.${signature.toString('base64url')}`
+}
+
+function encoded(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}

@@ -1,0 +1,100 @@
+// The kind of external data resolvers: which address is asked for a value, how, and what of its answer is the value.
+import { z } from 'zod'
+import { type ConfigKind, envelope, envelopeUpdate, reference } from '../config/kind.ts'
+import { ok } from '../kernel/result.ts'
+import { parseSelector } from './response-selector.ts'
+
+export const resolversKind = 'external-data-resolvers'
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH'] as const
+const contentTypes = ['JSON'] as const
+
+/** `{$name}`: filled from the node's properties or the input parameters when the resolver is asked (facts 1.7.9). */
+const PLACEHOLDER = /\{\$[A-Za-z_][\w.]*\}/g
+
+const url = z
+  .string()
+  .min(1)
+  .max(2048)
+  .superRefine((text, context) => {
+    const fault = urlFault(text)
+    if (fault !== null) context.addIssue({ code: 'custom', message: fault })
+  })
+
+function urlFault(text: string): string | null {
+  const filled = text.replace(PLACEHOLDER, 'x')
+  if (/[{}]/.test(filled)) return 'expected placeholders of the form `{$name}`'
+  // The host decides whom the service talks to: that is nothing for a caller to fill in.
+  if (/^[^/]*\/\/[^/?#]*\{\$/.test(text)) return 'a placeholder cannot stand in the host'
+  const parsed = URL.parse(filled)
+  if (parsed === null) return 'expected a URL'
+  if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:') return 'expected the scheme `https:` or `http:`'
+  if (parsed.username !== '' || parsed.password !== '') return 'a user name and a password have no place in it'
+  return null
+}
+
+/** A line break in a value would end the header and begin another one. */
+const headerValue = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[\t\x20-\x7e\x80-\uffff]*$/, { error: 'expected text without control characters' })
+
+const headers = z.record(
+  z.string().regex(/^[A-Za-z0-9-]{1,128}$/, { error: 'expected letters, digits and hyphens' }),
+  z.union([headerValue, z.array(headerValue).min(1).max(32)], {
+    error: 'expected a string of 1 to 255 characters or an array of these',
+  }),
+)
+
+const selector = z
+  .string()
+  .min(1)
+  .max(255)
+  .superRefine((text, context) => {
+    const parsed = parseSelector(text)
+    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.error })
+  })
+
+const payload = z.string().max(65_000)
+
+export const externalDataResolvers: ConfigKind = {
+  path: resolversKind,
+  label: 'external data resolver',
+  parent: { field: 'project_id', kind: 'projects' },
+  operations: { create: true, update: true, delete: true, byName: true },
+  createSchema: z.strictObject({
+    ...envelope,
+    project_id: reference,
+    url,
+    method: z.enum(methods),
+    headers: headers.nullish(),
+    request_content_type: z.enum(contentTypes),
+    request_payload: payload.nullish(),
+    response_content_type: z.enum(contentTypes),
+    response_selector: selector,
+  }),
+  updateSchema: z.strictObject({
+    ...envelopeUpdate,
+    url: url.nullish(),
+    method: z.enum(methods).nullish(),
+    headers: headers.nullish(),
+    request_content_type: z.enum(contentTypes).nullish(),
+    request_payload: payload.nullish(),
+    response_content_type: z.enum(contentTypes).nullish(),
+    response_selector: selector.nullish(),
+  }),
+  readShape: {
+    url: z.string(),
+    method: z.enum(methods),
+    headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+    request_content_type: z.enum(contentTypes),
+    request_payload: z.string(),
+    response_content_type: z.enum(contentTypes),
+    response_selector: z.string(),
+  },
+  secrets: [],
+  heavy: [],
+  defaults: { headers: {}, request_payload: '' },
+  check: (fields) => ok({ fields }),
+}
