@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { auditSignings } from './audit/signing.ts'
 import type { CaptureParts } from './capture/batch.ts'
+import { locationsOf } from './config/db-connection.ts'
 import { environmentKinds } from './config/environment.ts'
 import { ikgStatus, Provisioning } from './config/provisioning.ts'
 import { type DocumentStore, Repository } from './config/repository.ts'
@@ -17,11 +18,13 @@ import type { Route } from './http/route.ts'
 import { accessRoutes } from './http/routes/access.ts'
 import { captureRoutes } from './http/routes/capture.ts'
 import { configRoutes } from './http/routes/config.ts'
+import { metadataRoutes } from './http/routes/metadata.ts'
 import { operationRoutes } from './http/routes/operations.ts'
 import { type Front, startFront } from './http/server.ts'
 import { agentCredentials } from './identity/agent-credential.ts'
 import { AgentKeys } from './identity/agent-key.ts'
 import { adminOf, bootstrap } from './identity/bootstrap.ts'
+import { DerivedSigner } from './identity/derived-signer.ts'
 import { loadMasterKey, masterKeyVariable } from './identity/master-key.ts'
 import { SecretBox } from './identity/secret-box.ts'
 import { ServiceAccounts } from './identity/service-account.ts'
@@ -33,7 +36,8 @@ import { OperatorFault, ServiceFault } from './kernel/errors.ts'
 import { err } from './kernel/result.ts'
 import { entityMatchingPipelines } from './matching/pipeline.ts'
 import { mcpServers } from './mcp/server-config.ts'
-import type { DecisionFault, DecisionParts } from './pdp/question.ts'
+import { PageTokens } from './pdp/page-token.ts'
+import type { DecisionEvent, DecisionFault, DecisionParts } from './pdp/parts.ts'
 import { externalDataResolvers } from './pip/resolver.ts'
 import { authorizationPolicies } from './policy/authorization-policy.ts'
 import { PolicyLibrary } from './policy/library.ts'
@@ -58,6 +62,8 @@ export interface AppOverrides {
   readonly sync?: boolean
   /** Told of every fault inside a policy, beside the log. */
   readonly onDecisionFault?: (fault: DecisionFault) => void
+  /** Told of every answered question. */
+  readonly onDecided?: (event: DecisionEvent) => void
 }
 
 export interface Listening {
@@ -161,7 +167,7 @@ async function buildApp(
       agentCredentials(clock),
       serviceAccountKind(clock),
       serviceAccountCredentials(clock),
-      authorizationPolicies(settings.policyTextMax),
+      authorizationPolicies(settings.policyTextMax, (project) => locationsOf(project).keys()),
       externalDataResolvers,
       trustScoreProfiles,
       eventSinks,
@@ -182,6 +188,11 @@ async function buildApp(
       rowsHeldMax: settings.rowsHeldMax,
     },
     inputStringMax: settings.inputStringMax,
+    evaluationsMax: settings.evaluationsMax,
+    batchTimeMs: settings.batchTimeMs,
+    searchPageMax: settings.searchPageMax,
+    pageTokens: new PageTokens(new DerivedSigner(masterKey, 'page tokens'), clock, settings.pageTokenTimeS * 1000),
+    onDecided: overrides.onDecided ?? null,
     onFault(fault) {
       const { message: reason, ...where } = fault
       log({ level: 'error', message: 'a policy faulted and does not grant', ...where, reason })
@@ -198,6 +209,7 @@ async function buildApp(
   const routes = [
     ...operationRoutes(() => front !== null && closing === null),
     ...accessRoutes(decisions),
+    ...metadataRoutes(settings.publicUrl),
     ...captureRoutes(capture, settings.captureItemsMax),
     ...configRoutes(config),
   ]

@@ -20,6 +20,16 @@ export interface Settings {
   readonly traversalStepsMax: number
   /** Rows, groups and visited nodes that one question may keep in memory: 2 million are some 200 MB. */
   readonly rowsHeldMax: number
+  /** Items of one batch of evaluations. */
+  readonly evaluationsMax: number
+  /** An item of a batch that would begin later than this is not asked any more, milliseconds. */
+  readonly batchTimeMs: number
+  /** Results of one answer of a search: more of them come in pages. */
+  readonly searchPageMax: number
+  /** How long the token of a next page holds, seconds. */
+  readonly pageTokenTimeS: number
+  /** How clients reach the service (`https://pdp.example.org`); empty: by the host that they name. */
+  readonly publicUrl: string
   /** Items of one capture batch (facts 1.12). */
   readonly captureItemsMax: number
   /** How long a stop waits for requests that are being answered, milliseconds: below the usual 10 s before a SIGKILL. */
@@ -37,12 +47,19 @@ export const defaultSettings: Settings = {
   decisionTimeMs: 1000,
   traversalStepsMax: 20_000_000,
   rowsHeldMax: 2_000_000,
+  evaluationsMax: 1000,
+  batchTimeMs: 10_000,
+  searchPageMax: 10_000,
+  pageTokenTimeS: 3600,
+  publicUrl: '',
   captureItemsMax: 250,
   drainMs: 8000,
 }
 
 type Rule =
   | { readonly kind: 'text' }
+  /** Of http or https, without query, fragment, credentials and a slash at its end. */
+  | { readonly kind: 'url' }
   | { readonly kind: 'integer'; readonly min: number; readonly max: number; readonly unit: string }
 
 interface Row {
@@ -71,6 +88,14 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
     name: 'rows_held_max',
     rule: { kind: 'integer', min: 1, max: Number.MAX_SAFE_INTEGER, unit: ' rows' },
   },
+  evaluationsMax: { name: 'evaluations_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
+  batchTimeMs: { name: 'batch_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
+  searchPageMax: { name: 'search_page_max', rule: { kind: 'integer', min: 1, max: 1_000_000, unit: ' results' } },
+  pageTokenTimeS: {
+    name: 'page_token_time_s',
+    rule: { kind: 'integer', min: 1, max: 31_536_000, unit: ' seconds' },
+  },
+  publicUrl: { name: 'public_url', rule: { kind: 'url' } },
   captureItemsMax: { name: 'capture_items_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
   drainMs: { name: 'drain_ms', rule: { kind: 'integer', min: 0, max: 600_000, unit: ' milliseconds' } },
 }
@@ -122,12 +147,20 @@ function membersOfFile(file: SettingSources['file'], faults: string[]): Record<s
 
 function readValue(rule: Rule, given: unknown): string | number | null {
   if (rule.kind === 'text') return typeof given === 'string' && given.trim() !== '' ? given : null
+  if (rule.kind === 'url') return typeof given === 'string' ? readUrl(given.trim()) : null
   const text = typeof given === 'number' ? String(given) : given
   if (typeof text !== 'string' || !/^\d{1,16}$/.test(text.trim())) return null
   const number = Number(text)
   return number >= rule.min && number <= rule.max ? number : null
 }
 
+function readUrl(given: string): string | null {
+  const url = /^https?:\/\/[^\s?#@]+$/.test(given) && URL.canParse(given) ? new URL(given) : null
+  // Clients compare it character by character, so it is taken as it was written.
+  return url === null || given.endsWith('/') ? null : given
+}
+
 function expectation(rule: Rule): string {
+  if (rule.kind === 'url') return 'an http or https URL without query, fragment and a slash at its end'
   return rule.kind === 'text' ? 'text' : `an integer from ${rule.min} to ${rule.max}${rule.unit}`
 }

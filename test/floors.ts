@@ -66,6 +66,7 @@ const everything = [
   'node:',
   'bun',
   'zod',
+  're2js',
   'commander',
   'picocolors',
   'lmdb',
@@ -144,9 +145,9 @@ export const rooms: readonly Room[] = [
   },
   {
     holds: ['src/policy/'],
-    may: ['src/policy/', ...feature],
+    may: ['src/policy/', ...feature, 're2js'],
     sentence:
-      'a feature imports kernel, the engine’s doors, zod and the shared shapes; policy imports no other feature',
+      'a feature imports kernel, the engine’s doors, zod and the shared shapes; policy imports no other feature, and re2js, a matcher in linear time for texts of callers',
   },
   {
     holds: ['src/pdp/'],

@@ -4,7 +4,7 @@ import { parse } from '../../grammar/index.ts'
 import type { Issue } from '../../grammar/issue.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { bindQuery } from './bind/bind-query.ts'
-import type { BoundQuery } from './bind/bound.ts'
+import type { BoundQuery, GraphReference } from './bind/bound.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
 import { partMayFault } from './bind/may-fault.ts'
 import { explain } from './plan/explain.ts'
@@ -17,6 +17,8 @@ export type { DialectName } from './bind/dialect.ts'
 export { Budget, type BudgetLimits } from './exec/context.ts'
 export type { Asking, EngineOptions } from './planned-query.ts'
 export type { Matched, Why } from './why.ts'
+
+export type LocationReference = Exclude<GraphReference, { readonly kind: 'default' }>
 
 export interface ConditionInput {
   readonly text: string
@@ -33,6 +35,8 @@ export interface ConditionInput {
 export interface Condition {
   /** Without `$`, in the order of the text. */
   readonly parameters: readonly string[]
+  /** What the text names by USE, each once: a location, or the parameter that brings one (it is not among `parameters`). */
+  readonly locations: readonly LocationReference[]
   /**
    * Some runs may end in a RunFault other than a limit. A search and a check walk different ways and need not meet the
    * same faults, so what a search finds is then to be confirmed by the check.
@@ -71,6 +75,7 @@ function unboundVariables(query: BoundQuery, { span }: Query): Issue[] {
 
 class CompiledCondition implements Condition {
   readonly parameters: readonly string[]
+  readonly locations: readonly LocationReference[]
   readonly mayFault: boolean
   private readonly makeExplainer: () => Explainer
   private explainer: Explainer | null = null
@@ -78,6 +83,7 @@ class CompiledCondition implements Condition {
 
   constructor(query: BoundQuery, input: ConditionInput, options: EngineOptions) {
     this.parameters = query.parameters
+    this.locations = query.graphs.filter((graph) => graph.kind !== 'default')
     this.mayFault = partMayFault(query)
     const types = new Map([
       ['subject', input.subjectType],

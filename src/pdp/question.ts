@@ -1,76 +1,55 @@
-// What every question of this folder needs and shares: its parts, the policies it may use, the parameters it binds and
-// how a fault inside a policy is told.
-import type { BudgetLimits } from '../engine/conditions.ts'
+// What every question of this folder shares: the policies it may use, the parameters it binds, and what of its parameters
+// is refused before any graph is read.
 import { RunFault } from '../engine/errors.ts'
 import type { ProjectGraphs } from '../engine/store.ts'
 import { fromJson } from '../engine/value/convert.ts'
 import type { Value } from '../engine/value/value.ts'
-import type { AgentCaller } from '../identity/caller.ts'
+import type { AgentCaller, Claims, UserToken } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { platformParameters } from '../policy/compile-policy.ts'
 import type { CompiledPolicy } from '../policy/library.ts'
-import type { RequestContextMembers } from './schema.ts'
-
-/** A fault inside one policy: it does not grant (ruling D1), and its author wants to know why. */
-export interface DecisionFault {
-  readonly projectId: string
-  readonly policyId: string
-  readonly question: 'evaluation' | 'resource search' | 'subject search'
-  readonly code: RunFault['code']
-  readonly message: string
-}
-
-export interface DecisionParts {
-  readonly policies: {
-    find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[]
-  }
-  /** Null while the project has no graph: not provisioned yet, or deleted. */
-  graphsOf(projectId: string): ProjectGraphs | null
-  readonly limits: BudgetLimits
-  /** Characters of one string among the input parameters. */
-  readonly inputStringMax: number
-  onFault(fault: DecisionFault): void
-}
+import type { DecisionParts, Question, Side } from './parts.ts'
 
 export const noGraph: Result<never, ServiceError> = err({
   kind: 'not-found',
   message: 'knowledge graph not found for this project',
 })
 
+/** Interface, decisions rule 7. */
+export const subjectDiffers: Result<never, ServiceError> = err({
+  kind: 'forbidden',
+  message: 'bearer token subject differs from requested subject',
+})
+
 const noPolicies: readonly CompiledPolicy[] = []
-const noParameters: ReadonlyMap<string, Value> = new Map()
+const noParameters: Result<ReadonlyMap<string, Value>, ServiceError> = ok(new Map())
 const emptyMap: ReadonlyMap<string, Value> = new Map()
 
-/** Names that only the platform fills: a caller who sends one would speak for a token, an application or another node. */
-const reserved: ReadonlySet<string> = new Set([...platformParameters, 'token', 'svc_token', '_appId'])
-
-interface Side {
-  readonly type: string
-  /** Null on the side that is sought. */
-  readonly id: string | null
-  readonly properties?: Readonly<Record<string, unknown>> | undefined
-}
-
-export interface Question {
-  readonly subject: Side
-  readonly resource: Side
-  readonly action: { readonly name: string; readonly properties?: Readonly<Record<string, unknown>> | undefined }
-  readonly context: RequestContextMembers
-}
+/** Characters of a string that names a location (facts 1.12). */
+const LOCATION_MAX = 256
 
 /** Policies of the project for the question; with `policy_tags` only those with at least one of them (ruling D6). */
-export function policiesFor(parts: DecisionParts, caller: AgentCaller, question: Question): readonly CompiledPolicy[] {
-  const found = parts.policies.find(
-    caller.projectId,
-    question.subject.type,
-    question.action.name,
-    question.resource.type,
-  )
+export function policiesFor(parts: DecisionParts, projectId: string, question: Question): readonly CompiledPolicy[] {
+  const { subject, action, resource } = question
+  const found = parts.policies.find(projectId, subject.type, action.name, resource.type)
   const tags = question.context?.policy_tags
   if (tags === undefined) return found
-  if (found.length === 0) return noPolicies
-  return found.filter((policy) => policy.tags.some((tag) => tags.includes(tag)))
+  return found.length === 0 ? noPolicies : found.filter((policy) => hasOneOf(policy, tags))
+}
+
+export function hasOneOf(policy: CompiledPolicy, tags: readonly string[]): boolean {
+  return policy.tags.some((tag) => tags.includes(tag))
+}
+
+/** The token speaks for the subject, or there is none. */
+export function maySpeakFor(user: UserToken | null, subject: Side): boolean {
+  return user === null || (user.nodeType === subject.type && user.subjectId === subject.id)
+}
+
+/** Of a token that speaks for somebody else, a 3.0 policy complains; a 2.0 policy does not grant (ruling D9). */
+export function complainsOfSubject(policy: CompiledPolicy): boolean {
+  return policy.version === '3.0-kbac'
 }
 
 /**
@@ -79,6 +58,7 @@ export function policiesFor(parts: DecisionParts, caller: AgentCaller, question:
  */
 export function bindParameters(
   parts: DecisionParts,
+  caller: AgentCaller,
   question: Question,
   policies: readonly CompiledPolicy[],
 ): Result<ReadonlyMap<string, Value>, ServiceError> {
@@ -87,7 +67,7 @@ export function bindParameters(
     const refused = refusalOf(given, parts.inputStringMax)
     if (refused !== null) return refused
   }
-  if (policies.every((policy) => policy.condition.parameters.length === 0)) return ok(noParameters)
+  if (!policies.some(takesParameters)) return noParameters
 
   const bound = new Map<string, Value>()
   const issues: string[] = []
@@ -109,9 +89,17 @@ export function bindParameters(
   bound.set('resource_type', resource.type)
   bindOrRemove(bound, 'subject_external_id', subject.id)
   bindOrRemove(bound, 'resource_external_id', resource.id)
-  // No user token takes part in a decision yet: its claims are an empty map, so that a comparison with one never holds.
-  bound.set('token', emptyMap)
+  const { user } = caller
+  // A claim that is not there is null, so that no comparison with it holds.
+  bound.set('token', user === null ? emptyMap : claimsAsMap(user.claims))
+  bound.set('svc_token', user?.delegation == null ? emptyMap : claimsAsMap(user.delegation))
+  if (user !== null) bound.set('subject_id', user.subjectId)
+  bound.set('_appId', subject.type === '_Application' ? caller.applicationId : null)
   return issues.length === 0 ? ok(bound) : err({ kind: 'invalid', issues })
+}
+
+function takesParameters(policy: CompiledPolicy): boolean {
+  return policy.takesParameters
 }
 
 function bindOrRemove(bound: Map<string, Value>, name: string, value: string | null): void {
@@ -119,10 +107,30 @@ function bindOrRemove(bound: Map<string, Value>, name: string, value: string | n
   else bound.set(name, value)
 }
 
+/** One token asks many questions. */
+const claimMaps = new WeakMap<Claims, ReadonlyMap<string, Value>>()
+
+/** A claim that no value can hold (an integer beyond 64 bits) is as good as absent. */
+function claimsAsMap(claims: Claims): ReadonlyMap<string, Value> {
+  const known = claimMaps.get(claims)
+  if (known !== undefined) return known
+  const map = new Map<string, Value>()
+  for (const [name, claim] of Object.entries(claims)) {
+    try {
+      map.set(name, fromJson(claim))
+    } catch (refusal) {
+      if (!(refusal instanceof RunFault)) throw refusal
+    }
+  }
+  claimMaps.set(claims, map)
+  return map
+}
+
 function refusalOf(given: Readonly<Record<string, unknown>>, stringMax: number): Result<never, ServiceError> | null {
   const issues: string[] = []
   for (const name of Object.keys(given)) {
-    if (reserved.has(name)) issues.push(`context.input_params.${name}: reserved, filled by the service`)
+    // Names that only the platform fills: whoever sends one would speak for a token, an application or another node.
+    if (platformParameters.has(name)) issues.push(`context.input_params.${name}: reserved, filled by the service`)
     const value = given[name]
     if (typeof value === 'string' && value.length > stringMax) {
       issues.push(`context.input_params.${name}: expected at most ${stringMax} characters, found ${value.length}`)
@@ -131,9 +139,29 @@ function refusalOf(given: Readonly<Record<string, unknown>>, stringMax: number):
   return issues.length === 0 ? null : err({ kind: 'invalid', issues })
 }
 
+/** What is wrong with a location that the caller named (interface, decisions rule 4). One that is missing is told as others are. */
+export function refusedLocation(
+  policies: readonly CompiledPolicy[],
+  parameters: ReadonlyMap<string, Value>,
+  graphs: ProjectGraphs,
+): Result<never, ServiceError> | null {
+  for (const policy of policies) {
+    for (const { kind, name } of policy.condition.locations) {
+      const location = kind === 'parameter' ? parameters.get(name) : undefined
+      if (location === undefined) continue
+      if (typeof location !== 'string' || location === '' || location.length > LOCATION_MAX) {
+        const expected = `location parameter $${name} takes a string of 1 to ${LOCATION_MAX} characters`
+        return err({ kind: 'invalid', issues: [`${missingText(name)}: ${expected}`] })
+      }
+      if (graphs.at(location) === null) return err({ kind: 'unknown-location', location, parameter: name })
+    }
+  }
+  return null
+}
+
 /** The first input parameter that a policy needs and nobody gave, or null. */
 export function lacking(policy: CompiledPolicy, parameters: ReadonlyMap<string, Value>): string | null {
-  for (const name of policy.inputParameters) if (!parameters.has(rootOf(name))) return rootOf(name)
+  for (const name of policy.inputParameters) if (!parameters.has(name)) return name
   return null
 }
 
@@ -144,14 +172,16 @@ export function isSpent(fault: RunFault): boolean {
   return fault.code === 'budget' && sharedLimits.includes(fault.subject)
 }
 
-/** A parameter may be written with a path into it: `claims.department`. */
-export function rootOf(parameter: string): string {
-  const dot = parameter.indexOf('.')
-  return dot < 0 ? parameter : parameter.slice(0, dot)
+/** A refusal that another policy's grant, or another action, would have made good. */
+export interface Lacking {
+  readonly ok: false
+  readonly error: { readonly kind: 'invalid'; readonly issues: readonly string[] }
+  readonly missing: readonly string[]
 }
 
-export function missingParameters(names: Iterable<string>): Result<never, ServiceError> {
-  return err({ kind: 'invalid', issues: [...new Set(names)].map(missingText) })
+export function missingParameters(names: Iterable<string>): Lacking {
+  const missing = [...new Set(names)]
+  return { ok: false, error: { kind: 'invalid', issues: missing.map(missingText) }, missing }
 }
 
 function missingText(name: string): string {

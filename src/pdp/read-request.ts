@@ -3,34 +3,53 @@
 import type { ServiceError } from '../kernel/errors.ts'
 import { foundName, isJsonObject } from '../kernel/found.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { EvaluationRequest, ResourceSearchRequest, SubjectSearchRequest } from './schema.ts'
+import { limitOf } from './page-limit.ts'
+import type { ActionSearchRequest, EvaluationRequest, ResourceSearchRequest, SubjectSearchRequest } from './schema.ts'
 
 type Members = Record<string, unknown>
 
+/** What a request must have; an `id` on the sought side is ignored (AuthZEN 8), and so is the action of an action search. */
+interface Form {
+  readonly subjectId: boolean
+  readonly action: boolean
+  readonly resourceId: boolean
+  readonly paged: boolean
+}
+
+const evaluation: Form = { subjectId: true, action: true, resourceId: true, paged: false }
+const resourceSearch: Form = { subjectId: true, action: true, resourceId: false, paged: true }
+const subjectSearch: Form = { subjectId: false, action: true, resourceId: true, paged: true }
+const actionSearch: Form = { subjectId: true, action: false, resourceId: true, paged: true }
+
 export function readEvaluation(body: unknown): Result<EvaluationRequest, ServiceError> {
-  return read<EvaluationRequest>(body, true, true)
+  return read<EvaluationRequest>(body, evaluation)
 }
 
 export function readResourceSearch(body: unknown): Result<ResourceSearchRequest, ServiceError> {
-  return read<ResourceSearchRequest>(body, true, false)
+  return read<ResourceSearchRequest>(body, resourceSearch)
 }
 
 export function readSubjectSearch(body: unknown): Result<SubjectSearchRequest, ServiceError> {
-  return read<SubjectSearchRequest>(body, false, true)
+  return read<SubjectSearchRequest>(body, subjectSearch)
+}
+
+export function readActionSearch(body: unknown): Result<ActionSearchRequest, ServiceError> {
+  return read<ActionSearchRequest>(body, actionSearch)
 }
 
 /** A request without a fault is handed on as it came: unknown members ride along and nobody looks at them. */
-function read<T>(body: unknown, subjectHasId: boolean, resourceHasId: boolean): Result<T, ServiceError> {
+function read<T>(body: unknown, form: Form): Result<T, ServiceError> {
   if (
     isJsonObject(body) &&
-    isEntity(body.subject, subjectHasId) &&
-    isAction(body.action) &&
-    isEntity(body.resource, resourceHasId) &&
-    isContext(body.context)
+    isEntity(body.subject, form.subjectId) &&
+    (!form.action || isAction(body.action)) &&
+    isEntity(body.resource, form.resourceId) &&
+    isContext(body.context) &&
+    (!form.paged || isPage(body.page))
   ) {
     return ok(body as T)
   }
-  return err({ kind: 'malformed', issues: faultsOf(body, subjectHasId, resourceHasId) })
+  return err({ kind: 'malformed', issues: faultsOf(body, form) })
 }
 
 function isEntity(value: unknown, hasId: boolean): boolean {
@@ -57,12 +76,22 @@ function isContext(value: unknown): boolean {
   return value.policy_tags === undefined || isStrings(value.policy_tags)
 }
 
+function isPage(value: unknown): boolean {
+  if (value === undefined) return true
+  return (
+    isJsonObject(value) &&
+    (value.token === undefined || (typeof value.token === 'string' && value.token !== '')) &&
+    (value.limit === undefined || limitOf(value.limit) !== null) &&
+    (value.properties === undefined || isJsonObject(value.properties))
+  )
+}
+
 function isStrings(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
 /** The slow way, taken only by requests that are refused: every fault, in the order of the schema. */
-function faultsOf(body: unknown, subjectHasId: boolean, resourceHasId: boolean): string[] {
+function faultsOf(body: unknown, form: Form): string[] {
   const faults: string[] = []
   const expect = (path: string, expected: string, value: unknown) => {
     faults.push(`${path}: expected ${expected}, found ${foundName(value)}`)
@@ -88,19 +117,27 @@ function faultsOf(body: unknown, subjectHasId: boolean, resourceHasId: boolean):
 
   const request = object('body', body)
   if (request === null) return faults
-  entity('subject', request.subject, subjectHasId)
-  const action = object('action', request.action)
+  entity('subject', request.subject, form.subjectId)
+  const action = form.action ? object('action', request.action) : null
   if (action !== null) {
     string('action.name', action.name)
     optionalObject('action.properties', action.properties)
   }
-  entity('resource', request.resource, resourceHasId)
+  entity('resource', request.resource, form.resourceId)
   const context = request.context === undefined ? null : object('context', request.context)
   if (context !== null) {
     optionalObject('context.input_params', context.input_params)
     const tags = context.policy_tags
     if (Array.isArray(tags)) for (const [i, tag] of tags.entries()) string(`context.policy_tags[${i}]`, tag)
     else if (tags !== undefined) expect('context.policy_tags', 'array', tags)
+  }
+  const page = !form.paged || request.page === undefined ? null : object('page', request.page)
+  if (page !== null) {
+    const { token, limit } = page
+    if (token === '') faults.push('page.token: expected a token, found an empty string')
+    else if (token !== undefined) string('page.token', token)
+    if (limit !== undefined && limitOf(limit) === null) expect('page.limit', 'an integer of 0 or more', limit)
+    optionalObject('page.properties', page.properties)
   }
   return faults
 }

@@ -10,7 +10,7 @@ import {
   tagList,
 } from '../config/kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { type CompiledDocument, compilePolicy } from './compile-policy.ts'
+import { type CompiledDocument, compilePolicy, locationIssues } from './compile-policy.ts'
 
 export const policiesKind = 'authorization-policies'
 
@@ -19,8 +19,11 @@ const members = {
   tags: tagList.nullish(),
 }
 
-/** `textMax`: characters of a policy's document (facts 1.7.6). */
-export function authorizationPolicies(textMax: number): ConfigKind {
+/** `textMax`: characters of a policy's document (facts 1.7.6). `locationsOf`: the logical locations of a project. */
+export function authorizationPolicies(
+  textMax: number,
+  locationsOf: (project: StoredDocument) => Iterable<string>,
+): ConfigKind {
   const document = { policy: z.string().min(1).max(textMax) }
   return {
     path: policiesKind,
@@ -34,11 +37,13 @@ export function authorizationPolicies(textMax: number): ConfigKind {
     secrets: [],
     heavy: ['policy'],
     filters: { type: { kbac: isDecisionPolicy, ciq: (document) => !isDecisionPolicy(document) } },
-    check(fields) {
+    check(fields, { parent }) {
       const stored = { tags: [], ...fields }
       if (fields.status === 'DRAFT') return ok({ fields: stored })
       const compiled = compiledFields(stored)
-      return compiled.ok ? ok({ fields: stored }) : err({ kind: 'invalid', issues: compiled.error })
+      if (!compiled.ok) return err({ kind: 'invalid', issues: compiled.error })
+      const issues = locationIssues(compiled.value, new Set(locationsOf(parent)))
+      return issues.length === 0 ? ok({ fields: stored }) : err({ kind: 'invalid', issues })
     },
   }
 }

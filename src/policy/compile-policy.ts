@@ -2,7 +2,9 @@
 import { type Issue, renderIssue } from '../../grammar/issue.ts'
 import { type Condition, compileCondition } from '../engine/conditions.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { type DecisionVersion, readPolicyDocument } from './document.ts'
+import { type DecisionDocument, type DecisionVersion, readPolicyDocument } from './document.ts'
+import type { Filter } from './filter.ts'
+import { readFilter } from './read-filter.ts'
 
 export interface CompiledDocument {
   readonly version: DecisionVersion
@@ -10,8 +12,16 @@ export interface CompiledDocument {
   readonly actions: readonly string[]
   readonly resourceType: string
   readonly condition: Condition
-  /** What the caller must send in `input_params`: the condition's parameters without the platform-bound ones. */
+  /** The document itself, for whoever lists policies. */
+  readonly document: DecisionDocument
+  /** Null: nothing but the graph decides. */
+  readonly filter: Filter | null
+  /** What the caller must send in `input_params`: the parameters of condition, filter and USE without the platform-bound ones. */
   readonly inputParameters: readonly string[]
+  /** It reads parameters of any kind, so that they must be bound before it is asked. */
+  readonly takesParameters: boolean
+  /** It reads the external id of that end as a parameter, so that it cannot be asked for all of them at once. */
+  readonly readsIdOf: Readonly<Record<'subject' | 'resource', boolean>>
 }
 
 export interface CompiledPolicy extends CompiledDocument {
@@ -20,7 +30,7 @@ export interface CompiledPolicy extends CompiledDocument {
   readonly tags: readonly string[]
 }
 
-/** Bound by the decision itself and never taken from `input_params` (interface, decisions rule 6; ruling D5). */
+/** Bound by the decision itself and never taken from `input_params` (interface, decisions rule 6; facts 1.5.2; ruling D5). */
 export const platformParameters: ReadonlySet<string> = new Set([
   'subject_external_id',
   'subject_type',
@@ -29,9 +39,13 @@ export const platformParameters: ReadonlySet<string> = new Set([
   'subject_properties',
   'resource_properties',
   'action_properties',
+  'token',
+  'svc_token',
+  '_appId',
 ])
 
 const CYPHER = 'policy.condition.cypher'
+const FILTER = 'policy.condition.filter'
 
 export function compilePolicy(text: string): Result<CompiledDocument, readonly string[]> {
   const read = readPolicyDocument(text)
@@ -44,15 +58,35 @@ export function compilePolicy(text: string): Result<CompiledDocument, readonly s
     subjectType: subject.type,
     resourceType: resource.type,
   })
-  if (!compiled.ok) return err(compiled.error.map((issue) => `${CYPHER}: ${rendered(condition.cypher, issue)}`))
-  const parameters = compiled.value.parameters
+  const filter = readFilter(condition.filter, FILTER)
+  const issues = [
+    ...(compiled.ok ? [] : compiled.error.map((issue) => `${CYPHER}: ${rendered(condition.cypher, issue)}`)),
+    ...(filter.ok ? [] : filter.error),
+  ]
+  if (!compiled.ok || !filter.ok) return err(issues)
+  const named = compiled.value.locations.flatMap(({ kind, name }) => (kind === 'parameter' ? [name] : []))
+  const parameters = new Set([...compiled.value.parameters, ...(filter.value?.parameters ?? []), ...named])
+  if (version === '3.0-kbac' && filter.value?.parameters.includes('subject_id')) {
+    return err([`${FILTER}: parameter "$subject_id" is reserved and cannot be referenced`])
+  }
+  const elsewhere = named.find((name) => filter.value?.parameters.includes(name))
+  if (elsewhere !== undefined) {
+    return err([`${FILTER}: location parameter "$${elsewhere}" must not be referenced elsewhere`])
+  }
   return ok({
     version,
     subjectType: subject.type,
     actions,
     resourceType: resource.type,
     condition: compiled.value,
-    inputParameters: parameters.filter((name) => !platformParameters.has(name)),
+    document: read.value,
+    filter: filter.value,
+    inputParameters: [...parameters].filter((name) => !platformParameters.has(name)),
+    takesParameters: parameters.size > 0,
+    readsIdOf: {
+      subject: parameters.has('subject_external_id'),
+      resource: parameters.has('resource_external_id'),
+    },
   })
 }
 
@@ -62,4 +96,13 @@ function rendered(text: string, issue: Issue): string {
   if (issue.found !== undefined && !message.includes(issue.found)) message += `, found ${issue.found}`
   if (issue.expected !== undefined && !message.includes(issue.expected)) message += `, expected ${issue.expected}`
   return renderIssue(text, { ...issue, message })
+}
+
+/** What a project that has only these locations cannot run of a policy; empty where it can run all of it. */
+export function locationIssues({ condition }: CompiledDocument, locations: ReadonlySet<string>): readonly string[] {
+  if (condition.locations.length === 0) return []
+  if (locations.size === 0) return [`${CYPHER}: USE needs a composite database, and none is configured`]
+  return condition.locations.flatMap(({ kind, name }) =>
+    kind === 'location' && !locations.has(name) ? [`${CYPHER}: unknown location ${name}`] : [],
+  )
 }

@@ -5,8 +5,12 @@ import type { CompiledPolicy } from './compile-policy.ts'
 
 export type { CompiledPolicy } from './compile-policy.ts'
 
-/** Subject type → action → resource type. */
-type Shelf = Map<string, Map<string, Map<string, CompiledPolicy[]>>>
+interface Shelf {
+  /** Subject type → action → resource type. */
+  readonly byQuestion: Map<string, Map<string, Map<string, CompiledPolicy[]>>>
+  /** In the order in which they were made. */
+  readonly all: CompiledPolicy[]
+}
 
 const nothing: readonly CompiledPolicy[] = []
 
@@ -37,15 +41,29 @@ export class PolicyLibrary {
   /** In the order in which the policies were made. A project's policies are compiled when first asked for. */
   find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[] {
     const shelf = this.shelves.get(projectId) ?? this.fill(projectId)
-    return shelf.get(subjectType)?.get(action)?.get(resourceType) ?? nothing
+    return shelf.byQuestion.get(subjectType)?.get(action)?.get(resourceType) ?? nothing
+  }
+
+  /** Every action that a policy for these two types names, each once. */
+  actions(projectId: string, subjectType: string, resourceType: string): readonly string[] {
+    const shelf = this.shelves.get(projectId) ?? this.fill(projectId)
+    const byAction = shelf.byQuestion.get(subjectType)
+    if (byAction === undefined) return []
+    return [...byAction].flatMap(([action, byResource]) => (byResource.has(resourceType) ? [action] : []))
+  }
+
+  ofSubjectType(projectId: string, subjectType: string): readonly CompiledPolicy[] {
+    const shelf = this.shelves.get(projectId) ?? this.fill(projectId)
+    return shelf.all.filter((policy) => policy.subjectType === subjectType)
   }
 
   private fill(projectId: string): Shelf {
-    const shelf: Shelf = new Map()
+    const shelf: Shelf = { byQuestion: new Map(), all: [] }
     for (const document of this.documents.inScope(policiesKind, projectId)) {
       const policy = document.fields.status === 'ACTIVE' ? this.compiledFrom(document) : null
       if (policy === null) continue
-      const byAction = at(shelf, policy.subjectType, () => new Map<string, Map<string, CompiledPolicy[]>>())
+      shelf.all.push(policy)
+      const byAction = at(shelf.byQuestion, policy.subjectType, () => new Map<string, Map<string, CompiledPolicy[]>>())
       for (const action of policy.actions) {
         const byResource = at(byAction, action, () => new Map<string, CompiledPolicy[]>())
         at(byResource, policy.resourceType, () => []).push(policy)

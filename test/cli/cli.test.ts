@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { settingRows } from '../../src/settings.ts'
 import { killAll, runCommand, startServer } from './process.ts'
 
 let folder: string
@@ -302,10 +303,13 @@ describe('settings', () => {
   it('in a file must be known, and the file must be there', async () => {
     const file = join(folder, 'settings.json')
     writeFileSync(file, '{"prot": 1}')
+    const known = Object.values(settingRows)
+      .map(({ name }) => name)
+      .join(', ')
     const unknown = await runCommand(['init', '--settings', file])
     expect([unknown.exitCode, unknown.stderr]).toEqual([
       1,
-      `error: ${file}: unknown setting \`prot\`, expected one of data, host, port, body_bytes_max, body_time_ms, policy_text_max, input_string_max, decision_time_ms, traversal_steps_max, rows_held_max, capture_items_max, drain_ms\n`,
+      `error: ${file}: unknown setting \`prot\`, expected one of ${known}\n`,
     ])
     const missing = await runCommand(['init', '--settings', join(folder, 'none.json')])
     expect([missing.exitCode, missing.stderr]).toEqual([

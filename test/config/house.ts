@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { locationsOf } from '../../src/config/db-connection.ts'
 import { environmentKinds } from '../../src/config/environment.ts'
 import type { ConfigKind, Fields } from '../../src/config/kind.ts'
 import { type Provisioner, Provisioning } from '../../src/config/provisioning.ts'
@@ -112,7 +113,7 @@ export async function openHouse(from: { dir?: string; clock?: HandClock; board?:
     agentCredentials(clock),
     serviceAccounts(clock),
     serviceAccountCredentials(clock),
-    authorizationPolicies(512_000),
+    authorizationPolicies(512_000, (project) => locationsOf(project).keys()),
   ]
   const service = new ConfigService({ kinds, documents, sealer: box, clock, report })
   const kind = (path: string): ConfigKind => {

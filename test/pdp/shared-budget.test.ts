@@ -1,6 +1,6 @@
 // One question has one budget, however many policies and candidates it takes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { DecisionFault } from '../../src/pdp/question.ts'
+import type { DecisionFault } from '../../src/pdp/parts.ts'
 import { type Service, startService } from '../http/service.ts'
 
 const PEOPLE = 24

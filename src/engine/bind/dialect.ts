@@ -28,18 +28,17 @@ const refusals: Dialect['refusals'] = {
 
 const condition: readonly Clause['kind'][] = ['match', 'with', 'unwind']
 
-/** What a token or the calling application says: no decision carries either yet, and a guess would be a permit or a denial. */
-const noClaims: ReadonlyMap<string, string> = new Map([
-  ['token', 'user tokens take no part in decisions yet: `$token` cannot be referenced'],
-  ['svc_token', 'delegation tokens take no part in decisions yet: `$svc_token` cannot be referenced'],
-  ['_appId', '`$_appId` belongs to context queries and cannot be referenced in a decision'],
-])
-
 const platformBound: ReadonlySet<string> = new Set([
   'subject_external_id',
   'subject_type',
   'resource_external_id',
   'resource_type',
+  'subject_properties',
+  'resource_properties',
+  'action_properties',
+  'token',
+  'svc_token',
+  '_appId',
 ])
 
 export const dialects: Readonly<Record<DialectName, Dialect>> = {
@@ -56,19 +55,15 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     name: '2.0-kbac',
     clauses: new Set(condition),
     refusals,
-    reservedParameters: noClaims,
+    reservedParameters: new Map(),
     unroutableParameters: platformBound,
     pinned: ['subject', 'resource'],
   },
-  /** USE waits for composite projects: a location that cannot be routed to must not be accepted. */
   '3.0-kbac': {
     name: '3.0-kbac',
-    clauses: new Set([...condition, 'call']),
-    refusals: { ...refusals, use: 'USE needs a composite database, and none is configured' },
-    reservedParameters: new Map([
-      ...noClaims,
-      ['subject_id', 'parameter "$subject_id" is reserved and cannot be referenced'],
-    ]),
+    clauses: new Set([...condition, 'call', 'use']),
+    refusals,
+    reservedParameters: new Map([['subject_id', 'parameter "$subject_id" is reserved and cannot be referenced']]),
     unroutableParameters: platformBound,
     pinned: ['subject', 'resource'],
   },

@@ -1,12 +1,23 @@
-// Authorization decisions: evaluation and the two searches for entities.
-import { ok } from '../../kernel/result.ts'
+// Authorization decisions: evaluation, one by one and in batches, and the three searches (AuthZEN), the policies behind them.
+import type { ServiceError } from '../../kernel/errors.ts'
+import { ok, type Result } from '../../kernel/result.ts'
+import { type Decision, denial, permit } from '../../pdp/decide.ts'
 import { evaluate } from '../../pdp/evaluate.ts'
-import type { DecisionParts } from '../../pdp/question.ts'
-import { readEvaluation, readResourceSearch, readSubjectSearch } from '../../pdp/read-request.ts'
+import { evaluateBatch } from '../../pdp/evaluate-batch.ts'
+import { listPolicies, policiesQuery } from '../../pdp/list-policies.ts'
+import type { DecisionParts } from '../../pdp/parts.ts'
+import { type EvaluationsRequest, readEvaluations, type SingleEvaluation } from '../../pdp/read-batch.ts'
+import { readActionSearch, readEvaluation, readResourceSearch, readSubjectSearch } from '../../pdp/read-request.ts'
 import {
+  type ActionSearchRequest,
+  actionSearchAnswer,
+  actionSearchRequest,
   decision,
   type EvaluationRequest,
   evaluationRequest,
+  evaluationsAnswer,
+  evaluationsRequest,
+  policiesAnswer,
   type ResourceSearchRequest,
   resourceSearchRequest,
   type SubjectSearchRequest,
@@ -14,69 +25,127 @@ import {
   subjectSearchRequest,
 } from '../../pdp/schema.ts'
 import { searchResources, searchSubjects } from '../../pdp/search.ts'
-import { type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
+import { searchActions } from '../../pdp/search-action.ts'
+import { type Answer, type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
 import { agentOf } from './callers.ts'
 
 const auth: Auth = { kind: 'agent', permission: 'Authorization', user: 'optional' }
+/** A user's token has no effect on the search for subjects (facts 1.3.4). */
+const keyAlone: Auth = { kind: 'agent', permission: 'Authorization', user: 'ignored' }
 const tag: Tag = { name: 'Decisions', description: 'May this subject do this to that resource? After AuthZEN.' }
 
+/** What all questions have in common. */
+const question = { method: 'POST', tag, numbers: 'exact', wrongMediaType: 'malformed' } as const
+const refusals = problemStatuses(400, 403, 404, 422, 503)
+
 // The two answers of nearly every request: made once.
-const permit = ok({ status: 200, text: '{"decision":true}' })
-const denial = ok({ status: 200, text: '{"decision":false}' })
+const permitText = '{"decision":true}'
+const denialText = '{"decision":false}'
+const permitted = ok({ status: 200, text: permitText })
+const denied = ok({ status: 200, text: denialText })
 
 export function accessRoutes(parts: DecisionParts): Route[] {
   return [
     {
-      method: 'POST',
+      ...question,
       path: '/access/v1/evaluation',
       operationId: 'evaluate',
-      tag,
       summary: 'May the subject do the action on the resource?',
       auth,
       request: evaluationRequest,
       read: readEvaluation,
-      numbers: 'exact',
-      wrongMediaType: 'malformed',
-      responses: { 200: decision, ...problemStatuses(400, 401, 404, 413, 422, 503) },
+      responses: { 200: decision, ...refusals },
       handle(context, body) {
-        const decided = evaluate(parts, agentOf(context), body as EvaluationRequest)
-        if (!decided.ok) return decided
-        return decided.value ? permit : denial
+        return answerOf(evaluate(parts, agentOf(context), context.requestId, body as EvaluationRequest))
       },
     },
     {
-      method: 'POST',
+      ...question,
+      path: '/access/v1/evaluations',
+      operationId: 'evaluateMany',
+      summary: 'Many evaluations in one call, with defaults that the items share',
+      description:
+        'A member of an item replaces the whole default. Without `evaluations`, or with none in it, the call is a single evaluation. What is wrong with an item is told in the item, as `decision: false` with a reason.',
+      auth,
+      request: evaluationsRequest,
+      read: readEvaluations,
+      responses: { 200: evaluationsAnswer, ...refusals },
+      handle(context, body) {
+        const asked = body as EvaluationsRequest | SingleEvaluation
+        const caller = agentOf(context)
+        if (asked.kind === 'single') return answerOf(evaluate(parts, caller, context.requestId, asked.request))
+        const decided = evaluateBatch(parts, caller, context.requestId, asked)
+        if (!decided.ok) return decided
+        return ok({ status: 200, text: `{"evaluations":[${decided.value.map(textOf).join(',')}]}` })
+      },
+    },
+    {
+      ...question,
       path: '/access/v1/search/resource',
       operationId: 'searchResources',
-      tag,
       summary: 'On which resources of a type may the subject do the action?',
       auth,
       request: resourceSearchRequest,
       read: readResourceSearch,
-      numbers: 'exact',
-      wrongMediaType: 'malformed',
-      responses: { 200: searchAnswer, ...problemStatuses(400, 401, 404, 413, 422, 503) },
+      responses: { 200: searchAnswer, ...refusals },
       handle(context, body) {
-        const found = searchResources(parts, agentOf(context), body as ResourceSearchRequest)
+        const found = searchResources(parts, agentOf(context), context.requestId, body as ResourceSearchRequest)
         return found.ok ? ok({ status: 200, body: found.value }) : found
       },
     },
     {
-      method: 'POST',
+      ...question,
       path: '/access/v1/search/subject',
       operationId: 'searchSubjects',
-      tag,
       summary: 'Which subjects of a type may do the action on the resource?',
-      auth,
+      auth: keyAlone,
       request: subjectSearchRequest,
       read: readSubjectSearch,
-      numbers: 'exact',
-      wrongMediaType: 'malformed',
-      responses: { 200: searchAnswer, ...problemStatuses(400, 401, 404, 413, 422, 503) },
+      responses: { 200: searchAnswer, ...refusals },
       handle(context, body) {
-        const found = searchSubjects(parts, agentOf(context), body as SubjectSearchRequest)
+        const found = searchSubjects(parts, agentOf(context), context.requestId, body as SubjectSearchRequest)
         return found.ok ? ok({ status: 200, body: found.value }) : found
       },
     },
+    {
+      ...question,
+      path: '/access/v1/search/action',
+      operationId: 'searchActions',
+      summary: 'What may the subject do on the resource?',
+      auth,
+      request: actionSearchRequest,
+      read: readActionSearch,
+      responses: { 200: actionSearchAnswer, ...refusals },
+      handle(context, body) {
+        const found = searchActions(parts, agentOf(context), context.requestId, body as ActionSearchRequest)
+        return found.ok ? ok({ status: 200, body: found.value }) : found
+      },
+    },
+    {
+      method: 'GET',
+      path: '/access/v1/policies',
+      operationId: 'listActivePolicies',
+      tag,
+      summary: 'The decision policies in force for a type of subject',
+      auth: { kind: 'agent', permission: 'ReadAuthZConfigs', user: 'ignored' },
+      query: policiesQuery,
+      request: null,
+      responses: { 200: policiesAnswer, ...problemStatuses(422) },
+      handle(context) {
+        const subjectType = context.query.get('subject_type') ?? ''
+        return ok({ status: 200, body: listPolicies(parts, agentOf(context), subjectType) })
+      },
+    },
   ]
+}
+
+function answerOf(decided: Result<Decision, ServiceError>): Result<Answer, ServiceError> {
+  if (!decided.ok) return decided
+  if (decided.value === permit) return permitted
+  return decided.value === denial ? denied : ok({ status: 200, body: decided.value })
+}
+
+function textOf(one: Decision): string {
+  if (one === permit) return permitText
+  return one === denial ? denialText : JSON.stringify(one)
 }

@@ -1,0 +1,98 @@
+// A batch of evaluations: each item a question of its own, all asked of the same snapshots. What is wrong with an item stays
+// in it (AuthZEN 7.2.1): `decision: false` with a reason, and the batch is answered.
+import type { AgentCaller } from '../identity/caller.ts'
+import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { type Asker, type Decision, decide } from './decide.ts'
+import type { DecisionParts } from './parts.ts'
+import { noGraph } from './question.ts'
+import { type BatchItem, type EvaluationsRequest, itemsOf } from './read-batch.ts'
+import { Reading } from './reading.ts'
+
+export function evaluateBatch(
+  parts: DecisionParts,
+  caller: AgentCaller,
+  requestId: string,
+  request: EvaluationsRequest,
+): Result<readonly Decision[], ServiceError> {
+  const given = request.evaluations.length
+  if (given > parts.evaluationsMax) {
+    const expected = `evaluations: expected at most ${parts.evaluationsMax} items, found ${given}`
+    return err({ kind: 'malformed', issues: [expected] })
+  }
+  const graphs = parts.graphsOf(caller.projectId)
+  if (graphs === null) return noGraph
+  const { onDecided } = parts
+  const stopsAt = stopOf(request.options?.evaluations_semantic)
+  const asker: Asker = { parts, caller, kind: 'evaluation' }
+  const reading = new Reading(graphs, parts.limits)
+  const decisions: Decision[] = []
+  const endsMs = performance.now() + parts.batchTimeMs
+  try {
+    for (const item of itemsOf(request)) {
+      const startedMs = performance.now()
+      const decided: Result<Decision, ServiceError> = startedMs > endsMs ? outOfTime : decideItem(asker, reading, item)
+      const decision = decided.ok ? decided.value : { decision: false, context: { reason: reasonOf(decided.error) } }
+      onDecided?.({
+        kind: 'evaluation',
+        requestId,
+        caller,
+        item: decisions.length,
+        question: item.ok ? item.value : null,
+        decision: decided.ok ? decision.decision : null,
+        found: null,
+        error: decided.ok ? null : decided.error,
+        durationMs: performance.now() - startedMs,
+      })
+      decisions.push(decision)
+      if (decision.decision === stopsAt) break
+    }
+  } finally {
+    reading.close()
+  }
+  return ok(decisions)
+}
+
+const outOfTime: Result<never, ServiceError> = err({
+  kind: 'budget',
+  limit: 'batchTimeMs',
+  message: 'the time of the batch is used up',
+})
+
+/** The decision after which nothing more is asked; null: everything is. */
+function stopOf(semantic: string | undefined): boolean | null {
+  if (semantic === 'deny_on_first_deny') return false
+  return semantic === 'permit_on_first_permit' ? true : null
+}
+
+function decideItem(asker: Asker, reading: Reading, item: BatchItem): Result<Decision, ServiceError> {
+  if (!item.ok) return item
+  // Each item has the budget of a call of its own, so that a batch says what single calls say.
+  reading.budget.start(reading.limits)
+  try {
+    return decide(asker, reading, item.value)
+  } catch (fault) {
+    // One location that cannot be read must not take the answers of the others with it.
+    if (fault instanceof ServiceFault) return err(fault.error)
+    throw fault
+  }
+}
+
+/** Facts 1.3.3: the text of the single call behind the kind of the failure. */
+function reasonOf(error: ServiceError): string {
+  switch (error.kind) {
+    case 'malformed':
+    case 'invalid':
+      return `invalid_argument: ${error.issues.join('; ')}`
+    case 'unknown-location':
+      return `invalid_argument: unknown location ${error.location} for parameter $${error.parameter}`
+    case 'forbidden':
+      return `permission_denied: ${error.message}`
+    case 'budget':
+      return `resource_exhausted: ${error.message}`
+    case 'unavailable':
+      return `unavailable: ${error.message}`
+    default:
+      return `internal: ${error.kind}`
+  }
+}

@@ -1,0 +1,77 @@
+// What decisions are given by the wiring, and what they tell it: faults inside policies, and every answer they gave.
+import type { BudgetLimits } from '../engine/conditions.ts'
+import type { RunFault } from '../engine/errors.ts'
+import type { ProjectGraphs } from '../engine/store.ts'
+import type { AgentCaller } from '../identity/caller.ts'
+import type { ServiceError } from '../kernel/errors.ts'
+import type { CompiledPolicy } from '../policy/library.ts'
+import type { PageTokens } from './page-token.ts'
+import type { RequestContextMembers } from './schema.ts'
+
+export interface Side {
+  readonly type: string
+  /** Null on the side that is sought. */
+  readonly id: string | null
+  readonly properties?: Readonly<Record<string, unknown>> | undefined
+}
+
+export interface Question {
+  readonly subject: Side
+  readonly resource: Side
+  readonly action: { readonly name: string; readonly properties?: Readonly<Record<string, unknown>> | undefined }
+  readonly context?: RequestContextMembers
+}
+
+export type QuestionKind = 'evaluation' | 'resource search' | 'subject search' | 'action search'
+
+/** A fault inside one policy: it does not grant (ruling D1), and its author wants to know why. */
+export interface DecisionFault {
+  readonly projectId: string
+  readonly policyId: string
+  readonly question: QuestionKind
+  readonly code: RunFault['code']
+  readonly message: string
+}
+
+/** One decision or search that was answered, refusals included. What it points at is the question's own: not to be changed. */
+export interface DecisionEvent {
+  readonly kind: QuestionKind
+  /** The X-Request-ID of the call. */
+  readonly requestId: string
+  readonly caller: AgentCaller
+  /** Its place in a batch; null where it was a call of its own. */
+  readonly item: number | null
+  /** Null for an item of a batch that is no question. */
+  readonly question: Question | null
+  /** Null for searches and refusals. */
+  readonly decision: boolean | null
+  /** How many results the answer holds; null for evaluations and refusals. */
+  readonly found: number | null
+  /** Why there was no answer. */
+  readonly error: ServiceError | null
+  readonly durationMs: number
+}
+
+export interface DecisionParts {
+  readonly policies: {
+    find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[]
+    actions(projectId: string, subjectType: string, resourceType: string): readonly string[]
+    ofSubjectType(projectId: string, subjectType: string): readonly CompiledPolicy[]
+  }
+  /** Null while the project has no graph: not provisioned yet, or deleted. */
+  graphsOf(projectId: string): ProjectGraphs | null
+  /** Of one evaluation with all its policies, of one search. */
+  readonly limits: BudgetLimits
+  /** Characters of one string among the input parameters. */
+  readonly inputStringMax: number
+  /** Items of one batch. */
+  readonly evaluationsMax: number
+  /** An item of a batch that would begin later than this is not asked any more. */
+  readonly batchTimeMs: number
+  /** Results of one answer. */
+  readonly searchPageMax: number
+  readonly pageTokens: PageTokens
+  onFault(fault: DecisionFault): void
+  /** Null: nobody listens, and no time is taken. Called synchronously; must not throw and must not wait. */
+  readonly onDecided: ((event: DecisionEvent) => void) | null
+}
