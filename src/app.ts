@@ -2,6 +2,7 @@
 // line and tests know it.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import packageJson from '../package.json' with { type: 'json' }
 import { auditSignings } from './audit/signing.ts'
 import type { CaptureParts } from './capture/batch.ts'
 import { locationsOf } from './config/db-connection.ts'
@@ -18,6 +19,7 @@ import type { Route } from './http/route.ts'
 import { accessRoutes } from './http/routes/access.ts'
 import { captureRoutes } from './http/routes/capture.ts'
 import { configRoutes } from './http/routes/config.ts'
+import { descriptionRoutes } from './http/routes/description.ts'
 import { metadataRoutes } from './http/routes/metadata.ts'
 import { operationRoutes } from './http/routes/operations.ts'
 import { type Front, startFront } from './http/server.ts'
@@ -206,12 +208,13 @@ async function buildApp(
 
   let front: Front | null = null
   let closing: Promise<void> | null = null
-  const routes = [
-    ...operationRoutes(() => front !== null && closing === null),
+  const routes: readonly Route[] = [
     ...accessRoutes(decisions),
     ...metadataRoutes(settings.publicUrl),
     ...captureRoutes(capture, settings.captureItemsMax),
     ...configRoutes(config),
+    ...operationRoutes(() => front !== null && closing === null),
+    ...descriptionRoutes({ kind: 'public' }, packageJson.version, () => routes),
   ]
   const handle = createDispatcher({
     routes,

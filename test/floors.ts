@@ -188,8 +188,9 @@ export const rooms: readonly Room[] = [
   },
   {
     holds: ['src/http/'],
-    may: ['src/http/', 'src/kernel/', ...features.map((name) => `src/${name}/`), 'zod', 'bun'],
-    sentence: 'http imports features, kernel and zod; never engine, store or adapters',
+    may: ['src/http/', 'src/kernel/', ...features.map((name) => `src/${name}/`), 'zod', 'bun', 'node:crypto'],
+    sentence:
+      'http imports features, kernel and zod, and node:crypto for the policy of a page; never engine, store or adapters',
   },
   {
     holds: ['src/transfer/'],

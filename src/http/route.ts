@@ -99,12 +99,20 @@ export interface Route {
    * the way of every request may answer (401, 408, 413, 415, 429, 500: openapi/document.ts knows).
    */
   readonly responses: Readonly<Record<number, z.ZodType | null>>
+  /** Of the answers below 300 where it is not JSON; their schema is then one of a string. */
+  readonly mediaType?: string
   /** Headers of the answers below 300 (`ETag`), and what they say. */
   readonly responseHeaders?: Readonly<Record<string, string>>
   handle(context: RequestContext, body: unknown): Promise<Result<Answer, ServiceError>> | Result<Answer, ServiceError>
 }
 
-const problem = z.object({ message: z.string(), errors: z.array(z.string()).optional() })
+/** The body of every refusal. */
+export const problem = z
+  .object({
+    message: z.string(),
+    errors: z.array(z.string()).optional().describe('one entry for each fault: its place, and what was expected there'),
+  })
+  .meta({ id: 'Problem' })
 
 /** The failures that a route answers, for its `responses`. */
 export function problemStatuses(...statuses: readonly number[]): Record<number, z.ZodType> {

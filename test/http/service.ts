@@ -1,9 +1,12 @@
 // A real service for tests: an application in a temporary folder, listening on a free port, and a project to work in.
+// Every answer is held against the interface description; one that is off it fails the test that asked.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type App, type AppOverrides, createApp } from '../../src/app.ts'
+import { describeRoutes } from '../../src/http/openapi/document.ts'
 import { defaultSettings, type Settings } from '../../src/settings.ts'
+import { Described } from '../support/described.ts'
 
 export interface Answered {
   readonly status: number
@@ -58,16 +61,22 @@ export async function startService(settings: Partial<Settings> = {}, overrides: 
   const app = await createApp({ ...defaultSettings, port: 0, ...settings, dataDir }, overrides)
   const { url } = await app.listen()
   const token = await app.issueAdminToken(3600)
+  const described = new Described(describeRoutes(app.routes, '3.1.1', 'test'))
 
   const send: Service['send'] = async (path, { method, headers, body, raw } = {}) => {
     const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+    const verb = method ?? (sent === undefined ? 'GET' : 'POST')
     const response = await fetch(`${url}${path}`, {
-      method: method ?? (sent === undefined ? 'GET' : 'POST'),
+      method: verb,
       headers: { ...(sent === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
       ...(sent === undefined ? {} : { body: sent }),
     })
     const text = await response.text()
-    return { status: response.status, headers: response.headers, text, body: text === '' ? {} : JSON.parse(text) }
+    const { status, headers: given } = response
+    const faults = described.faults(verb, path, { status, headers: given, text })
+    if (faults.length > 0) throw new Error(`${verb} ${path} ${status} is off the description: ${faults.join('; ')}`)
+    const isJson = given.get('content-type') === 'application/json'
+    return { status, headers: given, text, body: text !== '' && isJson ? JSON.parse(text) : {} }
   }
   const configure: Service['configure'] = (method, path, body) =>
     send(`/configs/v1/${path}`, { method, headers: { authorization: `Bearer ${token}` }, body })

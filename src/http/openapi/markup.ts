@@ -1,0 +1,39 @@
+// HTML that cannot be injected into: what is put into a template is escaped unless a template made it.
+
+export class Html {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+type Piece = string | number | Html | null | false | readonly Piece[]
+
+export function html(strings: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
+  return new Html(strings.reduce((text, part, i) => text + (i === 0 ? '' : textOf(pieces[i - 1] ?? null)) + part, ''))
+}
+
+function textOf(piece: Piece): string {
+  if (piece === null || piece === false) return ''
+  if (piece instanceof Html) return piece.text
+  if (Array.isArray(piece)) return piece.map(textOf).join('')
+  return String(piece).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
+/** The Markdown that descriptions are written in: paragraphs, lists of `- `, and `code`. */
+export function prose(text: string): Html {
+  const blocks = text.split(/\n\n+/).map((block) => {
+    if (!block.startsWith('- ')) return html`<p>${inline(block)}</p>`
+    const items = block
+      .slice(2)
+      .split(/\n- /)
+      .map((item) => html`<li>${inline(item)}</li>`)
+    return html`<ul>${items}</ul>`
+  })
+  return html`${blocks}`
+}
+
+export function inline(text: string): Html {
+  const parts = text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))
+  return html`${parts}`
+}

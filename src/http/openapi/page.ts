@@ -1,0 +1,122 @@
+// The interface description as a page to read: made whole on the server, with one style sheet inside and no script, so
+// that it needs no other address and a browser may be told to load nothing.
+import { createHash } from 'node:crypto'
+import type { Answered, Description, Operation, Parameter } from './document.ts'
+import { Html, html, inline, prose } from './markup.ts'
+import { schemaRows } from './schema-rows.ts'
+import { style } from './style.ts'
+
+const styleHash = createHash('sha256').update(style).digest('base64')
+
+/** Nothing from anywhere but the style sheet of the page itself. */
+export const pagePolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
+interface Entry {
+  readonly method: string
+  readonly path: string
+  readonly operation: Operation
+}
+
+export function descriptionPage(description: Description): string {
+  const entries = Object.entries(description.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]): Entry => ({ method: method.toUpperCase(), path, operation })),
+  )
+  const chapters = description.tags.map((tag) => ({
+    tag,
+    entries: entries.filter(({ operation }) => operation.tags.includes(tag.name)),
+  }))
+  const { title, version, summary, description: introduction } = description.info
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} ${version}: interface</title>
+${inStyle()}
+</head>
+<body>
+<nav aria-label="Operations">
+<a class="title" href="#top">${title} <small>${version}</small></a>
+${chapters.map(
+  ({ tag, entries: own }) => html`<section><a class="chapter" href="#${anchor(tag.name)}">${tag.name}</a>
+${own.map((entry) => html`<a href="#${entry.operation.operationId}">${badge(entry.method)}<span>${entry.operation.summary}</span></a>`)}
+</section>`,
+)}
+</nav>
+<main id="top">
+<header>
+<h1>${title}</h1>
+<p class="lead">${summary}</p>
+${prose(introduction)}
+<p>The same as a document: <a href="/openapi.json">OpenAPI 3.1</a>, <a href="/openapi-3.2.json">OpenAPI 3.2</a>.</p>
+</header>
+${authentication(description)}
+${chapters.map(
+  ({ tag, entries: own }) => html`<section class="chapter" id="${anchor(tag.name)}">
+<h2>${tag.name}</h2>${prose(tag.description)}
+${own.map((entry) => operationPart(entry, description))}
+</section>`,
+)}
+</main>
+</body>
+</html>
+`.text
+}
+
+/** A style sheet is no place for entities: it is ours, and goes in as it is. */
+function inStyle(): Html {
+  return new Html(`<style>${style}</style>`)
+}
+
+function authentication({ components }: Description): Html {
+  const schemes = Object.entries(components.securitySchemes as Record<string, Record<string, string>>)
+  return html`<section class="chapter" id="authentication"><h2>Authentication</h2><table>
+${schemes.map(
+  ([name, scheme]) =>
+    html`<tr><th scope="row" id="scheme-${name}">${name}</th><td><code>${shownIn(scheme)}</code></td><td>${inline(scheme.description ?? '')}</td></tr>`,
+)}</table></section>`
+}
+
+function shownIn(scheme: Readonly<Record<string, string>>): string {
+  return scheme.type === 'apiKey' ? `${scheme.name}: …` : 'Authorization: Bearer …'
+}
+
+function operationPart({ method, path, operation }: Entry, description: Description): Html {
+  const { parameters, requestBody, responses, security } = operation
+  const body = requestBody?.content['application/json']
+  return html`<article id="${operation.operationId}">
+<h3><a href="#${operation.operationId}">${operation.summary}</a></h3>
+<p class="line">${badge(method)}<code>${path}</code></p>
+${operation.description === undefined ? null : prose(operation.description)}
+<p class="who">${security.length === 0 ? 'Open to everybody.' : html`Shows ${security.map((one, i) => html`${i === 0 ? '' : ' or '}${Object.keys(one).map((name, j) => html`${j === 0 ? '' : ' and '}<a href="#scheme-${name}">${name}</a>`)}`)}.`}</p>
+${parameters.length === 0 ? null : html`<h4>Parameters</h4><table>${parameters.map(parameterRow)}</table>`}
+${body === undefined ? null : html`<h4>Body</h4>${schemaRows(body.schema, description)}`}
+${body?.example === undefined ? null : html`<pre>${JSON.stringify(body.example, null, 2)}</pre>`}
+<h4>Answers</h4>
+${Object.entries(responses).map(([status, answer]) => answerPart(status, answer, description))}
+</article>`
+}
+
+function parameterRow({ name, in: place, required, description, schema }: Parameter): Html {
+  const values = schema.enum as readonly string[] | undefined
+  return html`<tr><th scope="row"><code>${name}</code>${required ? html`<b title="required">*</b>` : null}</th><td>${place}</td><td>${inline(description ?? '')}
+${values === undefined ? null : html` ${values.map((value) => html`<code>${value}</code> `)}`}</td></tr>`
+}
+
+function answerPart(status: string, { description: says, headers, content }: Answered, description: Description): Html {
+  const schema = Object.values(content ?? {})[0]?.schema
+  const own = Object.keys(headers).filter((name) => name !== 'X-Request-ID')
+  const more =
+    own.length === 0 ? null : html` <small>with ${own.map((name, i) => html`${i === 0 ? '' : ', '}${name}`)}</small>`
+  const head = html`<b class="status s${status.charAt(0)}">${status}</b> ${says}${more}`
+  if (Number(status) >= 300 || schema === undefined) return html`<p class="answer">${head}</p>`
+  return html`<details open><summary>${head}</summary>${schemaRows(schema, description)}</details>`
+}
+
+function badge(method: string): Html {
+  return html`<b class="method ${method.toLowerCase()}">${method}</b>`
+}
+
+function anchor(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]+/g, '-')
+}
