@@ -28,7 +28,7 @@ export class LayoutFault extends OperatorFault {
 }
 
 /** Kinds of keys in `meta`. */
-export const META = { layout: 0, header: 1, labelCount: 2, typeCount: 3, typedCount: 4 } as const
+export const META = { layout: 0, header: 1, labelCount: 2, typeCount: 3, typedCount: 4, checkpoint: 5 } as const
 
 /** A reusable key of the header; never changed. */
 export const HEADER_KEY: SymbolKey = { kind: META.header, symbol: 0 }

@@ -4,6 +4,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { ENTRIES_PER_CHUNK } from '../blocks.ts'
 import type { Window } from '../bytes.ts'
+import { BulkBatch, KnownNodes, readCheckpoint } from './bulk-batch.ts'
 import {
   checkLayout,
   type Databases,
@@ -15,7 +16,7 @@ import {
   openMeta,
   putFirstHeader,
 } from './databases.ts'
-import { COMMIT, readSymbolCounts, WRITER } from './header.ts'
+import { COMMIT, readSymbolCounts, type Stamp, WRITER } from './header.ts'
 import { HOT_BYTES, HotCache } from './hot-cache.ts'
 import { type FileOptions, LmdbFile, type Reading, type ReadView } from './native.ts'
 import { LmdbSnapshot } from './snapshot.ts'
@@ -42,6 +43,7 @@ export class LmdbEnvironment implements GraphStore {
   private writerSymbols: SymbolTable | null = null
   /** Tells this environment's batches from those of other processes. */
   private readonly writer = randomWord()
+  private readonly known = new KnownNodes()
   /** Of the batch tried last; those that failed count too, so that no number means two states. */
   private lastBatch = 0
 
@@ -109,11 +111,32 @@ export class LmdbEnvironment implements GraphStore {
     this.file.giveBack(view)
   }
 
-  async write<T>(change: (batch: WriteBatch) => T): Promise<T> {
+  write<T>(change: (batch: WriteBatch) => T): Promise<T> {
+    return this.commit((stamp, symbols) => {
+      return new LmdbWriteBatch(this.databases, symbols, this.clock, this.entriesPerChunk, stamp)
+    }, change)
+  }
+
+  /** A large batch of what is new for the most part; nobody else may write meanwhile. */
+  load<T>(change: (batch: BulkBatch) => T): Promise<T> {
+    return this.commit((stamp, symbols) => {
+      return new BulkBatch(this.databases, symbols, this.clock, this.entriesPerChunk, stamp, this.known)
+    }, change)
+  }
+
+  /** Where the last load came to, as it said itself; null when it ended, or never was. */
+  checkpoint(): string | null {
+    return readCheckpoint(this.databases)
+  }
+
+  private async commit<B extends LmdbWriteBatch, T>(
+    begin: (stamp: Stamp, symbols: SymbolTable) => B,
+    change: (batch: B) => T,
+  ): Promise<T> {
     if (this.readOnly) throw new Error('the store was opened for reading only')
     // A fault is carried out as a value: the package commits whatever else shares the transaction.
     const outcome = await this.file
-      .transaction(() => this.attempt(change))
+      .transaction(() => this.attempt(begin, change))
       .catch((fault: unknown) => {
         this.writerSymbols = null
         throw fault
@@ -122,18 +145,23 @@ export class LmdbEnvironment implements GraphStore {
     return outcome.value
   }
 
-  private attempt<T>(change: (batch: WriteBatch) => T): { value: T } | { fault: unknown } {
+  private attempt<B extends LmdbWriteBatch, T>(
+    begin: (stamp: Stamp, symbols: SymbolTable) => B,
+    change: (batch: B) => T,
+  ): { value: T } | { fault: unknown } {
     this.writerSymbols ??= new SymbolTable()
     this.lastBatch = (this.lastBatch + 1) >>> 0
     const stamp = { writer: this.writer, commit: this.lastBatch }
-    const batch = new LmdbWriteBatch(this.databases, this.writerSymbols, this.clock, this.entriesPerChunk, stamp)
+    const batch = begin(stamp, this.writerSymbols)
     const epoch = this.hot.beginWriting()
     try {
       const value = change(batch)
       assert(!(value instanceof Promise), 'a write batch is synchronous')
       batch.prepare()
       batch.apply()
-      this.hot.expect(stamp.commit, batch.before, batch.touched)
+      const { touched } = batch
+      // What is kept in memory cannot follow a batch that it was not told of, and forgets everything.
+      if (touched !== null) this.hot.expect(stamp.commit, batch.before, touched)
       return { value }
     } catch (fault) {
       return { fault }

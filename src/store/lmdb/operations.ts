@@ -15,7 +15,7 @@ interface Operation extends Touched {
 }
 
 export class Operations {
-  private readonly list: Operation[] = []
+  private list: Operation[] = []
   private start = 0
 
   /** What is written to the sink from here on is the next value. */
@@ -27,6 +27,21 @@ export class Operations {
     assert(sink.length >= this.start, 'a value begins where it was begun')
     database.seal(key, sink, this.start)
     this.list.push({ database: database as Database<unknown>, key, start: this.start, end: sink.length })
+  }
+
+  /** For a value that stands in the sink already, sealed. */
+  putSealed<K>(database: Database<K>, key: K, start: number, end: number): void {
+    this.list.push({ database: database as Database<unknown>, key, start, end })
+  }
+
+  /** Puts what concerns one database behind everything else, in that order: for keys that occur once. */
+  sort<K>(database: Database<K>, compare: (a: K, b: K) => number): void {
+    const others: Operation[] = []
+    const sorted: Operation[] = []
+    for (const each of this.list) (each.database === database ? sorted : others).push(each)
+    sorted.sort((a, b) => compare(a.key as K, b.key as K))
+    this.list = others
+    for (const each of sorted) others.push(each)
   }
 
   remove<K>(database: Database<K>, key: K): void {

@@ -40,12 +40,23 @@ import { kindNumber, type SymbolTable } from './symbols.ts'
 /** Ids are 32 bits; the greatest stands for the end of a range. */
 const ID_MAX = 0xfffffffe
 
-const NO_PROPERTIES: StoredProperties = new Map()
+export const NO_PROPERTIES: StoredProperties = new Map()
 
 /** An element as the database has it and as the batch leaves it; null where there is none. */
 interface Edited<R> {
   readonly before: R | null
   now: R | null
+}
+
+/** What an element keeps of where it was before, when it is moved here: an import is no new fact. */
+export interface Given {
+  readonly gid?: string
+  readonly createdMs?: number
+  readonly updatedMs?: number
+}
+
+export interface GivenProperty extends PropertyInput {
+  readonly updatedMs?: number
 }
 
 interface NewSymbol {
@@ -57,20 +68,20 @@ interface NewSymbol {
 export class LmdbWriteBatch implements WriteBatch {
   /** The state that the batch builds on. */
   readonly before: Stamp
-  private readonly databases: Databases
-  private readonly symbols: SymbolTable
-  private readonly clock: Clock
-  private readonly header: Header
-  private readonly adjacency: AdjacencyEdits
-  private readonly firstNewNode: NodeId
+  protected readonly databases: Databases
+  protected readonly symbols: SymbolTable
+  protected readonly clock: Clock
+  protected readonly header: Header
+  protected readonly adjacency: AdjacencyEdits
+  protected readonly firstNewNode: NodeId
   private readonly newSymbols: NewSymbol[] = []
   private readonly newSymbolIds = new Map<string, SymbolId>()
   private readonly nodes = new Map<NodeId, Edited<NodeRecord>>()
   private readonly relationships = new Map<RelationshipId, Edited<RelationshipRecord>>()
   /** By type and external id; 0 where the node was deleted. */
   private readonly keys = new Map<string, { readonly type: SymbolId; readonly externalId: string; node: NodeId }>()
-  private readonly sink = new Sink()
-  private readonly operations = new Operations()
+  protected readonly sink = new Sink()
+  protected readonly operations = new Operations()
   private open = true
 
   constructor(databases: Databases, symbols: SymbolTable, clock: Clock, entriesPerChunk: number, stamp: Stamp) {
@@ -92,7 +103,7 @@ export class LmdbWriteBatch implements WriteBatch {
     this.open = false
   }
 
-  private takeId(counter: 'nextNode' | 'nextRelationship' | 'nextChunk'): number {
+  protected takeId(counter: 'nextNode' | 'nextRelationship' | 'nextChunk'): number {
     const id = this.header[counter]
     assert(id <= ID_MAX, `the ids of an environment are not used up: ${counter}`)
     this.header[counter] = id + 1
@@ -106,7 +117,7 @@ export class LmdbWriteBatch implements WriteBatch {
   }
 
   /** New names become the environment's only when the batch is put. */
-  private intern(kind: SymbolKind, name: string): SymbolId {
+  protected intern(kind: SymbolKind, name: string): SymbolId {
     const known = this.find(kind, name)
     if (known !== 0) return known
     const number = kindNumber(kind)
@@ -146,13 +157,13 @@ export class LmdbWriteBatch implements WriteBatch {
     return edited
   }
 
-  upsertNode(input: NodeInput): Written {
+  upsertNode(input: NodeInput, given: Given = {}): Written {
     assert(this.open, 'a write batch is not used after its function has returned')
     assert(input.externalId.length <= EXTERNAL_ID_UNITS_MAX, 'an external id has at most 256 characters')
-    const now = this.clock.now()
+    const now = given.updatedMs ?? given.createdMs ?? this.clock.now()
     const type = this.intern('label', input.type)
     const id = this.nodeByKey(type, input.externalId)
-    if (id === 0) return this.insertNode(type, input, now)
+    if (id === 0) return this.insertNode(type, input, now, given)
     const edited = this.node(id)
     const old = edited.now
     assert(old !== null, 'an upsert key names a node')
@@ -167,9 +178,9 @@ export class LmdbWriteBatch implements WriteBatch {
     return { id, gid: old.gid, created: false }
   }
 
-  private insertNode(type: SymbolId, input: NodeInput, now: number): Written {
+  private insertNode(type: SymbolId, input: NodeInput, now: number, given: Given): Written {
     const id = this.takeId('nextNode')
-    const gid = mintGid(now)
+    const gid = given.gid ?? mintGid(now)
     const record: NodeRecord = {
       type,
       externalId: input.externalId,
@@ -177,7 +188,7 @@ export class LmdbWriteBatch implements WriteBatch {
       isIdentity: input.isIdentity ?? false,
       location: input.location ?? null,
       gid,
-      createdMs: now,
+      createdMs: given.createdMs ?? now,
       updatedMs: now,
       properties: this.merge(NO_PROPERTIES, input.properties, now),
     }
@@ -211,9 +222,9 @@ export class LmdbWriteBatch implements WriteBatch {
     return [...labels].sort((a, b) => a - b)
   }
 
-  private merge(
+  protected merge(
     old: StoredProperties,
-    inputs: readonly PropertyInput[] | undefined,
+    inputs: readonly GivenProperty[] | undefined,
     updatedMs: number,
   ): StoredProperties {
     if (inputs === undefined || inputs.length === 0) return old
@@ -224,7 +235,7 @@ export class LmdbWriteBatch implements WriteBatch {
       const property: StoredProperty = {
         value: input.value ?? null,
         externalValue: input.externalValue ?? null,
-        updatedMs,
+        updatedMs: input.updatedMs ?? updatedMs,
         metadata: input.metadata ?? null,
       }
       merged.set(this.intern('property', input.name), property)
@@ -374,8 +385,8 @@ export class LmdbWriteBatch implements WriteBatch {
 
   // -- putting
 
-  /** Once it is prepared: every key that it changes. */
-  get touched(): readonly Touched[] {
+  /** Once it is prepared: every key that it changes; null where nobody should ask. */
+  get touched(): readonly Touched[] | null {
     return this.operations.touched
   }
 
@@ -423,7 +434,7 @@ export class LmdbWriteBatch implements WriteBatch {
     operations.put(databases.meta, HEADER_KEY, sink)
   }
 
-  private prepareRelationships(): Map<SymbolId, number> {
+  protected prepareRelationships(): Map<SymbolId, number> {
     const { databases, header, operations, sink } = this
     const counts = new Map<SymbolId, number>()
     for (const [id, { before, now }] of this.relationships) {

@@ -1,0 +1,254 @@
+// One batch of a bulk load: as any batch, but relationships are kept in columns and not in objects, come together with their
+// lists at the end, and everything is put in the order of its keys. Nobody else may write to the environment meanwhile.
+import type { NodeId, NodeKey, RelationshipId, SymbolId } from '../../engine/store.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { mintGid } from '../../kernel/ids.ts'
+import { windowOn } from '../bytes.ts'
+import type { IndexKey, UpsertKey } from '../keys.ts'
+import { type RelationshipRecord, readRelationship, type StoredProperties, writeRelationship } from '../records.ts'
+import { BulkAdjacency, type Columns } from './bulk-adjacency.ts'
+import { type Databases, META } from './databases.ts'
+import type { Stamp } from './header.ts'
+import type { Touched } from './operations.ts'
+import type { SymbolTable } from './symbols.ts'
+import { type Given, type GivenProperty, LmdbWriteBatch, NO_PROPERTIES } from './write-batch.ts'
+
+/** Where a load has come to; kept with the data, so that both are on disk or neither. */
+const CHECKPOINT_KEY = { kind: META.checkpoint, symbol: 0 }
+
+export interface LoadedRelationship extends Given {
+  readonly source: NodeKey
+  readonly target: NodeKey
+  readonly type: string
+  readonly properties?: readonly GivenProperty[]
+}
+
+export class BulkBatch extends LmdbWriteBatch {
+  private readonly entriesPerChunk: number
+  private readonly ids: KnownNodes
+  private readonly firstRelationship: RelationshipId
+  private sources = new Uint32Array(4096)
+  private types = new Uint32Array(4096)
+  private targets = new Uint32Array(4096)
+  private length = 0
+  /** Encoded and sealed records, by place in the columns: where each begins in the sink, and behind the last its end. */
+  private starts = new Float64Array(4097)
+  private checkpoint: string | null | undefined = undefined
+
+  constructor(
+    databases: Databases,
+    symbols: SymbolTable,
+    clock: Clock,
+    entriesPerChunk: number,
+    stamp: Stamp,
+    ids: KnownNodes,
+  ) {
+    super(databases, symbols, clock, entriesPerChunk, stamp)
+    this.entriesPerChunk = entriesPerChunk
+    this.ids = ids
+    ids.beginBatch(this.before, stamp)
+    this.firstRelationship = this.header.nextRelationship
+  }
+
+  /** Replaces the checkpoint; null removes it. */
+  setCheckpoint(text: string | null): void {
+    this.checkpoint = text
+  }
+
+  get items(): number {
+    return this.length
+  }
+
+  /** Null when it is taken; else the end that does not exist. One that joins the same two ends is merged with it. */
+  loadRelationship(input: LoadedRelationship): 'source' | 'target' | null {
+    const source = this.end(input.source)
+    if (source === 0) return 'source'
+    const target = this.end(input.target)
+    if (target === 0) return 'target'
+    const now = input.updatedMs ?? input.createdMs ?? this.clock.now()
+    const at = this.length
+    if (at === this.sources.length) this.grow()
+    const type = this.intern('type', input.type)
+    this.sources[at] = source
+    this.types[at] = type
+    this.targets[at] = target
+    this.length = at + 1
+    const id = this.takeId('nextRelationship')
+    const start = this.sink.length
+    this.starts[at] = start
+    writeRelationship(this.sink, {
+      type,
+      source,
+      target,
+      gid: input.gid ?? mintGid(now),
+      createdMs: input.createdMs ?? now,
+      updatedMs: now,
+      properties: this.merge(NO_PROPERTIES, input.properties, now),
+    })
+    this.databases.relationships.seal(id, this.sink, start)
+    this.starts[at + 1] = this.sink.length
+    return null
+  }
+
+  private end(key: NodeKey): NodeId {
+    const known = this.ids.get(key)
+    if (known !== 0) return known
+    const id = this.findNode(key)
+    if (id !== 0) this.ids.set(key, id)
+    return id
+  }
+
+  private grow(): void {
+    this.sources = grown(this.sources)
+    this.types = grown(this.types)
+    this.targets = grown(this.targets)
+    const starts = new Float64Array(this.sources.length + 1)
+    starts.set(this.starts)
+    this.starts = starts
+  }
+
+  protected override prepareRelationships(): Map<SymbolId, number> {
+    const counts = super.prepareRelationships()
+    const { databases, operations, sink, length, firstRelationship } = this
+    const columns: Columns = {
+      sources: this.sources,
+      types: this.types,
+      targets: this.targets,
+      length,
+      firstId: firstRelationship,
+    }
+    const lists = new BulkAdjacency(
+      databases,
+      this.entriesPerChunk,
+      this.firstNewNode,
+      () => this.takeId('nextChunk'),
+      sink,
+      operations,
+    )
+    const same = new Uint32Array(length)
+    lists.add(columns, 'out', same)
+    lists.add(columns, 'in', same)
+    const merged = new Map<RelationshipId, RelationshipRecord>()
+    for (let at = 0; at < length; at++) {
+      if (same[at] !== 0) {
+        this.mergeInto(same[at]!, this.recordAt(at), merged)
+        continue
+      }
+      const type = this.types[at]!
+      counts.set(type, (counts.get(type) ?? 0) + 1)
+      this.header.relationships += 1
+      operations.putSealed(databases.relationships, firstRelationship + at, this.starts[at]!, this.starts[at + 1]!)
+    }
+    // Behind the records that they replace, where both are of this batch.
+    for (const [id, record] of merged) {
+      operations.begin(sink)
+      writeRelationship(sink, record)
+      operations.put(databases.relationships, id, sink)
+    }
+    this.prepareCheckpoint()
+    return counts
+  }
+
+  private recordAt(at: number): RelationshipRecord {
+    return readRelationship(windowOn(this.sink.bytes.subarray(this.starts[at], this.starts[at + 1])))
+  }
+
+  private mergeInto(id: RelationshipId, record: RelationshipRecord, merged: Map<number, RelationshipRecord>): void {
+    const old = merged.get(id) ?? (id >= this.firstRelationship ? this.recordAt(id - this.firstRelationship) : null)
+    const before = old ?? this.stored(id)
+    const properties: StoredProperties =
+      record.properties.size === 0 ? before.properties : new Map([...before.properties, ...record.properties])
+    merged.set(id, { ...before, updatedMs: record.updatedMs, properties })
+  }
+
+  private stored(id: RelationshipId): RelationshipRecord {
+    return readRelationship(this.databases.relationships.expect(id))
+  }
+
+  private prepareCheckpoint(): void {
+    const { databases, operations, sink, checkpoint } = this
+    if (checkpoint === undefined) return
+    if (checkpoint === null) operations.remove(databases.meta, CHECKPOINT_KEY)
+    else {
+      operations.begin(sink)
+      sink.text(checkpoint)
+      operations.put(databases.meta, CHECKPOINT_KEY, sink)
+    }
+  }
+
+  override apply(): void {
+    const { upsertKeys, index } = this.databases
+    this.operations.sort(upsertKeys, compareUpsertKeys)
+    this.operations.sort(index, compareIndexKeys)
+    super.apply()
+  }
+
+  /** Too much to be told one by one; and nobody reads meanwhile. */
+  override get touched(): readonly Touched[] | null {
+    return null
+  }
+}
+
+function grown(column: Uint32Array): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(column.length * 2)
+  larger.set(column)
+  return larger
+}
+
+export function readCheckpoint({ meta }: Databases): string | null {
+  const window = meta.get(CHECKPOINT_KEY)
+  return window === null ? null : window.text.toString('utf8', 4, 4 + window.words[0]!)
+}
+
+/** Nearly the order of the bytes: what is out of it costs time and nothing else. */
+function compareUpsertKeys(a: UpsertKey, b: UpsertKey): number {
+  return a.type - b.type || (a.externalId < b.externalId ? -1 : 1)
+}
+
+function compareIndexKeys(a: IndexKey, b: IndexKey): number {
+  return a.label - b.label || a.property - b.property || Buffer.compare(a.scalar, b.scalar) || a.node - b.node
+}
+
+/** Two generations, so that what is asked again stays; bounded, so that a load of any size needs no more memory. */
+const KNOWN_MAX = 200_000
+
+/** Ids of nodes asked lately. A load never deletes a node, so what is known stays right from one batch to the next. */
+export class KnownNodes {
+  private stamp: Stamp = { writer: 0, commit: 0 }
+  private young = new Map<string, Map<string, NodeId>>()
+  private old = new Map<string, Map<string, NodeId>>()
+  private size = 0
+
+  /** Forgets everything unless the batch builds on the last one that used it: that one failed, or others wrote since. */
+  beginBatch(before: Stamp, own: Stamp): void {
+    if (before.writer !== this.stamp.writer || before.commit !== this.stamp.commit) {
+      this.young = new Map()
+      this.old = new Map()
+      this.size = 0
+    }
+    this.stamp = own
+  }
+
+  get({ type, externalId }: NodeKey): NodeId {
+    const id = this.young.get(type)?.get(externalId)
+    if (id !== undefined) return id
+    const kept = this.old.get(type)?.get(externalId)
+    if (kept === undefined) return 0
+    this.set({ type, externalId }, kept)
+    return kept
+  }
+
+  set({ type, externalId }: NodeKey, id: NodeId): void {
+    let ids = this.young.get(type)
+    if (ids === undefined) {
+      ids = new Map()
+      this.young.set(type, ids)
+    }
+    ids.set(externalId, id)
+    this.size += 1
+    if (this.size < KNOWN_MAX) return
+    this.old = this.young
+    this.young = new Map()
+    this.size = 0
+  }
+}
