@@ -19,6 +19,7 @@ import type { Route } from './http/route.ts'
 import { accessRoutes } from './http/routes/access.ts'
 import { captureRoutes } from './http/routes/capture.ts'
 import { configRoutes } from './http/routes/config.ts'
+import { contextRoutes } from './http/routes/contx-iq.ts'
 import { descriptionRoutes } from './http/routes/description.ts'
 import { metadataRoutes } from './http/routes/metadata.ts'
 import { operationRoutes } from './http/routes/operations.ts'
@@ -27,15 +28,18 @@ import { agentCredentials } from './identity/agent-credential.ts'
 import { AgentKeys } from './identity/agent-key.ts'
 import { adminOf, bootstrap } from './identity/bootstrap.ts'
 import { DerivedSigner } from './identity/derived-signer.ts'
+import { Issuers, type OutgoingParts } from './identity/issuers.ts'
 import { loadMasterKey, masterKeyVariable } from './identity/master-key.ts'
 import { SecretBox } from './identity/secret-box.ts'
 import { ServiceAccounts } from './identity/service-account.ts'
 import { serviceAccountCredentials, serviceAccounts as serviceAccountKind } from './identity/service-account-kinds.ts'
-import { invalidUserToken } from './identity/user-tokens.ts'
+import { tokenIntrospects } from './identity/token-introspect.ts'
+import { TokenRules } from './identity/token-rules.ts'
+import { UserTokens } from './identity/user-tokens.ts'
+import { UserInfo } from './identity/userinfo.ts'
 import { assert } from './kernel/assert.ts'
 import { type Clock, systemClock, timestamp } from './kernel/clock.ts'
 import { OperatorFault, ServiceFault } from './kernel/errors.ts'
-import { err } from './kernel/result.ts'
 import { entityMatchingPipelines } from './matching/pipeline.ts'
 import { mcpServers } from './mcp/server-config.ts'
 import { PageTokens } from './pdp/page-token.ts'
@@ -49,6 +53,8 @@ import { lockFolder } from './store/folder-lock.ts'
 import { type Collections, openCollections } from './store/lmdb/collections.ts'
 import { openSharedNumber } from './store/shared-number.ts'
 import { trustScoreProfiles } from './trust/profile.ts'
+import { readAllowedUpstreams } from './upstream/allowed.ts'
+import { createUpstream } from './upstream/client.ts'
 
 export interface LogEntry {
   readonly level: 'info' | 'error'
@@ -121,6 +127,10 @@ async function buildApp(
   const report = (message: string): void => log({ level: 'error', message })
   const sync = overrides.sync ?? true
 
+  const allowed = readAllowedUpstreams(settings.upstreamAllow)
+  if (!allowed.ok) throw new OperatorFault(`the setting upstream_allow: ${allowed.error}`)
+  const upstream = createUpstream({ allowed: allowed.value })
+
   const lost = lostConfiguration(dataDir)
   if (lost !== null) throw new OperatorFault(lost)
   const collections = openCollections(join(dataDir, CONFIGURATION), { sync })
@@ -176,6 +186,7 @@ async function buildApp(
       entityMatchingPipelines,
       mcpServers,
       auditSignings,
+      tokenIntrospects(upstream),
     ],
     sealer,
     clock,
@@ -202,6 +213,20 @@ async function buildApp(
     },
   }
   const capture: CaptureParts = { graphsOf }
+  const outgoing: OutgoingParts = {
+    upstream,
+    clock,
+    timeMs: settings.upstreamTimeMs,
+    bytesMax: settings.upstreamBytesMax,
+    report,
+  }
+  const userTokens = new UserTokens({
+    rules: new TokenRules(documents),
+    issuers: new Issuers(outgoing),
+    userInfo: new UserInfo(outgoing),
+    clock,
+    graphOf: (projectId) => graphsOf(projectId)?.default ?? null,
+  })
   // Finishes what a crash cut off, before the first request.
   await config.resume()
   provisioning.resume()
@@ -212,6 +237,7 @@ async function buildApp(
     ...accessRoutes(decisions),
     ...metadataRoutes(settings.publicUrl),
     ...captureRoutes(capture, settings.captureItemsMax),
+    ...contextRoutes(),
     ...configRoutes(config),
     ...operationRoutes(() => front !== null && closing === null),
     ...descriptionRoutes({ kind: 'public' }, packageJson.version, () => routes),
@@ -221,8 +247,7 @@ async function buildApp(
     authenticate: authenticator({
       authenticateAgent: (key) => agentKeys.authenticateAgent(key),
       authenticateServiceAccount: (bearer) => serviceAccounts.authenticateServiceAccount(bearer),
-      // A project has no way yet to say whose tokens it takes, so it takes none.
-      authenticateUser: () => err(invalidUserToken('the project takes no tokens')),
+      authenticateUser: (projectId, token, delegation) => userTokens.authenticateUser(projectId, token, delegation),
     }),
     onFailure({ error, ...request }) {
       const stack = error instanceof Error ? error.stack : String(error)

@@ -34,6 +34,12 @@ export interface Settings {
   readonly captureItemsMax: number
   /** How long a stop waits for requests that are being answered, milliseconds: below the usual 10 s before a SIGKILL. */
   readonly drainMs: number
+  /** CIDRs, addresses and host names, with commas, that may be called beside the public internet, without TLS too (F10). */
+  readonly upstreamAllow: string
+  /** One call of an issuer, from the look-up of its name to its last byte, milliseconds. */
+  readonly upstreamTimeMs: number
+  /** One answer of an issuer, bytes: key sets and claims are a few thousand. */
+  readonly upstreamBytesMax: number
 }
 
 export const defaultSettings: Settings = {
@@ -54,6 +60,9 @@ export const defaultSettings: Settings = {
   publicUrl: '',
   captureItemsMax: 250,
   drainMs: 8000,
+  upstreamAllow: '',
+  upstreamTimeMs: 5000,
+  upstreamBytesMax: 1024 * 1024,
 }
 
 type Rule =
@@ -98,6 +107,12 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
   publicUrl: { name: 'public_url', rule: { kind: 'url' } },
   captureItemsMax: { name: 'capture_items_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
   drainMs: { name: 'drain_ms', rule: { kind: 'integer', min: 0, max: 600_000, unit: ' milliseconds' } },
+  upstreamAllow: { name: 'upstream_allow', rule: { kind: 'text' } },
+  upstreamTimeMs: { name: 'upstream_time_ms', rule: { kind: 'integer', min: 1, max: 60_000, unit: ' milliseconds' } },
+  upstreamBytesMax: {
+    name: 'upstream_bytes_max',
+    rule: { kind: 'integer', min: 1024, max: 1 << 30, unit: ' bytes' },
+  },
 }
 
 export interface SettingSources {

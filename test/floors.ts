@@ -144,6 +144,12 @@ export const rooms: readonly Room[] = [
       'store imports engine/store.ts, engine/value, kernel and lmdb, and bun:sqlite for a lock; never plans, operators or features',
   },
   {
+    holds: ['src/upstream/'],
+    may: ['src/upstream/', 'src/kernel/', 'ipaddr.js', 'node:dns/promises'],
+    sentence:
+      'upstream imports kernel, ipaddr.js to tell addresses apart and node:dns to find them: whoever calls out comes here, and it knows nobody',
+  },
+  {
     holds: ['src/policy/'],
     may: ['src/policy/', ...feature, 're2js'],
     sentence:
@@ -163,9 +169,9 @@ export const rooms: readonly Room[] = [
   },
   {
     holds: ['src/identity/'],
-    may: ['src/identity/', ...feature, 'jose', 'node:crypto', 'node:fs', 'node:path'],
+    may: ['src/identity/', 'src/upstream/client.ts', ...feature, 'jose', 'node:crypto', 'node:fs', 'node:path'],
     sentence:
-      'identity imports kernel, the shared shapes, zod, jose, node:crypto, and node:fs for the master key; no other feature',
+      'identity imports kernel, the engine’s doors, the shared shapes, zod, jose, node:crypto, node:fs for the master key, and upstream to ask issuers; no other feature',
   },
   {
     holds: ['src/config/'],

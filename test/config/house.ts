@@ -17,11 +17,14 @@ import { loadMasterKey } from '../../src/identity/master-key.ts'
 import { SecretBox } from '../../src/identity/secret-box.ts'
 import { ServiceAccounts } from '../../src/identity/service-account.ts'
 import { serviceAccountCredentials, serviceAccounts } from '../../src/identity/service-account-kinds.ts'
+import { tokenIntrospects } from '../../src/identity/token-introspect.ts'
 import { HandClock } from '../../src/kernel/clock.ts'
 import type { ServiceError } from '../../src/kernel/errors.ts'
 import type { Result } from '../../src/kernel/result.ts'
 import { authorizationPolicies } from '../../src/policy/authorization-policy.ts'
 import { PolicyLibrary } from '../../src/policy/library.ts'
+import { AllowedUpstreams } from '../../src/upstream/allowed.ts'
+import { createUpstream } from '../../src/upstream/client.ts'
 import { openStore } from './open-store.ts'
 
 export const START_MS = Date.parse('2026-01-15T12:00:00.000Z')
@@ -114,6 +117,7 @@ export async function openHouse(from: { dir?: string; clock?: HandClock; board?:
     serviceAccounts(clock),
     serviceAccountCredentials(clock),
     authorizationPolicies(512_000, (project) => locationsOf(project).keys()),
+    tokenIntrospects(createUpstream({ allowed: new AllowedUpstreams(new Set(['127.0.0.1']), []) })),
   ]
   const service = new ConfigService({ kinds, documents, sealer: box, clock, report })
   const kind = (path: string): ConfigKind => {

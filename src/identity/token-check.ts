@@ -1,0 +1,218 @@
+// Whether a bearer token is what it says it is: read without trust to find the configuration that takes it, then checked
+// in full. Nobody outside is asked about a token that is out on its face: expired, of another algorithm, of another kind.
+import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from 'jose'
+import type { Clock } from '../kernel/clock.ts'
+import { isJsonObject } from '../kernel/found.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import type { Claims } from './caller.ts'
+import { type Issuers, jsonObjectIn, type KeySet } from './issuers.ts'
+import type { TokenRule } from './token-rules.ts'
+import type { UserInfo } from './userinfo.ts'
+
+/** Signatures with a public key alone: a shared secret would let everybody sign who checks. */
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+/** Access tokens and ID tokens; a token for another purpose says so here (RFC 8725, section 3.11). */
+const types = new Set(['jwt', 'at+jwt'])
+/** An issuer's logout tokens carry the same issuer, audience and subject, and are no proof of anybody's presence. */
+const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
+/** How far an issuer's clock may run ahead of ours. An expired token is expired. */
+const CLOCK_SKEW_S = 30
+
+/** `refused`: for good, and why. `unavailable`: cannot be told now. */
+export type TokenFault = { readonly kind: 'refused'; readonly why: string } | { readonly kind: 'unavailable' }
+
+export interface CheckedToken {
+  readonly claims: Claims
+  /** Infinite for a token that does not tell. */
+  readonly expiresAtMs: number
+  /** Who answers for the claims: the issuer, or the endpoint that knows an opaque token. */
+  readonly source: string
+}
+
+export interface CheckParts {
+  readonly issuers: Issuers
+  readonly userInfo: UserInfo
+  readonly clock: Clock
+}
+
+interface ReadToken {
+  readonly header: Readonly<Record<string, unknown>>
+  readonly claims: Claims
+}
+
+/** Null: not a JWT. */
+export type UnverifiedToken = ReadToken | null
+
+const unavailable: TokenFault = { kind: 'unavailable' }
+
+export function readToken(token: string): UnverifiedToken {
+  const parts = token.split('.')
+  if (parts.length !== 3) return null
+  const [header, claims] = parts.slice(0, 2).map((part) => jsonObjectIn(Buffer.from(part, 'base64url')))
+  return header == null || claims == null ? null : { header, claims }
+}
+
+/**
+ * A JWT belongs to the first configuration with its issuer and one of its audiences, any other token to the one for
+ * opaque tokens. A JWT is never shown to an endpoint that it does not name: it would be a stranger's.
+ */
+export function ruleFor(rules: readonly TokenRule[], read: UnverifiedToken): TokenRule | null {
+  if (read === null) return rules.find(({ jwt }) => jwt === null) ?? null
+  const { iss, aud } = read.claims
+  const audiences: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
+  return rules.find(({ jwt }) => jwt !== null && jwt.issuer === iss && audiences.includes(jwt.audience)) ?? null
+}
+
+export async function checkToken(
+  parts: CheckParts,
+  rule: TokenRule,
+  token: string,
+  read: UnverifiedToken,
+): Promise<Result<CheckedToken, TokenFault>> {
+  if (rule.jwt === null || read === null) return checkOpaque(parts, rule, token)
+  const fault = faultOnItsFace(read, parts.clock.now() / 1000)
+  if (fault !== null) return refused(fault)
+  const signed = await checkSignature(parts, rule, rule.jwt, token, read)
+  if (signed !== null) return err(signed)
+  const checked: CheckedToken = {
+    claims: read.claims,
+    expiresAtMs: (read.claims.exp as number) * 1000,
+    source: rule.jwt.issuer,
+  }
+  return rule.validation.kind === 'offline' ? ok(checked) : checkOnline(parts, rule, rule.jwt.issuer, token, checked)
+}
+
+function faultOnItsFace({ header, claims }: ReadToken, nowS: number): string | null {
+  if (typeof header.alg !== 'string' || !algorithms.includes(header.alg)) return 'the algorithm is not accepted'
+  if ('crit' in header) return 'an extension that the token calls critical is not known'
+  if (
+    header.typ !== undefined &&
+    !types.has(
+      String(header.typ)
+        .toLowerCase()
+        .replace(/^application\//, ''),
+    )
+  ) {
+    return 'a token of this type is not accepted'
+  }
+  if (isJsonObject(claims.events) && LOGOUT_EVENT in claims.events) return 'a token of this type is not accepted'
+  const { exp, nbf, iat } = claims
+  if (typeof exp !== 'number') return 'the token has no expiration time'
+  if (exp <= nowS) return 'the token is expired'
+  if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= nowS + CLOCK_SKEW_S)) return 'the token is not valid yet'
+  if (iat !== undefined && !(typeof iat === 'number' && iat <= nowS + CLOCK_SKEW_S)) {
+    return 'the token was issued in the future'
+  }
+  return null
+}
+
+/** Null: signed by a key of the issuer. */
+async function checkSignature(
+  { issuers, clock }: CheckParts,
+  rule: TokenRule,
+  { issuer, audience }: NonNullable<TokenRule['jwt']>,
+  token: string,
+  { header }: ReadToken,
+): Promise<TokenFault | null> {
+  const verify = (keys: KeySet): Promise<SignatureCheck> =>
+    verifyWith(token, keys, {
+      issuer,
+      audience,
+      algorithms,
+      clockTolerance: CLOCK_SKEW_S,
+      currentDate: new Date(clock.now()),
+    })
+  const pinned = pinnedKeysOf(rule)
+  if (pinned !== null) return faultOf(await verify(pinned))
+  const keys = await issuers.keys(issuer)
+  if (!keys.ok) return unavailable
+  const first = await verify(keys.value)
+  // The issuer may have changed its keys; where tokens name none, only their signature tells.
+  if (first !== 'no-key' && !(first === 'invalid' && header.kid === undefined)) return faultOf(first)
+  const newer = await issuers.keysAfter(issuer, keys.value)
+  if (!newer.ok) return unavailable
+  return faultOf(newer.value === keys.value ? first : await verify(newer.value))
+}
+
+type SignatureCheck = 'valid' | 'invalid' | 'no-key'
+
+function faultOf(check: SignatureCheck): TokenFault | null {
+  if (check === 'valid') return null
+  return { kind: 'refused', why: check === 'no-key' ? 'no such key of the issuer' : 'the signature is not valid' }
+}
+
+async function verifyWith(
+  token: string,
+  keys: KeySet,
+  options: NonNullable<Parameters<typeof jwtVerify>[2]>,
+): Promise<SignatureCheck> {
+  try {
+    await jwtVerify(token, keys, options)
+    return 'valid'
+  } catch (fault) {
+    if (fault instanceof errors.JWKSNoMatchingKey) return 'no-key'
+    if (!(fault instanceof errors.JWKSMultipleMatchingKeys)) return 'invalid'
+    for await (const key of fault) {
+      const signed = await jwtVerify(token, key, options).then(
+        () => true,
+        () => false,
+      )
+      if (signed) return 'valid'
+    }
+    return 'invalid'
+  }
+}
+
+const pinnedKeys = new WeakMap<TokenRule, KeySet>()
+
+function pinnedKeysOf(rule: TokenRule): KeySet | null {
+  if (rule.validation.kind !== 'offline' || rule.validation.pinned === null) return null
+  let keys = pinnedKeys.get(rule)
+  if (keys === undefined) {
+    keys = createLocalJWKSet({ keys: [...rule.validation.pinned] } as JSONWebKeySet)
+    pinnedKeys.set(rule, keys)
+  }
+  return keys
+}
+
+/** The issuer is asked about a token that it has signed; what the token says wins over what the endpoint adds. */
+async function checkOnline(
+  { issuers, userInfo }: CheckParts,
+  rule: TokenRule,
+  issuer: string,
+  token: string,
+  checked: CheckedToken,
+): Promise<Result<CheckedToken, TokenFault>> {
+  const endpoint = await endpointOf(issuers, rule, issuer)
+  if (!endpoint.ok) return err(unavailable)
+  if (endpoint.value === null) return refused('the issuer has no user-info endpoint')
+  const info = await userInfo.ask(endpoint.value, token)
+  if (!info.ok) return info.error === 'refused' ? refused('the issuer refuses the token') : err(unavailable)
+  // OpenID Connect Core 1.0, section 5.3.2: it may be the answer to another token.
+  if (info.value.sub !== checked.claims.sub) return refused('the issuer knows the token under another subject')
+  return ok({ ...checked, claims: { ...info.value, ...checked.claims } })
+}
+
+async function endpointOf(
+  issuers: Issuers,
+  { validation }: TokenRule,
+  issuer: string,
+): Promise<Result<string | null, 'unavailable'>> {
+  if (validation.kind === 'online' && validation.endpoint !== null) return ok(validation.endpoint)
+  return issuers.userinfoEndpoint(issuer)
+}
+
+async function checkOpaque(
+  { userInfo }: CheckParts,
+  { validation }: TokenRule,
+  token: string,
+): Promise<Result<CheckedToken, TokenFault>> {
+  if (validation.kind !== 'online' || validation.endpoint === null) return refused('the token is malformed')
+  const info = await userInfo.ask(validation.endpoint, token)
+  if (!info.ok) return info.error === 'refused' ? refused('the issuer refuses the token') : err(unavailable)
+  return ok({ claims: info.value, expiresAtMs: Number.POSITIVE_INFINITY, source: validation.endpoint })
+}
+
+function refused(why: string): Result<never, TokenFault> {
+  return err({ kind: 'refused', why })
+}

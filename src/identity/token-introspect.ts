@@ -1,0 +1,228 @@
+// The kind of token introspections: whose tokens a project takes, how they are checked, and what of them goes where
+// (interface; facts 1.7.8; ruling F3).
+import { createPublicKey } from 'node:crypto'
+import { z } from 'zod'
+import { type ConfigKind, type ConfigReader, envelope, envelopeUpdate, type Fields, reference } from '../config/kind.ts'
+import { err, ok } from '../kernel/result.ts'
+import type { Upstream } from '../upstream/client.ts'
+
+export const tokenIntrospectsKind = 'token-introspects'
+
+/** The fields as they are stored: `check` has filled in what was not given. */
+export interface TokenIntrospectFields {
+  readonly jwt_matcher?: { readonly issuer: string; readonly audience: string }
+  readonly opaque_matcher?: { readonly hint: string }
+  readonly offline_validation?: { readonly public_jwks?: readonly string[] }
+  readonly online_validation?: { readonly userinfo_endpoint?: string; readonly cache_ttl?: number }
+  readonly ikg_node_type?: string
+  readonly sub_claim: string
+  readonly claims_mapping: Readonly<Record<string, { readonly selector: string }>>
+  readonly perform_upsert: boolean
+}
+
+const RSA_BITS_MIN = 2048
+const CACHE_TTL_MAX_S = 3600
+
+const selector = z.string().min(1).max(200)
+
+const jwtMatcher = z.strictObject({ issuer: z.string().min(1).max(512), audience: z.string().min(1).max(150) })
+const opaqueMatcher = z.strictObject({ hint: z.string().min(1).max(50) })
+const offlineValidation = z.strictObject({ public_jwks: z.array(z.string().min(1).max(8192)).max(10).nullish() })
+const onlineValidation = z.strictObject({
+  userinfo_endpoint: z.string().min(1).max(2048).nullish(),
+  cache_ttl: z.int().min(0).max(CACHE_TTL_MAX_S).nullish(),
+})
+
+const label = z
+  .string()
+  .min(2)
+  .max(64)
+  .regex(/^\p{Lu}[\p{L}\p{N}_]*$/u, { error: 'expected a label: an upper-case letter, then letters, digits and `_`' })
+
+/** Own fields of a node, which a claim must not become. */
+const protectedNames = new Set(['_service', 'create_time', 'external_id', 'id', 'type', 'update_time'])
+/** What a token says of itself keeps its meaning under its own name. */
+const tokenNames = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'act'])
+
+const claimsMapping = z
+  .record(z.string().min(1).max(128), z.strictObject({ selector }))
+  .superRefine((mapping, context) => {
+    for (const [name, { selector }] of Object.entries(mapping)) {
+      if (protectedNames.has(name)) context.addIssue({ code: 'custom', path: [name], message: 'is a protected name' })
+      else if (tokenNames.has(name) && selector !== name) {
+        context.addIssue({ code: 'custom', path: [name], message: 'is the name of a claim about the token itself' })
+      }
+    }
+  })
+
+/** Ruling F3: a string, or an object as the clients of the reference service send it; stored as the string. */
+const subClaim = z.union([selector, z.strictObject({ selector })], {
+  error: 'expected a claim name, or an object with `selector`',
+})
+
+/** An update replaces these as a whole: what it does not name is removed (facts 1.7.8). */
+const replaced = ['jwt_matcher', 'opaque_matcher', 'offline_validation', 'online_validation'] as const
+
+const matching = {
+  jwt_matcher: jwtMatcher.nullish(),
+  opaque_matcher: opaqueMatcher.nullish(),
+  offline_validation: offlineValidation.nullish(),
+  online_validation: onlineValidation.nullish(),
+}
+
+export function tokenIntrospects(upstream: Pick<Upstream, 'refusalOf'>): ConfigKind {
+  return {
+    path: tokenIntrospectsKind,
+    label: 'token introspect configuration',
+    parent: { field: 'project_id', kind: 'projects' },
+    operations: { create: true, update: true, delete: true, byName: true },
+    createSchema: z.strictObject({
+      ...envelope,
+      project_id: reference,
+      ...matching,
+      ikg_node_type: label.nullish(),
+      sub_claim: subClaim.nullish(),
+      claims_mapping: claimsMapping.nullish(),
+      perform_upsert: z.boolean().nullish(),
+    }),
+    updateSchema: z.strictObject({
+      ...envelopeUpdate,
+      ...matching,
+      ikg_node_type: z.union([z.literal(''), label]).nullish(),
+      sub_claim: z.union([z.literal(''), selector, z.strictObject({ selector })]).nullish(),
+      claims_mapping: claimsMapping.nullish(),
+      perform_upsert: z.boolean().nullish(),
+    }),
+    readShape: {
+      jwt_matcher: jwtMatcher.optional(),
+      opaque_matcher: opaqueMatcher.optional(),
+      offline_validation: z.strictObject({ public_jwks: z.array(z.string()).optional() }).optional(),
+      online_validation: z
+        .strictObject({ userinfo_endpoint: z.string().optional(), cache_ttl: z.int().optional() })
+        .optional(),
+      ikg_node_type: z.string().optional(),
+      sub_claim: z.string(),
+      claims_mapping: z.record(z.string(), z.strictObject({ selector: z.string() })),
+      perform_upsert: z.boolean(),
+    },
+    secrets: [],
+    heavy: [],
+    check(merged, { reader, current, parent, given }) {
+      const gone = current === null ? [] : replaced.filter((member) => !Object.hasOwn(given, member))
+      const fields = completed(
+        Object.fromEntries(Object.entries(merged).filter(([name]) => !gone.includes(name as never))),
+      )
+      const issues = issuesOf(fields, upstream)
+      if (issues.length > 0) return err({ kind: 'invalid', issues })
+      const other = rivalOf(fields, reader, parent.id, current?.id)
+      return other === null ? ok({ fields: { ...fields } }) : err({ kind: 'conflict', message: other })
+    },
+  }
+}
+
+/** Null members count as absent, as everywhere. */
+function completed(given: Fields): TokenIntrospectFields {
+  const { sub_claim, offline_validation, online_validation, ...rest } = given
+  return {
+    ...rest,
+    ...(offline_validation === undefined ? {} : { offline_validation: withoutNulls(offline_validation as Fields) }),
+    ...(online_validation === undefined ? {} : { online_validation: withoutNulls(online_validation as Fields) }),
+    sub_claim: typeof sub_claim === 'object' ? (sub_claim as { selector: string }).selector : (sub_claim ?? 'sub'),
+    claims_mapping: given.claims_mapping ?? {},
+    perform_upsert: given.perform_upsert ?? false,
+  } as TokenIntrospectFields
+}
+
+function withoutNulls(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined))
+}
+
+function issuesOf(fields: TokenIntrospectFields, upstream: Pick<Upstream, 'refusalOf'>): string[] {
+  const { jwt_matcher, opaque_matcher, offline_validation, online_validation } = fields
+  const issues: string[] = []
+  if ((jwt_matcher === undefined) === (opaque_matcher === undefined)) {
+    issues.push('jwt_matcher: expected exactly one of `jwt_matcher` and `opaque_matcher`')
+  }
+  if ((offline_validation === undefined) === (online_validation === undefined)) {
+    issues.push('offline_validation: expected exactly one of `offline_validation` and `online_validation`')
+  }
+  if (opaque_matcher !== undefined && offline_validation !== undefined) {
+    issues.push('offline_validation: an opaque token can be checked online alone')
+  }
+  const endpoint = online_validation?.userinfo_endpoint
+  if (opaque_matcher !== undefined && online_validation !== undefined && endpoint === undefined) {
+    issues.push('online_validation.userinfo_endpoint: required for opaque tokens')
+  }
+  const refusedEndpoint = endpoint === undefined ? null : upstream.refusalOf(endpoint)
+  if (refusedEndpoint !== null) issues.push(`online_validation.userinfo_endpoint: ${refusedEndpoint}`)
+  const jwks = offline_validation?.public_jwks ?? []
+  jwks.forEach((text, i) => {
+    const fault = faultOfJwk(text)
+    if (fault !== null) issues.push(`offline_validation.public_jwks[${i}]: ${fault}`)
+  })
+  // Where the keys are given, nobody is called and an issuer is a name like any other.
+  if (jwt_matcher !== undefined && jwks.length === 0) {
+    const refusal = upstream.refusalOf(jwt_matcher.issuer)
+    if (refusal !== null) issues.push(`jwt_matcher.issuer: ${refusal}`)
+  }
+  if (fields.perform_upsert && fields.ikg_node_type === undefined) {
+    issues.push('ikg_node_type: required where `perform_upsert` is true')
+  }
+  return issues
+}
+
+/** Null: a public key that a signature can be checked with. */
+function faultOfJwk(text: string): string | null {
+  let jwk: Record<string, unknown>
+  try {
+    jwk = JSON.parse(text)
+  } catch {
+    return 'expected the JSON text of one JWK'
+  }
+  if (typeof jwk !== 'object' || jwk === null) return 'expected the JSON text of one JWK'
+  if (jwk.kty === 'oct') return 'expected a public key, found a shared secret'
+  if ('d' in jwk) return 'expected a public key, found a private one'
+  if (jwk.use !== undefined && jwk.use !== 'sig') return 'expected a key for signatures'
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPublicKey({ key: jwk, format: 'jwk' })
+    const curve = asymmetricKeyDetails?.namedCurve
+    switch (asymmetricKeyType) {
+      case 'rsa':
+        return (asymmetricKeyDetails?.modulusLength ?? 0) >= RSA_BITS_MIN
+          ? null
+          : `expected an RSA key of at least ${RSA_BITS_MIN} bits`
+      case 'ec':
+        return ['prime256v1', 'secp384r1', 'secp521r1'].includes(curve ?? '') ? null : 'expected P-256, P-384 or P-521'
+      case 'ed25519':
+        return null
+      default:
+        return `a key of the kind \`${asymmetricKeyType}\` checks no signature here`
+    }
+  } catch {
+    return 'the key cannot be read'
+  }
+}
+
+/** A token must belong to one configuration: why this one would leave that open, or null. */
+function rivalOf(
+  fields: TokenIntrospectFields,
+  reader: ConfigReader,
+  projectId: string,
+  ownId: string | undefined,
+): string | null {
+  for (const other of reader.inScope(tokenIntrospectsKind, projectId)) {
+    if (other.id === ownId) continue
+    const { jwt_matcher, opaque_matcher } = other.fields as unknown as TokenIntrospectFields
+    if (opaque_matcher !== undefined && fields.opaque_matcher !== undefined) {
+      return `the project has another configuration for opaque tokens: \`${other.name}\``
+    }
+    if (
+      jwt_matcher !== undefined &&
+      jwt_matcher.issuer === fields.jwt_matcher?.issuer &&
+      jwt_matcher.audience === fields.jwt_matcher.audience
+    ) {
+      return `the project has another configuration for this issuer and audience: \`${other.name}\``
+    }
+  }
+  return null
+}

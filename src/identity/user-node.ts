@@ -1,0 +1,60 @@
+// The node of a token's subject, made at its first use and kept in step with the mapped claims (`perform_upsert`). Writes
+// only what differs, so a token that says nothing new costs a look.
+import type { GraphStore, NodeId, PropertyInput, Snapshot } from '../engine/store.ts'
+import { equivalent } from '../engine/value/compare.ts'
+import { fromJson } from '../engine/value/convert.ts'
+import type { PropertyValue } from '../engine/value/value.ts'
+import type { Claims } from './caller.ts'
+
+export interface UserNode {
+  readonly type: string
+  readonly externalId: string
+  /** Names of properties. */
+  readonly mapped: Claims
+  /** Who says so: recorded with each property. */
+  readonly source: string
+}
+
+export async function keepUserNode(graph: GraphStore, user: UserNode): Promise<void> {
+  const news = newsOf(graph, user)
+  if (news === null) return
+  const { type, externalId } = user
+  await graph.write((batch) => batch.upsertNode({ type, externalId, isIdentity: true, properties: news }))
+}
+
+/** The properties to write; null: nothing is to be written. */
+function newsOf(graph: GraphStore, user: UserNode): readonly PropertyInput[] | null {
+  const snapshot = graph.snapshot()
+  try {
+    const node = snapshot.findNode(snapshot.symbol('label', user.type), user.externalId)
+    const news: PropertyInput[] = []
+    for (const [name, claim] of Object.entries(user.mapped)) {
+      const value = propertyValueOf(claim)
+      if (value === null || hasProperty(snapshot, node, name, value)) continue
+      news.push({ name, value, metadata: { source: user.source } })
+    }
+    const known = node !== 0 && snapshot.nodeOwn(node, 'is_identity') === true
+    return known && news.length === 0 ? null : news
+  } finally {
+    snapshot.close()
+  }
+}
+
+function hasProperty(snapshot: Snapshot, node: NodeId, name: string, value: PropertyValue): boolean {
+  if (node === 0) return false
+  const present = snapshot.nodeProperty(node, snapshot.symbol('property', name))
+  return present !== null && equivalent(present, value)
+}
+
+/** Null: an object or a mixed list, which is no property. */
+function propertyValueOf(claim: unknown): PropertyValue | null {
+  const isList = Array.isArray(claim)
+  const items: readonly unknown[] = isList ? claim : [claim]
+  const kind = typeof items[0]
+  if (items.some((item) => typeof item !== kind || !isScalar(item))) return null
+  return fromJson(claim) as PropertyValue
+}
+
+function isScalar(item: unknown): boolean {
+  return typeof item === 'number' ? Number.isFinite(item) : typeof item === 'string' || typeof item === 'boolean'
+}

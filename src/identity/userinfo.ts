@@ -1,0 +1,44 @@
+// Asks an issuer about a bearer token, at its user-info endpoint: whether it still stands by it, and for whom.
+import { err, ok, type Result } from '../kernel/result.ts'
+import type { Claims } from './caller.ts'
+import { jsonObjectIn, type OutgoingParts, PAUSE_MS, type Unavailable } from './issuers.ts'
+
+export class UserInfo {
+  private readonly parts: OutgoingParts
+  private reportedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(parts: OutgoingParts) {
+    this.parts = parts
+  }
+
+  /** `refused`: the issuer does not stand by the token. */
+  async ask(endpoint: string, token: string): Promise<Result<Claims, 'refused' | Unavailable>> {
+    const { upstream, timeMs, bytesMax } = this.parts
+    const headers = [
+      ['accept', 'application/json'],
+      ['authorization', `Bearer ${token}`],
+    ] as const
+    const answer = await upstream.send({ url: endpoint, method: 'GET', headers, timeMs, bytesMax })
+    if (!answer.ok) return this.unavailable(endpoint, answer.error.message)
+    const { status, body } = answer.value
+    // RFC 6750, section 3.1: malformed, invalid, not for this.
+    if (status === 400 || status === 401 || status === 403) return err('refused')
+    if (status !== 200) return this.unavailable(endpoint, `it answered ${status}`)
+    const claims = jsonObjectIn(body)
+    // Without a subject nobody is meant, and the answer might be that of any page.
+    if (claims === null || typeof claims.sub !== 'string' || claims.sub === '') {
+      return this.unavailable(endpoint, 'expected a JSON object with `sub`')
+    }
+    return ok(claims)
+  }
+
+  /** An outage is told now and then, not with every token. */
+  private unavailable(endpoint: string, cause: string): Result<never, Unavailable> {
+    const now = this.parts.clock.now()
+    if (now - this.reportedAtMs >= PAUSE_MS) {
+      this.reportedAtMs = now
+      this.parts.report(`the user-info endpoint ${endpoint} gave no answer to use: ${cause}`)
+    }
+    return err('unavailable')
+  }
+}
