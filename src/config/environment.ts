@@ -32,6 +32,7 @@ function projects({ provisioning }: EnvironmentParts): ConfigKind {
     path: 'projects',
     label: 'project',
     parent: { field: 'organization_id', kind: 'organizations' },
+    inOrganization: true,
     operations: everything,
     createSchema: z.strictObject({
       ...envelope,

@@ -113,6 +113,8 @@ export interface ConfigKind {
   readonly plural?: string
   /** Field of the create body that names the parent, and the parent's kind. */
   readonly parent: { readonly field: string; readonly kind: string }
+  /** Its documents live in no project: names are unique in the organization, and lists are of it. */
+  readonly inOrganization?: true
   readonly operations: {
     readonly create: boolean
     /** Kinds that cannot be updated answer no ETag. */
@@ -150,7 +152,7 @@ export interface ConfigKind {
   readonly answer?: { readonly schema: z.ZodObject; of(document: StoredDocument, shown: Fields): Fields }
   /** What members read back that the fields do not have (yet). */
   readonly defaults?: Fields
-  /** Members of the read form that the fields do not hold as they are. */
+  /** Members of the read form that the fields do not hold as they are. It sees a document without its secrets. */
   present?(document: StoredDocument, reader: ConfigReader): Fields
   /**
    * What must happen outside the configuration once the document is stored. Awaited before the caller is answered, one
@@ -167,6 +169,11 @@ export interface ConfigKind {
   keptBy?(document: StoredDocument, reader: ConfigReader): string | null
   /** A delete answers no body, where the interface says so. */
   readonly deletesSilently?: true
+}
+
+/** The member, and the parameter of lists, that says where a document lives. */
+export function scopeFieldOf({ inOrganization }: ConfigKind): 'organization_id' | 'project_id' {
+  return inOrganization === true ? 'organization_id' : 'project_id'
 }
 
 export function pluralOf({ label, plural }: ConfigKind): string {
@@ -218,7 +225,7 @@ export function readSchemaOf(kind: ConfigKind): z.ZodObject {
     display_name: z.string(),
     ...(named && { description: z.string() }),
     organization_id: z.string(),
-    ...(kind.parent.kind !== 'organizations' && { project_id: z.string() }),
+    ...(kind.inOrganization !== true && { project_id: z.string() }),
     ...kind.readShape,
     create_time: readTimestamp,
     created_by: z.string(),

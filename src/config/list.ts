@@ -1,7 +1,7 @@
 // Which documents a list asks for: by project or organization, by parent, by the kind's own filters, by words.
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { type ConfigKind, type ConfigReader, pluralOf, type StoredDocument } from './kind.ts'
+import { type ConfigKind, type ConfigReader, pluralOf, type StoredDocument, scopeFieldOf } from './kind.ts'
 
 export interface Listing {
   readonly documents: readonly StoredDocument[]
@@ -15,8 +15,8 @@ export function listDocuments(
   organizationId: string,
   query: URLSearchParams,
 ): Result<Listing, ServiceError> {
-  const inOrganization = kind.parent.kind === 'organizations'
-  const scopeField = inOrganization ? 'organization_id' : 'project_id'
+  const inOrganization = kind.inOrganization === true
+  const scopeField = scopeFieldOf(kind)
   const known = [scopeField, kind.parent.field, 'search', 'full_fetch', ...Object.keys(kind.filters ?? {})]
   const issues: string[] = []
   for (const name of new Set(query.keys())) {

@@ -4,7 +4,8 @@ import { withoutSecrets } from './secrets.ts'
 
 export function readForm(document: StoredDocument, kind: ConfigKind, reader: ConfigReader): Fields {
   const named = document.name !== ''
-  const { display_name, description, ...own } = withoutSecrets(document.fields, kind)
+  const open = { ...document, fields: withoutSecrets(document.fields, kind) }
+  const { display_name, description, ...own } = open.fields
   const fields = Object.fromEntries(Object.entries(own).filter(([name]) => kind.unread?.includes(name) !== true))
   return {
     id: document.id,
@@ -16,7 +17,7 @@ export function readForm(document: StoredDocument, kind: ConfigKind, reader: Con
     ...(document.project_id !== '' && { project_id: document.project_id }),
     ...kind.defaults,
     ...fields,
-    ...kind.present?.(document, reader),
+    ...kind.present?.(open, reader),
     create_time: document.create_time,
     created_by: document.created_by,
     ...(kind.operations.update && { update_time: document.update_time, updated_by: document.updated_by }),

@@ -304,7 +304,7 @@ export class ConfigService {
     query: URLSearchParams,
   ): Result<StoredDocument, ServiceError> {
     if (!kind.operations.byName) return err(absent(kind, name))
-    const inOrganization = kind.parent.kind === 'organizations'
+    const inOrganization = kind.inOrganization === true
     const scopeId = inOrganization
       ? (query.get('organization_id') ?? query.get('location') ?? caller.organizationId)
       : (query.get('project_id') ?? query.get('location'))

@@ -29,9 +29,11 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
     case 'unrecognized_keys':
       return `unknown member ${issue.keys.map((key) => `\`${key}\``).join(', ')}`
     case 'too_small':
-      return `expected at least ${issue.minimum} ${unitOf(issue.origin, issue.minimum)}`
+      return `expected at least ${issue.minimum}${unitOf(issue.origin, issue.minimum)}`
     case 'too_big':
-      return `expected at most ${issue.maximum} ${unitOf(issue.origin, issue.maximum)}`
+      return `expected at most ${issue.maximum}${unitOf(issue.origin, issue.maximum)}`
+    case 'invalid_key':
+      return issue.issues[0]?.message
     default:
       return undefined
   }
@@ -57,7 +59,7 @@ function expectedName(expected: string): string {
 
 function unitOf(origin: string, count: number | bigint): string {
   const plural = Number(count) === 1 ? '' : 's'
-  if (origin === 'string') return `character${plural}`
-  if (origin === 'array' || origin === 'set') return `item${plural}`
+  if (origin === 'string') return ` character${plural}`
+  if (origin === 'array' || origin === 'set') return ` item${plural}`
   return ''
 }

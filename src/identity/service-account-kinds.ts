@@ -22,6 +22,7 @@ export function serviceAccounts(clock: Clock): ConfigKind {
     path: accountsKind,
     label: 'service account',
     parent: { field: 'organization_id', kind: 'organizations' },
+    inOrganization: true,
     operations: { create: true, update: true, delete: true, byName: true },
     createSchema: z.strictObject({ ...envelope, organization_id: reference, role: z.enum(serviceAccountRoles) }),
     updateSchema: z.strictObject(envelopeUpdate),
@@ -63,6 +64,7 @@ export function serviceAccountCredentials(clock: Clock): ConfigKind {
     path: credentialsKind,
     label: 'service account credential',
     parent: { field: 'service_account_id', kind: accountsKind },
+    inOrganization: true,
     operations: { create: true, update: false, delete: true, byName: false },
     createSchema: z.strictObject({
       service_account_id: reference,

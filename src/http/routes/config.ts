@@ -1,6 +1,6 @@
 // The configuration endpoints: one loop over the kinds, so that a new kind needs no route of its own (facts 1.7.1).
 import { z } from 'zod'
-import { authorshipSchema, type ConfigKind, pluralOf, readSchemaOf } from '../../config/kind.ts'
+import { authorshipSchema, type ConfigKind, pluralOf, readSchemaOf, scopeFieldOf } from '../../config/kind.ts'
 import type { ConfigAnswer, ConfigService } from '../../config/service.ts'
 import { ok } from '../../kernel/result.ts'
 import { type Answer, type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
@@ -52,7 +52,7 @@ function routesOf(service: ConfigService, kind: ConfigKind): Route[] {
 }
 
 function listRoute(service: ConfigService, kind: ConfigKind, { path, tag }: Naming): Route {
-  const scope = kind.parent.kind === 'organizations' ? 'organization_id' : 'project_id'
+  const scope = scopeFieldOf(kind)
   const filters = Object.entries(kind.filters ?? {}).map(([name, values]) => [name, z.enum(Object.keys(values))])
   return {
     method: 'GET',
