@@ -200,6 +200,42 @@ export const samples: Readonly<Record<string, Sample>> = {
       [{ headers: { 'X-One': 'a\r\nX-Two: b' } }, ['headers.X-One: expected text without control characters']],
     ],
   },
+  'token-introspects': {
+    body: ({ project }) => ({
+      project_id: project,
+      jwt_matcher: { issuer: 'https://accounts.example', audience: 'fleet' },
+      ikg_node_type: 'Person',
+      sub_claim: { selector: 'email' },
+      claims_mapping: { region: { selector: 'zone' } },
+      online_validation: { cache_ttl: 60 },
+    }),
+    reads: () => ({
+      jwt_matcher: { issuer: 'https://accounts.example', audience: 'fleet' },
+      ikg_node_type: 'Person',
+      sub_claim: 'email',
+      claims_mapping: { region: { selector: 'zone' } },
+      online_validation: { cache_ttl: 60 },
+      perform_upsert: false,
+    }),
+    // Facts 1.7.8: an update gives matchers and validation as a whole.
+    always: {
+      jwt_matcher: { issuer: 'https://accounts.example', audience: 'fleet' },
+      online_validation: { cache_ttl: 60 },
+    },
+    change: {
+      body: {
+        jwt_matcher: { issuer: 'https://accounts.example', audience: 'garage' },
+        offline_validation: {},
+        sub_claim: '',
+      },
+      reads: { jwt_matcher: { issuer: 'https://accounts.example', audience: 'garage' }, sub_claim: 'sub' },
+    },
+    refused: [
+      [{ jwt_matcher: undefined }, ['jwt_matcher: expected exactly one of `jwt_matcher` and `opaque_matcher`']],
+      [{ online_validation: { cache_ttl: 3601 } }, ['online_validation.cache_ttl: expected at most 3600']],
+      [{ claims_mapping: { external_id: { selector: 'sub' } } }, ['claims_mapping.external_id: is a protected name']],
+    ],
+  },
   'trust-score-profiles': {
     body: ({ project }) => ({
       project_id: project,
