@@ -49,7 +49,8 @@ import { authorizationPolicies } from './policy/authorization-policy.ts'
 import { PolicyLibrary } from './policy/library.ts'
 import type { Settings } from './settings.ts'
 import { openCatalog, projectFolders } from './store/catalog.ts'
-import { lockFolder } from './store/folder-lock.ts'
+import { Elections } from './store/elections.ts'
+import { joinFolder, lockFolder } from './store/folder-lock.ts'
 import { type Collections, openCollections } from './store/lmdb/collections.ts'
 import { openSharedNumber } from './store/shared-number.ts'
 import { trustScoreProfiles } from './trust/profile.ts'
@@ -72,6 +73,17 @@ export interface AppOverrides {
   readonly onDecisionFault?: (fault: DecisionFault) => void
   /** Told of every answered question. */
   readonly onDecided?: (event: DecisionEvent) => void
+  /** The folder is locked already, by whoever started this process or will start others, and is not this app's to release. */
+  readonly folder?: 'held'
+  /** One of several processes on the folder and the port. */
+  readonly worker?: WorkerPlace
+}
+
+export interface WorkerPlace {
+  /** From 1 on. A process that is started in the place of another gets its number. */
+  readonly number: number
+  /** Of the process that holds the folder. */
+  readonly proof: string
 }
 
 export interface Listening {
@@ -101,7 +113,13 @@ export interface App {
 
 /** Rejects with OperatorFault when the folder cannot be served, by another process that serves it for one. */
 export async function createApp(settings: Settings, overrides: AppOverrides = {}): Promise<App> {
-  const lock = lockFolder(settings.dataDir)
+  const { folder, worker } = overrides
+  const lock =
+    worker !== undefined
+      ? joinFolder(settings.dataDir, worker.proof)
+      : folder === 'held'
+        ? { release: () => {} }
+        : lockFolder(settings.dataDir)
   const opened: Opened = []
   try {
     return await buildApp(settings, overrides, opened, () => lock.release())
@@ -126,6 +144,7 @@ async function buildApp(
   const log = overrides.log ?? ((entry: LogEntry) => writeLog(clock, entry))
   const report = (message: string): void => log({ level: 'error', message })
   const sync = overrides.sync ?? true
+  const worker = overrides.worker ?? null
 
   const allowed = readAllowedUpstreams(settings.upstreamAllow)
   if (!allowed.ok) throw new OperatorFault(`the setting upstream_allow: ${allowed.error}`)
@@ -136,7 +155,7 @@ async function buildApp(
   const collections = openCollections(join(dataDir, CONFIGURATION), { sync })
   opened.push(collections)
   const documents = new Repository(documentStore(collections), openSharedNumber(join(dataDir, COMMIT)))
-  documents.settle()
+  if (worker === null) documents.settle()
   // A folder without an organization holds no secrets, so a new master key loses none.
   const masterKey = loadMasterKey({
     dataDir,
@@ -165,12 +184,25 @@ async function buildApp(
       throw new ServiceFault({ kind: 'unavailable', message: 'the knowledge graph of this project is unavailable' })
     }
   }
+  // Whichever process removed it. Its own effect, or that of the other process, takes the files away.
+  documents.subscribe((changes) => {
+    for (const { before, after } of changes) {
+      if (after !== null || before?.kind !== 'projects') continue
+      unavailable.delete(before.id)
+      catalog.forget(before.id).catch((failure: unknown) => {
+        report(`the graph of the removed project ${before.id} could not be closed: ${String(failure)}`)
+      })
+    }
+  })
   const graphsOf = (projectId: string): ProjectGraphs | null => {
     if (ikgStatus(documents, projectId) !== 'ACTIVE') return null
     return { default: provisionedGraph(projectId), global: null, at: () => null }
   }
 
-  const nodes = systemGraph(provisionedGraph)
+  const nodes = systemGraph(provisionedGraph, (kind, id) => {
+    documents.follow()
+    return documents.get(kind, id) !== null
+  })
   const provisioning = new Provisioning({ documents, provisioner: catalog, systemGraph: nodes, report })
   const config = new ConfigService({
     documents,
@@ -191,6 +223,7 @@ async function buildApp(
     sealer,
     clock,
     report,
+    place: worker?.number ?? 0,
   })
   const decisions: DecisionParts = {
     policies: new PolicyLibrary(documents, report),
@@ -228,8 +261,23 @@ async function buildApp(
     graphOf: (projectId) => graphsOf(projectId)?.default ?? null,
   })
   // Finishes what a crash cut off, before the first request.
-  await config.resume()
-  provisioning.resume()
+  await config.resume(worker === null)
+  const elections = new Elections(dataDir)
+  opened.push({ close: async () => elections.close() })
+  elections.stand('provisioning', () => provisioning.lead())
+  let sweeping: ReturnType<typeof setInterval> | null = null
+  let swept: Promise<void> = Promise.resolve()
+  elections.stand('sweeping', () => {
+    const sweep = (): void => {
+      swept = config.sweep().catch((failure: unknown) => report(`sweeping failed: ${String(failure)}`))
+    }
+    sweep()
+    sweeping = setInterval(sweep, SWEEP_MS)
+    sweeping.unref()
+  })
+  // A process that nobody asks anything follows too: it may be the one that provisions, or hold a removed graph open.
+  const following = worker === null ? null : setInterval(() => documents.follow(), FOLLOW_MS)
+  following?.unref()
 
   let front: Front | null = null
   let closing: Promise<void> | null = null
@@ -239,16 +287,21 @@ async function buildApp(
     ...captureRoutes(capture, settings.captureItemsMax),
     ...contextRoutes(),
     ...configRoutes(config),
-    ...operationRoutes(() => front !== null && closing === null),
+    ...operationRoutes(() => front !== null && closing === null, worker?.number ?? null),
     ...descriptionRoutes({ kind: 'public' }, packageJson.version, () => routes),
   ]
+  const authenticate = authenticator({
+    authenticateAgent: (key) => agentKeys.authenticateAgent(key),
+    authenticateServiceAccount: (bearer) => serviceAccounts.authenticateServiceAccount(bearer),
+    authenticateUser: (projectId, token, delegation) => userTokens.authenticateUser(projectId, token, delegation),
+  })
   const handle = createDispatcher({
     routes,
-    authenticate: authenticator({
-      authenticateAgent: (key) => agentKeys.authenticateAgent(key),
-      authenticateServiceAccount: (bearer) => serviceAccounts.authenticateServiceAccount(bearer),
-      authenticateUser: (projectId, token, delegation) => userTokens.authenticateUser(projectId, token, delegation),
-    }),
+    authenticate(auth, request) {
+      // Every request begins here: it sees what any process had committed before it came.
+      documents.follow()
+      return authenticate(auth, request)
+    },
     onFailure({ error, ...request }) {
       const stack = error instanceof Error ? error.stack : String(error)
       log({ level: 'error', message: 'a request failed', ...request, stack })
@@ -257,7 +310,11 @@ async function buildApp(
 
   async function close(): Promise<void> {
     await front?.stop()
-    await provisioning.settled()
+    if (following !== null) clearInterval(following)
+    if (sweeping !== null) clearInterval(sweeping)
+    await swept
+    await provisioning.rest()
+    elections.close()
     await catalog.close()
     await collections.close()
     releaseFolder()
@@ -278,7 +335,8 @@ async function buildApp(
       assert(front === null && closing === null, 'an app listens once')
       const { host, port, bodyBytesMax, bodyTimeMs, drainMs } = settings
       const paths = [...new Set(routes.map(({ path }) => path).filter((path) => !path.includes('{')))]
-      front = startFront(handle, { host, port, bodyBytesMax, bodyTimeMs, drainMs, paths })
+      const shared = worker !== null
+      front = startFront(handle, { host, port, shared, bodyBytesMax, bodyTimeMs, drainMs, paths })
       return { host: front.host, port: front.port, url: front.url }
     },
     close() {
@@ -317,6 +375,11 @@ const CONFIGURATION = 'config'
 /** The number of the configuration's last commit, for all processes to see. */
 const COMMIT = 'config.commit'
 
+/** How late a worker that gets no requests may learn of what the others commit. Looking costs some nanoseconds. */
+const FOLLOW_MS = 25
+
+const SWEEP_MS = 3_600_000
+
 /** Projects without the configuration that made them: a new organization would be a stranger to them. */
 function lostConfiguration(dataDir: string): string | null {
   if (existsSync(join(dataDir, CONFIGURATION))) return null
@@ -341,7 +404,7 @@ function escaped(character: string): string {
 }
 
 /** One line of JSON on the error stream: the output stream belongs to the commands. */
-function writeLog(clock: Clock, { level, message, ...fields }: LogEntry): void {
+export function writeLog(clock: Clock, { level, message, ...fields }: LogEntry): void {
   const line = JSON.stringify({ time: timestamp(clock.now()), level, message, ...fields })
   process.stderr.write(`${line.replace(TERMINAL_CONTROLS, escaped)}\n`)
 }

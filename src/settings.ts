@@ -6,6 +6,8 @@ export interface Settings {
   readonly host: string
   /** 0 picks a free one. */
   readonly port: number
+  /** Processes that share the port and the data folder. 1: this one, without others. */
+  readonly workers: number
   /** Request body, bytes: 4 MiB holds a capture of 250 large nodes. */
   readonly bodyBytesMax: number
   /** How long the body of a request may take to come, milliseconds. */
@@ -46,6 +48,7 @@ export const defaultSettings: Settings = {
   dataDir: './verdigraph-data',
   host: '127.0.0.1',
   port: 8080,
+  workers: 1,
   bodyBytesMax: 4 * 1024 * 1024,
   bodyTimeMs: 30_000,
   policyTextMax: 512_000,
@@ -65,6 +68,9 @@ export const defaultSettings: Settings = {
   upstreamBytesMax: 1024 * 1024,
 }
 
+/** Each of them takes reader slots in every database: beyond this the limit is not the processor. */
+const WORKERS_MAX = 64
+
 type Rule =
   | { readonly kind: 'text' }
   /** Of http or https, without query, fragment, credentials and a slash at its end. */
@@ -81,6 +87,7 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
   dataDir: { name: 'data', rule: { kind: 'text' } },
   host: { name: 'host', rule: { kind: 'text' } },
   port: { name: 'port', rule: { kind: 'integer', min: 0, max: 65_535, unit: '' } },
+  workers: { name: 'workers', rule: { kind: 'integer', min: 1, max: WORKERS_MAX, unit: '' } },
   bodyBytesMax: { name: 'body_bytes_max', rule: { kind: 'integer', min: 1024, max: 1 << 30, unit: ' bytes' } },
   bodyTimeMs: { name: 'body_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
   policyTextMax: { name: 'policy_text_max', rule: { kind: 'integer', min: 1, max: 512_000, unit: ' characters' } },

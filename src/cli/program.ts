@@ -9,11 +9,14 @@ import { backupFolder, restoreFolder } from './backup.ts'
 import { CliError } from './cli-error.ts'
 import { initialise, issueToken } from './credentials.ts'
 import { serve } from './serve.ts'
+import { supervise } from './supervise.ts'
+import { WORKER_COMMAND, work } from './worker.ts'
 
 interface Flags {
   readonly data?: string
   readonly host?: string
   readonly port?: string
+  readonly workers?: string
   readonly settings?: string
 }
 
@@ -38,10 +41,15 @@ function program(): Command {
     .description('serve the HTTP interface; on an empty data folder make an organization and print a token')
     .option('--host <host>', 'address to listen on (VERDIGRAPH_HOST, default 127.0.0.1)')
     .option('--port <port>', 'port to listen on, 0 picks a free one (VERDIGRAPH_PORT, default 8080)')
+    .option('--workers <n>', 'processes that share the port and the folder (VERDIGRAPH_WORKERS, default 1)')
     .option('--demo', 'load the demo world and print what to ask it', false)
     .action(async (flags: Flags & { demo: boolean }) => {
-      await serve(settingsFrom(flags), flags.demo)
+      const settings = settingsFrom(flags)
+      await (settings.workers === 1 ? serve(settings, flags.demo) : supervise(settings, flags.demo))
     })
+
+  // Started by `serve --workers` and by nobody else: it gets its settings from there.
+  command.command(WORKER_COMMAND, { hidden: true }).action(work)
 
   withSettings(command.command('init'))
     .description('make the organization and its admin service account on an empty data folder, and print a token')
@@ -87,12 +95,13 @@ function withSettings(command: Command): Command {
 /** Flags win over the environment, which wins over the file (ruling F10). */
 function settingsFrom(flags: Flags): Settings {
   const path = flags.settings ?? process.env.VERDIGRAPH_SETTINGS
-  const { data, host, port } = flags
+  const { data, host, port, workers } = flags
   const read = readSettings({
     flags: {
       ...(data === undefined ? {} : { dataDir: data }),
       ...(host === undefined ? {} : { host }),
       ...(port === undefined ? {} : { port }),
+      ...(workers === undefined ? {} : { workers }),
     },
     environment: process.env,
     file: path === undefined || path === '' ? undefined : { path, content: readFile(path) },

@@ -1,6 +1,6 @@
 // `serve`: from settings to a listening service, and from a signal to a clean exit.
 import picocolors from 'picocolors'
-import { createApp } from '../app.ts'
+import { type App, createApp } from '../app.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { TOKEN_LIFETIME_S, tokenLines } from './credentials.ts'
@@ -20,27 +20,29 @@ export async function serve(settings: Settings, demo: boolean): Promise<void> {
         : []),
     ])
   })
-  if (app.bootstrapped) {
-    const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
-    const lines = tokenLines(app.organizationId, app.serviceAccountId, token, TOKEN_LIFETIME_S)
-    for (const line of lines) console.log(line)
-  }
-  const lines = demo
-    ? await loadDemo({
-        handle: app.handle,
-        organizationId: app.organizationId,
-        token: await app.issueAdminToken(TOKEN_LIFETIME_S),
-        dataDir: settings.dataDir,
-        address: address.url,
-      }).then((loaded) => loaded.lines)
-    : []
+  await printFirstToken(app)
+  const lines = demo ? await demoLines(app, address.url) : []
   console.log(picocolors.green(`listening on ${address.url}`))
   for (const line of lines) console.log(line)
   await stopped
 }
 
+/** Where this start made the organization. */
+export async function printFirstToken(app: App): Promise<void> {
+  if (!app.bootstrapped) return
+  const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
+  for (const line of tokenLines(app.organizationId, app.serviceAccountId, token, TOKEN_LIFETIME_S)) console.log(line)
+}
+
+/** Loads the demo world, if need be; what to ask it at that address. */
+export async function demoLines(app: App, address: string): Promise<readonly string[]> {
+  const { handle, organizationId, settings } = app
+  const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
+  return (await loadDemo({ handle, organizationId, token, dataDir: settings.dataDir, address })).lines
+}
+
 /** The runtime has codes of its own for a port; for a host that it cannot use it gives whatever failed last. */
-function reasonOf(failure: unknown, host: string): string {
+export function reasonOf(failure: unknown, host: string): string {
   const { code } = failure as { code?: string }
   if (code === 'EADDRINUSE') return 'the port is in use'
   if (code === 'EACCES') return 'no permission to use the port'

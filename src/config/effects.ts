@@ -1,5 +1,5 @@
 // What must happen outside the configuration after a change of it: noted in the same transaction as the change, done
-// right after, and done at the next start where a crash came in between.
+// right after by the same process, and done by its successor where a crash came in between.
 import { mintGid } from '../kernel/ids.ts'
 import type { ConfigKind, ConfigOperation, ConfigWriter, DocumentDraft, StoredDocument } from './kind.ts'
 
@@ -9,13 +9,16 @@ export class Effects {
   private readonly documents: ConfigWriter
   private readonly kinds: ReadonlyMap<string, ConfigKind>
   private readonly report: (line: string) => void
+  /** Names the place of this process among those on the data folder; a successor has the same one. */
+  private readonly place: number
   /** One at a time: effects happen in the order of the commits. */
   private tail: Promise<unknown> = Promise.resolve()
 
-  constructor(documents: ConfigWriter, kinds: readonly ConfigKind[], report: (line: string) => void) {
+  constructor(documents: ConfigWriter, kinds: readonly ConfigKind[], report: (line: string) => void, place: number) {
     this.documents = documents
     this.kinds = new Map(kinds.map((kind) => [kind.path, kind]))
     this.report = report
+    this.place = place
   }
 
   /** To be called within the change itself. */
@@ -27,7 +30,7 @@ export class Effects {
       id: mintGid(nowMs),
       parent_id: '',
       name: '',
-      fields: { operation, document },
+      fields: { operation, document, place: this.place },
     }
     draft.put(note)
     return [note]
@@ -41,9 +44,14 @@ export class Effects {
     return done
   }
 
-  /** At start. A failure is reported and stays noted; it does not keep the process from starting. */
-  async resume(): Promise<void> {
-    for (const note of this.documents.all(KIND)) await this.run([note]).catch(() => undefined)
+  /**
+   * At start: of the predecessor alone, or of all where no other process is at work. A failure is reported and stays
+   * noted; it does not keep the process from starting.
+   */
+  async resume(alone: boolean): Promise<void> {
+    for (const note of this.documents.all(KIND)) {
+      if (alone || note.fields.place === this.place) await this.run([note]).catch(() => undefined)
+    }
   }
 
   private async perform(notes: readonly StoredDocument[]): Promise<void> {

@@ -59,12 +59,8 @@ function projects({ provisioning }: EnvironmentParts): ConfigKind {
       if (current !== null) return ok({ fields })
       return ok({ fields: { ...fields, ikg_size: fields.ikg_size ?? '2GB', ikg_status: 'PENDING' } })
     },
-    effects: {
-      created: async (project) => provisioning.start(project.id),
-      // A new mapping may name further constituents, and a FAILED project gets another try.
-      changed: async (project) => provisioning.start(project.id),
-      deleted: (project) => provisioning.drop(project.id),
-    },
+    // What follows from a project that is made or changed is done by provisioning, which sees it by itself.
+    effects: { deleted: (project) => provisioning.drop(project.id) },
   }
 }
 

@@ -66,6 +66,8 @@ export interface DocumentDraft extends ConfigReader {
 }
 
 export interface ConfigWriter extends ConfigSource {
+  /** Moves on to what any process has committed until now. */
+  follow(): void
   /** What a document was before later revisions; null when there is no such revision of it. */
   pastRevision(kind: string, id: string, revision: number): StoredDocument | null
   /**

@@ -1,5 +1,5 @@
-// Makes the graph of a project in the background: PENDING → ACTIVE or FAILED (ruling F6). PENDING is durable, so that a
-// crash in between is made good at the next start.
+// Makes the graph of a project in the background: PENDING → ACTIVE or FAILED (ruling F6). Of several processes one does
+// that for all, wherever the project was made. PENDING is durable, so whoever comes after a crash makes it good.
 import { locationsOf } from './db-connection.ts'
 import type { ConfigReader, ConfigWriter, StoredDocument } from './kind.ts'
 import type { SystemGraph } from './system-nodes.ts'
@@ -28,13 +28,29 @@ export function ikgStatus(reader: ConfigReader, projectId: string): IkgStatus | 
 export class Provisioning {
   private readonly parts: ProvisioningParts
   private readonly running = new Map<string, Promise<void>>()
+  private leading = false
 
   constructor(parts: ProvisioningParts) {
     this.parts = parts
+    parts.documents.subscribe((changes) => {
+      if (!this.leading) return
+      for (const { before, after } of changes) {
+        // A new mapping may name further constituents, and a FAILED project gets another try.
+        if (after?.kind === 'projects' && after.revision !== before?.revision) this.start(after.id)
+      }
+    })
   }
 
-  /** Answers at once. A project that is ACTIVE stays so while what it needs is looked over again. */
-  start(projectId: string): void {
+  /** From now on this process provisions, and no other. Begins with what its predecessor may have left half-way. */
+  lead(): void {
+    this.leading = true
+    for (const project of this.parts.documents.all('projects')) {
+      if (project.fields.ikg_status === 'PENDING' || locationsOf(project).size > 0) this.start(project.id)
+    }
+  }
+
+  /** A project that is ACTIVE stays so while what it needs is looked over again. */
+  private start(projectId: string): void {
     const run = (this.running.get(projectId) ?? Promise.resolve()).then(() => this.provision(projectId))
     this.running.set(projectId, run)
     run.then(() => {
@@ -42,11 +58,10 @@ export class Provisioning {
     })
   }
 
-  /** At start: what a crash left PENDING. */
-  resume(): void {
-    for (const project of this.parts.documents.all('projects')) {
-      if (project.fields.ikg_status === 'PENDING') this.start(project.id)
-    }
+  /** Begins nothing more, and resolves when nothing runs. */
+  async rest(): Promise<void> {
+    this.leading = false
+    await this.settled()
   }
 
   /** Resolves when no provisioning runs. */
@@ -70,9 +85,25 @@ export class Provisioning {
       do written = await this.writeSystemNodes(projectId, written)
       while (!(await this.activate(projectId, written)))
     } catch (failure) {
+      if (this.isGone(projectId)) return
       this.parts.report(`provisioning of project ${projectId} failed: ${String(failure)}`)
       await this.mark(projectId, 'PENDING', 'FAILED').catch(() => undefined)
+    } finally {
+      // Another process that deleted it meanwhile cannot know what was made since.
+      if (this.isGone(projectId)) await this.remove(projectId)
     }
+  }
+
+  private isGone(projectId: string): boolean {
+    const { documents } = this.parts
+    documents.follow()
+    return documents.get('projects', projectId) === null
+  }
+
+  private async remove(projectId: string): Promise<void> {
+    await this.parts.provisioner.delete(projectId).catch((failure: unknown) => {
+      this.parts.report(`what was made of the removed project ${projectId} could not be removed: ${String(failure)}`)
+    })
   }
 
   /** Brings the graph from the system nodes `written` to those that the configuration has now. */

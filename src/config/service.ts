@@ -37,6 +37,8 @@ export interface ConfigParts {
   readonly clock: Clock
   /** One line for the operator's log. */
   readonly report: (line: string) => void
+  /** Of this process among those that serve the data folder: one that takes the place of another gets its number. */
+  readonly place?: number
 }
 
 /** Everything that a caller sees or changes is of the caller's own organization; the rest does not exist for it. */
@@ -52,7 +54,7 @@ export class ConfigService {
     this.documents = parts.documents
     this.sealer = parts.sealer
     this.clock = parts.clock
-    this.effects = new Effects(parts.documents, parts.kinds, parts.report)
+    this.effects = new Effects(parts.documents, parts.kinds, parts.report, parts.place ?? 0)
   }
 
   /** `body` as parsed from JSON: its validation is the service's (422), not the route's. */
@@ -182,9 +184,16 @@ export class ConfigService {
     return ok({ id })
   }
 
-  /** At start: does what a crash kept from following a change, and sweeps remains whose time is over. */
-  async resume(): Promise<void> {
-    await this.effects.resume()
+  /**
+   * At start: does what a crash kept from following a change of the process that had this place before, or of any where
+   * this one is `alone` on the data folder.
+   */
+  async resume(alone = true): Promise<void> {
+    await this.effects.resume(alone)
+  }
+
+  /** Takes away remains whose time is over. */
+  async sweep(): Promise<void> {
     const now = this.clock.now()
     const over = this.kinds
       .flatMap((kind) => this.documents.all(remainsKind(kind.path)))

@@ -15,14 +15,24 @@ export interface SystemGraph {
   deleteAgent(projectId: string, agentId: string): Promise<void>
 }
 
-/** `graphOf` gives the default graph of a project that is provisioned. */
-export function systemGraph(graphOf: (projectId: string) => GraphStore): SystemGraph {
+/**
+ * `graphOf` gives the default graph of a project that is provisioned. `exists` looks at the newest configuration: it is
+ * asked within the write, so that a removal by another process, whose own write follows its commit, has the last word.
+ */
+export function systemGraph(
+  graphOf: (projectId: string) => GraphStore,
+  exists: (kind: 'applications' | 'application-agents', id: string) => boolean,
+): SystemGraph {
   return {
     async putApplication(projectId, applicationId) {
-      await graphOf(projectId).write((batch) => batch.upsertNode({ type: applicationLabel, externalId: applicationId }))
+      await graphOf(projectId).write((batch) => {
+        if (!exists('applications', applicationId)) return
+        batch.upsertNode({ type: applicationLabel, externalId: applicationId })
+      })
     },
     async putAgent(projectId, applicationId, agentId) {
       await graphOf(projectId).write((batch) => {
+        if (!exists('application-agents', agentId)) return
         const source = { type: agentLabel, externalId: agentId }
         const target = { type: applicationLabel, externalId: applicationId }
         batch.upsertNode(source)

@@ -7,6 +7,8 @@ export interface FrontOptions {
   readonly host: string
   /** 0 picks a free one. */
   readonly port: number
+  /** Other processes listen on the port too, and each takes a part of the connections. */
+  readonly shared?: boolean
   readonly bodyBytesMax: number
   readonly bodyTimeMs: number
   /** Paths without parameters that the runtime may match by itself. */
@@ -15,10 +17,7 @@ export interface FrontOptions {
   readonly drainMs: number
 }
 
-export interface Front {
-  readonly host: string
-  readonly port: number
-  readonly url: string
+export interface Front extends Address {
   /** Refuses new connections, lets what is running finish, then closes. */
   stop(): Promise<void>
 }
@@ -123,8 +122,8 @@ export function startFront(handle: (request: FrontRequest) => Promise<FrontRespo
   const server = Bun.serve({
     hostname: options.host,
     port: options.port,
-    // Without this, a second server on the same port would start and take half of the connections.
-    reusePort: false,
+    // Only where it is meant: else a second server on the same port would start and take half of the connections.
+    reusePort: options.shared === true,
     idleTimeout: IDLE_S,
     development: false,
     // Our own limit is lower and answers in JSON; this one only has to stay out of its way.
@@ -132,12 +131,8 @@ export function startFront(handle: (request: FrontRequest) => Promise<FrontRespo
     routes: Object.fromEntries(options.paths.map((path) => [path, (request: Request) => answer(request, path)])),
     fetch: (request) => answer(request, null),
   })
-  const port = server.port ?? options.port
-  const host = options.host
   return {
-    host,
-    port,
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    ...addressOf(options.host, server.port ?? options.port),
     async stop() {
       stopping = true
       slow.stop()
@@ -153,5 +148,37 @@ export function startFront(handle: (request: FrontRequest) => Promise<FrontRespo
       await server.stop(true)
       await closed
     },
+  }
+}
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+  readonly url: string
+}
+
+function addressOf(host: string, port: number): Address {
+  return { host, port, url: `http://${host.includes(':') ? `[${host}]` : host}:${port}` }
+}
+
+export interface ReservedPort extends Address {
+  release(): void
+}
+
+/**
+ * Takes a port for processes that will share it: throws as a server would where anybody has it, also one that would
+ * share it. Until it is released nobody else gets it, and whoever asks is told to come again.
+ */
+export function reservePort(host: string, port: number): ReservedPort {
+  const server = Bun.serve({
+    hostname: host,
+    port,
+    reusePort: false,
+    development: false,
+    fetch: () => new Response(null, { status: 503, headers: { connection: 'close' } }),
+  })
+  return {
+    ...addressOf(host, server.port ?? port),
+    release: () => void server.stop(true),
   }
 }

@@ -93,6 +93,13 @@ export class Catalog {
     if (exists) await rm(removed, { recursive: true, force: true })
   }
 
+  /** Closes what is open of a project that was removed, by this process or by another; its data is not touched. */
+  async forget(projectId: string): Promise<void> {
+    const constituents = this.open.get(projectId)
+    this.open.delete(projectId)
+    await closeAll(constituents)
+  }
+
   async close(): Promise<void> {
     const all = [...this.open.values()]
     this.open.clear()

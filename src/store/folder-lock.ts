@@ -1,42 +1,93 @@
-// One process at a time serves a data folder, because it decides by what it holds in memory of the configuration.
-// The lock is SQLite's own on an empty file: the system drops it with its process, however that ends, and no other
-// program that is given the same number later can be taken for the holder.
+// Who may serve a data folder: one process alone, or one and the workers that it starts. The locks are SQLite's own on
+// empty files: the system drops them with their process, however that ends, and no other program that is given the same
+// number later can be taken for the holder.
 import { Database } from 'bun:sqlite'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
 
+/** Held exclusively by the process that serves, or whose workers do. */
 const LOCK = 'server.lock'
-/** For the message alone; nobody decides by it. */
+/** Shared by the workers, so that nobody takes the folder while one is left of a process that was killed. */
+const WORKERS = 'workers.lock'
+/** The holder's number, for messages, and a secret word, by which its workers know that it is theirs. */
 const HOLDER = 'server.pid'
+
+/** How long a folder is waited for whose workers lost their parent: they end by themselves, after the usual drain. */
+const ORPHANS_MS = 10_000
 
 export interface FolderLock {
   release(): void
 }
 
+export interface HeldFolder extends FolderLock {
+  /** To be shown by the workers of this process. */
+  readonly proof: string
+}
+
 /** Makes the folder if need be. Throws OperatorFault when it cannot be written to, or is served by another process. */
-export function lockFolder(folder: string): FolderLock {
-  let database: Database | null = null
+export function lockFolder(folder: string): HeldFolder {
+  let lock: Database | null = null
+  const proof = crypto.randomUUID()
   try {
     mkdirSync(folder, { recursive: true })
-    database = new Database(join(folder, LOCK))
-    // Nothing is ever written, so there is nothing that a journal could bring back.
-    database.run('PRAGMA journal_mode = OFF')
-    database.run('PRAGMA locking_mode = EXCLUSIVE')
-    database.run('BEGIN EXCLUSIVE')
-    writeFileSync(join(folder, HOLDER), `${process.pid}\n`)
+    lock = lockExclusively(join(folder, LOCK), 0)
+    if (lock === null) throw new OperatorFault(`the folder ${folder} is served by ${holderOf(folder)}`)
+    const workers = lockExclusively(join(folder, WORKERS), ORPHANS_MS)
+    if (workers === null) throw new OperatorFault(`the folder ${folder} is served by workers whose parent has ended`)
+    writeFileSync(join(folder, HOLDER), `${process.pid}\n${proof}\n`)
+    workers.close()
   } catch (failure) {
-    database?.close()
+    lock?.close()
+    if (failure instanceof OperatorFault) throw failure
     const { code, message } = failure as { code?: string; message: string }
-    if (code === 'SQLITE_BUSY') throw new OperatorFault(`the folder ${folder} is served by ${holderOf(folder)}`)
     throw new OperatorFault(`the folder ${folder} cannot be used: ${reasons.get(code) ?? message}`)
   }
-  const held = database
+  const held = lock
   return {
+    proof,
     release() {
       rmSync(join(folder, HOLDER), { force: true })
       held.close()
     },
+  }
+}
+
+/** For a worker of the process that holds the folder. Throws OperatorFault where nobody does, or somebody else. */
+export function joinFolder(folder: string, proof: string): FolderLock {
+  // First of all: whoever takes the folder from here on waits until this process is gone.
+  const presence = new Database(join(folder, WORKERS))
+  try {
+    presence.run('BEGIN')
+    presence.query('SELECT count(*) FROM sqlite_schema').get()
+    const unheld = lockExclusively(join(folder, LOCK), 0)
+    unheld?.close()
+    if (unheld !== null || proofIn(folder) !== proof) throw notItsWorker(folder)
+  } catch (failure) {
+    presence.close()
+    throw (failure as { code?: string }).code === 'SQLITE_BUSY' ? notItsWorker(folder) : failure
+  }
+  return { release: () => presence.close() }
+}
+
+function notItsWorker(folder: string): OperatorFault {
+  return new OperatorFault(`the folder ${folder} is not served by the process that started this worker`)
+}
+
+/** Null when another process has it, after so long. */
+export function lockExclusively(path: string, patienceMs: number): Database | null {
+  const database = new Database(path)
+  try {
+    database.run(`PRAGMA busy_timeout = ${patienceMs}`)
+    // Nothing is ever written, so there is nothing that a journal could bring back.
+    database.run('PRAGMA journal_mode = OFF')
+    database.run('PRAGMA locking_mode = EXCLUSIVE')
+    database.run('BEGIN EXCLUSIVE')
+    return database
+  } catch (failure) {
+    database.close()
+    if ((failure as { code?: string }).code === 'SQLITE_BUSY') return null
+    throw failure
   }
 }
 
@@ -53,12 +104,20 @@ const reasons: ReadonlyMap<string | undefined, string> = new Map([
   ['EROFS', 'it is on a file system that is read-only'],
 ])
 
-function holderOf(folder: string): string {
+function linesOfHolder(folder: string): readonly string[] {
   try {
-    const pid = readFileSync(join(folder, HOLDER), 'utf8').trim()
-    if (/^\d+$/.test(pid)) return `process ${pid}`
+    return readFileSync(join(folder, HOLDER), 'utf8').split('\n')
   } catch {
     // It has just begun, or it is ending.
+    return []
   }
-  return 'another process'
+}
+
+function holderOf(folder: string): string {
+  const [pid = ''] = linesOfHolder(folder)
+  return /^\d+$/.test(pid) ? `process ${pid}` : 'another process'
+}
+
+function proofIn(folder: string): string | null {
+  return linesOfHolder(folder)[1] ?? null
 }

@@ -125,7 +125,7 @@ export async function openHouse(from: { dir?: string; clock?: HandClock; board?:
     if (found === undefined) throw new Error(`no kind ${path}`)
     return found
   }
-  return {
+  const house: House = {
     dir,
     clock,
     documents,
@@ -144,10 +144,12 @@ export async function openHouse(from: { dir?: string; clock?: HandClock; board?:
       valueIn(await service.create(admin, kind(path), body)).body as Fields & { id: string },
     read: (path, id) => valueIn(service.read(admin, kind(path), id)).body,
     async close() {
-      await provisioning.settled()
+      await provisioning.rest()
       await store.close()
     },
   }
+  provisioning.lead()
+  return house
 }
 
 /** A project that is ACTIVE, with an application, an agent and a key. */

@@ -96,7 +96,6 @@ test('a project that a crash left PENDING is provisioned at the next start', asy
   // The first process never gets its graph: it is gone.
   const again = await openHouse({ dir: house.dir, board })
   expect(status(again, project)).toBe('PENDING')
-  again.provisioning.resume()
   await again.provisioning.settled()
   expect(status(again, project)).toBe('ACTIVE')
   expect([...board.nodes.keys()]).toEqual([project])

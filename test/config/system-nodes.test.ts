@@ -14,7 +14,11 @@ test('an agent is a node linked to the node of its application, however often it
   await catalog.create(project)
   const graph = catalog.graph(project, null)
   if (graph === null) throw new Error('no graph')
-  const nodes = systemGraph(() => graph)
+  let configured = true
+  const nodes = systemGraph(
+    () => graph,
+    () => configured,
+  )
   for (let round = 0; round < 2; round++) {
     await nodes.putApplication(project, 'app')
     await nodes.putAgent(project, 'app', 'agent')
@@ -42,6 +46,11 @@ test('an agent is a node linked to the node of its application, however often it
   expect(count()).toEqual({ nodes: 1, agent: false, application: true, links: 0 })
   await nodes.deleteApplication(project, 'app')
   await nodes.deleteApplication(project, 'app')
+  expect(count()).toEqual({ nodes: 0, agent: false, application: false, links: 0 })
+  // Another process removed both between the commit of their creation and the write that follows from it.
+  configured = false
+  await nodes.putApplication(project, 'app')
+  await nodes.putAgent(project, 'app', 'agent')
   expect(count()).toEqual({ nodes: 0, agent: false, application: false, links: 0 })
   await catalog.close()
 })

@@ -134,11 +134,11 @@ describe('the key of a project that is gone', () => {
 
   test('ends when it would have ended, and is swept at the next start', async () => {
     await house.service.remove(house.admin, house.kind('projects'), house.project, null)
-    await house.service.resume()
+    await house.service.sweep()
     expect(remains(house)).toHaveLength(1)
     house.clock.advance(365 * 86_400_000)
     expect(house.keys.authenticateAgent(house.key)).toBeNull()
-    await house.service.resume()
+    await house.service.sweep()
     expect(remains(house)).toEqual([])
   })
 

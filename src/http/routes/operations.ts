@@ -5,8 +5,11 @@ import { problemStatuses, type Route, type Tag } from '../route.ts'
 
 const tag: Tag = { name: 'Operations', description: 'For the machinery that keeps the process running.' }
 const state = z.object({ status: z.string() })
+const health = z.object({ status: z.string(), worker: z.int().min(1).optional() })
 
-export function operationRoutes(isReady: () => boolean): Route[] {
+/** `worker`: the number of this process among those that share the port; null where it has it alone. */
+export function operationRoutes(isReady: () => boolean, worker: number | null): Route[] {
+  const alive = JSON.stringify({ status: 'ok', ...(worker !== null && { worker }) })
   return [
     {
       method: 'GET',
@@ -16,8 +19,8 @@ export function operationRoutes(isReady: () => boolean): Route[] {
       summary: 'The process is alive',
       auth: { kind: 'public' },
       request: null,
-      responses: { 200: state },
-      handle: () => ok({ status: 200, text: '{"status":"ok"}' }),
+      responses: { 200: health },
+      handle: () => ok({ status: 200, text: alive }),
     },
     {
       method: 'GET',

@@ -1,0 +1,182 @@
+// `serve --workers N`: one process that serves nothing itself. It holds the folder and the port until its workers have
+// them, does what is done once, starts the workers and those that take the places of dead ones, and stops them all.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import picocolors from 'picocolors'
+import { createApp, writeLog } from '../app.ts'
+import { type ReservedPort, reservePort } from '../http/server.ts'
+import { systemClock } from '../kernel/clock.ts'
+import type { Settings } from '../settings.ts'
+import { lockFolder } from '../store/folder-lock.ts'
+import { CliError } from './cli-error.ts'
+import { demoLines, printFirstToken, reasonOf } from './serve.ts'
+import { type Order, WORKER_COMMAND, type Word } from './worker.ts'
+
+/** Before the place of a dead worker is filled again: doubled each time, until one has lived long enough. */
+const PAUSE_MIN_MS = 100
+const PAUSE_MAX_MS = 10_000
+const LIVED_WELL_MS = 60_000
+
+/** Beyond the time that a worker has for its requests; then it is killed. */
+const STOP_GRACE_MS = 5000
+
+export async function supervise(settings: Settings, demo: boolean): Promise<void> {
+  const { host, port, dataDir } = settings
+  const folder = lockFolder(dataDir)
+  let reserved: ReservedPort
+  try {
+    reserved = reservePort(host, port)
+  } catch (failure) {
+    folder.release()
+    throw new CliError([`cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`])
+  }
+  let lines: readonly string[]
+  try {
+    // What is done once, before there are several: the first organization, what a crash left behind, the demo world.
+    const app = await createApp(settings, { folder: 'held' })
+    await printFirstToken(app)
+    lines = demo ? await demoLines(app, reserved.url) : []
+    await app.close()
+  } catch (failure) {
+    reserved.release()
+    folder.release()
+    throw failure
+  }
+
+  const crew = new Crew({ ...settings, port: reserved.port }, folder.proof, () => reserved.release())
+  const stop = (): void => {
+    if (crew.isStopping) crew.kill()
+    crew.stop().then((code) => {
+      folder.release()
+      process.exit(code)
+    })
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+
+  const fault = await crew.start()
+  if (fault !== null) {
+    await crew.stop()
+    folder.release()
+    throw new CliError([fault])
+  }
+  console.log(picocolors.green(`listening on ${reserved.url}`))
+  console.log(`${settings.workers} workers share the port and the folder`)
+  for (const line of lines) console.log(line)
+  await new Promise(() => {})
+}
+
+interface Member {
+  readonly child: Bun.Subprocess
+  readonly startedMs: number
+  listens: boolean
+}
+
+class Crew {
+  isStopping = false
+  private readonly settings: Settings
+  private readonly proof: string
+  private readonly releasePort: () => void
+  private readonly members = new Map<number, Member>()
+  private readonly pauses = new Map<number, number>()
+  private readonly restarts = new Set<ReturnType<typeof setTimeout>>()
+  private allListen: ((fault: string | null) => void) | null = null
+
+  constructor(settings: Settings, proof: string, releasePort: () => void) {
+    this.settings = settings
+    this.proof = proof
+    this.releasePort = releasePort
+  }
+
+  /** Resolves when all of them take connections, with null, or when one ended before, with what to say. */
+  start(): Promise<string | null> {
+    return new Promise((resolve) => {
+      this.allListen = resolve
+      for (let number = 1; number <= this.settings.workers; number++) this.launch(number)
+    })
+  }
+
+  private launch(number: number): void {
+    const child = Bun.spawn(commandLine(), {
+      stdin: 'ignore',
+      stdout: 'inherit',
+      stderr: 'inherit',
+      ipc: (word: Word) => this.hear(number, word),
+    })
+    this.members.set(number, { child, startedMs: systemClock.now(), listens: false })
+    this.tell(number, { order: 'open', settings: this.settings, number, proof: this.proof })
+    void child.exited.then(() => this.mourn(number, child))
+  }
+
+  private tell(number: number, order: Order): void {
+    try {
+      this.members.get(number)?.child.send(order)
+    } catch {
+      // It has just ended, which is heard elsewhere.
+    }
+  }
+
+  private hear(number: number, word: Word): void {
+    const member = this.members.get(number)
+    if (member === undefined || this.isStopping) return
+    if (word === 'open') {
+      // Only now: nobody else can take the port in the time that a worker needs to open its databases.
+      this.releasePort()
+      this.tell(number, { order: 'listen' })
+      return
+    }
+    member.listens = true
+    if (this.members.size < this.settings.workers) return
+    if ([...this.members.values()].every(({ listens }) => listens)) this.started(null)
+  }
+
+  private started(fault: string | null): void {
+    this.allListen?.(fault)
+    this.allListen = null
+  }
+
+  private mourn(number: number, child: Bun.Subprocess): void {
+    const member = this.members.get(number)
+    this.members.delete(number)
+    if (this.isStopping || member === undefined) return
+    const how = child.signalCode === null ? `exit code ${child.exitCode}` : `signal ${child.signalCode}`
+    if (this.allListen !== null) {
+      this.started(`worker ${number} ended with ${how} before it served`)
+      return
+    }
+    const lived = systemClock.now() - member.startedMs
+    const before = lived < LIVED_WELL_MS ? (this.pauses.get(number) ?? 0) : 0
+    const pauseMs = before === 0 ? PAUSE_MIN_MS : Math.min(before * 2, PAUSE_MAX_MS)
+    this.pauses.set(number, pauseMs)
+    writeLog(systemClock, { level: 'error', message: 'a worker ended', worker: number, how, restart_ms: pauseMs })
+    const timer = setTimeout(() => {
+      this.restarts.delete(timer)
+      this.launch(number)
+    }, pauseMs)
+    this.restarts.add(timer)
+  }
+
+  /** 0: all ended by themselves. */
+  async stop(): Promise<number> {
+    this.isStopping = true
+    for (const timer of this.restarts) clearTimeout(timer)
+    for (const number of this.members.keys()) this.tell(number, { order: 'stop' })
+    const children = [...this.members.values()].map(({ child }) => child)
+    const timer = setTimeout(() => this.kill(), this.settings.drainMs + STOP_GRACE_MS)
+    await Promise.all(children.map(({ exited }) => exited))
+    clearTimeout(timer)
+    return children.every(({ exitCode }) => exitCode === 0) ? 0 : 1
+  }
+
+  kill(): void {
+    for (const { child } of this.members.values()) child.kill('SIGKILL')
+  }
+}
+
+/** The same program again: from its source, or out of the one file that it was compiled into. */
+function commandLine(): string[] {
+  const source = join(import.meta.dirname, '..', 'main.ts')
+  return existsSync(source) && !import.meta.dirname.startsWith('/$bunfs')
+    ? [process.execPath, source, WORKER_COMMAND]
+    : [process.execPath, WORKER_COMMAND]
+}

@@ -1,0 +1,78 @@
+// One of several processes that serve a folder: started by the supervising one, told by it what to do over a channel of
+// their own, and gone as soon as that channel is.
+import { type App, createApp } from '../app.ts'
+import { OperatorFault } from '../kernel/errors.ts'
+import type { Settings } from '../settings.ts'
+import { CliError } from './cli-error.ts'
+import { reasonOf } from './serve.ts'
+
+export const WORKER_COMMAND = 'worker'
+
+/** What the parent says. */
+export type Order =
+  | { readonly order: 'open'; readonly settings: Settings; readonly number: number; readonly proof: string }
+  | { readonly order: 'listen' }
+  | { readonly order: 'stop' }
+
+/** What the worker says: it has its databases open, and it takes connections. */
+export type Word = 'open' | 'listening'
+
+export async function work(): Promise<void> {
+  if (process.send === undefined) {
+    throw new CliError(['a worker is started by `verdigraph serve --workers` alone'])
+  }
+  const say = (word: Word): void => void process.send?.(word)
+  let opening: Promise<App> | null = null
+  let stopping = false
+
+  const stop = (): void => {
+    // All of these may come at once: a terminal and a service manager signal whole groups of processes.
+    if (stopping) return
+    stopping = true
+    const closed = opening === null ? Promise.resolve() : opening.then((app) => app.close())
+    closed.then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  }
+  process.on('SIGTERM', stop)
+  // The parent gets it too, and says what to do.
+  process.on('SIGINT', () => {})
+  process.on('disconnect', stop)
+
+  process.on('message', (message: Order) => {
+    obey(message).catch((failure: unknown) => {
+      const known =
+        failure instanceof CliError ? failure.lines : failure instanceof OperatorFault ? [failure.message] : null
+      for (const line of known ?? [String((failure as Error).stack ?? failure)]) console.error(`error: ${line}`)
+      process.exit(1)
+    })
+  })
+
+  async function obey(message: Order): Promise<void> {
+    switch (message.order) {
+      case 'open': {
+        const { settings, number, proof } = message
+        opening = createApp(settings, { worker: { number, proof } })
+        await opening
+        say('open')
+        return
+      }
+      case 'listen': {
+        const app = await opening
+        if (app === null || stopping) return
+        const { host, port } = app.settings
+        await app.listen().catch((failure: unknown) => {
+          throw new CliError([`cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`])
+        })
+        say('listening')
+        return
+      }
+      case 'stop':
+        stop()
+    }
+  }
+
+  // The channel keeps the process alive.
+  await new Promise(() => {})
+}
