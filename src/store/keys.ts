@@ -17,8 +17,17 @@ const SEED = { adjacency: 1, chunkIndex: 2, labels: 3, symbols: 4, upsertKeys: 5
 /** Of databases whose keys are numbers; these count on. */
 export const NUMBERED = { nodes: 8, relationships: 9, chunks: 10 }
 
-export function seedOfNumber(seed: number, id: number): number {
-  return seedOfWords(seed, id, 0)
+/** Plain numbers up to 32 bits, as the machine has them: the package writes them by itself. */
+export function numberKeys(seed: number): KeyCodec<number> {
+  return {
+    seed: (id) => seedOfWords(seed, id, 0),
+    writeKey(id, target, at) {
+      for (let i = 0; i < 4; i++) target[at + i] = id >>> (8 * i)
+      return at + 4
+    },
+    readKey: (source, at) =>
+      (source[at]! | (source[at + 1]! << 8) | (source[at + 2]! << 16) | (source[at + 3]! << 24)) >>> 0,
+  }
 }
 
 function writeWord(value: number, target: Uint8Array, at: number): void {

@@ -4,10 +4,15 @@ import { assert } from '../../kernel/assert.ts'
 import { DamageFault } from '../../kernel/errors.ts'
 import { type Sink, sinkFor, type Window, windowOn, windowOnRead } from '../bytes.ts'
 import { checksum } from '../checksum.ts'
+import type { KeyCodec } from '../keys.ts'
+import type { Stretch } from './absence.ts'
 import type { Range, RawDatabase, Reading } from './native.ts'
 
 /** A checksum, behind the value and what fills its last word up. */
 export const CHECKSUM_BYTES = 4
+
+/** Longer than any key. */
+const keyBuffer = new Uint8Array(4096)
 
 /** What is said of a value behind its key. */
 export const NOT_SOUND = 'does not fit its checksum'
@@ -16,14 +21,14 @@ export class Database<K> {
   readonly name: string
   /** As the package has it, checksums and all: for what looks at bytes, not at values. */
   readonly raw: RawDatabase<K>
-  private readonly seed: (key: K) => number
+  readonly codec: KeyCodec<K>
   /** What the damage is called before the caller of the service. */
   private readonly holds: string
 
-  constructor(name: string, raw: RawDatabase<K>, seed: (key: K) => number, holds: string) {
+  constructor(name: string, raw: RawDatabase<K>, codec: KeyCodec<K>, holds: string) {
     this.name = name
     this.raw = raw
-    this.seed = seed
+    this.codec = codec
     this.holds = holds
   }
 
@@ -80,7 +85,7 @@ export class Database<K> {
 
   private isSound(key: K, { words, bytes }: Window): boolean {
     const count = (bytes >>> 2) - 1
-    return (bytes & 3) === 0 && count >= 0 && words[count] === checksum(words, 0, count, this.seed(key))
+    return (bytes & 3) === 0 && count >= 0 && words[count] === checksum(words, 0, count, this.codec.seed(key))
   }
 
   /** Fills what stands in the sink from `start` on up to whole words, and appends its checksum. */
@@ -89,7 +94,7 @@ export class Database<K> {
     const rest = -sink.length & 3
     if (rest > 0) sink.gap(rest)
     const first = start >>> 2
-    sink.u32(checksum(sink.words(), first, (sink.length >>> 2) - first, this.seed(key)))
+    sink.u32(checksum(sink.words(), first, (sink.length >>> 2) - first, this.codec.seed(key)))
   }
 
   /** For what has been sealed. */
@@ -105,6 +110,29 @@ export class Database<K> {
 
   remove(key: K): void {
     this.raw.remove(key)
+  }
+
+  keyBytes(key: K): Uint8Array {
+    return keyBuffer.slice(0, this.codec.writeKey(key, keyBuffer, 0))
+  }
+
+  /** From one key on to another, which is exclusive; or only the one. */
+  stretch(start: K, end: K | null): Stretch {
+    return {
+      name: this.name,
+      start: this.keyBytes(start),
+      end: end === null ? null : this.keyBytes(end),
+      isSound: (key, value) => this.isSoundEntry(key, value),
+    }
+  }
+
+  private isSoundEntry(bytes: Uint8Array, value: Uint8Array): boolean {
+    try {
+      return this.isSound(this.codec.readKey(bytes, 0, bytes.length), windowOn(value))
+    } catch (failure) {
+      if (failure instanceof RangeError) return false
+      throw failure
+    }
   }
 
   damage(key: K, what: string): DamageFault {

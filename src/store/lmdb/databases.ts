@@ -12,8 +12,8 @@ import {
   type LabelKey,
   labelKeys,
   NUMBERED,
+  numberKeys,
   type SymbolKey,
-  seedOfNumber,
   symbolKeys,
   type UpsertKey,
   upsertKeys,
@@ -129,11 +129,11 @@ export function openMeta(file: LmdbFile, holds: string): Database<SymbolKey> {
 }
 
 export function keyed<K>(file: LmdbFile, name: string, codec: KeyCodec<K>, holds: string): Database<K> {
-  return new Database(name, file.database(name, codec), codec.seed, holds)
+  return new Database(name, file.database(name, codec), codec, holds)
 }
 
 function numbered(file: LmdbFile, name: keyof typeof NUMBERED): Database<number> {
-  return new Database(name, file.numbered(name), (id) => seedOfNumber(NUMBERED[name], id), GRAPH)
+  return new Database(name, file.numbered(name), numberKeys(NUMBERED[name]), GRAPH)
 }
 
 export function openDatabases(file: LmdbFile, meta: Database<SymbolKey>): Databases {

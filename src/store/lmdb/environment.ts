@@ -5,6 +5,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { ENTRIES_PER_CHUNK } from '../blocks.ts'
 import type { Window } from '../bytes.ts'
 import { BulkBatch, KnownNodes, readCheckpoint } from './bulk-batch.ts'
+import type { Database } from './database.ts'
 import {
   checkLayout,
   type Databases,
@@ -19,6 +20,7 @@ import {
 import { COMMIT, readSymbolCounts, type Stamp, WRITER } from './header.ts'
 import { HOT_BYTES, HotCache } from './hot-cache.ts'
 import { type FileOptions, LmdbFile, type Reading, type ReadView } from './native.ts'
+import { Prover } from './prover.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 import { type SymbolCounts, SymbolTable } from './symbols.ts'
 import { LmdbWriteBatch } from './write-batch.ts'
@@ -35,6 +37,7 @@ export class LmdbEnvironment implements GraphStore {
   readonly databases: Databases
   readonly symbols = new SymbolTable()
   readonly hot: HotCache
+  private readonly prover: Prover
   private readonly file: LmdbFile
   private readonly clock: Clock
   private readonly entriesPerChunk: number
@@ -56,6 +59,7 @@ export class LmdbEnvironment implements GraphStore {
       const meta = openMeta(this.file, GRAPH)
       checkLayout(this.file, meta, graphLayout, this.readOnly, () => putFirstHeader(meta))
       this.databases = openDatabases(this.file, meta)
+      this.prover = new Prover(path, this.databases, () => this.latest())
       this.hot = new HotCache(this.databases, this.writer, options.hotBytes ?? HOT_BYTES)
     } catch (fault) {
       void this.file.close()
@@ -73,7 +77,7 @@ export class LmdbEnvironment implements GraphStore {
     if (words[0] !== symbols.count(0) || words[1] !== symbols.count(1) || words[2] !== symbols.count(2)) {
       this.completeSymbols(readSymbolCounts(header), view)
     }
-    return new LmdbSnapshot(this, view, this.hot.enter(writer, commit))
+    return new LmdbSnapshot(this, view, this.hot.enter(writer, commit), writer, commit)
   }
 
   private readHeader(view: ReadView): Window {
@@ -101,6 +105,21 @@ export class LmdbEnvironment implements GraphStore {
     const view = this.file.takeView()
     try {
       return look(this.databases, view)
+    } finally {
+      this.file.giveBack(view)
+    }
+  }
+
+  /** Called by the snapshot; see Prover. What a batch under way has written is in no page yet. */
+  prove<K>(database: Database<K>, start: K, end: K | null, count: number, stamp: Stamp): void {
+    if (!this.hot.isWriting) this.prover.prove(database, start, end, count, stamp)
+  }
+
+  private latest(): Stamp {
+    const view = this.file.takeView()
+    try {
+      const { words } = this.databases.meta.expect(HEADER_KEY, view)
+      return { writer: words[WRITER]!, commit: words[COMMIT]! }
     } finally {
       this.file.giveBack(view)
     }
@@ -173,6 +192,7 @@ export class LmdbEnvironment implements GraphStore {
 
   /** Waits for writes under way. */
   close(): Promise<void> {
+    this.prover.close()
     return this.file.close()
   }
 }

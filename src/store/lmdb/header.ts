@@ -62,3 +62,10 @@ export function writeHeader(sink: Sink, header: Header): void {
   sink.u32(header.writer)
   sink.u32(header.commit)
 }
+
+/** In the bytes of a sealed header, wherever they lie; null when they are none. */
+export function stampIn(bytes: Uint8Array): Stamp | null {
+  if (bytes.length < (COMMIT + 1) * 4) return null
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  return { writer: view.getUint32(WRITER * 4, true), commit: view.getUint32(COMMIT * 4, true) }
+}

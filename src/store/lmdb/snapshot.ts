@@ -28,7 +28,7 @@ import {
 import * as records from '../records.ts'
 import type { Database } from './database.ts'
 import { type Databases, HEADER_KEY, META } from './databases.ts'
-import { type Header, readHeader } from './header.ts'
+import { type Header, readHeader, type Stamp } from './header.ts'
 import { COLUMN, countKey, type HotCache } from './hot-cache.ts'
 import type { ReadView } from './native.ts'
 import type { SymbolTable } from './symbols.ts'
@@ -39,6 +39,8 @@ export interface Opener {
   readonly symbols: SymbolTable
   readonly hot: HotCache
   release(view: ReadView): void
+  /** Throws DamageFault when the database does not hold so many entries from `start` on to `end`, or the one key `start`. */
+  prove<K>(database: Database<K>, start: K, end: K | null, count: number, stamp: Stamp): void
 }
 
 /** Ids that one fill of a chunk gathers from labels or index, at least, where there are as many. */
@@ -62,6 +64,7 @@ export class LmdbSnapshot implements Snapshot {
   private readonly view: ReadView
   private readonly hot: HotCache
   private readonly epoch: number
+  private readonly stamp: Stamp
   private open = true
 
   /** The opener is the environment. */
@@ -69,12 +72,13 @@ export class LmdbSnapshot implements Snapshot {
     return this.opener
   }
 
-  constructor(opener: Opener, view: ReadView, epoch: number) {
+  constructor(opener: Opener, view: ReadView, epoch: number, writer: number, commit: number) {
     this.opener = opener
     this.databases = opener.databases
     this.view = view
     this.hot = opener.hot
     this.epoch = epoch
+    this.stamp = { writer, commit }
     this.symbolEpoch = opener.symbols.epoch
   }
 
@@ -86,7 +90,9 @@ export class LmdbSnapshot implements Snapshot {
 
   private read<K>(database: Database<K>, key: K): Window | null {
     assert(this.open, 'a snapshot is not used after it is closed')
-    return database.get(key, this.view)
+    const window = database.get(key, this.view)
+    if (window === null) this.opener.prove(database, key, null, 0, this.stamp)
+    return window
   }
 
   private expect<K>(database: Database<K>, key: K): Window {
@@ -140,15 +146,20 @@ export class LmdbSnapshot implements Snapshot {
     clear(chunk)
     const start = { label, block: Math.floor(from / NODES_PER_BLOCK) }
     const end = { label: label + 1, block: 0 }
-    for (const { key, window } of this.databases.labels.entries({ start, end, ...this.view })) {
+    const { labels } = this.databases
+    let found = 0
+    for (const { key, window } of labels.entries({ start, end, ...this.view })) {
       const base = key.block * NODES_PER_BLOCK
       if (chunk.length >= IDS_PER_FILL) {
+        this.opener.prove(labels, start, key, found, this.stamp)
         chunk.more = true
         chunk.next = base
         return
       }
       appendBits(window.words, base, chunk)
+      found += 1
     }
+    this.opener.prove(labels, start, end, found, this.stamp)
   }
 
   nodesWithProperty(label: SymbolId, property: SymbolId, value: PropertyValue, from: number, chunk: Chunk): void {
@@ -160,14 +171,17 @@ export class LmdbSnapshot implements Snapshot {
     const start = { label, property, scalar, node: from }
     // No node has the greatest id, so the end may be exclusive.
     const end = { label, property, scalar, node: 0xffffffff }
-    for (const { key } of this.databases.index.entries({ start, end, limit: IDS_PER_FILL + 1, ...this.view })) {
+    const { index } = this.databases
+    for (const { key } of index.entries({ start, end, limit: IDS_PER_FILL + 1, ...this.view })) {
       if (chunk.length === IDS_PER_FILL) {
+        this.opener.prove(index, start, key, chunk.length, this.stamp)
         chunk.more = true
         chunk.next = key.node
         return
       }
       chunk.ids[chunk.length++] = key.node
     }
+    this.opener.prove(index, start, end, chunk.length, this.stamp)
   }
 
   // -- walking
@@ -245,10 +259,21 @@ export class LmdbSnapshot implements Snapshot {
     chunkKey.neighbour = neighbour
     chunkKey.relationship = 0
     let id = 0
-    const range = { start: chunkKey, end: undefined, limit: 1, reverse: true, ...this.view }
-    for (const { key, window } of this.databases.chunkIndex.entries(range)) {
-      if (key.node === node && key.side === side) id = window.words[0]!
+    const { chunkIndex } = this.databases
+    let floor: ChunkKey | null = null
+    for (const { key, window } of chunkIndex.entries({
+      start: chunkKey,
+      end: undefined,
+      limit: 1,
+      reverse: true,
+      ...this.view,
+    })) {
+      floor = key
+      id = window.words[0]!
     }
+    if (floor === null || floor.node !== node || floor.side !== side) throw chunkIndex.damage(chunkKey, 'is missing')
+    // Nothing stands between the two.
+    this.opener.prove(chunkIndex, floor, { node, side, neighbour, relationship: 1 }, 1, this.stamp)
     while (id !== 0) {
       const { words, bytes } = this.expect(this.databases.chunks, id)
       const count = (bytes - CHUNK_HEAD_BYTES) >>> 3

@@ -1,0 +1,189 @@
+// Walks the trees of an LMDB file page by page, and finds what LMDB would believe: pages that are others, entries that do
+// not fill their page, keys out of order or outside of what the page above says, counts that are not those told.
+import { type Meta, overflowFault, Page, type PageFile, type Tree } from './pages.ts'
+
+/** Deeper than any tree of 2^48 pages. */
+const DEPTH_MAX = 64
+
+export interface WalkOptions {
+  /** False: pages with entries are not read, only those that lead to them; a small part of the file. */
+  readonly leaves: boolean
+  /** So many pages at most; what comes after them is not looked at. */
+  readonly pagesMax: number
+}
+
+/** What is wrong with the file as of that meta page; null when nothing was found. */
+export function faultOfTrees(file: PageFile, meta: Meta, options: WalkOptions): string | null {
+  return new Walk(file, meta, options).run()
+}
+
+/** Thrown within a walk, caught at its edge. */
+class Found extends Error {}
+
+/** Bounds of the keys of a page: at or above `low`, below `high`; null is no bound. */
+interface Bounds {
+  readonly low: Uint8Array | null
+  readonly high: Uint8Array | null
+  readonly transaction: number
+}
+
+interface Seen {
+  branchPages: number
+  leafPages: number
+  overflowPages: number
+  entries: number
+}
+
+class Walk {
+  private readonly file: PageFile
+  private readonly meta: Meta
+  private readonly options: WalkOptions
+  private readonly pages: Page[] = []
+  /** One bit for each page that a tree names. */
+  private readonly reached: Uint8Array
+  private left: number
+
+  constructor(file: PageFile, meta: Meta, options: WalkOptions) {
+    this.file = file
+    this.meta = meta
+    this.options = options
+    this.left = options.pagesMax
+    this.reached = new Uint8Array((meta.lastPage >>> 3) + 1)
+  }
+
+  run(): string | null {
+    try {
+      this.tree('free pages', this.meta.free)
+      const named: [string, Tree][] = []
+      this.tree('names', this.meta.main, (page, i) => {
+        const tree = page.tree(i)
+        const name = page.name(i)
+        if (tree !== null) named.push([name, tree])
+      })
+      for (const [name, tree] of named) this.tree(name, tree)
+      return null
+    } catch (found) {
+      if (found instanceof Found) return found.message
+      throw found
+    }
+  }
+
+  private tree(name: string, tree: Tree, each?: (page: Page, i: number) => void): void {
+    if (tree.root === null) {
+      if (tree.entries !== 0) throw new Found(`${name}: the tree is empty and counts ${tree.entries} entries`)
+      return
+    }
+    if (tree.depth < 1 || tree.depth > DEPTH_MAX) throw new Found(`${name}: the tree is ${tree.depth} pages deep`)
+    const seen: Seen = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
+    const bounds: Bounds = { low: null, high: null, transaction: this.meta.transaction }
+    this.page(name, tree, tree.root, 1, bounds, seen, each)
+    if (this.left <= 0) return
+    const leaves = this.options.leaves || each !== undefined
+    const told: readonly (keyof Seen)[] = leaves
+      ? ['branchPages', 'leafPages', 'overflowPages', 'entries']
+      : ['branchPages', 'leafPages']
+    for (const count of told) {
+      if (seen[count] !== tree[count]) throw new Found(`${name}: ${seen[count]} ${count} where ${tree[count]} are told`)
+    }
+  }
+
+  private page(
+    name: string,
+    tree: Tree,
+    number: number,
+    depth: number,
+    bounds: Bounds,
+    seen: Seen,
+    each?: (page: Page, i: number) => void,
+  ): void {
+    const isLeaf = depth === tree.depth
+    this.reach(name, number)
+    if (isLeaf) seen.leafPages += 1
+    else seen.branchPages += 1
+    if (isLeaf && !this.options.leaves && each === undefined) return
+    if (this.left <= 0) return
+    this.left -= 1
+    const page = this.pageFor(depth)
+    const { integerKeys } = tree
+    const fault =
+      page.load(this.file, number) ??
+      page.faultOfEntries() ??
+      faultOfOrder(page, integerKeys) ??
+      faultOfBounds(page, integerKeys, bounds.low, bounds.high)
+    if (fault !== null) throw new Found(`${name}: ${fault}`)
+    if (page.isLeaf !== isLeaf) throw new Found(`${name}: page ${number} is at another depth than it should be`)
+    if (page.transaction > bounds.transaction) throw new Found(`${name}: page ${number} is newer than what leads to it`)
+    if (isLeaf) this.leaf(name, page, seen, each)
+    else this.branch(name, tree, page, depth, bounds, seen, each)
+  }
+
+  private pageFor(depth: number): Page {
+    let page = this.pages[depth]
+    if (page === undefined) {
+      page = new Page(this.file.pageBytes)
+      this.pages[depth] = page
+    }
+    return page
+  }
+
+  private branch(
+    name: string,
+    tree: Tree,
+    page: Page,
+    depth: number,
+    bounds: Bounds,
+    seen: Seen,
+    each?: (page: Page, i: number) => void,
+  ): void {
+    for (let i = 0; i < page.count; i++) {
+      const low = i === 0 ? bounds.low : page.key(i)
+      const high = i + 1 === page.count ? bounds.high : page.key(i + 1)
+      this.page(name, tree, page.child(i), depth + 1, { low, high, transaction: page.transaction }, seen, each)
+    }
+  }
+
+  private leaf(name: string, page: Page, seen: Seen, each?: (page: Page, i: number) => void): void {
+    seen.entries += page.count
+    for (let i = 0; i < page.count; i++) {
+      each?.(page, i)
+      const apart = page.overflow(i)
+      if (apart === null) continue
+      const fault = overflowFault(this.file, apart, page.lengthOf(i))
+      if (fault !== null) throw new Found(`${name}: ${fault}`)
+      seen.overflowPages += apart.pages
+      for (let at = apart.page; at < apart.page + apart.pages; at++) this.reach(name, at)
+    }
+  }
+
+  private reach(name: string, page: number): void {
+    if (page < 2 || page > this.meta.lastPage) throw new Found(`${name}: there is no page ${page}`)
+    const bit = 1 << (page & 7)
+    if ((this.reached[page >>> 3]! & bit) !== 0) throw new Found(`${name}: page ${page} is named twice`)
+    this.reached[page >>> 3]! |= bit
+  }
+}
+
+/** Keys ascend. The first key of a branch says nothing. */
+export function faultOfOrder(page: Page, integers: boolean): string | null {
+  for (let i = page.isLeaf ? 1 : 2; i < page.count; i++) {
+    if (page.compare(i - 1, page.key(i), integers) >= 0) return outOfOrder(page)
+  }
+  return null
+}
+
+/** Keys lie at or above `low` and below `high`. */
+export function faultOfBounds(
+  page: Page,
+  integers: boolean,
+  low: Uint8Array | null,
+  high: Uint8Array | null,
+): string | null {
+  const first = page.isLeaf ? 0 : 1
+  if (page.count <= first) return null
+  if (low !== null && page.compare(first, low, integers) < 0) return outOfOrder(page)
+  return high !== null && page.compare(page.count - 1, high, integers) >= 0 ? outOfOrder(page) : null
+}
+
+function outOfOrder(page: Page): string {
+  return `the keys of page ${page.number} are out of order`
+}
