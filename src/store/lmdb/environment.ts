@@ -17,12 +17,12 @@ import {
   openMeta,
   putFirstHeader,
 } from './databases.ts'
-import { COMMIT, readSymbolCounts, type Stamp, WRITER } from './header.ts'
+import { COMMIT, readSymbolCounts, type Stamp, type SymbolCounts, WRITER } from './header.ts'
 import { HOT_BYTES, HotCache } from './hot-cache.ts'
 import { type FileOptions, LmdbFile, type Reading, type ReadView } from './native.ts'
 import { Prover } from './prover.ts'
 import { LmdbSnapshot } from './snapshot.ts'
-import { type SymbolCounts, SymbolTable } from './symbols.ts'
+import { SymbolTable } from './symbols.ts'
 import { LmdbWriteBatch } from './write-batch.ts'
 
 export interface EnvironmentOptions extends FileOptions {

@@ -1,6 +1,8 @@
 // The counters of one environment, in one small value that every snapshot reads first.
 import type { Sink, Window } from '../bytes.ts'
-import type { SymbolCounts } from './symbols.ts'
+
+/** How many symbols of each kind there are, in the order of SYMBOL_KINDS. */
+export type SymbolCounts = readonly [number, number, number]
 
 /** Names a state of the graph: the environment that wrote the last batch, and which of its batches that was. */
 export interface Stamp {

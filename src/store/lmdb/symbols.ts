@@ -5,6 +5,7 @@ import type { Window } from '../bytes.ts'
 import type { SymbolKey } from '../keys.ts'
 import { readText } from '../text.ts'
 import type { Database } from './database.ts'
+import type { SymbolCounts } from './header.ts'
 import type { Reading } from './native.ts'
 
 export const SYMBOL_KINDS: readonly SymbolKind[] = ['label', 'type', 'property']
@@ -15,9 +16,6 @@ export function kindNumber(kind: SymbolKind): number {
 
 // Of the process, not of the environment: epochs of two environments must never be equal.
 let lastEpoch = 0
-
-/** How many symbols of each kind there are, in the order of SYMBOL_KINDS. */
-export type SymbolCounts = readonly [number, number, number]
 
 export class SymbolTable {
   epoch = ++lastEpoch
