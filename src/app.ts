@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import packageJson from '../package.json' with { type: 'json' }
+import { LineFile } from './adapters/line-file.ts'
 import { auditSignings } from './audit/signing.ts'
 import type { CaptureParts } from './capture/batch.ts'
 import { locationsOf } from './config/db-connection.ts'
@@ -42,6 +43,8 @@ import { type Clock, systemClock, timestamp } from './kernel/clock.ts'
 import { OperatorFault, ServiceFault } from './kernel/errors.ts'
 import { entityMatchingPipelines } from './matching/pipeline.ts'
 import { mcpServers } from './mcp/server-config.ts'
+import { DecisionLog } from './pdp/decision-log.ts'
+import { Mask } from './pdp/mask.ts'
 import { PageTokens } from './pdp/page-token.ts'
 import type { DecisionEvent, DecisionFault, DecisionParts } from './pdp/parts.ts'
 import { externalDataResolvers } from './pip/resolver.ts'
@@ -106,6 +109,8 @@ export interface App {
   readonly capture: CaptureParts
   readonly config: ConfigService
   issueAdminToken(lifetimeS: number): Promise<string>
+  /** After a rotation has renamed them. */
+  reopenLogs(): void
   listen(): Promise<Listening>
   /** Refuses new requests, lets running ones finish, then closes the store. */
   close(): Promise<void>
@@ -225,6 +230,13 @@ async function buildApp(
     report,
     place: worker?.number ?? 0,
   })
+  const mask = new Mask(settings.parameterMask)
+  const logFile =
+    settings.decisionLog === 'off'
+      ? null
+      : new LineFile(settings.decisionLog, { bufferBytesMax: settings.logBufferBytes, report })
+  if (logFile !== null) opened.push(logFile)
+  const decisionLog = logFile && new DecisionLog({ sink: logFile, clock, mask, percent: settings.decisionLogPercent })
   const decisions: DecisionParts = {
     policies: new PolicyLibrary(documents, report),
     graphsOf,
@@ -238,7 +250,7 @@ async function buildApp(
     batchTimeMs: settings.batchTimeMs,
     searchPageMax: settings.searchPageMax,
     pageTokens: new PageTokens(new DerivedSigner(masterKey, 'page tokens'), clock, settings.pageTokenTimeS * 1000),
-    onDecided: overrides.onDecided ?? null,
+    onDecided: toldTo([decisionLog && ((event) => decisionLog.record(event)), overrides.onDecided ?? null]),
     onFault(fault) {
       const { message: reason, ...where } = fault
       log({ level: 'error', message: 'a policy faulted and does not grant', ...where, reason })
@@ -282,7 +294,7 @@ async function buildApp(
   let front: Front | null = null
   let closing: Promise<void> | null = null
   const routes: readonly Route[] = [
-    ...accessRoutes(decisions),
+    ...accessRoutes(decisions, mask),
     ...metadataRoutes(settings.publicUrl),
     ...captureRoutes(capture, settings.captureItemsMax),
     ...contextRoutes(),
@@ -315,6 +327,7 @@ async function buildApp(
     await swept
     await provisioning.rest()
     elections.close()
+    await logFile?.close()
     await catalog.close()
     await collections.close()
     releaseFolder()
@@ -331,6 +344,7 @@ async function buildApp(
     capture,
     config,
     issueAdminToken: (lifetimeS) => serviceAccounts.issueToken(admin.serviceAccountId, lifetimeS),
+    reopenLogs: () => logFile?.reopen(),
     async listen() {
       assert(front === null && closing === null, 'an app listens once')
       const { host, port, bodyBytesMax, bodyTimeMs, drainMs } = settings
@@ -343,6 +357,15 @@ async function buildApp(
       closing ??= close()
       return closing
     },
+  }
+}
+
+/** Null where nobody listens, so that nothing is measured for nobody. */
+function toldTo(listeners: readonly (((event: DecisionEvent) => void) | null)[]): DecisionParts['onDecided'] {
+  const present = listeners.filter((listener) => listener !== null)
+  if (present.length < 2) return present[0] ?? null
+  return (event) => {
+    for (const listener of present) listener(event)
   }
 }
 

@@ -32,6 +32,14 @@ export interface Settings {
   readonly pageTokenTimeS: number
   /** How clients reach the service (`https://pdp.example.org`); empty: by the host that they name. */
   readonly publicUrl: string
+  /** File of the decision log, one line of JSON for each decision; `off`: none. */
+  readonly decisionLog: string
+  /** How many of a hundred calls are in the decision log. */
+  readonly decisionLogPercent: number
+  /** Parameters whose values nobody writes down or shows: `*`, names with commas between them, or `none`. */
+  readonly parameterMask: string
+  /** Lines of the decision log that wait for the disk, bytes: what comes on top of them is dropped and counted. */
+  readonly logBufferBytes: number
   /** Items of one capture batch (facts 1.12). */
   readonly captureItemsMax: number
   /** How long a stop waits for requests that are being answered, milliseconds: below the usual 10 s before a SIGKILL. */
@@ -61,6 +69,10 @@ export const defaultSettings: Settings = {
   searchPageMax: 10_000,
   pageTokenTimeS: 3600,
   publicUrl: '',
+  decisionLog: 'off',
+  decisionLogPercent: 100,
+  parameterMask: '*',
+  logBufferBytes: 8 * 1024 * 1024,
   captureItemsMax: 250,
   drainMs: 8000,
   upstreamAllow: '',
@@ -112,6 +124,13 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
     rule: { kind: 'integer', min: 1, max: 31_536_000, unit: ' seconds' },
   },
   publicUrl: { name: 'public_url', rule: { kind: 'url' } },
+  decisionLog: { name: 'decision_log', rule: { kind: 'text' } },
+  decisionLogPercent: { name: 'decision_log_pct', rule: { kind: 'integer', min: 1, max: 100, unit: '' } },
+  parameterMask: { name: 'parameter_mask', rule: { kind: 'text' } },
+  logBufferBytes: {
+    name: 'log_buffer_bytes',
+    rule: { kind: 'integer', min: 4096, max: 1 << 30, unit: ' bytes' },
+  },
   captureItemsMax: { name: 'capture_items_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
   drainMs: { name: 'drain_ms', rule: { kind: 'integer', min: 0, max: 600_000, unit: ' milliseconds' } },
   upstreamAllow: { name: 'upstream_allow', rule: { kind: 'text' } },

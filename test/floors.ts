@@ -189,8 +189,8 @@ export const rooms: readonly Room[] = [
   },
   {
     holds: ['src/adapters/'],
-    may: ['(own folder)', 'src/kernel/', ...features.map((name) => `src/${name}/`)],
-    sentence: 'an adapter imports the port that it implements and kernel',
+    may: ['(own folder)', 'src/kernel/', ...features.map((name) => `src/${name}/`), 'node:fs'],
+    sentence: 'an adapter imports the port that it implements and kernel, and node:fs for files that are appended to',
   },
   {
     holds: ['src/http/'],

@@ -9,6 +9,8 @@ import { loadDemo } from './demo.ts'
 export async function serve(settings: Settings, demo: boolean): Promise<void> {
   const app = await createApp(settings)
   const stopped = stopOnSignal(() => app.close())
+  // What rotates log files sends this once it has renamed one.
+  process.on('SIGHUP', () => app.reopenLogs())
   const address = await app.listen().catch(async (failure: unknown) => {
     await app.close()
     const { host, port, dataDir } = settings

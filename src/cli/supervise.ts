@@ -53,6 +53,8 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
+  // What rotates log files tells the process that was started, and not its workers.
+  process.on('SIGHUP', () => crew.signal('SIGHUP'))
 
   const fault = await crew.start()
   if (fault !== null) {
@@ -94,6 +96,10 @@ class Crew {
       this.allListen = resolve
       for (let number = 1; number <= this.settings.workers; number++) this.launch(number)
     })
+  }
+
+  signal(name: NodeJS.Signals): void {
+    for (const { child } of this.members.values()) child.kill(name)
   }
 
   private launch(number: number): void {

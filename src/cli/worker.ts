@@ -39,6 +39,7 @@ export async function work(): Promise<void> {
   // The parent gets it too, and says what to do.
   process.on('SIGINT', () => {})
   process.on('disconnect', stop)
+  process.on('SIGHUP', () => opening?.then((app) => app.reopenLogs()))
 
   process.on('message', (message: Order) => {
     obey(message).catch((failure: unknown) => {

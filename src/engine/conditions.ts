@@ -16,7 +16,7 @@ import { Explainer, type Why } from './why.ts'
 export type { DialectName } from './bind/dialect.ts'
 export { Budget, type BudgetLimits } from './exec/context.ts'
 export type { Asking, EngineOptions } from './planned-query.ts'
-export type { Matched, Why } from './why.ts'
+export type { Matched, ProfileNode, Why } from './why.ts'
 
 export type LocationReference = Exclude<GraphReference, { readonly kind: 'default' }>
 

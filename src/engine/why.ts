@@ -41,7 +41,14 @@ export interface Why {
   /** For a denial. `reached` is null where even the first step found nothing. */
   readonly nearestMiss: {
     readonly reached: { readonly step: string; readonly rows: number; readonly sample: Matched } | null
-    readonly stopped: { readonly step: string; readonly rows: 0 }
+    readonly stopped: {
+      readonly step: string
+      readonly rows: 0
+      /** The same as a sentence. */
+      readonly says: string
+      /** Of a forbidden pattern: one way in which it is there. */
+      readonly found: Matched | null
+    }
   } | null
   /** The plan with the rows and the store reads of each operator. */
   readonly profile: ProfileNode
@@ -52,6 +59,8 @@ export interface ProfileNode {
   readonly detail: string
   readonly rows: number
   readonly reads: number
+  /** Its own, in milliseconds. */
+  readonly timeMs: number
   readonly children: readonly { readonly role: 'input' | 'inner' | 'branch'; readonly node: ProfileNode }[]
 }
 
@@ -72,9 +81,11 @@ export class Explainer {
     const decision = execution?.root.next(execution.run) ?? false
     const names = this.question.given
     const { types } = this.question
+    // A node is known where any graph of the condition has it.
+    const graphs = execution?.run.graphs ?? [asking.snapshot]
     return {
       decision,
-      unknown: names.filter((name, i) => nodeByKey(asking.snapshot, types.get(name)!, given[i]!) === 0),
+      unknown: names.filter((name, i) => graphs.every((graph) => nodeByKey(graph, types.get(name)!, given[i]!) === 0)),
       matched: decision && execution ? matched(plan, execution.run.frame, execution.run.graphs) : null,
       nearestMiss: decision || !execution ? null : nearestMiss(plan, profiler, execution.run.graphs),
       profile: profileOf(describe(plan), profiler),
@@ -91,27 +102,75 @@ export function explainProfile(plan: Plan, profiler: Profiler): string {
 }
 
 export function profileOf(node: PlanNode, profiler: Profiler): ProfileNode {
-  const { rows, reads } = profiler.of(node.plan)
+  const { rows, reads, timeMs } = profiler.of(node.plan)
   const children = node.children.map((child) => ({ role: child.role, node: profileOf(child.node, profiler) }))
-  return { operator: node.operator, detail: node.detail, rows, reads, children }
+  return { operator: node.operator, detail: node.detail, rows, reads, timeMs, children }
 }
 
 function nearestMiss(plan: Plan, profiler: Profiler, graphs: readonly Snapshot[]): Why['nearestMiss'] {
-  const step = (at: Plan): string => {
-    const { operator, detail } = describe(at)
-    return `${operator} ${detail}`.trimEnd()
-  }
   let stopped = plan
   for (let at: Plan | null = plan; at; at = next(at, profiler)) {
     const { rows, lastRow } = profiler.of(at)
     if (rows > 0 && lastRow) {
-      const reached = { step: step(at), rows, sample: matched(at, lastRow, graphs) }
-      return { reached, stopped: { step: step(stopped), rows: 0 } }
+      const reached = { step: stepOf(at), rows, sample: matched(at, lastRow, graphs) }
+      return { reached, stopped: stoppedAt(stopped, profiler, graphs) }
     }
     // `First` asks and adds nothing: what it asked is what stopped.
     stopped = at
   }
-  return { reached: null, stopped: { step: step(stopped), rows: 0 } }
+  return { reached: null, stopped: stoppedAt(stopped, profiler, graphs) }
+}
+
+function stepOf(plan: Plan): string {
+  const { operator, detail } = describe(plan)
+  return `${operator} ${detail}`.trimEnd()
+}
+
+type Stopped = NonNullable<Why['nearestMiss']>['stopped']
+
+function stoppedAt(plan: Plan, profiler: Profiler, graphs: readonly Snapshot[]): Stopped {
+  const step = stepOf(plan)
+  const { operator, detail } = describe(plan)
+  const stopped = (says: string, found: Matched | null = null): Stopped => ({ step, rows: 0, says, found })
+  switch (plan.op) {
+    case 'filter':
+      return stopped(`the predicate does not hold: ${detail}`)
+    case 'semi-apply': {
+      if (!plan.negated) return stopped(`the pattern is not there: ${patternOf(plan.inner)}`)
+      const { lastRow } = profiler.of(plan.inner)
+      const found = lastRow ? matched(plan.inner, lastRow, graphs) : null
+      return stopped(`a forbidden pattern is there: ${patternOf(plan.inner)}`, found)
+    }
+    case 'expand':
+    case 'expand-into':
+    case 'var-expand':
+    case 'reach':
+    case 'connect':
+    case 'spread':
+    case 'relationship-ends':
+    case 'trail-ends':
+    case 'shortest-path':
+      return stopped(`no relationship matches ${detail}`)
+    case 'node-by-key':
+    case 'node-by-property':
+    case 'label-scan':
+    case 'all-nodes':
+      return stopped(`no node matches ${detail}`)
+    case 'argument':
+      return stopped('a given node does not have the type or the properties of the pattern')
+    default:
+      return stopped(`no row came of ${operator}${detail === '' ? '' : ` ${detail}`}`)
+  }
+}
+
+/** What a subplan looks for, step by step in the order of its walk. */
+function patternOf(plan: Plan): string {
+  const steps: string[] = []
+  for (let at: Plan | null = plan; at; at = 'input' in at ? at.input : null) {
+    const { detail } = describe(at)
+    if (detail !== '' && at.op !== 'argument') steps.unshift(detail)
+  }
+  return steps.join(', ')
 }
 
 /** The plan from which an operator without rows should have got them. */

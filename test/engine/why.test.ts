@@ -95,18 +95,29 @@ describe('a denial shows the nearest miss', () => {
     expect(decision).toBe(false)
     expect(matched).toBeNull()
     expect(nearestMiss!.stopped.step).toBe('ExpandInto (t)-[:OWNS]->(resource)')
+    expect(nearestMiss!.stopped.says).toBe('no relationship matches (t)-[:OWNS]->(resource)')
     expect(nearestMiss!.reached!.rows).toBe(1)
     expect(nearestMiss!.reached!.sample.nodes.map((node) => node.externalId)).toContain('red')
   })
 
   test('the predicate that failed', () => {
     const { nearestMiss } = why(`${throughTeams} WHERE subject.age >= $min`, 'ann', 'c1')
-    expect(nearestMiss!.stopped.step).toBe('Filter subject.age >= $min')
+    expect(nearestMiss!.stopped).toEqual({
+      step: 'Filter subject.age >= $min',
+      rows: 0,
+      says: 'the predicate does not hold: subject.age >= $min',
+      found: null,
+    })
   })
 
   test('what a forbidden pattern forbids', () => {
     const text = 'MATCH (subject)-[:MEMBER]->()-[:OWNS]->(resource) WHERE NOT (subject)-[:BANNED]->(resource)'
-    expect(why(text, 'bob', 'c2').nearestMiss!.stopped.step).toBe('AntiSemiApply')
+    const { stopped } = why(text, 'bob', 'c2').nearestMiss!
+    expect(stopped.step).toBe('AntiSemiApply')
+    expect(stopped.says).toBe('a forbidden pattern is there: (subject)-[:BANNED]->(resource)')
+    expect(stopped.found!.relationships.map((r) => `${r.source.externalId}-${r.type}-${r.target.externalId}`)).toEqual([
+      'bob-BANNED-c2',
+    ])
   })
 
   test('inside a subquery', () => {

@@ -49,6 +49,7 @@ export interface Service {
 export interface PolicyInput {
   readonly name: string
   readonly cypher: string
+  readonly filter?: unknown
   readonly version?: '2.0-kbac' | '3.0-kbac'
   readonly subject?: string
   readonly actions?: readonly string[]
@@ -115,13 +116,13 @@ export async function startService(settings: Partial<Settings> = {}, overrides: 
     configure,
     addAgent,
     ask: (path, body) => send(path, { headers: { 'x-svc-clientkey': key }, body }),
-    async addPolicy({ name, cypher, version = '3.0-kbac', subject, actions, resource, tags }) {
+    async addPolicy({ name, cypher, filter, version = '3.0-kbac', subject, actions, resource, tags }) {
       const policy = JSON.stringify({
         meta: { policy_version: version },
         subject: { type: subject ?? 'Person' },
         actions: actions ?? ['drive'],
         resource: { type: resource ?? 'Car' },
-        condition: { cypher },
+        condition: { cypher, ...(filter === undefined ? {} : { filter }) },
       })
       const body = { project_id: projectId, name, policy, status: 'ACTIVE', ...(tags === undefined ? {} : { tags }) }
       return textOf((await create('authorization-policies', body)).id)

@@ -1,4 +1,4 @@
-// Counts what each operator of a run does: rows given out, reads of the store. Only profiled runs are compiled with it.
+// Counts what each operator of a run does: rows given out, reads of the store, time of its own. Only profiled runs are compiled with it.
 import type { Plan } from '../plan/operators.ts'
 import type { Snapshot } from '../store.ts'
 import type { Operator } from './operator.ts'
@@ -7,6 +7,8 @@ export interface OperatorCounts {
   rows: number
   /** Calls to the snapshot that read the store, those of the operator's inputs not included. */
   reads: number
+  /** Milliseconds, those of the operator's inputs not included. */
+  timeMs: number
   /** The frame of its last row; null while there was none. */
   lastRow: readonly unknown[] | null
 }
@@ -17,12 +19,14 @@ const NOT_READS: ReadonlySet<string | symbol> = new Set(['symbol', 'symbolName',
 export class Profiler {
   private readonly counts = new Map<Plan, OperatorCounts>()
   private total = 0
+  /** Of the operators that the one being measured asked. */
+  private innerMs = 0
 
   /** The counts of an operator of the plan; zeros for one that never ran. */
   of(plan: Plan): OperatorCounts {
     let counts = this.counts.get(plan)
     if (!counts) {
-      counts = { rows: 0, reads: 0, lastRow: null }
+      counts = { rows: 0, reads: 0, timeMs: 0, lastRow: null }
       this.counts.set(plan, counts)
     }
     return counts
@@ -61,7 +65,13 @@ export class Profiler {
   /** Reads that happened inside inner operators were taken off by them already. */
   private measured<T>(counts: OperatorCounts, act: () => T): T {
     const before = this.total
+    const outerMs = this.innerMs
+    this.innerMs = 0
+    const startedMs = performance.now()
     const result = act()
+    const elapsedMs = performance.now() - startedMs
+    counts.timeMs += elapsedMs - this.innerMs
+    this.innerMs = outerMs + elapsedMs
     counts.reads += this.total - before
     this.total = before
     return result

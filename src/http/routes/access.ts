@@ -1,10 +1,13 @@
 // Authorization decisions: evaluation, one by one and in batches, and the three searches (AuthZEN), the policies behind them.
 import type { ServiceError } from '../../kernel/errors.ts'
-import { ok, type Result } from '../../kernel/result.ts'
+import { err, ok, type Result } from '../../kernel/result.ts'
 import { type Decision, denial, permit } from '../../pdp/decide.ts'
 import { evaluate } from '../../pdp/evaluate.ts'
 import { evaluateBatch } from '../../pdp/evaluate-batch.ts'
+import { explainDecision } from '../../pdp/explain.ts'
+import { explanation } from '../../pdp/explain-schema.ts'
 import { listPolicies, policiesQuery } from '../../pdp/list-policies.ts'
+import type { Mask } from '../../pdp/mask.ts'
 import type { DecisionParts } from '../../pdp/parts.ts'
 import { type EvaluationsRequest, readEvaluations, type SingleEvaluation } from '../../pdp/read-batch.ts'
 import { readActionSearch, readEvaluation, readResourceSearch, readSubjectSearch } from '../../pdp/read-request.ts'
@@ -44,7 +47,14 @@ const denialText = '{"decision":false}'
 const permitted = ok({ status: 200, text: permitText })
 const denied = ok({ status: 200, text: denialText })
 
-export function accessRoutes(parts: DecisionParts): Route[] {
+/** As authentication says it of a route's own permission. */
+const noPermission: Result<never, ServiceError> = err({
+  kind: 'unauthenticated',
+  message: 'insufficient API access level for appAgent',
+})
+
+/** `mask`: what of the parameters an explanation may show. */
+export function accessRoutes(parts: DecisionParts, mask: Mask): Route[] {
   return [
     {
       ...question,
@@ -119,6 +129,24 @@ export function accessRoutes(parts: DecisionParts): Route[] {
       handle(context, body) {
         const found = searchActions(parts, agentOf(context), context.requestId, body as ActionSearchRequest)
         return found.ok ? ok({ status: 200, body: found.value }) : found
+      },
+    },
+    {
+      ...question,
+      path: '/access/v1/explain',
+      operationId: 'explainDecision',
+      summary: 'Why is a decision what it is?',
+      description:
+        'Takes the body of an evaluation and decides as it does. Tells of each policy whether it granted, denied, faulted or was skipped; the path that it found, or how far it came and what stopped it; its plan with rows, reads and time. Needs ReadAuthZConfigs beside Authorization, because it shows what policies say.',
+      auth,
+      request: evaluationRequest,
+      read: readEvaluation,
+      responses: { 200: explanation, ...refusals },
+      handle(context, body) {
+        const caller = agentOf(context)
+        if (!caller.permissions.has('ReadAuthZConfigs')) return noPermission
+        const explained = explainDecision(parts, caller, mask, body as EvaluationRequest)
+        return explained.ok ? ok({ status: 200, body: explained.value }) : explained
       },
     },
     {

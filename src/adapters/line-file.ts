@@ -1,0 +1,129 @@
+// A file that lines are appended to in the background: a bounded buffer in front of it, so that nobody waits for the disk,
+// and a count of what did not fit. Opened for appending, so that it may be rotated under us and shared by processes.
+import { closeSync, openSync, write } from 'node:fs'
+import { OperatorFault } from '../kernel/errors.ts'
+import type { LineSink } from '../pdp/decision-log.ts'
+
+/** Lines of so long go to the disk together. */
+const GATHER_MS = 20
+
+export interface LineFileOptions {
+  /** Of lines that are not on their way to the disk yet. */
+  readonly bufferBytesMax: number
+  /** Told once when lines begin to get lost, and once when they no longer do. */
+  readonly report: (message: string) => void
+}
+
+export class LineFile implements LineSink {
+  private readonly path: string
+  private readonly options: LineFileOptions
+  private descriptor: number
+  private waiting: string[] = []
+  private waitingBytes = 0
+  private lost = 0
+  private losing = false
+  private timer: ReturnType<typeof setTimeout> | null = null
+  private writing: Promise<void> | null = null
+
+  /** Throws OperatorFault. */
+  constructor(path: string, options: LineFileOptions) {
+    this.path = path
+    this.options = options
+    this.descriptor = openForAppending(path)
+  }
+
+  /** Lines that were never written, since the start. */
+  get dropped(): number {
+    return this.lost
+  }
+
+  write(line: string): void {
+    // As many bytes as characters for nearly every line, and counting them costs more than they do.
+    const bytes = line.length + 1
+    if (this.waitingBytes + bytes > this.options.bufferBytesMax) {
+      this.lose(1, 'its buffer is full')
+      return
+    }
+    this.waiting.push(line)
+    this.waitingBytes += bytes
+    if (this.timer === null && this.writing === null) this.gather()
+  }
+
+  /** For a rotation that renamed the file: goes on in a new one of the same name. */
+  reopen(): void {
+    let fresh: number
+    try {
+      fresh = openForAppending(this.path)
+    } catch (fault) {
+      this.options.report((fault as Error).message)
+      return
+    }
+    const old = this.descriptor
+    this.descriptor = fresh
+    const close = (): void => closeSync(old)
+    if (this.writing === null) close()
+    else this.writing.then(close)
+  }
+
+  /** Writes what is there. */
+  async close(): Promise<void> {
+    await this.writing
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.timer = null
+    await this.drain()
+    closeSync(this.descriptor)
+  }
+
+  private gather(): void {
+    this.timer = setTimeout(() => {
+      this.timer = null
+      this.writing = this.drain().then(() => {
+        this.writing = null
+        if (this.waiting.length > 0) this.gather()
+      })
+    }, GATHER_MS)
+    this.timer.unref()
+  }
+
+  private async drain(): Promise<void> {
+    if (this.waiting.length === 0) return
+    const lines = this.waiting
+    const bytes = this.waitingBytes
+    this.waiting = []
+    const failure = await appended(this.descriptor, Buffer.from(`${lines.join('\n')}\n`, 'utf8'))
+    this.waitingBytes -= bytes
+    if (failure !== null) this.lose(lines.length, failure)
+    else if (this.losing) {
+      this.losing = false
+      this.options.report(`${this.path} is written again; ${this.lost} lines were lost since the start`)
+    }
+  }
+
+  private lose(lines: number, why: string): void {
+    this.lost += lines
+    if (this.losing) return
+    this.losing = true
+    this.options.report(`lines for ${this.path} are lost: ${why}`)
+  }
+}
+
+function openForAppending(path: string): number {
+  try {
+    return openSync(path, 'a', 0o600)
+  } catch (failure) {
+    throw new OperatorFault(`${path} cannot be written: ${(failure as Error).message}`)
+  }
+}
+
+/** Null, or why not all of it was. */
+function appended(descriptor: number, bytes: Uint8Array): Promise<string | null> {
+  return new Promise((resolve) => {
+    const from = (offset: number): void =>
+      write(descriptor, bytes, offset, bytes.length - offset, null, (failure, written) => {
+        if (failure !== null) resolve(failure.message)
+        else if (offset + written < bytes.length) from(offset + written)
+        else resolve(null)
+      })
+    from(0)
+  })
+}

@@ -1,0 +1,86 @@
+// The decision log: one line of JSON for each answered question, under the identifier that its caller knows it by. Parameters
+// are masked by rule; of a sample, all items of a batch are in it or none.
+import { type Clock, timestamp } from '../kernel/clock.ts'
+import { writeJson } from '../kernel/json.ts'
+import type { Mask } from './mask.ts'
+import type { DecisionEvent, Side } from './parts.ts'
+
+/** Takes lines without ever keeping the caller waiting; what it cannot keep it drops and counts. */
+export interface LineSink {
+  write(line: string): void
+}
+
+export interface DecisionLogParts {
+  readonly sink: LineSink
+  readonly clock: Clock
+  readonly mask: Mask
+  /** 1 to 100. */
+  readonly percent: number
+}
+
+export class DecisionLog {
+  private readonly parts: DecisionLogParts
+
+  constructor(parts: DecisionLogParts) {
+    this.parts = parts
+  }
+
+  record(event: DecisionEvent): void {
+    const { sink, clock, mask, percent } = this.parts
+    if (percent < 100 && shareOf(event.requestId) >= percent) return
+    sink.write(writeJson(recordOf(event, clock.now(), mask)))
+  }
+}
+
+function recordOf(event: DecisionEvent, nowMs: number, mask: Mask): object {
+  const { caller, question, error } = event
+  const { user } = caller
+  return {
+    time: timestamp(nowMs),
+    request_id: event.requestId,
+    kind: event.kind,
+    ...(event.item === null ? {} : { item: event.item }),
+    project_id: caller.projectId,
+    application_id: caller.applicationId,
+    agent_id: caller.agentId,
+    ...(user === null ? {} : { user: { type: user.nodeType, id: user.subjectId } }),
+    ...(question === null
+      ? {}
+      : {
+          subject: sideOf(question.subject),
+          ...(event.kind === 'action search' ? {} : { action: question.action.name }),
+          resource: sideOf(question.resource),
+          ...asked(event, mask),
+        }),
+    ...(event.decision === null ? {} : { decision: event.decision }),
+    ...(event.found === null ? {} : { found: event.found }),
+    ...(error === null
+      ? {}
+      : { error: { kind: error.kind, ...('message' in error ? { message: error.message } : {}) } }),
+    duration_ms: Math.round(event.durationMs * 1000) / 1000,
+  }
+}
+
+function sideOf({ type, id }: Side): object {
+  return id === null ? { type } : { type, id }
+}
+
+function asked({ question }: DecisionEvent, mask: Mask): object {
+  if (question === null) return {}
+  const { subject, resource, action, context } = question
+  const parameters: Record<string, unknown> = { ...context?.input_params }
+  for (const [side, { properties }] of Object.entries({ subject, resource, action })) {
+    if (properties !== undefined) parameters[`${side}_properties`] = properties
+  }
+  return {
+    ...(Object.keys(parameters).length === 0 ? {} : { parameters: mask.of(parameters) }),
+    ...(context?.policy_tags === undefined ? {} : { policy_tags: context.policy_tags }),
+  }
+}
+
+/** 0 to 99, the same for the same identifier everywhere (FNV-1a). */
+function shareOf(requestId: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < requestId.length; i++) hash = Math.imul(hash ^ requestId.charCodeAt(i), 0x01000193)
+  return (hash >>> 0) % 100
+}

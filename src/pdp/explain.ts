@@ -1,0 +1,164 @@
+// Why a decision is what it is: the decision itself, made as an evaluation makes it, and beside it what each policy says to
+// the question, all of the same snapshots.
+import type { Matched, ProfileNode, Why } from '../engine/conditions.ts'
+import { RunFault } from '../engine/errors.ts'
+import { toJson } from '../engine/value/convert.ts'
+import type { Value } from '../engine/value/value.ts'
+import type { AgentCaller } from '../identity/caller.ts'
+import type { ServiceError } from '../kernel/errors.ts'
+import { ok, type Result } from '../kernel/result.ts'
+import type { CompiledPolicy } from '../policy/library.ts'
+import { type Asker, decide } from './decide.ts'
+import type {
+  EntityName,
+  Explanation,
+  MatchedElements,
+  NearestMiss,
+  PlanStep,
+  PolicyExplanation,
+} from './explain-schema.ts'
+import { MASKED, type Mask } from './mask.ts'
+import type { DecisionParts, Question } from './parts.ts'
+import { bindParameters, hasOneOf, maySpeakFor, noGraph } from './question.ts'
+import { Reading } from './reading.ts'
+import type { EvaluationRequest } from './schema.ts'
+
+/** What an evaluation answers with a refusal is refused here in the same words. */
+export function explainDecision(
+  parts: DecisionParts,
+  caller: AgentCaller,
+  mask: Mask,
+  request: EvaluationRequest,
+): Result<Explanation, ServiceError> {
+  const { subject, resource, action, context } = request
+  const question: Question = { subject, resource, action, context }
+  const graphs = parts.graphsOf(caller.projectId)
+  if (graphs === null) return noGraph
+  const startedMs = performance.now()
+  const reading = new Reading(graphs, parts.limits)
+  try {
+    reading.budget.start(parts.limits)
+    // Its faults are told in the answer, to whoever asked.
+    const asker: Asker = { parts: { ...parts, onFault: () => {} }, caller, kind: 'evaluation' }
+    const decided = decide(asker, reading, question)
+    if (!decided.ok) return decided
+    const policies = parts.policies.find(caller.projectId, subject.type, action.name, resource.type)
+    const bound = bindParameters(parts, caller, question, policies)
+    if (!bound.ok) return bound
+    reading.parameters = bound.value
+    const explained = policies.map((policy) => explainPolicy(policy, caller, reading, question))
+    return ok({
+      ...decided.value,
+      parameters: parametersUsed(policies, bound.value, mask),
+      policies: explained,
+      duration_ms: performance.now() - startedMs,
+    })
+  } finally {
+    reading.close()
+  }
+}
+
+type Said = Omit<PolicyExplanation, 'id' | 'name' | 'version' | 'tags' | 'duration_ms'>
+
+function explainPolicy(
+  policy: CompiledPolicy,
+  caller: AgentCaller,
+  reading: Reading,
+  question: Question,
+): PolicyExplanation {
+  const startedMs = performance.now()
+  const said = whatItSays(policy, caller, reading, question)
+  const { id, name, version, tags } = policy
+  return { id, name, version, tags: [...tags], ...said, duration_ms: performance.now() - startedMs }
+}
+
+function whatItSays(policy: CompiledPolicy, caller: AgentCaller, reading: Reading, question: Question): Said {
+  const tags = question.context?.policy_tags
+  if (tags !== undefined && !hasOneOf(policy, tags)) return { outcome: 'skipped', because: 'tags' }
+  if (!maySpeakFor(caller.user, question.subject)) return { outcome: 'skipped', because: 'token' }
+  const { parameters } = reading
+  const missing = policy.inputParameters.filter((name) => !parameters.has(name))
+  if (missing.length > 0) return { outcome: 'skipped', because: 'parameters', missing }
+  reading.budget.start(reading.limits)
+  try {
+    if (policy.filter !== null && !policy.filter.admits(parameters)) {
+      const { leaves, advice } = policy.filter.refusal(parameters)
+      return { outcome: 'skipped', because: 'filter', filter: { failing: [...leaves], advice: [...advice] } }
+    }
+    const { subject, resource } = question
+    const granted = policy.condition.check(reading, subject.id ?? '', resource.id ?? '')
+    return { outcome: granted ? 'granted' : 'denied', ...details(policy, reading, question, granted) }
+  } catch (fault) {
+    if (!(fault instanceof RunFault)) throw fault
+    if (fault.code === 'missing-parameter') {
+      return { outcome: 'skipped', because: 'parameters', missing: fault.subject === null ? [] : [fault.subject] }
+    }
+    return { outcome: 'faulted', fault: { code: fault.code, message: fault.message } }
+  }
+}
+
+/** Looking costs more than deciding: where it meets a limit, the outcome stands without its details. */
+function details(policy: CompiledPolicy, reading: Reading, question: Question, granted: boolean): Partial<Said> {
+  reading.budget.start(reading.limits)
+  try {
+    const why = policy.condition.why(reading, question.subject.id ?? '', question.resource.id ?? '')
+    if (why.decision !== granted) return {}
+    return {
+      unknown: [...why.unknown],
+      ...(why.matched === null ? {} : { matched: elementsOf(why.matched) }),
+      ...(why.nearestMiss === null ? {} : { nearest_miss: missOf(why.nearestMiss) }),
+      plan: stepOf(why.profile),
+    }
+  } catch (fault) {
+    if (!(fault instanceof RunFault)) throw fault
+    return { fault: { code: fault.code, message: fault.message } }
+  }
+}
+
+function missOf({ reached, stopped }: NonNullable<Why['nearestMiss']>): NearestMiss {
+  const { step, says, found } = stopped
+  return {
+    reached: reached === null ? null : { step: reached.step, rows: reached.rows, sample: elementsOf(reached.sample) },
+    stopped: { step, says, ...(found === null ? {} : { found: elementsOf(found) }) },
+  }
+}
+
+function elementsOf({ nodes, relationships }: Matched): MatchedElements {
+  const entity = ({ type, externalId }: { type: string | null; externalId: string | null }): EntityName => ({
+    type,
+    id: externalId,
+  })
+  return {
+    nodes: nodes.map((node) => ({ ...entity(node), variable: node.variable })),
+    relationships: relationships.map(({ variable, type, source, target }) => ({
+      variable,
+      type,
+      source: entity(source),
+      target: entity(target),
+    })),
+  }
+}
+
+function stepOf({ operator, detail, rows, reads, timeMs, children }: ProfileNode): PlanStep {
+  const below = children.map(({ role, node }) => ({ role, ...stepOf(node) }))
+  return { operator, detail, rows, reads, time_ms: timeMs, children: below }
+}
+
+/** What the policies read, whoever supplied it. */
+function parametersUsed(
+  policies: readonly CompiledPolicy[],
+  parameters: ReadonlyMap<string, Value>,
+  mask: Mask,
+): Record<string, unknown> {
+  const used: Record<string, unknown> = {}
+  const names = policies.flatMap(({ condition, filter }) => [
+    ...condition.parameters,
+    ...(filter?.parameters ?? []),
+    ...condition.locations.flatMap(({ kind, name }) => (kind === 'parameter' ? [name] : [])),
+  ])
+  for (const name of new Set(names)) {
+    const value = parameters.get(name)
+    if (value !== undefined) used[name] = mask.hides(name) ? MASKED : toJson(value, () => null)
+  }
+  return used
+}

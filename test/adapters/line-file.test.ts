@@ -1,0 +1,55 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { LineFile } from '../../src/adapters/line-file.ts'
+import { OperatorFault } from '../../src/kernel/errors.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'verdigraph-lines-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('a file of lines', () => {
+  it('holds what was written, in order, readable for its owner alone', async () => {
+    const path = join(folder, 'ordered')
+    const file = new LineFile(path, { bufferBytesMax: 1 << 20, report: () => {} })
+    const lines = Array.from({ length: 5000 }, (_, i) => `line ${i} é`)
+    for (const [i, line] of lines.entries()) {
+      file.write(line)
+      if (i % 1000 === 0) await Bun.sleep(25)
+    }
+    await file.close()
+    expect(readFileSync(path, 'utf8')).toBe(`${lines.join('\n')}\n`)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(file.dropped).toBe(0)
+  })
+
+  it('appends to what is there, beside another writer', async () => {
+    const path = join(folder, 'shared')
+    const files = [0, 1].map(() => new LineFile(path, { bufferBytesMax: 1 << 20, report: () => {} }))
+    for (let i = 0; i < 500; i++) for (const [who, file] of files.entries()) file.write(`${who} ${i}`)
+    await Promise.all(files.map((file) => file.close()))
+    const found = readFileSync(path, 'utf8').split('\n')
+    expect(found.length).toBe(1001)
+    expect(found.every((line) => line === '' || /^[01] \d+$/.test(line))).toBe(true)
+  })
+
+  it('drops and counts what does not fit, and says so once', async () => {
+    const path = join(folder, 'full')
+    const told: string[] = []
+    const file = new LineFile(path, { bufferBytesMax: 100, report: (message) => told.push(message) })
+    for (let i = 0; i < 50; i++) file.write('0123456789')
+    expect(file.dropped).toBe(41)
+    expect(told).toEqual([`lines for ${path} are lost: its buffer is full`])
+    await Bun.sleep(60)
+    file.write('again')
+    await file.close()
+    expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(11)
+    expect(told).toHaveLength(2)
+  })
+
+  it('that cannot be opened keeps the service from starting', () => {
+    expect(() => new LineFile(join(folder, 'no', 'such'), { bufferBytesMax: 100, report: () => {} })).toThrow(
+      OperatorFault,
+    )
+  })
+})

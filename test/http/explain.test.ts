@@ -1,0 +1,207 @@
+// Why a decision is what it is, over HTTP; its decision is the evaluation's, always.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Service, startService } from './service.ts'
+
+let service: Service
+let key: string
+
+beforeAll(async () => {
+  service = await startService({ parameterMask: 'secret' }, { sync: false, log: () => {} })
+  const node = (type: string, external_id: string, properties: Record<string, unknown> = {}) => ({
+    type,
+    external_id,
+    properties: Object.entries(properties).map(([name, value]) => ({ type: name, value })),
+  })
+  const nodes = [
+    node('Person', 'ann'),
+    node('Person', 'bob'),
+    node('Team', 'red'),
+    node('Car', 'c1', { wheels: 4 }),
+    node('Car', 'c2', { wheels: 3 }),
+  ]
+  const person = (external_id: string) => ({ type: 'Person', external_id })
+  const car = (external_id: string) => ({ type: 'Car', external_id })
+  const red = { type: 'Team', external_id: 'red' }
+  const relationships = [
+    { source: person('ann'), type: 'MEMBER', target: red },
+    { source: person('bob'), type: 'MEMBER', target: red },
+    { source: person('bob'), type: 'BANNED', target: car('c1') },
+    { source: red, type: 'OWNS', target: car('c1') },
+    { source: red, type: 'OWNS', target: car('c2') },
+  ]
+  expect((await service.ask('/capture/v1/nodes', { nodes })).status).toBe(200)
+  expect((await service.ask('/capture/v1/relationships', { relationships })).status).toBe(200)
+  const team = 'MATCH (subject)-[:MEMBER]->(t:Team)-[:OWNS]->(resource)'
+  await service.addPolicy({ name: 'team', actions: ['drive'], cypher: team, tags: ['fleet'] })
+  await service.addPolicy({ name: 'owner', actions: ['drive'], cypher: 'MATCH (subject)-[:OWNS]->(resource)' })
+  await service.addPolicy({
+    name: 'unbanned',
+    actions: ['borrow'],
+    cypher: `${team} WHERE NOT (subject)-[:BANNED]->(resource)`,
+  })
+  await service.addPolicy({
+    name: 'wheels',
+    actions: ['lend', 'halve'],
+    cypher: `${team} WHERE resource.wheels >= $min`,
+  })
+  await service.addPolicy({
+    name: 'faulty',
+    actions: ['halve'],
+    cypher: `${team} WHERE 12 / (resource.wheels - 3) > 1`,
+  })
+  await service.addPolicy({
+    name: 'gated',
+    actions: ['gate'],
+    cypher: team,
+    filter: {
+      operator: 'AND',
+      operands: [
+        { operator: '=', attribute: '$secret', value: 'sesame', advice: { error: 'say_it', error_description: 'x' } },
+        { operator: '>', attribute: '$level', value: 2 },
+      ],
+    },
+  })
+  key = (await service.addAgent('reader', ['Authorization', 'ReadAuthZConfigs'])).key
+})
+
+afterAll(() => service?.stop())
+
+interface Policy {
+  readonly name: string
+  readonly outcome: string
+  readonly [member: string]: unknown
+}
+
+async function explain(subject: string, action: string, resource: string, context?: unknown) {
+  const body = {
+    subject: { type: 'Person', id: subject },
+    action: { name: action },
+    resource: { type: 'Car', id: resource },
+    context,
+  }
+  const { status, body: answer } = await service.send('/access/v1/explain', {
+    headers: { 'x-svc-clientkey': key },
+    body,
+  })
+  const decided = await service.ask('/access/v1/evaluation', body)
+  expect(status).toBe(decided.status)
+  expect(answer.decision).toBe(decided.body.decision)
+  expect(answer.context).toEqual(decided.body.context)
+  if (status !== 200) expect(answer).toEqual(decided.body)
+  const policies = new Map((answer.policies as Policy[] | undefined)?.map((policy) => [policy.name, policy]))
+  return { status, answer, of: (name: string) => policies.get(name) as Policy }
+}
+
+describe('an explanation', () => {
+  it('shows the way of a permit, and says of every other policy why it did not grant', async () => {
+    const { answer, of } = await explain('ann', 'drive', 'c1')
+    expect(answer.decision).toBe(true)
+    expect(of('team')).toMatchObject({
+      outcome: 'granted',
+      version: '3.0-kbac',
+      tags: ['fleet'],
+      matched: {
+        nodes: expect.arrayContaining([{ type: 'Team', id: 'red', variable: 't' }]),
+        relationships: expect.arrayContaining([
+          { variable: null, type: 'OWNS', source: { type: 'Team', id: 'red' }, target: { type: 'Car', id: 'c1' } },
+        ]),
+      },
+    })
+    expect(of('owner')).toMatchObject({
+      outcome: 'denied',
+      nearest_miss: { stopped: { says: 'no relationship matches (subject)-[:OWNS]->(resource)' } },
+    })
+  })
+
+  it('shows the plan with rows, reads and time of each step', async () => {
+    const { of } = await explain('ann', 'drive', 'c1')
+    const steps: { operator: string; rows: number; reads: number; time_ms: number }[] = []
+    const walk = (step: { children: never[] } & (typeof steps)[number]): void => {
+      steps.push(step)
+      step.children.forEach(walk)
+    }
+    walk(of('team').plan as never)
+    expect(steps.length).toBeGreaterThan(1)
+    expect(steps[0]?.rows).toBe(1)
+    expect(steps.some(({ reads }) => reads > 0)).toBe(true)
+    expect(steps.every(({ time_ms }) => time_ms >= 0)).toBe(true)
+  })
+
+  it('shows what was found of a forbidden pattern', async () => {
+    const { of } = await explain('bob', 'borrow', 'c1')
+    expect(of('unbanned').nearest_miss).toMatchObject({
+      reached: { rows: 1 },
+      stopped: {
+        says: 'a forbidden pattern is there: (subject)-[:BANNED]->(resource)',
+        found: { relationships: [{ type: 'BANNED', source: { id: 'bob' }, target: { id: 'c1' } }] },
+      },
+    })
+  })
+
+  it('names the predicate that failed, and how far the pattern had come', async () => {
+    const { of } = await explain('ann', 'lend', 'c2', { input_params: { min: 4 } })
+    expect(of('wheels').nearest_miss).toMatchObject({
+      stopped: { says: 'the predicate does not hold: resource.wheels >= $min' },
+    })
+  })
+
+  it('names ends that are not in the graph', async () => {
+    expect((await explain('zoe', 'drive', 'c9')).of('team').unknown).toEqual(['subject', 'resource'])
+  })
+
+  it('tells which policy was skipped, and by what', async () => {
+    const { of } = await explain('ann', 'drive', 'c1', { policy_tags: ['fleet'] })
+    expect([of('team').outcome, of('owner')]).toMatchObject(['granted', { outcome: 'skipped', because: 'tags' }])
+  })
+
+  it('tells of a fault inside a policy, and of the parameter that one lacks', async () => {
+    const { of } = await explain('ann', 'halve', 'c2', { input_params: { min: 4 } })
+    expect(of('faulty')).toMatchObject({ outcome: 'faulted', fault: { code: 'arithmetic' } })
+    expect((await explain('ann', 'halve', 'c1')).of('wheels')).toMatchObject({
+      outcome: 'skipped',
+      because: 'parameters',
+      missing: ['min'],
+    })
+  })
+
+  it('is refused where the evaluation is, in the same words', async () => {
+    const { status, answer } = await explain('ann', 'lend', 'c1')
+    expect([status, answer.errors]).toEqual([422, ["missing or wrong input params, 'min'"]])
+  })
+
+  it('names the leaves of a filter that failed, with their advice', async () => {
+    const { answer, of } = await explain('ann', 'gate', 'c1', { input_params: { secret: 'no', level: 1 } })
+    expect(answer.context).toEqual({
+      reason: 'a policy that might grant this does not admit the token or the parameters',
+      advice: [{ error: 'say_it', error_description: 'x' }],
+    })
+    expect(of('gated')).toMatchObject({
+      outcome: 'skipped',
+      because: 'filter',
+      filter: {
+        failing: [
+          { path: 'policy.condition.filter.operands[0]', operator: '=', attribute: '$secret', unknown: false },
+          { path: 'policy.condition.filter.operands[1]', operator: '>', attribute: '$level', unknown: false },
+        ],
+      },
+    })
+  })
+
+  it('shows the parameters that were used, but for those that are masked', async () => {
+    const { answer } = await explain('ann', 'gate', 'c1', { input_params: { secret: 'sesame', level: 3, more: 1 } })
+    expect([answer.decision, answer.parameters]).toEqual([true, { secret: '***', level: 3 }])
+  })
+
+  it('needs the permission to read policies beside the one to ask', async () => {
+    const body = {
+      subject: { type: 'Person', id: 'ann' },
+      action: { name: 'drive' },
+      resource: { type: 'Car', id: 'c1' },
+    }
+    const refused = await service.ask('/access/v1/explain', body)
+    expect([refused.status, refused.body.message]).toEqual([401, 'insufficient API access level for appAgent'])
+    const { key: other } = await service.addAgent('lister', ['ReadAuthZConfigs'])
+    const headers = { 'x-svc-clientkey': other }
+    expect((await service.send('/access/v1/explain', { headers, body })).status).toBe(401)
+  })
+})
