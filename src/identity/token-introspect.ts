@@ -146,7 +146,7 @@ function issuesOf(fields: TokenIntrospectFields, upstream: Pick<Upstream, 'refus
   if ((offline_validation === undefined) === (online_validation === undefined)) {
     issues.push('offline_validation: expected exactly one of `offline_validation` and `online_validation`')
   }
-  if (opaque_matcher !== undefined && offline_validation !== undefined) {
+  if (jwt_matcher === undefined && opaque_matcher !== undefined && offline_validation !== undefined) {
     issues.push('offline_validation: an opaque token can be checked online alone')
   }
   const endpoint = online_validation?.userinfo_endpoint
