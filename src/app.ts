@@ -8,11 +8,11 @@ import { auditSignings } from './audit/signing.ts'
 import type { CaptureParts } from './capture/batch.ts'
 import { locationsOf } from './config/db-connection.ts'
 import { environmentKinds } from './config/environment.ts'
-import { ikgStatus, Provisioning } from './config/provisioning.ts'
+import { Provisioning } from './config/provisioning.ts'
 import { type DocumentStore, Repository } from './config/repository.ts'
 import { ConfigService } from './config/service.ts'
 import { systemGraph } from './config/system-nodes.ts'
-import type { GraphStore, ProjectGraphs } from './engine/store.ts'
+import type { ProjectGraphs } from './engine/store.ts'
 import { eventSinks } from './events/sink.ts'
 import { authenticator } from './http/authenticate.ts'
 import { createDispatcher, type Handle } from './http/dispatch.ts'
@@ -40,7 +40,7 @@ import { UserTokens } from './identity/user-tokens.ts'
 import { UserInfo } from './identity/userinfo.ts'
 import { assert } from './kernel/assert.ts'
 import { type Clock, systemClock, timestamp } from './kernel/clock.ts'
-import { OperatorFault, ServiceFault } from './kernel/errors.ts'
+import { OperatorFault } from './kernel/errors.ts'
 import { entityMatchingPipelines } from './matching/pipeline.ts'
 import { mcpServers } from './mcp/server-config.ts'
 import { DecisionLog } from './pdp/decision-log.ts'
@@ -50,6 +50,7 @@ import type { DecisionEvent, DecisionFault, DecisionParts } from './pdp/parts.ts
 import { externalDataResolvers } from './pip/resolver.ts'
 import { authorizationPolicies } from './policy/authorization-policy.ts'
 import { PolicyLibrary } from './policy/library.ts'
+import { GraphsOfProjects } from './project-graphs.ts'
 import type { Settings } from './settings.ts'
 import { openCatalog, projectFolders } from './store/catalog.ts'
 import { Elections } from './store/elections.ts'
@@ -174,40 +175,29 @@ async function buildApp(
 
   const catalog = openCatalog(dataDir, { clock, sync })
   opened.push(catalog)
-  const unavailable = new Set<string>()
-  const provisionedGraph = (projectId: string): GraphStore => {
-    try {
-      const graph = catalog.graph(projectId, null)
-      if (graph === null) throw new OperatorFault('its database is missing')
-      if (unavailable.size > 0) unavailable.delete(projectId)
-      return graph
-    } catch (fault) {
-      if (!(fault instanceof OperatorFault)) throw fault
-      // Told once, and tried again with each request: whoever puts a backup in its place needs no restart.
-      if (!unavailable.has(projectId)) report(`the graph of project ${projectId} is unavailable: ${fault.message}`)
-      unavailable.add(projectId)
-      throw new ServiceFault({ kind: 'unavailable', message: 'the knowledge graph of this project is unavailable' })
-    }
-  }
+  const graphs = new GraphsOfProjects({
+    documents,
+    graph: (projectId, constituent) => catalog.graph(projectId, constituent),
+    report,
+  })
   // Whichever process removed it. Its own effect, or that of the other process, takes the files away.
   documents.subscribe((changes) => {
     for (const { before, after } of changes) {
       if (after !== null || before?.kind !== 'projects') continue
-      unavailable.delete(before.id)
       catalog.forget(before.id).catch((failure: unknown) => {
         report(`the graph of the removed project ${before.id} could not be closed: ${String(failure)}`)
       })
     }
   })
-  const graphsOf = (projectId: string): ProjectGraphs | null => {
-    if (ikgStatus(documents, projectId) !== 'ACTIVE') return null
-    return { default: provisionedGraph(projectId), global: null, at: () => null }
-  }
+  const graphsOf = (projectId: string): ProjectGraphs | null => graphs.of(projectId)
 
-  const nodes = systemGraph(provisionedGraph, (kind, id) => {
-    documents.follow()
-    return documents.get(kind, id) !== null
-  })
+  const nodes = systemGraph(
+    (projectId) => graphs.provisioned(projectId),
+    (kind, id) => {
+      documents.follow()
+      return documents.get(kind, id) !== null
+    },
+  )
   const provisioning = new Provisioning({ documents, provisioner: catalog, systemGraph: nodes, report })
   const config = new ConfigService({
     documents,
@@ -274,6 +264,7 @@ async function buildApp(
   })
   // Finishes what a crash cut off, before the first request.
   await config.resume(worker === null)
+  await provisioning.repair()
   const elections = new Elections(dataDir)
   opened.push({ close: async () => elections.close() })
   elections.stand('provisioning', () => provisioning.lead())

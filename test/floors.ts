@@ -230,7 +230,7 @@ export const rooms: readonly Room[] = [
     sentence: 'the library door opens on engine and store: no features, no http, no zod',
   },
   {
-    holds: ['src/app.ts', 'src/main.ts', 'src/cli/'],
+    holds: ['src/app.ts', 'src/project-graphs.ts', 'src/main.ts', 'src/cli/'],
     may: everything,
     sentence: 'the wiring knows everything',
   },

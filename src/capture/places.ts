@@ -38,7 +38,7 @@ export function placeOfRelationship(
   if (!from.ok || !to.ok) return refused(...(from.ok ? [] : from.error), ...(to.ok ? [] : to.error))
   if (useGlobal && graphs.global !== null) return ok(graphs.global)
   if (from.value === to.value) return from
-  const where = (end: EndNode) => (end.location === undefined ? 'the default constituent' : end.location)
+  const where = (end: EndNode) => (end.location === undefined ? 'the default one' : end.location)
   return refused(
     `${path}: source and target are in different constituents, ${where(source)} and ${where(target)}; \`use_global_db\` joins them`,
   )

@@ -1,7 +1,8 @@
 // Where a project's graph is kept (ruling F9), and the logical locations of a composite project.
 import { z } from 'zod'
+import type { Constituent, GraphLayout } from '../engine/store.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { StoredDocument } from './kind.ts'
+import type { Fields, StoredDocument } from './kind.ts'
 
 const name = z.string().min(1).max(256)
 
@@ -25,6 +26,9 @@ export const dbConnection = z
     if (composite === null && mapping !== null) refuse('composite_db_name', 'required together with `alias_mapping`')
     const aliases = mapping === null ? null : parseAliasMapping(mapping)
     if (aliases !== null && !aliases.ok) refuse('alias_mapping', aliases.error)
+    if (composite !== null && composite === connection.name) {
+      refuse('composite_db_name', 'expected another database than `name`, which keeps the data without a location')
+    }
   })
 
 /** As it reads back: without its password. */
@@ -68,9 +72,72 @@ function decode(text: string): string | null {
   }
 }
 
+interface Connection {
+  readonly name?: string
+  readonly composite_db_name?: string
+  readonly alias_mapping?: string
+}
+
+/**
+ * What the mapping of a project says. A location may be mapped to the default database, by its `name`, and to the
+ * composite one, which makes the relationships between locations readable; all others have a constituent for each
+ * database, which belongs to the project alone.
+ */
+export function layoutIn(fields: Fields): GraphLayout {
+  const { name, composite_db_name: composite, alias_mapping } = (fields.db_connection ?? {}) as Connection
+  const aliases = parseAliasMapping(alias_mapping ?? '')
+  const locations = new Map<string, Constituent>()
+  const constituents = new Map<string, Constituent>()
+  if (name !== undefined) constituents.set(name, 'default')
+  if (composite !== undefined) constituents.set(composite, 'global')
+  for (const [location, database] of aliases.ok ? aliases.value : []) {
+    const constituent = constituents.get(database) ?? { database }
+    constituents.set(database, constituent)
+    locations.set(location, constituent)
+  }
+  return { isComposite: composite !== undefined, locations }
+}
+
+const layouts = new WeakMap<StoredDocument, GraphLayout>()
+
+/** Of a stored project: always the same object for the same document. */
+export function layoutOf(project: StoredDocument): GraphLayout {
+  let layout = layouts.get(project)
+  if (layout === undefined) {
+    layout = layoutIn(project.fields)
+    layouts.set(project, layout)
+  }
+  return layout
+}
+
 /** Logical location → constituent of a stored project; empty when it is not composite. */
-export function locationsOf(project: StoredDocument): ReadonlyMap<string, string> {
-  const connection = project.fields.db_connection as { alias_mapping?: string } | undefined
-  const aliases = parseAliasMapping(connection?.alias_mapping ?? '')
-  return aliases.ok ? aliases.value : new Map()
+export function locationsOf(project: StoredDocument): ReadonlyMap<string, Constituent> {
+  return layoutOf(project).locations
+}
+
+/**
+ * Why a project may not go over to another layout: a constituent that no name leads to any more would keep its data out
+ * of reach, and nothing here deletes data. `holdsData` looks into a constituent.
+ */
+export function faultsOfChange(
+  before: GraphLayout,
+  after: GraphLayout,
+  holdsData: (constituent: Constituent) => boolean,
+): string[] {
+  const faults: string[] = []
+  for (const [location, constituent] of before.locations) {
+    const now = after.locations.get(location)
+    if (now !== undefined && isSame(now, constituent)) continue
+    if (holdsData(constituent)) {
+      faults.push(`db_connection.alias_mapping: the location \`${location}\` holds data, so it keeps its database`)
+    }
+  }
+  if (before.isComposite && !after.isComposite && holdsData('global')) {
+    faults.push('db_connection.composite_db_name: relationships join nodes of different locations, so it stays')
+  }
+  return faults
+}
+
+function isSame(a: Constituent, b: Constituent): boolean {
+  return typeof a === 'string' || typeof b === 'string' ? a === b : a.database === b.database
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { type ApiPermission, apiPermissions } from '../identity/caller.ts'
 import { err, ok } from '../kernel/result.ts'
-import { dbConnection, dbConnectionRead } from './db-connection.ts'
+import { dbConnection, dbConnectionRead, faultsOfChange, layoutIn, layoutOf } from './db-connection.ts'
 import { type ConfigKind, type ConfigReader, envelope, envelopeUpdate, type Fields, reference } from './kind.ts'
 import { ikgStatus, type Provisioning } from './provisioning.ts'
 import type { SystemGraph } from './system-nodes.ts'
@@ -56,11 +56,19 @@ function projects({ provisioning }: EnvironmentParts): ConfigKind {
       if (fields.replica_region === fields.region) {
         return err({ kind: 'invalid', issues: ['replica_region: expected another region than `region`'] })
       }
-      if (current !== null) return ok({ fields })
+      if (current !== null) {
+        const issues = faultsOfChange(layoutOf(current), layoutIn(fields), (constituent) =>
+          provisioning.holdsData(current.id, constituent),
+        )
+        return issues.length > 0 ? err({ kind: 'invalid', issues }) : ok({ fields })
+      }
       return ok({ fields: { ...fields, ikg_size: fields.ikg_size ?? '2GB', ikg_status: 'PENDING' } })
     },
-    // What follows from a project that is made or changed is done by provisioning, which sees it by itself.
-    effects: { deleted: (project) => provisioning.drop(project.id) },
+    effects: {
+      // What else follows from a project that is made or changed is done by provisioning, which sees it by itself.
+      changed: (project) => provisioning.prepare(project.id),
+      deleted: (project) => provisioning.drop(project.id),
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 // Makes the graph of a project in the background: PENDING → ACTIVE or FAILED (ruling F6). Of several processes one does
 // that for all, wherever the project was made. PENDING is durable, so whoever comes after a crash makes it good.
-import { locationsOf } from './db-connection.ts'
+import type { Constituent, GraphLayout } from '../engine/store.ts'
+import { layoutOf } from './db-connection.ts'
 import type { ConfigReader, ConfigWriter, StoredDocument } from './kind.ts'
 import type { SystemGraph } from './system-nodes.ts'
 
@@ -8,9 +9,13 @@ export type IkgStatus = 'PENDING' | 'ACTIVE' | 'FAILED'
 
 /** What makes and removes the databases of a project. Both may be repeated. */
 export interface Provisioner {
-  /** `locations`: the logical locations of a composite project. */
-  create(projectId: string, locations: readonly string[]): Promise<void>
+  create(projectId: string, layout: GraphLayout): Promise<void>
   delete(projectId: string): Promise<void>
+  /** Proxies for what was captured before the project became composite. May take as long as reading all nodes. */
+  completeProxies(projectId: string): Promise<void>
+  /** Proxies for what was captured when a crash came between a constituent and the global graph. */
+  followNotes(projectId: string): Promise<void>
+  holdsData(projectId: string, constituent: Constituent): boolean
 }
 
 export interface ProvisioningParts {
@@ -45,7 +50,7 @@ export class Provisioning {
   lead(): void {
     this.leading = true
     for (const project of this.parts.documents.all('projects')) {
-      if (project.fields.ikg_status === 'PENDING' || locationsOf(project).size > 0) this.start(project.id)
+      if (project.fields.ikg_status === 'PENDING' || layoutOf(project).isComposite) this.start(project.id)
     }
   }
 
@@ -56,6 +61,26 @@ export class Provisioning {
     run.then(() => {
       if (this.running.get(projectId) === run) this.running.delete(projectId)
     })
+  }
+
+  /** Before a caller is told that a new mapping is stored: its locations may be used from then on. */
+  async prepare(projectId: string): Promise<void> {
+    const project = this.parts.documents.get('projects', projectId)
+    if (project?.fields.ikg_status === 'ACTIVE') await this.parts.provisioner.create(projectId, layoutOf(project))
+  }
+
+  holdsData(projectId: string, constituent: Constituent): boolean {
+    return this.parts.provisioner.holdsData(projectId, constituent)
+  }
+
+  /** At start, before the first request: what a crash left between two graphs. */
+  async repair(): Promise<void> {
+    for (const project of this.parts.documents.all('projects')) {
+      if (!layoutOf(project).isComposite || project.fields.ikg_status !== 'ACTIVE') continue
+      await this.parts.provisioner.followNotes(project.id).catch((failure: unknown) => {
+        this.parts.report(`the global graph of project ${project.id} could not follow the others: ${String(failure)}`)
+      })
+    }
   }
 
   /** Begins nothing more, and resolves when nothing runs. */
@@ -77,13 +102,18 @@ export class Provisioning {
 
   private async provision(projectId: string): Promise<void> {
     try {
-      const project = this.parts.documents.get('projects', projectId)
-      if (project === null) return
+      if (this.parts.documents.get('projects', projectId) === null) return
       await this.mark(projectId, 'FAILED', 'PENDING')
-      await this.parts.provisioner.create(projectId, [...locationsOf(project).keys()])
       let written: SystemNodes = new Map()
-      do written = await this.writeSystemNodes(projectId, written)
-      while (!(await this.activate(projectId, written)))
+      let project: StoredDocument | null
+      do {
+        project = this.parts.documents.get('projects', projectId)
+        if (project === null) return
+        // What an ACTIVE project lacks is lost, not to be made empty; what a new mapping adds has been prepared.
+        if (project.fields.ikg_status !== 'ACTIVE') await this.parts.provisioner.create(projectId, layoutOf(project))
+        written = await this.writeSystemNodes(projectId, written)
+      } while (!(await this.activate(project, written)))
+      await this.parts.provisioner.completeProxies(projectId)
     } catch (failure) {
       if (this.isGone(projectId)) return
       this.parts.report(`provisioning of project ${projectId} failed: ${String(failure)}`)
@@ -123,13 +153,18 @@ export class Provisioning {
     return wanted
   }
 
-  /** False when applications or agents came or went meanwhile: whoever made them left their nodes to us. */
-  private activate(projectId: string, written: SystemNodes): Promise<boolean> {
+  /**
+   * False when applications or agents came or went meanwhile, or the mapping changed: whoever did that left it to us,
+   * because the project was not ACTIVE.
+   */
+  private activate(made: StoredDocument, written: SystemNodes): Promise<boolean> {
     return this.parts.documents.write((draft) => {
-      const wanted = systemNodesOf(draft, projectId)
+      const wanted = systemNodesOf(draft, made.id)
       if (wanted.size !== written.size || [...wanted.keys()].some((id) => !written.has(id))) return false
-      const project = draft.get('projects', projectId)
-      if (project !== null && project.fields.ikg_status !== 'ACTIVE') draft.put(withStatus(project, 'ACTIVE'))
+      const project = draft.get('projects', made.id)
+      if (project === null || project.fields.ikg_status === 'ACTIVE') return true
+      if (!isSameConnection(project, made)) return false
+      draft.put(withStatus(project, 'ACTIVE'))
       return true
     })
   }
@@ -148,6 +183,10 @@ type SystemNodes = ReadonlyMap<string, StoredDocument>
 function systemNodesOf(reader: ConfigReader, projectId: string): SystemNodes {
   const documents = [...reader.inScope('applications', projectId), ...reader.inScope('application-agents', projectId)]
   return new Map(documents.map((document) => [document.id, document]))
+}
+
+function isSameConnection(a: StoredDocument, b: StoredDocument): boolean {
+  return JSON.stringify(a.fields.db_connection) === JSON.stringify(b.fields.db_connection)
 }
 
 /** Not a revision: nobody's ETag goes stale because provisioning went on. */

@@ -183,6 +183,15 @@ export interface GraphStore {
   write<T>(change: (batch: WriteBatch) => T): Promise<T>
 }
 
+/** A part of a project's graph: what has no location, what all locations share, or the database of a location. */
+export type Constituent = 'default' | 'global' | { readonly database: string }
+
+/** How the graph of a project is divided: several locations may share a constituent. */
+export interface GraphLayout {
+  readonly isComposite: boolean
+  readonly locations: ReadonlyMap<string, Constituent>
+}
+
 /** The graphs of one project. Locations are logical: where a graph is kept is never told. */
 export interface ProjectGraphs {
   /** What has no location, and what conditions see unless they say `USE`. */

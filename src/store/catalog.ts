@@ -1,26 +1,38 @@
-// Which environment holds a project's graph: (project, logical location) → environment. One folder per project;
-// the default constituent stands apart from the located ones. Environments open when they are first asked for.
+// Which environment holds a part of a project's graph: (project, constituent) → environment. One folder per project;
+// below it `default`, and for a composite project `global` and a folder for each database that a location is mapped to.
+// Environments open when they are first asked for.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { GraphStore } from '../engine/store.ts'
+import { basename, join } from 'node:path'
+import type { GraphLayout, GraphStore, Constituent as Part } from '../engine/store.ts'
 import { assert } from '../kernel/assert.ts'
+import { OperatorFault } from '../kernel/errors.ts'
 import { isGid } from '../kernel/ids.ts'
 import { checkEnvironment } from './check.ts'
+import { type CompositeParts, Constituent, completeProxies, followNotes, markConstituents } from './composite.ts'
 import { type EnvironmentOptions, type LmdbEnvironment, openEnvironment } from './lmdb/environment.ts'
 import { DATA_FILE } from './lmdb/native.ts'
 
 const PROJECTS = 'projects'
 /** A project that is being removed is renamed first, so that a crash leaves no half project. */
 const REMOVED = '.removed-'
-const DEFAULT = 'default'
+const CONSTITUENTS = 'constituents'
+
+const plainLayout: GraphLayout = { isComposite: false, locations: new Map() }
+
+/** One environment, and the store that takes proxies along where the project is composite. */
+interface Opened {
+  readonly environment: LmdbEnvironment
+  readonly store: GraphStore
+}
 
 export class Catalog {
   private readonly root: string
   private readonly options: EnvironmentOptions
   /** By project, then by folder of the constituent. */
-  private readonly open = new Map<string, Map<string, LmdbEnvironment>>()
+  private readonly open = new Map<string, Map<string, Opened>>()
+  private readonly folders = new WeakMap<object, string>()
 
   constructor(dataDir: string, options: EnvironmentOptions) {
     this.root = join(dataDir, PROJECTS)
@@ -34,49 +46,95 @@ export class Catalog {
   }
 
   /**
-   * Makes the project's default constituent, and one for each location. What exists already stays as it is, so that an
-   * interrupted provisioning is simply repeated.
+   * Makes what the layout names. What exists already stays as it is, so that an interrupted provisioning is simply
+   * repeated. From then on the writes of a composite project take proxies along; `completeProxies` makes those of before.
    */
-  async create(projectId: string, locations: readonly string[] = []): Promise<void> {
-    const project = folderOfProject(projectId)
-    for (const location of [null, ...locations])
-      this.environment(projectId, project, folderOfConstituent(location), true)
+  async create(projectId: string, layout: GraphLayout = plainLayout): Promise<void> {
+    assert(isGid(projectId), 'a project id is a global id')
+    const parts: Part[] = ['default', ...layout.locations.values()]
+    if (layout.isComposite) parts.push('global')
+    for (const part of parts) this.environment(projectId, this.folderOf(part), true)
+    if (layout.isComposite) await markConstituents(this.partsOf(projectId))
   }
 
-  /** Null when the project or the location does not exist. */
-  graph(projectId: string, location: string | null): GraphStore | null {
-    return this.find(projectId, location)
+  /** Null when it does not exist. */
+  graph(projectId: string, part: Part): GraphStore | null {
+    return this.find(projectId, part)?.store ?? null
   }
 
-  /** What is inconsistent in a graph; null when the project or the location does not exist. */
-  check(projectId: string, location: string | null): string[] | null {
-    const environment = this.find(projectId, location)
-    return environment === null ? null : checkEnvironment(environment)
+  /** What is inconsistent in a graph; null when it does not exist. */
+  check(projectId: string, part: Part): string[] | null {
+    const found = this.find(projectId, part)
+    return found === null ? null : checkEnvironment(found.environment)
   }
 
-  private find(projectId: string, location: string | null): LmdbEnvironment | null {
-    if (location === null) {
-      const known = this.open.get(projectId)?.get(DEFAULT)
-      if (known !== undefined) return known
+  /** Nodes of its own; in the global graph, where every node has a proxy, relationships. */
+  holdsData(projectId: string, part: Part): boolean {
+    const snapshot = this.find(projectId, part)?.store.snapshot()
+    if (snapshot === undefined) return false
+    try {
+      return (part === 'global' ? snapshot.relationshipCount(null) : snapshot.nodeCount(null)) > 0
+    } finally {
+      snapshot.close()
     }
-    if (!isGid(projectId)) return null
-    return this.environment(projectId, folderOfProject(projectId), folderOfConstituent(location), false)
   }
 
-  private environment(projectId: string, project: string, folder: string, make: boolean): LmdbEnvironment | null {
-    let constituents = this.open.get(projectId)
-    const known = constituents?.get(folder)
+  /** Lets the global graph follow what a crash kept it from following. Nothing to do where there is none. */
+  async followNotes(projectId: string): Promise<void> {
+    if (this.find(projectId, 'global') !== null) await followNotes(this.partsOf(projectId))
+  }
+
+  /** Makes the proxies of nodes that were there before the project was composite. */
+  async completeProxies(projectId: string): Promise<void> {
+    if (this.find(projectId, 'global') !== null) await completeProxies(this.partsOf(projectId))
+  }
+
+  private partsOf(projectId: string): CompositeParts {
+    return {
+      global: () => {
+        const found = this.find(projectId, 'global')
+        if (found === null) throw new OperatorFault('its global database is missing')
+        return found.environment
+      },
+      // Read anew each time: another process may have made one. Its files, not the configuration, tell what holds nodes.
+      constituents: () =>
+        ['default', ...foldersIn(join(this.root, folderOfProject(projectId), CONSTITUENTS))].flatMap(
+          (folder) => this.environment(projectId, folder, false)?.environment ?? [],
+        ),
+    }
+  }
+
+  private find(projectId: string, part: Part): Opened | null {
+    const folder = this.folderOf(part)
+    const known = this.open.get(projectId)?.get(folder)
     if (known !== undefined) return known
-    const path = join(this.root, project, folder)
+    return isGid(projectId) ? this.environment(projectId, folder, false) : null
+  }
+
+  private environment(projectId: string, folder: string, make: boolean): Opened | null {
+    const constituents = this.open.get(projectId) ?? new Map<string, Opened>()
+    const known = constituents.get(folder)
+    if (known !== undefined) return known
+    const path = join(this.root, folderOfProject(projectId), folder)
     if (!make && !existsSync(join(path, DATA_FILE))) return null
     mkdirSync(path, { recursive: true })
     const environment = openEnvironment(path, this.options)
-    if (constituents === undefined) {
-      constituents = new Map()
-      this.open.set(projectId, constituents)
+    const store = folder === 'global' ? environment : new Constituent(environment, this.partsOf(projectId))
+    const opened = { environment, store }
+    constituents.set(folder, opened)
+    this.open.set(projectId, constituents)
+    return opened
+  }
+
+  private folderOf(part: Part): string {
+    if (typeof part === 'string') return part
+    let folder = this.folders.get(part)
+    if (folder === undefined) {
+      // The name of a database is free text of any length: its hash is a safe name on every file system.
+      folder = join(CONSTITUENTS, hash(part.database))
+      this.folders.set(part, folder)
     }
-    constituents.set(folder, environment)
-    return environment
+    return folder
   }
 
   /** Waits for writes under way, then removes the project's data. No error when there is none. */
@@ -107,13 +165,13 @@ export class Catalog {
   }
 }
 
-async function closeAll(constituents: ReadonlyMap<string, LmdbEnvironment> | undefined): Promise<void> {
-  for (const environment of constituents?.values() ?? []) await environment.close()
+async function closeAll(constituents: ReadonlyMap<string, Opened> | undefined): Promise<void> {
+  for (const { environment } of constituents?.values() ?? []) await environment.close()
 }
 
-function folderOfConstituent(location: string | null): string {
-  // A location is free text of any length: its hash is a safe name on every file system.
-  return location === null ? DEFAULT : join('locations', hash(location))
+/** With the name of the parent; none where there is no such folder. */
+function foldersIn(parent: string): string[] {
+  return existsSync(parent) ? readdirSync(parent).map((folder) => join(basename(parent), folder)) : []
 }
 
 /** Ids differ in case, and not every file system does. Ids of our own minting have no lower case. */

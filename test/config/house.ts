@@ -9,6 +9,7 @@ import { type Provisioner, Provisioning } from '../../src/config/provisioning.ts
 import { Repository } from '../../src/config/repository.ts'
 import { ConfigService } from '../../src/config/service.ts'
 import type { SystemGraph } from '../../src/config/system-nodes.ts'
+import type { Constituent, GraphLayout } from '../../src/engine/store.ts'
 import { agentCredentials } from '../../src/identity/agent-credential.ts'
 import { AgentKeys } from '../../src/identity/agent-key.ts'
 import { bootstrap } from '../../src/identity/bootstrap.ts'
@@ -32,14 +33,21 @@ export const START_MS = Date.parse('2026-01-15T12:00:00.000Z')
 /** Stands where the databases of the projects are: knows which exist and which system nodes they hold. */
 export class GraphBoard implements Provisioner, SystemGraph {
   readonly nodes = new Map<string, Set<string>>()
-  readonly locations = new Map<string, readonly string[]>()
+  readonly layouts = new Map<string, GraphLayout>()
+  /** Names of constituents with data: `eu-db`, `global`. */
+  readonly withData = new Set<string>()
   /** What `create` waits for before it is done; rejects where provisioning is to fail. */
   gate: Promise<void> = Promise.resolve()
 
-  async create(projectId: string, locations: readonly string[]): Promise<void> {
+  async create(projectId: string, layout: GraphLayout): Promise<void> {
     await this.gate
-    this.locations.set(projectId, locations)
+    this.layouts.set(projectId, layout)
     this.nodes.set(projectId, this.nodes.get(projectId) ?? new Set())
+  }
+  async completeProxies(): Promise<void> {}
+  async followNotes(): Promise<void> {}
+  holdsData(_: string, constituent: Constituent): boolean {
+    return this.withData.has(typeof constituent === 'string' ? constituent : constituent.database)
   }
   async delete(projectId: string): Promise<void> {
     this.nodes.delete(projectId)

@@ -140,11 +140,46 @@ test('a composite project is given its locations, and those that an update adds'
   const connection = { url: 'lmdb:', composite_db_name: 'whole', alias_mapping: 'eu=db1&us%20east=db2' }
   const project = (await house.create('projects', projectBody(house, { db_connection: connection }))).id
   await house.provisioning.settled()
-  expect(board.locations.get(project)).toEqual(['eu', 'us east'])
+  expect([...(board.layouts.get(project)?.locations.keys() ?? [])]).toEqual(['eu', 'us east'])
   const wider = { ...connection, alias_mapping: 'eu=db1&asia=db3' }
   valueIn(await house.service.update(house.admin, house.kind('projects'), project, { db_connection: wider }, null))
   expect(status(house, project)).toBe('ACTIVE')
   await house.provisioning.settled()
-  expect(board.locations.get(project)).toEqual(['eu', 'asia'])
+  expect([...(board.layouts.get(project)?.locations.keys() ?? [])]).toEqual(['eu', 'asia'])
+  await house.close()
+})
+
+test('a mapping that changes while the project is PENDING is what it has when it is ACTIVE', async () => {
+  const { house, board, gate, project } = await houseWithGate()
+  const connection = { url: 'lmdb:', composite_db_name: 'whole', alias_mapping: 'eu=db1' }
+  valueIn(await house.service.update(house.admin, house.kind('projects'), project, { db_connection: connection }, null))
+  expect([status(house, project), board.layouts.get(project)]).toEqual(['PENDING', undefined])
+  gate.open()
+  await house.provisioning.settled()
+  expect(status(house, project)).toBe('ACTIVE')
+  expect([...(board.layouts.get(project)?.locations.keys() ?? [])]).toEqual(['eu'])
+  await house.close()
+})
+
+test('a location that holds data keeps its database', async () => {
+  const board = new GraphBoard()
+  const house = await openHouse({ board })
+  const connection = { url: 'lmdb:', composite_db_name: 'whole', alias_mapping: 'eu=db1&us=db2' }
+  const project = (await house.create('projects', projectBody(house, { db_connection: connection }))).id
+  await house.provisioning.settled()
+  board.withData.add('db1')
+  const update = (alias_mapping: string) =>
+    house.service.update(
+      house.admin,
+      house.kind('projects'),
+      project,
+      { db_connection: { ...connection, alias_mapping } },
+      null,
+    )
+  for (const taken of ['us=db2', 'eu=db2&us=db2', 'europe=db1&us=db2']) {
+    const issues = ['db_connection.alias_mapping: the location `eu` holds data, so it keeps its database']
+    expect(await update(taken)).toEqual({ ok: false, error: { kind: 'invalid', issues } })
+  }
+  valueIn(await update('eu=db1&europe=db1'))
   await house.close()
 })

@@ -12,7 +12,7 @@ const project = 'gid:01KF0000000000000000000000'
 test('an agent is a node linked to the node of its application, however often it is written', async () => {
   const catalog = openCatalog(temporaryFolder(), { clock: new HandClock(START_MS), sync: false })
   await catalog.create(project)
-  const graph = catalog.graph(project, null)
+  const graph = catalog.graph(project, 'default')
   if (graph === null) throw new Error('no graph')
   let configured = true
   const nodes = systemGraph(

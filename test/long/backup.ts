@@ -70,9 +70,9 @@ async function stateOf(data: string, project: string): Promise<{ counts: number[
   const faults: string[] = []
   const counts: number[] = []
   try {
-    for (const location of [null, 'eu']) {
-      faults.push(...(catalog.check(project, location) ?? [`${location} is missing`]))
-      const snapshot = catalog.graph(project, location)!.snapshot()
+    for (const part of ['default', { database: 'eu' }] as const) {
+      faults.push(...(catalog.check(project, part) ?? [`${JSON.stringify(part)} is missing`]))
+      const snapshot = catalog.graph(project, part)!.snapshot()
       const shows = snapshot.symbol('property', 'shows')
       const [left, right] = ['left', 'right'].map((id) => {
         const node = snapshot.findNode(snapshot.symbol('label', 'Hand'), id)

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { GraphStore } from '../../src/engine/store.ts'
+import type { GraphLayout, GraphStore } from '../../src/engine/store.ts'
 import { HandClock } from '../../src/kernel/clock.ts'
 import { mintGid } from '../../src/kernel/ids.ts'
 import { openCatalog } from '../../src/store/catalog.ts'
@@ -21,20 +21,25 @@ async function addNode(store: GraphStore | null): Promise<void> {
   await store!.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }))
 }
 
+/** A location for each database, of the same name. */
+function compositeOf(...databases: string[]): GraphLayout {
+  return { isComposite: true, locations: new Map(databases.map((database) => [database, { database }])) }
+}
+
 describe('a catalog', () => {
   test('knows the projects that were created, each with a graph of its own', async () => {
     const folder = temporaryFolder()
     const [one, two] = [mintGid(1), mintGid(1)]
     let catalog = openCatalog(folder, options)
-    expect(catalog.graph(one, null)).toBeNull()
+    expect(catalog.graph(one, 'default')).toBeNull()
     await catalog.create(one)
     await catalog.create(two)
-    await addNode(catalog.graph(one, null))
-    expect(catalog.graph(one, null)).toBe(catalog.graph(one, null))
-    expect([countNodes(catalog.graph(one, null)), countNodes(catalog.graph(two, null))]).toEqual([1, 0])
+    await addNode(catalog.graph(one, 'default'))
+    expect(catalog.graph(one, 'default')).toBe(catalog.graph(one, 'default'))
+    expect([countNodes(catalog.graph(one, 'default')), countNodes(catalog.graph(two, 'default'))]).toEqual([1, 0])
     await catalog.close()
     catalog = openCatalog(folder, options)
-    expect([countNodes(catalog.graph(one, null)), countNodes(catalog.graph(two, null))]).toEqual([1, 0])
+    expect([countNodes(catalog.graph(one, 'default')), countNodes(catalog.graph(two, 'default'))]).toEqual([1, 0])
     await catalog.close()
   })
 
@@ -42,20 +47,25 @@ describe('a catalog', () => {
     const catalog = openCatalog(temporaryFolder(), options)
     const project = mintGid(1)
     await catalog.create(project)
-    await addNode(catalog.graph(project, null))
+    await addNode(catalog.graph(project, 'default'))
     await catalog.create(project)
-    expect(countNodes(catalog.graph(project, null))).toBe(1)
+    expect(countNodes(catalog.graph(project, 'default'))).toBe(1)
     await catalog.close()
   })
 
-  test('finds a constituent by its logical location, whatever its name', async () => {
+  test('finds a constituent by the name of its database, whatever that is', async () => {
     const catalog = openCatalog(temporaryFolder(), options)
     const project = mintGid(1)
-    const locations = ['eu', '../..', '', 'x'.repeat(300), '日本', 'default']
-    await catalog.create(project, locations)
-    for (const location of locations) await addNode(catalog.graph(project, location))
-    expect(locations.map((location) => countNodes(catalog.graph(project, location)))).toEqual(locations.map(() => 1))
-    expect([countNodes(catalog.graph(project, null)), catalog.graph(project, 'us')]).toEqual([0, null])
+    const databases = ['eu', '../..', '', 'x'.repeat(300), '日本', 'default', 'global']
+    await catalog.create(project, compositeOf(...databases))
+    for (const database of databases) await addNode(catalog.graph(project, { database }))
+    expect(databases.map((database) => countNodes(catalog.graph(project, { database })))).toEqual(
+      databases.map(() => 1),
+    )
+    expect([countNodes(catalog.graph(project, 'default')), catalog.graph(project, { database: 'us' })]).toEqual([
+      0,
+      null,
+    ])
     await catalog.close()
   })
 
@@ -72,7 +82,7 @@ describe('a catalog', () => {
     const folders = readdirSync(join(folder, 'projects'))
     expect(new Set(folders.map((name) => name.toLowerCase())).size).toBe(ids.length)
     await expect(catalog.create('gid:../../elsewhere-and-beyond')).rejects.toThrow('a project id is a global id')
-    expect(catalog.graph('../elsewhere', null)).toBeNull()
+    expect(catalog.graph('../elsewhere', 'default')).toBeNull()
     expect(readdirSync(folder)).toEqual(['projects'])
     await catalog.close()
   })
@@ -81,14 +91,14 @@ describe('a catalog', () => {
     const folder = temporaryFolder()
     const catalog = openCatalog(folder, options)
     const project = mintGid(1)
-    await catalog.create(project, ['eu'])
-    await addNode(catalog.graph(project, null))
+    await catalog.create(project, compositeOf('eu'))
+    await addNode(catalog.graph(project, 'default'))
     await catalog.delete(project)
     await catalog.delete(project)
-    expect([catalog.graph(project, null), catalog.graph(project, 'eu')]).toEqual([null, null])
+    expect([catalog.graph(project, 'default'), catalog.graph(project, { database: 'eu' })]).toEqual([null, null])
     expect(readdirSync(join(folder, 'projects'))).toEqual([])
     await catalog.create(project)
-    expect(countNodes(catalog.graph(project, null))).toBe(0)
+    expect(countNodes(catalog.graph(project, 'default'))).toBe(0)
     await catalog.close()
   })
 
@@ -96,8 +106,8 @@ describe('a catalog', () => {
     const catalog = openCatalog(temporaryFolder(), options)
     const project = mintGid(1)
     await catalog.create(project)
-    await addNode(catalog.graph(project, null))
-    expect([catalog.check(project, null), catalog.check(project, 'eu')]).toEqual([[], null])
+    await addNode(catalog.graph(project, 'default'))
+    expect([catalog.check(project, 'default'), catalog.check(project, { database: 'eu' })]).toEqual([[], null])
     await catalog.close()
   })
 

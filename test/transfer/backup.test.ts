@@ -36,7 +36,7 @@ async function dataFolder(): Promise<{ data: string; projects: [string, string] 
   const catalog = openCatalog(data, { clock: systemClock, sync: false })
   for (const id of projects) {
     await catalog.create(id)
-    await catalog.graph(id, null)!.write((batch) => batch.upsertNode({ type: 'Project', externalId: id }))
+    await catalog.graph(id, 'default')!.write((batch) => batch.upsertNode({ type: 'Project', externalId: id }))
   }
   await catalog.close()
   return { data, projects }

@@ -5,8 +5,9 @@ import { openCatalog } from '../../src/store/catalog.ts'
 
 const [folder = '', project = ''] = process.argv.slice(2)
 const catalog = openCatalog(folder, { clock: systemClock })
-await catalog.create(project, ['eu'])
-const graphs = [catalog.graph(project, null)!, catalog.graph(project, 'eu')!]
+const eu = { database: 'eu' }
+await catalog.create(project, { isComposite: false, locations: new Map([['eu', eu]]) })
+const graphs = [catalog.graph(project, 'default')!, catalog.graph(project, eu)!]
 for (let i = 1; ; i++) {
   for (const graph of graphs) {
     await graph.write((batch) => {

@@ -28,13 +28,31 @@ export class LayoutFault extends OperatorFault {
 }
 
 /** Kinds of keys in `meta`. */
-export const META = { layout: 0, header: 1, labelCount: 2, typeCount: 3, typedCount: 4, checkpoint: 5 } as const
+export const META = {
+  layout: 0,
+  header: 1,
+  labelCount: 2,
+  typeCount: 3,
+  typedCount: 4,
+  checkpoint: 5,
+  mark: 6,
+  note: 7,
+} as const
+
+/** What an environment is known for, once it is marked. */
+export const MARK = {
+  /** Its writes take proxies in the project's global environment along. */
+  constituent: 1,
+  /** A constituent that has had a proxy for each of its nodes. */
+  complete: 2,
+} as const
+export type Mark = (typeof MARK)[keyof typeof MARK]
 
 /** A reusable key of the header; never changed. */
 export const HEADER_KEY: SymbolKey = { kind: META.header, symbol: 0 }
 
 export interface Databases {
-  /** Layout version, counters; counts per label, per relationship type and per node type. */
+  /** Layout version, counters; counts per label, per relationship type and per node type; marks and notes. */
   readonly meta: Database<SymbolKey>
   /** Kind and id → name. */
   readonly symbols: Database<SymbolKey>

@@ -1,9 +1,10 @@
 // One LMDB environment as a graph store: opens it, checks its layout, hands out snapshots and runs write batches.
-import type { GraphStore, WriteBatch } from '../../engine/store.ts'
+import type { GraphStore } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { ENTRIES_PER_CHUNK } from '../blocks.ts'
 import type { Window } from '../bytes.ts'
+import { readText } from '../text.ts'
 import { BulkBatch, KnownNodes, readCheckpoint } from './bulk-batch.ts'
 import type { Database } from './database.ts'
 import {
@@ -13,6 +14,9 @@ import {
   graphLayout,
   HEADER_KEY,
   lackOfSymbols,
+  MARK,
+  type Mark,
+  META,
   openDatabases,
   openMeta,
   putFirstHeader,
@@ -125,12 +129,29 @@ export class LmdbEnvironment implements GraphStore {
     }
   }
 
+  hasMark(mark: Mark): boolean {
+    return this.inspect(({ meta }, view) => meta.get({ kind: META.mark, symbol: mark }, view) !== null)
+  }
+
+  /** What batches have left and nobody has removed yet, by number. */
+  notes(): ReadonlyMap<number, string> {
+    return this.inspect(({ meta }, view) => {
+      const notes = new Map<number, string>()
+      const start = { kind: META.note, symbol: 0 }
+      for (const { key, window } of meta.entries({ start, end: undefined, ...view })) {
+        if (key.kind !== META.note) break
+        notes.set(key.symbol, readText(window.text, 4, 4 + window.view.getUint32(0, true)))
+      }
+      return notes
+    })
+  }
+
   /** Called by the snapshot. */
   release(view: ReadView): void {
     this.file.giveBack(view)
   }
 
-  write<T>(change: (batch: WriteBatch) => T): Promise<T> {
+  write<T>(change: (batch: LmdbWriteBatch) => T): Promise<T> {
     return this.commit((stamp, symbols) => {
       return new LmdbWriteBatch(this.databases, symbols, this.clock, this.entriesPerChunk, stamp)
     }, change)
@@ -139,7 +160,10 @@ export class LmdbEnvironment implements GraphStore {
   /** A large batch of what is new for the most part; nobody else may write meanwhile. */
   load<T>(change: (batch: BulkBatch) => T): Promise<T> {
     return this.commit((stamp, symbols) => {
-      return new BulkBatch(this.databases, symbols, this.clock, this.entriesPerChunk, stamp, this.known)
+      const batch = new BulkBatch(this.databases, symbols, this.clock, this.entriesPerChunk, stamp, this.known)
+      // A load takes no proxies along: whoever opens the project next makes them.
+      if (batch.hasMark(MARK.complete)) batch.setMark(MARK.complete, false)
+      return batch
     }, change)
   }
 

@@ -31,7 +31,7 @@ import {
   writeRelationship,
 } from '../records.ts'
 import { AdjacencyEdits } from './adjacency-edits.ts'
-import { type Databases, HEADER_KEY, lackOfSymbols, META } from './databases.ts'
+import { type Databases, HEADER_KEY, lackOfSymbols, type Mark, META } from './databases.ts'
 import { type Header, readHeader, type Stamp, writeHeader } from './header.ts'
 import { LabelEdits } from './label-edits.ts'
 import { Operations, type Touched } from './operations.ts'
@@ -82,6 +82,9 @@ export class LmdbWriteBatch implements WriteBatch {
   private readonly keys = new Map<string, { readonly type: SymbolId; readonly externalId: string; node: NodeId }>()
   protected readonly sink = new Sink()
   protected readonly operations = new Operations()
+  /** By number; null removes. */
+  private readonly notes = new Map<number, string | null>()
+  private readonly marks = new Map<Mark, boolean>()
   private open = true
 
   constructor(databases: Databases, symbols: SymbolTable, clock: Clock, entriesPerChunk: number, stamp: Stamp) {
@@ -140,6 +143,12 @@ export class LmdbWriteBatch implements WriteBatch {
     const pending = this.keys.get(`${type} ${externalId}`)
     if (pending !== undefined) return pending.node
     return this.databases.upsertKeys.get({ type, externalId })?.words[0] ?? 0
+  }
+
+  /** Null when there is none. */
+  identityOf(key: NodeKey): { readonly gid: string; readonly location: string | null } | null {
+    const id = this.findNode(key)
+    return id === 0 ? null : this.node(id).now
   }
 
   private setKey(type: SymbolId, externalId: string, node: NodeId): void {
@@ -383,6 +392,25 @@ export class LmdbWriteBatch implements WriteBatch {
     return source === 0 || target === 0 || type === 0 ? [] : this.adjacency.between(source, type, target)
   }
 
+  // -- beside the graph
+
+  hasMark(mark: Mark): boolean {
+    return this.marks.get(mark) ?? this.databases.meta.get({ kind: META.mark, symbol: mark }) !== null
+  }
+
+  setMark(mark: Mark, isSet = true): void {
+    this.marks.set(mark, isSet)
+  }
+
+  /** Left with the batch, for whoever must go on where a crash may come in between. Numbers are drawn at random. */
+  putNote(number: number, text: string): void {
+    this.notes.set(number, text)
+  }
+
+  removeNote(number: number): void {
+    this.notes.set(number, null)
+  }
+
   // -- putting
 
   /** Once it is prepared: every key that it changes; null where nobody should ask. */
@@ -422,6 +450,7 @@ export class LmdbWriteBatch implements WriteBatch {
       }
     }
     labels.encode(sink, operations)
+    this.prepareNotes()
     const types = this.prepareRelationships()
     this.adjacency.encode(sink, operations)
     header.nodes += labels.counts.get(0) ?? 0
@@ -451,6 +480,28 @@ export class LmdbWriteBatch implements WriteBatch {
       }
     }
     return counts
+  }
+
+  private prepareNotes(): void {
+    const { databases, operations, sink } = this
+    for (const [mark, isSet] of this.marks) {
+      const key = { kind: META.mark, symbol: mark }
+      if (!isSet) operations.remove(databases.meta, key)
+      else {
+        operations.begin(sink)
+        sink.u32(1)
+        operations.put(databases.meta, key, sink)
+      }
+    }
+    for (const [number, text] of this.notes) {
+      const key = { kind: META.note, symbol: number }
+      if (text === null) operations.remove(databases.meta, key)
+      else {
+        operations.begin(sink)
+        sink.text(text)
+        operations.put(databases.meta, key, sink)
+      }
+    }
   }
 
   private prepareCounts(kind: number, changes: ReadonlyMap<SymbolId, number>): void {

@@ -1,0 +1,83 @@
+// The graphs of projects as the features ask for them. A part that is damaged or missing answers 503 to those who need it,
+// and its operator is told once; it is tried again with each request, so putting it right needs no restart.
+import { layoutOf } from './config/db-connection.ts'
+import type { ConfigReader } from './config/kind.ts'
+import type { Constituent, GraphLayout, GraphStore, ProjectGraphs } from './engine/store.ts'
+import { OperatorFault, ServiceFault } from './kernel/errors.ts'
+
+export interface GraphParts {
+  readonly documents: ConfigReader
+  /** Null: it does not exist. Throws OperatorFault for one that cannot be opened. */
+  graph(projectId: string, constituent: Constituent): GraphStore | null
+  readonly report: (line: string) => void
+}
+
+export class GraphsOfProjects {
+  private readonly parts: GraphParts
+  private readonly unavailable = new Set<string>()
+  private readonly byLayout = new WeakMap<GraphLayout, ProjectGraphs>()
+
+  constructor(parts: GraphParts) {
+    this.parts = parts
+  }
+
+  /** Null while the project has no graph: not provisioned yet, or deleted. Without its default graph it has none to use. */
+  of(projectId: string): ProjectGraphs | null {
+    const project = this.parts.documents.get('projects', projectId)
+    if (project === null || project.fields.ikg_status !== 'ACTIVE') return null
+    this.provisioned(projectId)
+    const layout = layoutOf(project)
+    let graphs = this.byLayout.get(layout)
+    if (graphs === undefined) {
+      graphs = new OpenedGraphs(layout, (constituent) => this.provisioned(projectId, constituent))
+      this.byLayout.set(layout, graphs)
+    }
+    return graphs
+  }
+
+  /** Of a project that is provisioned, or about to be. */
+  provisioned(projectId: string, constituent: Constituent = 'default'): GraphStore {
+    try {
+      const graph = this.parts.graph(projectId, constituent)
+      if (graph === null) throw new OperatorFault('its database is missing')
+      if (this.unavailable.size > 0) this.unavailable.delete(nameOf(projectId, constituent))
+      return graph
+    } catch (fault) {
+      if (!(fault instanceof OperatorFault)) throw fault
+      const name = nameOf(projectId, constituent)
+      if (!this.unavailable.has(name)) {
+        this.parts.report(`the graph of project ${projectId} is unavailable: ${fault.message}`)
+      }
+      this.unavailable.add(name)
+      throw new ServiceFault({ kind: 'unavailable', message: 'the knowledge graph of this project is unavailable' })
+    }
+  }
+}
+
+function nameOf(projectId: string, constituent: Constituent): string {
+  return `${projectId} ${typeof constituent === 'string' ? constituent : `database ${constituent.database}`}`
+}
+
+/** Each part is opened when it is asked for: a damaged constituent does not keep the others from being read. */
+class OpenedGraphs implements ProjectGraphs {
+  private readonly layout: GraphLayout
+  private readonly open: (constituent: Constituent) => GraphStore
+
+  constructor(layout: GraphLayout, open: (constituent: Constituent) => GraphStore) {
+    this.layout = layout
+    this.open = open
+  }
+
+  get default(): GraphStore {
+    return this.open('default')
+  }
+
+  get global(): GraphStore | null {
+    return this.layout.isComposite ? this.open('global') : null
+  }
+
+  at(location: string): GraphStore | null {
+    const constituent = this.layout.locations.get(location)
+    return constituent === undefined ? null : this.open(constituent)
+  }
+}

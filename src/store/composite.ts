@@ -1,0 +1,172 @@
+// Composite projects: a node's data is in a constituent, and the global environment has a proxy of every node, so that
+// relationships may join nodes of different locations there. A proxy bears its node's own id, and nothing of its data.
+//
+// There is no transaction over two environments. The constituent is written first and leaves, in the same transaction, a
+// note of the nodes whose proxies may be wrong until the global environment has followed. A proxy is never told what to
+// be: whoever follows derives it from what the constituents hold by then, so following may be repeated, by any process and
+// in any order. What a crash leaves is a note; the next start follows it, and so does the next write of the same nodes.
+import { emptyChunk, type GraphStore, type NodeKey, type Snapshot, type WriteBatch } from '../engine/store.ts'
+import { assert } from '../kernel/assert.ts'
+import { MARK } from './lmdb/databases.ts'
+import type { LmdbEnvironment } from './lmdb/environment.ts'
+import type { LmdbWriteBatch } from './lmdb/write-batch.ts'
+import { WatchedBatch } from './watched-batch.ts'
+
+/** The parts of a composite project, as they are at the moment of the question. */
+export interface CompositeParts {
+  global(): LmdbEnvironment
+  /** All that may hold nodes. */
+  constituents(): readonly LmdbEnvironment[]
+}
+
+/** One environment of a project as it is read and written: its writes take the proxies along. */
+export class Constituent implements GraphStore {
+  private readonly own: LmdbEnvironment
+  private readonly parts: CompositeParts
+  /** Notes that have been followed go with the next batch. One that outlives the process is followed once more. */
+  private followed: readonly number[] = []
+
+  constructor(own: LmdbEnvironment, parts: CompositeParts) {
+    this.own = own
+    this.parts = parts
+  }
+
+  snapshot(): Snapshot {
+    return this.own.snapshot()
+  }
+
+  async write<T>(change: (batch: WriteBatch) => T): Promise<T> {
+    const { followed } = this
+    const { value, watched } = await this.own.write((batch) => {
+      // Asked within the transaction: a project may become composite while writes are under way.
+      if (!batch.hasMark(MARK.constituent)) return { value: synchronous(change(batch)), watched: null }
+      const watched = new WatchedBatch(batch)
+      const value = synchronous(change(watched))
+      watched.leaveNote()
+      for (const note of followed) batch.removeNote(note)
+      return { value, watched }
+    })
+    if (watched === null) return value
+    this.followed = this.followed.filter((note) => !followed.includes(note))
+    await follow(this.parts, stale(this.parts, this.own, watched.touched))
+    if (watched.note !== null) this.followed = [...this.followed, watched.note]
+    return value
+  }
+}
+
+function synchronous<T>(value: T): T {
+  assert(!(value instanceof Promise), 'a write batch is synchronous')
+  return value
+}
+
+/** From now on every write of a constituent takes its proxies along. */
+export async function markConstituents({ constituents }: CompositeParts): Promise<void> {
+  for (const constituent of constituents()) {
+    if (!constituent.hasMark(MARK.constituent)) await constituent.write((batch) => batch.setMark(MARK.constituent))
+  }
+}
+
+/** What a crash has left. Others may be writing meanwhile: what they are about to follow is followed twice. */
+export async function followNotes(parts: CompositeParts): Promise<void> {
+  for (const constituent of parts.constituents()) {
+    const notes = constituent.notes()
+    if (notes.size === 0) continue
+    await follow(parts, [...notes.values()].flatMap(WatchedBatch.readNote))
+    await constituent.write((batch) => {
+      for (const note of notes.keys()) batch.removeNote(note)
+    })
+  }
+}
+
+/** Proxies for the nodes that were there before their constituent was marked. */
+export async function completeProxies(parts: CompositeParts): Promise<void> {
+  for (const constituent of parts.constituents()) {
+    if (constituent.hasMark(MARK.complete)) continue
+    for (let from: number | null = 0; from !== null; ) {
+      const { keys, next } = keysFrom(constituent, from)
+      await follow(parts, stale(parts, constituent, keys))
+      from = next
+    }
+    await constituent.write((batch) => batch.setMark(MARK.complete))
+  }
+}
+
+function keysFrom(constituent: LmdbEnvironment, from: number): { keys: NodeKey[]; next: number | null } {
+  const snapshot = constituent.snapshot()
+  try {
+    const chunk = emptyChunk()
+    snapshot.allNodes(from, chunk)
+    const keys: NodeKey[] = []
+    for (let i = 0; i < chunk.length; i++) {
+      const type = snapshot.nodeOwn(chunk.ids[i]!, 'type')
+      const externalId = snapshot.nodeOwn(chunk.ids[i]!, 'external_id')
+      if (typeof type === 'string' && typeof externalId === 'string') keys.push({ type, externalId })
+    }
+    return { keys, next: chunk.more ? chunk.next : null }
+  } finally {
+    snapshot.close()
+  }
+}
+
+// -- following
+
+/** What a node and its proxy have in common beside their key. */
+interface Identity {
+  readonly gid: string
+  readonly location: string | null
+}
+
+/** Brings the proxies of these nodes to what the constituents hold when their turn to be written has come. */
+async function follow(parts: CompositeParts, keys: readonly NodeKey[]): Promise<void> {
+  if (keys.length === 0) return
+  await parts.global().write((batch) => {
+    const snapshots = parts.constituents().map((constituent) => constituent.snapshot())
+    try {
+      for (const key of keys) settle(batch, key, snapshots)
+    } finally {
+      for (const snapshot of snapshots) snapshot.close()
+    }
+  })
+}
+
+/**
+ * Several constituents may hold a node of one key. The proxy stands for one of them as long as that one is there; then
+ * it goes, with its relationships, and another takes its place.
+ */
+function settle(batch: LmdbWriteBatch, key: NodeKey, snapshots: readonly Snapshot[]): void {
+  const proxy = batch.identityOf(key)
+  const holders = snapshots.flatMap((snapshot) => identityOf(snapshot, key) ?? [])
+  const holder =
+    holders.find(({ gid }) => gid === proxy?.gid) ?? holders.find(({ location }) => location !== null) ?? holders[0]
+  if (proxy !== null && proxy.gid !== holder?.gid) batch.deleteNode(key)
+  if (holder === undefined || (holder.gid === proxy?.gid && holder.location === proxy.location)) return
+  const { gid, location } = holder
+  batch.upsertNode({ ...key, ...(location === null ? {} : { location }) }, { gid })
+}
+
+/** Those whose proxies do not stand for what their constituent holds: a write of properties leaves none. */
+function stale({ global }: CompositeParts, own: LmdbEnvironment, keys: readonly NodeKey[]): NodeKey[] {
+  if (keys.length === 0) return []
+  const nodes = own.snapshot()
+  const proxies = global().snapshot()
+  try {
+    return keys.filter((key) => {
+      const node = identityOf(nodes, key)
+      const proxy = identityOf(proxies, key)
+      return node?.gid !== proxy?.gid || node?.location !== proxy?.location
+    })
+  } finally {
+    nodes.close()
+    proxies.close()
+  }
+}
+
+function identityOf(snapshot: Snapshot, { type, externalId }: NodeKey): Identity | null {
+  const label = snapshot.symbol('label', type)
+  const node = label === 0 ? 0 : snapshot.findNode(label, externalId)
+  if (node === 0) return null
+  return {
+    gid: snapshot.nodeOwn(node, 'id') as string,
+    location: snapshot.nodeOwn(node, 'location') as string | null,
+  }
+}
