@@ -6,6 +6,7 @@ import packageJson from '../package.json' with { type: 'json' }
 import { LineFile } from './adapters/line-file.ts'
 import { auditSignings } from './audit/signing.ts'
 import type { CaptureParts } from './capture/batch.ts'
+import { knowledgeQueries } from './ciq/knowledge-query.ts'
 import { locationsOf } from './config/db-connection.ts'
 import { environmentKinds } from './config/environment.ts'
 import { Provisioning } from './config/provisioning.ts'
@@ -207,6 +208,7 @@ async function buildApp(
       serviceAccountKind(clock),
       serviceAccountCredentials(clock),
       authorizationPolicies(settings.policyTextMax, (project) => locationsOf(project).keys()),
+      knowledgeQueries(settings.policyTextMax),
       externalDataResolvers,
       trustScoreProfiles,
       eventSinks,

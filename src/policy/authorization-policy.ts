@@ -10,7 +10,9 @@ import {
   tagList,
 } from '../config/kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { type ContextPolicy, compileContextPolicy } from './compile-context.ts'
 import { type CompiledDocument, compilePolicy, locationIssues } from './compile-policy.ts'
+import { contextVersion } from './context-document.ts'
 
 export const policiesKind = 'authorization-policies'
 
@@ -36,10 +38,14 @@ export function authorizationPolicies(
     readShape: { policy: z.string(), status: members.status, tags: z.array(z.string()) },
     secrets: [],
     heavy: ['policy'],
-    filters: { type: { kbac: isDecisionPolicy, ciq: (document) => !isDecisionPolicy(document) } },
+    filters: { type: { kbac: ({ fields }) => !isContextPolicy(fields), ciq: ({ fields }) => isContextPolicy(fields) } },
     check(fields, { parent }) {
       const stored = { tags: [], ...fields }
       if (fields.status === 'DRAFT') return ok({ fields: stored })
+      if (isContextPolicy(stored)) {
+        const context = contextPolicyOf(stored)
+        return context.ok ? ok({ fields: stored }) : err({ kind: 'invalid', issues: context.error })
+      }
       const compiled = compiledFields(stored)
       if (!compiled.ok) return err({ kind: 'invalid', issues: compiled.error })
       const issues = locationIssues(compiled.value, new Set(locationsOf(parent)))
@@ -60,11 +66,23 @@ export function compiledFields(fields: Fields): Result<CompiledDocument, readonl
   return compiled
 }
 
+const contexts = new WeakMap<Fields, Result<ContextPolicy, readonly string[]>>()
+
+/** The same for a context policy, which decides nothing by itself. */
+export function contextPolicyOf(fields: Fields): Result<ContextPolicy, readonly string[]> {
+  let context = contexts.get(fields)
+  if (context === undefined) {
+    context = compileContextPolicy(fields.policy as string)
+    contexts.set(fields, context)
+  }
+  return context
+}
+
 /** A DRAFT may hold anything; what does not say that it is for context queries counts as a decision policy. */
-function isDecisionPolicy({ fields }: StoredDocument): boolean {
+export function isContextPolicy(fields: Fields): boolean {
   try {
-    return JSON.parse(fields.policy as string)?.meta?.policy_version !== '1.0-ciq'
+    return JSON.parse(fields.policy as string)?.meta?.policy_version === contextVersion
   } catch {
-    return true
+    return false
   }
 }

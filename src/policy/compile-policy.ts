@@ -1,10 +1,10 @@
 // Turns the text of a policy into something that can be asked, or into what its author has to mend.
-import { type Issue, renderIssue } from '../../grammar/issue.ts'
 import { type Condition, compileCondition } from '../engine/conditions.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type DecisionDocument, type DecisionVersion, readPolicyDocument } from './document.ts'
 import type { Filter } from './filter.ts'
 import { readFilter } from './read-filter.ts'
+import { rendered } from './rendered.ts'
 
 export interface CompiledDocument {
   readonly version: DecisionVersion
@@ -88,14 +88,6 @@ export function compilePolicy(text: string): Result<CompiledDocument, readonly s
       resource: parameters.has('resource_external_id'),
     },
   })
-}
-
-/** Ruling F7: line, column, what was found, what was expected, and a caret line. */
-function rendered(text: string, issue: Issue): string {
-  let message = issue.message
-  if (issue.found !== undefined && !message.includes(issue.found)) message += `, found ${issue.found}`
-  if (issue.expected !== undefined && !message.includes(issue.expected)) message += `, expected ${issue.expected}`
-  return renderIssue(text, { ...issue, message })
 }
 
 /** What a project that has only these locations cannot run of a policy; empty where it can run all of it. */

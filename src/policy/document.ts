@@ -10,15 +10,11 @@ export type DecisionVersion = (typeof decisionVersions)[number]
 
 const policyVersion = z.string().superRefine((version, context) => {
   if ((decisionVersions as readonly string[]).includes(version)) return
-  const known = decisionVersions.map((one) => `\`${one}\``).join(' or ')
-  const message =
-    version === '1.0-ciq'
-      ? `\`1.0-ciq\` is not supported yet, expected ${known}`
-      : `expected ${known}, found \`${version.slice(0, 64)}\``
-  context.addIssue({ code: 'custom', message })
+  const known = [...decisionVersions, '1.0-ciq'].map((one) => `\`${one}\``).join(', ')
+  context.addIssue({ code: 'custom', message: `expected one of ${known}, found \`${version.slice(0, 64)}\`` })
 })
 
-const label = z
+export const label = z
   .string()
   .min(2)
   .max(64)

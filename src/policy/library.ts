@@ -1,6 +1,6 @@
 // The ACTIVE decision policies of each project, compiled, found by what a request names.
 import type { ConfigSource, StoredDocument } from '../config/kind.ts'
-import { compiledFields, policiesKind } from './authorization-policy.ts'
+import { compiledFields, isContextPolicy, policiesKind } from './authorization-policy.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 
 export type { CompiledPolicy } from './compile-policy.ts'
@@ -60,7 +60,8 @@ export class PolicyLibrary {
   private fill(projectId: string): Shelf {
     const shelf: Shelf = { byQuestion: new Map(), all: [] }
     for (const document of this.documents.inScope(policiesKind, projectId)) {
-      const policy = document.fields.status === 'ACTIVE' ? this.compiledFrom(document) : null
+      const policy =
+        document.fields.status === 'ACTIVE' && !isContextPolicy(document.fields) ? this.compiledFrom(document) : null
       if (policy === null) continue
       shelf.all.push(policy)
       const byAction = at(shelf.byQuestion, policy.subjectType, () => new Map<string, Map<string, CompiledPolicy[]>>())

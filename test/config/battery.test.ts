@@ -5,7 +5,7 @@ import type { ConfigKind, Fields } from '../../src/config/kind.ts'
 import type { Route } from '../../src/http/route.ts'
 import { isGid } from '../../src/kernel/ids.ts'
 import { type Answered, type Service, startService } from '../http/service.ts'
-import { type Sample, samples, type World } from './kind-samples.ts'
+import { contextPolicy, type Sample, samples, type World } from './kind-samples.ts'
 
 // The kinds are known when the service is built, and tests are named before it is: so a service of its own tells them.
 const forNames = await startService({}, { sync: false })
@@ -35,6 +35,12 @@ beforeAll(async () => {
       ikg_node_type: 'Person',
       claims_mapping: {},
       offline_validation: {},
+    }),
+    policy: await made('authorization-policies', {
+      project_id: service.projectId,
+      name: 'for-queries',
+      policy: contextPolicy,
+      status: 'ACTIVE',
     }),
   }
 })
@@ -129,7 +135,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
   (_, kind) => {
     const sample = samples[kind.path] as Sample
     const { operations } = kind
-    const always = sample.always ?? {}
+    const always = () => sample.always?.(world) ?? {}
 
     test('create: 201, authorship and ETag', async () => {
       await withOne(kind, sample, async ({ id, created }) => {
@@ -230,7 +236,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
         expect([gone.status, gone.text]).toEqual(silent ? [204, ''] : [200, JSON.stringify({ id })])
         expect((await call('GET', path)).status).toBe(404)
         expect((await call('DELETE', path)).status).toBe(404)
-        if (operations.update) expect((await call('PUT', path, { ...always })).status).toBe(404)
+        if (operations.update) expect((await call('PUT', path, { ...always() })).status).toBe(404)
         const listed = (await call('GET', `${kind.path}?${scopeOf(kind)}`)).body.data as Fields[]
         expect(listed.some((one) => one.id === id)).toBe(false)
         // What it was called is free again.
@@ -289,14 +295,14 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
       test('keeps what is null or absent, removes what is empty', async () => {
         await withOne(kind, sample, async ({ path, name }) => {
           const texts = { display_name: 'A name to show', description: 'What it is for' }
-          const updated = await call('PUT', path, { ...always, ...texts })
+          const updated = await call('PUT', path, { ...always(), ...texts })
           expect([updated.status, Object.keys(updated.body)]).toEqual([
             200,
             ['id', 'create_time', 'created_by', 'update_time', 'updated_by'],
           ])
-          await call('PUT', path, { ...always, display_name: null })
+          await call('PUT', path, { ...always(), display_name: null })
           expect((await call('GET', path)).body).toMatchObject({ ...sample.reads(world), ...texts })
-          await call('PUT', path, { ...always, display_name: '', description: '' })
+          await call('PUT', path, { ...always(), display_name: '', description: '' })
           expect((await call('GET', path)).body).toMatchObject({ display_name: name, description: '' })
         })
       })
@@ -304,7 +310,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
       test.runIf(sample.change !== undefined)('changes what is given, and keeps the secrets that are not', async () => {
         const { body, reads } = sample.change as NonNullable<Sample['change']>
         await withOne(kind, sample, async ({ path, created }) => {
-          const updated = await call('PUT', path, body)
+          const updated = await call('PUT', path, { ...always(), ...body })
           expect([updated.status, updated.body.errors]).toEqual([200, undefined])
           expect(updated.headers.get('etag')).not.toBe(created.headers.get('etag'))
           const read = await call('GET', path)
@@ -318,7 +324,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
         await withOne(kind, sample, async ({ path, created }) => {
           const first = created.headers.get('etag') as string
           const change = (description: string, etag: string) =>
-            call('PUT', path, { ...always, description }, { 'if-match': etag })
+            call('PUT', path, { ...always(), description }, { 'if-match': etag })
           const second = (await change('the first change', first)).headers.get('etag') as string
           const stale = await change('the second change', first)
           expect([stale.status, stale.body]).toEqual([412, { message: 'Precondition Failed' }])
@@ -344,13 +350,13 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
           const fixed = Object.keys(kind.createSchema.shape).filter((member) => !members.includes(member))
           expect(fixed).toContain('name')
           for (const member of fixed) {
-            const refused = await call('PUT', path, { ...always, [member]: 'other' })
+            const refused = await call('PUT', path, { ...always(), [member]: 'other' })
             expect([refused.status, refused.body.errors]).toEqual([
               422,
               [`${member}: cannot be changed after creation`],
             ])
           }
-          const stranger = await call('PUT', path, { ...always, colour: 'red' })
+          const stranger = await call('PUT', path, { ...always(), colour: 'red' })
           expect([stranger.status, stranger.body.errors]).toEqual([422, ['body: unknown member `colour`']])
         })
       })
@@ -358,7 +364,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
       test('leaves the older revision to be read', async () => {
         await withOne(kind, sample, async ({ path }) => {
           const first = await call('GET', path)
-          await call('PUT', path, { ...always, description: 'The second revision' })
+          await call('PUT', path, { ...always(), description: 'The second revision' })
           const past = await call('GET', `${path}?version=1`)
           expect([past.status, past.headers.get('etag')]).toEqual([200, first.headers.get('etag')])
           expect(past.body).toEqual(first.body)

@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { knowledgeQueries } from '../../src/ciq/knowledge-query.ts'
 import { locationsOf } from '../../src/config/db-connection.ts'
 import { environmentKinds } from '../../src/config/environment.ts'
 import type { ConfigKind, Fields } from '../../src/config/kind.ts'
@@ -125,6 +126,7 @@ export async function openHouse(from: { dir?: string; clock?: HandClock; board?:
     serviceAccounts(clock),
     serviceAccountCredentials(clock),
     authorizationPolicies(512_000, (project) => locationsOf(project).keys()),
+    knowledgeQueries(512_000),
     tokenIntrospects(createUpstream({ allowed: new AllowedUpstreams(new Set(['127.0.0.1']), []) })),
   ]
   const service = new ConfigService({ kinds, documents, sealer: box, clock, report })

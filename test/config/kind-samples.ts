@@ -10,6 +10,8 @@ export interface World {
   readonly agent: string
   readonly account: string
   readonly introspect: string
+  /** A context policy. */
+  readonly policy: string
 }
 
 export interface Sample {
@@ -20,7 +22,7 @@ export interface Sample {
   /** Bodies of an update that change something, and the members that then read back. */
   readonly change?: { readonly body: Fields; readonly reads: Fields }
   /** Members of an update that must be sent whatever changes. */
-  readonly always?: Fields
+  always?(world: World): Fields
   /** What is patched into the body, and the whole list of issues. A member that is undefined is left out. */
   readonly refused: readonly (readonly [patch: Fields, issues: readonly string[]])[]
   /** Texts that no answer after the create may hold. */
@@ -40,6 +42,15 @@ const decisionPolicy = JSON.stringify({
   resource: { type: 'Car' },
   condition: { cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)' },
 })
+
+export const contextPolicy = JSON.stringify({
+  meta: { policy_version: '1.0-ciq' },
+  subject: { type: 'Person' },
+  condition: { cypher: 'MATCH (subject:Person)-[r:OWNS]->(car:Car)' },
+  allowed_reads: { nodes: ['car.external_id', 'car.property.plate', 'subject.external_id'], relationships: ['r'] },
+})
+
+const contextQuery = JSON.stringify({ nodes: ['car.external_id', 'car.property.plate'], relationships: ['r'] })
 
 const broker = { brokers: ['broker-1:9092'], topic: 'events', username: 'sink', password: 'broker-secret-1' }
 const queue = { queueOrTopicName: 'audit', connectionString: 'queue-secret-2' }
@@ -144,7 +155,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   'authorization-policies': {
     body: ({ project }) => ({ project_id: project, policy: decisionPolicy, status: 'ACTIVE', tags: ['fleet'] }),
     reads: () => ({ policy: decisionPolicy, status: 'ACTIVE', tags: ['fleet'] }),
-    always: { policy: decisionPolicy, status: 'ACTIVE' },
+    always: () => ({ policy: decisionPolicy, status: 'ACTIVE' }),
     change: {
       body: { policy: '{"unfinished":', status: 'DRAFT', tags: [] },
       reads: { policy: '{"unfinished":', status: 'DRAFT', tags: [] },
@@ -154,12 +165,34 @@ export const samples: Readonly<Record<string, Sample>> = {
       [{ policy: undefined }, [`policy: ${found('string')}`]],
       [{ policy: '{' }, ['policy: malformed JSON at line 1, column 2: expected a string, found the end']],
       [{ tags: ['a', 'a'] }, ['tags: a tag is given twice']],
+      [
+        { policy: decisionPolicy.replace('3.0-kbac', '4.0-kbac') },
+        ['policy.meta.policy_version: expected one of `2.0-kbac`, `3.0-kbac`, `1.0-ciq`, found `4.0-kbac`'],
+      ],
     ],
     heavy: ['policy'],
     filters: [
       ['type=kbac', true],
       ['type=ciq', false],
     ],
+  },
+  'knowledge-queries': {
+    body: ({ project, policy }) => ({ project_id: project, policy_id: policy, query: contextQuery, status: 'ACTIVE' }),
+    reads: ({ policy }) => ({ policy_id: policy, query: contextQuery, status: 'ACTIVE' }),
+    always: ({ policy }) => ({ policy_id: policy, query: contextQuery, status: 'ACTIVE' }),
+    change: {
+      body: { query: '{"unfinished":', status: 'DRAFT' },
+      reads: { query: '{"unfinished":', status: 'DRAFT' },
+    },
+    refused: [
+      [{ policy_id: 'gid:else' }, ['policy_id: no authorization policy `gid:else` in the project']],
+      [{ status: undefined }, ['status: expected `ACTIVE` or `INACTIVE` or `DRAFT`, found nothing']],
+      [{ query: '[' }, ['query: malformed JSON at line 1, column 2: expected a value, found the end']],
+      [{ query: '{"order_by":"x"}' }, ['query: unknown member `order_by`']],
+      [{ query: '{"nodes":["car.property.price"]}' }, ['query.nodes[0]: the policy does not let it be read']],
+      [{ query: '{"nodes":["bike.*"]}' }, ['query.nodes[0]: the policy binds no `bike`']],
+    ],
+    heavy: ['query'],
   },
   'external-data-resolvers': {
     body: ({ project }) => ({
@@ -218,14 +251,15 @@ export const samples: Readonly<Record<string, Sample>> = {
       perform_upsert: false,
     }),
     // Facts 1.7.8: an update gives matchers and validation as a whole.
-    always: {
+    always: () => ({
       jwt_matcher: { issuer: 'https://accounts.example', audience: 'fleet' },
       online_validation: { cache_ttl: 60 },
-    },
+    }),
     change: {
       body: {
         jwt_matcher: { issuer: 'https://accounts.example', audience: 'garage' },
         offline_validation: {},
+        online_validation: null,
         sub_claim: '',
       },
       reads: { jwt_matcher: { issuer: 'https://accounts.example', audience: 'garage' }, sub_claim: 'sub' },
@@ -438,7 +472,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       kid: 'key-1',
       auth_params: { role_arn: '' },
     }),
-    always: { provider: 'CUSTOMER_CLOUD1_KMS' },
+    always: () => ({ provider: 'CUSTOMER_CLOUD1_KMS' }),
     change: {
       body: { provider: 'CUSTOMER_CLOUD1_KMS', key_resource: 'arn:key/2', kid: 'key-2' },
       reads: { key_resource: 'arn:key/2', kid: 'key-2', auth_params: { role_arn: '' } },

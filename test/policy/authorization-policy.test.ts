@@ -125,14 +125,14 @@ describe('a policy is refused', () => {
   test.each<[string, unknown, string[]]>([
     ['no object', [], ['policy: expected object, found array']],
     [
-      'context queries',
+      'what only a decision has, in a context policy',
       { ...good, meta: { policy_version: '1.0-ciq' } },
-      ['policy.meta.policy_version: `1.0-ciq` is not supported yet, expected `2.0-kbac` or `3.0-kbac`'],
+      ['policy: unknown member `actions`, `resource`'],
     ],
     [
       'an unknown version',
       { ...good, meta: { policy_version: '4.0' } },
-      ['policy.meta.policy_version: expected `2.0-kbac` or `3.0-kbac`, found `4.0`'],
+      ['policy.meta.policy_version: expected one of `2.0-kbac`, `3.0-kbac`, `1.0-ciq`, found `4.0`'],
     ],
     ['no version', { ...good, meta: {} }, ['policy.meta.policy_version: expected string, found nothing']],
     ['an unknown member', { ...good, effect: 'deny' }, ['policy: unknown member `effect`']],

@@ -1,0 +1,120 @@
+// Whether a knowledge query stays within its policy (ruling C3): every path that it reads, writes or deletes is one that
+// the policy allows, and every name is one that the pattern binds or the query itself writes.
+import type { ContextPolicy } from '../policy/compile-context.ts'
+import { variablesOf } from '../policy/context-filter.ts'
+import { covers, type ElementKind, type ElementPath, parsePath } from '../policy/paths.ts'
+import { protectedNames, type QueryDocument } from './query-document.ts'
+
+/** Issues name the member by its path from `query`. */
+export function queryIssues(query: QueryDocument, policy: ContextPolicy): string[] {
+  const { allowed_reads, allowed_deletes } = policy.document
+  const written = new Set(
+    [...(query.upsert_nodes ?? []), ...(query.upsert_relationships ?? [])].map(({ name }) => name),
+  )
+  const isOwn = (name: string): boolean => written.has(name) && !policy.variables.has(name)
+  const readIssues = (member: 'nodes' | 'relationships', kind: ElementKind): string[] =>
+    pathIssues(member, query[member], kind, (path) => {
+      if (isOwn(path.variable)) return null
+      return refusalOf(path, allowed_reads?.[member], kind, policy, 'be read')
+    })
+  const deleteIssues = (member: 'delete_nodes' | 'delete_relationships', kind: ElementKind): string[] =>
+    pathIssues(member, query[member], kind, (path) => {
+      if (path.kind === 'own' || (path.kind === 'property' && protectedNames.has(path.name)))
+        return 'is a protected name'
+      if (path.kind === 'metadata' || path.kind === 'score' || path.kind === 'scores') return 'cannot be deleted'
+      const allowed = kind === 'node' ? allowed_deletes?.nodes : allowed_deletes?.relationships
+      return refusalOf(path, allowed, kind, policy, 'be deleted')
+    })
+  return [
+    ...readIssues('nodes', 'node'),
+    ...readIssues('relationships', 'relationship'),
+    ...(query.aggregate_values ?? []).flatMap((name, i) =>
+      allowed_reads?.aggregate_values?.includes(name) === true
+        ? []
+        : [`query.aggregate_values[${i}]: the policy does not let \`${name}\` be read`],
+    ),
+    ...(query.filter === undefined ? [] : variablesOf(query.filter))
+      .filter((name) => !policy.variables.has(name))
+      .map((name) => `query.filter: the policy binds no \`${name}\``),
+    ...nodeIssues(query, policy),
+    ...relationshipIssues(query, policy),
+    ...deleteIssues('delete_nodes', 'node'),
+    ...deleteIssues('delete_relationships', 'relationship'),
+  ]
+}
+
+function pathIssues(
+  member: string,
+  paths: readonly string[] = [],
+  kind: ElementKind,
+  faultOf: (path: ElementPath) => string | null,
+): string[] {
+  return paths.flatMap((text, i) => {
+    const path = parsePath(text, kind)
+    const fault = path.ok ? faultOf(path.value) : path.error
+    return fault === null ? [] : [`query.${member}[${i}]: ${fault}`]
+  })
+}
+
+function refusalOf(
+  asked: ElementPath,
+  allowed: readonly string[] = [],
+  kind: ElementKind,
+  policy: ContextPolicy,
+  what: string,
+): string | null {
+  if (!policy.variables.has(asked.variable)) return `the policy binds no \`${asked.variable}\``
+  const isCovered = allowed.some((text) => {
+    const path = parsePath(text, kind)
+    return path.ok && covers(path.value, asked)
+  })
+  return isCovered ? null : `the policy does not let it ${what}`
+}
+
+/** A name of the pattern is written where it is; any other one is made, and says what it is. */
+function nodeIssues({ upsert_nodes = [] }: QueryDocument, { document, variables }: ContextPolicy): string[] {
+  const allowed = document.allowed_upserts?.nodes
+  const types = [...(allowed?.node_types ?? []), ...(allowed?.node_labels ?? [])]
+  const seen = new Set<string>()
+  return upsert_nodes.flatMap(({ name, type, external_id }, i) => {
+    const at = `query.upsert_nodes[${i}]`
+    if (seen.has(name)) return [`${at}.name: \`${name}\` is written twice`]
+    seen.add(name)
+    if (variables.has(name)) {
+      if (allowed?.existing_nodes?.includes(name) !== true)
+        return [`${at}: the policy does not let \`${name}\` be written`]
+      return [
+        ...(type === undefined ? [] : [`${at}.type: \`${name}\` exists and has its type`]),
+        ...(external_id === undefined ? [] : [`${at}.external_id: \`${name}\` exists and has its external id`]),
+      ]
+    }
+    if (type === undefined) return [`${at}.type: expected string, found nothing`]
+    if (external_id === undefined) return [`${at}.external_id: expected string, found nothing`]
+    return types.includes(type) ? [] : [`${at}.type: the policy does not let a \`${type}\` be made`]
+  })
+}
+
+function relationshipIssues(query: QueryDocument, { document, variables }: ContextPolicy): string[] {
+  const allowed = document.allowed_upserts?.relationships
+  const nodes = new Set([...variables.keys(), ...(query.upsert_nodes ?? []).map(({ name }) => name)])
+  const seen = new Set<string>()
+  return (query.upsert_relationships ?? []).flatMap(({ name, source, target, type }, i) => {
+    const at = `query.upsert_relationships[${i}]`
+    if (seen.has(name)) return [`${at}.name: \`${name}\` is written twice`]
+    seen.add(name)
+    const ends = { source, target }
+    if (variables.has(name)) {
+      const given = [...Object.entries(ends), ['type', type] as const].filter(([, value]) => value !== undefined)
+      if (allowed?.existing_relationships?.includes(name) !== true) {
+        return [`${at}: the policy does not let \`${name}\` be written`]
+      }
+      return given.map(([member]) => `${at}.${member}: \`${name}\` exists and has its ${member}`)
+    }
+    const missing = Object.entries({ ...ends, type }).filter(([, value]) => value === undefined)
+    if (missing.length > 0) return missing.map(([member]) => `${at}.${member}: expected string, found nothing`)
+    const strangers = Object.entries(ends).filter(([, end]) => !nodes.has(end as string))
+    if (strangers.length > 0) return strangers.map(([member, end]) => `${at}.${member}: there is no node \`${end}\``)
+    const isAllowed = allowed?.relationship_types?.some((one) => one.type === type) === true
+    return isAllowed ? [] : [`${at}.type: the policy does not let a \`${type}\` be made`]
+  })
+}

@@ -1,0 +1,66 @@
+// A context policy as the service understands it: its document, and what its condition binds. It must parse and bind when
+// it is stored; running it is the context queries' own.
+import { checkPattern, type PatternVariable } from '../engine/conditions.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { type ContextDocument, contextVersion, readContextDocument } from './context-document.ts'
+import { variablesOf } from './context-filter.ts'
+import { parsePath } from './paths.ts'
+import { readFilter } from './read-filter.ts'
+import { rendered } from './rendered.ts'
+
+export interface ContextPolicy {
+  readonly document: ContextDocument
+  /** What is in scope at the end of the condition. */
+  readonly variables: ReadonlyMap<string, PatternVariable>
+  /** Of the condition, without `$`. */
+  readonly parameters: readonly string[]
+}
+
+export function compileContextPolicy(text: string): Result<ContextPolicy, readonly string[]> {
+  const read = readContextDocument(text)
+  if (!read.ok) return read
+  const document = read.value
+  const { cypher, token_filter } = document.condition
+  const pattern = checkPattern({ text: cypher, dialect: contextVersion, required: ['subject'] })
+  const tokenFilter = readFilter(token_filter, 'policy.condition.token_filter')
+  const issues = [
+    ...(pattern.ok ? [] : pattern.error.map((issue) => `policy.condition.cypher: ${rendered(cypher, issue)}`)),
+    ...(tokenFilter.ok ? [] : tokenFilter.error),
+    ...(pattern.ok ? strayVariables(document, pattern.value.variables) : []),
+  ]
+  if (!pattern.ok || issues.length > 0) return err(issues)
+  return ok({ document, ...pattern.value })
+}
+
+/** Reads may name what a query writes under a name of its own; all else is about what the condition binds. */
+function strayVariables(document: ContextDocument, bound: ReadonlyMap<string, PatternVariable>): string[] {
+  const { condition, allowed_upserts, allowed_deletes } = document
+  const named: [place: string, name: string][] = [
+    ...(condition.filter ?? []).flatMap((filter, i) => placed(`condition.filter[${i}]`, variablesOf(filter))),
+    ...placed('allowed_upserts.nodes.existing_nodes', allowed_upserts?.nodes?.existing_nodes),
+    ...placed(
+      'allowed_upserts.relationships.existing_relationships',
+      allowed_upserts?.relationships?.existing_relationships,
+    ),
+    ...placed(
+      'allowed_deletes.nodes',
+      allowed_deletes?.nodes?.map((path) => variableOf(path, 'node')),
+    ),
+    ...placed(
+      'allowed_deletes.relationships',
+      allowed_deletes?.relationships?.map((path) => variableOf(path, 'relationship')),
+    ),
+  ]
+  return named
+    .filter(([, name]) => !bound.has(name))
+    .map(([place, name]) => `policy.${place}: the condition binds no \`${name}\``)
+}
+
+function placed(place: string, names: readonly string[] = []): [string, string][] {
+  return names.map((name) => [place, name])
+}
+
+function variableOf(path: string, kind: 'node' | 'relationship'): string {
+  const parsed = parsePath(path, kind)
+  return parsed.ok ? parsed.value.variable : ''
+}

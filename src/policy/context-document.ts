@@ -1,0 +1,91 @@
+// The document of a context policy (1.0-ciq, facts 1.4): what a subject may read, write and delete around a pattern.
+import { z } from 'zod'
+import { positionOf } from '../../grammar/issue.ts'
+import { validate } from '../config/validate.ts'
+import { err, type Result } from '../kernel/result.ts'
+import { contextFilter } from './context-filter.ts'
+import { label } from './document.ts'
+import { readJsonText } from './json-text.ts'
+import { type ElementKind, parsePath } from './paths.ts'
+
+export const contextVersion = '1.0-ciq'
+
+const ENTRIES_MAX = 1000
+
+export const variable = z
+  .string()
+  .max(256)
+  .regex(/^[\p{L}_][\p{L}\p{N}_]*$/u, { error: 'expected a variable' })
+
+function path(kind: ElementKind) {
+  return z.string().superRefine((text, context) => {
+    const parsed = parsePath(text, kind)
+    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.error })
+  })
+}
+
+/** Paths, as policies allow them and queries ask for them. */
+export const nodePaths = z.array(path('node')).max(ENTRIES_MAX)
+export const relationshipPaths = z.array(path('relationship')).max(ENTRIES_MAX)
+export const aggregateNames = z.array(variable).max(ENTRIES_MAX)
+
+const variables = z.array(variable).max(ENTRIES_MAX)
+const labels = z.array(label).max(ENTRIES_MAX)
+
+const contextDocument = z.strictObject({
+  meta: z.strictObject({ policy_version: z.literal(contextVersion) }),
+  subject: z.strictObject({ type: label }),
+  condition: z.strictObject({
+    cypher: z.string().min(1),
+    filter: z.array(contextFilter).max(100).optional(),
+    // Read by read-filter.ts: it knows no graph, as the filter of a decision policy.
+    token_filter: z.unknown().optional(),
+  }),
+  allowed_reads: z
+    .strictObject({
+      nodes: nodePaths.optional(),
+      relationships: relationshipPaths.optional(),
+      aggregate_values: aggregateNames.optional(),
+    })
+    .optional(),
+  allowed_upserts: z
+    .strictObject({
+      nodes: z
+        .strictObject({
+          existing_nodes: variables.optional(),
+          node_types: labels.optional(),
+          // The older spelling.
+          node_labels: labels.optional(),
+        })
+        .optional(),
+      relationships: z
+        .strictObject({
+          existing_relationships: variables.optional(),
+          relationship_types: z
+            .array(
+              z.strictObject({ type: z.string().min(1).max(128), source_node_label: label, target_node_label: label }),
+            )
+            .max(ENTRIES_MAX)
+            .optional(),
+        })
+        .optional(),
+    })
+    .optional(),
+  allowed_deletes: z
+    .strictObject({ nodes: nodePaths.optional(), relationships: relationshipPaths.optional() })
+    .optional(),
+})
+
+export type ContextDocument = z.infer<typeof contextDocument>
+
+/** The JSON of a string member, or where it is malformed; what is in it is for a schema to say. */
+export function readMember<T>(schema: z.ZodType<T>, text: string, member: string): Result<T, readonly string[]> {
+  const json = readJsonText(text)
+  if (json.ok) return validate(schema, json.value, member)
+  const { line, column } = positionOf(text, json.error.offset)
+  return err([`${member}: malformed JSON at line ${line}, column ${column}: ${json.error.message}`])
+}
+
+export function readContextDocument(text: string): Result<ContextDocument, readonly string[]> {
+  return readMember(contextDocument, text, 'policy')
+}

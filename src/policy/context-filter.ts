@@ -1,0 +1,69 @@
+// The shape of a filter of context policies and knowledge queries, which may point into the graph (facts 1.5.2): operators,
+// operands and attributes as they may stand. What it says of a row is the executor's.
+import { z } from 'zod'
+
+const branchOperators = ['AND', 'OR', 'NOT'] as const
+const comparisons = ['=', '<>', '<', '<=', '>', '>=', 'IN', '=~', 'STARTS WITH', 'ENDS WITH', 'CONTAINS'] as const
+const nullTests = ['IS NULL', 'IS NOT NULL'] as const
+
+export interface ContextFilter {
+  readonly operator: string
+  readonly operands?: readonly ContextFilter[] | undefined
+  readonly attribute?: string | undefined
+  readonly value?: unknown
+  readonly app?: string | undefined
+  readonly advice?: Readonly<Record<string, string>> | undefined
+}
+
+const advice = z.record(z.string(), z.string()).optional()
+const app = z.string().max(256).optional()
+
+const scalar = z.union([z.string(), z.number(), z.boolean()], { error: 'expected a string, a number or a boolean' })
+const value = z.union([scalar, z.array(scalar), z.strictObject({ type: z.literal('datetime'), value: z.string() })], {
+  error: 'expected a value, an array of values, or `{"type": "datetime", "value": …}`',
+})
+
+/** `car.property.price`, `total`, `$token.sub`; which variables there are, the condition says. */
+const attribute = z
+  .string()
+  .max(512)
+  .regex(/^(?:\$[A-Za-z_][\w.-]*|[\p{L}_][\p{L}\p{N}_]*(?:\.[\p{L}_][\p{L}\p{N}_-]*)*)$/u, {
+    error: 'expected a path such as `var.property.name`, an alias, or `$token.<claim>`',
+  })
+
+export const contextFilter: z.ZodType<ContextFilter> = z.lazy(() =>
+  z
+    .strictObject({
+      operator: z.enum([...branchOperators, ...comparisons, ...nullTests]),
+      operands: z.array(contextFilter).min(1).max(100).optional(),
+      attribute: attribute.optional(),
+      value: value.optional(),
+      app,
+      advice,
+    })
+    .superRefine(({ operator, operands, attribute, value }, context) => {
+      const refuse = (member: string, message: string): void =>
+        context.addIssue({ code: 'custom', path: [member], message })
+      if ((branchOperators as readonly string[]).includes(operator)) {
+        if (operands === undefined) refuse('operands', 'expected array, found nothing')
+        else if (operator === 'NOT' && operands.length !== 1) refuse('operands', 'expected exactly 1 item')
+        if (attribute !== undefined) refuse('attribute', `\`${operator}\` takes operands alone`)
+        if (value !== undefined) refuse('value', `\`${operator}\` takes operands alone`)
+        return
+      }
+      if (operands !== undefined) refuse('operands', `\`${operator}\` takes an attribute and no operands`)
+      if (attribute === undefined) refuse('attribute', 'expected string, found nothing')
+      const isNullTest = (nullTests as readonly string[]).includes(operator)
+      if (isNullTest && value !== undefined) refuse('value', `\`${operator}\` takes no value`)
+      if (!isNullTest && value === undefined) refuse('value', 'expected a value, found nothing')
+    }),
+)
+
+/** The first steps of all attributes that are no parameters: variables and aliases of the condition. */
+export function variablesOf(filter: ContextFilter): string[] {
+  const own =
+    filter.attribute === undefined || filter.attribute.startsWith('$') ? [] : [filter.attribute.split('.')[0]!]
+  const compared =
+    typeof filter.value === 'string' ? /^@([\p{L}_][\p{L}\p{N}_]*)\./u.exec(filter.value)?.[1] : undefined
+  return [...own, ...(compared === undefined ? [] : [compared]), ...(filter.operands ?? []).flatMap(variablesOf)]
+}

@@ -1,0 +1,207 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  errorIn,
+  type Furnished,
+  openFurnishedHouse,
+  projectBody,
+  removeTemporaryFolders,
+  valueIn,
+} from '../config/house.ts'
+
+const policyDocument = {
+  meta: { policy_version: '1.0-ciq' },
+  subject: { type: 'Person' },
+  condition: { cypher: 'MATCH (subject:Person)-[r:OWNS]->(car:Car) WITH subject, r, car, COUNT(r) AS n' },
+  allowed_reads: { nodes: ['car.*', 'subject.external_id'], relationships: ['r'], aggregate_values: ['n'] },
+  allowed_upserts: {
+    nodes: { existing_nodes: ['car'], node_types: ['Note'] },
+    relationships: {
+      existing_relationships: ['r'],
+      relationship_types: [{ type: 'ABOUT', source_node_label: 'Note', target_node_label: 'Car' }],
+    },
+  },
+  allowed_deletes: { nodes: ['car.property.price'], relationships: ['r'] },
+}
+
+let house: Furnished
+let policy: string
+beforeEach(async () => {
+  house = await openFurnishedHouse()
+  policy = await addPolicy('own-cars', policyDocument)
+})
+afterEach(() => house.close())
+afterAll(removeTemporaryFolders)
+
+const kind = () => house.kind('knowledge-queries')
+async function addPolicy(name: string, document: object, status = 'ACTIVE', project = house.project): Promise<string> {
+  const body = { project_id: project, name, policy: JSON.stringify(document), status }
+  return (await house.create('authorization-policies', body)).id
+}
+const create = (query: object | string, more: object = {}) =>
+  house.service.create(house.admin, kind(), {
+    project_id: house.project,
+    name: 'cars',
+    policy_id: policy,
+    query: typeof query === 'string' ? query : JSON.stringify(query),
+    status: 'ACTIVE',
+    ...more,
+  })
+const issuesOf = async (query: object | string, more: object = {}) => {
+  const error = errorIn(await create(query, more))
+  return error.kind === 'invalid' ? error.issues : error
+}
+
+test('a knowledge query that keeps within its policy is stored', async () => {
+  const query = {
+    nodes: ['car', 'car.property.plate', 'car.property.*', 'subject.external_id', 'note.external_id'],
+    relationships: ['r'],
+    aggregate_values: ['n'],
+    filter: { operator: '=', attribute: 'car.external_id', value: '$car' },
+    batch_read: false,
+    upsert_nodes: [
+      { name: 'car', properties: [{ type: 'price', external_value: '$resolver' }] },
+      {
+        name: 'note',
+        type: 'Note',
+        external_id: '$note',
+        labels: ['Memo'],
+        properties: [{ type: 'text', value: '$text', metadata: [{ type: 'source', value: 'desk' }] }],
+      },
+    ],
+    upsert_relationships: [
+      { name: 'about', source: 'note', target: 'car', type: 'ABOUT' },
+      { name: 'r', properties: [{ type: 'since', value: 2026 }] },
+    ],
+    delete_nodes: ['car.property.price'],
+    delete_relationships: ['r'],
+  }
+  const { body } = valueIn(await create(query))
+  expect(house.read('knowledge-queries', body.id as string)).toMatchObject({
+    policy_id: policy,
+    query: JSON.stringify(query),
+    status: 'ACTIVE',
+  })
+})
+
+describe('a knowledge query is refused', () => {
+  test.each<[string, object | string, string[]]>([
+    ['JSON that is none', '{"nodes"}', ['query: malformed JSON at line 1, column 9: expected `:`, found `}`']],
+    ['no object', '[]', ['query: expected object, found array']],
+    ['an unknown member', { order: 'n' }, ['query: unknown member `order`']],
+    [
+      'paths that the policy does not allow',
+      { nodes: ['subject.*', 'bike'], relationships: ['r.*'], aggregate_values: ['m'] },
+      [
+        'query.nodes[0]: the policy does not let it be read',
+        'query.nodes[1]: the policy binds no `bike`',
+        'query.relationships[0]: the policy does not let it be read',
+        'query.aggregate_values[0]: the policy does not let `m` be read',
+      ],
+    ],
+    [
+      'a filter on what is not bound',
+      { filter: { operator: 'IS NULL', attribute: 'bike.type' } },
+      ['query.filter: the policy binds no `bike`'],
+    ],
+    [
+      'nodes that the policy does not let be written',
+      {
+        upsert_nodes: [
+          { name: 'subject' },
+          { name: 'car', type: 'Car', external_id: 'x' },
+          { name: 'other', type: 'Person', external_id: 'x' },
+          { name: 'bare' },
+          { name: 'bare' },
+        ],
+      },
+      [
+        'query.upsert_nodes[0]: the policy does not let `subject` be written',
+        'query.upsert_nodes[1].type: `car` exists and has its type',
+        'query.upsert_nodes[1].external_id: `car` exists and has its external id',
+        'query.upsert_nodes[2].type: the policy does not let a `Person` be made',
+        'query.upsert_nodes[3].type: expected string, found nothing',
+        'query.upsert_nodes[4].name: `bare` is written twice',
+      ],
+    ],
+    [
+      'relationships that the policy does not let be written',
+      {
+        upsert_relationships: [
+          { name: 'a', source: 'subject', target: 'car', type: 'SOLD' },
+          { name: 'b', source: 'subject', target: 'nobody', type: 'ABOUT' },
+          { name: 'c', source: 'subject' },
+          { name: 'r', source: 'car' },
+        ],
+      },
+      [
+        'query.upsert_relationships[0].type: the policy does not let a `SOLD` be made',
+        'query.upsert_relationships[1].target: there is no node `nobody`',
+        'query.upsert_relationships[2].target: expected string, found nothing',
+        'query.upsert_relationships[2].type: expected string, found nothing',
+        'query.upsert_relationships[3].source: `r` exists and has its source',
+      ],
+    ],
+    [
+      'deletions that the policy does not allow',
+      { delete_nodes: ['car', 'car.external_id', 'car.property.plate'], delete_relationships: ['r.since'] },
+      [
+        'query.delete_nodes[0]: the policy does not let it be deleted',
+        'query.delete_nodes[1]: is a protected name',
+        'query.delete_nodes[2]: the policy does not let it be deleted',
+        'query.delete_relationships[0]: the policy does not let it be deleted',
+      ],
+    ],
+    [
+      'properties that nobody may write',
+      {
+        upsert_nodes: [
+          { name: 'car', properties: [{ type: 'create_time', value: 1 }, { type: '$x', value: 1 }, { type: 'y' }] },
+        ],
+      },
+      [
+        'query.upsert_nodes[0].properties[0].type: is a protected name',
+        'query.upsert_nodes[0].properties[1].type: a property is named literally, not by a parameter',
+        'query.upsert_nodes[0].properties[2]: expected exactly one of `value` and `external_value`',
+      ],
+    ],
+  ])('for %s', async (_, query, issues) => {
+    expect(await issuesOf(query)).toEqual(issues)
+  })
+
+  test('without a context policy of its project', async () => {
+    const kbac = await addPolicy('decides', {
+      meta: { policy_version: '3.0-kbac' },
+      subject: { type: 'Person' },
+      actions: ['drive'],
+      resource: { type: 'Car' },
+      condition: { cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)' },
+    })
+    const draft = await addPolicy('unfinished', { meta: { policy_version: '1.0-ciq' } }, 'DRAFT')
+    const elsewhere = (await house.create('projects', projectBody(house, { name: 'other' }))).id
+    const foreign = await addPolicy('foreign', policyDocument, 'ACTIVE', elsewhere)
+    expect(await issuesOf({}, { policy_id: kbac })).toEqual(['policy_id: expected a policy of version `1.0-ciq`'])
+    expect(await issuesOf({}, { policy_id: draft })).toEqual(['policy_id: the policy is a draft that cannot be run'])
+    expect(await issuesOf({}, { policy_id: foreign })).toEqual([
+      `policy_id: no authorization policy \`${foreign}\` in the project`,
+    ])
+  })
+})
+
+test('a DRAFT may hold anything, for a policy that is there', async () => {
+  valueIn(await create('{"unfinished":', { status: 'DRAFT' }))
+  expect(await issuesOf('{}', { status: 'DRAFT', policy_id: 'gid:none', name: 'other' })).toEqual([
+    'policy_id: no authorization policy `gid:none` in the project',
+  ])
+})
+
+test('a context policy decides nothing, and the log has nothing to say of it', async () => {
+  house.library.warm()
+  expect(house.library.find(house.project, 'Person', 'drive', 'Car')).toEqual([])
+  expect(house.log).toEqual([])
+})
+
+test('a policy can go before its queries', async () => {
+  const { body } = valueIn(await create({ nodes: ['car'] }))
+  valueIn(await house.service.remove(house.admin, house.kind('authorization-policies'), policy, null))
+  expect(house.read('knowledge-queries', body.id as string).policy_id).toBe(policy)
+})
