@@ -58,6 +58,7 @@ import { Elections } from './store/elections.ts'
 import { joinFolder, lockFolder } from './store/folder-lock.ts'
 import { type Collections, openCollections } from './store/lmdb/collections.ts'
 import { openSharedNumber } from './store/shared-number.ts'
+import { unfinishedImport } from './transfer/folders.ts'
 import { trustScoreProfiles } from './trust/profile.ts'
 import { readAllowedUpstreams } from './upstream/allowed.ts'
 import { createUpstream } from './upstream/client.ts'
@@ -157,7 +158,7 @@ async function buildApp(
   if (!allowed.ok) throw new OperatorFault(`the setting upstream_allow: ${allowed.error}`)
   const upstream = createUpstream({ allowed: allowed.value })
 
-  const lost = lostConfiguration(dataDir)
+  const lost = lostConfiguration(dataDir) ?? unfinishedImport(dataDir)
   if (lost !== null) throw new OperatorFault(lost)
   const collections = openCollections(join(dataDir, CONFIGURATION), { sync })
   opened.push(collections)

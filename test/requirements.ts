@@ -68,6 +68,21 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
+    id: 'R7',
+    sentence:
+      'what is exported is imported as it was; an import that is killed goes on where it was and applies nothing twice',
+    shownBy: [
+      ['transfer/export-import.test.ts', 'byte by byte'],
+      ['transfer/export-import.test.ts', 'killed again and again goes on where it was'],
+      ['transfer/export-import.test.ts', 'told with its number and its field'],
+    ],
+  },
+  {
+    id: 'R8',
+    sentence: 'a bulk load leaves what ordinary batches leave',
+    shownBy: [['store/bulk-load.test.ts', 'leaves what ordinary batches leave']],
+  },
+  {
     id: 'G1',
     sentence: 'a second capture of a node replaces what is given and keeps what is absent',
     shownBy: [[capture, 'replaces what is given and keeps what is absent']],

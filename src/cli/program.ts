@@ -10,6 +10,7 @@ import { CliError } from './cli-error.ts'
 import { initialise, issueToken } from './credentials.ts'
 import { serve } from './serve.ts'
 import { supervise } from './supervise.ts'
+import { exportTo, type ImportFlags, importFrom } from './transfer.ts'
 import { WORKER_COMMAND, work } from './worker.ts'
 
 interface Flags {
@@ -81,6 +82,24 @@ function program(): Command {
     .option('--json', 'print one line of JSON and nothing else', false)
     .action(async (flags: Flags & { in: string; json: boolean }) => {
       await restoreFolder(settingsFrom(flags), flags.in, flags.json)
+    })
+
+  withSettings(command.command('export'))
+    .description('write configuration and graphs as lines of JSON, as of one moment; the folder may be served')
+    .requiredOption('--out <file>', 'where to; must not exist; - is the standard output')
+    .option('--project <id>', 'this project alone, with the configuration that it needs')
+    .action(async (flags: Flags & { out: string; project?: string }) => {
+      await exportTo(settingsFrom(flags), flags.out, flags.project)
+    })
+
+  withSettings(command.command('import'))
+    .description('read lines of an export, or of your own, into a data folder that nobody serves')
+    .requiredOption('--in <file>', 'the lines; - is the standard input')
+    .option('--project <id>', 'take the graphs into this project, and leave the configuration out')
+    .option('--dry-run', 'check every line and write nothing', false)
+    .option('--resume', 'go on where an import of the same file was cut off', false)
+    .action(async (flags: Flags & ImportFlags) => {
+      await importFrom(settingsFrom(flags), flags)
     })
 
   return command

@@ -16,8 +16,9 @@ export interface JsonFault {
 /** Deeper text is refused: everything that walks a value afterwards may then recurse. */
 export const JSON_DEPTH_MAX = 200
 
-// Conservative: a digit before `.`, `e` or a long run may also stand in a string, which costs time and nothing else.
-const NEEDS_EXACT = /\d(?:[.eE]|\d{15})/
+// Conservative: a number outside of strings stands behind a bracket, a comma, a member's colon or nothing at all. What looks
+// so within a string costs time and nothing else; a timestamp or an identifier does not look so.
+const NEEDS_EXACT = /(?:^|[[,]|"\s*:)\s*-?(?:\d+[.eE]|\d{16})/
 
 /**
  * `exact`: a whole-valued number written with `.` or an exponent becomes a Float, an integer beyond 2^53 - 1 a bigint,

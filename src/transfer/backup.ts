@@ -1,20 +1,16 @@
 // A backup: every database of a data folder, or of one project and the configuration that serves it, as they all were at one
 // moment, while the folder is being served. What a start repairs after a crash, it repairs after a restore of this.
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { timestamp } from '../kernel/clock.ts'
 import { OperatorFault } from '../kernel/errors.ts'
-import { projectFolderOf, projectFolders } from '../store/catalog.ts'
 import { openCollections } from '../store/lmdb/collections.ts'
 import { layoutOfFolder } from '../store/lmdb/databases.ts'
 import { atOneMoment, compact, type Held } from '../store/lmdb/moment.ts'
 import { DATA_FILE } from '../store/lmdb/native.ts'
 import { type Manifest, syncPath, type ToPack, writeArchive } from './archive.ts'
+import { CONFIGURATION, DOCUMENTS, type Document, databaseFolders, isOfProject, PROJECTS } from './folders.ts'
 
-/** The folder of the configuration in the data folder, and its collection. */
-const CONFIGURATION = 'config'
-const DOCUMENTS = 'configuration'
-const PROJECTS = 'projects'
 /** Says that the demo world was loaded: a restored folder must not load it again. */
 const DEMO = 'demo.json'
 
@@ -37,8 +33,6 @@ export interface BackupResult {
 export async function backup(request: BackupRequest): Promise<BackupResult> {
   const { dataDir, out, projectId } = request
   if (existsSync(out)) throw new OperatorFault(`${out} exists already`)
-  if (!existsSync(join(dataDir, CONFIGURATION, DATA_FILE)))
-    throw new OperatorFault(`the folder ${dataDir} holds no organization`)
   const folders = databaseFolders(dataDir, projectId)
   const parent = dirname(resolve(out))
   if (!existsSync(parent)) throw new OperatorFault(`the folder ${parent} does not exist`)
@@ -61,29 +55,6 @@ export async function backup(request: BackupRequest): Promise<BackupResult> {
   } finally {
     rmSync(staging, { recursive: true, force: true })
   }
-}
-
-/** Everything that has a database in it. Of one project, its own and the configuration. */
-function databaseFolders(dataDir: string, projectId: string | undefined): string[] {
-  if (projectId === undefined) {
-    return [
-      ...within(dataDir, 1).filter((folder) => folder !== join(dataDir, PROJECTS)),
-      ...projectFolders(dataDir).flatMap((project) => within(join(dataDir, PROJECTS, project), 2)),
-    ]
-  }
-  const project = projectFolderOf(projectId)
-  const folders = project === null ? [] : within(join(dataDir, PROJECTS, project), 2)
-  if (folders.length === 0) throw new OperatorFault(`the folder ${dataDir} holds no project ${projectId}`)
-  return [join(dataDir, CONFIGURATION), ...folders]
-}
-
-function within(folder: string, depth: number): string[] {
-  const found = existsSync(join(folder, DATA_FILE)) ? [folder] : []
-  if (depth === 0 || !existsSync(folder)) return found
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (entry.isDirectory() && !entry.name.startsWith('.')) found.push(...within(join(folder, entry.name), depth - 1))
-  }
-  return found
 }
 
 function toPack(request: BackupRequest, held: Held, staging: string): ToPack {
@@ -118,20 +89,11 @@ function demoFile(dataDir: string): ToPack {
   }
 }
 
-interface Document {
-  readonly kind?: string
-  readonly id?: string
-  readonly project_id?: string
-}
-
 /** Takes out what belongs to other projects: served without their graphs they would only be unavailable. */
 async function keepProject(folder: string, projectId: string): Promise<void> {
   const collections = openCollections(folder, {})
   try {
-    const others = collections.all(DOCUMENTS).filter(([, value]) => {
-      const { kind, id, project_id = '' } = value as Document
-      return kind === 'projects' ? id !== projectId : project_id !== '' && project_id !== projectId
-    })
+    const others = collections.all(DOCUMENTS).filter(([, value]) => !isOfProject(value as Document, projectId))
     await collections.transact((changes) => {
       for (const [key] of others) changes.delete(DOCUMENTS, key)
     })
@@ -147,7 +109,7 @@ async function projectsIn(configuration: Held, staging: string): Promise<string[
     return collections
       .all(DOCUMENTS)
       .map(([, value]) => value as Document)
-      .flatMap(({ kind, id }) => (kind === 'projects' && id !== undefined ? [id] : []))
+      .flatMap(({ kind, id }) => (kind === 'projects' ? [id] : []))
   } finally {
     await collections.close()
     rmSync(staging, { recursive: true })

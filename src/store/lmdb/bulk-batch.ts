@@ -1,6 +1,6 @@
 // One batch of a bulk load: as any batch, but relationships are kept in columns and not in objects, come together with their
 // lists at the end, and everything is put in the order of its keys. Nobody else may write to the environment meanwhile.
-import type { NodeId, NodeKey, RelationshipId, SymbolId } from '../../engine/store.ts'
+import type { NodeId, NodeInput, NodeKey, RelationshipId, SymbolId } from '../../engine/store.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { mintGid } from '../../kernel/ids.ts'
 import { windowOn } from '../bytes.ts'
@@ -16,12 +16,16 @@ import { type Given, type GivenProperty, LmdbWriteBatch, NO_PROPERTIES } from '.
 /** Where a load has come to; kept with the data, so that both are on disk or neither. */
 const CHECKPOINT_KEY = { kind: META.checkpoint, symbol: 0 }
 
-export interface LoadedRelationship extends Given {
+export type { GivenProperty } from './write-batch.ts'
+
+export interface GivenRelationship extends Given {
   readonly source: NodeKey
   readonly target: NodeKey
   readonly type: string
   readonly properties?: readonly GivenProperty[]
 }
+
+export interface GivenNode extends NodeInput, Given {}
 
 export class BulkBatch extends LmdbWriteBatch {
   private readonly entriesPerChunk: number
@@ -60,7 +64,7 @@ export class BulkBatch extends LmdbWriteBatch {
   }
 
   /** Null when it is taken; else the end that does not exist. One that joins the same two ends is merged with it. */
-  loadRelationship(input: LoadedRelationship): 'source' | 'target' | null {
+  loadRelationship(input: GivenRelationship): 'source' | 'target' | null {
     const source = this.end(input.source)
     if (source === 0) return 'source'
     const target = this.end(input.target)

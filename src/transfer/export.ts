@@ -1,0 +1,255 @@
+// An export: configuration and graphs as lines of JSON, each graph's nodes before its relationships, in the order in which
+// they were made. Read from private copies as of one moment, so a served folder is exported while it is written to.
+import { once } from 'node:events'
+import { createWriteStream, existsSync, mkdtempSync, renameSync, rmSync, type WriteStream } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import type { NodeId, NodeKey, SymbolId } from '../engine/store.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { OperatorFault } from '../kernel/errors.ts'
+import { projectFolderOf } from '../store/catalog.ts'
+import { openCollections } from '../store/lmdb/collections.ts'
+import type { Database } from '../store/lmdb/database.ts'
+import type { Databases } from '../store/lmdb/databases.ts'
+import { type LmdbEnvironment, openEnvironment } from '../store/lmdb/environment.ts'
+import { atOneMoment } from '../store/lmdb/moment.ts'
+import type { Reading } from '../store/lmdb/native.ts'
+import { externalIdOf, readNode, readRelationship, type StoredProperties, typeOf } from '../store/records.ts'
+import { syncPath } from './archive.ts'
+import { CONFIGURATION, DOCUMENTS, type Document, databaseFolders, isOfProject, PROJECTS } from './folders.ts'
+import {
+  configurationLine,
+  type End,
+  endLine,
+  graphLine,
+  headerLine,
+  nodeLine,
+  relationshipLine,
+  type StoredProperty,
+} from './lines.ts'
+
+/** Read at a time, between two turns of the event loop. */
+const ITEMS_PER_TURN = 2000
+
+export interface ExportRequest {
+  readonly dataDir: string
+  /** `-` is the standard output. */
+  readonly out: string
+  readonly projectId?: string
+  readonly progress: (done: number, total: number, what: string) => void
+}
+
+export interface ExportResult extends End {
+  /** Secrets among the configuration, sealed with a master key that is not in the file. */
+  readonly sealed: number
+}
+
+/** Throws OperatorFault. Nothing stands at `out` before all of it does. */
+export async function exportFolder(request: ExportRequest): Promise<ExportResult> {
+  const { dataDir, out, projectId } = request
+  const toFile = out !== '-'
+  if (toFile && existsSync(out)) throw new OperatorFault(`${out} exists already`)
+  const folders = databaseFolders(dataDir, projectId)
+  const parent = toFile ? dirname(resolve(out)) : tmpdir()
+  if (!existsSync(parent)) throw new OperatorFault(`the folder ${parent} does not exist`)
+  const staging = mkdtempSync(join(parent, `.${toFile ? basename(out) : 'verdigraph'}-`))
+  try {
+    const copies = await copiesOf(folders, staging)
+    const partial = join(staging, 'export')
+    const lines = new Lines(toFile ? createWriteStream(partial, { flags: 'wx', mode: 0o600 }) : process.stdout)
+    const result = await new Export(request, copies, lines).run()
+    await lines.end(toFile)
+    if (toFile) {
+      syncPath(partial)
+      renameSync(partial, out)
+      syncPath(parent)
+    }
+    return result
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+/** By folder of the original. */
+function copiesOf(folders: readonly string[], staging: string): Promise<Map<string, string>> {
+  return atOneMoment(folders, async (held) => {
+    const copies = new Map<string, string>()
+    for (const [at, each] of held.entries()) {
+      const copy = join(staging, `${at}`)
+      await each.copyTo(copy)
+      copies.set(each.folder, copy)
+    }
+    return copies
+  })
+}
+
+class Export {
+  private readonly request: ExportRequest
+  private readonly copies: ReadonlyMap<string, string>
+  private readonly lines: Lines
+  private readonly count = { configuration: 0, nodes: 0, relationships: 0, sealed: 0 }
+
+  constructor(request: ExportRequest, copies: ReadonlyMap<string, string>, lines: Lines) {
+    this.request = request
+    this.copies = copies
+    this.lines = lines
+  }
+
+  async run(): Promise<ExportResult> {
+    const { lines, count } = this
+    await lines.write(headerLine)
+    const projects = await this.configuration()
+    for (const project of projects) {
+      const root = join(this.request.dataDir, PROJECTS, projectFolderOf(project) as string)
+      for (const [folder, copy] of this.copies) {
+        const part = relative(root, folder).split(sep).join('/')
+        if (part.startsWith('..')) continue
+        await lines.write(graphLine({ project, part }))
+        const environment = openEnvironment(copy, { clock: systemClock, readOnly: true })
+        try {
+          await this.graph(environment)
+        } finally {
+          await environment.close()
+        }
+      }
+    }
+    const { sealed, ...end } = count
+    await lines.write(endLine(end))
+    return { ...end, sealed }
+  }
+
+  /** Answers the ids of the projects. */
+  private async configuration(): Promise<string[]> {
+    const { dataDir, projectId } = this.request
+    const copy = this.copies.get(join(dataDir, CONFIGURATION)) as string
+    const collections = openCollections(copy, { readOnly: true })
+    try {
+      const documents = collections
+        .all(DOCUMENTS)
+        .map(([, value]) => value as Document)
+        .filter((document) => projectId === undefined || isOfProject(document, projectId))
+      for (const document of documents) {
+        this.count.configuration += 1
+        this.count.sealed += sealedIn(document)
+        await this.lines.write(configurationLine(document))
+      }
+      return documents.filter(({ kind }) => kind === 'projects').map(({ id }) => id)
+    } finally {
+      await collections.close()
+    }
+  }
+
+  private async graph(environment: LmdbEnvironment): Promise<void> {
+    const snapshot = environment.snapshot()
+    const total = snapshot.nodeCount(null) + snapshot.relationshipCount(null)
+    snapshot.close()
+    // Complete since a snapshot was there.
+    const names = environment.symbols
+    const key = (id: NodeId, databases: Databases, reading: Reading): NodeKey => {
+      const window = databases.nodes.expect(id, reading)
+      return { type: names.name('label', typeOf(window)), externalId: externalIdOf(window) }
+    }
+    let done = 0
+    const step = async (text: string, items: number, what: string): Promise<void> => {
+      done += items
+      this.request.progress(done, total, what)
+      await this.lines.write(text)
+    }
+    for (let from = 1; from > 0; ) {
+      const read = environment.inspect((databases, reading) =>
+        turn(databases.nodes, from, reading, (id, window) => {
+          const node = readNode(window)
+          if (node.type === 0) throw new OperatorFault(`node ${id} has no key, so a line cannot name it`)
+          const labels = node.labels.map((label) => names.name('label', label))
+          const type = names.name('label', node.type)
+          return nodeLine({ ...node, type, labels, properties: propertiesOf(node.properties, names) })
+        }),
+      )
+      this.count.nodes += read.items
+      from = read.next
+      await step(read.text, read.items, 'nodes')
+    }
+    for (let from = 1; from > 0; ) {
+      const read = environment.inspect((databases, reading) => {
+        const found: { id: number; record: ReturnType<typeof readRelationship> }[] = []
+        const page = turn(databases.relationships, from, reading, (id, window) => {
+          found.push({ id, record: readRelationship(window) })
+          return ''
+        })
+        const text = found.map(({ record }) =>
+          relationshipLine({
+            ...record,
+            source: key(record.source, databases, reading),
+            target: key(record.target, databases, reading),
+            type: names.name('type', record.type),
+            properties: propertiesOf(record.properties, names),
+          }),
+        )
+        return { ...page, text: text.join('') }
+      })
+      this.count.relationships += read.items
+      from = read.next
+      await step(read.text, read.items, 'relationships')
+    }
+  }
+}
+
+interface Names {
+  name(kind: 'label' | 'type' | 'property', id: SymbolId): string
+}
+
+function propertiesOf(properties: StoredProperties, names: Names): StoredProperty[] {
+  return [...properties].map(([symbol, property]) => ({ ...property, name: names.name('property', symbol) }))
+}
+
+/** One page of a database whose keys are ids; `next` is 0 behind the last. */
+function turn(
+  database: Database<number>,
+  from: number,
+  reading: Reading,
+  line: (id: number, window: Parameters<typeof readNode>[0]) => string,
+): { text: string; items: number; next: number } {
+  let text = ''
+  let items = 0
+  let last = 0
+  for (const { key, window } of database.entries({ start: from, end: undefined, limit: ITEMS_PER_TURN, ...reading })) {
+    text += line(key, window)
+    items += 1
+    last = key
+  }
+  return { text, items, next: items < ITEMS_PER_TURN ? 0 : last + 1 }
+}
+
+/** As the sealer writes them. */
+const SEALED = /"sb1\.[\w-]{11}\.[\w-]+\.[\w-]+"/g
+
+function sealedIn(document: unknown): number {
+  return JSON.stringify(document).match(SEALED)?.length ?? 0
+}
+
+/** Waits for whoever reads. */
+class Lines {
+  private readonly stream: WriteStream | typeof process.stdout
+  private fault: unknown = null
+
+  constructor(stream: WriteStream | typeof process.stdout) {
+    this.stream = stream
+    stream.on('error', (fault: unknown) => {
+      this.fault = fault
+    })
+  }
+
+  async write(text: string): Promise<void> {
+    if (text === '') return
+    if (!this.stream.write(text)) await once(this.stream, 'drain')
+    if (this.fault !== null) throw this.fault
+  }
+
+  async end(close: boolean): Promise<void> {
+    if (close) {
+      this.stream.end()
+      await once(this.stream, 'close')
+    }
+    if (this.fault !== null) throw this.fault
+  }
+}

@@ -1,0 +1,60 @@
+// Where things are in a data folder, for whoever moves them: databases, and what of the configuration belongs to a project.
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { OperatorFault } from '../kernel/errors.ts'
+import { projectFolderOf, projectFolders } from '../store/catalog.ts'
+import { DATA_FILE } from '../store/lmdb/native.ts'
+
+/** The folder of the configuration in the data folder, and its collection. */
+export const CONFIGURATION = 'config'
+export const DOCUMENTS = 'configuration'
+export const PROJECTS = 'projects'
+
+/** What everybody who moves documents must know of them. */
+export interface Document {
+  readonly id: string
+  readonly kind: string
+  readonly project_id?: string
+}
+
+export function isOfProject({ kind, id, project_id = '' }: Document, projectId: string): boolean {
+  return kind === 'projects' ? id === projectId : project_id === '' || project_id === projectId
+}
+
+/** Everything that has a database in it. Of one project, its own and the configuration. Throws OperatorFault. */
+export function databaseFolders(dataDir: string, projectId: string | undefined): string[] {
+  if (!existsSync(join(dataDir, CONFIGURATION, DATA_FILE)))
+    throw new OperatorFault(`the folder ${dataDir} holds no organization`)
+  if (existsSync(join(dataDir, UNFINISHED))) throw new OperatorFault(unfinished(dataDir))
+  if (projectId === undefined) {
+    return [
+      ...within(dataDir, 1).filter((folder) => folder !== join(dataDir, PROJECTS)),
+      ...projectFolders(dataDir).flatMap((project) => within(join(dataDir, PROJECTS, project), 2)),
+    ]
+  }
+  const project = projectFolderOf(projectId)
+  const folders = project === null ? [] : within(join(dataDir, PROJECTS, project), 2)
+  if (folders.length === 0) throw new OperatorFault(`the folder ${dataDir} holds no project ${projectId}`)
+  return [join(dataDir, CONFIGURATION), ...folders]
+}
+
+function within(folder: string, depth: number): string[] {
+  const found = existsSync(join(folder, DATA_FILE)) ? [folder] : []
+  if (depth === 0 || !existsSync(folder)) return found
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory() && !entry.name.startsWith('.')) found.push(...within(join(folder, entry.name), depth - 1))
+  }
+  return found
+}
+
+/** Stands in the data folder while an import is under way. Half a graph must not decide: what is missing may be a ban. */
+export const UNFINISHED = 'import.unfinished'
+
+export function unfinished(dataDir: string): string {
+  return `an import into the folder ${dataDir} was cut off: finish it with \`verdigraph import --resume\``
+}
+
+/** Why the folder must not be served; null when it may. */
+export function unfinishedImport(dataDir: string): string | null {
+  return existsSync(join(dataDir, UNFINISHED)) ? unfinished(dataDir) : null
+}

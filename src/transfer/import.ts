@@ -1,0 +1,343 @@
+// An import: lines of an export, or of whoever writes such lines, into a data folder that nobody serves. Batch after batch is
+// on disk together with the place in the file that it goes up to, so an import that was cut off goes on where it was.
+// A folder with half an import in it is not served: what is missing in a graph may be what forbids.
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { NodeKey } from '../engine/store.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { OperatorFault } from '../kernel/errors.ts'
+import { projectFolderOf } from '../store/catalog.ts'
+import { lockFolder } from '../store/folder-lock.ts'
+import type { BulkBatch } from '../store/lmdb/bulk-batch.ts'
+import { openCollections } from '../store/lmdb/collections.ts'
+import { type LmdbEnvironment, openEnvironment } from '../store/lmdb/environment.ts'
+import { DATA_FILE } from '../store/lmdb/native.ts'
+import { syncPath } from './archive.ts'
+import { CONFIGURATION, DOCUMENTS, type Document, PROJECTS, UNFINISHED } from './folders.ts'
+import { type End, LineFault, readLine, type Section } from './lines.ts'
+import { type Batch, LineReader, type RawLine } from './read-lines.ts'
+
+export interface ImportRequest {
+  readonly dataDir: string
+  /** `-` is the standard input. */
+  readonly from: string
+  /** The graphs go into this project, and the configuration in the file stays out. */
+  readonly projectId?: string
+  readonly dryRun: boolean
+  readonly resume: boolean
+  readonly progress: (done: number, total: number | null, what: string) => void
+  readonly linesPerBatch?: number
+}
+
+export interface ImportResult extends End {
+  /** Lines that an earlier run had imported. */
+  readonly skipped: number
+  readonly lines: number
+}
+
+interface Checkpoint {
+  /** Of which file: what it begins with and how long it is. */
+  readonly file: string
+  /** Bytes of it whose lines are all in this graph. */
+  readonly offset: number
+}
+
+/** Throws OperatorFault; one that names a line for what is wrong in the file. */
+export async function importFile(request: ImportRequest): Promise<ImportResult> {
+  const { dataDir, from, dryRun, projectId } = request
+  if (from !== '-' && !existsSync(from)) throw new OperatorFault(`${from} does not exist`)
+  if (projectId !== undefined && !existsSync(graphFolder(dataDir, { project: projectId, part: 'default' })))
+    throw new OperatorFault(`the folder ${dataDir} holds no project ${projectId}`)
+  if (dryRun) {
+    const scratch = mkdtempSync(join(tmpdir(), 'verdigraph-import-'))
+    try {
+      return await new Import(request, scratch).run()
+    } finally {
+      rmSync(scratch, { recursive: true, force: true })
+    }
+  }
+  const lock = lockFolder(dataDir)
+  try {
+    const mark = join(dataDir, UNFINISHED)
+    const wasUnfinished = existsSync(mark)
+    writeFileSync(mark, `${from}\n`)
+    syncPath(mark)
+    syncPath(dataDir)
+    const run = new Import(request, null)
+    let isWhole = false
+    try {
+      const result = await run.run()
+      isWhole = true
+      return result
+    } finally {
+      if (isWhole || !(run.hasWritten || wasUnfinished)) {
+        rmSync(mark)
+        syncPath(dataDir)
+      }
+    }
+  } finally {
+    lock.release()
+  }
+}
+
+function graphFolder(dataDir: string, { project, part }: Section): string {
+  return join(dataDir, PROJECTS, projectFolderOf(project) ?? 'none', ...part.split('/'))
+}
+
+class Import {
+  private readonly request: ImportRequest
+  /** Where a trial writes; null for the real thing. */
+  private readonly scratch: string | null
+  private readonly count = { configuration: 0, nodes: 0, relationships: 0 }
+  private skipped = 0
+  private file = ''
+  private graph: OpenGraph | null = null
+  private end: End | null = null
+  private documents: Document[] = []
+  private readonly ids = new Set<string>()
+  private hasHeader = false
+  /** Whether the folder may be another than before. */
+  hasWritten = false
+
+  constructor(request: ImportRequest, scratch: string | null) {
+    this.request = request
+    this.scratch = scratch
+  }
+
+  async run(): Promise<ImportResult> {
+    const reader = new LineReader(this.request.from, this.request.linesPerBatch)
+    try {
+      this.file = await reader.identity()
+      if (this.request.projectId !== undefined)
+        await this.enter({ project: this.request.projectId, part: 'default' }, false)
+      for await (const batch of reader.batches()) {
+        await this.take(batch)
+        this.request.progress(batch.offset, reader.bytes, `line ${batch.line}`)
+      }
+      await this.writeDocuments()
+      if (this.end !== null) this.compare(this.end, reader.lines)
+      else if (this.hasHeader) throw new OperatorFault(`line ${reader.lines + 1}: the end of the export is missing`)
+      return { ...this.count, skipped: this.skipped, lines: reader.lines }
+    } finally {
+      reader.close()
+      await this.graph?.close()
+    }
+  }
+
+  /** Lines in their order; those for one graph go into one transaction. */
+  private async take({ lines, offset }: Batch): Promise<void> {
+    for (let at = 0; at < lines.length; ) {
+      let stop = at
+      while (stop < lines.length && !isTurn(lines[stop]!.text)) stop += 1
+      if (stop > at) await this.load(lines.slice(at, stop), stop === lines.length ? offset : lines[stop]!.offset)
+      if (stop < lines.length) await this.turn(lines[stop]!)
+      at = stop + 1
+    }
+  }
+
+  private async load(lines: readonly RawLine[], offset: number): Promise<void> {
+    const { graph } = this
+    if (graph === null) {
+      for (const line of lines) if (line.text !== '') read(line, () => refuseHomeless(line.text))
+      return
+    }
+    const from = graph.offset
+    const full = lines.filter(({ text }) => text !== '')
+    const fresh = full.filter((line) => line.offset >= from)
+    this.skipped += full.length - fresh.length
+    if (fresh.length === 0) return
+    this.hasWritten = true
+    const counted = await graph.environment.load((batch) => {
+      const counts = { nodes: 0, relationships: 0 }
+      for (const line of fresh) read(line, () => this.apply(line.text, batch, counts))
+      batch.setCheckpoint(JSON.stringify({ file: this.file, offset } satisfies Checkpoint))
+      return counts
+    })
+    this.count.nodes += counted.nodes
+    this.count.relationships += counted.relationships
+  }
+
+  private apply(text: string, batch: BulkBatch, counts: { nodes: number; relationships: number }): void {
+    const line = readLine(text)
+    if (line.kind === 'node') {
+      batch.upsertNode(line.node, line.node)
+      counts.nodes += 1
+    } else if (line.kind === 'relationship') {
+      const missing = batch.loadRelationship(line.relationship)
+      if (missing !== null && !this.isKnown(line.relationship[missing])) {
+        const { type, externalId } = line.relationship[missing]
+        throw new LineFault(`relationship.${missing}`, `the node \`${type}\` \`${externalId}\` does not exist`)
+      }
+      counts.relationships += 1
+    } else if (line.kind === 'header') throw new LineFault('', 'a header stands in the first line alone')
+    else throw new LineFault('', 'not within a graph')
+  }
+
+  /** In a trial, nodes that the graph has already are not in the scratch graph. */
+  private isKnown(key: NodeKey): boolean {
+    const existing = this.graph?.existing ?? null
+    if (existing === null) return false
+    const snapshot = existing.snapshot()
+    try {
+      const label = snapshot.symbol('label', key.type)
+      return label !== 0 && snapshot.findNode(label, key.externalId) !== 0
+    } finally {
+      snapshot.close()
+    }
+  }
+
+  /** A line that is no element. */
+  private async turn(raw: RawLine): Promise<void> {
+    const line = read(raw, () => {
+      if (this.end !== null) throw new LineFault('', 'nothing follows the end')
+      const found = readLine(raw.text)
+      if (found.kind === 'header' && raw.line !== 1) throw new LineFault('', 'a header stands in the first line alone')
+      return found
+    })
+    const { projectId } = this.request
+    if (line.kind === 'header') this.hasHeader = true
+    else if (line.kind === 'graph') {
+      await this.writeDocuments()
+      const section = projectId === undefined ? line.section : { ...line.section, project: projectId }
+      await this.enter(section, projectId === undefined).catch((fault: unknown) => {
+        throw fault instanceof LineFault ? atLine(raw, fault) : fault
+      })
+    } else if (line.kind === 'configuration') {
+      read(raw, () => this.document(line.document as unknown as Document))
+    } else if (line.kind === 'end') this.end = line.end
+  }
+
+  private document(document: Document): void {
+    if (this.ids.has(document.id)) throw new LineFault('configuration.id', 'is there twice')
+    this.ids.add(document.id)
+    this.count.configuration += 1
+    if (this.request.projectId === undefined) this.documents.push(document)
+  }
+
+  /** Together, before the first graph: a folder has all of a configuration or nothing. */
+  private async writeDocuments(): Promise<void> {
+    const { dataDir } = this.request
+    if (this.documents.length === 0) return
+    const folder = join(dataDir, CONFIGURATION)
+    const isThere = existsSync(join(folder, DATA_FILE))
+    if (this.scratch !== null && !isThere) {
+      this.documents = []
+      return
+    }
+    const collections = openCollections(folder, this.scratch === null ? {} : { readOnly: true })
+    try {
+      const before = new Map(collections.all(DOCUMENTS))
+      const documents = this.documents.map(provisionedAgain)
+      const isSame = documents.every((document) => same(before.get(document.id), document))
+      if (before.size > 0 && !isSame)
+        throw new OperatorFault(
+          `the folder ${dataDir} has a configuration of its own: \`--project ID\` imports the graphs into a project of it`,
+        )
+      this.hasWritten ||= before.size === 0
+      if (before.size === 0 && this.scratch === null)
+        await collections.transact((changes) => {
+          for (const document of documents) changes.put(DOCUMENTS, document.id, document)
+        })
+    } finally {
+      await collections.close()
+    }
+    this.documents = []
+  }
+
+  private async enter(section: Section, mayMake: boolean): Promise<void> {
+    await this.graph?.close()
+    this.graph = null
+    const folder = graphFolder(this.request.dataDir, section)
+    const isThere = existsSync(join(folder, DATA_FILE))
+    if (!isThere && !mayMake) throw new LineFault('graph.part', `the project has no \`${section.part}\``)
+    if (mayMake && this.ids.size > 0 && !this.ids.has(section.project))
+      throw new LineFault('graph.project', 'the configuration in the file has no such project')
+    if (mayMake && this.ids.size === 0 && !isThere)
+      throw new LineFault('graph.project', 'the folder has no such project, and the file no configuration')
+    this.graph = await this.openGraph(folder, isThere)
+  }
+
+  private async openGraph(folder: string, isThere: boolean): Promise<OpenGraph> {
+    const clock = systemClock
+    if (this.scratch !== null) {
+      const trial = mkdtempSync(join(this.scratch, 'graph-'))
+      const environment = openEnvironment(trial, { clock, sync: false })
+      const existing = isThere ? openEnvironment(folder, { clock, readOnly: true }) : null
+      return new OpenGraph(environment, existing, 0)
+    }
+    const environment = openEnvironment(folder, { clock })
+    return new OpenGraph(environment, null, this.request.resume ? offsetIn(environment, this.file) : 0)
+  }
+
+  /** What was cut off at the end of a line looks whole but for this. */
+  private compare(end: End, lines: number): void {
+    const { configuration, nodes, relationships } = this.count
+    const isWhole = configuration === end.configuration
+    const elements = nodes + relationships + this.skipped
+    if (!isWhole || elements !== end.nodes + end.relationships)
+      throw new OperatorFault(
+        `line ${lines}: the end speaks of ${end.nodes} nodes and ${end.relationships} relationships, and ${elements} items came before it`,
+      )
+  }
+}
+
+class OpenGraph {
+  readonly environment: LmdbEnvironment
+  readonly existing: LmdbEnvironment | null
+  readonly offset: number
+
+  constructor(environment: LmdbEnvironment, existing: LmdbEnvironment | null, offset: number) {
+    this.environment = environment
+    this.existing = existing
+    this.offset = offset
+  }
+
+  async close(): Promise<void> {
+    await this.environment.close()
+    await this.existing?.close()
+  }
+}
+
+function offsetIn(environment: LmdbEnvironment, file: string): number {
+  const text = environment.checkpoint()
+  if (text === null) return 0
+  const checkpoint = JSON.parse(text) as Checkpoint
+  return checkpoint.file === file ? checkpoint.offset : 0
+}
+
+const TURN = /^\s*\{\s*"(?:graph|configuration|end|format)"/
+
+/** Elements begin otherwise; what else begins so is found out when it is read. */
+function isTurn(text: string): boolean {
+  return TURN.test(text)
+}
+
+function refuseHomeless(text: string): void {
+  readLine(text)
+  throw new LineFault('', 'no graph was named before it: name one in a line, or the project by `--project`')
+}
+
+function read<T>(line: RawLine, work: () => T): T {
+  try {
+    return work()
+  } catch (fault) {
+    throw fault instanceof LineFault ? atLine(line, fault) : fault
+  }
+}
+
+function atLine({ line }: RawLine, { field, message }: LineFault): OperatorFault {
+  return new OperatorFault(`line ${line}: ${field === '' ? '' : `${field}: `}${message}`)
+}
+
+/** The parts of a composite graph know each other by more than their nodes: the next start sees to that. */
+function provisionedAgain(document: Document): Document {
+  const { fields } = document as Document & { fields?: { db_connection?: { alias_mapping?: string } } }
+  return document.kind === 'projects' && fields?.db_connection?.alias_mapping !== undefined
+    ? ({ ...document, fields: { ...fields, ikg_status: 'PENDING' } } as Document)
+    : document
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
