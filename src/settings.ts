@@ -42,6 +42,24 @@ export interface Settings {
   readonly logBufferBytes: number
   /** Items of one capture batch (facts 1.12). */
   readonly captureItemsMax: number
+  /** Memory for decoded parts of one graph, bytes; each constituent of each project has its own. */
+  readonly hotBytesMax: number
+  /** Origins that pages may ask from, separated by commas, or `*` for every one; empty: none. */
+  readonly corsOrigins: string
+  /** Files of PEM, read anew when they change; both or none. */
+  readonly tlsCertificate: string
+  readonly tlsKey: string
+  /** Seconds that a connection may be silent: longer than the idle time of usual load balancers. */
+  readonly idleTimeS: number
+  /** Requests of one agent in a second; 0: as many as it likes. */
+  readonly agentRequestsPerS: number
+  /** Requests of one agent that may come at once; 0: as many as in a second. */
+  readonly agentBurst: number
+  readonly descriptionAccess: Access
+  readonly metricsAccess: Access
+  /** One line for each answered request. */
+  readonly accessLog: 'on' | 'off'
+  readonly logLevel: 'info' | 'error' | 'silent'
   /** How long a stop waits for requests that are being answered, milliseconds: below the usual 10 s before a SIGKILL. */
   readonly drainMs: number
   /** CIDRs, addresses and host names, with commas, that may be called beside the public internet, without TLS too (F10). */
@@ -51,6 +69,9 @@ export interface Settings {
   /** One answer of an issuer, bytes: key sets and claims are a few thousand. */
   readonly upstreamBytesMax: number
 }
+
+/** Who may read: anybody, who shows the token of a service account, or nobody. */
+export type Access = 'public' | 'account' | 'off'
 
 export const defaultSettings: Settings = {
   dataDir: './verdigraph-data',
@@ -74,6 +95,17 @@ export const defaultSettings: Settings = {
   parameterMask: '*',
   logBufferBytes: 8 * 1024 * 1024,
   captureItemsMax: 250,
+  hotBytesMax: 96 * 1024 * 1024,
+  corsOrigins: '',
+  tlsCertificate: '',
+  tlsKey: '',
+  idleTimeS: 75,
+  agentRequestsPerS: 0,
+  agentBurst: 0,
+  descriptionAccess: 'public',
+  metricsAccess: 'account',
+  accessLog: 'off',
+  logLevel: 'info',
   drainMs: 8000,
   upstreamAllow: '',
   upstreamTimeMs: 5000,
@@ -87,6 +119,9 @@ type Rule =
   | { readonly kind: 'text' }
   /** Of http or https, without query, fragment, credentials and a slash at its end. */
   | { readonly kind: 'url' }
+  /** `https://app.example.org, http://localhost:3000`, or `*`. */
+  | { readonly kind: 'origins' }
+  | { readonly kind: 'choice'; readonly of: readonly string[] }
   | { readonly kind: 'integer'; readonly min: number; readonly max: number; readonly unit: string }
 
 interface Row {
@@ -94,6 +129,8 @@ interface Row {
   readonly name: string
   readonly rule: Rule
 }
+
+const access: Rule = { kind: 'choice', of: ['public', 'account', 'off'] }
 
 export const settingRows: Readonly<Record<keyof Settings, Row>> = {
   dataDir: { name: 'data', rule: { kind: 'text' } },
@@ -132,6 +169,20 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
     rule: { kind: 'integer', min: 4096, max: 1 << 30, unit: ' bytes' },
   },
   captureItemsMax: { name: 'capture_items_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
+  hotBytesMax: { name: 'hot_bytes_max', rule: { kind: 'integer', min: 0, max: 1 << 30, unit: ' bytes' } },
+  corsOrigins: { name: 'cors_origins', rule: { kind: 'origins' } },
+  tlsCertificate: { name: 'tls_certificate', rule: { kind: 'text' } },
+  tlsKey: { name: 'tls_key', rule: { kind: 'text' } },
+  idleTimeS: { name: 'idle_time_s', rule: { kind: 'integer', min: 1, max: 255, unit: ' seconds' } },
+  agentRequestsPerS: {
+    name: 'agent_requests_per_s',
+    rule: { kind: 'integer', min: 0, max: 1_000_000, unit: ' requests' },
+  },
+  agentBurst: { name: 'agent_burst', rule: { kind: 'integer', min: 0, max: 1_000_000, unit: ' requests' } },
+  descriptionAccess: { name: 'description_access', rule: access },
+  metricsAccess: { name: 'metrics_access', rule: access },
+  accessLog: { name: 'access_log', rule: { kind: 'choice', of: ['on', 'off'] } },
+  logLevel: { name: 'log_level', rule: { kind: 'choice', of: ['info', 'error', 'silent'] } },
   drainMs: { name: 'drain_ms', rule: { kind: 'integer', min: 0, max: 600_000, unit: ' milliseconds' } },
   upstreamAllow: { name: 'upstream_allow', rule: { kind: 'text' } },
   upstreamTimeMs: { name: 'upstream_time_ms', rule: { kind: 'integer', min: 1, max: 60_000, unit: ' milliseconds' } },
@@ -149,11 +200,25 @@ export interface SettingSources {
   readonly file?: { readonly path: string; readonly content: unknown } | undefined
 }
 
-/** Every fault names the place it came from and what was expected there. */
+/** What a setting is, and where that was said. */
+export interface FoundSetting {
+  readonly field: keyof Settings
+  readonly value: string | number
+  /** `--port`, `VERDIGRAPH_PORT`, `settings.json: port`; null: the default. */
+  readonly place: string | null
+}
+
 export function readSettings(sources: SettingSources): Result<Settings, readonly string[]> {
+  const found = findSettings(sources)
+  if (!found.ok) return found
+  return ok(Object.fromEntries(found.value.map(({ field, value }) => [field, value])) as unknown as Settings)
+}
+
+/** Every fault names the place it came from and what was expected there. */
+export function findSettings(sources: SettingSources): Result<readonly FoundSetting[], readonly string[]> {
   const faults: string[] = []
   const fromFile = membersOfFile(sources.file, faults)
-  const settings: Record<string, string | number> = { ...defaultSettings }
+  const settings: FoundSetting[] = []
   for (const [field, { name, rule }] of Object.entries(settingRows) as [keyof Settings, Row][]) {
     const variable = `VERDIGRAPH_${name.toUpperCase()}`
     const flag = sources.flags?.[field]
@@ -164,12 +229,15 @@ export function readSettings(sources: SettingSources): Result<Settings, readonly
         : fromEnvironment !== undefined && fromEnvironment !== ''
           ? [variable, fromEnvironment]
           : [`${sources.file?.path}: ${name}`, fromFile[name]]
-    if (given === undefined) continue
-    const value = readValue(rule, given)
+    const value = given === undefined ? defaultSettings[field] : readValue(rule, given)
     if (value === null) faults.push(`${place}: expected ${expectation(rule)}, found \`${String(given)}\``)
-    else settings[field] = value
+    else settings.push({ field, value, place: given === undefined ? null : place })
   }
-  return faults.length > 0 ? err(faults) : ok(settings as unknown as Settings)
+  const value = (field: keyof Settings) => settings.find((one) => one.field === field)?.value
+  if ((value('tlsCertificate') === '') !== (value('tlsKey') === '')) {
+    faults.push('tls_certificate, tls_key: expected both or none')
+  }
+  return faults.length > 0 ? err(faults) : ok(settings)
 }
 
 function membersOfFile(file: SettingSources['file'], faults: string[]): Record<string, unknown> {
@@ -189,6 +257,8 @@ function membersOfFile(file: SettingSources['file'], faults: string[]): Record<s
 function readValue(rule: Rule, given: unknown): string | number | null {
   if (rule.kind === 'text') return typeof given === 'string' && given.trim() !== '' ? given : null
   if (rule.kind === 'url') return typeof given === 'string' ? readUrl(given.trim()) : null
+  if (rule.kind === 'origins') return typeof given === 'string' ? readOrigins(given) : null
+  if (rule.kind === 'choice') return typeof given === 'string' && rule.of.includes(given) ? given : null
   const text = typeof given === 'number' ? String(given) : given
   if (typeof text !== 'string' || !/^\d{1,16}$/.test(text.trim())) return null
   const number = Number(text)
@@ -201,7 +271,15 @@ function readUrl(given: string): string | null {
   return url === null || given.endsWith('/') ? null : given
 }
 
+function readOrigins(given: string): string | null {
+  const origins = given.split(',').map((one) => one.trim())
+  const isOrigin = (one: string) => /^https?:/.test(one) && URL.canParse(one) && new URL(one).origin === one
+  return given.trim() === '*' || origins.every(isOrigin) ? origins.join(',') : null
+}
+
 function expectation(rule: Rule): string {
+  if (rule.kind === 'origins') return '`*`, or origins such as `https://app.example.org`, separated by commas'
+  if (rule.kind === 'choice') return rule.of.map((one) => `\`${one}\``).join(' or ')
   if (rule.kind === 'url') return 'an http or https URL without query, fragment and a slash at its end'
   return rule.kind === 'text' ? 'text' : `an integer from ${rule.min} to ${rule.max}${rule.unit}`
 }

@@ -4,11 +4,12 @@ import { Command } from 'commander'
 import picocolors from 'picocolors'
 import packageJson from '../../package.json' with { type: 'json' }
 import { OperatorFault } from '../kernel/errors.ts'
-import { readSettings, type Settings } from '../settings.ts'
+import { findSettings, readSettings, type SettingSources, type Settings } from '../settings.ts'
 import { backupFolder, restoreFolder } from './backup.ts'
 import { CliError } from './cli-error.ts'
 import { initialise, issueToken } from './credentials.ts'
 import { serve } from './serve.ts'
+import { settingLines } from './setting-lines.ts'
 import { supervise } from './supervise.ts'
 import { exportTo, type ImportFlags, importFrom } from './transfer.ts'
 import { WORKER_COMMAND, work } from './worker.ts'
@@ -38,11 +39,8 @@ function program(): Command {
     .version(packageJson.version)
     .showHelpAfterError('(verdigraph --help tells the commands, verdigraph serve --help its options)')
 
-  withSettings(command.command('serve'))
+  withListening(withSettings(command.command('serve')))
     .description('serve the HTTP interface; on an empty data folder make an organization and print a token')
-    .option('--host <host>', 'address to listen on (VERDIGRAPH_HOST, default 127.0.0.1)')
-    .option('--port <port>', 'port to listen on, 0 picks a free one (VERDIGRAPH_PORT, default 8080)')
-    .option('--workers <n>', 'processes that share the port and the folder (VERDIGRAPH_WORKERS, default 1)')
     .option('--demo', 'load the demo world and print what to ask it', false)
     .action(async (flags: Flags & { demo: boolean }) => {
       const settings = settingsFrom(flags)
@@ -102,7 +100,23 @@ function program(): Command {
       await importFrom(settingsFrom(flags), flags)
     })
 
+  withListening(withSettings(command.command('settings')))
+    .description('print every setting, its value and where that comes from')
+    .option('--json', 'print one line of JSON and nothing else', false)
+    .action((flags: Flags & { json: boolean }) => {
+      const found = findSettings(sourcesFrom(flags))
+      if (!found.ok) throw new CliError(found.error)
+      for (const line of settingLines(found.value, process.env, flags.json)) console.log(line)
+    })
+
   return command
+}
+
+function withListening(command: Command): Command {
+  return command
+    .option('--host <host>', 'address to listen on (VERDIGRAPH_HOST, default 127.0.0.1)')
+    .option('--port <port>', 'port to listen on, 0 picks a free one (VERDIGRAPH_PORT, default 8080)')
+    .option('--workers <n>', 'processes that share the port and the folder (VERDIGRAPH_WORKERS, default 1)')
 }
 
 function withSettings(command: Command): Command {
@@ -111,11 +125,17 @@ function withSettings(command: Command): Command {
     .option('--settings <file>', 'JSON file with settings (VERDIGRAPH_SETTINGS)')
 }
 
-/** Flags win over the environment, which wins over the file (ruling F10). */
 function settingsFrom(flags: Flags): Settings {
+  const read = readSettings(sourcesFrom(flags))
+  if (!read.ok) throw new CliError(read.error)
+  return read.value
+}
+
+/** Flags win over the environment, which wins over the file (ruling F10). */
+function sourcesFrom(flags: Flags): SettingSources {
   const path = flags.settings ?? process.env.VERDIGRAPH_SETTINGS
   const { data, host, port, workers } = flags
-  const read = readSettings({
+  return {
     flags: {
       ...(data === undefined ? {} : { dataDir: data }),
       ...(host === undefined ? {} : { host }),
@@ -124,9 +144,7 @@ function settingsFrom(flags: Flags): Settings {
     },
     environment: process.env,
     file: path === undefined || path === '' ? undefined : { path, content: readFile(path) },
-  })
-  if (!read.ok) throw new CliError(read.error)
-  return read.value
+  }
 }
 
 function readFile(path: string): unknown {

@@ -25,7 +25,7 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
   const folder = lockFolder(dataDir)
   let reserved: ReservedPort
   try {
-    reserved = reservePort(host, port)
+    reserved = reservePort(host, port, settings.tlsCertificate !== "")
   } catch (failure) {
     folder.release()
     throw new CliError([`cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`])

@@ -3,13 +3,15 @@ import type { Caller } from '../identity/caller.ts'
 import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { AgentRate } from './agent-rate.ts'
 import { isJsonType, readJson, refusedType } from './body.ts'
+import type { Cors } from './cors.ts'
 import { readBySchema } from './issues.ts'
 import { internalProblem, type Problem, problemText, toProblem } from './problems.ts'
 import { refusedQuery } from './query.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Answer, Auth, FrontRequest, FrontResponse, RequestContext, Route } from './route.ts'
-import { buildRouter } from './router.ts'
+import { buildRouter, type Match } from './router.ts'
 
 export type Authentication = Result<Caller | null, ServiceError>
 
@@ -18,6 +20,23 @@ export interface DispatchParts {
   authenticate(auth: Auth, request: FrontRequest): Authentication | Promise<Authentication>
   /** A promise of our own code was broken: the whole fault, for the log. */
   onFailure(failure: { requestId: string; method: string; path: string; error: unknown }): void
+  /** Null: as often as they like. */
+  readonly agentRate: AgentRate | null
+  /** Null: no page of another origin may ask. */
+  readonly cors: Cors | null
+  /** Asked once for each route; `none` stands for paths without one. */
+  measure(route: string, method: string): (status: number, seconds: number) => void
+  /** Null: nobody reads it. */
+  readonly onAnswered: ((answered: Answered) => void) | null
+}
+
+export interface Answered {
+  readonly requestId: string
+  readonly method: string
+  /** Its pattern: a path may hold what is nobody's business. Null: there is none. */
+  readonly route: string | null
+  readonly status: number
+  readonly durationMs: number
 }
 
 export type Handle = (request: FrontRequest) => Promise<FrontResponse>
@@ -51,20 +70,25 @@ class Context implements RequestContext {
 
 export function createDispatcher(parts: DispatchParts): Handle {
   const router = buildRouter(parts.routes)
+  const { cors, agentRate, onAnswered } = parts
+  const measures = new Map(parts.routes.map((route) => [route, parts.measure(route.path, route.method)]))
+  const measureOther = measureOthers(parts.measure)
 
-  return async function handle(request) {
-    const requestId = requestIdOf(request.header('x-request-id'))
+  async function answerTo(match: Match, request: FrontRequest, requestId: string): Promise<FrontResponse> {
     try {
-      const match = router.match(request.method, request.path)
       if (match.kind === 'none') return problemAnswer({ status: 404, message: 'Not Found' }, requestId)
       if (match.kind === 'method') {
-        if (request.method === 'OPTIONS') return optionsAnswer(match.allow, requestId)
+        if (request.method === 'OPTIONS') return optionsAnswer(match.allow, requestId, request, cors)
         return problemAnswer(toProblem({ kind: 'method-not-allowed', allow: match.allow }), requestId)
       }
       const { route } = match
       const asked = parts.authenticate(route.auth, request)
       const who = asked instanceof Promise ? await asked : asked
       if (!who.ok) return problemAnswer(toProblem(who.error), requestId)
+      if (agentRate !== null && who.value?.kind === 'agent') {
+        const tooMany = agentRate(who.value.agentId)
+        if (tooMany !== null) return problemAnswer(toProblem(tooMany), requestId)
+      }
 
       if (route.query !== undefined) {
         const query = refusedQuery(route.query, request.query)
@@ -83,6 +107,39 @@ export function createDispatcher(parts: DispatchParts): Handle {
       parts.onFailure({ requestId, method: request.method, path: request.path, error })
       return problemAnswer(internalProblem, requestId)
     }
+  }
+
+  return async function handle(request) {
+    const startMs = performance.now()
+    const requestId = requestIdOf(request.header('x-request-id'))
+    const match = router.match(request.method, request.path)
+    const response = await answerTo(match, request, requestId)
+    const durationMs = performance.now() - startMs
+    const route = match.kind === 'route' ? match.route : null
+    const measure = route === null ? measureOther(request.method) : measures.get(route)
+    measure?.(response.status, durationMs / 1000)
+    onAnswered?.({
+      requestId,
+      method: request.method,
+      route: route?.path ?? null,
+      status: response.status,
+      durationMs,
+    })
+    if (cors === null || request.method === 'OPTIONS') return response
+    return { ...response, headers: { ...response.headers, ...cors.answered(request.header('origin')) } }
+  }
+}
+
+/** Anybody can make up a method: those that nobody knows are one. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+function measureOthers(measure: DispatchParts['measure']): (method: string) => ReturnType<DispatchParts['measure']> {
+  const measures = new Map<string, ReturnType<DispatchParts['measure']>>()
+  return (given) => {
+    const method = METHODS.has(given) ? given : '_OTHER'
+    const there = measures.get(method) ?? measure('none', method)
+    measures.set(method, there)
+    return there
   }
 }
 
@@ -110,8 +167,16 @@ function problemAnswer(problem: Problem, requestId: string): FrontResponse {
   return { status: problem.status, headers: headersFor(requestId, problem.headers), body: problemText(problem) }
 }
 
-function optionsAnswer(allow: readonly string[], requestId: string): FrontResponse {
-  return { status: 204, headers: { allow: allow.join(', '), 'x-request-id': requestId }, body: '' }
+function optionsAnswer(
+  allow: readonly string[],
+  requestId: string,
+  request: FrontRequest,
+  cors: Cors | null,
+): FrontResponse {
+  const isPreflight = request.header('access-control-request-method') !== null
+  const origin = request.header('origin')
+  const more = isPreflight ? cors?.preflight(origin, allow) : cors?.answered(origin)
+  return { status: 204, headers: { allow: allow.join(', '), 'x-request-id': requestId, ...more }, body: '' }
 }
 
 /** Decisions and keys shown once must not rest in a cache on the way. */

@@ -45,6 +45,17 @@ export function toProblem(error: ServiceError): Problem {
       return { status: 408, message: 'Request Timeout', errors: [error.message], headers: { connection: 'close' } }
     case 'unsupported-media-type':
       return { status: 415, message: 'Unsupported Media Type', errors: [error.message] }
+    case 'too-many':
+      return {
+        status: 429,
+        message: 'Too Many Requests',
+        errors: [`expected at most ${error.perSecond} requests in a second from one agent`],
+        headers: {
+          'retry-after': String(error.retryAfterS),
+          ratelimit: `"agent";r=0;t=${error.wholeInS}`,
+          'ratelimit-policy': `"agent";q=${error.perSecond};w=1`,
+        },
+      }
     case 'budget':
       // The same request would reach the same limit again, so this is not a 503, which clients repeat by themselves.
       return { status: 422, message: 'Unprocessable Entity', errors: [error.message] }

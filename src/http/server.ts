@@ -15,15 +15,24 @@ export interface FrontOptions {
   readonly paths: readonly string[]
   /** How long a stop waits for requests that are being answered. */
   readonly drainMs: number
+  /** Seconds that a connection may be silent. */
+  readonly idleTimeS: number
+  /** Null: plain HTTP. */
+  readonly tls: Certificate | null
+}
+
+/** Both in PEM. */
+export interface Certificate {
+  readonly cert: string
+  readonly key: string
 }
 
 export interface Front extends Address {
+  /** New connections are shown this certificate; those that are open end after the request that they carry. */
+  renew(tls: Certificate): void
   /** Refuses new connections, lets what is running finish, then closes. */
   stop(): Promise<void>
 }
-
-/** Seconds that an idle connection is kept: longer than the idle time of usual load balancers. */
-const IDLE_S = 75
 
 /** Reading `request.url` makes the runtime parse and write a whole URL, so it is read only where the path is not known. */
 class BunRequest implements FrontRequest {
@@ -104,14 +113,15 @@ export function startFront(handle: (request: FrontRequest) => Promise<FrontRespo
   let stopping = false
   let onIdle: (() => void) | null = null
   const slow = new SlowBodies(options.bodyTimeMs)
+  const shared = options.shared === true
 
-  async function answer(request: Request, knownPath: string | null): Promise<Response> {
+  async function answer(request: Request, knownPath: string | null, listener: Listener): Promise<Response> {
     running += 1
     try {
       const answered = await handle(new BunRequest(request, knownPath, options.bodyBytesMax, slow))
       return new Response(answered.body === '' ? null : answered.body, {
         status: answered.status,
-        headers: stopping ? { ...answered.headers, connection: 'close' } : answered.headers,
+        headers: stopping || listener.retired ? { ...answered.headers, connection: 'close' } : answered.headers,
       })
     } finally {
       running -= 1
@@ -119,24 +129,48 @@ export function startFront(handle: (request: FrontRequest) => Promise<FrontRespo
     }
   }
 
-  const server = Bun.serve({
-    hostname: options.host,
-    port: options.port,
-    // Only where it is meant: else a second server on the same port would start and take half of the connections.
-    reusePort: options.shared === true,
-    idleTimeout: IDLE_S,
-    development: false,
-    // Our own limit is lower and answers in JSON; this one only has to stay out of its way.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    routes: Object.fromEntries(options.paths.map((path) => [path, (request: Request) => answer(request, path)])),
-    fetch: (request) => answer(request, null),
-  })
+  function listen(at: number, tls: Certificate | null, reusePort: boolean): Listener {
+    const listener: Listener = {
+      retired: false,
+      server: Bun.serve({
+        hostname: options.host,
+        port: at,
+        // Only where it is meant: else a second server on the same port would start and take half of the connections.
+        reusePort,
+        idleTimeout: options.idleTimeS,
+        development: false,
+        // Our own limit is lower and answers in JSON; this one only has to stay out of its way.
+        maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+        ...(tls === null ? {} : { tls: { ...tls } }),
+        routes: Object.fromEntries(
+          options.paths.map((path) => [path, (request: Request) => answer(request, path, listener)]),
+        ),
+        fetch: (request) => answer(request, null, listener),
+      }),
+    }
+    return listener
+  }
+
+  // The runtime cannot change the certificate of a server, so another one takes its place on the same port, which both
+  // must agree to share. That nobody else has it is known first, and nobody who would not share it gets it after.
+  const port = options.tls === null || shared ? options.port : takeOnce(options.host, options.port)
+  let listener = listen(port, options.tls, shared || options.tls !== null)
+  const address = addressOf(options.host, listener.server.port ?? port, options.tls !== null)
+  const olds = new Set<Listener>()
+  const retired: Promise<void>[] = []
   return {
-    ...addressOf(options.host, server.port ?? options.port),
+    ...address,
+    renew(tls) {
+      const before = listener
+      listener = listen(address.port, tls, true)
+      before.retired = true
+      retired.push(before.server.stop(false))
+      olds.add(before)
+    },
     async stop() {
       stopping = true
       slow.stop()
-      const closed = server.stop(false)
+      const closed = [listener.server.stop(false), ...retired]
       if (running > 0) {
         const idle = new Promise<void>((resolve) => {
           onIdle = resolve
@@ -145,8 +179,8 @@ export function startFront(handle: (request: FrontRequest) => Promise<FrontRespo
       }
       // The answers of the last requests are handed over but may not be written yet: one turn lets them out.
       await Bun.sleep(0)
-      await server.stop(true)
-      await closed
+      for (const one of [...olds, listener]) await one.server.stop(true)
+      await Promise.all(closed)
     },
   }
 }
@@ -157,8 +191,14 @@ export interface Address {
   readonly url: string
 }
 
-function addressOf(host: string, port: number): Address {
-  return { host, port, url: `http://${host.includes(':') ? `[${host}]` : host}:${port}` }
+function addressOf(host: string, port: number, secure: boolean): Address {
+  return { host, port, url: `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}` }
+}
+
+interface Listener {
+  /** Another one listens in its place. */
+  retired: boolean
+  readonly server: Bun.Server<unknown>
 }
 
 export interface ReservedPort extends Address {
@@ -169,7 +209,7 @@ export interface ReservedPort extends Address {
  * Takes a port for processes that will share it: throws as a server would where anybody has it, also one that would
  * share it. Until it is released nobody else gets it, and whoever asks is told to come again.
  */
-export function reservePort(host: string, port: number): ReservedPort {
+export function reservePort(host: string, port: number, secure: boolean): ReservedPort {
   const server = Bun.serve({
     hostname: host,
     port,
@@ -178,7 +218,14 @@ export function reservePort(host: string, port: number): ReservedPort {
     fetch: () => new Response(null, { status: 503, headers: { connection: 'close' } }),
   })
   return {
-    ...addressOf(host, server.port ?? port),
+    ...addressOf(host, server.port ?? port, secure),
     release: () => void server.stop(true),
   }
+}
+
+/** The number of a port that nobody else has at this moment. */
+function takeOnce(host: string, port: number): number {
+  const reserved = reservePort(host, port, true)
+  reserved.release()
+  return reserved.port
 }

@@ -48,6 +48,8 @@ export type ServiceError =
   | { readonly kind: 'too-large'; readonly limitBytes: number }
   /** What the caller began to send did not come (408). */
   | { readonly kind: 'too-slow'; readonly message: string }
+  /** The caller asks more often than it may (429); its limit is whole again in `wholeInS`. */
+  | { readonly kind: 'too-many'; readonly retryAfterS: number; readonly perSecond: number; readonly wholeInS: number }
   /** A named limit of the process was reached (time, rows touched). */
   | { readonly kind: 'budget'; readonly limit: string; readonly message: string }
   /** Not now; the caller may try again (503). */

@@ -1,16 +1,25 @@
 // What an operator's machinery asks: is the process alive, and should it get requests?
 import { z } from 'zod'
 import { err, ok } from '../../kernel/result.ts'
-import { problemStatuses, type Route, type Tag } from '../route.ts'
+import { type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
 
 const tag: Tag = { name: 'Operations', description: 'For the machinery that keeps the process running.' }
 const state = z.object({ status: z.string() })
 const health = z.object({ status: z.string(), worker: z.int().min(1).optional() })
 
-/** `worker`: the number of this process among those that share the port; null where it has it alone. */
-export function operationRoutes(isReady: () => boolean, worker: number | null): Route[] {
+export interface OperationParts {
+  /** The number of this process among those that share the port; null where it has it alone. */
+  readonly worker: number | null
+  /** Null: ready. What is missing, otherwise. */
+  notReady(): string | null
+  /** Null: not served. */
+  readonly metrics: { readonly auth: Auth; readonly mediaType: string; text(): string } | null
+}
+
+export function operationRoutes({ worker, notReady, metrics }: OperationParts): Route[] {
   const alive = JSON.stringify({ status: 'ok', ...(worker !== null && { worker }) })
   return [
+    ...(metrics === null ? [] : [metricsRoute(metrics)]),
     {
       method: 'GET',
       path: '/health',
@@ -27,14 +36,31 @@ export function operationRoutes(isReady: () => boolean, worker: number | null): 
       path: '/ready',
       operationId: 'ready',
       tag,
-      summary: 'The process answers requests: started, and not stopping',
+      summary: 'The process should get requests: it listens, is not stopping, and its store is open',
       auth: { kind: 'public' },
       request: null,
       responses: { 200: state, ...problemStatuses(503) },
-      handle: () =>
-        isReady()
+      handle() {
+        const missing = notReady()
+        return missing === null
           ? ok({ status: 200, text: '{"status":"ready"}' })
-          : err({ kind: 'unavailable', message: 'not ready' }),
+          : err({ kind: 'unavailable', message: missing })
+      },
     },
   ]
+}
+
+function metricsRoute(metrics: NonNullable<OperationParts['metrics']>): Route {
+  return {
+    method: 'GET',
+    path: '/metrics',
+    operationId: 'metrics',
+    tag,
+    summary: 'What was counted and measured, for Prometheus',
+    auth: metrics.auth,
+    request: null,
+    mediaType: 'text/plain',
+    responses: { 200: z.string() },
+    handle: () => ok({ status: 200, text: metrics.text(), headers: { 'content-type': metrics.mediaType } }),
+  }
 }

@@ -1,0 +1,128 @@
+// Counters, histograms and gauges in the text form of Prometheus. A child is bound to its labels once, so that counting
+// on the way of a decision is an addition and nothing else.
+
+export interface Counter {
+  add(amount: number): void
+}
+
+export interface Histogram {
+  observe(value: number): void
+}
+
+export type Labels = Readonly<Record<string, string>>
+
+/** One line of a gauge, read when it is asked for. */
+export interface Reading {
+  readonly labels?: Labels
+  readonly value: number
+}
+
+interface Family {
+  readonly name: string
+  lines(): string[]
+}
+
+export const exposition = 'text/plain; version=0.0.4; charset=utf-8'
+
+export class Metrics {
+  private readonly families: Family[] = []
+
+  /** Binds labels to a counter of the family; the same labels are the same counter. */
+  counter(name: string, help: string): (labels: Labels) => Counter {
+    const children = new Map<string, CounterChild>()
+    this.families.push({
+      name,
+      lines: () => [
+        ...head(name, help, 'counter'),
+        ...[...children].map(([labels, { value }]) => `${name}${labels} ${value}`),
+      ],
+    })
+    return (labels) => {
+      const key = labelText(labels)
+      const child = children.get(key) ?? new CounterChild()
+      children.set(key, child)
+      return child
+    }
+  }
+
+  histogram(name: string, help: string, bounds: readonly number[]): (labels: Labels) => Histogram {
+    const children = new Map<string, { readonly labels: Labels; readonly child: HistogramChild }>()
+    this.families.push({
+      name,
+      lines: () => [
+        ...head(name, help, 'histogram'),
+        ...[...children.values()].flatMap(({ labels, child }) => child.lines(name, labels)),
+      ],
+    })
+    return (labels) => {
+      const key = labelText(labels)
+      const there = children.get(key) ?? { labels, child: new HistogramChild(bounds) }
+      children.set(key, there)
+      return there.child
+    }
+  }
+
+  /** A value that somebody else knows; `kind` says whether it only grows. */
+  reading(name: string, help: string, kind: 'gauge' | 'counter', read: () => readonly Reading[]): void {
+    this.families.push({
+      name,
+      lines: () => [
+        ...head(name, help, kind),
+        ...read().map(({ labels = {}, value }) => `${name}${labelText(labels)} ${value}`),
+      ],
+    })
+  }
+
+  text(): string {
+    return `${this.families.flatMap((family) => family.lines()).join('\n')}\n`
+  }
+}
+
+class CounterChild implements Counter {
+  value = 0
+  add(amount: number): void {
+    this.value += amount
+  }
+}
+
+class HistogramChild implements Histogram {
+  private readonly bounds: readonly number[]
+  /** One more than bounds: what is above all of them. */
+  private readonly counts: Float64Array
+  private sum = 0
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds
+    this.counts = new Float64Array(bounds.length + 1)
+  }
+
+  observe(value: number): void {
+    const { bounds } = this
+    let at = 0
+    while (at < bounds.length && value > (bounds[at] as number)) at++
+    this.counts[at] = (this.counts[at] as number) + 1
+    this.sum += value
+  }
+
+  lines(name: string, labels: Labels): string[] {
+    let below = 0
+    const buckets = [...this.bounds.map(String), '+Inf'].map((le, i) => {
+      below += this.counts[i] as number
+      return `${name}_bucket${labelText({ ...labels, le })} ${below}`
+    })
+    return [...buckets, `${name}_sum${labelText(labels)} ${this.sum}`, `${name}_count${labelText(labels)} ${below}`]
+  }
+}
+
+function head(name: string, help: string, type: string): string[] {
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`]
+}
+
+function labelText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value.replace(/[\\"\n]/g, escaped)}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+}
+
+function escaped(character: string): string {
+  return character === '\n' ? '\\n' : `\\${character}`
+}

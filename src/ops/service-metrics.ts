@@ -1,0 +1,97 @@
+// What the service counts, under the names that the field uses; no identifiers among the labels.
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Counter, type Histogram, Metrics } from './metrics.ts'
+
+export interface ServiceMetrics {
+  /** Bound once for a route; `route` is its pattern, `none` for paths without one. */
+  requests(route: string, method: string): (status: number, seconds: number) => void
+  decided(event: { readonly kind: string; readonly decision: boolean | null; readonly error: unknown }): void
+  faulted(): void
+  captured(operation: string, items: number): void
+  text(): string
+}
+
+/** From a tenth of a millisecond: a decision takes less than the first bound that libraries begin with. */
+const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export function serviceMetrics(dataDir: string, version: string): ServiceMetrics {
+  const metrics = new Metrics()
+  metrics.reading('verdigraph_build_info', 'The version that runs.', 'gauge', () => [{ labels: { version }, value: 1 }])
+  const durations = metrics.histogram(
+    'http_server_request_duration_seconds',
+    'From the head of a request to its answer.',
+    SECONDS,
+  )
+  const decisions = metrics.counter(
+    'verdigraph_decisions_total',
+    'Evaluations that were answered, items of batches too.',
+  )
+  const permit = decisions({ decision: 'permit' })
+  const deny = decisions({ decision: 'deny' })
+  const searches = metrics.counter('verdigraph_searches_total', 'Searches that were answered.')({})
+  const refused = metrics.counter('verdigraph_questions_refused_total', 'Questions that were not answered.')({})
+  const faults = metrics.counter('verdigraph_policy_faults_total', 'Policies that faulted, and so did not grant.')({})
+  const captured = metrics.counter('verdigraph_capture_items_total', 'Items of captures that are on disk.')
+  const operations = new Map<string, Counter>()
+  metrics.reading('verdigraph_store_bytes', 'Files of the data folder.', 'gauge', () => [{ value: bytesIn(dataDir) }])
+  processReadings(metrics)
+
+  return {
+    requests(route, method) {
+      const labels = { http_request_method: method, http_route: route }
+      const byStatus: (Histogram | undefined)[] = []
+      return (status, seconds) => {
+        byStatus[status] ??= durations({ ...labels, http_response_status_code: String(status) })
+        byStatus[status]?.observe(seconds)
+      }
+    },
+    decided({ decision, error }) {
+      if (decision !== null) (decision ? permit : deny).add(1)
+      else (error === null ? searches : refused).add(1)
+    },
+    faulted: () => faults.add(1),
+    captured(operation, items) {
+      const counter = operations.get(operation) ?? captured({ operation })
+      operations.set(operation, counter)
+      counter.add(items)
+    },
+    text: () => metrics.text(),
+  }
+}
+
+function processReadings(metrics: Metrics): void {
+  const startS = Date.now() / 1000 - process.uptime()
+  metrics.reading('process_start_time_seconds', 'When the process started, since 1970.', 'gauge', () => [
+    { value: startS },
+  ])
+  metrics.reading('process_cpu_seconds_total', 'Time of all cores spent in the process.', 'counter', () => {
+    const { user, system } = process.cpuUsage()
+    return [{ value: (user + system) / 1e6 }]
+  })
+  metrics.reading(
+    'process_resident_memory_bytes',
+    'Memory of the process, mapped pages of the store among it.',
+    'gauge',
+    () => [{ value: process.memoryUsage.rss() }],
+  )
+  if (process.platform !== 'linux') return
+  metrics.reading('process_open_fds', 'Open files and sockets.', 'gauge', () => [
+    { value: readdirSync('/proc/self/fd').length },
+  ])
+  const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+  if (limit === undefined) return
+  metrics.reading('process_max_fds', 'Open files and sockets that the process may have.', 'gauge', () => [
+    { value: Number(limit) },
+  ])
+}
+
+/** Of all files below a folder; what goes away meanwhile counts nothing. */
+function bytesIn(folder: string): number {
+  let bytes = 0
+  for (const path of readdirSync(folder, { recursive: true }) as string[]) {
+    const found = statSync(join(folder, path), { throwIfNoEntry: false })
+    if (found?.isFile() === true) bytes += found.blocks * 512
+  }
+  return bytes
+}
