@@ -15,9 +15,11 @@ import { ConfigService } from './config/service.ts'
 import { systemGraph } from './config/system-nodes.ts'
 import type { ProjectGraphs } from './engine/store.ts'
 import { eventSinks } from './events/sink.ts'
+import { agentRate } from './http/agent-rate.ts'
 import { authenticator } from './http/authenticate.ts'
+import { corsFor } from './http/cors.ts'
 import { createDispatcher, type Handle } from './http/dispatch.ts'
-import type { Route } from './http/route.ts'
+import type { Auth, Route } from './http/route.ts'
 import { accessRoutes } from './http/routes/access.ts'
 import { captureRoutes } from './http/routes/capture.ts'
 import { configRoutes } from './http/routes/config.ts'
@@ -40,10 +42,14 @@ import { TokenRules } from './identity/token-rules.ts'
 import { UserTokens } from './identity/user-tokens.ts'
 import { UserInfo } from './identity/userinfo.ts'
 import { assert } from './kernel/assert.ts'
-import { type Clock, systemClock, timestamp } from './kernel/clock.ts'
+import { type Clock, systemClock } from './kernel/clock.ts'
 import { OperatorFault } from './kernel/errors.ts'
 import { entityMatchingPipelines } from './matching/pipeline.ts'
 import { mcpServers } from './mcp/server-config.ts'
+import { type Certificate, type CertificateWatch, readCertificate, watchCertificate } from './ops/certificate.ts'
+import { type Log, type LogEntry, openLog } from './ops/log.ts'
+import { exposition } from './ops/metrics.ts'
+import { serviceMetrics } from './ops/service-metrics.ts'
 import { DecisionLog } from './pdp/decision-log.ts'
 import { Mask } from './pdp/mask.ts'
 import { PageTokens } from './pdp/page-token.ts'
@@ -52,7 +58,7 @@ import { externalDataResolvers } from './pip/resolver.ts'
 import { authorizationPolicies } from './policy/authorization-policy.ts'
 import { PolicyLibrary } from './policy/library.ts'
 import { GraphsOfProjects } from './project-graphs.ts'
-import type { Settings } from './settings.ts'
+import type { Access, Settings } from './settings.ts'
 import { openCatalog, projectFolders } from './store/catalog.ts'
 import { Elections } from './store/elections.ts'
 import { joinFolder, lockFolder } from './store/folder-lock.ts'
@@ -62,12 +68,6 @@ import { unfinishedImport } from './transfer/folders.ts'
 import { trustScoreProfiles } from './trust/profile.ts'
 import { readAllowedUpstreams } from './upstream/allowed.ts'
 import { createUpstream } from './upstream/client.ts'
-
-export interface LogEntry {
-  readonly level: 'info' | 'error'
-  readonly message: string
-  readonly [field: string]: unknown
-}
 
 /** What a test may put in the place of the real thing. */
 export interface AppOverrides {
@@ -115,6 +115,8 @@ export interface App {
   /** After a rotation has renamed them. */
   reopenLogs(): void
   listen(): Promise<Listening>
+  /** Shows a new certificate at once, where there is one. */
+  lookAtCertificate(): void
   /** Refuses new requests, lets running ones finish, then closes the store. */
   close(): Promise<void>
 }
@@ -149,9 +151,10 @@ async function buildApp(
 ): Promise<App> {
   const { dataDir } = settings
   const clock = overrides.clock ?? systemClock
-  const log = overrides.log ?? ((entry: LogEntry) => writeLog(clock, entry))
+  const log = overrides.log ?? standardLog(settings, clock)
   const report = (message: string): void => log({ level: 'error', message })
   const sync = overrides.sync ?? true
+  const metrics = serviceMetrics(dataDir, packageJson.version)
   const worker = overrides.worker ?? null
 
   const allowed = readAllowedUpstreams(settings.upstreamAllow)
@@ -173,9 +176,11 @@ async function buildApp(
   const sealer = new SecretBox(masterKey)
   const { created, admin } = await bootstrap(documents, sealer, clock)
   const serviceAccounts = new ServiceAccounts(documents, sealer, clock)
+  // With another master key than the folder's nothing that is sealed could be used: told now, and not with a request.
+  await serviceAccounts.issueToken(admin.serviceAccountId, 120)
   const agentKeys = new AgentKeys(documents, clock)
 
-  const catalog = openCatalog(dataDir, { clock, sync })
+  const catalog = openCatalog(dataDir, { clock, sync, hotBytes: settings.hotBytesMax })
   opened.push(catalog)
   const graphs = new GraphsOfProjects({
     documents,
@@ -243,14 +248,22 @@ async function buildApp(
     batchTimeMs: settings.batchTimeMs,
     searchPageMax: settings.searchPageMax,
     pageTokens: new PageTokens(new DerivedSigner(masterKey, 'page tokens'), clock, settings.pageTokenTimeS * 1000),
-    onDecided: toldTo([decisionLog && ((event) => decisionLog.record(event)), overrides.onDecided ?? null]),
+    onDecided: toldTo([
+      (event) => metrics.decided(event),
+      decisionLog && ((event) => decisionLog.record(event)),
+      overrides.onDecided ?? null,
+    ]),
     onFault(fault) {
       const { message: reason, ...where } = fault
       log({ level: 'error', message: 'a policy faulted and does not grant', ...where, reason })
+      metrics.faulted()
       overrides.onDecisionFault?.(fault)
     },
   }
-  const capture: CaptureParts = { graphsOf }
+  const capture: CaptureParts = {
+    graphsOf,
+    onCaptured: (operation, items) => metrics.captured(operation, items),
+  }
   const outgoing: OutgoingParts = {
     upstream,
     clock,
@@ -287,14 +300,31 @@ async function buildApp(
 
   let front: Front | null = null
   let closing: Promise<void> | null = null
+  let certificate: CertificateWatch | null = null
+  const metricsAuth = authFor(settings.metricsAccess)
+  const descriptionAuth = authFor(settings.descriptionAccess)
+  const notReady = (): string | null => {
+    if (closing !== null) return 'stopping'
+    if (front === null) return 'not listening yet'
+    try {
+      collections.read((reading) => reading.get('configuration', 'none'))
+      return null
+    } catch {
+      return 'the store is not open'
+    }
+  }
   const routes: readonly Route[] = [
     ...accessRoutes(decisions, mask),
     ...metadataRoutes(settings.publicUrl),
     ...captureRoutes(capture, settings.captureItemsMax),
     ...contextRoutes(),
     ...configRoutes(config),
-    ...operationRoutes(() => front !== null && closing === null, worker?.number ?? null),
-    ...descriptionRoutes({ kind: 'public' }, packageJson.version, () => routes),
+    ...operationRoutes({
+      worker: worker?.number ?? null,
+      notReady,
+      metrics: metricsAuth === null ? null : { auth: metricsAuth, mediaType: exposition, text: () => metrics.text() },
+    }),
+    ...(descriptionAuth === null ? [] : descriptionRoutes(descriptionAuth, packageJson.version, () => routes)),
   ]
   const authenticate = authenticator({
     authenticateAgent: (key) => agentKeys.authenticateAgent(key),
@@ -303,6 +333,11 @@ async function buildApp(
   })
   const handle = createDispatcher({
     routes,
+    agentRate: agentRate(settings.agentRequestsPerS, settings.agentBurst, () => clock.now()),
+    cors: corsFor(settings.corsOrigins, routes),
+    measure: (route, method) => metrics.requests(route, method),
+    onAnswered:
+      settings.accessLog === 'off' ? null : (answered) => log({ level: 'info', message: 'answered', ...answered }),
     authenticate(auth, request) {
       // Every request begins here: it sees what any process had committed before it came.
       documents.follow()
@@ -315,6 +350,7 @@ async function buildApp(
   })
 
   async function close(): Promise<void> {
+    certificate?.stop()
     await front?.stop()
     if (following !== null) clearInterval(following)
     if (sweeping !== null) clearInterval(sweeping)
@@ -341,11 +377,34 @@ async function buildApp(
     reopenLogs: () => logFile?.reopen(),
     async listen() {
       assert(front === null && closing === null, 'an app listens once')
-      const { host, port, bodyBytesMax, bodyTimeMs, drainMs } = settings
+      const { host, port, bodyBytesMax, bodyTimeMs, drainMs, idleTimeS } = settings
+      const files = { certificate: settings.tlsCertificate, key: settings.tlsKey }
+      const tls = files.certificate === '' ? null : readCertificate(files)
       const paths = [...new Set(routes.map(({ path }) => path).filter((path) => !path.includes('{')))]
       const shared = worker !== null
-      front = startFront(handle, { host, port, shared, bodyBytesMax, bodyTimeMs, drainMs, paths })
-      return { host: front.host, port: front.port, url: front.url }
+      const started = startFront(handle, {
+        host,
+        port,
+        bodyBytesMax,
+        bodyTimeMs,
+        drainMs,
+        idleTimeS,
+        tls,
+        shared,
+        paths,
+      })
+      front = started
+      if (tls !== null) {
+        const renew = (found: Certificate) => {
+          started.renew(found)
+          log({ level: 'info', message: 'the certificate was renewed' })
+        }
+        certificate = watchCertificate(files, tls, CERTIFICATE_LOOK_MS, renew, report)
+      }
+      return { host: started.host, port: started.port, url: started.url }
+    },
+    lookAtCertificate() {
+      certificate?.look()
     },
     close() {
       closing ??= close()
@@ -386,6 +445,9 @@ export async function makeAdminToken({ dataDir }: Settings, lifetimeS: number): 
   }
 }
 
+/** How soon a renewed certificate is shown when nobody tells of it. */
+const CERTIFICATE_LOOK_MS = 5000
+
 /** The folder of the configuration in the data folder. */
 const CONFIGURATION = 'config'
 
@@ -413,15 +475,13 @@ function documentStore(collections: Collections): DocumentStore {
   }
 }
 
-/** Characters of a caller that JSON lets through and a terminal obeys. */
-const TERMINAL_CONTROLS = /[\x7f-\x9f]/g
-
-function escaped(character: string): string {
-  return `\\u00${character.charCodeAt(0).toString(16)}`
+export function standardLog({ logLevel }: Settings, clock: Clock): Log {
+  const secrets = [process.env[masterKeyVariable] ?? '']
+  return openLog({ clock, level: logLevel, secrets, write: (line) => process.stderr.write(line) })
 }
 
-/** One line of JSON on the error stream: the output stream belongs to the commands. */
-export function writeLog(clock: Clock, { level, message, ...fields }: LogEntry): void {
-  const line = JSON.stringify({ time: timestamp(clock.now()), level, message, ...fields })
-  process.stderr.write(`${line.replace(TERMINAL_CONTROLS, escaped)}\n`)
+/** Null: the setting says that nobody may. */
+function authFor(access: Access): Auth | null {
+  if (access === 'off') return null
+  return access === 'public' ? { kind: 'public' } : { kind: 'service-account' }
 }

@@ -68,6 +68,7 @@ const everything = [
   'zod',
   're2js',
   'commander',
+  'pino',
   'picocolors',
   'lmdb',
 ]
@@ -218,6 +219,11 @@ export const rooms: readonly Room[] = [
     holds: ['src/mcp/'],
     may: ['src/mcp/', 'src/kernel/', 'src/http/route.ts', ...features.map((name) => `src/${name}/`), 'zod'],
     sentence: 'mcp imports features, kernel and zod, and http/route.ts, so that its endpoint is a route like any other',
+  },
+  {
+    holds: ['src/ops/'],
+    may: ['src/ops/', 'src/kernel/', 'node:crypto', 'node:fs', 'node:path', 'pino'],
+    sentence: 'ops (log, metrics, certificate) imports kernel, node and pino: it is handed what it tells',
   },
   {
     holds: ['src/settings.ts'],

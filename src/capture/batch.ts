@@ -9,6 +9,8 @@ import type { BatchResult } from './schema.ts'
 export interface CaptureParts {
   /** Null while the project has no graph: not provisioned yet, or deleted. */
   graphsOf(projectId: string): ProjectGraphs | null
+  /** Told of what is on disk: by which call, and how many items. */
+  readonly onCaptured?: (operation: string, items: number) => void
 }
 
 export interface Item {

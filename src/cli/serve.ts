@@ -1,6 +1,9 @@
 // `serve`: from settings to a listening service, and from a signal to a clean exit.
 import picocolors from 'picocolors'
+
 import { type App, createApp } from '../app.ts'
+import { OperatorFault } from '../kernel/errors.ts'
+
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { TOKEN_LIFETIME_S, tokenLines } from './credentials.ts'
@@ -9,10 +12,14 @@ import { loadDemo } from './demo.ts'
 export async function serve(settings: Settings, demo: boolean): Promise<void> {
   const app = await createApp(settings)
   const stopped = stopOnSignal(() => app.close())
-  // What rotates log files sends this once it has renamed one.
-  process.on('SIGHUP', () => app.reopenLogs())
+  // What rotates log files sends this once it has renamed one, and what renews certificates.
+  process.on('SIGHUP', () => {
+    app.reopenLogs()
+    app.lookAtCertificate()
+  })
   const address = await app.listen().catch(async (failure: unknown) => {
     await app.close()
+    if (failure instanceof OperatorFault) throw failure
     const { host, port, dataDir } = settings
     throw new CliError([
       `cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`,

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import picocolors from 'picocolors'
-import { createApp, writeLog } from '../app.ts'
+import { createApp, standardLog } from '../app.ts'
 import { type ReservedPort, reservePort } from '../http/server.ts'
 import { systemClock } from '../kernel/clock.ts'
 import type { Settings } from '../settings.ts'
@@ -25,7 +25,7 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
   const folder = lockFolder(dataDir)
   let reserved: ReservedPort
   try {
-    reserved = reservePort(host, port, settings.tlsCertificate !== "")
+    reserved = reservePort(host, port, settings.tlsCertificate !== '')
   } catch (failure) {
     folder.release()
     throw new CliError([`cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`])
@@ -154,7 +154,8 @@ class Crew {
     const before = lived < LIVED_WELL_MS ? (this.pauses.get(number) ?? 0) : 0
     const pauseMs = before === 0 ? PAUSE_MIN_MS : Math.min(before * 2, PAUSE_MAX_MS)
     this.pauses.set(number, pauseMs)
-    writeLog(systemClock, { level: 'error', message: 'a worker ended', worker: number, how, restart_ms: pauseMs })
+    const log = standardLog(this.settings, systemClock)
+    log({ level: 'error', message: 'a worker ended', worker: number, how, restart_ms: pauseMs })
     const timer = setTimeout(() => {
       this.restarts.delete(timer)
       this.launch(number)

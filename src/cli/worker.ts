@@ -39,7 +39,12 @@ export async function work(): Promise<void> {
   // The parent gets it too, and says what to do.
   process.on('SIGINT', () => {})
   process.on('disconnect', stop)
-  process.on('SIGHUP', () => opening?.then((app) => app.reopenLogs()))
+  process.on('SIGHUP', () =>
+    opening?.then((app) => {
+      app.reopenLogs()
+      app.lookAtCertificate()
+    }),
+  )
 
   process.on('message', (message: Order) => {
     obey(message).catch((failure: unknown) => {

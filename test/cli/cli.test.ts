@@ -277,6 +277,50 @@ describe('a master key', () => {
   })
 })
 
+describe('verdigraph settings', () => {
+  it('prints every setting, its value and where it comes from, and masks what is secret', async () => {
+    const file = join(folder, 'settings.json')
+    writeFileSync(file, JSON.stringify({ data, drain_ms: 12 }))
+    const given = ['settings', '--settings', file, '--host', '::1']
+    const environment = { VERDIGRAPH_PORT: '81', VERDIGRAPH_MASTER_KEY: '01'.repeat(32) }
+    const { exitCode, stdout } = await runCommand(given, environment)
+    expect(exitCode).toBe(0)
+    const lines = Object.fromEntries(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => [line.split(' ')[0], line.split(/ {2,}/)]),
+    )
+    expect(lines.data).toEqual(['data', data, `${file}: data`])
+    expect(lines.host).toEqual(['host', '::1', '--host'])
+    expect(lines.port).toEqual(['port', '81', 'VERDIGRAPH_PORT'])
+    expect(lines.drain_ms).toEqual(['drain_ms', '12', `${file}: drain_ms`])
+    expect(lines.body_bytes_max).toEqual(['body_bytes_max', '4194304', 'default'])
+    expect(lines.master_key).toEqual(['master_key', '********', 'VERDIGRAPH_MASTER_KEY'])
+    expect(Object.keys(lines)).toEqual([...Object.values(settingRows).map(({ name }) => name), 'master_key'])
+
+    const json = JSON.parse((await runCommand([...given, '--json'], environment)).stdout)
+    expect(json).toContainEqual({ name: 'port', value: 81, from: 'VERDIGRAPH_PORT' })
+  })
+
+  it('tells what is wrong, as the other commands do', async () => {
+    const { exitCode, stderr } = await runCommand(['settings'], {
+      VERDIGRAPH_CORS_ORIGINS: 'https://a.example/path',
+      VERDIGRAPH_TLS_KEY: 'key.pem',
+      VERDIGRAPH_METRICS_ACCESS: 'everybody',
+    })
+    expect([exitCode, stderr.split('\n')]).toEqual([
+      1,
+      [
+        'error: VERDIGRAPH_CORS_ORIGINS: expected `*`, or origins such as `https://app.example.org`, separated by commas, found `https://a.example/path`',
+        'error: VERDIGRAPH_METRICS_ACCESS: expected `public` or `account` or `off`, found `everybody`',
+        'error: tls_certificate, tls_key: expected both or none',
+        '',
+      ],
+    ])
+  })
+})
+
 describe('settings', () => {
   it.each([
     ['a flag', ['--port', 'eighty'], {}, '--port: expected an integer from 0 to 65535, found `eighty`'],

@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { LogEntry } from '../../src/app.ts'
 import type { FrontResponse } from '../../src/http/route.ts'
 import { startFront } from '../../src/http/server.ts'
 import { HandClock } from '../../src/kernel/clock.ts'
+import type { LogEntry } from '../../src/ops/log.ts'
 import { type Service, startService } from './service.ts'
 
 let service: Service
@@ -362,7 +362,16 @@ describe('a body that does not come', () => {
         })
         return { status: 503, headers: {}, body: 'given up' }
       },
-      { host: '127.0.0.1', port: 0, bodyBytesMax: 100, bodyTimeMs: 60_000, drainMs: 60_000, paths: [] },
+      {
+        host: '127.0.0.1',
+        port: 0,
+        bodyBytesMax: 100,
+        bodyTimeMs: 60_000,
+        drainMs: 60_000,
+        paths: [],
+        idleTimeS: 75,
+        tls: null,
+      },
     )
     const sent = rawExchange(front.url, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf', 'to the end')
     await Bun.sleep(100)
@@ -387,7 +396,16 @@ describe('a stop', () => {
           release = resolve
         })
       },
-      { host: '127.0.0.1', port: 0, bodyBytesMax: 100, bodyTimeMs: 5000, drainMs: 5000, paths: [] },
+      {
+        host: '127.0.0.1',
+        port: 0,
+        bodyBytesMax: 100,
+        bodyTimeMs: 5000,
+        drainMs: 5000,
+        paths: [],
+        idleTimeS: 75,
+        tls: null,
+      },
     )
     // Leaves an idle connection behind.
     expect(await (await fetch(`${front.url}/quick`)).text()).toBe('quick')
@@ -410,6 +428,8 @@ describe('a stop', () => {
       bodyTimeMs: 5000,
       drainMs: 20,
       paths: [],
+      idleTimeS: 75,
+      tls: null,
     })
     const hanging = fetch(front.url).catch((error: unknown) => error)
     await Bun.sleep(50)

@@ -2,7 +2,8 @@
 import { copyFileSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type App, createApp, type LogEntry } from '../../src/app.ts'
+import { type App, createApp } from '../../src/app.ts'
+import type { LogEntry } from '../../src/ops/log.ts'
 import { type Service, startService } from './service.ts'
 
 let service: Service

@@ -46,7 +46,9 @@ export function captureRoutes(parts: CaptureParts, itemsMax: number): Route[] {
     responses: { 200: batchResult, ...problemStatuses(400, 401, 404, 413, 415, 422, 503) },
     async handle(context, body) {
       const captured = await capture(parts, agentOf(context), body as B)
-      return captured.ok ? ok({ status: 200, body: captured.value }) : captured
+      if (!captured.ok) return captured
+      parts.onCaptured?.(operationId, captured.value.results.length)
+      return ok({ status: 200, body: captured.value })
     },
   })
   return [
