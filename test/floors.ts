@@ -33,6 +33,7 @@ interface Room {
 const engineDoors = [
   'src/engine/graph.ts',
   'src/engine/conditions.ts',
+  'src/engine/reading.ts',
   'src/engine/store.ts',
   'src/engine/errors.ts',
   'src/engine/value/',

@@ -73,6 +73,6 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     refusals,
     reservedParameters: new Map(),
     unroutableParameters: platformBound,
-    pinned: ['subject', 'resource'],
+    pinned: ['subject'],
   },
 }

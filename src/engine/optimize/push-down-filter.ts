@@ -1,5 +1,5 @@
 // Moves every predicate down to the first place where all that it reads is known. A predicate never moves below what
-// changes the meaning of "this row": an optional match, an aggregation, a skip or a limit.
+// changes the meaning of "this row": the optional side of a match, an aggregation, a skip or a limit.
 import type { BoundExpression, Slot } from '../bind/bound.ts'
 import { isTruth } from '../bind/may-fault.ts'
 import { holdsSubquery, slotsOf, withSlots } from '../bind/walk.ts'
@@ -41,6 +41,13 @@ function sink(plan: Plan, predicate: BoundExpression, reads: ReadonlySet<number>
         ? { ...plan, input: sink(plan.input, predicate, reads) }
         : { ...plan, inner: sink(plan.inner, predicate, reads) }
     }
+    case 'optional': {
+      // Below it a row more or less of the optional side would change; a row of the required side comes or goes whole.
+      const before = provided(plan.input)
+      return [...reads].every((slot) => before.has(slot))
+        ? { ...plan, input: sink(plan.input, predicate, reads) }
+        : rest(plan, predicate)
+    }
     default:
       return passable(plan, reads) ? { ...plan, input: sink(plan.input, predicate, reads) } : rest(plan, predicate)
   }
@@ -73,7 +80,7 @@ function belowProjection(
 function passable(
   plan: Plan,
   reads: ReadonlySet<number>,
-): plan is Exclude<Plan, { op: 'argument' | 'union' | 'apply' }> {
+): plan is Exclude<Plan, { op: 'argument' | 'union' | 'apply' | 'optional' }> {
   switch (plan.op) {
     case 'node-by-key':
     case 'node-by-property':

@@ -1,0 +1,198 @@
+// The rows of a condition, read out one by one: what context queries are made of. A reading is the condition with a filter
+// over its variables behind it; the planner sees both as one, so a filter chooses where the walk begins.
+import type { Expression, Query, SingleQuery } from '../../grammar/ast.ts'
+import { parse } from '../../grammar/index.ts'
+import type { Issue } from '../../grammar/issue.ts'
+import { assert } from '../kernel/assert.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { bindQuery } from './bind/bind-query.ts'
+import type { BoundQuery, Slot, SlotKind } from './bind/bound.ts'
+import { type DialectName, dialects } from './bind/dialect.ts'
+import { narrow } from './bind/narrow.ts'
+import { explain } from './plan/explain.ts'
+import { unknownCounts } from './plan/order-expands.ts'
+import { type Asking, defaultOptions, type EngineOptions, type Execution, PlannedQuery } from './planned-query.ts'
+import { nodeVariable } from './questions.ts'
+import { type Cell, cellOf } from './rows.ts'
+import type { NodeId, RelationshipId } from './store.ts'
+import { NodeValue, RelationshipValue } from './value/value.ts'
+
+export type { Expression } from '../../grammar/ast.ts'
+
+export interface ReadingInput {
+  readonly text: string
+  readonly dialect: DialectName
+  /** The text must bind `subject`, and every WITH must carry it on; only nodes of this type are it. */
+  readonly subjectType: string
+}
+
+/** `value`: computed, an aggregate for one. */
+export type VariableKind = SlotKind
+
+/** A condition that was read and bound, still without a filter. */
+export interface ReadingSource {
+  /** What is in scope at the end of the text. */
+  readonly variables: ReadonlyMap<string, VariableKind>
+  /** Without `$`, in the order of the text. */
+  readonly parameters: readonly string[]
+  /** The rows for which the filter is true; null: all of them. Issues are the filter's: its spans mean nothing. */
+  filtered(filter: Expression | null): Result<Reading, readonly Issue[]>
+}
+
+export interface Reading {
+  readonly variables: ReadonlyMap<string, VariableKind>
+  /** Of text and filter. */
+  readonly parameters: readonly string[]
+  /**
+   * Begins a run; rows come in an order that is stable while the graph is unchanged, and only as they are asked for.
+   * One run at a time. Throws RunFault (missing parameter, type, budget), as `next` does.
+   */
+  open(asking: Asking): ReadingCursor
+  /** Stable text of the plan. */
+  explain(): string
+}
+
+/** Stands on one row at a time; what it gives is read from the snapshot that it was opened with. */
+export interface ReadingCursor {
+  /** False after the last row. */
+  next(): boolean
+  /** The node that the variable stands for in this row; 0: none. */
+  node(variable: string): NodeId
+  /** 0: none. */
+  relationship(variable: string): RelationshipId
+  /** The variable's value, whatever its kind, with elements read out. */
+  cell(variable: string): Cell
+}
+
+export function compileReading(
+  input: ReadingInput,
+  options: EngineOptions = defaultOptions,
+): Result<ReadingSource, readonly Issue[]> {
+  const parsed = parse(input.text)
+  if (!parsed.ok) return err(parsed.issues)
+  const { query } = parsed
+  const bound = bindQuery(query, dialects[input.dialect], 'condition')
+  if (!bound.ok) return bound
+  const subject = nodeVariable(bound.value, 'subject')
+  const dropping = query.parts[0]!.clauses.find((clause) => clause.kind === 'with' && !carries(clause, 'subject'))
+  if (dropping) {
+    const message = 'missing required variables in WITH statement: `subject` must be carried on'
+    return err([{ code: 'MissingVariable', message, span: dropping.span }])
+  }
+  if (typeof subject === 'string') return err([{ code: 'UnboundVariable', message: subject, span: query.span }])
+  return ok({
+    variables: kindsOf(bound.value),
+    parameters: bound.value.parameters,
+    filtered(filter) {
+      const whole = filter === null ? bound : bindQuery(filteredBy(query, filter), dialects[input.dialect], 'condition')
+      return whole.ok ? ok(new CompiledReading(whole.value, input.subjectType, options)) : whole
+    },
+  })
+}
+
+function carries(clause: Extract<SingleQuery['clauses'][number], { kind: 'with' }>, name: string): boolean {
+  const isIt = ({ expression, alias }: (typeof clause.items)[number]): boolean =>
+    expression.kind === 'variable' && expression.name === name && (alias === null || alias.text === name)
+  return clause.star || clause.items.some(isIt)
+}
+
+const nowhere = { start: 0, end: 0 }
+
+/** `… WITH * WHERE filter`. */
+function filteredBy(query: Query, where: Expression): Query {
+  const [only] = query.parts
+  assert(only !== undefined && query.parts.length === 1, 'a condition has no UNION')
+  const last = {
+    kind: 'with',
+    distinct: false,
+    star: true,
+    items: [],
+    orderBy: [],
+    skip: null,
+    limit: null,
+    where,
+    span: nowhere,
+  } as const
+  return { ...query, parts: [{ ...only, clauses: [...only.clauses, last] }] }
+}
+
+function kindsOf(query: BoundQuery): Map<string, VariableKind> {
+  return new Map(query.columns.map(({ name, slot }) => [name, slot.kind]))
+}
+
+class CompiledReading implements Reading {
+  readonly variables: ReadonlyMap<string, VariableKind>
+  readonly parameters: readonly string[]
+  private readonly slots: ReadonlyMap<string, Slot>
+  private readonly planned: PlannedQuery
+
+  constructor(query: BoundQuery, subjectType: string, options: EngineOptions) {
+    this.variables = kindsOf(query)
+    this.parameters = query.parameters
+    this.slots = new Map(query.columns.map(({ name, slot }) => [name, slot]))
+    const subject = nodeVariable(query, 'subject')
+    assert(typeof subject !== 'string', 'the subject was accepted before')
+    const wanted = { type: subjectType, externalIdParameter: null }
+    const narrowed = narrow.atIntroduction(query.clauses, subject, wanted, false)
+    const atEnd = narrowed ? [] : narrow.atEnd(subject, wanted)
+    this.planned = new PlannedQuery(
+      { ...query, clauses: narrowed ?? query.clauses },
+      [],
+      (plan) => (atEnd.length > 0 ? { op: 'filter', input: plan, predicates: atEnd } : plan),
+      options,
+    )
+  }
+
+  open(asking: Asking): ReadingCursor {
+    const execution = this.planned.prepare(asking)
+    execution.root.open(execution.run)
+    return new Cursor(execution, this.slots)
+  }
+
+  explain(): string {
+    return explain(this.planned.plan(unknownCounts).plan)
+  }
+}
+
+class Cursor implements ReadingCursor {
+  private readonly execution: Execution
+  private readonly slots: ReadonlyMap<string, Slot>
+
+  constructor(execution: Execution, slots: ReadonlyMap<string, Slot>) {
+    this.execution = execution
+    this.slots = slots
+  }
+
+  next(): boolean {
+    const { root, run } = this.execution
+    if (!root.next(run)) return false
+    run.budget.touch(1)
+    return true
+  }
+
+  node(variable: string): NodeId {
+    const slot = this.slot(variable)
+    const held = this.execution.run.frame[slot.index]
+    if (slot.kind === 'node') return held as NodeId
+    return held instanceof NodeValue ? held.id : 0
+  }
+
+  relationship(variable: string): RelationshipId {
+    const slot = this.slot(variable)
+    const held = this.execution.run.frame[slot.index]
+    if (slot.kind === 'relationship') return held as RelationshipId
+    return held instanceof RelationshipValue ? held.id : 0
+  }
+
+  cell(variable: string): Cell {
+    const { frame, graphs } = this.execution.run
+    const slot = this.slot(variable)
+    return cellOf(slot, frame[slot.index], graphs)
+  }
+
+  private slot(variable: string): Slot {
+    const slot = this.slots.get(variable)
+    assert(slot !== undefined, 'a variable that is read is one of the reading')
+    return slot
+  }
+}

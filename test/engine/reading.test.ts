@@ -1,0 +1,146 @@
+// Rows of a condition with a filter behind it: the filter chooses where the walk begins, and rows come as they are asked for.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { compileReading, type Expression, type Reading, type ReadingSource } from '../../src/engine/reading.ts'
+import type { Value } from '../../src/engine/value/value.ts'
+import { readArrows } from '../support/arrows.ts'
+import { type StoredGraph, storeGraph } from '../support/store-engine.ts'
+
+let stored: StoredGraph
+beforeAll(async () => {
+  stored = await storeGraph(
+    readArrows(`
+      (ann:Person {age: 17})-[:OWNS {since: 1999}]->(c1:Car {wheels: 4})
+      (ann)-[:OWNS]->(c2:Car {wheels: 3})
+      (bob:Person {age: 40})-[:OWNS]->(c3:Car {wheels: 4})-[:PARKED]->(p1:Place)
+      (eve:Robot)-[:OWNS]->(c1)
+    `),
+  )
+})
+afterAll(() => stored.close())
+
+const span = { start: 0, end: 0 }
+const variable = (name: string): Expression => ({ kind: 'variable', name, span })
+const member = (target: Expression, key: string): Expression => ({
+  kind: 'property',
+  target,
+  key: { text: key, span },
+  span,
+})
+const equal = (first: Expression, operand: Expression): Expression => ({
+  kind: 'comparison',
+  first,
+  rest: [{ operator: '=', operand }],
+  span,
+})
+
+function source(text: string): ReadingSource {
+  const compiled = compileReading({ text, dialect: '1.0-ciq', subjectType: 'Person' })
+  if (!compiled.ok) throw new Error(compiled.error[0]!.message)
+  return compiled.value
+}
+
+function filtered(text: string, filter: Expression | null): Reading {
+  const reading = source(text).filtered(filter)
+  if (!reading.ok) throw new Error(reading.error[0]!.message)
+  return reading.value
+}
+
+const refusal = (text: string): string => {
+  const compiled = compileReading({ text, dialect: '1.0-ciq', subjectType: 'Person' })
+  return compiled.ok ? '' : compiled.error[0]!.message
+}
+
+interface Bounds {
+  readonly rowsMax: number
+  readonly stepsMax: number
+}
+
+/** External ids of nodes, computed values as they are. */
+function read(
+  reading: Reading,
+  columns: string[],
+  parameters: Record<string, Value> = {},
+  { rowsMax, stepsMax }: Bounds = { rowsMax: 100, stepsMax: 100_000 },
+): (string | null)[][] {
+  const snapshot = stored.environment.snapshot()
+  const limits = { stepsMax, timeMs: 10_000 }
+  try {
+    const cursor = reading.open({ snapshot, parameters: new Map(Object.entries(parameters)), limits })
+    const rows: (string | null)[][] = []
+    while (rows.length < rowsMax && cursor.next()) {
+      rows.push(
+        columns.map((name) => {
+          if (reading.variables.get(name) !== 'node') return JSON.stringify(cursor.cell(name))
+          const node = cursor.node(name)
+          return node === 0 ? null : (snapshot.nodeOwn(node, 'external_id') as string)
+        }),
+      )
+    }
+    return rows
+  } finally {
+    snapshot.close()
+  }
+}
+
+const owns = 'MATCH (subject)-[r:OWNS]->(car:Car)'
+
+describe('a reading', () => {
+  test('gives the rows of subjects of the type only, with the variables in scope', () => {
+    const reading = filtered(owns, null)
+    expect(Object.fromEntries(reading.variables)).toEqual({ subject: 'node', r: 'relationship', car: 'node' })
+    expect(read(reading, ['subject', 'car']).sort()).toEqual([
+      ['ann', 'c1'],
+      ['ann', 'c2'],
+      ['bob', 'c3'],
+    ])
+  })
+
+  test('keeps the rows for which the filter is true, and begins where the filter points', () => {
+    const filter = equal(member(variable('subject'), 'external_id'), { kind: 'parameter', name: 'who', span })
+    const reading = filtered(`${owns} OPTIONAL MATCH (car)-[:PARKED]->(place)`, filter)
+    expect(reading.parameters).toEqual(['who'])
+    expect(reading.explain()).toContain('NodeByKey')
+    expect(read(reading, ['car', 'place'], { who: 'bob' })).toEqual([['c3', 'p1']])
+    expect(read(reading, ['car', 'place'], { who: 'ann' })).toEqual([
+      ['c1', null],
+      ['c2', null],
+    ])
+    expect(() => read(reading, ['car'])).toThrow('$who')
+  })
+
+  test('filters by claims of a token and by what the text computes', () => {
+    const claim = member({ kind: 'parameter', name: 'token', span }, 'sub')
+    const mine = filtered(owns, equal(member(variable('subject'), 'external_id'), claim))
+    expect(mine.explain()).toContain('NodeByKey')
+    expect(read(mine, ['car'], { token: new Map([['sub', 'bob']]) })).toEqual([['c3']])
+    expect(read(mine, ['car'], { token: new Map() })).toEqual([])
+    const two: Expression = equal(variable('n'), { kind: 'integer', value: 2, span })
+    const counted = filtered(`${owns} WITH subject, count(car) AS n`, two)
+    expect(counted.variables.get('n')).toBe('value')
+    expect(read(counted, ['subject', 'n'])).toEqual([['ann', '2']])
+  })
+
+  test('does no more than the rows that are taken ask for', () => {
+    const all = filtered('MATCH (subject), (a), (b), (c), (d)', null)
+    const whole = read(all, ['subject'], {}, { rowsMax: 10_000, stepsMax: 100_000 })
+    expect(whole).toHaveLength(2 * 7 ** 4)
+    expect(read(all, ['subject'], {}, { rowsMax: 3, stepsMax: 2000 })).toEqual(whole.slice(0, 3))
+    expect(() => read(all, ['subject'], {}, { rowsMax: 10_000, stepsMax: 2000 })).toThrow('traversalStepsMax')
+  })
+
+  test('refuses a text that lets go of the subject, writes, returns or leaves the project', () => {
+    expect(refusal('MATCH (car:Car)')).toContain('must bind `subject`')
+    expect(refusal(`${owns} WITH car`)).toContain('missing required variables in WITH statement')
+    expect(refusal(`${owns} WITH car AS subject`)).toContain('missing required variables in WITH statement')
+    expect(refusal('OPTIONAL MATCH (subject)')).toContain('not by OPTIONAL MATCH')
+    expect(refusal(`${owns} RETURN car`)).toContain('RETURN')
+    expect(refusal(`USE graph.byName('eu') ${owns}`)).toContain('USE')
+    expect(refusal(`${owns} SET car.wheels = 5`)).not.toBe('')
+    expect(refusal(`${owns} UNION ${owns}`)).not.toBe('')
+  })
+
+  test('refuses a filter over what is not there', () => {
+    const reading = source(`${owns} WITH subject, count(car) AS n`).filtered(variable('car'))
+    expect(reading.ok).toBe(false)
+  })
+})
