@@ -125,7 +125,7 @@ describe('a reading', () => {
     const whole = read(all, ['subject'], {}, { rowsMax: 10_000, stepsMax: 100_000 })
     expect(whole).toHaveLength(2 * 7 ** 4)
     expect(read(all, ['subject'], {}, { rowsMax: 3, stepsMax: 2000 })).toEqual(whole.slice(0, 3))
-    expect(() => read(all, ['subject'], {}, { rowsMax: 10_000, stepsMax: 2000 })).toThrow('traversalStepsMax')
+    expect(() => read(all, ['subject'], {}, { rowsMax: 10_000, stepsMax: 2000 })).toThrow('the limit of 2000 steps')
   })
 
   test('refuses a text that lets go of the subject, writes, returns or leaves the project', () => {
