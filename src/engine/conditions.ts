@@ -53,36 +53,6 @@ export interface Condition {
   explain(question: 'check' | 'resources' | 'subjects'): string
 }
 
-/** How a variable is held at the end of a pattern; `value` may be anything, an element too. */
-export type PatternVariable = 'node' | 'relationship' | 'relationships' | 'path' | 'value'
-
-export interface Pattern {
-  readonly variables: ReadonlyMap<string, PatternVariable>
-  /** Without `$`, in the order of the text. */
-  readonly parameters: readonly string[]
-}
-
-/** Parses and binds, and no more: `required` are the variables that must be nodes that every row has. */
-export function checkPattern(input: {
-  readonly text: string
-  readonly dialect: DialectName
-  readonly required: readonly string[]
-}): Result<Pattern, readonly Issue[]> {
-  const parsed = parse(input.text)
-  if (!parsed.ok) return err(parsed.issues)
-  const bound = bindQuery(parsed.query, dialects[input.dialect], 'condition')
-  if (!bound.ok) return bound
-  const { clauses, columns, parameters } = bound.value
-  const lost = input.required.filter((name) => !columns.some((column) => column.name === name))
-  if (lost.length > 0 && clauses.some(({ kind }) => kind === 'projection')) {
-    const message = `missing required variables in WITH statement: ${lost.map((name) => `\`${name}\``).join(', ')}`
-    return err([{ code: 'UnboundVariable', message, span: parsed.query.span }])
-  }
-  const issues = unboundVariables(bound.value, parsed.query, input.required)
-  if (issues.length > 0) return err(issues)
-  return ok({ variables: new Map(columns.map(({ name, slot }) => [name, slot.kind])), parameters })
-}
-
 export function compileCondition(
   input: ConditionInput,
   options: EngineOptions = defaultOptions,
@@ -91,13 +61,13 @@ export function compileCondition(
   if (!parsed.ok) return err(parsed.issues)
   const bound = bindQuery(parsed.query, dialects[input.dialect], 'condition')
   if (!bound.ok) return bound
-  const issues = unboundVariables(bound.value, parsed.query, ['subject', 'resource'])
+  const issues = unboundVariables(bound.value, parsed.query)
   return issues.length > 0 ? err(issues) : ok(new CompiledCondition(bound.value, input, options))
 }
 
-function unboundVariables(query: BoundQuery, { span }: Query, required: readonly string[]): Issue[] {
+function unboundVariables(query: BoundQuery, { span }: Query): Issue[] {
   const whole: Span = { start: span.start, end: span.end }
-  return required.flatMap((name) => {
+  return ['subject', 'resource'].flatMap((name) => {
     const found = nodeVariable(query, name)
     return typeof found === 'string' ? [{ code: 'UnboundVariable', message: found, span: whole }] : []
   })

@@ -26,7 +26,7 @@ export interface ReadingInput {
   readonly subjectType: string
 }
 
-/** `value`: computed, an aggregate for one. */
+/** How a variable is held at the end of a text; a `value` may be anything, an element too. */
 export type VariableKind = SlotKind
 
 /** A condition that was read and bound, still without a filter. */

@@ -1,6 +1,6 @@
 // A context policy as the service understands it: its document, and what its condition binds. It must parse and bind when
 // it is stored; running it is the context queries' own.
-import { checkPattern, type PatternVariable } from '../engine/conditions.ts'
+import { compileReading, type ReadingSource } from '../engine/reading.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type ContextDocument, contextVersion, readContextDocument } from './context-document.ts'
 import { variablesOf } from './context-filter.ts'
@@ -10,10 +10,10 @@ import { rendered } from './rendered.ts'
 
 export interface ContextPolicy {
   readonly document: ContextDocument
+  /** The rows of the condition, before any filter. */
+  readonly source: ReadingSource
   /** What is in scope at the end of the condition. */
-  readonly variables: ReadonlyMap<string, PatternVariable>
-  /** Of the condition, without `$`. */
-  readonly parameters: readonly string[]
+  readonly variables: ReadingSource['variables']
 }
 
 export function compileContextPolicy(text: string): Result<ContextPolicy, readonly string[]> {
@@ -21,7 +21,7 @@ export function compileContextPolicy(text: string): Result<ContextPolicy, readon
   if (!read.ok) return read
   const document = read.value
   const { cypher, token_filter } = document.condition
-  const pattern = checkPattern({ text: cypher, dialect: contextVersion, required: ['subject'] })
+  const pattern = compileReading({ text: cypher, dialect: contextVersion, subjectType: document.subject.type })
   const tokenFilter = readFilter(token_filter, 'policy.condition.token_filter')
   const issues = [
     ...(pattern.ok ? [] : pattern.error.map((issue) => `policy.condition.cypher: ${rendered(cypher, issue)}`)),
@@ -29,11 +29,11 @@ export function compileContextPolicy(text: string): Result<ContextPolicy, readon
     ...(pattern.ok ? strayVariables(document, pattern.value.variables) : []),
   ]
   if (!pattern.ok || issues.length > 0) return err(issues)
-  return ok({ document, ...pattern.value })
+  return ok({ document, source: pattern.value, variables: pattern.value.variables })
 }
 
 /** Reads may name what a query writes under a name of its own; all else is about what the condition binds. */
-function strayVariables(document: ContextDocument, bound: ReadonlyMap<string, PatternVariable>): string[] {
+function strayVariables(document: ContextDocument, bound: ReadingSource['variables']): string[] {
   const { condition, allowed_upserts, allowed_deletes } = document
   const named: [place: string, name: string][] = [
     ...(condition.filter ?? []).flatMap((filter, i) => placed(`condition.filter[${i}]`, variablesOf(filter))),

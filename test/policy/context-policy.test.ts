@@ -32,7 +32,7 @@ describe('a context policy', () => {
         ['car', 'node'],
       ]),
     )
-    expect(compiled.ok && compiled.value.parameters).toEqual(['token', 'plate'])
+    expect(compiled.ok && compiled.value.source.parameters).toEqual(['token', 'plate'])
   })
 
   test('may name all that the facts name', () => {
