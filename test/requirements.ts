@@ -20,6 +20,9 @@ const access = 'http/access.test.ts'
 const server = 'http/server.test.ts'
 const capture = 'capture/capture.test.ts'
 const deletions = 'capture/deletions.test.ts'
+const composite = 'capture/composite.test.ts'
+const compositeKill = 'capture/composite-kill.test.ts'
+const proxies = 'store/composite.test.ts'
 const config = 'config/service.test.ts'
 const provisioning = 'config/provisioning.test.ts'
 const policies = 'policy/authorization-policy.test.ts'
@@ -140,6 +143,48 @@ export const requirements: readonly Requirement[] = [
     shownBy: [
       [deletions, 'own nodes alone'],
       [deletions, 'refuses the fields that every element has'],
+    ],
+  },
+  {
+    id: 'G12',
+    sentence: 'a node with a location has its data there and a proxy without any in the global graph; they go together',
+    shownBy: [
+      [composite, 'has its data there, and a proxy without any in the global graph'],
+      [composite, 'is deleted with its proxy, and with the relationships of both'],
+      [proxies, 'have one proxy for each node, whatever is written and wherever a crash comes in between'],
+    ],
+  },
+  {
+    id: 'G13',
+    sentence: 'relationships join locations with `use_global_db`, and stay in one constituent without it',
+    shownBy: [
+      [composite, 'joins nodes of any locations with `use_global_db`'],
+      [composite, 'between constituents is refused without `use_global_db`'],
+      [composite, 'writes nothing of a batch over several constituents in which an end is missing in one'],
+    ],
+  },
+  {
+    id: 'G14',
+    sentence: 'an unknown location is refused by its logical name, and no answer names a database',
+    shownBy: [
+      [composite, 'is refused by'],
+      [composite, 'nor does the composite database take nodes'],
+    ],
+  },
+  {
+    id: 'G15',
+    sentence: 'what a crash leaves between two environments is repaired by the next start, or the next write',
+    shownBy: [
+      [compositeKill, 'a node captured by a process that lives on has its proxy'],
+      [compositeKill, 'a start makes the proxy of what was captured'],
+    ],
+  },
+  {
+    id: 'G16',
+    sentence: 'a mapping may gain locations, and loses none that holds data',
+    shownBy: [
+      [composite, 'may bring further locations, which can be used as soon as it is stored'],
+      [composite, 'takes no location away that holds data'],
     ],
   },
   { id: 'D1', sentence: 'the default is deny', shownBy: [[access, 'denies what is unknown: node, type, action']] },

@@ -10,6 +10,7 @@ import { assert } from '../kernel/assert.ts'
 import { OperatorFault } from '../kernel/errors.ts'
 import { isGid } from '../kernel/ids.ts'
 import { checkEnvironment } from './check.ts'
+import { checkProxies } from './check-proxies.ts'
 import { type CompositeParts, Constituent, completeProxies, followNotes, markConstituents } from './composite.ts'
 import { type EnvironmentOptions, type LmdbEnvironment, openEnvironment } from './lmdb/environment.ts'
 import { DATA_FILE } from './lmdb/native.ts'
@@ -62,10 +63,12 @@ export class Catalog {
     return this.find(projectId, part)?.store ?? null
   }
 
-  /** What is inconsistent in a graph; null when it does not exist. */
+  /** What is inconsistent in a graph, in the global one its proxies too; null when it does not exist. */
   check(projectId: string, part: Part): string[] | null {
     const found = this.find(projectId, part)
-    return found === null ? null : checkEnvironment(found.environment)
+    if (found === null) return null
+    const findings = checkEnvironment(found.environment)
+    return part === 'global' ? [...findings, ...checkProxies(this.partsOf(projectId))] : findings
   }
 
   /** Nodes of its own; in the global graph, where every node has a proxy, relationships. */

@@ -60,8 +60,8 @@ function synchronous<T>(value: T): T {
 }
 
 /** From now on every write of a constituent takes its proxies along. */
-export async function markConstituents({ constituents }: CompositeParts): Promise<void> {
-  for (const constituent of constituents()) {
+export async function markConstituents(parts: CompositeParts): Promise<void> {
+  for (const constituent of parts.constituents()) {
     if (!constituent.hasMark(MARK.constituent)) await constituent.write((batch) => batch.setMark(MARK.constituent))
   }
 }
@@ -111,7 +111,7 @@ function keysFrom(constituent: LmdbEnvironment, from: number): { keys: NodeKey[]
 // -- following
 
 /** What a node and its proxy have in common beside their key. */
-interface Identity {
+export interface Identity {
   readonly gid: string
   readonly location: string | null
 }
@@ -145,10 +145,10 @@ function settle(batch: LmdbWriteBatch, key: NodeKey, snapshots: readonly Snapsho
 }
 
 /** Those whose proxies do not stand for what their constituent holds: a write of properties leaves none. */
-function stale({ global }: CompositeParts, own: LmdbEnvironment, keys: readonly NodeKey[]): NodeKey[] {
+function stale(parts: CompositeParts, own: LmdbEnvironment, keys: readonly NodeKey[]): NodeKey[] {
   if (keys.length === 0) return []
   const nodes = own.snapshot()
-  const proxies = global().snapshot()
+  const proxies = parts.global().snapshot()
   try {
     return keys.filter((key) => {
       const node = identityOf(nodes, key)
@@ -161,7 +161,8 @@ function stale({ global }: CompositeParts, own: LmdbEnvironment, keys: readonly 
   }
 }
 
-function identityOf(snapshot: Snapshot, { type, externalId }: NodeKey): Identity | null {
+/** Null when there is no such node. */
+export function identityOf(snapshot: Snapshot, { type, externalId }: NodeKey): Identity | null {
   const label = snapshot.symbol('label', type)
   const node = label === 0 ? 0 : snapshot.findNode(label, externalId)
   if (node === 0) return null
