@@ -226,7 +226,7 @@ describe('a relationship', () => {
 
 describe('a location that nobody knows', () => {
   const text = 'location: unknown location mars'
-  it.each([
+  const located = [
     ['nodes', { nodes: [person('x'), person('x', 'mars')] }, `nodes[1].${text}`],
     ['nodes/delete', { nodes: [person('x', 'mars')] }, `nodes[0].${text}`],
     ['nodes/properties/delete', { nodes: [{ ...person('x', 'mars'), property_types: ['a'] }] }, `nodes[0].${text}`],
@@ -253,7 +253,8 @@ describe('a location that nobody knows', () => {
     ],
     // The name of a database is no location, and never told.
     ['nodes', { nodes: [person('x', 'eu-db')] }, 'nodes[0].location: unknown location eu-db'],
-  ])('is refused by %s: %j', async (path, body, message) => {
+  ] as const
+  it.each(located)('is refused by %s: %j', async (path, body, message) => {
     expect(errorsOf(await capture(path, body))).toEqual([422, message])
     expect(held(null, 'Person', 'x')).toBeNull()
   })
