@@ -15,7 +15,10 @@ import { keepUserNode, type UserNode } from './user-node.ts'
 const KEPT_MS = 60_000
 /** For this long an issuer is not asked again about a token that was refused. */
 const REFUSAL_KEPT_MS = 10_000
-const KEPT_MAX = 10_000
+/** Characters of claims, all findings together: some 10,000 usual tokens. An issuer may say a lot about each. */
+const KEPT_SIZE_MAX = 16 * 1024 * 1024
+/** What a finding takes beside its claims. */
+const KEPT_SIZE_LEAST = 512
 const TOKEN_LENGTH_MAX = 16_384
 /** Configuration changes during an examination, each of which begins it anew. */
 const CHANGES_MAX = 3
@@ -42,6 +45,8 @@ interface Examined {
   /** Null: no configuration takes the token. */
   readonly rule: TokenRule | null
   readonly untilMs: number
+  /** Characters. */
+  readonly size: number
   /** Whether the node of the subject was looked after, or is being. */
   noted: boolean | Promise<void>
 }
@@ -58,6 +63,7 @@ const notNow: Result<never, ServiceError> = err({
 export class UserTokens {
   private readonly parts: UserTokenParts
   private readonly kept = new Map<string, Examined>()
+  private keptSize = 0
   private readonly running = new Map<string, Promise<Examined>>()
 
   constructor(parts: UserTokenParts) {
@@ -127,10 +133,18 @@ export class UserTokens {
   }
 
   private keep(key: string, examined: Examined): void {
-    this.kept.delete(key)
-    const [oldest] = this.kept.keys()
-    if (this.kept.size >= KEPT_MAX && oldest !== undefined) this.kept.delete(oldest)
+    this.forget(key)
     this.kept.set(key, examined)
+    this.keptSize += examined.size
+    for (const oldest of this.kept.keys()) {
+      if (this.keptSize <= KEPT_SIZE_MAX) break
+      this.forget(oldest)
+    }
+  }
+
+  private forget(key: string): void {
+    this.keptSize -= this.kept.get(key)?.size ?? 0
+    this.kept.delete(key)
   }
 
   private async note(projectId: string, user: Examined, { node }: Verified): Promise<void> {
@@ -157,6 +171,7 @@ function examined(checked: Result<CheckedToken, TokenFault>, rule: TokenRule, no
     return {
       finding: checked,
       rule,
+      size: KEPT_SIZE_LEAST,
       untilMs: refused && validation.kind === 'online' ? nowMs + REFUSAL_KEPT_MS : 0,
       noted: true,
     }
@@ -166,13 +181,14 @@ function examined(checked: Result<CheckedToken, TokenFault>, rule: TokenRule, no
   return {
     finding: ok(verified),
     rule,
+    size: KEPT_SIZE_LEAST + JSON.stringify(verified.claims).length,
     untilMs: keptMs === 0 ? 0 : Math.min(nowMs + keptMs, checked.value.expiresAtMs),
     noted: verified.node === null,
   }
 }
 
 function forgotten(finding: Finding): Examined {
-  return { finding, rule: null, untilMs: 0, noted: true }
+  return { finding, rule: null, size: 0, untilMs: 0, noted: true }
 }
 
 function verifiedBy({ claims, source }: CheckedToken, rule: TokenRule): Verified {

@@ -41,7 +41,7 @@ async function openDesk(): Promise<Desk> {
     upstream: createUpstream({ allowed: allowed.value }),
     clock,
     timeMs: 300,
-    bytesMax: 10_000,
+    bytesMax: 600_000,
     report: (line) => void lines.push(line),
   }
   const graph = openStore(join(house.dir, 'graph'), { clock, sync: false })
@@ -347,8 +347,8 @@ describe('an issuer that cannot be asked', () => {
     ],
     [
       'answers without end',
-      ({ instead }) => instead.set(discovery, json({ padding: 'x'.repeat(20_000) })),
-      'above 10000 bytes',
+      ({ instead }) => instead.set(discovery, json({ padding: 'x'.repeat(700_000) })),
+      'above 600000 bytes',
     ],
     ['never answers', ({ instead }) => instead.set(discovery, () => undefined), 'within 300 milliseconds'],
     ['answers a byte at a time', ({ instead }) => instead.set('/jwks', drip), 'within 300 milliseconds'],
@@ -533,6 +533,19 @@ describe('what was found out about a token', () => {
     valueIn(await desk.service.remove(desk.admin, desk.kind('token-introspects'), id, null))
     release()
     expect(await asked).toBe(foreign)
+  })
+
+  it('makes room for newer ones, the oldest first', async () => {
+    await desk.introspect({ offline_validation: null, online_validation: { cache_ttl: 60 } })
+    const padding = 'x'.repeat(500_000)
+    const tokens = await Promise.all(Array.from({ length: 40 }, (_, jti) => desk.token({ jti: String(jti) })))
+    for (const token of tokens) {
+      desk.issuer.userinfo.set(token, { sub: 'ann', padding })
+      expect(await desk.ask(token)).toMatchObject(ann)
+    }
+    const isKept = (token = ''): boolean =>
+      !(desk.tokens.authenticateUser(desk.project, token, null) instanceof Promise)
+    expect([isKept(tokens.at(-1)), isKept(tokens[20]), isKept(tokens[0])]).toEqual([true, true, false])
   })
 
   it('is of one project', async () => {
