@@ -33,7 +33,13 @@ import { AgentKeys } from './identity/agent-key.ts'
 import { adminOf, bootstrap } from './identity/bootstrap.ts'
 import { DerivedSigner } from './identity/derived-signer.ts'
 import { Issuers, type OutgoingParts } from './identity/issuers.ts'
-import { loadMasterKey, masterKeyVariable } from './identity/master-key.ts'
+import {
+  loadMasterKeys,
+  type MasterKeySource,
+  type MasterKeys,
+  masterKeyVariable,
+  nextMasterKeyVariable,
+} from './identity/master-key.ts'
 import { SecretBox } from './identity/secret-box.ts'
 import { ServiceAccounts } from './identity/service-account.ts'
 import { serviceAccountCredentials, serviceAccounts as serviceAccountKind } from './identity/service-account-kinds.ts'
@@ -168,12 +174,8 @@ async function buildApp(
   const documents = new Repository(documentStore(collections), openSharedNumber(join(dataDir, COMMIT)))
   if (worker === null) documents.settle()
   // A folder without an organization holds no secrets, so a new master key loses none.
-  const masterKey = loadMasterKey({
-    dataDir,
-    fromEnvironment: process.env[masterKeyVariable],
-    mayCreate: documents.all('organizations').length === 0,
-  })
-  const sealer = new SecretBox(masterKey)
+  const keys = masterKeysOf(dataDir, documents.all('organizations').length === 0)
+  const sealer = secretBoxOf(keys)
   const { created, admin } = await bootstrap(documents, sealer, clock)
   const serviceAccounts = new ServiceAccounts(documents, sealer, clock)
   // With another master key than the folder's nothing that is sealed could be used: told now, and not with a request.
@@ -247,7 +249,7 @@ async function buildApp(
     evaluationsMax: settings.evaluationsMax,
     batchTimeMs: settings.batchTimeMs,
     searchPageMax: settings.searchPageMax,
-    pageTokens: new PageTokens(new DerivedSigner(masterKey, 'page tokens'), clock, settings.pageTokenTimeS * 1000),
+    pageTokens: new PageTokens(new DerivedSigner(keys.current, 'page tokens'), clock, settings.pageTokenTimeS * 1000),
     onDecided: toldTo([
       (event) => metrics.decided(event),
       decisionLog && ((event) => decisionLog.record(event)),
@@ -436,9 +438,8 @@ export async function makeAdminToken({ dataDir }: Settings, lifetimeS: number): 
   const collections = openCollections(join(dataDir, CONFIGURATION), { readOnly: true })
   try {
     const documents = new Repository(documentStore(collections))
-    const masterKey = loadMasterKey({ dataDir, fromEnvironment: process.env[masterKeyVariable], mayCreate: false })
     const { organizationId, serviceAccountId } = adminOf(documents)
-    const accounts = new ServiceAccounts(documents, new SecretBox(masterKey), systemClock)
+    const accounts = new ServiceAccounts(documents, secretBoxOf(masterKeysOf(dataDir, false)), systemClock)
     return { organizationId, serviceAccountId, token: await accounts.issueToken(serviceAccountId, lifetimeS) }
   } finally {
     await collections.close()
@@ -449,7 +450,19 @@ export async function makeAdminToken({ dataDir }: Settings, lifetimeS: number): 
 const CERTIFICATE_LOOK_MS = 5000
 
 /** The folder of the configuration in the data folder. */
-const CONFIGURATION = 'config'
+export const CONFIGURATION = 'config'
+
+export function masterKeySource(dataDir: string, mayCreate: boolean): MasterKeySource {
+  return { dataDir, fromEnvironment: process.env[masterKeyVariable], mayCreate }
+}
+
+function masterKeysOf(dataDir: string, mayCreate: boolean): MasterKeys {
+  return loadMasterKeys(masterKeySource(dataDir, mayCreate), process.env[nextMasterKeyVariable])
+}
+
+function secretBoxOf({ current, next }: MasterKeys): SecretBox {
+  return new SecretBox(current, next === null ? [] : [next])
+}
 
 /** The number of the configuration's last commit, for all processes to see. */
 const COMMIT = 'config.commit'
@@ -476,7 +489,7 @@ function documentStore(collections: Collections): DocumentStore {
 }
 
 export function standardLog({ logLevel }: Settings, clock: Clock): Log {
-  const secrets = [process.env[masterKeyVariable] ?? '']
+  const secrets = [process.env[masterKeyVariable] ?? '', process.env[nextMasterKeyVariable] ?? '']
   return openLog({ clock, level: logLevel, secrets, write: (line) => process.stderr.write(line) })
 }
 

@@ -8,6 +8,7 @@ import { findSettings, readSettings, type SettingSources, type Settings } from '
 import { backupFolder, restoreFolder } from './backup.ts'
 import { CliError } from './cli-error.ts'
 import { initialise, issueToken } from './credentials.ts'
+import { rotateMasterKey } from './rotate-master-key.ts'
 import { serve } from './serve.ts'
 import { settingLines } from './setting-lines.ts'
 import { supervise } from './supervise.ts'
@@ -63,6 +64,13 @@ function program(): Command {
     .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '86400')
     .action(async (flags: Flags & { json: boolean; lifetime: string }) => {
       await issueToken(settingsFrom(flags), flags.json, lifetimeFrom(flags.lifetime))
+    })
+
+  withSettings(command.command('rotate-master-key'))
+    .description('seal all secrets with a new master key, and forget the old one; the folder must not be served')
+    .option('--json', 'print one line of JSON and nothing else', false)
+    .action(async (flags: Flags & { json: boolean }) => {
+      await rotateMasterKey(settingsFrom(flags), flags.json)
     })
 
   withSettings(command.command('backup'))

@@ -10,6 +10,8 @@ import type { ConfigWriter, DocumentChange, DocumentDraft, StoredDocument } from
 const COLLECTION = 'configuration'
 /** Revisions that were replaced, for whoever asks for one by its number; they are not held in memory. */
 const PAST = 'configuration-past'
+/** Where documents lie, whole and as JSON: for whoever goes through all of them, as a change of the master key does. */
+export const documentCollections: readonly string[] = [COLLECTION, PAST]
 /** Holds one entry: which commit is the last. */
 const HEADS = 'configuration-head'
 const HEAD = 'head'

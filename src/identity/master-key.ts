@@ -1,12 +1,26 @@
 // Where the master key comes from: the environment, or a file of its own beside the database, made on the first start.
+// While it is replaced there are two, and whoever reads secrets knows both.
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
 import { MASTER_KEY_BYTES } from './secret-box.ts'
 
 export const masterKeyVariable = 'VERDIGRAPH_MASTER_KEY'
+/** The key that is to take its place; the same in the environment. */
+export const nextMasterKeyVariable = 'VERDIGRAPH_MASTER_KEY_NEXT'
 const FILE = 'master.key'
+const NEXT = 'master.key.next'
 
 export interface MasterKeySource {
   readonly dataDir: string
@@ -29,14 +43,64 @@ export function loadMasterKey(source: MasterKeySource): Uint8Array {
   const key = randomBytes(MASTER_KEY_BYTES)
   mkdirSync(source.dataDir, { recursive: true })
   // `wx`: of two processes that start at once, one fails here and not later at a secret of the other.
-  const file = openSync(path, 'wx', 0o600)
+  writeKeyFile(path, key, 'wx')
+  return key
+}
+
+export interface MasterKeys {
+  readonly current: Uint8Array
+  /** Null: the key is not being replaced. */
+  readonly next: Uint8Array | null
+}
+
+/** For whoever opens secrets: a rotation that was cut off may have left some under the one key and some under the other. */
+export function loadMasterKeys(source: MasterKeySource, nextFromEnvironment: string | undefined): MasterKeys {
+  const current = loadMasterKey(source)
+  return { current, next: loadNext(source, nextFromEnvironment) }
+}
+
+function loadNext({ dataDir, fromEnvironment }: MasterKeySource, nextFromEnvironment = ''): Uint8Array | null {
+  if (nextFromEnvironment !== '') return decodeKey(nextFromEnvironment, nextMasterKeyVariable)
+  const path = join(dataDir, NEXT)
+  if ((fromEnvironment ?? '') !== '' || !existsSync(path)) return null
+  return decodeKey(readKeyFile(path), path)
+}
+
+/** Makes the next key of a key that lies in a file. It is on disk before anything is sealed with it. */
+export function makeNextKey(dataDir: string): Uint8Array {
+  const key = randomBytes(MASTER_KEY_BYTES)
+  const draft = join(dataDir, `${NEXT}.tmp`)
+  writeKeyFile(draft, key, 'w')
+  renameSync(draft, join(dataDir, NEXT))
+  syncFolder(dataDir)
+  return key
+}
+
+/** When everything is sealed with it: the next key takes the place of the old one, which is then nowhere any more. */
+export function adoptNextKey(dataDir: string, nextFromEnvironment = ''): void {
+  if (nextFromEnvironment === '') renameSync(join(dataDir, NEXT), join(dataDir, FILE))
+  else for (const name of [FILE, NEXT]) rmSync(join(dataDir, name), { force: true })
+  syncFolder(dataDir)
+}
+
+function writeKeyFile(path: string, key: Buffer, flags: 'w' | 'wx'): void {
+  const file = openSync(path, flags, 0o600)
   try {
     writeSync(file, `${key.toString('base64url')}\n`)
     fsyncSync(file)
   } finally {
     closeSync(file)
   }
-  return key
+}
+
+/** A rename is not on disk before its folder is. */
+function syncFolder(folder: string): void {
+  const file = openSync(folder, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
 }
 
 function readKeyFile(path: string): string {

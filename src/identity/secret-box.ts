@@ -9,34 +9,66 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 export const MASTER_KEY_BYTES = 32
 
+interface Key {
+  readonly bytes: Uint8Array
+  /** Tells a wrong master key from a damaged text. */
+  readonly id: string
+}
+
 /** A sealed text reads `sb1.<id of the master key>.<wrapped key>.<ciphertext>`, all of it URL-safe. */
 export class SecretBox implements Sealer {
-  private readonly masterKey: Uint8Array
-  /** Tells a wrong master key from a damaged text. */
-  private readonly keyId: string
+  private readonly own: Key
+  private readonly keys: ReadonlyMap<string, Key>
 
-  constructor(masterKey: Uint8Array) {
-    if (masterKey.length !== MASTER_KEY_BYTES) throw new Error(`a master key has ${MASTER_KEY_BYTES} bytes`)
-    this.masterKey = masterKey
-    this.keyId = createHash('sha256').update('master key id').update(masterKey).digest('base64url').slice(0, 11)
+  /** Seals with the first key, opens with any: while a key is replaced, both are known. */
+  constructor(masterKey: Uint8Array, others: readonly Uint8Array[] = []) {
+    this.own = keyOf(masterKey)
+    this.keys = new Map([this.own, ...others.map(keyOf)].map((key) => [key.id, key]))
   }
 
   seal(plain: string, place: string): string {
     const key = randomBytes(32)
-    const wrapped = encrypt(this.masterKey, key, `key of ${place}`)
-    const text = encrypt(key, Buffer.from(plain, 'utf8'), place)
-    return [VERSION, this.keyId, wrapped.toString('base64url'), text.toString('base64url')].join('.')
+    return this.sealedText(key, encrypt(key, Buffer.from(plain, 'utf8'), place), place)
   }
 
   open(sealed: string, place: string): string {
+    const { key, text } = this.unwrap(sealed, place)
+    return decrypt(key, text, place).toString('utf8')
+  }
+
+  /** Under the first key, what another one sealed; null when it is so already. Throws as `open` does. */
+  reseal(sealed: string, place: string): string | null {
+    const { key, text, by } = this.unwrap(sealed, place)
+    decrypt(key, text, place)
+    return by === this.own ? null : this.sealedText(key, text, place)
+  }
+
+  private sealedText(key: Uint8Array, text: Buffer, place: string): string {
+    const wrapped = encrypt(this.own.bytes, key, `key of ${place}`)
+    return [VERSION, this.own.id, wrapped.toString('base64url'), text.toString('base64url')].join('.')
+  }
+
+  private unwrap(sealed: string, place: string): { key: Buffer; text: Buffer; by: Key } {
     const [version, keyId, wrapped, text, ...rest] = sealed.split('.')
     if (version !== VERSION || wrapped === undefined || text === undefined || rest.length > 0) {
       throw new Error(`what is kept at ${place} is not a sealed secret`)
     }
-    if (keyId !== this.keyId) throw new OperatorFault(`the secret at ${place} was sealed with another master key`)
-    const key = decrypt(this.masterKey, Buffer.from(wrapped, 'base64url'), `key of ${place}`)
-    return decrypt(key, Buffer.from(text, 'base64url'), place).toString('utf8')
+    const by = this.keys.get(keyId ?? '')
+    if (by === undefined) throw new OperatorFault(`the secret at ${place} was sealed with another master key`)
+    const key = decrypt(by.bytes, Buffer.from(wrapped, 'base64url'), `key of ${place}`)
+    return { key, text: Buffer.from(text, 'base64url'), by }
   }
+}
+
+/** Whether a text was sealed, or somebody wrote one that looks so. */
+export function looksSealed(text: string): boolean {
+  return text.startsWith(`${VERSION}.`)
+}
+
+function keyOf(bytes: Uint8Array): Key {
+  if (bytes.length !== MASTER_KEY_BYTES) throw new Error(`a master key has ${MASTER_KEY_BYTES} bytes`)
+  const id = createHash('sha256').update('master key id').update(bytes).digest('base64url').slice(0, 11)
+  return { bytes, id }
 }
 
 /** nonce · ciphertext · tag */

@@ -1,0 +1,57 @@
+// Goes through a stored document and brings every sealed text in it under the present master key.
+import { secretPlace } from '../config/kind.ts'
+import { looksSealed, type SecretBox } from './secret-box.ts'
+
+export interface Resealing {
+  /** The same value where nothing had to be done. */
+  readonly value: unknown
+  /** Places that were sealed with another key before. */
+  readonly resealed: readonly string[]
+  /** Places that are sealed as they should be. */
+  readonly kept: readonly string[]
+  /** Places that hold what looks sealed and does not open: damaged, or the words of somebody who wrote it so. */
+  readonly unopened: readonly string[]
+}
+
+interface Place {
+  readonly kind: string
+  readonly id: string
+  readonly path: readonly string[]
+}
+
+/** Documents lie in documents: what is still to be done of a change holds the one that was changed. */
+export function resealDocument(document: unknown, box: SecretBox): Resealing {
+  const resealed: string[] = []
+  const kept: string[] = []
+  const unopened: string[] = []
+
+  function textIn(text: string, { kind, id, path }: Place): string {
+    if (!looksSealed(text)) return text
+    const place = secretPlace(kind, id, path.join('.'))
+    try {
+      const anew = box.reseal(text, place)
+      ;(anew === null ? kept : resealed).push(place)
+      return anew ?? text
+    } catch {
+      unopened.push(place)
+      return text
+    }
+  }
+
+  function valueIn(value: unknown, place: Place): unknown {
+    if (typeof value === 'string') return textIn(value, place)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    const { kind, id, fields } = value as Record<string, unknown>
+    if (typeof kind === 'string' && typeof id === 'string' && typeof fields === 'object') {
+      return { ...value, fields: valueIn(fields, { kind, id, path: [] }) }
+    }
+    const members = Object.entries(value).map(([name, member]) => [
+      name,
+      valueIn(member, { ...place, path: [...place.path, name] }),
+    ])
+    return Object.fromEntries(members)
+  }
+
+  const value = valueIn(document, { kind: '', id: '', path: [] })
+  return { value: resealed.length === 0 ? document : value, resealed, kept, unopened }
+}
