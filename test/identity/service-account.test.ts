@@ -1,7 +1,8 @@
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
+import { generateKeyPairSync } from 'node:crypto'
+import { calculateJwkThumbprint, exportJWK, exportSPKI, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { StoredDocument } from '../../src/config/kind.ts'
-import { bytesBelow, type House, openHouse, removeTemporaryFolders } from '../config/house.ts'
+import { bytesBelow, errorIn, type House, openHouse, removeTemporaryFolders, valueIn } from '../config/house.ts'
 
 let house: House
 beforeEach(async () => {
@@ -168,6 +169,116 @@ describe('a forged token is refused:', () => {
     for (const text of ['', '.', '..', 'a.b.c', 'Bearer x', '\u0000', 'x'.repeat(100_000)]) {
       expect(await check(text)).toBeNull()
     }
+  })
+})
+
+describe('a credential of a service account', () => {
+  const addAccount = async (name: string, role: string) =>
+    (await house.create('service-accounts', { organization_id: house.admin.organizationId, name, role })).id
+  const add = (account: string, more: object = {}) =>
+    house.create('service-account-credentials', { service_account_id: account, ...more })
+
+  test('is a document with a key to sign with and a first token, and neither is kept', async () => {
+    const viewer = await addAccount('reader', 'all_viewer')
+    const made = await add(viewer, { display_name: 'Laptop' })
+    expect(Object.keys(made)).toEqual([
+      'id',
+      'kid',
+      'service_account_id',
+      'display_name',
+      'create_time',
+      'created_by',
+      'expire_time',
+      'service_account_config',
+    ])
+    const config = made.service_account_config as { privateKeyJWK: JWK; token: string; organizationId: string }
+    const caller = { kind: 'service-account', serviceAccountId: viewer, organizationId: config.organizationId }
+    expect(await check(config.token)).toEqual({ ...caller, role: 'all_viewer' })
+    expect(made.kid).toBe(await calculateJwkThumbprint(config.privateKeyJWK))
+    const own = await new SignJWT({ iss: viewer, sub: viewer, iat: seconds(), exp: seconds() + 120, jti: 'own' })
+      .setProtectedHeader({ alg: 'ES256', kid: made.kid as string })
+      .sign(await importJWK(config.privateKeyJWK, 'ES256'))
+    expect(await check(own)).toEqual({ ...caller, role: 'all_viewer' })
+    const bytes = bytesBelow(house.dir)
+    expect(bytes).not.toContain(config.privateKeyJWK.d)
+    expect(bytes).not.toContain(config.token)
+    const read = JSON.stringify(house.read('service-account-credentials', made.id))
+    expect(read).not.toContain(config.privateKeyJWK.x)
+    await expect(house.accounts.issueToken(viewer, 300)).rejects.toThrow('its holder signs for it')
+
+    valueIn(await house.service.remove(house.admin, house.kind('service-account-credentials'), made.id, null))
+    expect(await check(config.token)).toBeNull()
+    expect(await check(own)).toBeNull()
+  })
+
+  test('ends at its expire_time, with a first token that lives no longer', async () => {
+    const account = await addAccount('brief', 'all_editor')
+    const made = await add(account, { expire_time: '2026-01-15T12:30:00Z' })
+    const { token } = made.service_account_config as { token: string }
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString())
+    expect(claims.exp - claims.iat).toBe(1800)
+    house.clock.advance(1_799_999)
+    expect(await check(token)).not.toBeNull()
+    house.clock.advance(1)
+    expect(await check(token)).toBeNull()
+  })
+
+  test.each(['ES256', 'ES384', 'ES512', 'EdDSA', 'RS256'])('may be a public key of the account: %s', async (alg) => {
+    const account = await addAccount('own-key', 'all_editor')
+    const { publicKey, privateKey: key } = await generateKeyPair(alg, { extractable: true })
+    const jwk = await exportJWK(publicKey)
+    const made = await add(account, { public_key_jwk: alg === 'ES256' ? jwk : JSON.stringify(jwk) })
+    expect(made.service_account_config).toEqual({
+      serviceAccountId: account,
+      organizationId: house.admin.organizationId,
+    })
+    expect(made.kid).toBe(await calculateJwkThumbprint(jwk))
+    const claims = { iss: account, sub: account, iat: seconds(), exp: seconds() + 3600, jti: 'one' }
+    const token = await new SignJWT(claims).setProtectedHeader({ alg, kid: made.kid as string }).sign(key)
+    expect((await check(token))?.serviceAccountId).toBe(account)
+    // The same key under another account would say who calls in two ways.
+    const other = await addAccount('other', 'all_viewer')
+    const body = { service_account_id: other, public_key_pem: await exportSPKI(publicKey) }
+    const kind = house.kind('service-account-credentials')
+    expect(errorIn(await house.service.create(house.admin, kind, body))).toEqual({
+      kind: 'conflict',
+      message: `another credential has the key \`${made.kid}\``,
+    })
+  })
+
+  test('that is private, or too weak, is refused', async () => {
+    const account = await addAccount('own-key', 'all_editor')
+    const kind = house.kind('service-account-credentials')
+    const { privateKey: key } = await generateKeyPair('ES256', { extractable: true })
+    const refused = async (public_key_jwk: unknown) =>
+      errorIn(await house.service.create(house.admin, kind, { service_account_id: account, public_key_jwk }))
+    expect(await refused(await exportJWK(key))).toMatchObject({
+      issues: ['public_key_jwk: expected a public key: a private one is nobody else’s to see'],
+    })
+    const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
+    expect(await refused(weak)).toMatchObject({ issues: ['public_key_jwk: expected an RSA key of at least 2048 bits'] })
+  })
+
+  test('that is the last way in for an editor cannot be removed, nor can its account', async () => {
+    const gone = async (kind: string, id: string) => house.service.remove(house.admin, house.kind(kind), id, null)
+    const message = 'the organization would be left without a service account that may change it'
+    const first = credential().id
+    expect(errorIn(await gone('service-account-credentials', first))).toEqual({ kind: 'conflict', message })
+    expect(errorIn(await gone('service-accounts', house.admin.serviceAccountId))).toEqual({ kind: 'conflict', message })
+    const viewer = await addAccount('reader', 'all_viewer')
+    await add(viewer)
+    const second = await addAccount('second', 'all_editor')
+    expect(errorIn(await gone('service-accounts', house.admin.serviceAccountId)).kind).toBe('conflict')
+    const made = await add(second, { expire_time: '2026-01-15T13:00:00Z' })
+    house.clock.advance(3_600_000)
+    expect(errorIn(await gone('service-account-credentials', first)).kind).toBe('conflict')
+    await add(second)
+    valueIn(await gone('service-account-credentials', made.id))
+    valueIn(await gone('service-accounts', house.admin.serviceAccountId))
+    expect(house.documents.children('service-account-credentials', house.admin.serviceAccountId)).toEqual([])
+    await house.close()
+    house = await openHouse({ dir: house.dir, clock: house.clock })
+    expect(house.admin.serviceAccountId).toBe(second)
   })
 })
 
