@@ -13,6 +13,7 @@ import { serve } from './serve.ts'
 import { settingLines } from './setting-lines.ts'
 import { supervise } from './supervise.ts'
 import { exportTo, type ImportFlags, importFrom } from './transfer.ts'
+import { READING_COMMAND, readFolderHere, verify } from './verify.ts'
 import { WORKER_COMMAND, work } from './worker.ts'
 
 interface Flags {
@@ -116,6 +117,18 @@ function program(): Command {
       if (!found.ok) throw new CliError(found.error)
       for (const line of settingLines(found.value, process.env, flags.json)) console.log(line)
     })
+
+  withSettings(command.command('verify'))
+    .description(
+      'read everything and tell what is damaged; the folder may be served (exit codes: 0 sound, 1 damaged, 2 not run)',
+    )
+    .option('--json', 'print one line of JSON and nothing else', false)
+    .action(async (flags: Flags & { json: boolean }) => {
+      await verify(settingsFrom(flags).dataDir, flags.json)
+    })
+
+  // What `verify` starts for each environment.
+  command.command(`${READING_COMMAND} <folder>`, { hidden: true }).action(readFolderHere)
 
   return command
 }
