@@ -58,14 +58,24 @@ export class Sink {
   }
 
   raw(bytes: Uint8Array): void {
+    if (bytes.length === 0) return
     const at = this.room(bytes.length)
     this.bytes.set(bytes, at)
+  }
+
+  /** The characters from `start` on, each of which is one byte. */
+  latin1(text: string, start: number): void {
+    const at = this.room(text.length - start)
+    for (let i = start; i < text.length; i++) this.bytes[at + i - start] = text.charCodeAt(i)
   }
 
   /** The first `count` words of an array. */
   run(words: Uint32Array, count: number): void {
     const at = this.room(count * 4)
-    for (let i = 0; i < count; i++) this.view.setUint32(at + i * 4, words[i]!, true)
+    if ((at & 3) === 0) {
+      const own = this.words()
+      for (let i = 0, to = at >>> 2; i < count; i++) own[to + i] = words[i]!
+    } else for (let i = 0; i < count; i++) this.view.setUint32(at + i * 4, words[i]!, true)
   }
 
   /** Byte length, then the text. */
@@ -78,7 +88,7 @@ export class Sink {
   /** Room to be filled by `patch`. */
   gap(size: number): number {
     const at = this.room(size)
-    this.bytes.fill(0, at, at + size)
+    for (let i = at; i < at + size; i++) this.bytes[i] = 0
     return at
   }
 

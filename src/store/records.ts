@@ -65,36 +65,33 @@ export interface RelationshipRecord {
 
 // -- writing
 
-interface Frame {
-  readonly flags: number
-  readonly type: SymbolId
-  readonly references: readonly number[]
-  readonly gid: string
-  readonly createdMs: number
-  readonly updatedMs: number
-  readonly externalId: string
-  readonly location: string
-  readonly properties: StoredProperties
-}
+/** What both kinds have in common. */
+type Frame = Pick<RelationshipRecord, 'type' | 'gid' | 'createdMs' | 'updatedMs' | 'properties'>
 
-function writeFrame(sink: Sink, frame: Frame): void {
-  assert(frame.gid.length === GID_LENGTH && frame.gid.startsWith(GID_PREFIX), 'records carry minted ids')
+function writeFrame(
+  sink: Sink,
+  frame: Frame,
+  flags: number,
+  references: readonly number[],
+  externalId: Uint8Array,
+  location: Uint8Array,
+): void {
+  const { gid, properties } = frame
+  assert(gid.length === GID_LENGTH && gid.startsWith(GID_PREFIX), 'records carry minted ids')
   const start = sink.length
-  const externalId = textBytes(frame.externalId)
-  const location = textBytes(frame.location)
   sink.u8(RECORD_VERSION)
-  sink.u8(frame.flags)
+  sink.u8(flags)
   sink.u16(0)
-  sink.u32(frame.references.length)
+  sink.u32(references.length)
   sink.f64(frame.createdMs)
   sink.f64(frame.updatedMs)
-  sink.u32(frame.properties.size)
+  sink.u32(properties.size)
   sink.u32(frame.type)
-  sink.raw(Buffer.from(frame.gid.slice(GID_PREFIX.length), 'latin1'))
+  sink.latin1(gid, GID_PREFIX.length)
   sink.u16(externalId.length)
   sink.u32(location.length)
-  for (const reference of frame.references) sink.u32(reference)
-  const symbols = [...frame.properties.keys()].sort((a, b) => a - b)
+  for (let i = 0; i < references.length; i++) sink.u32(references[i]!)
+  const symbols = properties.size === 0 ? NO_SYMBOLS : [...properties.keys()].sort((a, b) => a - b)
   let directory = sink.gap(symbols.length * 8)
   sink.raw(externalId)
   sink.raw(location)
@@ -102,18 +99,21 @@ function writeFrame(sink: Sink, frame: Frame): void {
     sink.patch(directory, symbol)
     sink.patch(directory + 4, sink.length - start)
     directory += 8
-    writeProperty(sink, frame.properties.get(symbol)!)
+    writeProperty(sink, properties.get(symbol)!)
   }
 }
 
+const NO_SYMBOLS: readonly SymbolId[] = []
+const NO_TEXT = new Uint8Array(0)
+
 export function writeNode(sink: Sink, node: NodeRecord): void {
   const flags = (node.isIdentity ? IS_IDENTITY : 0) | (node.location === null ? 0 : HAS_LOCATION)
-  writeFrame(sink, { ...node, flags, references: node.labels, location: node.location ?? '' })
+  const location = node.location === null ? NO_TEXT : textBytes(node.location)
+  writeFrame(sink, node, flags, node.labels, textBytes(node.externalId), location)
 }
 
 export function writeRelationship(sink: Sink, relationship: RelationshipRecord): void {
-  const references = [relationship.source, relationship.target]
-  writeFrame(sink, { ...relationship, flags: 0, references, externalId: '', location: '' })
+  writeFrame(sink, relationship, 0, [relationship.source, relationship.target], NO_TEXT, NO_TEXT)
 }
 
 // -- properties: time of the last change, flags, metadata where there is some, then the value

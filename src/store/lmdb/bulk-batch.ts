@@ -47,7 +47,9 @@ export class BulkBatch extends LmdbWriteBatch {
     stamp: Stamp,
     ids: KnownNodes,
   ) {
-    super(databases, symbols, clock, entriesPerChunk, stamp)
+    // One moment for all of it.
+    const now = clock.now()
+    super(databases, symbols, { now: () => now }, entriesPerChunk, stamp)
     this.entriesPerChunk = entriesPerChunk
     this.ids = ids
     ids.beginBatch(this.before, stamp)
