@@ -118,6 +118,9 @@ class Import {
       await this.writeDocuments()
       if (this.end !== null) this.compare(this.end, reader.lines)
       else if (this.hasHeader) throw new OperatorFault(`line ${reader.lines + 1}: the end of the export is missing`)
+      await this.graph?.close()
+      this.graph = null
+      await this.leaveProxies()
       return { ...this.count, skipped: this.skipped, lines: reader.lines }
     } finally {
       reader.close()
@@ -245,6 +248,22 @@ class Import {
     this.documents = []
   }
 
+  /** Into a part of a composite graph without the others: the next start makes what the global graph lacks of it. */
+  private async leaveProxies(): Promise<void> {
+    const { dataDir, projectId } = this.request
+    if (projectId === undefined || this.scratch !== null) return
+    if (!existsSync(join(graphFolder(dataDir, { project: projectId, part: 'global' }), DATA_FILE))) return
+    const collections = openCollections(join(dataDir, CONFIGURATION), {})
+    try {
+      await collections.transact((changes) => {
+        const project = changes.get(DOCUMENTS, projectId) as Document | null
+        if (project !== null) changes.put(DOCUMENTS, projectId, pending(project))
+      })
+    } finally {
+      await collections.close()
+    }
+  }
+
   private async enter(section: Section, mayMake: boolean): Promise<void> {
     await this.graph?.close()
     this.graph = null
@@ -330,12 +349,21 @@ function atLine({ line }: RawLine, { field, message }: LineFault): OperatorFault
   return new OperatorFault(`line ${line}: ${field === '' ? '' : `${field}: `}${message}`)
 }
 
+interface ProjectDocument extends Document {
+  readonly fields?: { readonly db_connection?: { readonly alias_mapping?: string } }
+}
+
 /** The parts of a composite graph know each other by more than their nodes: the next start sees to that. */
 function provisionedAgain(document: Document): Document {
-  const { fields } = document as Document & { fields?: { db_connection?: { alias_mapping?: string } } }
+  const { fields } = document as ProjectDocument
   return document.kind === 'projects' && fields?.db_connection?.alias_mapping !== undefined
-    ? ({ ...document, fields: { ...fields, ikg_status: 'PENDING' } } as Document)
+    ? pending(document)
     : document
+}
+
+/** A start provisions it, which may be repeated. */
+function pending(project: Document): Document {
+  return { ...project, fields: { ...(project as ProjectDocument).fields, ikg_status: 'PENDING' } } as Document
 }
 
 function same(a: unknown, b: unknown): boolean {

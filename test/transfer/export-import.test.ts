@@ -135,6 +135,34 @@ test('what was exported is imported, and exported again, byte by byte', async ()
   expect(await exported(target)).toBe(first)
 })
 
+test('the parts of a composite graph come back, and the next start provisions them again', async () => {
+  const { data, project } = await emptyProject()
+  const documents = openCollections(join(data, 'config'), { sync: false })
+  const document = documents.get('configuration', project) as { fields: object }
+  const fields = { ...document.fields, db_connection: { alias_mapping: 'eu=one' } }
+  await documents.transact((changes) => changes.put('configuration', project, { ...document, fields }))
+  await documents.close()
+  const eu = { database: 'one' }
+  const catalog = openCatalog(data, { clock: systemClock, sync: false })
+  await catalog.create(project, { isComposite: true, locations: new Map([['eu', eu]]) })
+  const ann = { type: 'Person', externalId: 'ann' }
+  await catalog.graph(project, eu)!.write((batch) => batch.upsertNode({ ...ann, location: 'eu' }))
+  await catalog.graph(project, 'default')!.write((batch) => batch.upsertNode({ type: 'Person', externalId: 'bob' }))
+  await catalog.graph(project, 'global')!.write((batch) => {
+    batch.upsertRelationship({ source: ann, type: 'KNOWS', target: { type: 'Person', externalId: 'bob' } })
+  })
+  await catalog.close()
+  const text = await exported(data)
+  expect(text.match(/"graph"/g)).toHaveLength(3)
+  expect(text).toContain('"nodes":4,"relationships":1')
+  const target = join(temporaryFolder(), 'copy')
+  await importInto(target, text)
+  expect(await exported(target)).toBe(text.replace('"ACTIVE"', '"PENDING"'))
+  // Into one part of a composite project alone, its proxies are still to be made.
+  await importInto(data, JSON.stringify({ node: { type: 'Person', external_id: 'cid' } }), { projectId: project })
+  expect(await exported(data)).toContain('"PENDING"')
+})
+
 test('lines without ids and times are new facts, merged with what is there', async () => {
   const { data, project } = await emptyProject()
   const lines = [
