@@ -1,0 +1,229 @@
+// Requests made from the interface description: every operation, mostly as described, often with something wrong, and
+// with identifiers that earlier answers gave, so that what is made is used, changed and removed again.
+import type { Description, Operation } from '../../src/http/openapi/document.ts'
+import { type Schema, spoilt, valueBy, type Words } from './by-schema.ts'
+import type { Chance } from './chance.ts'
+
+export interface MadeRequest {
+  readonly operationId: string
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array | null
+}
+
+export interface Callers {
+  readonly agentKeys: readonly string[]
+  readonly tokens: readonly string[]
+}
+
+/** What earlier answers told: identifiers by the kind in the path, and ETags. */
+export class Known {
+  /** Never changed or removed: without these the rest would be refused. */
+  readonly kept = new Set<string>()
+  readonly secrets = new Set<string>()
+  private readonly ids = new Map<string, string[]>()
+  private readonly etags: string[] = ['"1"']
+  private canaries = 0
+
+  add(kind: string, id: string): void {
+    const ids = this.ids.get(kind) ?? []
+    // The newest fifty: enough to meet again, and the old ones are mostly gone.
+    this.ids.set(kind, [...ids.slice(-49), id])
+  }
+
+  addEtag(etag: string): void {
+    this.etags.push(etag)
+  }
+
+  id(kind: string, chance: Chance): string {
+    const ids = this.ids.get(kind) ?? []
+    return ids.length === 0 || chance.odds(0.1) ? 'gid:0ABCDEFGHJKMNPQRSTVWXYZ0123' : chance.pick(ids)
+  }
+
+  etag(chance: Chance): string {
+    return chance.pick(this.etags)
+  }
+
+  /** A secret that must be met nowhere again. */
+  canary(): string {
+    this.canaries += 1
+    const secret = `canary-${this.canaries}-${crypto.randomUUID()}`
+    this.secrets.add(secret)
+    return secret
+  }
+}
+
+/** Members that point at another document, and the kind of it. */
+const references: Readonly<Record<string, string>> = {
+  organization_id: 'organizations',
+  project_id: 'projects',
+  location: 'projects',
+  application_id: 'applications',
+  application_agent_id: 'application-agents',
+  app_agent_id: 'application-agents',
+  service_account_id: 'service-accounts',
+  policy_id: 'authorization-policies',
+  token_introspect_id: 'token-introspects',
+}
+
+const nodeTypes = ['Person', 'Car', 'Team']
+const secretMember = /password|secret|auth_params|connection_?string|private|role_arn/i
+
+const conditions = [
+  'MATCH (subject:Person)-[:OWNS]->(resource:Car)',
+  'MATCH (subject:Person)-[:OWNS]->(resource:Car) WHERE resource.wheels >= $min',
+  'MATCH (subject:Person), (resource:Car) WHERE 1 / (resource.wheels - 3) > 0',
+  'MATCH (subject:Person)-[:OWNS->(resource',
+  'RETURN 1',
+]
+
+function policyText(chance: Chance): string {
+  const document = {
+    meta: { policy_version: chance.pick(['2.0-kbac', '3.0-kbac', '1.0-ciq']) },
+    subject: { type: 'Person' },
+    actions: ['drive', 'lend'].slice(0, chance.between(1, 2)),
+    resource: { type: 'Car' },
+    condition: { cypher: chance.pick(conditions) },
+  }
+  return JSON.stringify(chance.odds(0.2) ? spoilt(document, chance) : document)
+}
+
+export class RequestMaker {
+  private readonly operations: { readonly method: string; readonly path: string; readonly operation: Operation }[]
+  private readonly words: Words
+  private readonly known: Known
+  private readonly callers: Callers
+  private names = 0
+
+  constructor(description: Description, known: Known, callers: Callers) {
+    this.known = known
+    this.callers = callers
+    this.operations = Object.entries(description.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+    )
+    this.words = {
+      string: (member, chance) => this.word(member, chance),
+      resolve: (reference) => description.components.schemas[reference.split('/').at(-1) ?? ''] ?? {},
+    }
+  }
+
+  get operationIds(): string[] {
+    return this.operations.map(({ operation }) => operation.operationId)
+  }
+
+  /** Null: what it would do is left out, because the rest of the run needs what it would take away. */
+  make(chance: Chance): MadeRequest | null {
+    const { method, path, operation } = chance.pick(this.operations)
+    const kind = /^\/configs\/v1\/([^/]+)/.exec(path)?.[1] ?? ''
+    const id = this.idFor(kind, chance)
+    if (path.includes('{') && method !== 'GET' && this.known.kept.has(id)) return null
+    const filled = path.replace(/\{\w+\}/g, encodeURIComponent(id))
+    const url = `${filled}${this.query(operation, chance)}`
+    const asked = chance.odds(0.03) ? chance.pick(['HEAD', 'OPTIONS', 'PATCH', 'PUT', 'DELETE']) : method
+    if (asked !== method && this.known.kept.has(id)) return null
+    const headers = { ...this.caller(operation, chance), ...this.more(operation, chance) }
+    const content = operation.requestBody?.content['application/json']
+    const takesBody = content !== undefined && asked !== 'HEAD' && asked !== 'OPTIONS'
+    if (!takesBody) return { operationId: operation.operationId, method: asked, url, headers, body: null }
+    const { schema, example } = content
+    const valid = example !== undefined && chance.odds(0.1) ? example : valueBy(schema as Schema, this.words, chance)
+    const value = chance.odds(0.35) ? spoilt(valid, chance) : valid
+    const type = chance.odds(0.02)
+      ? chance.pick(['text/plain', 'application/json;charset=latin1', ''])
+      : 'application/json'
+    return {
+      operationId: operation.operationId,
+      method: asked,
+      url,
+      headers: { ...headers, 'content-type': type },
+      body: bodyText(JSON.stringify(value), chance),
+    }
+  }
+
+  private idFor(kind: string, chance: Chance): string {
+    if (chance.odds(0.9)) return this.known.id(kind, chance)
+    return chance.pick(['n-1', 'gid:x', '%', '..', 'ü𝔘', ' ', 'a/b', '__proto__', 'x'.repeat(2000)])
+  }
+
+  private query(operation: Operation, chance: Chance): string {
+    const pairs = operation.parameters
+      .filter((parameter) => parameter.in === 'query' && (parameter.required || chance.odds(0.6)))
+      .map(
+        ({ name, schema }) =>
+          `${name}=${encodeURIComponent(String(valueBy(schema as Schema, this.words, chance, name)))}`,
+      )
+    if (chance.odds(0.05))
+      pairs.push(chance.pick(['x=1', 'search=%zz', 'project_id=a&project_id=b', '=', '&&', 'a[]=1']))
+    return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+  }
+
+  private caller(operation: Operation, chance: Chance): Record<string, string> {
+    const scheme = Object.keys(operation.security[0] ?? {})[0]
+    if (chance.odds(0.04)) return chance.pick([{}, { authorization: 'Bearer nonsense' }, { 'x-svc-clientkey': 'vgk_' }])
+    if (scheme === 'serviceAccount') return { authorization: `Bearer ${chance.pick(this.callers.tokens)}` }
+    if (scheme !== 'agentKey') return {}
+    const key = chance.pick(this.callers.agentKeys)
+    return chance.odds(0.8) ? { 'x-svc-clientkey': key } : { authorization: `Bearer ${key}` }
+  }
+
+  private more(operation: Operation, chance: Chance): Record<string, string> {
+    const takesEtag = operation.parameters.some(({ name }) => name === 'If-Match')
+    return {
+      ...(takesEtag && chance.odds(0.3) ? { 'if-match': this.known.etag(chance) } : {}),
+      ...(chance.odds(0.1) ? { 'x-request-id': chance.pick(['my-id', 'x'.repeat(300), 'a "b" <c>']) } : {}),
+    }
+  }
+
+  private word(member: string, chance: Chance): string | null {
+    const kind = references[member]
+    if (kind !== undefined && chance.odds(0.9)) return this.known.id(kind, chance)
+    if (secretMember.test(member)) return this.known.canary()
+    switch (member) {
+      case 'name':
+        this.names += 1
+        return chance.odds(0.3) ? chance.pick(['n-1', 'n-2']) : `n-${this.names}`
+      case 'type':
+      case 'ikg_node_type':
+      case 'node_classification':
+        return chance.pick([...nodeTypes, 'OWNS'])
+      case 'labels':
+        return chance.pick(nodeTypes)
+      case 'external_id':
+      case 'id':
+        return chance.pick(['a', 'b', 'c', 'd'])
+      case 'action':
+        return chance.pick(['drive', 'lend'])
+      case 'region':
+        return chance.pick(['local', 'eu-west'])
+      case 'replica_region':
+        return 'elsewhere'
+      case 'policy':
+        return policyText(chance)
+      case 'query':
+        return chance.pick(['{}', '{"nodes":["subject"]}', 'x'])
+      case 'url':
+        return chance.pick(['lmdb:', 'https://api.example.com/{$a}', 'http://127.0.0.1:1/'])
+      case 'issuer':
+        return 'https://issuer.example.com'
+      default:
+        return null
+    }
+  }
+}
+
+function bodyText(text: string, chance: Chance): string | Uint8Array {
+  if (chance.odds(0.95)) return text
+  return chance.pick<() => string | Uint8Array>([
+    () => '',
+    () => text.slice(0, -1),
+    () => `${text}x`,
+    () => `\ufeff${text}`,
+    () => text.replace('{', '{"a":1,"a":2,'),
+    () => text.replace(/"[a-z]+"/, '"\\ud800"'),
+    () => '['.repeat(100_000),
+    () => '1e99999',
+    () => '-0',
+    () => new Uint8Array([0x7b, 0x22, 0xff, 0xfe]),
+  ])()
+}

@@ -1,0 +1,149 @@
+// Asks a real service whatever the interface description lets one think of, and collects what must not be: an answer
+// of 5xx, an answer off the description, a secret in an answer or in the log, a failure in the log.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createApp } from '../../src/app.ts'
+import { describeRoutes } from '../../src/http/openapi/document.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { openLog } from '../../src/ops/log.ts'
+import { defaultSettings } from '../../src/settings.ts'
+import { Chance } from '../generate/chance.ts'
+import { type Callers, Known, type MadeRequest, RequestMaker } from '../generate/http-request.ts'
+import { Described } from './described.ts'
+
+export interface FuzzReport {
+  readonly asked: number
+  /** Operation → status → how often. */
+  readonly statuses: ReadonlyMap<string, ReadonlyMap<number, number>>
+  readonly operationIds: readonly string[]
+  readonly logLines: number
+  readonly secrets: number
+  readonly findings: readonly string[]
+}
+
+const AT_ONCE = 8
+const FINDINGS_MAX = 20
+
+export async function fuzzHttp(seed: number, requests: number, onRound?: (asked: number) => void): Promise<FuzzReport> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'verdigraph-fuzz-'))
+  const lines: string[] = []
+  const log = openLog({ clock: systemClock, level: 'info', secrets: [], write: (line) => lines.push(line) })
+  const app = await createApp({ ...defaultSettings, dataDir, port: 0, accessLog: 'on' }, { log, sync: false })
+  try {
+    const { url } = await app.listen()
+    const known = new Known()
+    const token = await app.issueAdminToken(3600)
+    const callers = await settle(url, token, app.organizationId, app.serviceAccountId, known)
+    const description = describeRoutes(app.routes, '3.1.1', 'fuzz')
+    const maker = new RequestMaker(description, known, callers)
+    const run = new Run(url, new Described(description), known)
+    const chance = new Chance(seed)
+    for (let asked = 0; asked < requests && run.findings.length < FINDINGS_MAX; asked += AT_ONCE) {
+      const made = Array.from({ length: AT_ONCE }, () => maker.make(chance)).filter((one) => one !== null)
+      await Promise.all(made.map((request) => run.ask(request)))
+      onRound?.(asked)
+    }
+    for (const line of lines) {
+      if (line.includes('"a request failed"')) run.findings.push(`log: ${line.slice(0, 2000)}`)
+      for (const secret of known.secrets)
+        if (line.includes(secret)) run.findings.push(`log: ${secret} in ${line.slice(0, 500)}`)
+    }
+    return {
+      asked: run.asked,
+      statuses: run.statuses,
+      operationIds: maker.operationIds,
+      logLines: lines.length,
+      secrets: known.secrets.size,
+      findings: run.findings,
+    }
+  } finally {
+    await app.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+class Run {
+  asked = 0
+  readonly findings: string[] = []
+  readonly statuses = new Map<string, Map<number, number>>()
+  private readonly url: string
+  private readonly described: Described
+  private readonly known: Known
+
+  constructor(url: string, described: Described, known: Known) {
+    this.url = url
+    this.described = described
+    this.known = known
+  }
+
+  async ask(request: MadeRequest): Promise<void> {
+    const { method, url, headers, body, operationId } = request
+    const response = await fetch(`${this.url}${url}`, { method, headers, ...(body === null ? {} : { body }) })
+    const text = await response.text()
+    this.asked += 1
+    const byStatus = this.statuses.get(operationId) ?? new Map<number, number>()
+    this.statuses.set(operationId, byStatus.set(response.status, (byStatus.get(response.status) ?? 0) + 1))
+    const found = (what: string) => {
+      const sent = typeof body === 'string' ? body.slice(0, 1000) : body === null ? '' : '(bytes)'
+      this.findings.push(
+        `${what}\n  ${method} ${url.slice(0, 300)} ${sent}\n  → ${response.status} ${text.slice(0, 1000)}`,
+      )
+    }
+    if (response.status >= 500) found(`a ${response.status}`)
+    const faults = this.described.faults(method, url, { status: response.status, headers: response.headers, text })
+    if (faults.length > 0) found(faults.join('; '))
+    const answer = `${text}\n${[...response.headers].join('\n')}`
+    for (const secret of this.known.secrets) if (answer.includes(secret)) found(`the secret ${secret}`)
+    this.learn(request, response, text)
+  }
+
+  private learn({ method, url }: MadeRequest, response: Response, text: string): void {
+    const etag = response.headers.get('etag')
+    if (etag !== null) this.known.addEtag(etag)
+    const kind = /^\/configs\/v1\/([^/?]+)/.exec(url)?.[1]
+    if (method !== 'POST' || response.status !== 201 || kind === undefined) return
+    const made = JSON.parse(text) as Record<string, unknown>
+    if (typeof made.id === 'string') this.known.add(kind, made.id)
+    // Shown this once, and never again.
+    for (const name of ['api_key', 'token']) {
+      if (typeof made[name] === 'string') this.known.secrets.add(made[name])
+    }
+  }
+}
+
+/** A project with an agent of every permission, and one with none that it needs. */
+async function settle(
+  url: string,
+  token: string,
+  organizationId: string,
+  accountId: string,
+  known: Known,
+): Promise<Callers> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const create = async (kind: string, body: object): Promise<Record<string, string>> => {
+    const response = await fetch(`${url}/configs/v1/${kind}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    const made = (await response.json()) as Record<string, string>
+    if (response.status !== 201) throw new Error(`${kind}: ${response.status} ${JSON.stringify(made)}`)
+    known.add(kind, made.id as string)
+    known.kept.add(made.id as string)
+    return made
+  }
+  const project = await create('projects', { organization_id: organizationId, name: 'home', region: 'local' })
+  const application = await create('applications', { project_id: project.id, name: 'home' })
+  const agentKeys: string[] = []
+  for (const permissions of [['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs'], ['Audit']]) {
+    const agent = await create('application-agents', {
+      application_id: application.id,
+      name: `agent-${permissions.length}`,
+      api_permissions: permissions,
+    })
+    const credential = await create('application-agent-credentials', { application_agent_id: agent.id })
+    agentKeys.push(credential.api_key as string)
+  }
+  for (const secret of [token, ...agentKeys]) known.secrets.add(secret)
+  for (const id of [organizationId, accountId]) known.kept.add(id)
+  known.add('organizations', organizationId)
+  known.add('service-accounts', accountId)
+  return { agentKeys: [...Array(5).fill(agentKeys[0]), agentKeys[1] as string], tokens: [token] }
+}
