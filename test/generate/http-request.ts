@@ -1,6 +1,7 @@
 // Requests made from the interface description: every operation, mostly as described, often with something wrong, and
 // with identifiers that earlier answers gave, so that what is made is used, changed and removed again.
 import type { Description, Operation } from '../../src/http/openapi/document.ts'
+import { samples, type World } from '../config/kind-samples.ts'
 import { type Schema, spoilt, valueBy, type Words } from './by-schema.ts'
 import type { Chance } from './chance.ts'
 
@@ -28,8 +29,8 @@ export class Known {
 
   add(kind: string, id: string): void {
     const ids = this.ids.get(kind) ?? []
-    // The newest fifty: enough to meet again, and the old ones are mostly gone.
-    this.ids.set(kind, [...ids.slice(-49), id])
+    // What is kept and the newest: enough to meet again, and the old ones are mostly gone.
+    this.ids.set(kind, [...ids.filter((one, i) => this.kept.has(one) || i > ids.length - 20), id])
   }
 
   addEtag(etag: string): void {
@@ -38,7 +39,15 @@ export class Known {
 
   id(kind: string, chance: Chance): string {
     const ids = this.ids.get(kind) ?? []
-    return ids.length === 0 || chance.odds(0.1) ? 'gid:0ABCDEFGHJKMNPQRSTVWXYZ0123' : chance.pick(ids)
+    if (ids.length === 0 || chance.odds(0.05)) return 'gid:0ABCDEFGHJKMNPQRSTVWXYZ0123'
+    // The newest is the likeliest to be there still.
+    return chance.odds(0.5) ? (ids.at(-1) as string) : chance.pick(ids)
+  }
+
+  /** One that nobody removes, else the newest. */
+  home(kind: string): string {
+    const ids = this.ids.get(kind) ?? ['']
+    return ids.find((id) => this.kept.has(id)) ?? (ids.at(-1) as string)
   }
 
   etag(chance: Chance): string {
@@ -66,6 +75,8 @@ const references: Readonly<Record<string, string>> = {
   policy_id: 'authorization-policies',
   token_introspect_id: 'token-introspects',
 }
+
+const namelessKinds = new Set(['application-agent-credentials', 'service-account-credentials'])
 
 const nodeTypes = ['Person', 'Car', 'Team']
 const secretMember = /password|secret|auth_params|connection_?string|private|role_arn/i
@@ -127,7 +138,8 @@ export class RequestMaker {
     const takesBody = content !== undefined && asked !== 'HEAD' && asked !== 'OPTIONS'
     if (!takesBody) return { operationId: operation.operationId, method: asked, url, headers, body: null }
     const { schema, example } = content
-    const valid = example !== undefined && chance.odds(0.1) ? example : valueBy(schema as Schema, this.words, chance)
+    const known = this.sample(kind, method, chance) ?? example
+    const valid = known !== undefined && chance.odds(0.5) ? known : valueBy(schema as Schema, this.words, chance)
     const value = chance.odds(0.35) ? spoilt(valid, chance) : valid
     const type = chance.odds(0.02)
       ? chance.pick(['text/plain', 'application/json;charset=latin1', ''])
@@ -139,6 +151,28 @@ export class RequestMaker {
       headers: { ...headers, 'content-type': type },
       body: bodyText(JSON.stringify(value), chance),
     }
+  }
+
+  /** A body of this kind that means something, its secrets fresh; undefined: there is none. */
+  private sample(kind: string, method: string, chance: Chance): unknown {
+    const sample = samples[kind]
+    if (sample === undefined) return undefined
+    const world: World = {
+      organization: this.known.home('organizations'),
+      project: this.known.home('projects'),
+      application: this.known.home('applications'),
+      agent: this.known.home('application-agents'),
+      account: this.known.home('service-accounts'),
+      introspect: this.known.home('token-introspects'),
+      policy: this.known.home('authorization-policies'),
+    }
+    const body =
+      method === 'POST'
+        ? { ...sample.body(world), ...(namelessKinds.has(kind) ? {} : { name: this.word('name', chance) }) }
+        : { ...sample.change?.body, ...sample.always?.(world) }
+    let text = JSON.stringify(body)
+    for (const secret of sample.secrets ?? []) text = text.replaceAll(secret, this.known.canary())
+    return JSON.parse(text)
   }
 
   private idFor(kind: string, chance: Chance): string {

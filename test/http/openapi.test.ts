@@ -2,6 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Description, describeRoutes } from '../../src/http/openapi/document.ts'
+import { examples } from '../../src/http/openapi/examples.ts'
 import { html, prose } from '../../src/http/openapi/markup.ts'
 import { Described } from '../support/described.ts'
 import { type Service, startService } from './service.ts'
@@ -62,7 +63,10 @@ describe('the interface description', () => {
   })
 
   it('shows examples that their own routes read', () => {
-    for (const { operationId, example, request, read } of service.app.routes) {
+    const known = new Set(service.app.routes.map(({ operationId }) => operationId))
+    expect(Object.keys(examples).filter((id) => !known.has(id))).toEqual([])
+    for (const { operationId, example: own, request, read } of service.app.routes) {
+      const example = own ?? examples[operationId]
       if (example === undefined) continue
       const fault = read?.(example)
       expect([operationId, fault?.ok ?? true]).toEqual([operationId, true])

@@ -8,6 +8,7 @@ import { describeRoutes } from '../../src/http/openapi/document.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { openLog } from '../../src/ops/log.ts'
 import { defaultSettings } from '../../src/settings.ts'
+import { contextPolicy } from '../config/kind-samples.ts'
 import { Chance } from '../generate/chance.ts'
 import { type Callers, Known, type MadeRequest, RequestMaker } from '../generate/http-request.ts'
 import { Described } from './described.ts'
@@ -91,7 +92,13 @@ class Run {
       )
     }
     if (response.status >= 500) found(`a ${response.status}`)
-    const faults = this.described.faults(method, url, { status: response.status, headers: response.headers, text })
+    // Who sends a request takes `..` out of its path.
+    const { pathname, search } = new URL(`${this.url}${url}`)
+    const faults = this.described.faults(method, `${pathname}${search}`, {
+      status: response.status,
+      headers: response.headers,
+      text,
+    })
     if (faults.length > 0) found(faults.join('; '))
     const answer = `${text}\n${[...response.headers].join('\n')}`
     for (const secret of this.known.secrets) if (answer.includes(secret)) found(`the secret ${secret}`)
@@ -125,12 +132,18 @@ async function settle(
     const response = await fetch(`${url}/configs/v1/${kind}`, { method: 'POST', headers, body: JSON.stringify(body) })
     const made = (await response.json()) as Record<string, string>
     if (response.status !== 201) throw new Error(`${kind}: ${response.status} ${JSON.stringify(made)}`)
-    known.add(kind, made.id as string)
     known.kept.add(made.id as string)
+    known.add(kind, made.id as string)
     return made
   }
   const project = await create('projects', { organization_id: organizationId, name: 'home', region: 'local' })
   const application = await create('applications', { project_id: project.id, name: 'home' })
+  await create('authorization-policies', {
+    project_id: project.id,
+    name: 'home',
+    status: 'ACTIVE',
+    policy: contextPolicy,
+  })
   const agentKeys: string[] = []
   for (const permissions of [['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs'], ['Audit']]) {
     const agent = await create('application-agents', {

@@ -3,6 +3,7 @@
 import type { z } from 'zod'
 import type { Auth, Route, Tag } from '../route.ts'
 import { problem } from '../route.ts'
+import { examples } from './examples.ts'
 import { type JsonSchema, SchemaComponents } from './schemas.ts'
 
 export type OpenApiVersion = '3.1.1' | '3.2.0'
@@ -146,7 +147,8 @@ function securityOf(auth: Auth): Operation['security'] {
 }
 
 function operation(route: Route, components: SchemaComponents): Operation {
-  const { operationId, tag, summary, description, auth, request, example } = route
+  const { operationId, tag, summary, description, auth, request } = route
+  const example = route.example ?? examples[operationId]
   return {
     operationId,
     tags: [tag.name],

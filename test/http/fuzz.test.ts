@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest'
+import { seedOfRun } from '../generate/chance.ts'
+import { fuzzHttp } from '../support/http-fuzz.ts'
+
+const seed = seedOfRun()
+
+describe(`requests made from the description (VERDIGRAPH_SEED=${seed})`, () => {
+  it('get answers that it describes, none of a fault of ours, and no secret there or in the log', async () => {
+    const report = await fuzzHttp(seed, 400)
+    expect(report.findings).toEqual([])
+    expect(report.asked).toBeGreaterThan(300)
+    expect(report.logLines).toBeGreaterThanOrEqual(report.asked)
+    expect(report.secrets).toBeGreaterThan(3)
+  })
+})
