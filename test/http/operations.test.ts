@@ -241,7 +241,7 @@ describe.skipIf(openssl === null)('a certificate', () => {
       open.on('close', () => resolve(text))
     })
     open.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
-    expect((await answered).toLowerCase()).toMatch(/^http\/1.1 200 ok[^]*connection: close[^]*{"status":"ok"}$/)
+    expect((await answered).toLowerCase()).toMatch(/^http\/1.1 200 ok[\s\S]*connection: close[\s\S]*{"status":"ok"}$/)
 
     log.length = 0
     use('one', 'two')
