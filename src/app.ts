@@ -176,6 +176,11 @@ async function buildApp(
   // A folder without an organization holds no secrets, so a new master key loses none.
   const keys = masterKeysOf(dataDir, documents.all('organizations').length === 0)
   const sealer = secretBoxOf(keys)
+  if (keys.next !== null) {
+    report(
+      'two master keys are known, the old and the next: `verdigraph rotate-master-key` on the stopped folder ends that',
+    )
+  }
   const { created, admin } = await bootstrap(documents, sealer, clock)
   const serviceAccounts = new ServiceAccounts(documents, sealer, clock)
   // With another master key than the folder's nothing that is sealed could be used: told now, and not with a request.
@@ -212,9 +217,9 @@ async function buildApp(
     documents,
     kinds: [
       ...environmentKinds({ reader: documents, systemGraph: nodes, provisioning }),
-      agentCredentials(clock),
+      agentCredentials(clock, settings.publicUrl),
       serviceAccountKind(clock),
-      serviceAccountCredentials(clock),
+      serviceAccountCredentials(clock, settings.publicUrl),
       authorizationPolicies(settings.policyTextMax, (project) => locationsOf(project).keys()),
       knowledgeQueries(settings.policyTextMax),
       externalDataResolvers,

@@ -24,6 +24,7 @@ const composite = 'capture/composite.test.ts'
 const compositeKill = 'capture/composite-kill.test.ts'
 const proxies = 'store/composite.test.ts'
 const config = 'config/service.test.ts'
+const battery = 'config/battery.test.ts'
 const provisioning = 'config/provisioning.test.ts'
 const policies = 'policy/authorization-policy.test.ts'
 const tokens = 'identity/user-tokens.test.ts'
@@ -301,6 +302,65 @@ export const requirements: readonly Requirement[] = [
     shownBy: [
       [server, 'ends a key at its expire_time and a token at its exp'],
       ['identity/agent-key.test.ts', 'ends at its expire_time, to the millisecond'],
+    ],
+  },
+  {
+    id: 'F11',
+    sentence: 'every kind is created, read by id and by name, listed, updated and deleted in the same way',
+    shownBy: [
+      [battery, 'every kind has its sample'],
+      [battery, 'read by name: with project_id or location'],
+      [battery, 'list: of its scope, with search and full_fetch'],
+      [battery, 'refuses each wrong member by its path'],
+    ],
+  },
+  {
+    id: 'F12',
+    sentence: 'an update keeps what is null or absent and removes what is empty',
+    shownBy: [[battery, 'keeps what is null or absent, removes what is empty']],
+  },
+  {
+    id: 'F13',
+    sentence: 'older revisions can be read by their number',
+    shownBy: [
+      [battery, 'leaves the older revision to be read'],
+      [config, 'every revision can be read by its number'],
+    ],
+  },
+  {
+    id: 'F14',
+    sentence: 'a project has one event sink and one MCP server',
+    shownBy: [[battery, 'refuses a second one in the project']],
+  },
+  {
+    id: 'F15',
+    sentence: 'a viewer reads and changes nothing',
+    shownBy: [[battery, 'a viewer reads and changes nothing: 403']],
+  },
+  {
+    id: 'F16',
+    sentence: 'provisioning twice by name changes nothing the second time',
+    shownBy: [['config/provisioning-script.test.ts', 'changes nothing the second time']],
+  },
+  {
+    id: 'F17',
+    sentence: 'a credentials document holds a ready token and a key to sign further ones with',
+    shownBy: [['identity/service-account.test.ts', 'is a document with a key to sign with and a first token']],
+  },
+  {
+    id: 'F18',
+    sentence: 'the master key can be replaced, and a replacement that is cut off loses nothing',
+    shownBy: [
+      ['cli/rotate-master-key.test.ts', 'seals every secret anew'],
+      ['cli/rotate-master-key.test.ts', 'cut off before the new key took its place'],
+    ],
+  },
+  {
+    id: 'F19',
+    sentence: 'a knowledge query that asks for more than its policy allows is refused when it is stored',
+    shownBy: [
+      ['ciq/knowledge-query.test.ts', 'that keeps within its policy is stored'],
+      ['ciq/knowledge-query.test.ts', 'without a context policy of its project'],
     ],
   },
   {

@@ -19,11 +19,14 @@ const answerSchema = z.strictObject({
     appAgentId: z.string(),
     applicationId: z.string(),
     projectId: z.string(),
+    baseUrl: z.string().optional(),
+    endpoint: z.string().optional(),
     token: z.string(),
   }),
 })
 
-export function agentCredentials(clock: Clock): ConfigKind {
+/** `publicUrl`: where clients reach the service; empty where nobody has said it. */
+export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
   return {
     path: 'application-agent-credentials',
     label: 'application agent credential',
@@ -83,6 +86,7 @@ export function agentCredentials(clock: Clock): ConfigKind {
           appAgentId: fields.application_agent_id,
           applicationId: fields.application_id,
           projectId: project_id,
+          ...(publicUrl !== '' && { baseUrl: publicUrl, endpoint: publicUrl }),
           token: api_key,
         },
       }),

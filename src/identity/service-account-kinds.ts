@@ -50,6 +50,8 @@ const answerSchema = z.strictObject({
   service_account_config: z.strictObject({
     serviceAccountId: z.string(),
     organizationId: z.string(),
+    baseUrl: z.string().optional(),
+    endpoint: z.string().optional(),
     privateKeyJWK: z.record(z.string(), z.unknown()).optional(),
     token: z.string().optional(),
   }),
@@ -59,7 +61,7 @@ const answerSchema = z.strictObject({
  * The answer to a create holds, this once, the private key for the account to sign its own tokens with, and a first token.
  * Neither is kept. An account that brings its own public key gets neither.
  */
-export function serviceAccountCredentials(clock: Clock): ConfigKind {
+export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigKind {
   return {
     path: credentialsKind,
     label: 'service account credential',
@@ -118,7 +120,12 @@ export function serviceAccountCredentials(clock: Clock): ConfigKind {
         create_time,
         created_by,
         expire_time: fields.expire_time,
-        service_account_config: { serviceAccountId: parent_id, organizationId: organization_id, ...shown },
+        service_account_config: {
+          serviceAccountId: parent_id,
+          organizationId: organization_id,
+          ...(publicUrl !== '' && { baseUrl: publicUrl, endpoint: publicUrl }),
+          ...shown,
+        },
       }),
     },
     keptBy: (credential, reader) => lastEditor(reader, clock, credential),

@@ -244,136 +244,145 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
       })
     })
 
-    test.runIf(!operations.update)('update: 405', async () => {
-      await withOne(kind, sample, async ({ path }) => {
-        const refused = await service.configure('PUT', path, {})
-        expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'DELETE, GET, HEAD, OPTIONS'])
-      })
-    })
-
-    test.runIf(!operations.byName)('read by name: 404', async () => {
-      await withOne(kind, sample, async ({ path }) => {
-        const { body } = await call('GET', path)
-        expect((await call('GET', `${kind.path}/${body.display_name || 'unnamed'}?${scopeOf(kind)}`)).status).toBe(404)
-      })
-    })
-
-    test.runIf(operations.byName)('read by name: with project_id or location', async () => {
-      await withOne(kind, sample, async ({ name, path }) => {
-        const read = await call('GET', path)
-        const scope = scopeOf(kind).split('=')[1]
-        for (const query of [scopeOf(kind), `location=${scope}`]) {
-          const byName = await call('GET', `${kind.path}/${name}?${query}`)
-          expect([byName.status, byName.body]).toEqual([200, read.body])
-          expect(byName.headers.get('etag')).toBe(read.headers.get('etag'))
-        }
-      })
-    })
-
-    test.runIf(isNamed(kind))('create: refuses a name that is taken, and one that is none', async () => {
-      await withOne(kind, sample, async ({ name }) => {
-        const twin = await call('POST', kind.path, { ...sample.body(world), name })
-        expect([twin.status, twin.body]).toEqual([409, { message: expect.stringContaining(`\`${name}\``) }])
-        for (const bad of ['Upper', '1st', 'a', 'a_b', 'end-', 'x'.repeat(64)]) {
-          const refused = await call('POST', kind.path, { ...sample.body(world), name: bad })
-          expect([refused.status, refused.body.errors]).toEqual([422, [expect.stringMatching(/^name: expected /)]])
-        }
-      })
-    })
-
-    test.runIf(kind.onePerProject === true)('create: refuses a second one in the project', async () => {
-      await withOne(kind, sample, async ({ name }) => {
-        const second = await call('POST', kind.path, { ...sample.body(world), name: freshName() })
-        const message = expect.stringMatching(
-          new RegExp(`^the project has an? ${kind.label} already, named \`${name}\`$`),
-        )
-        expect([second.status, second.body]).toEqual([409, { message }])
-      })
-    })
-
-    describe.runIf(operations.update)('update', () => {
-      test('keeps what is null or absent, removes what is empty', async () => {
-        await withOne(kind, sample, async ({ path, name }) => {
-          const texts = { display_name: 'A name to show', description: 'What it is for' }
-          const updated = await call('PUT', path, { ...always(), ...texts })
-          expect([updated.status, Object.keys(updated.body)]).toEqual([
-            200,
-            ['id', 'create_time', 'created_by', 'update_time', 'updated_by'],
-          ])
-          await call('PUT', path, { ...always(), display_name: null })
-          expect((await call('GET', path)).body).toMatchObject({ ...sample.reads(world), ...texts })
-          await call('PUT', path, { ...always(), display_name: '', description: '' })
-          expect((await call('GET', path)).body).toMatchObject({ display_name: name, description: '' })
+    if (!operations.update)
+      test('update: 405', async () => {
+        await withOne(kind, sample, async ({ path }) => {
+          const refused = await service.configure('PUT', path, {})
+          expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'DELETE, GET, HEAD, OPTIONS'])
         })
       })
 
-      test.runIf(sample.change !== undefined)('changes what is given, and keeps the secrets that are not', async () => {
-        const { body, reads } = sample.change as NonNullable<Sample['change']>
-        await withOne(kind, sample, async ({ path, created }) => {
-          const updated = await call('PUT', path, { ...always(), ...body })
-          expect([updated.status, updated.body.errors]).toEqual([200, undefined])
-          expect(updated.headers.get('etag')).not.toBe(created.headers.get('etag'))
+    if (!operations.byName)
+      test('read by name: 404', async () => {
+        await withOne(kind, sample, async ({ path }) => {
+          const { body } = await call('GET', path)
+          expect((await call('GET', `${kind.path}/${body.display_name || 'unnamed'}?${scopeOf(kind)}`)).status).toBe(
+            404,
+          )
+        })
+      })
+
+    if (operations.byName)
+      test('read by name: with project_id or location', async () => {
+        await withOne(kind, sample, async ({ name, path }) => {
           const read = await call('GET', path)
-          expect(read.body).toMatchObject(reads)
-          expect(read.headers.get('etag')).toBe(updated.headers.get('etag'))
-          for (const secret of sample.secrets ?? []) expect(read.text).not.toContain(secret)
-        })
-      })
-
-      test('with a stale ETag: 412, and nothing changes', async () => {
-        await withOne(kind, sample, async ({ path, created }) => {
-          const first = created.headers.get('etag') as string
-          const change = (description: string, etag: string) =>
-            call('PUT', path, { ...always(), description }, { 'if-match': etag })
-          const second = (await change('the first change', first)).headers.get('etag') as string
-          const stale = await change('the second change', first)
-          expect([stale.status, stale.body]).toEqual([412, { message: 'Precondition Failed' }])
-          expect((await call('GET', path)).body.description).toBe('the first change')
-          expect((await change('the third change', second)).status).toBe(200)
-        })
-      })
-
-      test('that says what is there already leaves ETag and times', async () => {
-        await withOne(kind, sample, async ({ path }) => {
-          const before = await call('GET', path)
-          const members = Object.keys(kind.updateSchema?.shape ?? {})
-          const same = Object.entries(sample.body(world)).filter(([member]) => members.includes(member))
-          const again = await call('PUT', path, Object.fromEntries(same))
-          expect([again.status, again.headers.get('etag')]).toEqual([200, before.headers.get('etag')])
-          expect((await call('GET', path)).body).toEqual(before.body)
-        })
-      })
-
-      test('refuses what is fixed and what nobody knows', async () => {
-        await withOne(kind, sample, async ({ path }) => {
-          const members = Object.keys(kind.updateSchema?.shape ?? {})
-          const fixed = Object.keys(kind.createSchema.shape).filter((member) => !members.includes(member))
-          expect(fixed).toContain('name')
-          for (const member of fixed) {
-            const refused = await call('PUT', path, { ...always(), [member]: 'other' })
-            expect([refused.status, refused.body.errors]).toEqual([
-              422,
-              [`${member}: cannot be changed after creation`],
-            ])
+          const scope = scopeOf(kind).split('=')[1]
+          for (const query of [scopeOf(kind), `location=${scope}`]) {
+            const byName = await call('GET', `${kind.path}/${name}?${query}`)
+            expect([byName.status, byName.body]).toEqual([200, read.body])
+            expect(byName.headers.get('etag')).toBe(read.headers.get('etag'))
           }
-          const stranger = await call('PUT', path, { ...always(), colour: 'red' })
-          expect([stranger.status, stranger.body.errors]).toEqual([422, ['body: unknown member `colour`']])
         })
       })
 
-      test('leaves the older revision to be read', async () => {
-        await withOne(kind, sample, async ({ path }) => {
-          const first = await call('GET', path)
-          await call('PUT', path, { ...always(), description: 'The second revision' })
-          const past = await call('GET', `${path}?version=1`)
-          expect([past.status, past.headers.get('etag')]).toEqual([200, first.headers.get('etag')])
-          expect(past.body).toEqual(first.body)
-          for (const secret of sample.secrets ?? []) expect(past.text).not.toContain(secret)
-          expect((await call('GET', `${path}?version=2`)).body.description).toBe('The second revision')
-          expect((await call('GET', `${path}?version=3`)).status).toBe(404)
-          expect((await call('GET', `${path}?version=first`)).status).toBe(422)
+    if (isNamed(kind))
+      test('create: refuses a name that is taken, and one that is none', async () => {
+        await withOne(kind, sample, async ({ name }) => {
+          const twin = await call('POST', kind.path, { ...sample.body(world), name })
+          expect([twin.status, twin.body]).toEqual([409, { message: expect.stringContaining(`\`${name}\``) }])
+          for (const bad of ['Upper', '1st', 'a', 'a_b', 'end-', 'x'.repeat(64)]) {
+            const refused = await call('POST', kind.path, { ...sample.body(world), name: bad })
+            expect([refused.status, refused.body.errors]).toEqual([422, [expect.stringMatching(/^name: expected /)]])
+          }
         })
       })
-    })
+
+    if (kind.onePerProject === true)
+      test('create: refuses a second one in the project', async () => {
+        await withOne(kind, sample, async ({ name }) => {
+          const second = await call('POST', kind.path, { ...sample.body(world), name: freshName() })
+          const message = expect.stringMatching(
+            new RegExp(`^the project has an? ${kind.label} already, named \`${name}\`$`),
+          )
+          expect([second.status, second.body]).toEqual([409, { message }])
+        })
+      })
+
+    if (operations.update)
+      describe('update', () => {
+        test('keeps what is null or absent, removes what is empty', async () => {
+          await withOne(kind, sample, async ({ path, name }) => {
+            const texts = { display_name: 'A name to show', description: 'What it is for' }
+            const updated = await call('PUT', path, { ...always(), ...texts })
+            expect([updated.status, Object.keys(updated.body)]).toEqual([
+              200,
+              ['id', 'create_time', 'created_by', 'update_time', 'updated_by'],
+            ])
+            await call('PUT', path, { ...always(), display_name: null })
+            expect((await call('GET', path)).body).toMatchObject({ ...sample.reads(world), ...texts })
+            await call('PUT', path, { ...always(), display_name: '', description: '' })
+            expect((await call('GET', path)).body).toMatchObject({ display_name: name, description: '' })
+          })
+        })
+
+        if (sample.change !== undefined)
+          test('changes what is given, and keeps the secrets that are not', async () => {
+            const { body, reads } = sample.change as NonNullable<Sample['change']>
+            await withOne(kind, sample, async ({ path, created }) => {
+              const updated = await call('PUT', path, { ...always(), ...body })
+              expect([updated.status, updated.body.errors]).toEqual([200, undefined])
+              expect(updated.headers.get('etag')).not.toBe(created.headers.get('etag'))
+              const read = await call('GET', path)
+              expect(read.body).toMatchObject(reads)
+              expect(read.headers.get('etag')).toBe(updated.headers.get('etag'))
+              for (const secret of sample.secrets ?? []) expect(read.text).not.toContain(secret)
+            })
+          })
+
+        test('with a stale ETag: 412, and nothing changes', async () => {
+          await withOne(kind, sample, async ({ path, created }) => {
+            const first = created.headers.get('etag') as string
+            const change = (description: string, etag: string) =>
+              call('PUT', path, { ...always(), description }, { 'if-match': etag })
+            const second = (await change('the first change', first)).headers.get('etag') as string
+            const stale = await change('the second change', first)
+            expect([stale.status, stale.body]).toEqual([412, { message: 'Precondition Failed' }])
+            expect((await call('GET', path)).body.description).toBe('the first change')
+            expect((await change('the third change', second)).status).toBe(200)
+          })
+        })
+
+        test('that says what is there already leaves ETag and times', async () => {
+          await withOne(kind, sample, async ({ path }) => {
+            const before = await call('GET', path)
+            const members = Object.keys(kind.updateSchema?.shape ?? {})
+            const same = Object.entries(sample.body(world)).filter(([member]) => members.includes(member))
+            const again = await call('PUT', path, Object.fromEntries(same))
+            expect([again.status, again.headers.get('etag')]).toEqual([200, before.headers.get('etag')])
+            expect((await call('GET', path)).body).toEqual(before.body)
+          })
+        })
+
+        test('refuses what is fixed and what nobody knows', async () => {
+          await withOne(kind, sample, async ({ path }) => {
+            const members = Object.keys(kind.updateSchema?.shape ?? {})
+            const fixed = Object.keys(kind.createSchema.shape).filter((member) => !members.includes(member))
+            expect(fixed).toContain('name')
+            for (const member of fixed) {
+              const refused = await call('PUT', path, { ...always(), [member]: 'other' })
+              expect([refused.status, refused.body.errors]).toEqual([
+                422,
+                [`${member}: cannot be changed after creation`],
+              ])
+            }
+            const stranger = await call('PUT', path, { ...always(), colour: 'red' })
+            expect([stranger.status, stranger.body.errors]).toEqual([422, ['body: unknown member `colour`']])
+          })
+        })
+
+        test('leaves the older revision to be read', async () => {
+          await withOne(kind, sample, async ({ path }) => {
+            const first = await call('GET', path)
+            await call('PUT', path, { ...always(), description: 'The second revision' })
+            const past = await call('GET', `${path}?version=1`)
+            expect([past.status, past.headers.get('etag')]).toEqual([200, first.headers.get('etag')])
+            expect(past.body).toEqual(first.body)
+            for (const secret of sample.secrets ?? []) expect(past.text).not.toContain(secret)
+            expect((await call('GET', `${path}?version=2`)).body.description).toBe('The second revision')
+            expect((await call('GET', `${path}?version=3`)).status).toBe(404)
+            expect((await call('GET', `${path}?version=first`)).status).toBe(422)
+          })
+        })
+      })
   },
 )

@@ -2,6 +2,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { calculateJwkThumbprint, exportJWK, exportSPKI, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { StoredDocument } from '../../src/config/kind.ts'
+import { agentCredentials } from '../../src/identity/agent-credential.ts'
+import { serviceAccountCredentials } from '../../src/identity/service-account-kinds.ts'
 import { bytesBelow, errorIn, type House, openHouse, removeTemporaryFolders, valueIn } from '../config/house.ts'
 
 let house: House
@@ -297,4 +299,13 @@ test('a folder is bootstrapped once', async () => {
   expect(again.admin).toEqual(house.admin)
   expect(again.documents.all('service-accounts')).toHaveLength(1)
   house = again
+})
+
+test('a credentials document says where the service is, where somebody has said it', async () => {
+  const url = 'https://graph.example'
+  for (const kind of [agentCredentials(house.clock, url), serviceAccountCredentials(house.clock, url)]) {
+    const document = { ...credential(), kind: kind.path }
+    const config = Object.entries(kind.answer?.of(document, {}) ?? {}).find(([name]) => name.endsWith('_config'))?.[1]
+    expect(config).toMatchObject({ baseUrl: url, endpoint: url })
+  }
 })
