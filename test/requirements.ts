@@ -1,6 +1,8 @@
 // The rules of the interface that the service keeps today: each with an id, one sentence and the tests that show it.
 // requirements.test.ts fails when a test that is named here is gone, so that no rule loses its proof unnoticed.
 
+import { authzenPoints } from './requirements-authzen.ts'
+
 export interface Requirement {
   /** Letter of its chapter and a number: R runtime, G graph, D decisions, F configuration, A authentication, E errors. */
   readonly id: string
@@ -32,6 +34,7 @@ const userTokens = 'http/user-tokens.test.ts'
 const upstream = 'upstream/client.test.ts'
 
 export const requirements: readonly Requirement[] = [
+  ...authzenPoints,
   {
     id: 'R1',
     sentence: 'two commands of the README start the service, and the lines that it prints answer as printed',
@@ -242,6 +245,58 @@ export const requirements: readonly Requirement[] = [
     id: 'D10',
     sentence: 'an empty search is an empty list',
     shownBy: [[access, 'answers an empty list where nothing matches']],
+  },
+  {
+    id: 'D11',
+    sentence: 'a filter decides by tokens and parameters, in three-valued logic, and gives its advice',
+    shownBy: [
+      ['policy/filter.test.ts', 'what an absent claim leaves open stays open under NOT'],
+      ['pdp/user-tokens.test.ts', 'are asked by filters, whose advice comes back'],
+    ],
+  },
+  {
+    id: 'D12',
+    sentence: 'a location parameter runs the condition there; the physical name is never told',
+    shownBy: [
+      ['pdp/locations.test.ts', 'is run where the caller says, on every call'],
+      ['pdp/locations.test.ts', 'no answer and no line of the log names a physical database'],
+    ],
+  },
+  {
+    id: 'D20',
+    sentence: 'with a token, a 2.0 policy grants its subject alone, and a 3.0 policy refuses another subject',
+    shownBy: [
+      ['pdp/user-tokens.test.ts', 'is the only one whom a 2.0 policy grants anything'],
+      ['pdp/user-tokens.test.ts', 'is the only one who may be asked about where a 3.0 policy decides'],
+    ],
+  },
+  {
+    id: 'D14',
+    sentence: 'a search is narrowed by a token, but for that of subjects',
+    shownBy: [['pdp/user-tokens.test.ts', 'narrows searches for resources and actions']],
+  },
+  {
+    id: 'D15',
+    sentence: 'the policies in force are listed by subject type',
+    shownBy: [['http/checklist-searches.test.ts', 'are listed by subject type, as documents with their tags']],
+  },
+  {
+    id: 'D16',
+    sentence: 'an explanation decides as the evaluation does, and says why',
+    shownBy: [['http/explain.test.ts', 'shows the way of a permit, and says of every other policy why']],
+  },
+  {
+    id: 'D17',
+    sentence: 'the decision log holds what was answered, with masked parameters, under the identifier of the request',
+    shownBy: [['pdp/decision-log.test.ts', 'holds who asked what, and what was answered, with masked parameters']],
+  },
+  {
+    id: 'D18',
+    sentence: 'searches, pages, batches, explanations and evaluations agree; a revoke is seen by the next decision',
+    shownBy: [
+      ['pdp/agreement.test.ts', 'agree for every pair of a generated world'],
+      ['pdp/agreement.test.ts', 'is seen by the very next decision'],
+    ],
   },
   {
     id: 'F1',
@@ -479,7 +534,9 @@ export const requirements: readonly Requirement[] = [
 ]
 
 export const gaps: readonly Gap[] = [
-  { id: 'D11', sentence: 'batch evaluations and the search of actions', reason: 'no such path yet: 404' },
-  { id: 'D12', sentence: 'paging of searches', reason: 'a search answers everything at once; `page` is ignored' },
-  { id: 'G9', sentence: 'USE graph.byName and CALL in policies', reason: 'refused when the policy is stored' },
+  {
+    id: 'D19',
+    sentence: 'a 3.0 policy that reads a property which a resolver supplies is refused',
+    reason: 'there are no resolvers yet: such a property is null in conditions of either version',
+  },
 ]
