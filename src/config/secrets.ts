@@ -10,9 +10,18 @@ export function sealSecrets(body: Fields, kind: ConfigKind, id: string, sealer: 
     if (typeof plain !== 'string' || plain === '') return sealed
     const place = secretPlace(kind.path, id, path.join('.'))
     const kept = memberAt(stored, path)
-    const same = typeof kept === 'string' && kept !== '' && sealer.open(kept, place) === plain
+    const same = typeof kept === 'string' && kept !== '' && opensTo(plain, kept, place, sealer)
     return withMember(sealed, path, same ? kept : sealer.seal(plain, place))
   }, body)
+}
+
+/** What does not open any more, because its key is lost, is there to be replaced. */
+function opensTo(plain: string, sealed: string, place: string, sealer: Sealer): boolean {
+  try {
+    return sealer.open(sealed, place) === plain
+  } catch {
+    return false
+  }
 }
 
 /** An object that an update replaced keeps the secrets of its predecessor that the update did not give. */

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { StoredDocument } from '../../src/config/kind.ts'
 import { isGid } from '../../src/kernel/ids.ts'
 import {
   bytesBelow,
@@ -396,6 +397,18 @@ describe('db_connection', () => {
     expect(bytes).not.toContain(password)
     const stored = house.documents.get('projects', id)?.fields.db_connection as Record<string, string>
     expect(house.box.open(stored.password as string, `projects/${id}/db_connection.password`)).toBe(password)
+  })
+
+  test('takes a password again whose seal does not open any more', async () => {
+    const { id } = await house.create('projects', projectBody(house, { name: 'composite', db_connection: connection }))
+    await house.documents.write((draft) => {
+      const stored = draft.get('projects', id) as StoredDocument
+      const db_connection = { ...(stored.fields.db_connection as object), password: 'sb1.lost.a.b' }
+      draft.put({ ...stored, fields: { ...stored.fields, db_connection } })
+    })
+    valueIn(await update('projects', id, { db_connection: connection }))
+    const stored = house.documents.get('projects', id)?.fields.db_connection as Record<string, string>
+    expect(house.box.open(stored.password as string, `projects/${id}/db_connection.password`)).toBe(connection.password)
   })
 
   test('keeps its password when an update gives another one without', async () => {
