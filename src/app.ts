@@ -6,7 +6,9 @@ import packageJson from '../package.json' with { type: 'json' }
 import { LineFile } from './adapters/line-file.ts'
 import { auditSignings } from './audit/signing.ts'
 import type { CaptureParts } from './capture/batch.ts'
+import type { ContextParts } from './ciq/execute.ts'
 import { knowledgeQueries } from './ciq/knowledge-query.ts'
+import { QueryLibrary } from './ciq/library.ts'
 import { locationsOf } from './config/db-connection.ts'
 import { environmentKinds } from './config/environment.ts'
 import { Provisioning } from './config/provisioning.ts'
@@ -267,6 +269,17 @@ async function buildApp(
       overrides.onDecisionFault?.(fault)
     },
   }
+  const contexts: ContextParts = {
+    queries: new QueryLibrary(documents, report),
+    graphsOf,
+    limits: {
+      stepsMax: settings.traversalStepsMax,
+      timeMs: settings.executeTimeMs,
+      rowsHeldMax: settings.rowsHeldMax,
+    },
+    batchReadTimeMs: settings.batchReadTimeMs,
+    inputStringMax: settings.inputStringMax,
+  }
   const capture: CaptureParts = {
     graphsOf,
     onCaptured: (operation, items) => metrics.captured(operation, items),
@@ -324,7 +337,7 @@ async function buildApp(
     ...accessRoutes(decisions, mask),
     ...metadataRoutes(settings.publicUrl),
     ...captureRoutes(capture, settings.captureItemsMax),
-    ...contextRoutes(),
+    ...contextRoutes(contexts),
     ...configRoutes(config),
     ...operationRoutes({
       worker: worker?.number ?? null,

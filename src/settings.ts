@@ -40,6 +40,10 @@ export interface Settings {
   readonly parameterMask: string
   /** Lines of the decision log that wait for the disk, bytes: what comes on top of them is dropped and counted. */
   readonly logBufferBytes: number
+  /** One execution of a knowledge query, milliseconds. */
+  readonly executeTimeMs: number
+  /** The same of a query with `batch_read` (facts 1.6.1), milliseconds. */
+  readonly batchReadTimeMs: number
   /** Items of one capture batch (facts 1.12). */
   readonly captureItemsMax: number
   /** Memory for decoded parts of one graph, bytes; each constituent of each project has its own. */
@@ -94,6 +98,8 @@ export const defaultSettings: Settings = {
   decisionLogPercent: 100,
   parameterMask: '*',
   logBufferBytes: 8 * 1024 * 1024,
+  executeTimeMs: 10_000,
+  batchReadTimeMs: 300_000,
   captureItemsMax: 250,
   hotBytesMax: 96 * 1024 * 1024,
   corsOrigins: '',
@@ -167,6 +173,11 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
   logBufferBytes: {
     name: 'log_buffer_bytes',
     rule: { kind: 'integer', min: 4096, max: 1 << 30, unit: ' bytes' },
+  },
+  executeTimeMs: { name: 'execute_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
+  batchReadTimeMs: {
+    name: 'batch_read_time_ms',
+    rule: { kind: 'integer', min: 1, max: 3_600_000, unit: ' milliseconds' },
   },
   captureItemsMax: { name: 'capture_items_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
   hotBytesMax: { name: 'hot_bytes_max', rule: { kind: 'integer', min: 0, max: 1 << 30, unit: ' bytes' } },

@@ -4,6 +4,7 @@ import { type ConfigKind, envelope, envelopeUpdate, reference } from '../config/
 import { err, ok } from '../kernel/result.ts'
 import { contextPolicyOf, isContextPolicy, policiesKind } from '../policy/authorization-policy.ts'
 import { queryIssues } from './check-query.ts'
+import { compileQuery } from './compile-query.ts'
 import { readQueryDocument } from './query-document.ts'
 
 export const queriesKind = 'knowledge-queries'
@@ -41,7 +42,9 @@ export function knowledgeQueries(textMax: number): ConfigKind {
       const document = readQueryDocument(query)
       if (!document.ok) return err({ kind: 'invalid', issues: document.error })
       const issues = queryIssues(document.value, compiled.value)
-      return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })
+      if (issues.length > 0) return err({ kind: 'invalid', issues })
+      const reading = compileQuery(document.value, compiled.value)
+      return reading.ok ? ok({ fields }) : err({ kind: 'invalid', issues: reading.error })
     },
   }
 }

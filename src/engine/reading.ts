@@ -13,9 +13,8 @@ import { explain } from './plan/explain.ts'
 import { unknownCounts } from './plan/order-expands.ts'
 import { type Asking, defaultOptions, type EngineOptions, type Execution, PlannedQuery } from './planned-query.ts'
 import { nodeVariable } from './questions.ts'
-import { type Cell, cellOf } from './rows.ts'
 import type { NodeId, RelationshipId } from './store.ts'
-import { NodeValue, RelationshipValue } from './value/value.ts'
+import { NodeValue, RelationshipValue, type Value } from './value/value.ts'
 
 export type { Expression } from '../../grammar/ast.ts'
 
@@ -60,8 +59,8 @@ export interface ReadingCursor {
   node(variable: string): NodeId
   /** 0: none. */
   relationship(variable: string): RelationshipId
-  /** The variable's value, whatever its kind, with elements read out. */
-  cell(variable: string): Cell
+  /** What the variable stands for, whatever its kind; elements of it are of the snapshot that the run was opened with. */
+  value(variable: string): Value
 }
 
 export function compileReading(
@@ -184,10 +183,20 @@ class Cursor implements ReadingCursor {
     return held instanceof RelationshipValue ? held.id : 0
   }
 
-  cell(variable: string): Cell {
-    const { frame, graphs } = this.execution.run
-    const slot = this.slot(variable)
-    return cellOf(slot, frame[slot.index], graphs)
+  value(variable: string): Value {
+    const { index, kind, graph } = this.slot(variable)
+    const held = this.execution.run.frame[index]
+    switch (kind) {
+      case 'node':
+        return held === 0 ? null : new NodeValue(graph, held as NodeId)
+      case 'relationship':
+        return held === 0 ? null : new RelationshipValue(graph, held as RelationshipId)
+      case 'relationships':
+        return held === null ? null : (held as RelationshipId[]).map((id) => new RelationshipValue(graph, id))
+      case 'path':
+      case 'value':
+        return held as Value
+    }
   }
 
   private slot(variable: string): Slot {

@@ -123,7 +123,7 @@ class CompiledRows implements RowsQuery {
   }
 }
 
-export function cellOf(slot: Slot, held: unknown, graphs: readonly Snapshot[]): Cell {
+function cellOf(slot: Slot, held: unknown, graphs: readonly Snapshot[]): Cell {
   const snapshot = graphs[slot.graph]!
   switch (slot.kind) {
     case 'node':

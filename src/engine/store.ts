@@ -88,6 +88,12 @@ export interface Snapshot {
   relationshipOwn(relationship: RelationshipId, field: OwnField): PropertyValue | null
   relationshipProperties(relationship: RelationshipId): ReadonlyMap<string, PropertyValue>
 
+  // -- with what the engine never asks for: metadata, update times and the resolvers of external values
+  nodeStoredProperty(node: NodeId, property: SymbolId): StoredProperty | null
+  nodeStoredProperties(node: NodeId): ReadonlyMap<string, StoredProperty>
+  relationshipStoredProperty(relationship: RelationshipId, property: SymbolId): StoredProperty | null
+  relationshipStoredProperties(relationship: RelationshipId): ReadonlyMap<string, StoredProperty>
+
   // -- counting, for the planner (kept by the writer, exact at commit)
   nodeCount(label: SymbolId | null): number
   relationshipCount(type: SymbolId | null): number
@@ -110,6 +116,15 @@ export interface PropertyMetadata {
   readonly verifiedTime?: string
   /** Free object, JSON. */
   readonly custom?: Readonly<Record<string, unknown>>
+}
+
+export interface StoredProperty {
+  /** Null when a resolver supplies it at read time. */
+  readonly value: PropertyValue | null
+  /** The resolver's name. */
+  readonly externalValue: string | null
+  readonly updatedMs: number
+  readonly metadata: PropertyMetadata | null
 }
 
 /** Fields of a property's metadata, those of the custom object apart. */

@@ -26,6 +26,8 @@ export function toProblem(error: ServiceError): Problem {
       return { status: 401, message: error.message, headers: { 'www-authenticate': challenge(error.invalidToken) } }
     case 'forbidden':
       return { status: 403, message: error.message }
+    case 'step-up':
+      return stepUp(error.advice)
     case 'not-found':
       return { status: 404, message: error.message }
     case 'method-not-allowed':
@@ -43,6 +45,8 @@ export function toProblem(error: ServiceError): Problem {
     case 'too-slow':
       // What still comes of the body must not be read as the next request.
       return { status: 408, message: 'Request Timeout', errors: [error.message], headers: { connection: 'close' } }
+    case 'timed-out':
+      return { status: 408, message: 'Request Timeout', errors: [error.message] }
     case 'unsupported-media-type':
       return { status: 415, message: 'Unsupported Media Type', errors: [error.message] }
     case 'too-many':
@@ -83,4 +87,23 @@ export function problemText(problem: Problem): string {
   return problem.errors === undefined
     ? JSON.stringify({ message: problem.message })
     : JSON.stringify({ message: problem.message, errors: problem.errors })
+}
+
+/** RFC 9470: the challenge carries the advice of the filter that failed, and so does the body. */
+function stepUp(advice: readonly Readonly<Record<string, string>>[]): Problem {
+  const [first = {}] = advice
+  const error = first.error ?? 'insufficient_user_authentication'
+  const description = first.error_description ?? 'the token does not meet what the policy asks for'
+  return {
+    status: 403,
+    message: 'Forbidden',
+    errors:
+      advice.length === 0 ? [description] : advice.map((one) => one.error_description ?? one.error ?? description),
+    headers: { 'www-authenticate': `Bearer error="${quotable(error)}", error_description="${quotable(description)}"` },
+  }
+}
+
+/** What may stand within the quotes of a header (RFC 6750, 3). */
+function quotable(text: string): string {
+  return text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, ' ').slice(0, 512)
 }

@@ -103,6 +103,8 @@ export interface Route {
   readonly mediaType?: string
   /** Headers of the answers below 300 (`ETag`), and what they say. */
   readonly responseHeaders?: Readonly<Record<string, string>>
+  /** A 403 of it says what token would do (RFC 9470). */
+  readonly stepUp?: true
   handle(context: RequestContext, body: unknown): Promise<Result<Answer, ServiceError>> | Result<Answer, ServiceError>
 }
 

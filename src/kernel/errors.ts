@@ -39,6 +39,8 @@ export type ServiceError =
   /** `invalidToken`: a bearer token was shown and is not taken; why, in words that give nothing away (RFC 6750). */
   | { readonly kind: 'unauthenticated'; readonly message: string; readonly invalidToken?: string }
   | { readonly kind: 'forbidden'; readonly message: string }
+  /** The token is good and not good enough (403); what its holder must do, in the words of the policy (facts 1.5.2, RFC 9470). */
+  | { readonly kind: 'step-up'; readonly advice: readonly Readonly<Record<string, string>>[] }
   /** 404; `what` is the whole message. */
   | { readonly kind: 'not-found'; readonly message: string }
   | { readonly kind: 'conflict'; readonly message: string }
@@ -52,5 +54,7 @@ export type ServiceError =
   | { readonly kind: 'too-many'; readonly retryAfterS: number; readonly perSecond: number; readonly wholeInS: number }
   /** A named limit of the process was reached (time, rows touched). */
   | { readonly kind: 'budget'; readonly limit: string; readonly message: string }
+  /** The time limit of the work was reached (408). */
+  | { readonly kind: 'timed-out'; readonly message: string }
   /** Not now; the caller may try again (503). */
   | { readonly kind: 'unavailable'; readonly message: string; readonly retryAfterS?: number }

@@ -4,6 +4,7 @@ import { compileReading, type ReadingSource } from '../engine/reading.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type ContextDocument, contextVersion, readContextDocument } from './context-document.ts'
 import { variablesOf } from './context-filter.ts'
+import type { Filter } from './filter.ts'
 import { parsePath } from './paths.ts'
 import { readFilter } from './read-filter.ts'
 import { rendered } from './rendered.ts'
@@ -12,6 +13,8 @@ export interface ContextPolicy {
   readonly document: ContextDocument
   /** The rows of the condition, before any filter. */
   readonly source: ReadingSource
+  /** Decides by the token and the parameters alone, before the graph is asked; null: nothing to decide. */
+  readonly tokenFilter: Filter | null
   /** What is in scope at the end of the condition. */
   readonly variables: ReadingSource['variables']
 }
@@ -28,8 +31,8 @@ export function compileContextPolicy(text: string): Result<ContextPolicy, readon
     ...(tokenFilter.ok ? [] : tokenFilter.error),
     ...(pattern.ok ? strayVariables(document, pattern.value.variables) : []),
   ]
-  if (!pattern.ok || issues.length > 0) return err(issues)
-  return ok({ document, source: pattern.value, variables: pattern.value.variables })
+  if (!pattern.ok || !tokenFilter.ok || issues.length > 0) return err(issues)
+  return ok({ document, tokenFilter: tokenFilter.value, source: pattern.value, variables: pattern.value.variables })
 }
 
 /** Reads may name what a query writes under a name of its own; all else is about what the condition binds. */

@@ -2,7 +2,7 @@
 //   0 version · 1 flags · 4 count of references · 8 created · 16 updated · 24 count of properties · 28 type · 32 global id
 //   58 length of external id · 60 length of location · 64 references · directory (symbol, offset), ascending · the rest
 // The references of a node are its labels, ascending; those of a relationship are its source and its target.
-import type { NodeId, PropertyMetadata, SymbolId } from '../engine/store.ts'
+import type { NodeId, PropertyMetadata, StoredProperty, SymbolId } from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import { assert } from '../kernel/assert.ts'
 import type { Sink, Window } from './bytes.ts'
@@ -28,14 +28,6 @@ const REFERENCES = 16
 
 /** Above this many properties the directory is searched by halves. */
 const SCAN_MAX = 8
-
-export interface StoredProperty {
-  /** Null when a resolver supplies it at read time. */
-  readonly value: PropertyValue | null
-  readonly externalValue: string | null
-  readonly updatedMs: number
-  readonly metadata: PropertyMetadata | null
-}
 
 export type StoredProperties = ReadonlyMap<SymbolId, StoredProperty>
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Snapshot } from '../../src/engine/store.ts'
 import { HandClock } from '../../src/kernel/clock.ts'
 import { type Answered, type Service, startService } from '../http/service.ts'
-import type { ReadableSnapshot } from '../store/model.ts'
 
 let service: Service
 const clock = new HandClock(Date.parse('2026-03-01T10:00:00.000Z'))
@@ -44,7 +44,7 @@ async function decide(action: string, subject: string, resource: string): Promis
 /** What the graph keeps of a node and of one of its properties, which no answer of the service tells yet. */
 function kept(type: string, externalId: string, property: string) {
   const graphs = service.app.capture.graphsOf(service.projectId)
-  const snapshot = graphs?.default.snapshot() as ReadableSnapshot
+  const snapshot = graphs?.default.snapshot() as Snapshot
   try {
     const node = snapshot.findNode(snapshot.symbol('label', type), externalId)
     return {

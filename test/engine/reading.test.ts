@@ -70,7 +70,7 @@ function read(
     while (rows.length < rowsMax && cursor.next()) {
       rows.push(
         columns.map((name) => {
-          if (reading.variables.get(name) !== 'node') return JSON.stringify(cursor.cell(name))
+          if (reading.variables.get(name) !== 'node') return JSON.stringify(cursor.value(name))
           const node = cursor.node(name)
           return node === 0 ? null : (snapshot.nodeOwn(node, 'external_id') as string)
         }),

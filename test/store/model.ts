@@ -291,20 +291,7 @@ function isCandidate(stored: PropertyValue | undefined, value: PropertyValue): b
   return plain(stored) === plain(value)
 }
 
-interface Saved {
-  readonly value: PropertyValue | null
-  readonly externalValue: string | null
-  readonly metadata: unknown
-  readonly updatedMs: number
-}
-
-/** The snapshot of our store, which tells more of a property than the engine asks for. */
-export interface ReadableSnapshot extends Snapshot {
-  nodeStoredProperty(node: number, property: number): Saved | null
-  relationshipStoredProperty(relationship: number, property: number): Saved | null
-}
-
-export function factsOfSnapshot(snapshot: ReadableSnapshot, names: Names): string[] {
+export function factsOfSnapshot(snapshot: Snapshot, names: Names): string[] {
   const facts: string[] = []
   const say: Say = (...words) => void facts.push(words.map(show).join(' '))
   const type = (name: string): number => snapshot.symbol('type', name)

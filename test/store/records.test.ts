@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { StoredProperty } from '../../src/engine/store.ts'
 import { mintGid } from '../../src/kernel/ids.ts'
 import { Sink, type Window, windowOn } from '../../src/store/bytes.ts'
 import {
@@ -11,7 +12,6 @@ import {
   type RelationshipRecord,
   readNode,
   readRelationship,
-  type StoredProperty,
   storedPropertyOf,
   writeNode,
   writeRelationship,

@@ -271,7 +271,7 @@ function headersOf(route: Route, status: number): Record<string, unknown> {
   return {
     'X-Request-ID': refer('RequestId'),
     ...Object.fromEntries(own.map(([name, description]) => [name, { description, schema: { type: 'string' } }])),
-    ...(status === 401 ? { 'WWW-Authenticate': refer('Challenge') } : {}),
+    ...(status === 401 || (status === 403 && route.stepUp) ? { 'WWW-Authenticate': refer('Challenge') } : {}),
     ...(status === 429 || status === 503 ? { 'Retry-After': refer('RetryAfter') } : {}),
     ...(status === 429 ? { RateLimit: refer('RateLimit'), 'RateLimit-Policy': refer('RateLimitPolicy') } : {}),
   }

@@ -1,5 +1,7 @@
-// Context queries: who is it that asks?
+// Context queries: who is it that asks, and what may they see?
 import { z } from 'zod'
+import { type ContextParts, execute } from '../../ciq/execute.ts'
+import { type ExecuteRequest, executeAnswer, executeRequest } from '../../ciq/schema.ts'
 import { assert } from '../../kernel/assert.ts'
 import { ok } from '../../kernel/result.ts'
 import { problemStatuses, type Route, type Tag } from '../route.ts'
@@ -9,8 +11,26 @@ const tag: Tag = { name: 'Context queries', description: 'What a person or an ap
 
 const whoami = z.strictObject({ type: z.string(), id: z.string() })
 
-export function contextRoutes(): Route[] {
+export function contextRoutes(parts: ContextParts): Route[] {
   return [
+    {
+      method: 'POST',
+      path: '/contx-iq/v1/execute',
+      operationId: 'execute',
+      tag,
+      summary: 'Run a knowledge query by its id or name',
+      description:
+        'A record holds the requested paths of one row. `page_token` is a row offset: the caller adds `page_size` for the next page, and a page with fewer records is the last one.',
+      auth: { kind: 'agent', permission: 'CIQ', user: 'optional' },
+      request: executeRequest,
+      stepUp: true,
+      numbers: 'exact',
+      responses: { 200: executeAnswer, ...problemStatuses(400, 401, 403, 404, 408, 413, 415, 422, 503) },
+      handle(context, body) {
+        const executed = execute(parts, agentOf(context), body as ExecuteRequest)
+        return executed.ok ? ok({ status: 200, body: executed.value }) : executed
+      },
+    },
     {
       method: 'GET',
       path: '/contx-iq/v1/whoami',

@@ -1,10 +1,10 @@
 // Label bits and index entries of the nodes that a batch touched: the difference between what a node was and what it is.
-import type { NodeId, SymbolId } from '../../engine/store.ts'
+import type { NodeId, StoredProperty, SymbolId } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import { BLOCK_WORDS } from '../blocks.ts'
 import type { Sink } from '../bytes.ts'
 import { NODES_PER_BLOCK, scalarKey } from '../keys.ts'
-import type { NodeRecord, StoredProperty } from '../records.ts'
+import type { NodeRecord } from '../records.ts'
 import type { Databases } from './databases.ts'
 import type { Operations } from './operations.ts'
 

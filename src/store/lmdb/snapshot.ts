@@ -7,6 +7,7 @@ import type {
   OwnField,
   RelationshipId,
   Snapshot,
+  StoredProperty,
   SymbolId,
   SymbolKind,
 } from '../../engine/store.ts'
@@ -360,8 +361,7 @@ export class LmdbSnapshot implements Snapshot {
     return this.named(this.record(this.databases.nodes, node))
   }
 
-  /** With its metadata and the resolver's name: more than the engine asks for. */
-  nodeStoredProperty(node: NodeId, property: SymbolId): records.StoredProperty | null {
+  nodeStoredProperty(node: NodeId, property: SymbolId): StoredProperty | null {
     const window = this.record(this.databases.nodes, node)
     return window === null ? null : records.storedPropertyOf(window, property)
   }
@@ -406,9 +406,23 @@ export class LmdbSnapshot implements Snapshot {
     return this.named(this.record(this.databases.relationships, relationship))
   }
 
-  relationshipStoredProperty(relationship: RelationshipId, property: SymbolId): records.StoredProperty | null {
+  relationshipStoredProperty(relationship: RelationshipId, property: SymbolId): StoredProperty | null {
     const window = this.record(this.databases.relationships, relationship)
     return window === null ? null : records.storedPropertyOf(window, property)
+  }
+
+  nodeStoredProperties(node: NodeId): ReadonlyMap<string, StoredProperty> {
+    return this.stored(this.record(this.databases.nodes, node))
+  }
+
+  relationshipStoredProperties(relationship: RelationshipId): ReadonlyMap<string, StoredProperty> {
+    return this.stored(this.record(this.databases.relationships, relationship))
+  }
+
+  private stored(window: Window | null): ReadonlyMap<string, StoredProperty> {
+    if (window === null) return new Map()
+    const stored = [...records.storedPropertiesOf(window)]
+    return new Map(stored.map(([symbol, property]) => [this.symbolName('property', symbol), property]))
   }
 
   private named(window: Window | null): ReadonlyMap<string, PropertyValue> {

@@ -9,6 +9,7 @@ import type {
   RelationshipId,
   RelationshipInput,
   RelationshipKey,
+  StoredProperty,
   SymbolId,
   SymbolKind,
   WriteBatch,
@@ -26,7 +27,6 @@ import {
   readNode,
   readRelationship,
   type StoredProperties,
-  type StoredProperty,
   writeNode,
   writeRelationship,
 } from '../records.ts'

@@ -1,0 +1,54 @@
+// A knowledge query made ready to run: its document held against its policy, and the filters of both put behind the pattern.
+import type { StoredDocument } from '../config/kind.ts'
+import type { Reading } from '../engine/reading.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { contextPolicyOf } from '../policy/authorization-policy.ts'
+import type { ContextPolicy } from '../policy/compile-context.ts'
+import { queryIssues } from './check-query.ts'
+import { filterExpression } from './filter-expression.ts'
+import { type QueryDocument, readQueryDocument } from './query-document.ts'
+import { RecordReader } from './record.ts'
+
+export interface CompiledQuery {
+  readonly id: string
+  readonly name: string
+  readonly document: QueryDocument
+  readonly policy: ContextPolicy
+  /** The pattern of the policy with the filters of policy and query behind it. */
+  readonly reading: Reading
+  readonly records: RecordReader
+}
+
+/** Of a document that keeps within its policy. Refused is a filter that cannot be run. */
+export function compileQuery(document: QueryDocument, policy: ContextPolicy): Result<Reading, readonly string[]> {
+  const filters = [
+    ...(policy.document.condition.filter ?? []).map((filter, i) => ({ filter, at: `policy.condition.filter[${i}]` })),
+    ...(document.filter === undefined ? [] : [{ filter: document.filter, at: 'query.filter' }]),
+  ]
+  const expression = filterExpression(filters, policy.variables)
+  if (!expression.ok) return expression
+  const reading = policy.source.filtered(expression.value)
+  return reading.ok ? reading : err(reading.error.map(({ message }) => `filter: ${message}`))
+}
+
+export function compileStored(
+  stored: StoredDocument,
+  policy: StoredDocument,
+): Result<CompiledQuery, readonly string[]> {
+  const context = contextPolicyOf(policy.fields)
+  if (!context.ok) return context
+  const document = readQueryDocument(stored.fields.query as string)
+  if (!document.ok) return document
+  const issues = queryIssues(document.value, context.value)
+  if (issues.length > 0) return err(issues)
+  const reading = compileQuery(document.value, context.value)
+  if (!reading.ok) return reading
+  return ok({
+    id: stored.id,
+    name: stored.name,
+    document: document.value,
+    policy: context.value,
+    reading: reading.value,
+    records: new RecordReader(document.value, reading.value.variables),
+  })
+}

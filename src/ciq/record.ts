@@ -1,0 +1,161 @@
+// One row as the caller gets it: the requested paths of a knowledge query and their values (interface, execute rule 1).
+// What an optional match did not find is there with null (ruling C2).
+import type { ReadingCursor, VariableKind } from '../engine/reading.ts'
+import type { OwnField, Snapshot, StoredProperty } from '../engine/store.ts'
+import { toJson } from '../engine/value/convert.ts'
+import { NodeValue, type PropertyValue, RelationshipValue, type Value } from '../engine/value/value.ts'
+import { type ElementKind, type ElementPath, parsePath } from '../policy/paths.ts'
+import { metadataField, nodeFields, scoresOf, wholeElement } from './element-data.ts'
+import type { QueryDocument } from './query-document.ts'
+import type { RecordData } from './schema.ts'
+
+/** A property that a resolver supplies: its place in the record holds null until then. */
+export interface Awaited {
+  readonly resolver: string
+  readonly property: string
+  /** Of the element, for placeholders. */
+  readonly properties: ReadonlyMap<string, PropertyValue>
+  fill(value: unknown): void
+}
+
+interface Site {
+  readonly snapshot: Snapshot
+  readonly awaited: Awaited[]
+}
+
+type Values = Record<string, unknown>
+type Read = (element: NodeValue | RelationshipValue, site: Site, into: Values, key: string) => void
+
+interface Column {
+  readonly path: string
+  readonly variable: string
+  readonly read: Read
+}
+
+/** What a query returns of each row: made once for each query. */
+export class RecordReader {
+  private readonly nodes: readonly Column[]
+  private readonly relationships: readonly Column[]
+  private readonly aggregates: readonly string[]
+
+  /** Paths of what the query itself writes are left out: they are no variables of the pattern. */
+  constructor(document: QueryDocument, variables: ReadonlyMap<string, VariableKind>) {
+    const columns = (paths: readonly string[] = [], kind: ElementKind): Column[] =>
+      paths.flatMap((text) => {
+        const path = parsePath(text, kind)
+        if (!path.ok || !variables.has(path.value.variable)) return []
+        return [{ path: text, variable: path.value.variable, read: readerOf(path.value) }]
+      })
+    this.nodes = columns(document.nodes, 'node')
+    this.relationships = columns(document.relationships, 'relationship')
+    this.aggregates = document.aggregate_values ?? []
+  }
+
+  read(cursor: ReadingCursor, site: Site): RecordData {
+    const record: RecordData = {}
+    if (this.nodes.length > 0) record.nodes = valuesOf(this.nodes, cursor, site)
+    if (this.relationships.length > 0) record.relationships = valuesOf(this.relationships, cursor, site)
+    if (this.aggregates.length > 0) {
+      const values: Values = Object.create(null)
+      for (const name of this.aggregates) {
+        values[name] = toJson(cursor.value(name), (element) => wholeElement(element, site.snapshot))
+      }
+      record.aggregate_values = values
+    }
+    return record
+  }
+}
+
+function valuesOf(columns: readonly Column[], cursor: ReadingCursor, site: Site): Values {
+  const values: Values = Object.create(null)
+  for (const { path, variable, read } of columns) put(cursor.value(variable), read, site, values, path)
+  return values
+}
+
+/** A variable of a variable-length step stands for many relationships: each is read, in their order. */
+function put(value: Value, read: Read, site: Site, into: Values, key: string): void {
+  if (value instanceof NodeValue || value instanceof RelationshipValue) read(value, site, into, key)
+  else if (Array.isArray(value)) {
+    const items: unknown[] = []
+    into[key] = items
+    value.forEach((item, i) => {
+      items.push(null)
+      put(item, read, site, items as unknown as Values, String(i))
+    })
+  } else into[key] = null
+}
+
+function readerOf(path: ElementPath): Read {
+  switch (path.kind) {
+    case 'whole':
+      return (element, site, into, key) => {
+        into[key] = wholeElement(element, site.snapshot)
+      }
+    case 'own':
+      return (element, { snapshot }, into, key) => {
+        into[key] = element instanceof NodeValue ? snapshot.nodeOwn(element.id, path.name as OwnField) : null
+      }
+    case 'property':
+      return (element, site, into, key) => {
+        const { snapshot } = site
+        const symbol = snapshot.symbol('property', path.name)
+        const stored =
+          element instanceof NodeValue
+            ? snapshot.nodeStoredProperty(element.id, symbol)
+            : snapshot.relationshipStoredProperty(element.id, symbol)
+        giveProperty(element, path.name, stored, site, into, key)
+      }
+    case 'properties':
+    case 'all':
+      return (element, site, into, key) => {
+        const { snapshot } = site
+        const isNode = element instanceof NodeValue
+        const own = isNode && path.kind === 'all' ? nodeFields(element.id, snapshot) : []
+        const listed: Values[] = own.map(([type, value]) => ({ type, value }))
+        into[key] = listed
+        const stored = isNode
+          ? snapshot.nodeStoredProperties(element.id)
+          : snapshot.relationshipStoredProperties(element.id)
+        for (const [type, property] of stored) {
+          const entry: Values = { type, value: null }
+          listed.push(entry)
+          giveProperty(element, type, property, site, entry, 'value')
+        }
+      }
+    case 'metadata':
+      return (element, { snapshot }, into, key) => {
+        const symbol = snapshot.symbol('property', path.name)
+        into[key] = metadataField(snapshot.nodeStoredProperty(element.id, symbol), path.field)
+      }
+    case 'score':
+      return (element, { snapshot }, into, key) => {
+        into[key] = scoresOf(element.id, snapshot)?.get(path.name) ?? null
+      }
+    case 'scores':
+      return (element, { snapshot }, into, key) => {
+        into[key] = [...(scoresOf(element.id, snapshot) ?? [])].map(([type, value]) => ({ type, value }))
+      }
+  }
+}
+
+function giveProperty(
+  element: NodeValue | RelationshipValue,
+  name: string,
+  stored: StoredProperty | null,
+  { snapshot, awaited }: Site,
+  into: Values,
+  key: string,
+): void {
+  into[key] = stored?.value ?? null
+  const resolver = stored?.externalValue ?? null
+  if (resolver === null) return
+  awaited.push({
+    resolver,
+    property: name,
+    properties:
+      element instanceof NodeValue ? snapshot.nodeProperties(element.id) : snapshot.relationshipProperties(element.id),
+    fill: (value) => {
+      into[key] = value
+    },
+  })
+}

@@ -1,0 +1,33 @@
+// What an execution takes and gives (interface, execute; facts 1.6.2).
+import { z } from 'zod'
+import { isJsonObject } from '../kernel/found.ts'
+
+export const PAGE_SIZE_MAX = 10_000
+
+const object = z.custom<Readonly<Record<string, unknown>>>(isJsonObject, { error: 'expected object' })
+
+/** Unknown members are refused: a misspelt `page_size` would read another page than was meant. */
+export const executeRequest = z.strictObject({
+  id: z.string().min(1).max(256),
+  input_params: object.optional(),
+  /** A row offset: below 1 is the first page (ruling C1). */
+  page_token: z.number().int().optional(),
+  page_size: z.number().int().min(1).max(PAGE_SIZE_MAX).optional(),
+})
+export type ExecuteRequest = z.infer<typeof executeRequest>
+
+const cells = z.record(z.string(), z.unknown())
+
+export const executeAnswer = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      nodes: cells.optional(),
+      relationships: cells.optional(),
+      aggregate_values: cells.optional(),
+    }),
+  ),
+  /** What could not be supplied, each with its reason; the values are null. Absent when there is nothing to tell. */
+  warnings: z.array(z.string()).optional(),
+})
+export type ExecuteAnswer = z.infer<typeof executeAnswer>
+export type RecordData = ExecuteAnswer['data'][number]

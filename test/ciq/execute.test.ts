@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ContextService, startContextService } from './context-service.ts'
+
+let house: ContextService
+beforeAll(async () => {
+  house = await startContextService()
+  const people = ['ann', 'bob'].map((external_id) => ({
+    type: 'Person',
+    external_id,
+    is_identity: true,
+    properties: [{ type: 'email', value: `${external_id}@example.org` }],
+  }))
+  const cars = Array.from({ length: 25 }, (_, i) => ({
+    type: 'Car',
+    external_id: `c${String(i).padStart(2, '0')}`,
+    properties: [
+      {
+        type: 'price',
+        value: 1000 * i,
+        metadata: { source: i % 2 === 0 ? 'desk' : 'web', custom_metadata: { by: i } },
+      },
+      { type: 'plate', value: `P-${i}` },
+    ],
+  }))
+  await house.capture('nodes', { nodes: [...people, ...cars, { type: 'Place', external_id: 'p1' }] })
+  const owns = cars.map(({ external_id }, i) => ({
+    source: { type: 'Person', external_id: i < 20 ? 'ann' : 'bob' },
+    target: { type: 'Car', external_id },
+    type: 'OWNS',
+    properties: [{ type: 'since', value: 2000 + i }],
+  }))
+  const parked = {
+    source: { type: 'Car', external_id: 'c00' },
+    target: { type: 'Place', external_id: 'p1' },
+    type: 'PARKED',
+  }
+  await house.capture('relationships', { relationships: [...owns, parked] })
+})
+afterAll(() => house.stop())
+
+const ownCars = {
+  subject: { type: 'Person' },
+  condition: {
+    cypher: 'MATCH (subject:Person)-[r:OWNS]->(car:Car) OPTIONAL MATCH (car)-[:PARKED]->(place:Place)',
+    filter: [{ operator: '=', attribute: 'subject.external_id', value: '$token.sub' }],
+  },
+  allowed_reads: {
+    nodes: [
+      'car.*',
+      'car.property.price.metadata.source',
+      'car.property.price.metadata.by',
+      'place',
+      'subject.external_id',
+    ],
+    relationships: ['r', 'r.since'],
+  },
+}
+
+describe('execute', () => {
+  it('gives a person the rows of its own token, path by path', async () => {
+    const id = await house.addQuery('paths', ownCars, {
+      nodes: [
+        'car.external_id',
+        'car.property.price',
+        'car.property.price.metadata.source',
+        'car.property.*',
+        'place',
+        'car',
+      ],
+      relationships: ['r', 'r.since'],
+      filter: { operator: '=', attribute: 'car.external_id', value: '$car' },
+    })
+    const token = await house.tokenOf('ann')
+    const { status, body } = await house.execute(id, { input_params: { car: 'c01' } }, token)
+    expect(status).toBe(200)
+    const [record] = body.data as { nodes: Record<string, unknown>; relationships: Record<string, unknown> }[]
+    expect(record?.nodes).toMatchObject({
+      'car.external_id': 'c01',
+      'car.property.price': 1000,
+      'car.property.price.metadata.source': 'web',
+      'car.property.*': [
+        { type: 'price', value: 1000 },
+        { type: 'plate', value: 'P-1' },
+      ],
+      place: null,
+      car: { Labels: ['Car'], Props: { external_id: 'c01', type: 'Car', price: 1000, plate: 'P-1' } },
+    })
+    expect(record?.relationships).toMatchObject({ 'r.since': 2001, r: { Type: 'OWNS', Props: { since: 2001 } } })
+    const others = await house.execute(id, { input_params: { car: 'c24' } }, token)
+    expect(others.body).toEqual({ data: [] })
+  })
+
+  it('finds a query by its name too, and none that is not there', async () => {
+    const token = await house.tokenOf('bob')
+    expect((await house.execute('paths', { input_params: { car: 'c24' } }, token)).body.data).toHaveLength(1)
+    const { status, body } = await house.execute('no-such-query', {}, token)
+    expect([status, body.message]).toEqual([404, 'no active knowledge query `no-such-query`'])
+  })
+
+  it('asks for a token where the subject is a person, and for every parameter', async () => {
+    const unknown = await house.execute('paths', { input_params: { car: 'c01' } })
+    expect([unknown.status, unknown.body.message]).toEqual([401, 'end-user token is required'])
+    const token = await house.tokenOf('ann')
+    const lacking = await house.execute('paths', {}, token)
+    expect([lacking.status, lacking.body.errors]).toEqual([422, ["missing or wrong input params, 'car'"]])
+    const forged = await house.execute('paths', { input_params: { car: 'c24', token: { sub: 'bob' } } }, token)
+    expect([forged.status, forged.body.errors]).toEqual([422, ['input_params.token: reserved, filled by the service']])
+  })
+
+  it('gives pages whose rows joined are the whole, in an order that stays', async () => {
+    const id = await house.addQuery('pages', ownCars, { nodes: ['car.external_id'] })
+    const token = await house.tokenOf('ann')
+    const rows = async (page_token: number, page_size: number): Promise<string[]> => {
+      const { body } = await house.execute(id, { page_token, page_size }, token)
+      return (body.data as { nodes: Record<string, string> }[]).map(({ nodes }) => nodes['car.external_id'] as string)
+    }
+    const whole = await rows(0, 100)
+    expect(whole).toHaveLength(20)
+    for (const size of [1, 3, 7, 20]) {
+      const joined: string[] = []
+      for (let token = 0; ; token += size) {
+        const page = await rows(token, size)
+        joined.push(...page)
+        if (page.length < size) break
+      }
+      expect(joined).toEqual(whole)
+    }
+    expect(await rows(-5, 3)).toEqual(whole.slice(0, 3))
+    // Clients that count pages begin with 1.
+    expect(await rows(1, 3)).toEqual(whole.slice(0, 3))
+    expect(await rows(1, 1)).toEqual(whole.slice(1, 2))
+  })
+
+  it('needs no token for an application, and fills in which one asks', async () => {
+    const { applicationId } = house.service
+    const holds = { source: { type: '_Application', external_id: applicationId }, type: 'HOLDS' }
+    await house.capture('relationships', { relationships: [{ ...holds, target: { type: 'Car', external_id: 'c03' } }] })
+    const id = await house.addQuery(
+      'held',
+      {
+        subject: { type: '_Application' },
+        condition: { cypher: 'MATCH (subject:_Application {external_id: $_appId})-[:HOLDS]->(car:Car)' },
+        allowed_reads: { nodes: ['car.external_id'] },
+      },
+      { nodes: ['car.external_id'] },
+    )
+    expect((await house.execute(id)).body).toEqual({ data: [{ nodes: { 'car.external_id': 'c03' } }] })
+    const { status, body } = await house.execute(id, { input_params: { _appId: 'another' } })
+    expect([status, body.errors]).toEqual([422, ['input_params._appId: reserved, filled by the service']])
+  })
+
+  it('gives aggregates under their names, and filters by them', async () => {
+    const policy = {
+      subject: { type: 'Person' },
+      condition: {
+        cypher: 'MATCH (subject:Person)-[:OWNS]->(car:Car) WITH subject, count(car) AS cars, avg(car.price) AS mean',
+        filter: [{ operator: '>', attribute: 'cars', value: 10 }],
+      },
+      allowed_reads: { nodes: ['subject.external_id'], aggregate_values: ['cars', 'mean'] },
+    }
+    const id = await house.addQuery('counts', policy, {
+      nodes: ['subject.external_id'],
+      aggregate_values: ['cars', 'mean'],
+    })
+    const { body } = await house.execute(id, {}, await house.tokenOf('ann'))
+    expect(body.data).toEqual([{ nodes: { 'subject.external_id': 'ann' }, aggregate_values: { cars: 20, mean: 9500 } }])
+  })
+
+  it('answers 403 with the advice of the policy where the token filter fails', async () => {
+    const strict = {
+      ...ownCars,
+      condition: {
+        ...ownCars.condition,
+        token_filter: {
+          operator: '=',
+          attribute: '$token.acr',
+          value: 'high',
+          advice: { error: 'insufficient_user_authentication', error_description: 'sign in "again"' },
+        },
+      },
+    }
+    const id = await house.addQuery('strict', strict, { nodes: ['car.external_id'] })
+    const low = await house.execute(id, {}, await house.tokenOf('ann', { acr: 'low' }))
+    expect(low.status).toBe(403)
+    expect(low.headers.get('www-authenticate')).toBe(
+      'Bearer error="insufficient_user_authentication", error_description="sign in  again "',
+    )
+    expect((await house.execute(id, {}, await house.tokenOf('ann', { acr: 'high' }))).body.data).toHaveLength(20)
+    expect((await house.execute(id, {}, await house.tokenOf('ann'))).status).toBe(403)
+  })
+})
