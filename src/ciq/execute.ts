@@ -8,6 +8,7 @@ import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { CompiledQuery } from './library.ts'
 import { APPLICATION, bindParameters, missingParameters, type Parameters } from './parameters.ts'
+import type { QueryDocument } from './query-document.ts'
 import type { Awaited } from './record.ts'
 import type { ExecuteAnswer, ExecuteRequest, RecordData } from './schema.ts'
 
@@ -40,6 +41,9 @@ export function execute(
   if (graphs === null) return noGraph
   const query = parts.queries.find(caller.projectId, request.id)
   if (query === null) return err({ kind: 'not-found', message: `no active knowledge query \`${request.id}\`` })
+  if (writes(query.document)) {
+    return err({ kind: 'invalid', issues: ['query: sections that write or delete are not executed yet'] })
+  }
   const subjectType = query.policy.document.subject.type
   if (subjectType !== APPLICATION && caller.user === null) {
     return err({ kind: 'unauthenticated', message: 'end-user token is required' })
@@ -55,12 +59,21 @@ export function execute(
     if (tokenFilter !== null && !tokenFilter.admits(bound.value)) {
       return err({ kind: 'step-up', advice: tokenFilter.refusal(bound.value).advice })
     }
-    const { data } = readPage(parts, graphs, query, bound.value, pageOf(request))
-    return ok({ data })
+    const { data, awaited } = readPage(parts, graphs, query, bound.value, pageOf(request))
+    const warnings = [
+      ...new Set(awaited.map(({ resolver }) => `external data resolver \`${resolver}\` is not called yet`)),
+    ]
+    return ok(warnings.length === 0 ? { data } : { data, warnings })
   } catch (fault) {
     if (fault instanceof RunFault) return err(errorOf(fault))
     throw fault
   }
+}
+
+function writes({ upsert_nodes, upsert_relationships, delete_nodes, delete_relationships }: QueryDocument): boolean {
+  return [upsert_nodes, upsert_relationships, delete_nodes, delete_relationships].some(
+    (part) => (part?.length ?? 0) > 0,
+  )
 }
 
 interface Page {
