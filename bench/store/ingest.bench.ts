@@ -16,7 +16,9 @@ import { importFile } from '../../src/transfer/import.ts'
 import { type Bench, type BenchOptions, mustEqual, round } from '../harness.ts'
 import { documentId, groupId, type OwnershipGraph, ownershipGraph, personId } from '../ownership-graph.ts'
 
-const ITEMS_PER_BATCH = 100_000
+/** As large as those of an import. */
+const NODES_PER_BATCH = 100_000
+const RELATIONSHIPS_PER_BATCH = 400_000
 
 export const ingest: Bench = {
   name: 'ingest',
@@ -99,14 +101,14 @@ async function load(
   line: (record: Record<string, string | number>) => void,
 ): Promise<{ nodesMs: number; relationshipsMs: number }> {
   const nodes = graph.people + graph.groups + graph.documents
-  const nodesMs = await inBatches(nodes, async (from, to) => {
+  const nodesMs = await inBatches(nodes, NODES_PER_BATCH, async (from, to) => {
     await store.load((batch) => {
       for (let at = from; at < to; at++) batch.upsertNode(keyOf(nodeAt(graph, at)))
     })
   })
   let told = 0
   const step = Math.ceil(graph.relationships / 5)
-  const relationshipsMs = await inBatches(graph.relationships, async (from, to) => {
+  const relationshipsMs = await inBatches(graph.relationships, RELATIONSHIPS_PER_BATCH, async (from, to) => {
     await store.load((batch) => {
       for (let at = from; at < to; at++) {
         const [source, type, target] = relationshipAt(graph, at)
@@ -128,9 +130,13 @@ function memory(): { own_mib: number; mapped_mib: number } {
   return { own_mib: Math.round(kib('RssAnon') / 1024), mapped_mib: Math.round(kib('RssFile') / 1024) }
 }
 
-async function inBatches(count: number, take: (from: number, to: number) => Promise<void>): Promise<number> {
+async function inBatches(
+  count: number,
+  size: number,
+  take: (from: number, to: number) => Promise<void>,
+): Promise<number> {
   const start = performance.now()
-  for (let from = 0; from < count; from += ITEMS_PER_BATCH) await take(from, Math.min(count, from + ITEMS_PER_BATCH))
+  for (let from = 0; from < count; from += size) await take(from, Math.min(count, from + size))
   return performance.now() - start
 }
 
@@ -171,13 +177,13 @@ async function rawPuts(store: LmdbEnvironment, folder: string): Promise<{ keys: 
         for (const { key, value } of source.raw.getRange({
           start,
           end: undefined,
-          limit: ITEMS_PER_BATCH + 1,
+          limit: RELATIONSHIPS_PER_BATCH + 1,
           ...reading,
         }))
           found.push({ key, value: Uint8Array.from(value) })
         return found
       })
-      more = entries.length > ITEMS_PER_BATCH
+      more = entries.length > RELATIONSHIPS_PER_BATCH
       if (more) start = entries.pop()!.key
       const target = targets[i]!.raw
       const began = performance.now()

@@ -27,7 +27,7 @@ export interface ImportRequest {
   readonly dryRun: boolean
   readonly resume: boolean
   readonly progress: (done: number, total: number | null, what: string) => void
-  readonly linesPerBatch?: number
+  readonly batchWeight?: number
 }
 
 export interface ImportResult extends End {
@@ -106,7 +106,7 @@ class Import {
   }
 
   async run(): Promise<ImportResult> {
-    const reader = new LineReader(this.request.from, this.request.linesPerBatch)
+    const reader = new LineReader(this.request.from, this.request.batchWeight)
     try {
       this.file = await reader.identity()
       if (this.request.projectId !== undefined)

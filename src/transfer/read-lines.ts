@@ -19,8 +19,13 @@ export interface Batch {
   readonly line: number
 }
 
-const LINES_PER_BATCH = 100_000
-const BATCH_BYTES = 48 * 1024 * 1024
+/**
+ * Each batch writes a good part of the lists anew, so a large one saves writing. A relationship waits in columns; a node, or
+ * whatever else it is, needs more memory until its batch is written, and counts as several.
+ */
+const BATCH_WEIGHT = 400_000
+const NODE_WEIGHT = 4
+const BATCH_BYTES = 64 * 1024 * 1024
 const LINE_BYTES_MAX = 16 * 1024 * 1024
 const HEAD_BYTES = 64 * 1024
 const NEWLINE = 10
@@ -29,13 +34,13 @@ export class LineReader {
   /** Null when nobody knows. */
   readonly bytes: number | null
   lines = 0
-  private readonly linesPerBatch: number
+  private readonly batchWeight: number
   private readonly stream: AsyncIterable<Buffer> & { destroy?(): void }
   private readonly source: AsyncIterator<Buffer>
   private head: Buffer = Buffer.alloc(0)
 
-  constructor(path: string, linesPerBatch = LINES_PER_BATCH) {
-    this.linesPerBatch = linesPerBatch
+  constructor(path: string, batchWeight = BATCH_WEIGHT) {
+    this.batchWeight = batchWeight
     this.bytes = path === '-' ? null : statSync(path).size
     this.stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 1 << 20 })
     this.source = this.stream[Symbol.asyncIterator]()
@@ -55,6 +60,7 @@ export class LineReader {
   async *batches(): AsyncGenerator<Batch> {
     let lines: RawLine[] = []
     let held = 0
+    let weight = 0
     let offset = 0
     let rest: Buffer = Buffer.alloc(0)
     const take = (bytes: Buffer): void => {
@@ -65,6 +71,7 @@ export class LineReader {
       if (text.endsWith('\r')) text = text.slice(0, -1)
       lines.push({ text: text.trim() === '' ? '' : text, line: this.lines, offset })
       held += bytes.length
+      weight += text.startsWith('{"relationship"') ? 1 : NODE_WEIGHT
       offset += bytes.length + 1
     }
     for await (const chunk of this.chunks()) {
@@ -73,10 +80,11 @@ export class LineReader {
       for (let end = bytes.indexOf(NEWLINE, start); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
         take(bytes.subarray(start, end))
         start = end + 1
-        if (lines.length < this.linesPerBatch && held < BATCH_BYTES) continue
+        if (weight < this.batchWeight && held < BATCH_BYTES) continue
         yield { lines, offset, line: this.lines }
         lines = []
         held = 0
+        weight = 0
       }
       rest = bytes.subarray(start)
       if (rest.length > LINE_BYTES_MAX)

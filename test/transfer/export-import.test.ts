@@ -218,7 +218,7 @@ test('a line that is wrong is told with its number and its field, and its batch 
   ]
   for (const [line, message] of cases) {
     for (const dryRun of [true, false]) {
-      const outcome = importInto(data, `${good}\n${line}\n`, { projectId: project, dryRun, linesPerBatch: 1000 })
+      const outcome = importInto(data, `${good}\n${line}\n`, { projectId: project, dryRun, batchWeight: 4000 })
       await expect(outcome, line).rejects.toThrow(message)
       await expect(outcome, line).rejects.toThrow(/^line 2: /)
     }
@@ -257,7 +257,7 @@ test('an import that is killed again and again goes on where it was, and its fol
   let kills = 0
   let isServed = true
   for (let ended = false; !ended; ) {
-    const child = Bun.spawn([process.execPath, join(import.meta.dirname, 'importing-process.ts'), data, from, '100'], {
+    const child = Bun.spawn([process.execPath, join(import.meta.dirname, 'importing-process.ts'), data, from, '250'], {
       stdout: 'pipe',
       stderr: 'inherit',
     })
