@@ -15,6 +15,8 @@ export interface Job {
 
 export interface Outcome {
   readonly requests: number
+  /** Those of the warming up too. */
+  readonly served: number
   readonly requestsPerS: number
   readonly p50Us: number
   readonly p99Us: number
@@ -33,6 +35,7 @@ async function run(job: Job): Promise<Outcome> {
   const latencies = new Float64Array(4_000_000)
   const ended = Promise.withResolvers<void>()
   let counted = 0
+  let served = 0
   let wrong = 0
   let firstWrong: string | null = null
   let open = job.connections
@@ -66,6 +69,7 @@ async function run(job: Job): Promise<Outcome> {
             const body = wholeBody(connection.received)
             if (body === null) return
             const now = Bun.nanoseconds()
+            served += 1
             const expected = job.exchanges[connection.at]?.answer
             if (body !== expected || !connection.received.startsWith('HTTP/1.1 200 ')) {
               wrong += 1
@@ -95,6 +99,7 @@ async function run(job: Job): Promise<Outcome> {
   const sorted = latencies.subarray(0, counted).toSorted()
   return {
     requests: counted,
+    served,
     requestsPerS: counted / job.seconds,
     p50Us: quantile(sorted, 0.5),
     p99Us: quantile(sorted, 0.99),

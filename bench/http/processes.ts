@@ -1,0 +1,55 @@
+// Processes of a bench: started with our own runtime, asked for what they print, and the processor time that they took.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { mustEqual } from '../harness.ts'
+
+export const top = join(import.meta.dirname, '..', '..')
+
+/** What a program of ours prints; throws where it fails. */
+export async function output(args: readonly string[], input?: string): Promise<string> {
+  const child = Bun.spawn([process.execPath, ...args], {
+    cwd: top,
+    stdin: input === undefined ? 'ignore' : Buffer.from(input),
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const text = await child.stdout.text()
+  mustEqual(`the exit code of ${args.slice(0, 2).join(' ')}`, await child.exited, 0)
+  return text
+}
+
+export interface Served {
+  readonly url: string
+  readonly pid: number
+}
+
+/** Starts a server of ours and waits until it says where it listens. */
+export async function listening(args: readonly string[], children: Bun.Subprocess[]): Promise<Served> {
+  const child = Bun.spawn([process.execPath, ...args], { cwd: top, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
+  children.push(child)
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const bytes of child.stdout) {
+    text += decoder.decode(bytes, { stream: true })
+    const url = /listening on (http:\/\/\S+)/.exec(text)?.[1]
+    if (url !== undefined) return { url, pid: child.pid }
+  }
+  throw new Error(`${args[0]} ended without listening: ${text}`)
+}
+
+export async function endAll(children: readonly Bun.Subprocess[]): Promise<void> {
+  for (const child of children) child.kill()
+  await Promise.all(children.map((child) => child.exited))
+}
+
+/** The unit of /proc, on every Linux that a bench meets. */
+const US_PER_TICK = 10_000
+
+/** Processor time of all threads of a process until now, its own and the kernel's on its behalf. Null: not known here. */
+export function cpuUs(pid: number): number | null {
+  if (process.platform !== 'linux') return null
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  // The name of the program, in brackets, may hold anything.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * US_PER_TICK
+}
