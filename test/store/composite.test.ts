@@ -13,6 +13,8 @@ import {
   markConstituents,
 } from '../../src/store/composite.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
+import { seedOfRun } from '../generate/chance.ts'
+import { compositeRounds } from '../long/composite.ts'
 import { temporaryFolder } from './folder.ts'
 
 const clock = new HandClock(1_750_000_000_000)
@@ -216,4 +218,12 @@ describe('the constituents of a composite project', () => {
     expect(project.faults()).toEqual([])
     await project.close()
   })
+})
+
+test('a process killed while it writes to a composite project leaves what following its notes makes whole', async () => {
+  const seed = seedOfRun()
+  console.log(`seed ${seed}`)
+  const outcome = await compositeRounds(2, seed)
+  expect(outcome.faults).toEqual([])
+  expect(outcome.acknowledged).toBeGreaterThan(2)
 })
