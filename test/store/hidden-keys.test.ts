@@ -177,3 +177,24 @@ test('a meta page that brings back an earlier commit is refused', async () => {
   writeFileSync(path, bytes)
   await expect(isPermitted(3)).rejects.toThrow('its meta pages do not follow each other')
 })
+
+test('what is not there is known not to be there while commits are on their way to the disk', async () => {
+  const environment = openStore(temporaryFolder())
+  await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: 'there' }))
+  let writing = true
+  const writes = (async () => {
+    for (let i = 0; i < 60; i++) await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: `${i}` }))
+    writing = false
+  })()
+  let asked = 0
+  while (writing) {
+    const snapshot = environment.snapshot()
+    expect(snapshot.findNode(snapshot.symbol('label', 'A'), `absent ${asked++}`)).toBe(0)
+    snapshot.close()
+    // Not at every moment: what is known of a state is not looked up again.
+    await Bun.sleep(asked % 23)
+  }
+  await writes
+  expect(asked).toBeGreaterThan(10)
+  await environment.close()
+})

@@ -107,15 +107,17 @@ export class Absence {
     for (let look = 0; look < LOOKS_MAX; look++) {
       const metas = this.file.metas()
       if (metas === null) throw new PageFault('a meta page is damaged')
-      const trees = this.named(metas[0].main)
-      const found = this.stampOf(trees.get(moment.headerDatabase), moment)
-      if (found.writer === writer && found.commit === commit) {
+      // The newest may be on its way to the disk still: until it is there, everybody reads the one before.
+      for (const { main } of metas) {
+        const trees = this.named(main)
+        const found = this.stampOf(trees.get(moment.headerDatabase), moment)
+        if (found.writer !== writer || found.commit !== commit) continue
         this.stamp = found
         this.trees = trees
         return trees
       }
       const latest = moment.latest()
-      if (found.writer === latest.writer && found.commit === latest.commit) return null
+      if (latest.writer !== writer || latest.commit !== commit) return null
     }
     throw new PageFault('the meta pages do not lead to what is read')
   }
