@@ -103,7 +103,10 @@ export function createDispatcher(parts: DispatchParts): Handle {
       if (!result.ok) return problemAnswer(toProblem(result.error), requestId)
       return plainAnswer(result.value, requestId, request.method === 'HEAD')
     } catch (error) {
-      if (error instanceof ServiceFault) return problemAnswer(toProblem(error.error), requestId)
+      if (error instanceof ServiceFault) {
+        if (error.isForOperator) parts.onFailure({ requestId, method: request.method, path: request.path, error })
+        return problemAnswer(toProblem(error.error), requestId)
+      }
       parts.onFailure({ requestId, method: request.method, path: request.path, error })
       return problemAnswer(internalProblem, requestId)
     }

@@ -63,6 +63,8 @@ export function toProblem(error: ServiceError): Problem {
     case 'budget':
       // The same request would reach the same limit again, so this is not a 503, which clients repeat by themselves.
       return { status: 422, message: 'Unprocessable Entity', errors: [error.message] }
+    case 'insufficient-storage':
+      return { status: 507, message: error.message }
     case 'unavailable':
       return {
         status: 503,

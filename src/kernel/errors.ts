@@ -4,6 +4,11 @@
 export class ServiceFault extends Error {
   override readonly name: string = 'ServiceFault'
   readonly error: ServiceError
+  /** The operator has to know of it, too: `message` says what. */
+  get isForOperator(): boolean {
+    return this.message !== this.error.kind
+  }
+
   constructor(error: ServiceError) {
     super(error.kind)
     this.error = error
@@ -17,6 +22,19 @@ export class DamageFault extends ServiceFault {
   constructor(what: string, place: string) {
     super({ kind: 'unavailable', message: `${what} is damaged` })
     this.message = `${what} is damaged: ${place}`
+  }
+}
+
+/** A change could not be brought to disk, and nothing of it was. `message` tells the operator why. */
+export class WriteFault extends ServiceFault {
+  override readonly name = 'WriteFault'
+  constructor(cause: string, isFull: boolean) {
+    super(
+      isFull
+        ? { kind: 'insufficient-storage', message: 'there is no room left to store this' }
+        : { kind: 'unavailable', message: 'this cannot be stored now' },
+    )
+    this.message = `a change could not be written: ${cause}${isFull ? ', and the disk is full' : ''}`
   }
 }
 
@@ -56,5 +74,7 @@ export type ServiceError =
   | { readonly kind: 'budget'; readonly limit: string; readonly message: string }
   /** The time limit of the work was reached (408). */
   | { readonly kind: 'timed-out'; readonly message: string }
+  /** The disk is full; nothing was written, and what is there can still be read (507). */
+  | { readonly kind: 'insufficient-storage'; readonly message: string }
   /** Not now; the caller may try again (503). */
   | { readonly kind: 'unavailable'; readonly message: string; readonly retryAfterS?: number }

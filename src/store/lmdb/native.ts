@@ -1,10 +1,10 @@
 // The one door to the lmdb package: what the store uses of it, in our own types, and read views of our own.
 // The package's shared read transaction arms a timer at each renewal (2.4 µs); a view of our own renews in 0.2 µs.
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import * as lmdb from 'lmdb'
 import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
-import { OperatorFault } from '../../kernel/errors.ts'
+import { OperatorFault, WriteFault } from '../../kernel/errors.ts'
 import type { KeyCodec } from '../keys.ts'
 import { faultOfFile } from './file-check.ts'
 
@@ -54,7 +54,12 @@ const MAP_BYTES = 256 * 2 ** 30
 export const DATA_FILE = 'data.mdb'
 
 const READERS_MAX = 1000
+
+/** With less room on the disk, a failed commit is told as one that had none. */
+const ROOM_MIN_BYTES = 64 * 2 ** 20
 const DATABASES_MAX = 16
+
+function ignore(): void {}
 
 export interface FileOptions {
   /** False: commits are not flushed to disk (tests). */
@@ -64,12 +69,15 @@ export interface FileOptions {
 
 /** One LMDB environment on disk. */
 export class LmdbFile {
+  private readonly path: string
   private readonly root: RootDatabase
   private readonly freeViews: ReadView[] = []
   private readonly views = new Set<ReadView>()
   private closed = false
+  private isLeaving = false
 
   constructor(path: string, options: FileOptions) {
+    this.path = path
     // The package would make the folder before it finds that it may not write.
     if (options.readOnly === true && !existsSync(join(path, DATA_FILE)))
       throw new OperatorFault(`the folder ${path} holds no store`)
@@ -98,9 +106,54 @@ export class LmdbFile {
     return database
   }
 
-  /** Runs `change` in the next write transaction. The promise resolves when the commit is on disk. */
-  transaction<T>(change: () => T): Promise<T> {
-    return this.root.transaction(change)
+  /**
+   * Runs `change` in the next write transaction. The promise resolves when the commit is on disk, and rejects with
+   * WriteFault when it could not be written: then nothing of it is, and what was committed before stays as it is.
+   */
+  async transaction<T>(change: () => T): Promise<T> {
+    try {
+      const committed = this.root.transaction(change)
+      this.leaveBatchToCommit()
+      return await committed
+    } catch (failure) {
+      throw await this.readable(failure)
+    }
+  }
+
+  /**
+   * The package begins a batch of its own for all that is written in one turn, and drops the promise of it; the getter is
+   * the one way to that promise, from the moment at which the package has begun the batch.
+   */
+  private leaveBatchToCommit(): void {
+    if (this.isLeaving) return
+    this.isLeaving = true
+    setImmediate(() => {
+      this.isLeaving = false
+      this.root.committed.then(ignore, ignore)
+    })
+  }
+
+  /** The package rejects a promise of its own beside; whoever does not look at that one ends the process. */
+  private async readable(failure: unknown): Promise<unknown> {
+    const { commitError } = failure as { commitError?: Promise<never> }
+    if (commitError === undefined) return failure
+    let cause = 'the commit failed'
+    commitError.catch((reason: unknown) => {
+      if (reason instanceof Error) cause = reason.message
+    })
+    // It is rejected within this turn, or never.
+    await new Promise((resolve) => setImmediate(resolve))
+    return new WriteFault(cause, this.isFull())
+  }
+
+  /** LMDB tells of a full disk by any of several codes, so the disk is asked. */
+  private isFull(): boolean {
+    try {
+      const { bavail, bsize } = statfsSync(this.path)
+      return bavail * bsize < ROOM_MIN_BYTES
+    } catch {
+      return false
+    }
   }
 
   /** Blocks the process: for opening only. */

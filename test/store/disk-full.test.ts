@@ -1,0 +1,101 @@
+// A disk that is really full: a small file system of its own in memory, which only root may mount.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { WriteFault } from '../../src/kernel/errors.ts'
+import { checkEnvironment } from '../../src/store/check.ts'
+import { openCollections } from '../../src/store/lmdb/collections.ts'
+import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
+import { temporaryFolder } from './folder.ts'
+
+const disk = join(temporaryFolder(), 'disk')
+const ballast = join(disk, 'ballast')
+
+mkdirSync(disk)
+const isMounted = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk]).exitCode === 0
+if (!isMounted) console.log('skipped: this user may not mount a file system')
+
+const unhandled: unknown[] = []
+const note = (reason: unknown): void => void unhandled.push(reason)
+
+beforeAll(() => {
+  process.on('unhandledRejection', note)
+})
+
+afterAll(() => {
+  process.off('unhandledRejection', note)
+  if (isMounted) Bun.spawnSync(['umount', disk])
+})
+
+function nodesIn(environment: LmdbEnvironment): number {
+  const snapshot = environment.snapshot()
+  const count = snapshot.nodeCount(null)
+  snapshot.close()
+  return count
+}
+
+const errorOf = (fault: unknown) => (fault instanceof WriteFault ? fault.error.kind : fault)
+
+describe.skipIf(!isMounted)('on a full disk', () => {
+  test('a batch is refused whole, what is there can be read, and writing goes on when there is room', async () => {
+    writeFileSync(ballast, Buffer.alloc(2 << 20))
+    const environment = openEnvironment(join(disk, 'graph'), { clock: systemClock })
+    const write = (name: string) =>
+      environment.write((batch) => {
+        for (let i = 0; i < 50; i++) {
+          const properties = [{ name: 'text', value: 'x'.repeat(2000) }]
+          batch.upsertNode({ type: 'Item', externalId: `${name}-${i}`, properties })
+        }
+      })
+    let stored = 0
+    const refused: unknown[] = []
+    for (let n = 0; refused.length < 3; n++) {
+      await write(`first ${n}`).then(
+        () => {
+          stored += 1
+        },
+        (fault: unknown) => void refused.push(errorOf(fault)),
+      )
+    }
+    expect(refused).toEqual(['insufficient-storage', 'insufficient-storage', 'insufficient-storage'])
+    // Those that share a commit share its end.
+    const together = await Promise.allSettled(['a', 'b', 'c'].map(write))
+    expect(together.map((one) => (one.status === 'rejected' ? errorOf(one.reason) : 'stored'))).toEqual(refused)
+    expect(nodesIn(environment)).toBe(stored * 50)
+    expect(checkEnvironment(environment)).toEqual([])
+
+    rmSync(ballast)
+    await write('after')
+    expect(nodesIn(environment)).toBe(stored * 50 + 50)
+    expect(checkEnvironment(environment)).toEqual([])
+    await environment.close()
+    rmSync(join(disk, 'graph'), { recursive: true })
+    expect(unhandled).toEqual([])
+  })
+
+  test('so is a change of the configuration', async () => {
+    const documents = openCollections(join(disk, 'config'), {})
+    const put = (key: string) =>
+      documents.transact((changes) => changes.put('things', key, { key, text: 'x'.repeat(20_000) }))
+    await put('first')
+    writeFileSync(ballast, Buffer.alloc(3 << 20))
+    let refused: unknown = null
+    const stored = ['first']
+    for (let n = 0; refused === null; n++) {
+      await put(`${n}`).then(
+        () => void stored.push(`${n}`),
+        (fault: unknown) => {
+          refused = errorOf(fault)
+        },
+      )
+    }
+    expect(refused).toBe('insufficient-storage')
+    expect(documents.all('things').map(([key]) => key)).toEqual(stored.sort())
+    rmSync(ballast)
+    await put('last')
+    expect(documents.get('things', 'last')).toMatchObject({ key: 'last' })
+    await documents.close()
+    expect(unhandled).toEqual([])
+  })
+})
