@@ -1,0 +1,147 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { killAll, runCommand, startServer } from '../cli/process.ts'
+import { captured, type Line, linesTo, makeProject, mayPerson, policyBody, startCrew } from './crew.ts'
+
+let folder: string
+let data: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'verdigraph-lives-'))
+  data = join(folder, 'data')
+})
+
+afterEach(async () => {
+  await killAll()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Of the processes whose parent that one is. */
+function childrenOf(pid: number): number[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .filter((entry) => {
+      try {
+        const stat = readFileSync(`/proc/${entry}/stat`, 'latin1')
+        const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+        return state !== 'Z' && Number(parent) === pid
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+    .sort((a, b) => a - b)
+}
+
+const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await holds())) await Bun.sleep(10)
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ')
+  } catch {
+    return false
+  }
+}
+
+// Which process is whose is read from /proc.
+describe.skipIf(!existsSync('/proc/self/stat'))('a worker that is killed', () => {
+  it('is replaced, and takes nothing acknowledged with it; meanwhile the others go on, and provision', async () => {
+    const crew = await startCrew(data, 2)
+    const [[one], [other]] = (await linesTo(crew.server.url, 2, 1)) as [[Line], [Line]]
+    const project = await makeProject(crew, one, 'alive')
+    const policy = policyBody(project, 'know', 'MATCH (subject:Person), (resource:Page)')
+    expect((await one.request('POST', '/configs/v1/authorization-policies', crew.admin, policy)).status).toBe(201)
+    await captured(one, project, 'nodes', { nodes: [{ type: 'Person', external_id: 'ann' }] })
+
+    const acknowledged: string[] = []
+    let served = 0
+    let writing = true
+    const write = async (line: Line, at: number): Promise<void> => {
+      for (let number = 0; writing; number++) {
+        const page = `page-${at}-${number}`
+        await captured(line, project, 'nodes', { nodes: [{ type: 'Page', external_id: page }] })
+        acknowledged.push(page)
+        if (at === 2) served += 1
+      }
+    }
+    const dying = write(one, 1).catch(() => 'lost')
+    const living = write(other, 2)
+    await until(() => acknowledged.length > 20)
+    // The one that was started first: it was elected for what one alone does.
+    const [first] = childrenOf(crew.server.pid) as [number]
+    process.kill(first, 'SIGKILL')
+    expect(await dying).toBe('lost')
+    const before = served
+    await until(() => served > before + 10)
+    writing = false
+    await living
+
+    // The other one provisions now.
+    const second = await makeProject(crew, other, 'heir')
+    expect(second.id).not.toBe(project.id)
+    const [[reborn]] = (await linesTo(crew.server.url, 2, 1)) as [[Line], [Line]]
+    for (const line of [other, reborn]) {
+      for (const page of acknowledged) expect(await mayPerson(line, project, 'ann', 'know', page)).toBe(true)
+    }
+    await crew.close()
+  })
+})
+
+describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed', () => {
+  it('end by themselves, and the folder and the port are free then', async () => {
+    const server = await startServer(['--data', data, '--workers', '2'])
+    const workers = childrenOf(server.pid)
+    expect(workers).toHaveLength(2)
+    await server.kill('SIGKILL')
+    const { port } = new URL(server.url)
+    // Waits by itself for the workers that are left.
+    const next = await startServer(['--data', data, '--workers', '2', '--port', port])
+    expect(workers.filter(isAlive)).toEqual([])
+    expect(new URL(next.url).port).toBe(port)
+    expect(await next.kill('SIGTERM')).toBe(0)
+  })
+})
+
+describe('starting workers', () => {
+  it('is refused where somebody has the port, also one who would share it', async () => {
+    for (const reusePort of [false, true]) {
+      const foreign = Bun.serve({ hostname: '127.0.0.1', port: 0, reusePort, fetch: () => new Response() })
+      const { exitCode, stdout, stderr } = await runCommand([
+        ...['serve', '--workers', '2', '--port', String(foreign.port)],
+        ...['--data', data],
+      ])
+      expect([exitCode, stdout]).toEqual([1, ''])
+      expect(stderr).toBe(`error: cannot listen on 127.0.0.1:${foreign.port}: the port is in use\n`)
+      await foreign.stop(true)
+    }
+  })
+
+  it('is for the supervising process alone', async () => {
+    const { exitCode, stderr } = await runCommand(['worker'])
+    expect([exitCode, stderr]).toEqual([1, 'error: a worker is started by `verdigraph serve --workers` alone\n'])
+  })
+
+  it('loads the demo world once, every worker answers what was printed, and nobody else gets the folder', async () => {
+    const server = await startServer(['--data', data, '--workers', '2', '--demo'])
+    const output = await server.printed('"welcome"}]}\n')
+    const key = /key +(vgk_\S+)/.exec(output)?.[1] as string
+    const dara = { type: 'Person', id: 'dara' }
+    const context = { input_params: { load_kg: 1800 } }
+    const body = { subject: dara, action: { name: 'tow' }, resource: { type: 'Car', id: 'bramble' }, context }
+    for (const [line] of (await linesTo(server.url, 2, 1)) as Line[][]) {
+      const reply = await (line as Line).request('POST', '/access/v1/evaluation', { 'x-svc-clientkey': key }, body)
+      expect(reply.body).toBe('{"decision":true}')
+    }
+    const refused = await runCommand(['serve', '--workers', '2', '--port', '0', '--data', data])
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      1,
+      `error: the folder ${data} is served by process ${server.pid}\n`,
+    ])
+    expect(await server.kill('SIGTERM')).toBe(0)
+  })
+})

@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { killAll } from '../cli/process.ts'
+import { askCrew } from '../long/workers.ts'
+import { ask, bodyOf, type Crew, type Line, linesTo, makeProject, type Project, policyBody, startCrew } from './crew.ts'
+
+const SEED = 20261120
+
+let folder: string
+let crew: Crew
+let one: Line
+let other: Line
+let project: Project
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'verdigraph-workers-'))
+  crew = await startCrew(join(folder, 'data'), 2)
+  const [[first], [second]] = (await linesTo(crew.server.url, 2, 1)) as [[Line], [Line]]
+  one = first
+  other = second
+  project = await makeProject(crew, one, 'together')
+})
+
+afterAll(async () => {
+  await crew?.close()
+  await killAll()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const configure = (line: Line, method: string, path: string, body?: object, more: Record<string, string> = {}) =>
+  line.request(method, `/configs/v1/${path}`, { ...crew.admin, ...more }, body)
+
+describe('what one worker has acknowledged', () => {
+  it('is seen by the next request to another: writes, revoked relationships and policies', async () => {
+    const outcome = await askCrew(crew, { workers: 2, pairs: 100, revokes: 100, policies: 30, seed: SEED })
+    expect(outcome).toMatchObject({ pairs: 100, revokes: 100, policies: 30, stalePermits: 0, staleDenials: 0 })
+  })
+
+  it('is refused by another at once when it is a key that was revoked', async () => {
+    for (let round = 0; round < 5; round++) {
+      const made = bodyOf(
+        await configure(one, 'POST', 'application-agent-credentials', { application_agent_id: project.agent }),
+        201,
+      )
+      const holder = { ...project, key: made.api_key as string }
+      expect((await ask(other, holder, 'nobody', 'read', 'nothing')).status).toBe(200)
+      bodyOf(await configure(one, 'DELETE', `application-agent-credentials/${made.id}`), 200)
+      expect((await ask(other, holder, 'nobody', 'read', 'nothing')).status).toBe(401)
+    }
+  })
+
+  it('takes away a project: another answers 404 at once, and lets go of its files', async () => {
+    for (const [maker, remover] of [
+      [one, other],
+      [other, one],
+    ] as const) {
+      const gone = await makeProject(crew, maker, 'gone')
+      for (const line of [one, other]) expect((await ask(line, gone, 'nobody', 'read', 'nothing')).status).toBe(200)
+      bodyOf(await configure(remover, 'DELETE', `projects/${gone.id}`), 200)
+      for (const line of [maker, remover]) {
+        expect((await ask(line, gone, 'nobody', 'read', 'nothing')).status).toBe(404)
+        expect((await configure(line, 'GET', `projects/${gone.id}`)).status).toBe(404)
+      }
+    }
+  })
+})
+
+describe('changes at two workers at once', () => {
+  const both = <T>(change: (line: Line, at: number) => Promise<T>): Promise<T[]> =>
+    Promise.all([one, other].map((line, at) => change(line, at)))
+
+  it('make one document of a name, and the other caller is told', async () => {
+    for (let round = 0; round < 10; round++) {
+      const body = policyBody(project, `same-${round}`, 'MATCH (subject:Person), (resource:Page)')
+      const answers = await both((line) => configure(line, 'POST', 'authorization-policies', body))
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, 409])
+    }
+  })
+
+  it('update by an ETag that only one of them still meets', async () => {
+    const path = `applications/${project.application}`
+    for (let round = 0; round < 10; round++) {
+      const etag = (await configure(one, 'GET', path)).headers.etag as string
+      const answers = await both((line, at) =>
+        configure(line, 'PUT', path, { description: `round ${round} at ${at}` }, { 'if-match': etag }),
+      )
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 412])
+      const winner = answers.findIndex(({ status }) => status === 200)
+      const read = bodyOf(await configure(round % 2 === 0 ? one : other, 'GET', path), 200)
+      expect(read.description).toBe(`round ${round} at ${winner}`)
+    }
+  })
+
+  it('lose no update of one document', async () => {
+    const path = `application-agents/${project.agent}`
+    const etagOf = async () => (await configure(one, 'GET', path)).headers.etag
+    const seen = new Set([await etagOf()])
+    const rounds = 10
+    await both(async (line, at) => {
+      for (let round = 0; round < rounds; round++) {
+        const answer = await configure(line, 'PUT', path, { description: `update ${round} at ${at}` })
+        expect(answer.status).toBe(200)
+        seen.add(answer.headers.etag)
+      }
+    })
+    expect(seen.size).toBe(1 + 2 * rounds)
+    expect(seen).toContain(await etagOf())
+  })
+})
