@@ -125,6 +125,8 @@ export interface App {
   listen(): Promise<Listening>
   /** Shows a new certificate at once, where there is one. */
   lookAtCertificate(): void
+  /** To be called when another process on the folder was killed. */
+  checkReaders(): void
   /** Refuses new requests, lets running ones finish, then closes the store. */
   close(): Promise<void>
 }
@@ -425,6 +427,10 @@ async function buildApp(
     },
     lookAtCertificate() {
       certificate?.look()
+    },
+    checkReaders() {
+      collections.checkReaders()
+      catalog.checkReaders()
     },
     close() {
       closing ??= close()

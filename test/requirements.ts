@@ -20,6 +20,7 @@ export interface Gap {
 
 const access = 'http/access.test.ts'
 const server = 'http/server.test.ts'
+const together = 'workers/together.test.ts'
 const capture = 'capture/capture.test.ts'
 const deletions = 'capture/deletions.test.ts'
 const composite = 'capture/composite.test.ts'
@@ -88,6 +89,27 @@ export const requirements: readonly Requirement[] = [
     id: 'R8',
     sentence: 'a bulk load leaves what ordinary batches leave',
     shownBy: [['store/bulk-load.test.ts', 'leaves what ordinary batches leave']],
+  },
+  {
+    id: 'R9',
+    sentence: 'what one worker has acknowledged is seen by the next request at any other: no stale permit',
+    shownBy: [
+      [together, 'is seen by the next request to another'],
+      [together, 'a key that was revoked'],
+      [together, 'takes away a project'],
+      [together, 'lose no update of one document'],
+    ],
+  },
+  {
+    id: 'R10',
+    sentence:
+      'a worker that is killed is replaced and loses nothing acknowledged, and another takes over what it alone did',
+    shownBy: [
+      ['workers/lives.test.ts', 'is replaced, and takes nothing acknowledged with it'],
+      ['workers/lives.test.ts', 'end by themselves'],
+      ['store/elections.test.ts', 'when it is killed another takes it over'],
+      ['store/stale-readers.test.ts', 'does not grow for ever'],
+    ],
   },
   {
     id: 'G1',

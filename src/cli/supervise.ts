@@ -154,6 +154,7 @@ class Crew {
     const before = lived < LIVED_WELL_MS ? (this.pauses.get(number) ?? 0) : 0
     const pauseMs = before === 0 ? PAUSE_MIN_MS : Math.min(before * 2, PAUSE_MAX_MS)
     this.pauses.set(number, pauseMs)
+    for (const other of this.members.keys()) this.tell(other, { order: 'check readers' })
     const log = standardLog(this.settings, systemClock)
     log({ level: 'error', message: 'a worker ended', worker: number, how, restart_ms: pauseMs })
     const timer = setTimeout(() => {

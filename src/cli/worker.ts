@@ -12,6 +12,8 @@ export const WORKER_COMMAND = 'worker'
 export type Order =
   | { readonly order: 'open'; readonly settings: Settings; readonly number: number; readonly proof: string }
   | { readonly order: 'listen' }
+  /** Another worker has ended, and may have been reading. */
+  | { readonly order: 'check readers' }
   | { readonly order: 'stop' }
 
 /** What the worker says: it has its databases open, and it takes connections. */
@@ -72,6 +74,11 @@ export async function work(): Promise<void> {
           throw new CliError([`cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`])
         })
         say('listening')
+        return
+      }
+      case 'check readers': {
+        const app = await opening
+        if (!stopping) app?.checkReaders()
         return
       }
       case 'stop':

@@ -154,6 +154,13 @@ export class Catalog {
     if (exists) await rm(removed, { recursive: true, force: true })
   }
 
+  /** After another process was killed. */
+  checkReaders(): void {
+    for (const constituents of this.open.values()) {
+      for (const environment of constituents.values()) environment.checkReaders()
+    }
+  }
+
   /** Closes what is open of a project that was removed, by this process or by another; its data is not touched. */
   async forget(projectId: string): Promise<void> {
     const constituents = this.open.get(projectId)

@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { DocumentChange, StoredDocument } from '../../src/config/kind.ts'
 import { type DocumentStore, Repository } from '../../src/config/repository.ts'
+import { openSharedNumber } from '../../src/store/shared-number.ts'
 import { removeTemporaryFolders, temporaryFolder } from './house.ts'
 import { openStore } from './open-store.ts'
 
@@ -111,4 +113,89 @@ test('listeners hear each document once per change, after the swap and before th
   await documents.write(() => undefined)
   expect(heard).toHaveLength(1)
   await store.close()
+})
+
+/** Two repositories on one store are what two processes have: neither knows of the other but by the store and the number. */
+function two() {
+  const dir = temporaryFolder()
+  const [mine, theirs] = [openStore(dir), openStore(dir)]
+  const number = openSharedNumber(join(dir, 'number'))
+  return {
+    one: new Repository(mine, number),
+    other: new Repository(theirs, number),
+    number,
+    close: () => Promise.all([mine.close(), theirs.close()]),
+  }
+}
+
+test('another process sees a change when it follows, tells its listeners, and keeps what did not change', async () => {
+  const { one, other, close } = two()
+  await one.write((draft) => {
+    draft.put(documentOf('1', { step: 1 }))
+    draft.put(documentOf('2'))
+  })
+  expect(other.all('things')).toEqual([])
+  other.follow()
+  expect(other.all('things')).toEqual([documentOf('1', { step: 1 }), documentOf('2')])
+  const second = other.get('things', '2')
+  const heard: (readonly DocumentChange[])[] = []
+  other.subscribe((changes) => heard.push(changes))
+  await one.write((draft) => draft.put(documentOf('1', { step: 2 })))
+  await one.write((draft) => draft.put(documentOf('1', { step: 3 })))
+  other.follow()
+  other.follow()
+  expect(heard).toEqual([[{ before: documentOf('1', { step: 1 }), after: documentOf('1', { step: 3 }) }]])
+  expect(other.get('things', '2')).toBe(second)
+  await one.write((draft) => draft.remove('things', '1'))
+  other.follow()
+  expect(heard[1]).toEqual([{ before: documentOf('1', { step: 3 }), after: null }])
+  await close()
+})
+
+test('changes of two processes at once build on each other', async () => {
+  const { one, other, close } = two()
+  await one.write((draft) => draft.put(documentOf('1', { count: 0 })))
+  const increment = (documents: Repository) =>
+    documents.write((draft) => {
+      const count = draft.get('things', '1')?.fields.count as number
+      draft.put(documentOf('1', { count: count + 1 }))
+    })
+  await Promise.all(Array.from({ length: 50 }, (_, i) => increment(i % 2 === 0 ? one : other)))
+  for (const documents of [one, other]) {
+    documents.follow()
+    expect(documents.get('things', '1')?.fields.count).toBe(50)
+  }
+  await close()
+})
+
+test('who is further behind than the log reaches is told the same', async () => {
+  const { one, other, close } = two()
+  const heard: DocumentChange[] = []
+  other.subscribe((changes) => heard.push(...changes))
+  await one.write((draft) => draft.put(documentOf('gone')))
+  other.follow()
+  await one.write((draft) => draft.remove('things', 'gone'))
+  await Promise.all(
+    Array.from({ length: 1100 }, (_, i) => one.write((draft) => draft.put(documentOf(`${i % 7}`, { i })))),
+  )
+  other.follow()
+  expect(other.all('things')).toEqual(one.all('things'))
+  expect(heard.slice(1).map(({ before, after }) => [before?.id, after?.id])).toEqual([
+    ['gone', undefined],
+    ...['0', '1', '2', '3', '4', '5', '6'].map((id) => [undefined, id]),
+  ])
+  await close()
+})
+
+test('a number that a crash left ahead of the store costs a look into it, and hides nothing', async () => {
+  const { one, other, number, close } = two()
+  await one.write((draft) => draft.put(documentOf('1')))
+  // The process that tried the second commit ended before it: the next one takes the same number.
+  number.store(2)
+  other.follow()
+  expect(other.all('things')).toHaveLength(1)
+  await one.write((draft) => draft.put(documentOf('2')))
+  other.follow()
+  expect(other.all('things')).toHaveLength(2)
+  await close()
 })

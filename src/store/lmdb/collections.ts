@@ -138,6 +138,11 @@ export class Collections {
     operations.apply(sink)
   }
 
+  /** After another process was killed. */
+  checkReaders(): void {
+    this.file.checkReaders()
+  }
+
   close(): Promise<void> {
     return this.file.close()
   }

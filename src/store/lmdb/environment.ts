@@ -214,6 +214,11 @@ export class LmdbEnvironment implements GraphStore {
     }
   }
 
+  /** After another process was killed: its readings must not keep old pages from being used again. */
+  checkReaders(): void {
+    this.file.checkReaders()
+  }
+
   /** Waits for writes under way. */
   close(): Promise<void> {
     this.prover.close()

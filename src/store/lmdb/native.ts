@@ -192,6 +192,11 @@ export class LmdbFile {
     return this.root.backup(folder, true)
   }
 
+  /** Lets go of the pages that readings of killed processes hold; else they are kept until somebody opens the file. */
+  checkReaders(): void {
+    if (!this.closed) this.root.readerCheck()
+  }
+
   async close(): Promise<void> {
     if (this.closed) return
     this.closed = true
