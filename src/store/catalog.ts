@@ -40,9 +40,9 @@ export class Catalog {
     this.options = options
     if (options.readOnly === true) return
     mkdirSync(this.root, { recursive: true })
-    // Finishes removals that a crash interrupted.
+    // Finishes removals that a crash interrupted; another process may be at the same one.
     for (const folder of readdirSync(this.root)) {
-      if (folder.startsWith(REMOVED)) rmSync(join(this.root, folder), { recursive: true, force: true })
+      if (folder.startsWith(REMOVED)) rmSync(join(this.root, folder), { recursive: true, force: true, maxRetries: 5 })
     }
   }
 
@@ -157,7 +157,7 @@ export class Catalog {
   /** After another process was killed. */
   checkReaders(): void {
     for (const constituents of this.open.values()) {
-      for (const environment of constituents.values()) environment.checkReaders()
+      for (const { environment } of constituents.values()) environment.checkReaders()
     }
   }
 
