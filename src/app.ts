@@ -164,7 +164,7 @@ async function buildApp(
   const log = overrides.log ?? standardLog(settings, clock)
   const report = (message: string): void => log({ level: 'error', message })
   const sync = overrides.sync ?? true
-  const metrics = serviceMetrics(dataDir, packageJson.version)
+  const metrics = serviceMetrics(dataDir, packageJson.version, overrides.worker?.number ?? null)
   const worker = overrides.worker ?? null
 
   const allowed = readAllowedUpstreams(settings.upstreamAllow)

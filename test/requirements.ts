@@ -4,7 +4,7 @@
 import { authzenPoints } from './requirements-authzen.ts'
 
 export interface Requirement {
-  /** Letter of its chapter and a number: R runtime, G graph, D decisions, F configuration, A authentication, E errors. */
+  /** Letter of its chapter and a number: R runtime, G graph, D decisions, F configuration, A authentication, E errors, O operations. */
   readonly id: string
   readonly sentence: string
   /** File below test/, and a part of the test's name. */
@@ -552,6 +552,36 @@ export const requirements: readonly Requirement[] = [
     id: 'E3',
     sentence: 'a broken promise of our own tells the caller nothing',
     shownBy: [['http/problems.test.ts', 'tells nothing of a broken promise of our own']],
+  },
+  {
+    id: 'O1',
+    sentence: 'the interface describes itself in OpenAPI 3.1 and 3.2, and every answer is as described',
+    shownBy: [
+      ['http/openapi.test.ts', 'holds every route, each under a name of its own'],
+      ['http/openapi.test.ts', 'is held against every answer of these tests'],
+      ['http/fuzz.test.ts', 'get answers that it describes'],
+    ],
+  },
+  {
+    id: 'O2',
+    sentence: 'no secret stands in an answer after its first, or in the log',
+    shownBy: [
+      ['http/fuzz.test.ts', 'no secret there or in the log'],
+      ['ops/log.test.ts', 'does not hold a member whose name says that it is secret'],
+    ],
+  },
+  {
+    id: 'O3',
+    sentence: 'a renewed certificate is shown without a restart',
+    shownBy: [['http/operations.test.ts', 'is shown, renewed without a restart']],
+  },
+  {
+    id: 'O4',
+    sentence: 'pages ask from configured origins alone, and an agent as often as its limit lets it',
+    shownBy: [
+      ['http/operations.test.ts', 'may ask when they are of a configured one'],
+      ['http/operations.test.ts', 'an agent asks as often as its limit lets it'],
+    ],
   },
 ]
 

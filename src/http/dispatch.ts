@@ -126,7 +126,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
       method: request.method,
       route: route?.path ?? null,
       status: response.status,
-      durationMs,
+      durationMs: Math.round(durationMs * 1000) / 1000,
     })
     if (cors === null || request.method === 'OPTIONS') return response
     return { ...response, headers: { ...response.headers, ...cors.answered(request.header('origin')) } }

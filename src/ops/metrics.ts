@@ -26,6 +26,12 @@ export const exposition = 'text/plain; version=0.0.4; charset=utf-8'
 
 export class Metrics {
   private readonly families: Family[] = []
+  private readonly common: Labels
+
+  /** `common`: labels of every line. */
+  constructor(common: Labels = {}) {
+    this.common = common
+  }
 
   /** Binds labels to a counter of the family; the same labels are the same counter. */
   counter(name: string, help: string): (labels: Labels) => Counter {
@@ -37,8 +43,8 @@ export class Metrics {
         ...[...children].map(([labels, { value }]) => `${name}${labels} ${value}`),
       ],
     })
-    return (labels) => {
-      const key = labelText(labels)
+    return (own) => {
+      const key = labelText({ ...this.common, ...own })
       const child = children.get(key) ?? new CounterChild()
       children.set(key, child)
       return child
@@ -54,7 +60,8 @@ export class Metrics {
         ...[...children.values()].flatMap(({ labels, child }) => child.lines(name, labels)),
       ],
     })
-    return (labels) => {
+    return (own) => {
+      const labels = { ...this.common, ...own }
       const key = labelText(labels)
       const there = children.get(key) ?? { labels, child: new HistogramChild(bounds) }
       children.set(key, there)
@@ -68,7 +75,7 @@ export class Metrics {
       name,
       lines: () => [
         ...head(name, help, kind),
-        ...read().map(({ labels = {}, value }) => `${name}${labelText(labels)} ${value}`),
+        ...read().map(({ labels = {}, value }) => `${name}${labelText({ ...this.common, ...labels })} ${value}`),
       ],
     })
   }

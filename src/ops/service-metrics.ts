@@ -15,8 +15,9 @@ export interface ServiceMetrics {
 /** From a tenth of a millisecond: a decision takes less than the first bound that libraries begin with. */
 const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-export function serviceMetrics(dataDir: string, version: string): ServiceMetrics {
-  const metrics = new Metrics()
+/** `worker`: the number of this process among those that share the port; null where it has it alone. */
+export function serviceMetrics(dataDir: string, version: string, worker: number | null): ServiceMetrics {
+  const metrics = new Metrics(worker === null ? {} : { worker: String(worker) })
   metrics.reading('verdigraph_build_info', 'The version that runs.', 'gauge', () => [{ labels: { version }, value: 1 }])
   const durations = metrics.histogram(
     'http_server_request_duration_seconds',

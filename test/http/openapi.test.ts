@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -101,6 +103,17 @@ describe('the interface description', () => {
     expect(described.faults('POST', '/nowhere', answer(200, '{"message":"x"}'))).toEqual([
       'the status 200 instead of 404',
     ])
+  })
+})
+
+describe('the committed copy', () => {
+  it('is what a server with the default settings answers (`npm run golden` writes it anew)', async () => {
+    const plain = await startService()
+    const document = JSON.stringify((await plain.send('/openapi.json')).body, null, 1)
+    await plain.stop()
+    const path = join(import.meta.dirname, '..', '..', 'openapi.json')
+    if (process.env.UPDATE_GOLDEN === '1') writeFileSync(path, `${document}\n`)
+    expect(readFileSync(path, 'utf8')).toBe(`${document}\n`)
   })
 })
 

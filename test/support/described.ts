@@ -1,7 +1,7 @@
 // Holds an answer against the interface description: is its status told, are its headers, is its body of the schema?
 import { Ajv2020 as Ajv, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import type { Description, Operation } from '../../src/http/openapi/document.ts'
+import { type Description, type Operation, responseOf } from '../../src/http/openapi/document.ts'
 
 export interface AnswerSeen {
   readonly status: number
@@ -51,7 +51,7 @@ export class Described {
     const found = this.operation(method, url)
     if (found?.operation == null) return this.faultsOffTheMap(method, found !== null, { status, headers, text })
     const { path, operation } = found
-    const answered = operation.responses[status]
+    const answered = responseOf(this.description, operation, status)
     if (answered === undefined) return [`the status ${status} is not described`]
     const told = new Set(Object.keys(answered.headers).map((name) => name.toLowerCase()))
     const faults = this.faultsOfHeaders(headers, told)

@@ -40,7 +40,7 @@ export async function fuzzHttp(seed: number, requests: number, onRound?: (asked:
     const maker = new RequestMaker(description, known, callers)
     const run = new Run(url, new Described(description), known)
     const chance = new Chance(seed)
-    for (let asked = 0; asked < requests && run.findings.length < FINDINGS_MAX; asked += AT_ONCE) {
+    for (let asked = 0; run.asked < requests && run.findings.length < FINDINGS_MAX; asked += AT_ONCE) {
       const made = Array.from({ length: AT_ONCE }, () => maker.make(chance)).filter((one) => one !== null)
       await Promise.all(made.map((request) => run.ask(request)))
       onRound?.(asked)

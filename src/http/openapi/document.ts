@@ -17,7 +17,10 @@ export interface Description {
     readonly description: string
   }
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> } & Readonly<Record<string, unknown>>
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>
+    readonly responses: Readonly<Record<string, Answered>>
+  } & Readonly<Record<string, unknown>>
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly [member: string]: unknown
 }
@@ -30,7 +33,7 @@ export interface Operation {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters: readonly Parameter[]
   readonly requestBody?: { readonly required: true; readonly content: Content }
-  readonly responses: Readonly<Record<string, Answered>>
+  readonly responses: Readonly<Record<string, Answered | Reference>>
 }
 
 export interface Parameter {
@@ -39,6 +42,10 @@ export interface Parameter {
   readonly required: boolean
   readonly description?: string
   readonly schema: JsonSchema
+}
+
+export interface Reference {
+  readonly $ref: string
 }
 
 export interface Answered {
@@ -69,7 +76,7 @@ export function describeRoutes(routes: readonly Route[], openapi: OpenApiVersion
     servers: [{ url: '/', description: 'the server that gives this description' }],
     tags: tagsOf(routes),
     paths,
-    components: { schemas: components.all(), headers, securitySchemes },
+    components: { responses: refusals(components), schemas: components.all(), headers, securitySchemes },
   }
 }
 
@@ -246,14 +253,39 @@ function statusesOfTheWay({ auth, request, read, query, wrongMediaType }: Route)
   ]
 }
 
-function responsesOf(route: Route, components: SchemaComponents): Record<string, Answered> {
+function responsesOf(route: Route, components: SchemaComponents): Record<string, Answered | Reference> {
   const schemas = new Map<number, z.ZodType | null>(statusesOfTheWay(route).map((status) => [status, problem]))
   for (const [status, schema] of Object.entries(route.responses)) schemas.set(Number(status), schema)
   return Object.fromEntries(
     [...schemas]
       .sort(([a], [b]) => a - b)
-      .map(([status, schema]) => [status, answered(route, status, schema, components)]),
+      .map(([status, schema]) => [
+        status,
+        schema === problem ? { $ref: `#/components/responses/${status}` } : answered(route, status, schema, components),
+      ]),
   )
+}
+
+/** Every refusal, told once: it is the same for all routes. */
+function refusals(components: SchemaComponents): Record<string, Answered> {
+  const content = { 'application/json': { schema: components.describe(problem, 'output') } }
+  return Object.fromEntries(
+    Object.entries(problemNames).map(([status, description]) => [
+      status,
+      { description, headers: headersOf({}, Number(status)), content },
+    ]),
+  )
+}
+
+/** What an operation answers with a status; undefined: it does not. */
+export function responseOf(
+  { components }: Description,
+  operation: Operation,
+  status: string | number,
+): Answered | undefined {
+  const given = operation.responses[status]
+  if (given === undefined || !('$ref' in given)) return given
+  return components.responses[given.$ref.split('/').at(-1) ?? '']
 }
 
 function answered(route: Route, status: number, schema: z.ZodType | null, components: SchemaComponents): Answered {
@@ -265,7 +297,7 @@ function answered(route: Route, status: number, schema: z.ZodType | null, compon
   }
 }
 
-function headersOf(route: Route, status: number): Record<string, unknown> {
+function headersOf(route: Pick<Route, 'responseHeaders'>, status: number): Record<string, unknown> {
   const own = status < 300 ? Object.entries(route.responseHeaders ?? {}) : []
   const refer = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` })
   return {

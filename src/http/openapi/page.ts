@@ -1,7 +1,7 @@
 // The interface description as a page to read: made whole on the server, with one style sheet inside and no script, so
 // that it needs no other address and a browser may be told to load nothing.
 import { createHash } from 'node:crypto'
-import type { Answered, Description, Operation, Parameter } from './document.ts'
+import { type Answered, type Description, type Operation, type Parameter, responseOf } from './document.ts'
 import { Html, html, inline, prose } from './markup.ts'
 import { schemaRows } from './schema-rows.ts'
 import { style } from './style.ts'
@@ -82,7 +82,7 @@ function shownIn(scheme: Readonly<Record<string, string>>): string {
 }
 
 function operationPart({ method, path, operation }: Entry, description: Description): Html {
-  const { parameters, requestBody, responses, security } = operation
+  const { parameters, requestBody, security } = operation
   const body = requestBody?.content['application/json']
   return html`<article id="${operation.operationId}">
 <h3><a href="#${operation.operationId}">${operation.summary}</a></h3>
@@ -93,7 +93,7 @@ ${parameters.length === 0 ? null : html`<h4>Parameters</h4><table>${parameters.m
 ${body === undefined ? null : html`<h4>Body</h4>${schemaRows(body.schema, description)}`}
 ${body?.example === undefined ? null : html`<pre>${JSON.stringify(body.example, null, 2)}</pre>`}
 <h4>Answers</h4>
-${Object.entries(responses).map(([status, answer]) => answerPart(status, answer, description))}
+${Object.keys(operation.responses).map((status) => answerPart(status, responseOf(description, operation, status), description))}
 </article>`
 }
 
@@ -103,7 +103,9 @@ function parameterRow({ name, in: place, required, description, schema }: Parame
 ${values === undefined ? null : html` ${values.map((value) => html`<code>${value}</code> `)}`}</td></tr>`
 }
 
-function answerPart(status: string, { description: says, headers, content }: Answered, description: Description): Html {
+function answerPart(status: string, answer: Answered | undefined, description: Description): Html | null {
+  if (answer === undefined) return null
+  const { description: says, headers, content } = answer
   const schema = Object.values(content ?? {})[0]?.schema
   const own = Object.keys(headers).filter((name) => name !== 'X-Request-ID')
   const more =
