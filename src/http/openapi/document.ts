@@ -261,7 +261,9 @@ function responsesOf(route: Route, components: SchemaComponents): Record<string,
       .sort(([a], [b]) => a - b)
       .map(([status, schema]) => [
         status,
-        schema === problem ? { $ref: `#/components/responses/${status}` } : answered(route, status, schema, components),
+        schema === problem && !(status === 403 && route.stepUp)
+          ? { $ref: `#/components/responses/${status}` }
+          : answered(route, status, schema, components),
       ]),
   )
 }
@@ -297,7 +299,7 @@ function answered(route: Route, status: number, schema: z.ZodType | null, compon
   }
 }
 
-function headersOf(route: Pick<Route, 'responseHeaders'>, status: number): Record<string, unknown> {
+function headersOf(route: Pick<Route, 'responseHeaders' | 'stepUp'>, status: number): Record<string, unknown> {
   const own = status < 300 ? Object.entries(route.responseHeaders ?? {}) : []
   const refer = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` })
   return {
