@@ -362,7 +362,11 @@ export const refused: readonly Refused[] = [
   inPolicy('UNION at the top of a condition', 'MATCH (subject)-->(resource) UNION MATCH (resource)-->(subject)'),
   inPolicy('a condition without its ends', 'MATCH (subject)-->(x)'),
   inPolicy('an end that may be null', 'MATCH (subject) OPTIONAL MATCH (subject)-->(resource)'),
-  inPolicy('USE in a policy', "USE graph.byName('north') MATCH (subject)-->(resource)"),
+  {
+    what: 'USE in the older policies',
+    example: "USE graph.byName('north') MATCH (subject)-->(resource)",
+    dialect: '2.0-kbac',
+  },
   inPolicy('reserved parameters', 'MATCH (subject)-->(resource) WHERE resource.x = $subject_id'),
   {
     what: 'CALL in the older policies',
