@@ -8,6 +8,7 @@ import { findSettings, readSettings, type SettingSources, type Settings } from '
 import { backupFolder, restoreFolder } from './backup.ts'
 import { CliError } from './cli-error.ts'
 import { initialise, issueToken } from './credentials.ts'
+import { migrate } from './migrate.ts'
 import { rotateMasterKey } from './rotate-master-key.ts'
 import { serve } from './serve.ts'
 import { settingLines } from './setting-lines.ts'
@@ -125,6 +126,13 @@ function program(): Command {
     .option('--json', 'print one line of JSON and nothing else', false)
     .action(async (flags: Flags & { json: boolean }) => {
       await verify(settingsFrom(flags).dataDir, flags.json)
+    })
+
+  withSettings(command.command('migrate'))
+    .description('bring a data folder of an earlier version, which nobody serves, to the layout of this one')
+    .option('--json', 'print one line of JSON and nothing else', false)
+    .action(async (flags: Flags & { json: boolean }) => {
+      await migrate(settingsFrom(flags), flags.json)
     })
 
   // What `verify` starts for each environment.

@@ -290,7 +290,8 @@ export const indexKeys: KeyCodec<IndexKey> = {
   readKey: (source, start, end) => ({
     label: readWord(source, start),
     property: readWord(source, start + 4),
-    scalar: source.slice(start + 8, end - 4),
+    // Copied: the package reads every key into the same bytes, of which `slice` of a Buffer would be a view.
+    scalar: Buffer.from(source.subarray(start + 8, end - 4)),
     node: readWord(source, end - 4),
   }),
 }

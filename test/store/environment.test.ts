@@ -36,7 +36,7 @@ describe('the layout of a folder', () => {
   }
 
   test.each([
-    ['an earlier', 1, 'version 1; this program reads version 3'],
+    ['an earlier', 1, 'version 1; this program reads version 3: `verdigraph migrate` brings it there'],
     ['a later', 4, 'version 4, of a later program; this one reads version 3'],
   ])('of %s version is refused, and left as it is', async (_, version, told) => {
     const folder = await withLayout(1, version)

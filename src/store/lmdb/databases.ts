@@ -70,7 +70,7 @@ export interface Databases {
   readonly index: Database<IndexKey>
 }
 
-const LAYOUT_KEY: SymbolKey = { kind: META.layout, symbol: 0 }
+export const LAYOUT_KEY: SymbolKey = { kind: META.layout, symbol: 0 }
 
 /** What a folder must hold; `kind` keeps configuration from being opened as a graph. */
 export interface Layout {
@@ -97,7 +97,7 @@ export function checkLayout(
     throw new LayoutFault(
       stored.version > layout.version
         ? `the folder holds ${layout.what} in layout version ${stored.version}, of a later program; this one reads version ${layout.version}`
-        : `the folder holds ${layout.what} in layout version ${stored.version}; this program reads version ${layout.version}`,
+        : `the folder holds ${layout.what} in layout version ${stored.version}; this program reads version ${layout.version}: \`verdigraph migrate\` brings it there`,
     )
   }
   if (readOnly) throw new LayoutFault(`the folder does not hold ${layout.what}`)

@@ -1,0 +1,38 @@
+// `migrate`: brings all environments of a data folder that nobody serves to the layout of this program.
+import { readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { OperatorFault } from '../kernel/errors.ts'
+import type { Settings } from '../settings.ts'
+import { lockFolder } from '../store/folder-lock.ts'
+import { DATA_FILE } from '../store/lmdb/native.ts'
+import { migrateFolder } from '../store/migrate.ts'
+
+/** What an interrupted migration leaves beside the folder. */
+const BESIDE = /\.(migrated|before)$/
+
+export async function migrate({ dataDir }: Settings, json: boolean): Promise<void> {
+  const lock = lockFolder(dataDir)
+  const migrated: string[] = []
+  const untouched: string[] = []
+  try {
+    const folders = environmentsIn(dataDir)
+    if (folders.length === 0) throw new OperatorFault(`the folder ${dataDir} holds no store`)
+    for (const folder of folders) {
+      const name = relative(dataDir, folder)
+      const isNew = await migrateFolder(folder)
+      const list = isNew ? migrated : untouched
+      list.push(name)
+      if (!json) console.log(`${isNew ? 'migrated ' : 'unchanged'} ${name}`)
+    }
+    if (json) console.log(JSON.stringify({ migrated, untouched }))
+  } finally {
+    lock.release()
+  }
+}
+
+function environmentsIn(folder: string): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true })
+  if (entries.some(({ name }) => name === DATA_FILE)) return [folder.replace(BESIDE, '')]
+  const inner = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => environmentsIn(join(folder, name)))
+  return [...new Set(inner)].sort()
+}

@@ -1,0 +1,155 @@
+// From layout 2 to layout 3: every value gets its checksum, names and documents tell their length. The folder of an environment is
+// written anew beside the old one and takes its place when it is whole on disk, so a crash leaves one of the two.
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Sink } from './bytes.ts'
+import { documentKeys } from './keys.ts'
+import { collectionsLayout } from './lmdb/collections.ts'
+import type { Database } from './lmdb/database.ts'
+import {
+  DOCUMENTS,
+  GRAPH,
+  graphLayout,
+  keyed,
+  LAYOUT_KEY,
+  type Layout,
+  LayoutFault,
+  layoutBytes,
+  openDatabases,
+  openMeta,
+  storedLayout,
+} from './lmdb/databases.ts'
+import { DATA_FILE, LmdbFile, type Range } from './lmdb/native.ts'
+
+/** The versions before checksums: of graphs, and of documents. */
+const GRAPH_BEFORE = 2
+const DOCUMENTS_BEFORE = 1
+const BATCH_ENTRIES = 20_000
+const BATCH_BYTES = 32 * 2 ** 20
+
+/** Writes the value as the new layout has it, without its checksum. */
+type Rewrite = (sink: Sink, old: Uint8Array) => void
+
+const asItIs: Rewrite = (sink, old) => sink.raw(old)
+/** A zero byte followed each name. */
+const name: Rewrite = (sink, old) => withLength(sink, old.subarray(0, old.length - 1))
+const withLength: Rewrite = (sink, old) => {
+  sink.u32(old.length)
+  sink.raw(old)
+}
+/** An entry of the index had one byte, because no value may be empty. */
+const nothing: Rewrite = () => {}
+
+/** True when the folder was migrated, false when there was nothing to do. Nobody else may use the folder meanwhile. */
+export async function migrateFolder(folder: string): Promise<boolean> {
+  const beside = `${folder}.migrated`
+  const aside = `${folder}.before`
+  // A crash between the two renames leaves the old one aside and the new one whole.
+  if (!existsSync(folder) && existsSync(aside)) renameSync(existsSync(beside) ? beside : aside, folder)
+  rmSync(beside, { recursive: true, force: true })
+  rmSync(aside, { recursive: true, force: true })
+  const from = new LmdbFile(folder, {})
+  try {
+    const layout = layoutToReach(openMeta(from, GRAPH))
+    if (layout === null) return false
+    mkdirSync(beside, { recursive: true })
+    const to = new LmdbFile(beside, {})
+    try {
+      if (layout === graphLayout) await rewriteGraph(from, to)
+      else await rewriteDocuments(from, to)
+    } finally {
+      await to.close()
+    }
+  } finally {
+    await from.close()
+  }
+  flush(join(beside, DATA_FILE))
+  flush(beside)
+  renameSync(folder, aside)
+  renameSync(beside, folder)
+  flush(dirname(folder))
+  rmSync(aside, { recursive: true, force: true })
+  return true
+}
+
+function layoutToReach(meta: Database<{ kind: number; symbol: number }>): Layout | null {
+  const stored = storedLayout(meta)
+  if (stored === null) throw new LayoutFault('the folder does not say what it holds')
+  for (const [layout, before] of [
+    [graphLayout, GRAPH_BEFORE],
+    [collectionsLayout, DOCUMENTS_BEFORE],
+  ] as const) {
+    if (stored.kind !== layout.kind) continue
+    if (stored.version === layout.version) return null
+    if (stored.version === before) return layout
+    const what = `the folder holds ${layout.what} in layout version ${stored.version}`
+    throw new LayoutFault(`${what}; this program migrates version ${before} to version ${layout.version}`)
+  }
+  throw new LayoutFault('the folder holds nothing that this program knows')
+}
+
+async function rewriteGraph(from: LmdbFile, to: LmdbFile): Promise<void> {
+  const [old, next] = [from, to].map((file) => openDatabases(file, openMeta(file, GRAPH)))
+  const copy = <K>(pick: (databases: NonNullable<typeof old>) => Database<K>, start: K, rewrite: Rewrite) =>
+    rewriteAll(to, pick(old!), pick(next!), start, rewrite)
+  await copy((d) => d.symbols, { kind: 0, symbol: 0 }, name)
+  await copy((d) => d.upsertKeys, { type: 0, externalId: '' }, asItIs)
+  await copy((d) => d.nodes, 1, asItIs)
+  await copy((d) => d.relationships, 1, asItIs)
+  await copy((d) => d.adjacency, { node: 0, side: 0 }, asItIs)
+  await copy((d) => d.chunks, 1, asItIs)
+  await copy((d) => d.chunkIndex, { node: 0, side: 0, neighbour: 0, relationship: 0 }, asItIs)
+  await copy((d) => d.labels, { label: 0, block: 0 }, asItIs)
+  await copy((d) => d.index, { label: 0, property: 0, scalar: new Uint8Array(0), node: 0 }, nothing)
+  // Last, so that what is not whole has no header.
+  await copy((d) => d.meta, { kind: 1, symbol: 0 }, asItIs)
+  await mark(to, next!.meta, graphLayout)
+}
+
+async function rewriteDocuments(from: LmdbFile, to: LmdbFile): Promise<void> {
+  const [old, next] = [from, to].map((file) => keyed(file, 'documents', documentKeys, DOCUMENTS))
+  await rewriteAll(to, old!, next!, { collection: '', key: '' }, withLength)
+  await mark(to, openMeta(to, DOCUMENTS), collectionsLayout)
+}
+
+async function mark(to: LmdbFile, meta: Database<{ kind: number; symbol: number }>, layout: Layout): Promise<void> {
+  await to.transaction(() => {
+    meta.raw.put(LAYOUT_KEY, layoutBytes(layout))
+  })
+}
+
+async function rewriteAll<K>(to: LmdbFile, old: Database<K>, next: Database<K>, start: K, rewrite: Rewrite) {
+  let batch: { key: K; start: number; end: number }[] = []
+  let sink = new Sink()
+  const put = async (): Promise<void> => {
+    const [entries, { bytes }] = [batch, sink]
+    batch = []
+    sink = new Sink()
+    await to.transaction(() => {
+      for (const entry of entries) next.putSealed(entry.key, bytes.subarray(entry.start, entry.end))
+    })
+  }
+  let from: K | null = start
+  while (from !== null) {
+    const range: Range<K> = { start: from, end: undefined, limit: BATCH_ENTRIES + 1 }
+    from = null
+    // No reading is held while a batch is written.
+    for (const { key, value } of old.raw.getRange(range)) {
+      if (batch.length === BATCH_ENTRIES || sink.length > BATCH_BYTES) {
+        from = key
+        break
+      }
+      const begin = sink.length
+      rewrite(sink, value.subarray(0, value.length))
+      next.seal(key, sink, begin)
+      batch.push({ key, start: begin, end: sink.length })
+    }
+    if (batch.length > 0) await put()
+  }
+}
+
+function flush(path: string): void {
+  const file = openSync(path, 'r')
+  fsyncSync(file)
+  closeSync(file)
+}
