@@ -34,6 +34,13 @@ export function emptyChunk(): Chunk {
   return { ids: new Uint32Array(16), relationships: new Uint32Array(16), length: 0, more: false, next: 0 }
 }
 
+/** Names a state of one graph: equal stamps, equal graphs. */
+export interface Stamp {
+  /** Who wrote the last batch, and which of its batches that was. */
+  readonly writer: number
+  readonly commit: number
+}
+
 /**
  * One consistent, read-only view of one environment. It is opened, used and closed within one turn of the event loop,
  * and never crosses an await. All calls are synchronous.
@@ -43,6 +50,8 @@ export interface Snapshot {
   readonly environment: object
   /** Equal epochs mean that every symbol id resolved earlier (0 included) is still right. */
   readonly symbolEpoch: number
+  /** The state that it shows. */
+  readonly stamp: Stamp
 
   symbol(kind: SymbolKind, name: string): SymbolId
   symbolName(kind: SymbolKind, id: SymbolId): string
@@ -189,6 +198,21 @@ export interface WriteBatch {
   createRelationship(source: NodeId, type: string, target: NodeId, properties: readonly PropertyInput[]): RelationshipId
   /** Reads within the batch, its own writes included. */
   findNode(key: NodeKey): NodeId
+  /**
+   * The graph that the batch builds on, to be read within the batch; close it there. Null: that graph is not to be read
+   * yet, as it has names of a batch that is not committed.
+   */
+  view(): BatchView | null
+}
+
+/**
+ * What it finds and walks, and its stamp, are of before the batch: patterns are asked of it before the first write. What
+ * it tells of an element that is known by its id is as the batch leaves it so far.
+ */
+export interface BatchView extends Snapshot {
+  /** False once the batch has deleted it, by itself or with its node. */
+  hasNode(node: NodeId): boolean
+  hasRelationship(relationship: RelationshipId): boolean
 }
 
 /** One environment: what the engine reads from and what features write to. */

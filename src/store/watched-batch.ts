@@ -1,5 +1,6 @@
 // A batch that remembers the nodes it writes or deletes, and leaves a note of those whose proxies have to follow.
 import type {
+  BatchView,
   MetadataFields,
   NodeId,
   NodeInput,
@@ -97,5 +98,9 @@ export class WatchedBatch implements WriteBatch {
 
   findNode(key: NodeKey): NodeId {
     return this.batch.findNode(key)
+  }
+
+  view(): BatchView | null {
+    return this.batch.view()
   }
 }

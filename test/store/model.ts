@@ -67,6 +67,11 @@ export class GraphModel implements WriteBatch {
     return copy
   }
 
+  /** A model has no transaction to be read within. */
+  view(): null {
+    return null
+  }
+
   findNode(key: NodeKey): number {
     for (const [id, node] of this.nodes) {
       if (node.key?.type === key.type && node.key.externalId === key.externalId) return id

@@ -5,6 +5,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { ENTRIES_PER_CHUNK } from '../blocks.ts'
 import type { Window } from '../bytes.ts'
 import { readText } from '../text.ts'
+import { LmdbBatchView } from './batch-view.ts'
 import { BulkBatch, KnownNodes, readCheckpoint } from './bulk-batch.ts'
 import type { Database } from './database.ts'
 import {
@@ -196,6 +197,7 @@ export class LmdbEnvironment implements GraphStore {
     this.lastBatch = (this.lastBatch + 1) >>> 0
     const stamp = { writer: this.writer, commit: this.lastBatch }
     const batch = begin(stamp, this.writerSymbols)
+    batch.viewer = () => this.viewOf(batch)
     const epoch = this.hot.beginWriting()
     try {
       const value = change(batch)
@@ -217,6 +219,15 @@ export class LmdbEnvironment implements GraphStore {
   /** After another process was killed: its readings must not keep old pages from being used again. */
   checkReaders(): void {
     this.file.checkReaders()
+  }
+
+  /**
+   * Inside of a transaction everything read is of the transaction, earlier batches of it included; they are committed with
+   * this one or not at all. Only their names may not become the environment's before that.
+   */
+  private viewOf(batch: LmdbWriteBatch): LmdbBatchView | null {
+    if (!this.symbols.isComplete(batch.countsBefore)) return null
+    return new LmdbBatchView(this, this.file.takeView(), batch)
   }
 
   /** Waits for writes under way. */

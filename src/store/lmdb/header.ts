@@ -1,16 +1,16 @@
 // The counters of one environment, in one small value that every snapshot reads first.
+import type { Stamp } from '../../engine/store.ts'
 import type { Sink, Window } from '../bytes.ts'
+
+export type { Stamp } from '../../engine/store.ts'
 
 /** How many symbols of each kind there are, in the order of SYMBOL_KINDS. */
 export type SymbolCounts = readonly [number, number, number]
 
-/** Names a state of the graph: the environment that wrote the last batch, and which of its batches that was. */
-export interface Stamp {
+export interface Header {
+  /** The environment that wrote the last batch, and which of its batches that was. */
   writer: number
   commit: number
-}
-
-export interface Header extends Stamp {
   symbols: [number, number, number]
   /** The ids to be given next. */
   nextNode: number

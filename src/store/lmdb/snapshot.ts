@@ -60,12 +60,12 @@ const LONG_HEAD_WORDS = LONG_HEAD_BYTES / 4
 
 export class LmdbSnapshot implements Snapshot {
   readonly symbolEpoch: number
+  readonly stamp: Stamp
   private readonly opener: Opener
   private readonly databases: Databases
   private readonly view: ReadView
   private readonly hot: HotCache
   private readonly epoch: number
-  private readonly stamp: Stamp
   private open = true
 
   /** The opener is the environment. */

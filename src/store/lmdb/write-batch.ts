@@ -1,6 +1,7 @@
 // One batch of writes: everything changes in memory first, reading through to the database, and is put at the end.
 // So a batch that throws has touched nothing, though it shares its transaction with others (rulings G1, G2, G3, G8).
 import type {
+  BatchView,
   MetadataFields,
   NodeId,
   NodeInput,
@@ -32,7 +33,7 @@ import {
 } from '../records.ts'
 import { AdjacencyEdits } from './adjacency-edits.ts'
 import { type Databases, HEADER_KEY, lackOfSymbols, type Mark, META } from './databases.ts'
-import { type Header, readHeader, type Stamp, writeHeader } from './header.ts'
+import { type Header, readHeader, type Stamp, type SymbolCounts, writeHeader } from './header.ts'
 import { LabelEdits } from './label-edits.ts'
 import { Operations, type Touched } from './operations.ts'
 import { kindNumber, type SymbolTable } from './symbols.ts'
@@ -68,6 +69,7 @@ interface NewSymbol {
 export class LmdbWriteBatch implements WriteBatch {
   /** The state that the batch builds on. */
   readonly before: Stamp
+  readonly countsBefore: SymbolCounts
   protected readonly databases: Databases
   protected readonly symbols: SymbolTable
   protected readonly clock: Clock
@@ -86,6 +88,8 @@ export class LmdbWriteBatch implements WriteBatch {
   private readonly notes = new Map<number, string | null>()
   private readonly marks = new Map<Mark, boolean>()
   private open = true
+  /** Given by the environment, which opens what is read. */
+  viewer: (() => BatchView | null) | null = null
 
   constructor(databases: Databases, symbols: SymbolTable, clock: Clock, entriesPerChunk: number, stamp: Stamp) {
     this.databases = databases
@@ -94,6 +98,7 @@ export class LmdbWriteBatch implements WriteBatch {
     this.header = readHeader(databases.meta.expect(HEADER_KEY))
     const counts = this.header.symbols
     if (!symbols.isComplete(counts) && !symbols.complete(counts, databases.symbols)) throw lackOfSymbols(databases)
+    this.countsBefore = [...counts]
     this.before = { writer: this.header.writer, commit: this.header.commit }
     this.header.writer = stamp.writer
     this.header.commit = stamp.commit
@@ -143,6 +148,31 @@ export class LmdbWriteBatch implements WriteBatch {
     const pending = this.keys.get(`${type} ${externalId}`)
     if (pending !== undefined) return pending.node
     return this.databases.upsertKeys.get({ type, externalId })?.words[0] ?? 0
+  }
+
+  view(): BatchView | null {
+    assert(this.open && this.viewer !== null, 'a write batch is not used after its function has returned')
+    return this.viewer()
+  }
+
+  // For the view: elements as the batch leaves them so far (null: gone), and undefined for what it has not come near.
+
+  nodeNow(id: NodeId): NodeRecord | null | undefined {
+    return this.nodes.get(id)?.now
+  }
+
+  relationshipNow(id: RelationshipId): RelationshipRecord | null | undefined {
+    return this.relationships.get(id)?.now
+  }
+
+  symbolId(kind: SymbolKind, name: string): SymbolId {
+    return this.find(kind, name)
+  }
+
+  symbolName(kind: SymbolKind, id: SymbolId): string {
+    const number = kindNumber(kind)
+    const added = this.newSymbols.find((one) => one.kind === number && one.symbol === id)
+    return added?.name ?? this.symbols.name(kind, id)
   }
 
   /** Null when there is none. */

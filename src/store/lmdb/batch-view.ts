@@ -1,0 +1,175 @@
+// What a write batch reads of its own graph: a snapshot of the state that the batch builds on, in which the elements that it
+// has written since are as it leaves them. Nothing of it comes from the hot cache or goes there.
+import type {
+  BatchView,
+  NodeId,
+  OwnField,
+  RelationshipId,
+  StoredProperty,
+  SymbolId,
+  SymbolKind,
+} from '../../engine/store.ts'
+import type { PropertyValue } from '../../engine/value/value.ts'
+import { timestamp } from '../../kernel/clock.ts'
+import type { NodeRecord, RelationshipRecord, StoredProperties } from '../records.ts'
+import type { Stamp } from './header.ts'
+import type { ReadView } from './native.ts'
+import { LmdbSnapshot, type Opener } from './snapshot.ts'
+
+/** The batch, as far as a view of it asks. Undefined: untouched. */
+export interface Edits {
+  readonly before: Stamp
+  nodeNow(id: NodeId): NodeRecord | null | undefined
+  relationshipNow(id: RelationshipId): RelationshipRecord | null | undefined
+  symbolId(kind: SymbolKind, name: string): SymbolId
+  symbolName(kind: SymbolKind, id: SymbolId): string
+}
+
+/** No cache is ever at this epoch. */
+const NO_EPOCH = 0
+
+export class LmdbBatchView extends LmdbSnapshot implements BatchView {
+  private readonly edits: Edits
+
+  constructor(opener: Opener, view: ReadView, edits: Edits) {
+    super(opener, view, NO_EPOCH, edits.before.writer, edits.before.commit)
+    this.edits = edits
+  }
+
+  hasNode(node: NodeId): boolean {
+    const now = this.edits.nodeNow(node)
+    return now === undefined ? super.labels(node).length > 0 || super.nodeOwn(node, 'id') !== null : now !== null
+  }
+
+  hasRelationship(relationship: RelationshipId): boolean {
+    const now = this.edits.relationshipNow(relationship)
+    return now === undefined ? super.relationshipType(relationship) !== 0 : now !== null
+  }
+
+  override symbol(kind: SymbolKind, name: string): SymbolId {
+    return this.edits.symbolId(kind, name)
+  }
+
+  override symbolName(kind: SymbolKind, id: SymbolId): string {
+    return this.edits.symbolName(kind, id)
+  }
+
+  override hasLabel(node: NodeId, label: SymbolId): boolean {
+    const now = this.edits.nodeNow(node)
+    return now === undefined ? super.hasLabel(node, label) : (now?.labels.includes(label) ?? false)
+  }
+
+  override labels(node: NodeId): readonly SymbolId[] {
+    const now = this.edits.nodeNow(node)
+    return now === undefined ? super.labels(node) : (now?.labels ?? [])
+  }
+
+  override nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null {
+    const now = this.edits.nodeNow(node)
+    return now === undefined ? super.nodeProperty(node, property) : (now?.properties.get(property)?.value ?? null)
+  }
+
+  override nodeOwn(node: NodeId, field: OwnField): PropertyValue | null {
+    const now = this.edits.nodeNow(node)
+    if (now === undefined) return super.nodeOwn(node, field)
+    if (now === null) return null
+    switch (field) {
+      case 'external_id':
+        return now.type === 0 ? null : now.externalId
+      case 'type':
+        return now.type === 0 ? null : this.symbolName('label', now.type)
+      case 'is_identity':
+        return now.isIdentity
+      case 'location':
+        return now.location
+      default:
+        return sharedField(now, field)
+    }
+  }
+
+  override nodeProperties(node: NodeId): ReadonlyMap<string, PropertyValue> {
+    const now = this.edits.nodeNow(node)
+    return now === undefined ? super.nodeProperties(node) : this.values(now)
+  }
+
+  override nodeStoredProperty(node: NodeId, property: SymbolId): StoredProperty | null {
+    const now = this.edits.nodeNow(node)
+    return now === undefined ? super.nodeStoredProperty(node, property) : (now?.properties.get(property) ?? null)
+  }
+
+  override nodeStoredProperties(node: NodeId): ReadonlyMap<string, StoredProperty> {
+    const now = this.edits.nodeNow(node)
+    return now === undefined ? super.nodeStoredProperties(node) : this.byName(now)
+  }
+
+  override relationshipType(relationship: RelationshipId): SymbolId {
+    const now = this.edits.relationshipNow(relationship)
+    return now === undefined ? super.relationshipType(relationship) : (now?.type ?? 0)
+  }
+
+  override relationshipSource(relationship: RelationshipId): NodeId {
+    const now = this.edits.relationshipNow(relationship)
+    return now === undefined ? super.relationshipSource(relationship) : (now?.source ?? 0)
+  }
+
+  override relationshipTarget(relationship: RelationshipId): NodeId {
+    const now = this.edits.relationshipNow(relationship)
+    return now === undefined ? super.relationshipTarget(relationship) : (now?.target ?? 0)
+  }
+
+  override relationshipProperty(relationship: RelationshipId, property: SymbolId): PropertyValue | null {
+    const now = this.edits.relationshipNow(relationship)
+    if (now === undefined) return super.relationshipProperty(relationship, property)
+    return now?.properties.get(property)?.value ?? null
+  }
+
+  override relationshipOwn(relationship: RelationshipId, field: OwnField): PropertyValue | null {
+    const now = this.edits.relationshipNow(relationship)
+    if (now === undefined) return super.relationshipOwn(relationship, field)
+    if (now === null) return null
+    return field === 'type' ? this.symbolName('type', now.type) : sharedField(now, field)
+  }
+
+  override relationshipProperties(relationship: RelationshipId): ReadonlyMap<string, PropertyValue> {
+    const now = this.edits.relationshipNow(relationship)
+    return now === undefined ? super.relationshipProperties(relationship) : this.values(now)
+  }
+
+  override relationshipStoredProperty(relationship: RelationshipId, property: SymbolId): StoredProperty | null {
+    const now = this.edits.relationshipNow(relationship)
+    if (now === undefined) return super.relationshipStoredProperty(relationship, property)
+    return now?.properties.get(property) ?? null
+  }
+
+  override relationshipStoredProperties(relationship: RelationshipId): ReadonlyMap<string, StoredProperty> {
+    const now = this.edits.relationshipNow(relationship)
+    return now === undefined ? super.relationshipStoredProperties(relationship) : this.byName(now)
+  }
+
+  private byName(record: { readonly properties: StoredProperties } | null): ReadonlyMap<string, StoredProperty> {
+    const entries = [...(record?.properties ?? [])].sort(([a], [b]) => a - b)
+    return new Map(entries.map(([symbol, property]) => [this.symbolName('property', symbol), property]))
+  }
+
+  private values(record: { readonly properties: StoredProperties } | null): ReadonlyMap<string, PropertyValue> {
+    const values = new Map<string, PropertyValue>()
+    for (const [name, { value }] of this.byName(record)) if (value !== null) values.set(name, value)
+    return values
+  }
+}
+
+function sharedField(
+  { createdMs, updatedMs, gid }: { readonly createdMs: number; readonly updatedMs: number; readonly gid: string },
+  field: OwnField,
+): PropertyValue | null {
+  switch (field) {
+    case 'create_time':
+      return timestamp(createdMs)
+    case 'update_time':
+      return timestamp(updatedMs)
+    case 'id':
+      return gid
+    default:
+      return null
+  }
+}

@@ -1,0 +1,147 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { BatchView, OwnField, Snapshot } from '../../src/engine/store.ts'
+import { HandClock } from '../../src/kernel/clock.ts'
+import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
+import { step, take } from '../generate/store-inputs.ts'
+import { temporaryFolder } from './folder.ts'
+
+const FIELDS: readonly OwnField[] = [
+  'external_id',
+  'type',
+  'create_time',
+  'update_time',
+  'is_identity',
+  'location',
+  'id',
+]
+const IDS = Array.from({ length: 60 }, (_, i) => i + 1)
+
+/** All that is told of elements by their ids, whether or not there are any. */
+function elementsOf(graph: Snapshot): unknown[] {
+  const nodes = IDS.map((id) => ({
+    own: FIELDS.map((field) => graph.nodeOwn(id, field)),
+    labels: graph.labels(id).map((label) => [graph.symbolName('label', label), graph.hasLabel(id, label)]),
+    values: [...graph.nodeProperties(id)].map(([name, value]) => [
+      name,
+      value,
+      graph.nodeProperty(id, graph.symbol('property', name)),
+    ]),
+    stored: [...graph.nodeStoredProperties(id)].map(([name, property]) => [
+      name,
+      property,
+      graph.nodeStoredProperty(id, graph.symbol('property', name)),
+    ]),
+  }))
+  const relationships = IDS.map((id) => ({
+    type: graph.relationshipType(id) === 0 ? null : graph.symbolName('type', graph.relationshipType(id)),
+    ends: [graph.relationshipSource(id), graph.relationshipTarget(id)],
+    own: graph.relationshipType(id) === 0 ? [] : FIELDS.map((field) => graph.relationshipOwn(id, field)),
+    values: [...graph.relationshipProperties(id)].map(([name, value]) => [
+      name,
+      value,
+      graph.relationshipProperty(id, graph.symbol('property', name)),
+    ]),
+    stored: [...graph.relationshipStoredProperties(id)].map(([name, property]) => [
+      name,
+      property,
+      graph.relationshipStoredProperty(id, graph.symbol('property', name)),
+    ]),
+  }))
+  return [...nodes, ...relationships]
+}
+
+function presence(view: BatchView): boolean[] {
+  return IDS.flatMap((id) => [view.hasNode(id), view.hasRelationship(id)])
+}
+
+function within<T>(view: BatchView | null, read: (view: BatchView) => T): T {
+  if (view === null) throw new Error('there is no view')
+  try {
+    return read(view)
+  } finally {
+    view.close()
+  }
+}
+
+describe('the view of a batch', () => {
+  let environment: LmdbEnvironment
+  const clock = new HandClock(1_750_000_000_000)
+  beforeEach(() => {
+    environment = openEnvironment(temporaryFolder(), { clock, sync: false })
+  })
+  afterEach(() => environment.close())
+
+  const looking = <T>(read: (snapshot: Snapshot) => T): T => {
+    const snapshot = environment.snapshot()
+    try {
+      return read(snapshot)
+    } finally {
+      snapshot.close()
+    }
+  }
+
+  test('tells of every element what a snapshot tells after the commit', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(step, { maxLength: 12 }), { maxLength: 4 }), async (batches) => {
+        for (const steps of batches) {
+          clock.advance(1000)
+          const seen = await environment.write((batch) => {
+            for (const step of steps) take(step, batch)
+            return within(batch.view(), (view) => ({ elements: elementsOf(view), presence: presence(view) }))
+          })
+          expect(seen.elements).toEqual(looking(elementsOf))
+          const present = await environment.write((batch) => within(batch.view(), presence))
+          expect(seen.presence).toEqual(present)
+        }
+      }),
+      { numRuns: 10 },
+    )
+  })
+
+  test('has the stamp of a snapshot that sees the same, and another one when a batch came in between', async () => {
+    const upsert = (externalId: string) => () =>
+      environment.write((batch) => {
+        const stamp = within(batch.view(), (view) => ({ ...view.stamp }))
+        batch.upsertNode({ type: 'Seat', externalId })
+        return stamp
+      })
+    await upsert('a')()
+    const before = looking(({ stamp }) => stamp)
+    // Both share a transaction, and the second builds on what the first has not committed yet.
+    const [first, second] = await Promise.all([upsert('b')(), upsert('c')()])
+    expect(first).toEqual(before)
+    expect(second).not.toEqual(before)
+    expect(second).not.toEqual(looking(({ stamp }) => stamp))
+  })
+
+  test('finds what an earlier batch of the same transaction wrote, and nothing that it writes itself', async () => {
+    const types = ['Seat', 'Row']
+    await environment.write((batch) => {
+      for (const type of types) batch.upsertNode({ type, externalId: 'known' })
+    })
+    looking(() => undefined)
+    const find = (view: BatchView, externalId: string) => view.findNode(view.symbol('label', 'Seat'), externalId)
+    const [, found] = await Promise.all([
+      environment.write((batch) => batch.upsertNode({ type: 'Seat', externalId: 'earlier' })),
+      environment.write((batch) => {
+        batch.upsertNode({ type: 'Seat', externalId: 'own' })
+        return within(batch.view(), (view) => [find(view, 'earlier'), find(view, 'own')])
+      }),
+    ])
+    expect(found).toEqual([3, 0])
+  })
+
+  test('is not to be had while an earlier batch of the transaction has brought names that may yet come to nothing', async () => {
+    const hasView = (externalId: string) =>
+      environment.write((batch) => {
+        const view = batch.view()
+        view?.close()
+        batch.upsertNode({ type: `Type${externalId}`, externalId })
+        return view !== null
+      })
+    expect(await Promise.all([hasView('a'), hasView('b'), hasView('c')])).toEqual([true, false, false])
+    looking(() => undefined)
+    expect(await hasView('d')).toBe(true)
+  })
+})
