@@ -5,6 +5,7 @@
 import type { NodeId, PropertyMetadata, StoredProperty, SymbolId } from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import { assert } from '../kernel/assert.ts'
+import { parseJson, writeJson } from '../kernel/json.ts'
 import type { Sink, Window } from './bytes.ts'
 import { readText, textBytes } from './text.ts'
 import { readValue, writeValue } from './values.ts'
@@ -117,7 +118,7 @@ const TO_METADATA = 9
 function writeProperty(sink: Sink, property: StoredProperty): void {
   sink.f64(property.updatedMs)
   sink.u8((property.externalValue === null ? 0 : EXTERNAL) | (property.metadata === null ? 0 : METADATA))
-  if (property.metadata !== null) sink.text(JSON.stringify(property.metadata))
+  if (property.metadata !== null) sink.text(writeJson(property.metadata))
   if (property.externalValue !== null) {
     sink.text(property.externalValue)
   } else {
@@ -143,8 +144,15 @@ function readProperty(window: Window, at: number): StoredProperty {
     value: external ? null : readValue(window, valueStart),
     externalValue: external ? readTextAt(window, valueStart) : null,
     updatedMs: window.view.getFloat64(at, true),
-    metadata: (flags & METADATA) === 0 ? null : (JSON.parse(readTextAt(window, at + TO_METADATA)) as PropertyMetadata),
+    metadata: (flags & METADATA) === 0 ? null : readMetadata(readTextAt(window, at + TO_METADATA)),
   }
+}
+
+/** Free JSON is part of it, in which 1 and 1.0 stay apart as in the captured text. */
+function readMetadata(text: string): PropertyMetadata {
+  const read = parseJson(text)
+  // What is nested deeper than a request may be came from a caller in this process.
+  return (read.ok ? read.value : JSON.parse(text)) as PropertyMetadata
 }
 
 // -- reading single fields from the raw bytes

@@ -9,7 +9,7 @@ import { layoutOfFolder } from '../store/lmdb/databases.ts'
 import { atOneMoment, compact, type Held } from '../store/lmdb/moment.ts'
 import { DATA_FILE } from '../store/lmdb/native.ts'
 import { type Manifest, syncPath, type ToPack, writeArchive } from './archive.ts'
-import { CONFIGURATION, DOCUMENTS, type Document, databaseFolders, isOfProject, PROJECTS } from './folders.ts'
+import { CONFIGURATION, DOCUMENTS, type Document, databaseFolders, isOfProject, PAST, PROJECTS } from './folders.ts'
 
 /** Says that the demo world was loaded: a restored folder must not load it again. */
 const DEMO = 'demo.json'
@@ -93,9 +93,12 @@ function demoFile(dataDir: string): ToPack {
 async function keepProject(folder: string, projectId: string): Promise<void> {
   const collections = openCollections(folder, {})
   try {
-    const others = collections.all(DOCUMENTS).filter(([, value]) => !isOfProject(value as Document, projectId))
     await collections.transact((changes) => {
-      for (const [key] of others) changes.delete(DOCUMENTS, key)
+      const others = [DOCUMENTS, PAST].map((collection) => ({
+        collection,
+        documents: changes.all(collection).filter(([, value]) => !isOfProject(value as Document, projectId)),
+      }))
+      for (const { collection, documents } of others) for (const [key] of documents) changes.delete(collection, key)
     })
   } finally {
     await collections.close()

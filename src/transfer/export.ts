@@ -16,7 +16,7 @@ import { atOneMoment } from '../store/lmdb/moment.ts'
 import type { Reading } from '../store/lmdb/native.ts'
 import { externalIdOf, readNode, readRelationship, type StoredProperties, typeOf } from '../store/records.ts'
 import { syncPath } from './archive.ts'
-import { CONFIGURATION, DOCUMENTS, type Document, databaseFolders, isOfProject, PROJECTS } from './folders.ts'
+import { CONFIGURATION, DOCUMENTS, type Document, databaseFolders, isOfProject, PAST, PROJECTS } from './folders.ts'
 import {
   configurationLine,
   type End,
@@ -24,6 +24,7 @@ import {
   graphLine,
   headerLine,
   nodeLine,
+  pastLine,
   relationshipLine,
   type StoredProperty,
 } from './lines.ts'
@@ -124,15 +125,19 @@ class Export {
     const copy = this.copies.get(join(dataDir, CONFIGURATION)) as string
     const collections = openCollections(copy, { readOnly: true })
     try {
-      const documents = collections
-        .all(DOCUMENTS)
-        .map(([, value]) => value as Document)
-        .filter((document) => projectId === undefined || isOfProject(document, projectId))
-      for (const document of documents) {
+      const documentsIn = (collection: string): Document[] =>
+        collections
+          .all(collection)
+          .map(([, value]) => value as Document)
+          .filter((document) => projectId === undefined || isOfProject(document, projectId))
+      const step = async (document: Document, line: string): Promise<void> => {
         this.count.configuration += 1
         this.count.sealed += sealedIn(document)
-        await this.lines.write(configurationLine(document))
+        await this.lines.write(line)
       }
+      const documents = documentsIn(DOCUMENTS)
+      for (const document of documents) await step(document, configurationLine(document))
+      for (const document of documentsIn(PAST)) await step(document, pastLine(document))
       return documents.filter(({ kind }) => kind === 'projects').map(({ id }) => id)
     } finally {
       await collections.close()

@@ -5,9 +5,10 @@ import { OperatorFault } from '../kernel/errors.ts'
 import { projectFolderOf, projectFolders } from '../store/catalog.ts'
 import { DATA_FILE } from '../store/lmdb/native.ts'
 
-/** The folder of the configuration in the data folder, and its collection. */
+/** The folder of the configuration in the data folder, and its collections: what counts, and the revisions it replaced. */
 export const CONFIGURATION = 'config'
 export const DOCUMENTS = 'configuration'
+export const PAST = 'configuration-past'
 export const PROJECTS = 'projects'
 
 /** What everybody who moves documents must know of them. */
@@ -15,6 +16,12 @@ export interface Document {
   readonly id: string
   readonly kind: string
   readonly project_id?: string
+  readonly revision?: number
+}
+
+/** As the configuration keeps it: documents by id, what they replaced by id and number. */
+export function keyOf({ id, revision }: Document, collection: typeof DOCUMENTS | typeof PAST): string {
+  return collection === PAST ? `${id}.${revision}` : id
 }
 
 export function isOfProject({ kind, id, project_id = '' }: Document, projectId: string): boolean {

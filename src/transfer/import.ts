@@ -14,7 +14,7 @@ import { openCollections } from '../store/lmdb/collections.ts'
 import { type LmdbEnvironment, openEnvironment } from '../store/lmdb/environment.ts'
 import { DATA_FILE } from '../store/lmdb/native.ts'
 import { syncPath } from './archive.ts'
-import { CONFIGURATION, DOCUMENTS, type Document, PROJECTS, UNFINISHED } from './folders.ts'
+import { CONFIGURATION, DOCUMENTS, type Document, keyOf, PAST, PROJECTS, UNFINISHED } from './folders.ts'
 import { type End, LineFault, readLine, type Section } from './lines.ts'
 import { type Batch, LineReader, type RawLine } from './read-lines.ts'
 
@@ -94,7 +94,8 @@ class Import {
   private file = ''
   private graph: OpenGraph | null = null
   private end: End | null = null
-  private documents: Document[] = []
+  private documents: { collection: typeof DOCUMENTS | typeof PAST; document: Document }[] = []
+  /** Of documents, and keys of their past ones. */
   private readonly ids = new Set<string>()
   private hasHeader = false
   /** Whether the folder may be another than before. */
@@ -206,16 +207,20 @@ class Import {
       await this.enter(section, projectId === undefined).catch((fault: unknown) => {
         throw fault instanceof LineFault ? atLine(raw, fault) : fault
       })
-    } else if (line.kind === 'configuration') {
-      read(raw, () => this.document(line.document as unknown as Document))
+    } else if (line.kind === 'configuration' || line.kind === 'past') {
+      read(raw, () => this.document(line.document, line.kind === 'past' ? PAST : DOCUMENTS))
     } else if (line.kind === 'end') this.end = line.end
   }
 
-  private document(document: Document): void {
-    if (this.ids.has(document.id)) throw new LineFault('configuration.id', 'is there twice')
-    this.ids.add(document.id)
+  private document(document: Document, collection: typeof DOCUMENTS | typeof PAST): void {
+    const key = keyOf(document, collection)
+    const member = collection === PAST ? 'past' : 'configuration'
+    if (this.ids.has(key)) throw new LineFault(`${member}.id`, 'is there twice')
+    if (collection === PAST && !this.ids.has(document.id))
+      throw new LineFault('past.id', 'no document of that id stands before it')
+    this.ids.add(key)
     this.count.configuration += 1
-    if (this.request.projectId === undefined) this.documents.push(document)
+    if (this.request.projectId === undefined) this.documents.push({ collection, document })
   }
 
   /** Together, before the first graph: a folder has all of a configuration or nothing. */
@@ -231,8 +236,13 @@ class Import {
     const collections = openCollections(folder, this.scratch === null ? {} : { readOnly: true })
     try {
       const before = new Map(collections.all(DOCUMENTS))
-      const documents = this.documents.map(provisionedAgain)
-      const isSame = documents.every((document) => same(before.get(document.id), document))
+      const past = new Map(collections.all(PAST))
+      const documents = this.documents.map(({ collection, document }) =>
+        collection === PAST ? { collection, document } : { collection, document: provisionedAgain(document) },
+      )
+      const isSame = documents.every(({ collection, document }) =>
+        same((collection === PAST ? past : before).get(keyOf(document, collection)), document),
+      )
       if (before.size > 0 && !isSame)
         throw new OperatorFault(
           `the folder ${dataDir} has a configuration of its own: \`--project ID\` imports the graphs into a project of it`,
@@ -240,7 +250,8 @@ class Import {
       this.hasWritten ||= before.size === 0
       if (before.size === 0 && this.scratch === null)
         await collections.transact((changes) => {
-          for (const document of documents) changes.put(DOCUMENTS, document.id, document)
+          for (const { collection, document } of documents)
+            changes.put(collection, keyOf(document, collection), document)
         })
     } finally {
       await collections.close()
@@ -325,7 +336,7 @@ function offsetIn(environment: LmdbEnvironment, file: string): number {
   return checkpoint.file === file ? checkpoint.offset : 0
 }
 
-const TURN = /^\s*\{\s*"(?:graph|configuration|end|format)"/
+const TURN = /^\s*\{\s*"(?:graph|configuration|past|end|format)"/
 
 /** Elements begin otherwise; what else begins so is found out when it is read. */
 function isTurn(text: string): boolean {

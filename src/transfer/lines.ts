@@ -12,6 +12,7 @@ import { foundName, isJsonObject } from '../kernel/found.ts'
 import { isGid } from '../kernel/ids.ts'
 import { parseJson, writeJson } from '../kernel/json.ts'
 import type { GivenNode, GivenProperty, GivenRelationship } from '../store/lmdb/bulk-batch.ts'
+import type { Document } from './folders.ts'
 
 export const FORMAT = 'verdigraph-export'
 export const VERSION = 1
@@ -40,7 +41,7 @@ export interface End {
 
 export type Line =
   | { readonly kind: 'header' }
-  | { readonly kind: 'configuration'; readonly document: Readonly<Record<string, unknown>> & { readonly id: string } }
+  | { readonly kind: 'configuration' | 'past'; readonly document: Document }
   | { readonly kind: 'graph'; readonly section: Section }
   | { readonly kind: 'node'; readonly node: GivenNode }
   | { readonly kind: 'relationship'; readonly relationship: GivenRelationship }
@@ -80,6 +81,11 @@ export const headerLine = `${JSON.stringify({ format: FORMAT, version: VERSION }
 
 export function configurationLine(document: unknown): string {
   return `${JSON.stringify({ configuration: document })}\n`
+}
+
+/** Of a revision that another one has replaced. */
+export function pastLine(document: unknown): string {
+  return `${JSON.stringify({ past: document })}\n`
 }
 
 export function graphLine(section: Section): string {
@@ -178,7 +184,8 @@ export function readLine(text: string): Line {
   if ('node' in members) return { kind: 'node', node: readNode(only(members, 'node')) }
   if ('relationship' in members)
     return { kind: 'relationship', relationship: readRelationship(only(members, 'relationship')) }
-  if ('configuration' in members) return { kind: 'configuration', document: readDocument(text) }
+  if ('configuration' in members) return { kind: 'configuration', document: readDocument(text, 'configuration') }
+  if ('past' in members) return { kind: 'past', document: readDocument(text, 'past') }
   if ('graph' in members) return { kind: 'graph', section: readSection(only(members, 'graph')) }
   if ('end' in members) return { kind: 'end', end: readEnd(only(members, 'end')) }
   if (members.format !== FORMAT) throw new LineFault('', 'expected a node, a relationship, a configuration or a graph')
@@ -390,18 +397,17 @@ function readMetadata(members: Members, property: string): PropertyMetadata {
     ...(source === undefined ? {} : { source: text(source, `${field}.source`, 0, 65_536) }),
     ...(assurance_level === undefined ? {} : { assuranceLevel: assurance_level as number }),
     ...(verified_time === undefined ? {} : { verifiedTime: verified_time as string }),
-    ...(custom_metadata === undefined
-      ? {}
-      : // Free JSON, kept as such: its numbers are plain.
-        { custom: JSON.parse(writeJson(object(custom_metadata, `${field}.custom_metadata`))) as Members }),
+    ...(custom_metadata === undefined ? {} : { custom: object(custom_metadata, `${field}.custom_metadata`) }),
   }
 }
 
 /** Documents are plain JSON: their numbers are what the runtime's own parser makes of them. */
-function readDocument(line: string): Members & { id: string } {
-  const document = object((JSON.parse(line) as Members).configuration, 'configuration')
-  for (const field of ['id', 'kind'] as const) text(document[field], `configuration.${field}`, 1, 256)
-  return document as Members & { id: string }
+function readDocument(line: string, kind: 'configuration' | 'past'): Document {
+  const document = object(only(JSON.parse(line) as Members, kind), kind)
+  for (const field of ['id', 'kind'] as const) text(document[field], `${kind}.${field}`, 1, 256)
+  if (kind === 'past' && !Number.isSafeInteger(document.revision))
+    throw new LineFault('past.revision', `expected the number of a revision, found ${foundName(document.revision)}`)
+  return document as unknown as Document
 }
 
 const PART = /^(?:default|global|[a-z]+\/[0-9a-f]{40})$/

@@ -29,7 +29,9 @@ async function dataFolder(): Promise<{ data: string; projects: [string, string] 
     changes.put('configuration', 'organization', { kind: 'organizations', id: 'organization', project_id: '' })
     for (const id of projects) {
       changes.put('configuration', id, { kind: 'projects', id, project_id: '' })
-      changes.put('configuration', `${id}-policy`, { kind: 'authorization-policies', project_id: id })
+      const policy = { kind: 'authorization-policies', id: `${id}-policy`, project_id: id }
+      changes.put('configuration', policy.id, { ...policy, revision: 2 })
+      changes.put('configuration-past', `${policy.id}.1`, { ...policy, revision: 1 })
     }
   })
   await documents.close()
@@ -49,9 +51,9 @@ function backupOf(data: string, out: string, projectId?: string) {
 
 const restoreTo = (from: string, dataDir: string) => restore({ from, dataDir, progress: quiet.progress })
 
-async function documentsIn(data: string): Promise<string[]> {
+async function documentsIn(data: string, collection = 'configuration'): Promise<string[]> {
   const documents = openCollections(join(data, 'config'), { readOnly: true })
-  const keys = documents.all('configuration').map(([key]) => key)
+  const keys = documents.all(collection).map(([key]) => key)
   await documents.close()
   return keys
 }
@@ -109,6 +111,7 @@ test('one project is backed up with the configuration that serves it, and no oth
   const restored = join(data, '..', 'restored')
   await restoreTo(out, restored)
   expect(await documentsIn(restored)).toEqual([projects[1], `${projects[1]}-policy`, 'organization'].sort())
+  expect(await documentsIn(restored, 'configuration-past')).toEqual([`${projects[1]}-policy.1`])
   expect(await documentsIn(data)).toHaveLength(5)
   expect(readdirSync(join(restored, 'projects'))).toHaveLength(1)
   await expect(backupOf(data, join(data, '..', 'x'), mintGid(systemClock.now()))).rejects.toThrow('holds no project')

@@ -12,6 +12,7 @@ import { openCollections } from '../../src/store/lmdb/collections.ts'
 import { exportFolder } from '../../src/transfer/export.ts'
 import { type ImportRequest, importFile } from '../../src/transfer/import.ts'
 import { killAll, runCommand, startServer } from '../cli/process.ts'
+import { startService } from '../http/service.ts'
 import { temporaryFolder } from '../store/folder.ts'
 
 afterAll(killAll)
@@ -105,7 +106,7 @@ test('what was exported is imported, and exported again, byte by byte', async ()
             source: 'hr',
             assuranceLevel: 2,
             verifiedTime: '2026-01-02T03:04:05.678Z',
-            custom: { deep: { list: [1.5, 2, null, '1.0'] } },
+            custom: { deep: { list: [1.5, 2, null, '1.0', new Float(1), 9_007_199_254_740_993n] } },
           },
         },
       ],
@@ -124,6 +125,7 @@ test('what was exported is imported, and exported again, byte by byte', async ()
 
   const first = await exported(data)
   expect(first).toContain('"float","value":1.0}')
+  expect(first).toContain('"custom_metadata":{"deep":{"list":[1.5,2,null,"1.0",1.0,9007199254740993]}}')
   const target = join(temporaryFolder(), 'copy')
   expect(await importInto(target, first, { dryRun: true })).toMatchObject({ nodes: 2, relationships: 2 })
   expect(existsSync(target)).toBe(false)
@@ -211,6 +213,9 @@ test('a line that is wrong is told with its number and its field, and its batch 
       JSON.stringify({ relationship: { source: person('ann'), type: 'KNOWS', target: person('bob') } }),
       'relationship.target: the node `Person` `bob` does not exist',
     ],
+    ['{"past":{"id":"x","kind":"x"}}', 'past.revision: expected the number of a revision, found nothing'],
+    ['{"past":{"id":"x","kind":"x","revision":1}}', 'past.id: no document of that id stands before it'],
+    ['{"configuration":{"id":"x","kind":"x"},"past":{}}', 'past: unknown field'],
     ['{"graph":{"project":"gid:01ABCDEFGHJKMNPQRSTVWXYZ01","part":"../../etc"}}', 'graph.part: expected a part'],
     ['{"graph":{"part":"global","project":"gid:01ABCDEFGHJKMNPQRSTVWXYZ01"}}', 'graph.part: the project has no'],
     [`{"format":"verdigraph-export","version":1}`, 'a header stands in the first line alone'],
@@ -307,6 +312,47 @@ test('a configuration never mixes with another one', async () => {
   await expect(importInto(join(temporaryFolder(), 'x'), text, { projectId: one.project })).rejects.toThrow(
     'holds no project',
   )
+})
+
+test('older revisions come along, with their project alone when it is exported alone', async () => {
+  const from = await startService()
+  const draft = { status: 'DRAFT', policy: '{}' }
+  const named = { project_id: from.projectId, name: 'drive', description: 'first' }
+  const id = (await from.configure('POST', 'authorization-policies', { ...draft, ...named })).body.id as string
+  await from.configure('PUT', `authorization-policies/${id}`, { ...draft, description: 'second' })
+  const other = await from.configure('POST', 'projects', {
+    organization_id: from.app.organizationId,
+    name: 'other',
+    region: 'local',
+    description: 'first',
+  })
+  await from.configure('PUT', `projects/${other.body.id as string}`, { description: 'second' })
+  const metadata = { custom_metadata: { share: 1.0, list: [1, 2.5] } }
+  const captured = await from.send('/capture/v1/nodes', {
+    headers: { 'x-svc-clientkey': from.key },
+    raw: JSON.stringify({
+      nodes: [{ external_id: 'ann', type: 'Person', properties: [{ type: 'age', value: 3, metadata }] }],
+    }).replace('"share":1', '"share":1.0,"count":9007199254740993'),
+  })
+  expect(captured.status).toBe(200)
+
+  const text = await exported(from.dataDir)
+  expect(text).toContain('"custom_metadata":{"share":1.0,"count":9007199254740993,"list":[1,2.5]}')
+  const alone = join(temporaryFolder(), 'lines')
+  await exportFolder({ dataDir: from.dataDir, out: alone, projectId: from.projectId, progress })
+  expect(readFileSync(alone, 'utf8').match(/^\{"past".*/gm)).toContainEqual(
+    expect.stringContaining('"kind":"authorization-policies"'),
+  )
+  expect(readFileSync(alone, 'utf8')).not.toContain(other.body.id)
+  expect(text.match(/^\{"past".*"first"/gm)).toHaveLength(2)
+  await from.stop()
+
+  const data = join(temporaryFolder(), 'copy')
+  await importInto(data, text)
+  expect(await exported(data)).toBe(text)
+  // Once more the same, and then another past of the same documents.
+  await importInto(data, text)
+  await expect(importInto(data, text.replaceAll('"first"', '"1st"'))).rejects.toThrow('has a configuration of its own')
 })
 
 test('the commands move the demo world to another folder, which then answers alike', async () => {
