@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { runCommand, type Server, startServer } from '../cli/process.ts'
 
 const WRITERS = 4
-/** After hundreds of rounds a search finds all that they stored. */
-const PATIENT = { VERDIGRAPH_DECISION_TIME_MS: '60000' }
+/** After hundreds of rounds a search finds all that they stored, on one page. */
+const PATIENT = { VERDIGRAPH_DECISION_TIME_MS: '60000', VERDIGRAPH_SEARCH_PAGE_MAX: '1000000' }
 const BATCH_ITEMS = 25
 const HOLDER = { type: 'Robot', external_id: 'holder' }
 
