@@ -1,6 +1,6 @@
 // What answers tell of nodes and relationships: whole elements with their system fields (facts 1.6.2), metadata of a
 // property and the trust score beside a node.
-import { emptyChunk, type NodeId, type OwnField, type Snapshot, type StoredProperty } from '../engine/store.ts'
+import { emptyChunk, type NodeId, type OwnField, type Snapshot } from '../engine/store.ts'
 import { NodeValue, type PathValue, type PropertyValue, type RelationshipValue } from '../engine/value/value.ts'
 
 const FIELDS: readonly OwnField[] = ['create_time', 'external_id', 'id', 'is_identity', 'type', 'update_time']
@@ -44,24 +44,6 @@ function wholeNode(id: NodeId, snapshot: Snapshot): unknown {
     ElementId: snapshot.nodeOwn(id, 'id') ?? '',
     Labels: snapshot.labels(id).map((label) => snapshot.symbolName('label', label)),
     Props: { ...Object.fromEntries(snapshot.nodeProperties(id)), ...Object.fromEntries(nodeFields(id, snapshot)) },
-  }
-}
-
-/** `source`, `assurance_level`, `verified_time`, or a member of the custom metadata; null where there is none. */
-export function metadataField(stored: StoredProperty | null, field: string): unknown {
-  const metadata = stored?.metadata
-  if (metadata == null) return null
-  switch (field) {
-    case 'source':
-      return metadata.source ?? null
-    case 'assurance_level':
-      return metadata.assuranceLevel ?? null
-    case 'verified_time':
-      return metadata.verifiedTime ?? null
-    default: {
-      const { custom } = metadata
-      return custom !== undefined && Object.hasOwn(custom, field) ? custom[field] : null
-    }
   }
 }
 

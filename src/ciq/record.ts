@@ -3,9 +3,10 @@
 import type { ReadingCursor, VariableKind } from '../engine/reading.ts'
 import type { OwnField, Snapshot, StoredProperty } from '../engine/store.ts'
 import { toJson } from '../engine/value/convert.ts'
+import { metadataField } from '../engine/value/functions/graph.ts'
 import { NodeValue, type PropertyValue, RelationshipValue, type Value } from '../engine/value/value.ts'
 import { type ElementKind, type ElementPath, parsePath } from '../policy/paths.ts'
-import { metadataField, nodeFields, scoresOf, wholeElement } from './element-data.ts'
+import { nodeFields, scoresOf, wholeElement } from './element-data.ts'
 import type { QueryDocument } from './query-document.ts'
 import type { RecordData } from './schema.ts'
 
@@ -125,7 +126,8 @@ function readerOf(path: ElementPath): Read {
     case 'metadata':
       return (element, { snapshot }, into, key) => {
         const symbol = snapshot.symbol('property', path.name)
-        into[key] = metadataField(snapshot.nodeStoredProperty(element.id, symbol), path.field)
+        const value = metadataField(snapshot.nodeStoredProperty(element.id, symbol), path.field)
+        into[key] = toJson(value, () => null)
       }
     case 'score':
       return (element, { snapshot }, into, key) => {

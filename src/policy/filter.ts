@@ -2,10 +2,10 @@
 // leaves open is open under NOT too, and only what is surely true lets the policy take part.
 import { RunFault } from '../engine/errors.ts'
 import { contains, equals, isList, isMap, isNumber, lessOrEqual, lessThan } from '../engine/value/compare.ts'
+import { instantMs } from '../engine/value/instant.ts'
+import { compilePattern, type TextPattern } from '../engine/value/pattern.ts'
 import type { Truth, Value } from '../engine/value/value.ts'
 import { unreachable } from '../kernel/assert.ts'
-import { instantMs } from './instant.ts'
-import { compilePattern, type TextPattern } from './pattern.ts'
 import { type Reference, valueAt } from './reference.ts'
 
 export const comparisons = ['=', '<>', '<', '<=', '>', '>='] as const

@@ -1,5 +1,7 @@
 // From the JSON of `condition.filter` to a Filter, or to what its author has to mend, each fault with its path.
 import { fromJson } from '../engine/value/convert.ts'
+import { instantMs } from '../engine/value/instant.ts'
+import { compilePattern } from '../engine/value/pattern.ts'
 import type { Value } from '../engine/value/value.ts'
 import { foundName, isJsonObject } from '../kernel/found.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -13,8 +15,6 @@ import {
   type Operand,
   textOperators,
 } from './filter.ts'
-import { instantMs } from './instant.ts'
-import { compilePattern } from './pattern.ts'
 import { readReference } from './reference.ts'
 
 const branches = ['AND', 'OR', 'NOT'] as const

@@ -19,6 +19,7 @@ import type { OwnField } from '../store.ts'
 import { aggregateNamed, aggregateNames } from '../value/aggregates.ts'
 import { nodeFieldNamed } from '../value/element.ts'
 import { functionNamed, functionNames, MAP_PROJECTION } from '../value/functions.ts'
+import { compilePattern } from '../value/pattern.ts'
 import {
   ANY,
   admits,
@@ -256,15 +257,6 @@ class Binder {
     if (operator === 'XOR') {
       return truth({ kind: 'xor', left: this.condition(ast.left), right: this.condition(ast.right) })
     }
-    if (operator === '=~') {
-      // A backtracking matcher over patterns that a request may supply could be made to run for ever.
-      this.report(
-        'UnsupportedOperator',
-        'operator `=~` is not supported: use STARTS WITH, ENDS WITH or CONTAINS',
-        ast.span,
-      )
-      return NOTHING
-    }
     const left = this.bind(ast.left)
     const right = this.bind(ast.right)
     const bound: BoundExpression = { kind: 'binary', operator, left: left.bound, right: right.bound, span: ast.span }
@@ -276,6 +268,9 @@ class Binder {
       case 'ENDS WITH':
       case 'CONTAINS':
         return truth(bound)
+      case '=~':
+        this.checkPattern(right.bound, ast.right.span)
+        return truth(bound)
       case '+':
         return { bound, type: this.sum(left.type, right.type, ast.span) }
       default: {
@@ -285,6 +280,12 @@ class Binder {
         return { bound, type: operator === '^' ? typeOf('float') : arithmeticType(operator, left.type, right.type) }
       }
     }
+  }
+
+  private checkPattern(bound: BoundExpression, span: Span): void {
+    if (bound.kind !== 'constant' || typeof bound.value !== 'string') return
+    const compiled = compilePattern(bound.value)
+    if (!compiled.ok) this.report('InvalidRegularExpression', `not a pattern: ${compiled.error}`, span)
   }
 
   private sum(left: StaticType, right: StaticType, span: Span): StaticType {

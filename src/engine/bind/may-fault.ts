@@ -20,8 +20,9 @@ export function mayFault(expression: BoundExpression): boolean {
     case 'map':
       return anyChild(expression)
     case 'binary':
-      // These three are null for anything but two strings.
-      return !['STARTS WITH', 'ENDS WITH', 'CONTAINS'].includes(expression.operator) || anyChild(expression)
+      // These are null for anything but two strings; a pattern that is known was found to be one.
+      if (expression.operator === '=~' && expression.right.kind !== 'constant') return true
+      return !['STARTS WITH', 'ENDS WITH', 'CONTAINS', '=~'].includes(expression.operator) || anyChild(expression)
     case 'and':
     case 'or':
       return expression.operands.some((operand) => !isTruth(operand))

@@ -9,6 +9,7 @@ import { contains, equals } from '../value/compare.ts'
 import { effortOnSearch, effortOnText } from '../value/effort.ts'
 import { propertyOf } from '../value/element.ts'
 import { kindName } from '../value/kind-name.ts'
+import { compilePattern, type TextPattern } from '../value/pattern.ts'
 import { NodeValue, RelationshipValue, type Truth, type Value } from '../value/value.ts'
 import { boundedList, boundedMap } from '../value/weight.ts'
 import { indexed, itemsOf, readParameter, sliced } from './access.ts'
@@ -137,13 +138,33 @@ function compileBinary(expression: Of<'binary'>, site: ExpressionSite): Evaluate
         return text.includes(part)
       })
     case '=~':
-      throw new Error('the binder refuses =~')
+      return onStrings(left, right, matching())
     default: {
       const compute = ARITHMETIC[operator]
       return (run) => compute(left(run), right(run))
     }
   }
 }
+
+/** Mostly one pattern is asked of many texts. */
+function matching(): (text: string, source: string) => boolean {
+  let known = ''
+  let pattern: TextPattern | null = null
+  return (text, source) => {
+    if (pattern === null || source !== known) {
+      effortOnText(source.length * PATTERN_EFFORT)
+      const compiled = compilePattern(source)
+      if (!compiled.ok) throw new RunFault('argument', `not a pattern: ${compiled.error}`)
+      pattern = compiled.value
+      known = source
+    }
+    effortOnText(text.length * source.length)
+    return pattern.matches(text)
+  }
+}
+
+/** Compiling takes as long as comparing so many characters for each one of the pattern. */
+const PATTERN_EFFORT = 4096
 
 /** Anything but two strings is unknown. */
 function onStrings(left: Evaluate, right: Evaluate, ask: (text: string, part: string) => boolean): Evaluate {

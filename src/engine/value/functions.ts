@@ -3,6 +3,7 @@
 import { propertiesOf } from './element.ts'
 import { elementFunctions } from './functions/element.ts'
 import { aliases, type CypherFunction, define } from './functions/function.ts'
+import { graphFunctions } from './functions/graph.ts'
 import { listFunctions } from './functions/list.ts'
 import { mathFunctions } from './functions/math.ts'
 import { scalarFunctions } from './functions/scalar.ts'
@@ -12,7 +13,15 @@ import type { Value } from './value.ts'
 import { boundedMap } from './weight.ts'
 
 const table = new Map<string, CypherFunction>()
-const sections = [scalarFunctions, stringFunctions, listFunctions, mathFunctions, elementFunctions, temporalFunctions]
+const sections = [
+  scalarFunctions,
+  stringFunctions,
+  listFunctions,
+  mathFunctions,
+  elementFunctions,
+  temporalFunctions,
+  graphFunctions,
+]
 for (const entry of sections.flat()) table.set(entry.name.toLowerCase(), entry)
 for (const [alias, name] of aliases) table.set(alias.toLowerCase(), table.get(name.toLowerCase())!)
 

@@ -63,6 +63,8 @@ export const functionExamples: Readonly<Record<string, string>> = {
   keys: 'keys(r)',
   startNode: 'startNode(r)',
   endNode: 'endNode(r)',
+  'graph.instant': "graph.instant('2026-01-31T12:00:00Z')",
+  'graph.metadata': "graph.metadata(n, 'name', 'source')",
   nodes: 'nodes(p)',
   relationships: 'relationships(p)',
   length: 'length(p)',

@@ -1,7 +1,8 @@
-// Moments in filters: RFC 3339 text, or seconds since the epoch as tokens write them (RFC 7519, NumericDate).
-import { isNumber } from '../engine/value/compare.ts'
-import type { Value } from '../engine/value/value.ts'
-import { Float } from '../kernel/float.ts'
+// Moments as filters compare them: RFC 3339 text, or seconds since the epoch as tokens write them (RFC 7519, NumericDate).
+
+import { Float } from '../../kernel/float.ts'
+import { isNumber } from './compare.ts'
+import type { Value } from './value.ts'
 
 const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
 

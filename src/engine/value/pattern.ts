@@ -1,7 +1,7 @@
-// `=~` of filters: the whole text matches, in a time that is linear in it. RE2's syntax, which has no look-around and no
+// `=~`: the whole text matches, in a time that is linear in it. RE2's syntax, which has no look-around and no
 // back-references, is what makes that possible; the runtime's own matcher can be kept busy for years by forty characters.
 import { RE2JS } from 're2js'
-import { err, ok, type Result } from '../kernel/result.ts'
+import { err, ok, type Result } from '../../kernel/result.ts'
 
 /** Longer ones are programs. */
 export const PATTERN_MAX = 1000
