@@ -51,12 +51,13 @@ import { UserTokens } from './identity/user-tokens.ts'
 import { UserInfo } from './identity/userinfo.ts'
 import { assert } from './kernel/assert.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
-import { OperatorFault } from './kernel/errors.ts'
+import { OperatorFault, ServiceFault } from './kernel/errors.ts'
 import { entityMatchingPipelines } from './matching/pipeline.ts'
 import { mcpServers } from './mcp/server-config.ts'
 import { type Certificate, type CertificateWatch, readCertificate, watchCertificate } from './ops/certificate.ts'
 import { type Log, type LogEntry, openLog } from './ops/log.ts'
 import { exposition } from './ops/metrics.ts'
+import { seldom } from './ops/seldom.ts'
 import { serviceMetrics } from './ops/service-metrics.ts'
 import { DecisionLog } from './pdp/decision-log.ts'
 import { Mask } from './pdp/mask.ts'
@@ -163,6 +164,12 @@ async function buildApp(
   const clock = overrides.clock ?? systemClock
   const log = overrides.log ?? standardLog(settings, clock)
   const report = (message: string): void => log({ level: 'error', message })
+  const again = seldom(SAME_FAULT_MS, () => clock.now())
+  // Each place once in a while: every request may meet it.
+  const tellOperator = (fault: ServiceFault, request: object): void => {
+    if (again(fault.message))
+      log({ level: 'error', message: 'a request could not be served', ...request, reason: fault.message })
+  }
   const sync = overrides.sync ?? true
   const metrics = serviceMetrics(dataDir, packageJson.version, overrides.worker?.number ?? null)
   const worker = overrides.worker ?? null
@@ -264,6 +271,7 @@ async function buildApp(
       decisionLog && ((event) => decisionLog.record(event)),
       overrides.onDecided ?? null,
     ]),
+    onServiceFault: (fault) => tellOperator(fault, {}),
     onFault(fault) {
       const { message: reason, ...where } = fault
       log({ level: 'error', message: 'a policy faulted and does not grant', ...where, reason })
@@ -366,6 +374,7 @@ async function buildApp(
       return authenticate(auth, request)
     },
     onFailure({ error, ...request }) {
+      if (error instanceof ServiceFault) return tellOperator(error, request)
       const stack = error instanceof Error ? error.stack : String(error)
       log({ level: 'error', message: 'a request failed', ...request, stack })
     },
@@ -469,6 +478,9 @@ export async function makeAdminToken({ dataDir }: Settings, lifetimeS: number): 
     await collections.close()
   }
 }
+
+/** How often the log tells of one damaged place, or of a disk that is full, while requests meet it. */
+const SAME_FAULT_MS = 60_000
 
 /** How soon a renewed certificate is shown when nobody tells of it. */
 const CERTIFICATE_LOOK_MS = 5000

@@ -73,8 +73,9 @@ function decideItem(asker: Asker, reading: Reading, item: BatchItem): Result<Dec
     return decide(asker, reading, item.value)
   } catch (fault) {
     // One location that cannot be read must not take the answers of the others with it.
-    if (fault instanceof ServiceFault) return err(fault.error)
-    throw fault
+    if (!(fault instanceof ServiceFault)) throw fault
+    if (fault.isForOperator) asker.parts.onServiceFault(fault)
+    return err(fault.error)
   }
 }
 

@@ -3,7 +3,7 @@ import type { BudgetLimits } from '../engine/conditions.ts'
 import type { RunFault } from '../engine/errors.ts'
 import type { ProjectGraphs } from '../engine/store.ts'
 import type { AgentCaller } from '../identity/caller.ts'
-import type { ServiceError } from '../kernel/errors.ts'
+import type { ServiceError, ServiceFault } from '../kernel/errors.ts'
 import type { CompiledPolicy } from '../policy/library.ts'
 import type { PageTokens } from './page-token.ts'
 import type { RequestContextMembers } from './schema.ts'
@@ -72,6 +72,8 @@ export interface DecisionParts {
   readonly searchPageMax: number
   readonly pageTokens: PageTokens
   onFault(fault: DecisionFault): void
+  /** What kept an item of a batch from its answer, where the operator must know of it. */
+  onServiceFault(fault: ServiceFault): void
   /** Null: nobody listens, and no time is taken. Called synchronously; must not throw and must not wait. */
   readonly onDecided: ((event: DecisionEvent) => void) | null
 }

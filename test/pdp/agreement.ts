@@ -69,6 +69,7 @@ export function partsOver(
     searchPageMax: 10_000,
     pageTokens: new PageTokens(signer, systemClock, 600_000),
     onFault: () => {},
+    onServiceFault: () => {},
     onDecided: null,
   }
 }
