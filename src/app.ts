@@ -26,6 +26,7 @@ import { accessRoutes } from './http/routes/access.ts'
 import { captureRoutes } from './http/routes/capture.ts'
 import { configRoutes } from './http/routes/config.ts'
 import { contextRoutes } from './http/routes/contx-iq.ts'
+import { dataSchemaRoutes } from './http/routes/data-schema.ts'
 import { descriptionRoutes } from './http/routes/description.ts'
 import { metadataRoutes } from './http/routes/metadata.ts'
 import { operationRoutes } from './http/routes/operations.ts'
@@ -67,6 +68,7 @@ import { externalDataResolvers } from './pip/resolver.ts'
 import { authorizationPolicies } from './policy/authorization-policy.ts'
 import { PolicyLibrary } from './policy/library.ts'
 import { GraphsOfProjects } from './project-graphs.ts'
+import { dataSchemaOf } from './schema/data-schema.ts'
 import type { Access, Settings } from './settings.ts'
 import { openCatalog, projectFolders } from './store/catalog.ts'
 import { Elections } from './store/elections.ts'
@@ -349,6 +351,10 @@ async function buildApp(
     ...captureRoutes(capture, settings.captureItemsMax),
     ...contextRoutes(contexts),
     ...configRoutes(config),
+    ...dataSchemaRoutes(async ({ projectId }) => {
+      const graphs = graphsOf(projectId)
+      return graphs === null ? null : dataSchemaOf(graphs.default)
+    }),
     ...operationRoutes({
       worker: worker?.number ?? null,
       notReady,

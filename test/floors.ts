@@ -58,6 +58,7 @@ const features = [
   'events',
   'audit',
   'matching',
+  'schema',
 ]
 const everything = [
   'grammar/',

@@ -1,0 +1,35 @@
+// The data schema: what a graph holds, for explorers and editors of policies.
+
+import type { AgentCaller } from '../../identity/caller.ts'
+import { err, ok } from '../../kernel/result.ts'
+import { type DataSchema, dataSchema } from '../../schema/schema.ts'
+import { problemStatuses, type Route, type Tag } from '../route.ts'
+import { agentOf } from './callers.ts'
+
+const tag: Tag = { name: 'Data schema', description: 'What kinds of nodes and relationships a project holds.' }
+
+/** Null: the project has no graph, or nothing was captured yet. */
+export type ReadDataSchema = (caller: AgentCaller) => Promise<DataSchema | null>
+
+export function dataSchemaRoutes(read: ReadDataSchema): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/data-schema/v1',
+      operationId: 'getDataSchema',
+      tag,
+      summary: 'Types of nodes and relationships, their properties and counts',
+      description: 'Of the default graph; what belongs to the service itself is left out.',
+      auth: { kind: 'agent', permission: 'ReadDataSchema', user: 'ignored' },
+      request: null,
+      responses: { 200: dataSchema, ...problemStatuses(401, 404, 503) },
+      async handle(context) {
+        const schema = await read(agentOf(context))
+        if (schema === null) {
+          return err({ kind: 'not-found', message: 'nothing has been captured in this project yet' })
+        }
+        return ok({ status: 200, body: schema })
+      },
+    },
+  ]
+}
