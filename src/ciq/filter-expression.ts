@@ -140,6 +140,7 @@ function instant(of: Expression): Expression {
 function literal(value: unknown): Expression {
   if (typeof value === 'boolean') return { kind: 'boolean', value, span }
   if (typeof value === 'string') return { kind: 'string', value, span }
+  if (typeof value === 'bigint') return { kind: 'integer', value, span }
   assert(typeof value === 'number', 'the schema lets through strings, numbers and booleans')
   return Number.isSafeInteger(value) ? { kind: 'integer', value, span } : { kind: 'float', value, span }
 }

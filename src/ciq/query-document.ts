@@ -17,7 +17,9 @@ export const protectedNames: ReadonlySet<string> = new Set([
   'update_time',
 ])
 
-const scalar = z.union([z.string(), z.number(), z.boolean()], { error: 'expected a string, a number or a boolean' })
+const scalar = z.union([z.string(), z.number(), z.int64(), z.boolean()], {
+  error: 'expected a string, a number or a boolean',
+})
 const value = z.union([scalar, z.array(scalar)], {
   error: 'expected a string, a number, a boolean or an array of these',
 })

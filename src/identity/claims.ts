@@ -37,7 +37,7 @@ const standardClaims: ReadonlyMap<string, JsonType> = new Map<string, JsonType>(
 /** The external id of the subject's node; the error says what is wrong with the claim. */
 export function subjectOf(claims: Claims, { subClaim }: TokenRule): Result<string, string> {
   const value = Object.hasOwn(claims, subClaim) ? claims[subClaim] : undefined
-  const subject = Number.isSafeInteger(value) ? String(value) : value
+  const subject = Number.isSafeInteger(value) || typeof value === 'bigint' ? String(value) : value
   if (typeof subject !== 'string' || subject === '') return err('the token does not say its subject')
   return subject.length <= SUBJECT_LENGTH_MAX
     ? ok(subject)

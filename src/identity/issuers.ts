@@ -137,7 +137,7 @@ export class Issuers {
   }
 }
 
-/** Null: not JSON, no object, or not one that everybody reads the same. */
+/** Null: not JSON, no object, or not one that everybody reads the same. Long integers are bigints: claims are compared. */
 export function jsonObjectIn(bytes: Uint8Array): Record<string, unknown> | null {
   let text: string
   try {
@@ -145,6 +145,6 @@ export function jsonObjectIn(bytes: Uint8Array): Record<string, unknown> | null 
   } catch {
     return null
   }
-  const parsed = parseJson(text, 'plain')
+  const parsed = parseJson(text, 'integers')
   return parsed.ok && isJsonObject(parsed.value) ? (parsed.value as Record<string, unknown>) : null
 }

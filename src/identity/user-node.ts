@@ -1,6 +1,7 @@
 // The node of a token's subject, made at its first use and kept in step with the mapped claims (`perform_upsert`). Writes
 // only what differs, so a token that says nothing new costs a look.
 import type { GraphStore, NodeId, PropertyInput, Snapshot } from '../engine/store.ts'
+import { fitsInt64 } from '../engine/value/arithmetic.ts'
 import { equivalent } from '../engine/value/compare.ts'
 import { fromJson } from '../engine/value/convert.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
@@ -46,15 +47,16 @@ function hasProperty(snapshot: Snapshot, node: NodeId, name: string, value: Prop
   return present !== null && equivalent(present, value)
 }
 
-/** Null: an object or a mixed list, which is no property. */
+/** Null: an object, a mixed list or an integer beyond 64 bits, which is no property. */
 function propertyValueOf(claim: unknown): PropertyValue | null {
   const isList = Array.isArray(claim)
   const items: readonly unknown[] = isList ? claim : [claim]
-  const kind = typeof items[0]
-  if (items.some((item) => typeof item !== kind || !isScalar(item))) return null
+  const kinds = new Set(items.map((item) => (typeof item === 'bigint' ? 'number' : typeof item)))
+  if (kinds.size > 1 || !items.every(isScalar)) return null
   return fromJson(claim) as PropertyValue
 }
 
 function isScalar(item: unknown): boolean {
+  if (typeof item === 'bigint') return fitsInt64(item)
   return typeof item === 'number' ? Number.isFinite(item) : typeof item === 'string' || typeof item === 'boolean'
 }

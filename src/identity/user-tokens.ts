@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import type { GraphStore } from '../engine/store.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import { writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Claims, UserToken } from './caller.ts'
 import { mappedClaims, subjectOf } from './claims.ts'
@@ -181,7 +182,7 @@ function examined(checked: Result<CheckedToken, TokenFault>, rule: TokenRule, no
   return {
     finding: ok(verified),
     rule,
-    size: KEPT_SIZE_LEAST + JSON.stringify(verified.claims).length,
+    size: KEPT_SIZE_LEAST + writeJson(verified.claims).length,
     untilMs: keptMs === 0 ? 0 : Math.min(nowMs + keptMs, checked.value.expiresAtMs),
     noted: verified.node === null,
   }

@@ -20,12 +20,17 @@ export const JSON_DEPTH_MAX = 200
 // so within a string costs time and nothing else; a timestamp or an identifier does not look so.
 const NEEDS_EXACT = /(?:^|[[,]|"\s*:)\s*-?(?:\d+[.eE]|\d{16})/
 
+/** An integer that a number may not hold, or an exponent beyond all numbers; within a string it costs time and nothing else. */
+const MAY_BE_LONG = /\d{16}|\d[eE]\+?\d{3}/
+
 /**
  * `exact`: a whole-valued number written with `.` or an exponent becomes a Float, an integer beyond 2^53 - 1 a bigint,
- * any other number stays a number. `plain`: all numbers are numbers.
+ * any other number stays a number. `integers`: only such an integer is not a number. `plain`: all numbers are numbers.
  */
-export function parseJson(text: string, numbers: 'exact' | 'plain' = 'exact'): Result<unknown, JsonFault> {
-  if ((numbers === 'plain' || !NEEDS_EXACT.test(text)) && !mayBeDeep(text)) {
+export type JsonNumbers = 'exact' | 'integers' | 'plain'
+
+export function parseJson(text: string, numbers: JsonNumbers = 'exact'): Result<unknown, JsonFault> {
+  if (!needsParser(text, numbers) && !mayBeDeep(text)) {
     try {
       const value: unknown = JSON.parse(text)
       if (membersWritten(text) === membersIn(value)) return ok(value)
@@ -34,11 +39,16 @@ export function parseJson(text: string, numbers: 'exact' | 'plain' = 'exact'): R
     }
   }
   try {
-    return ok(new Parser(text, numbers === 'exact').document())
+    return ok(new Parser(text, numbers).document())
   } catch (fault) {
     if (fault instanceof Malformed) return err(describe(text, fault))
     throw fault
   }
+}
+
+function needsParser(text: string, numbers: JsonNumbers): boolean {
+  if (numbers === 'plain') return false
+  return (numbers === 'exact' ? NEEDS_EXACT : MAY_BE_LONG).test(text)
 }
 
 /**
@@ -111,13 +121,13 @@ const WORD = /[A-Za-z0-9_$]+/y
 
 class Parser {
   private readonly text: string
-  private readonly exact: boolean
+  private readonly numbers: JsonNumbers
   private at = 0
   private depth = 0
 
-  constructor(text: string, exact: boolean) {
+  constructor(text: string, numbers: JsonNumbers) {
     this.text = text
-    this.exact = exact
+    this.numbers = numbers
   }
 
   document(): unknown {
@@ -226,8 +236,10 @@ class Parser {
     const value = Number(source)
     if (!Number.isFinite(value)) throw new Malformed(this.at, 'the number is out of range')
     this.at += source.length
-    if (!this.exact) return value
-    if (fraction !== undefined || exponent !== undefined) return Number.isInteger(value) ? new Float(value) : value
+    if (this.numbers === 'plain') return value
+    if (fraction !== undefined || exponent !== undefined) {
+      return this.numbers === 'exact' && Number.isInteger(value) ? new Float(value) : value
+    }
     // `-0` is an integer, and there is only one integer zero.
     return Number.isSafeInteger(value) ? value + 0 : BigInt(source)
   }

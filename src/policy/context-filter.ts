@@ -18,7 +18,9 @@ export interface ContextFilter {
 const advice = z.record(z.string(), z.string()).optional()
 const app = z.string().max(256).optional()
 
-const scalar = z.union([z.string(), z.number(), z.boolean()], { error: 'expected a string, a number or a boolean' })
+const scalar = z.union([z.string(), z.number(), z.int64(), z.boolean()], {
+  error: 'expected a string, a number or a boolean',
+})
 const value = z.union([scalar, z.array(scalar), z.strictObject({ type: z.literal('datetime'), value: z.string() })], {
   error: 'expected a value, an array of values, or `{"type": "datetime", "value": …}`',
 })

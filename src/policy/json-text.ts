@@ -1,6 +1,8 @@
 // Reads JSON that a person wrote into a string: says where it is wrong, and refuses members that are given twice,
-// because of two conditions a reader would believe the one that is not executed.
-import { err, ok, type Result } from '../kernel/result.ts'
+// because of two conditions a reader would believe the one that is not executed. Long integers stay exact: rounded, a value
+// that a policy compares with would be another's.
+import { parseJson } from '../kernel/json.ts'
+import { err, type Result } from '../kernel/result.ts'
 
 export interface JsonFault {
   readonly offset: number
@@ -23,7 +25,8 @@ export function readJsonText(text: string): Result<unknown, JsonFault> {
     if (fault instanceof Fault) return err({ offset: fault.offset, message: fault.message })
     throw fault
   }
-  return ok(JSON.parse(text))
+  const parsed = parseJson(text, 'integers')
+  return parsed.ok ? parsed : err({ offset: 0, message: parsed.error.message })
 }
 
 class Fault extends Error {
@@ -49,7 +52,7 @@ class Scan {
     if (first === '{') this.object(depth)
     else if (first === '[') this.array(depth)
     else if (first === '"') this.string()
-    else if (this.take(NUMBER) === null && this.take(WORD) === null) this.fail('a value')
+    else if (!this.number() && this.take(WORD) === null) this.fail('a value')
   }
 
   space(): void {
@@ -91,6 +94,13 @@ class Scan {
       this.space()
     } while (this.skip(','))
     if (!this.skip(']')) this.fail('`,` or `]`')
+  }
+
+  private number(): boolean {
+    const start = this.at
+    const text = this.take(NUMBER)
+    if (text !== null && !Number.isFinite(Number(text))) throw new Fault(start, 'the number is out of range')
+    return text !== null
   }
 
   private string(): string {

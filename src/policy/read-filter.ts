@@ -1,4 +1,5 @@
 // From the JSON of `condition.filter` to a Filter, or to what its author has to mend, each fault with its path.
+import { fitsInt64 } from '../engine/value/arithmetic.ts'
 import { fromJson } from '../engine/value/convert.ts'
 import { instantMs } from '../engine/value/instant.ts'
 import { compilePattern } from '../engine/value/pattern.ts'
@@ -114,6 +115,8 @@ class FilterReader {
     if (value === undefined) return this.fault(path, 'expected a value, found nothing')
     if (value === null) return this.fault(path, 'null equals nothing: use `IS NULL` or `IS NOT NULL`')
     if (typeof value === 'string') return this.text(value, path)
+    if (typeof value === 'bigint' && !fitsInt64(value))
+      return this.fault(path, `the integer ${value} does not fit 64 bits`)
     if (typeof value !== 'object') return { kind: 'literal', value: fromJson(value) }
     if (Array.isArray(value)) {
       const items = value.map((item, i) => this.operand(item, `${path}[${i}]`)).filter((item) => item !== null)

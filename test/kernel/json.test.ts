@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Float } from '../../src/kernel/float.ts'
-import { JSON_DEPTH_MAX, parseJson, writeJson } from '../../src/kernel/json.ts'
+import { JSON_DEPTH_MAX, type JsonNumbers, parseJson, writeJson } from '../../src/kernel/json.ts'
 
-function read(text: string, numbers?: 'exact' | 'plain'): unknown {
+function read(text: string, numbers?: JsonNumbers): unknown {
   const parsed = parseJson(text, numbers)
   if (!parsed.ok) throw new Error(parsed.error.message)
   return parsed.value
@@ -31,6 +31,13 @@ describe('numbers are read as written', () => {
     ['{"in text": "1.0 and 12345678901234567890"}', { 'in text': '1.0 and 12345678901234567890' }],
   ]
   for (const [text, value] of table) it(text, () => expect(read(text)).toStrictEqual(value))
+
+  it('or only the integers that a number cannot hold', () => {
+    const text = '[1.0, 1e2, 1e20, -0, 9007199254740993, -9007199254740992, 9007199254740991]'
+    const value = [1, 100, 1e20, 0, 9007199254740993n, -9007199254740992n, 9007199254740991]
+    expect(read(text, 'integers')).toStrictEqual(value)
+    for (const tooLarge of ['1e999', '[-1.5E+0400]']) expect(parseJson(tooLarge, 'integers').ok).toBe(false)
+  })
 
   it('or as plain numbers where nobody asks', () => {
     expect(read('[1.0, 1e2, 9007199254740993]', 'plain')).toStrictEqual([1, 100, 9007199254740992])

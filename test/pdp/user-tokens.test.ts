@@ -97,6 +97,38 @@ async function resources(who: string, action: string, bearer: string | null) {
 
 const differs = [403, 'bearer token subject differs from requested subject']
 
+it('compares long numbers of a claim and of a filter as they are written', async () => {
+  // The runtime's own parser makes the two one number.
+  const [mine, neighbour] = ['1234567890123456800', '1234567890123456768']
+  const post = (path: string, raw: string) => service.send(path, { headers: { 'x-svc-clientkey': service.key }, raw })
+  const car = (id: string, owner: string) =>
+    `{"type":"Car","external_id":"${id}","properties":[{"type":"owner","value":${owner}}]}`
+  await post('/capture/v1/nodes', `{"nodes":[${car('mine', mine)},${car('neighbour', neighbour)}]}`)
+  const cypher = 'MATCH (subject:Person), (resource:Car) WHERE resource.owner = $token.uid'
+  await service.addPolicy({ name: 'numbered', actions: ['numbered'], cypher })
+  const ann = await token('ann', { uid: Number(mine) })
+  expect(await decide('ann', 'numbered', 'mine', ann)).toBe(true)
+  expect(await decide('ann', 'numbered', 'neighbour', ann)).toBe(false)
+
+  const filter = `{"operator":"=","attribute":"$n","value":${mine}}`
+  const stored = await service.configure('POST', 'authorization-policies', {
+    project_id: service.projectId,
+    name: 'literal',
+    status: 'ACTIVE',
+    policy: `{"meta":{"policy_version":"3.0-kbac"},"subject":{"type":"Person"},"actions":["literal"],"resource":{"type":"Car"},
+      "condition":{"cypher":"MATCH (subject:Person)-[:OWNS]->(resource:Car)","filter":${filter}}}`,
+  })
+  expect([stored.status, stored.body.errors]).toEqual([201, undefined])
+  const question =
+    '"subject":{"type":"Person","id":"ann"},"action":{"name":"literal"},"resource":{"type":"Car","id":"c1"}'
+  const decisions = []
+  for (const n of [mine, neighbour]) {
+    const answer = await post('/access/v1/evaluation', `{${question},"context":{"input_params":{"n":${n}}}}`)
+    decisions.push(answer.body.decision)
+  }
+  expect(decisions).toEqual([true, false])
+})
+
 describe('the subject of a token', () => {
   it('is the only one whom a 2.0 policy grants anything', async () => {
     const ann = await token('ann')

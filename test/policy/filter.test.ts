@@ -257,6 +257,7 @@ describe('a filter is refused', () => {
     ],
     ['a whole token', leaf('=', '$token', 'x'), 'filter.attribute: expected `$token.<claim>`'],
     ['a path that is none', leaf('=', '$a..b', 'x'), 'filter.attribute: expected a path'],
+    ['too long an integer', leaf('=', '$a', 2n ** 63n), `filter.value: the integer ${2n ** 63n} does not fit 64 bits`],
     ['no value', leaf('=', '$a'), 'filter.value: expected a value, found nothing'],
     ['null', leaf('=', '$a', null), 'filter.value: null equals nothing: use `IS NULL` or `IS NOT NULL`'],
     ['a value where there is none', leaf('IS NULL', '$a', 1), 'filter.value: `IS NULL` takes no value'],

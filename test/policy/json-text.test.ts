@@ -11,13 +11,30 @@ function platform(text: string): { value: unknown } | undefined {
   }
 }
 
+/** Long integers, which the platform rounds, rounded. */
+function rounded(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value)
+  if (Array.isArray(value)) return value.map(rounded)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, rounded(member)]))
+}
+
 describe('JSON in a string', () => {
+  test('keeps long integers apart, which the platform makes one', () => {
+    const text = '[9007199254740993, 9007199254740992, -9007199254740993, 1.0, 1e3]'
+    expect(readJsonText(text)).toEqual({
+      ok: true,
+      value: [9007199254740993n, 9007199254740992n, -9007199254740993n, 1, 1000],
+    })
+  })
+
   test('reads as the platform reads it, for any document', () => {
     fc.assert(
       fc.property(fc.json({ noUnicodeString: false }), fc.boolean(), (text, spaced) => {
         if (text.includes('"__proto__"')) return
         const shown = spaced ? JSON.stringify(JSON.parse(text), null, 2) : text
-        expect(readJsonText(shown)).toEqual({ ok: true, value: JSON.parse(text) })
+        const read = readJsonText(shown)
+        expect([read.ok, rounded(read.ok && read.value)]).toEqual([true, JSON.parse(text)])
       }),
       { verbose: true },
     )
@@ -34,8 +51,8 @@ describe('JSON in a string', () => {
           const damaged = text.slice(0, at) + piece + text.slice(at + 1)
           const read = readJsonText(damaged)
           const expected = platform(damaged)
-          if (read.ok) expect(expected).toEqual({ value: read.value })
-          else if (!/given twice|__proto__/.test(read.error.message)) expect(expected).toBeUndefined()
+          if (read.ok) expect(expected).toEqual({ value: rounded(read.value) })
+          else if (!/given twice|__proto__|out of range/.test(read.error.message)) expect(expected).toBeUndefined()
           if (!read.ok) expect(read.error.offset).toBeLessThanOrEqual(damaged.length)
         },
       ),
@@ -51,6 +68,7 @@ describe('JSON in a string', () => {
     ['{"a":1} x', 8, 'expected the end of the document, found `x`'],
     ['{"a":"b', 5, 'expected a string that ends and holds no bare control character, found `"`'],
     ["{'a':1}", 1, "expected a string, found `'`"],
+    ['{"a":1e999}', 5, 'the number is out of range'],
     ['{"a":01}', 6, 'expected `,` or `}`, found `1`'],
     ['{"a":1,"\\u0061":2}', 7, 'the member `a` is given twice'],
     ['{"__proto__":{"x":1}}', 1, 'unknown member `__proto__`'],
