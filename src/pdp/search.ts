@@ -155,9 +155,10 @@ function search(asker: Asker, reading: Reading, question: Question): Result<Read
       // One candidate's fault must not hide the others: asked one by one, only those that fault are left out.
       try {
         askEach(ask, found)
-      } catch (limit) {
-        if (limit instanceof RunFault && limit.code === 'budget') return overBudget(limit)
-        throw limit
+      } catch (again) {
+        if (!(again instanceof RunFault)) throw again
+        if (again.code === 'budget') return overBudget(again)
+        // No candidate's fault but the policy's own, told above: it names a location that has gone.
       }
     }
   }

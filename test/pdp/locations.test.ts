@@ -217,6 +217,41 @@ describe('a condition that names its locations', () => {
   })
 })
 
+describe('a location that goes after a policy that names it was stored', () => {
+  it('is a fault of that policy, on every call, and of no other', async () => {
+    const withGone = { ...connection, alias_mapping: `${connection.alias_mapping}&gone=physical-gone` }
+    const map = (db_connection: object) => service.configure('PUT', `projects/${service.projectId}`, { db_connection })
+    expect((await map(withGone)).status).toBe(200)
+    const body = (location: string) => `USE graph.byName('${location}') ${owner} RETURN subject, resource`
+    const policies = {
+      gone: routed("'gone'"),
+      each: `${routed("'gone'")} WHERE resource.external_id = $resource_external_id`,
+      union: `CALL () { ${body('gone')} UNION ${body('eu')} }`,
+    }
+    for (const [name, cypher] of Object.entries(policies)) {
+      expect((await create(`${name}-gone`, cypher, { actions: [`${name}-gone`, 'still'] })).status).toBe(201)
+    }
+    expect((await create('still', routed("'eu'"), { actions: ['still'] })).status).toBe(201)
+    expect(await resources('ann', 'union-gone')).toEqual(['e1', 'e2'])
+
+    expect((await map(connection)).status).toBe(200)
+    const subjects = (action: string) =>
+      service.ask('/access/v1/search/subject', {
+        subject: { type: 'Person' },
+        action: { name: action },
+        resource: car('e1'),
+      })
+    for (const name of Object.keys(policies)) {
+      expect(await decisionOf('ann', `${name}-gone`, 'e1')).toBe(false)
+      expect(await resources('ann', `${name}-gone`)).toEqual([])
+      expect((await subjects(`${name}-gone`)).body).toEqual({ results: [] })
+    }
+    expect(await decisionOf('ann', 'still', 'e1')).toBe(true)
+    expect(await resources('ann', 'still')).toEqual(['e1', 'e2'])
+    expect((await subjects('still')).body).toEqual({ results: [person('ann')] })
+  })
+})
+
 describe('a policy is refused when it is stored', () => {
   it.each([
     ['a location that the project does not have', routed("'mars'"), 'unknown location mars'],
