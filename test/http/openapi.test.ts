@@ -111,7 +111,7 @@ describe('the committed copy', () => {
     const plain = await startService()
     const document = JSON.stringify((await plain.send('/openapi.json')).body, null, 1)
     await plain.stop()
-    const path = join(import.meta.dirname, '..', '..', 'openapi.json')
+    const path = join(import.meta.dirname, '..', '..', 'data', 'openapi.json')
     if (process.env.UPDATE_GOLDEN === '1') writeFileSync(path, `${document}\n`)
     expect(readFileSync(path, 'utf8')).toBe(`${document}\n`)
   })
