@@ -210,8 +210,12 @@ function known(members: Members, names: ReadonlySet<string>, field: string): voi
 
 function text(value: unknown, field: string, min: number, max: number): string {
   if (typeof value !== 'string') throw new LineFault(field, `expected a string, found ${foundName(value)}`)
-  if (value.length < min || value.length > max)
-    throw new LineFault(field, `expected ${min} to ${max} characters, found ${value.length}`)
+  if (value.length < min || value.length > max) {
+    // Characters as a capture counts them: what is beyond the first plane takes two units of a string.
+    const length = [...value].length
+    if (length < min || length > max)
+      throw new LineFault(field, `expected ${min} to ${max} characters, found ${length}`)
+  }
   return value
 }
 
@@ -394,7 +398,7 @@ function readMetadata(members: Members, property: string): PropertyMetadata {
     throw new LineFault(`${field}.assurance_level`, 'expected 1, 2 or 3')
   if (verified_time !== undefined) time(verified_time, `${field}.verified_time`)
   return {
-    ...(source === undefined ? {} : { source: text(source, `${field}.source`, 0, 65_536) }),
+    ...(source === undefined ? {} : { source: text(source, `${field}.source`, 0, Number.POSITIVE_INFINITY) }),
     ...(assurance_level === undefined ? {} : { assuranceLevel: assurance_level as number }),
     ...(verified_time === undefined ? {} : { verifiedTime: verified_time as string }),
     ...(custom_metadata === undefined ? {} : { custom: object(custom_metadata, `${field}.custom_metadata`) }),

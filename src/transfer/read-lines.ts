@@ -26,7 +26,8 @@ export interface Batch {
 const BATCH_WEIGHT = 400_000
 const NODE_WEIGHT = 4
 const BATCH_BYTES = 64 * 1024 * 1024
-const LINE_BYTES_MAX = 16 * 1024 * 1024
+/** A node may have been given several bodies' worth of properties, one after the other. */
+const LINE_BYTES_MAX = 256 * 1024 * 1024
 const HEAD_BYTES = 64 * 1024
 const NEWLINE = 10
 

@@ -234,6 +234,23 @@ test('a line that is wrong is told with its number and its field, and its batch 
   expect(after.replaceAll(/\{"node".*\n|"nodes":1/g, '')).toBe(before.replace('"nodes":0', ''))
 })
 
+test('whatever captures may have made is imported: lengths count characters, and bodies may have added up', async () => {
+  const { data, project } = await emptyProject()
+  const zebras = '\ud83e\udd93'.repeat(256)
+  const value = 'x'.repeat(3 * 2 ** 20)
+  const properties = Array.from({ length: 6 }, (_, i) => ({ type: `p${i}`, value }))
+  const sourced = { type: '\ud83e\udd93'.repeat(128), value: 1, metadata: { source: 'y'.repeat(100_000) } }
+  const node = { type: 'Person', external_id: zebras, properties: [...properties, sourced] }
+  await importInto(data, JSON.stringify({ node }), { projectId: project })
+  const copy = join(temporaryFolder(), 'copy')
+  const text = await exported(data)
+  await importInto(copy, text)
+  expect((await exported(copy)) === text).toBe(true)
+  await expect(
+    importInto(data, JSON.stringify({ node: { ...person(`${zebras}a`) } }), { projectId: project }),
+  ).rejects.toThrow('node.external_id: expected 1 to 256 characters, found 257')
+})
+
 test('a trial finds the nodes that the graph has already', async () => {
   const { data, project } = await emptyProject()
   const node = JSON.stringify({ node: { type: 'Person', external_id: 'ann' } })
