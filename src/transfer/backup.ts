@@ -1,6 +1,6 @@
 // A backup: every database of a data folder, or of one project and the configuration that serves it, as they all were at one
 // moment, while the folder is being served. What a start repairs after a crash, it repairs after a restore of this.
-import { existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { timestamp } from '../kernel/clock.ts'
 import { OperatorFault } from '../kernel/errors.ts'
@@ -10,6 +10,7 @@ import { atOneMoment, compact, type Held } from '../store/lmdb/moment.ts'
 import { DATA_FILE } from '../store/lmdb/native.ts'
 import { type Manifest, syncPath, type ToPack, writeArchive } from './archive.ts'
 import { CONFIGURATION, DOCUMENTS, type Document, databaseFolders, isOfProject, PAST, PROJECTS } from './folders.ts'
+import { stage } from './staging.ts'
 
 /** Says that the demo world was loaded: a restored folder must not load it again. */
 const DEMO = 'demo.json'
@@ -36,7 +37,8 @@ export async function backup(request: BackupRequest): Promise<BackupResult> {
   const folders = databaseFolders(dataDir, projectId)
   const parent = dirname(resolve(out))
   if (!existsSync(parent)) throw new OperatorFault(`the folder ${parent} does not exist`)
-  const staging = mkdtempSync(join(parent, `.${basename(out)}-`))
+  const temporary = stage(parent, `.${basename(out)}-`)
+  const staging = temporary.folder
   try {
     const partial = join(staging, 'archive')
     const manifest = await atOneMoment(folders, async (held) => {
@@ -53,7 +55,7 @@ export async function backup(request: BackupRequest): Promise<BackupResult> {
     syncPath(parent)
     return { manifest, bytes }
   } finally {
-    rmSync(staging, { recursive: true, force: true })
+    temporary.end()
   }
 }
 

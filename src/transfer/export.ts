@@ -1,7 +1,7 @@
 // An export: configuration and graphs as lines of JSON, each graph's nodes before its relationships, in the order in which
 // they were made. Read from private copies as of one moment, so a served folder is exported while it is written to.
 import { once } from 'node:events'
-import { createWriteStream, existsSync, mkdtempSync, renameSync, rmSync, type WriteStream } from 'node:fs'
+import { createWriteStream, existsSync, renameSync, type WriteStream } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import type { NodeId, NodeKey, SymbolId } from '../engine/store.ts'
@@ -28,6 +28,7 @@ import {
   relationshipLine,
   type StoredProperty,
 } from './lines.ts'
+import { stage } from './staging.ts'
 
 /** Read at a time, between two turns of the event loop. */
 const ITEMS_PER_TURN = 2000
@@ -53,7 +54,8 @@ export async function exportFolder(request: ExportRequest): Promise<ExportResult
   const folders = databaseFolders(dataDir, projectId)
   const parent = toFile ? dirname(resolve(out)) : tmpdir()
   if (!existsSync(parent)) throw new OperatorFault(`the folder ${parent} does not exist`)
-  const staging = mkdtempSync(join(parent, `.${toFile ? basename(out) : 'verdigraph'}-`))
+  const temporary = stage(parent, `.${toFile ? basename(out) : 'verdigraph-export'}-`)
+  const staging = temporary.folder
   try {
     const copies = await copiesOf(folders, staging)
     const partial = join(staging, 'export')
@@ -67,7 +69,7 @@ export async function exportFolder(request: ExportRequest): Promise<ExportResult
     }
     return result
   } finally {
-    rmSync(staging, { recursive: true, force: true })
+    temporary.end()
   }
 }
 

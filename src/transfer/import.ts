@@ -17,6 +17,7 @@ import { syncPath } from './archive.ts'
 import { CONFIGURATION, DOCUMENTS, type Document, keyOf, PAST, PROJECTS, UNFINISHED } from './folders.ts'
 import { type End, LineFault, readLine, type Section } from './lines.ts'
 import { type Batch, LineReader, type RawLine } from './read-lines.ts'
+import { stage } from './staging.ts'
 
 export interface ImportRequest {
   readonly dataDir: string
@@ -50,11 +51,11 @@ export async function importFile(request: ImportRequest): Promise<ImportResult> 
   if (projectId !== undefined && !existsSync(graphFolder(dataDir, { project: projectId, part: 'default' })))
     throw new OperatorFault(`the folder ${dataDir} holds no project ${projectId}`)
   if (dryRun) {
-    const scratch = mkdtempSync(join(tmpdir(), 'verdigraph-import-'))
+    const scratch = stage(tmpdir(), 'verdigraph-import-')
     try {
-      return await new Import(request, scratch).run()
+      return await new Import(request, scratch.folder).run()
     } finally {
-      rmSync(scratch, { recursive: true, force: true })
+      scratch.end()
     }
   }
   const lock = lockFolder(dataDir)

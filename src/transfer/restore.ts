@@ -1,11 +1,12 @@
 // Restoring: everything is unpacked beside the data folder, compared with the manifest and looked at, and becomes the data
 // folder by one renaming at the end. Until then, and after any fault, the data folder is as it was: absent or empty.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
 import { collectionsLayout } from '../store/lmdb/collections.ts'
 import { graphLayout, layoutOfFolder } from '../store/lmdb/databases.ts'
 import { type Manifest, type Member, readArchive, syncPath } from './archive.ts'
+import { stage } from './staging.ts'
 
 export interface RestoreRequest {
   readonly from: string
@@ -21,7 +22,8 @@ export async function restore({ from, dataDir, progress }: RestoreRequest): Prom
   const target = resolve(dataDir)
   const parent = dirname(target)
   mkdirSync(parent, { recursive: true })
-  const staging = mkdtempSync(join(parent, `.${basename(target)}-restoring-`))
+  const temporary = stage(parent, `.${basename(target)}-restoring-`)
+  const staging = temporary.folder
   try {
     const total = statSync(from).size
     let done = 0
@@ -35,11 +37,12 @@ export async function restore({ from, dataDir, progress }: RestoreRequest): Prom
     for (const folder of foldersIn(staging)) syncPath(folder)
     // Again: the unpacking took its time. An empty folder may be renamed over, and the system refuses any other.
     refuseUsed(dataDir)
+    temporary.strip()
     renameSync(staging, target)
     syncPath(parent)
     return manifest
   } finally {
-    rmSync(staging, { recursive: true, force: true })
+    temporary.end()
   }
 }
 

@@ -1,5 +1,5 @@
 // Backup and restore: what comes back, at which moment it was, and what is refused.
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -128,6 +128,23 @@ test('a backup never overwrites a file, and leaves nothing behind when it fails'
   writeFileSync(join(data, 'config', 'data.mdb'), 'not a database')
   await expect(backupOf(data, join(parent, 'x'))).rejects.toThrow('damaged')
   expect(readdirSync(parent).sort()).toEqual(['data', 'there'])
+})
+
+test('what a killed backup left goes with the next one, and what another one is at stays', async () => {
+  const { data } = await dataFolder()
+  const parent = join(data, '..')
+  const out = join(parent, 'b')
+  const script = join(import.meta.dirname, 'staging-process.ts')
+  const child = Bun.spawn([process.execPath, script, parent, '.b-'], { stdout: 'pipe', stderr: 'inherit' })
+  await child.stdout.getReader().read()
+  const [left] = readdirSync(parent).filter((name) => name.startsWith('.b-'))
+  await backupOf(data, out)
+  expect(readdirSync(parent)).toContain(left)
+  rmSync(out)
+  child.kill('SIGKILL')
+  await child.exited
+  await backupOf(data, out)
+  expect(readdirSync(parent).sort()).toEqual(['b', 'data'])
 })
 
 test('a folder that holds something is not restored into; an empty one is', async () => {
