@@ -290,6 +290,7 @@ async function buildApp(
       rowsHeldMax: settings.rowsHeldMax,
     },
     batchReadTimeMs: settings.batchReadTimeMs,
+    writesMax: settings.executeWritesMax,
     inputStringMax: settings.inputStringMax,
   }
   const capture: CaptureParts = {

@@ -44,6 +44,8 @@ export interface Settings {
   readonly executeTimeMs: number
   /** The same of a query with `batch_read` (facts 1.6.1), milliseconds. */
   readonly batchReadTimeMs: number
+  /** Upserts and deletions of one execution, over all its rows: they are one transaction. */
+  readonly executeWritesMax: number
   /** Items of one capture batch (facts 1.12). */
   readonly captureItemsMax: number
   /** Memory for decoded parts of one graph, bytes; each constituent of each project has its own. */
@@ -100,6 +102,7 @@ export const defaultSettings: Settings = {
   logBufferBytes: 8 * 1024 * 1024,
   executeTimeMs: 10_000,
   batchReadTimeMs: 300_000,
+  executeWritesMax: 10_000,
   captureItemsMax: 250,
   hotBytesMax: 96 * 1024 * 1024,
   corsOrigins: '',
@@ -179,6 +182,7 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
     name: 'batch_read_time_ms',
     rule: { kind: 'integer', min: 1, max: 3_600_000, unit: ' milliseconds' },
   },
+  executeWritesMax: { name: 'execute_writes_max', rule: { kind: 'integer', min: 1, max: 1_000_000, unit: ' writes' } },
   captureItemsMax: { name: 'capture_items_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
   hotBytesMax: { name: 'hot_bytes_max', rule: { kind: 'integer', min: 0, max: 1 << 30, unit: ' bytes' } },
   corsOrigins: { name: 'cors_origins', rule: { kind: 'origins' } },

@@ -32,6 +32,7 @@ const provisioning = 'config/provisioning.test.ts'
 const policies = 'policy/authorization-policy.test.ts'
 const tokens = 'identity/user-tokens.test.ts'
 const userTokens = 'http/user-tokens.test.ts'
+const writes = 'ciq/writes.test.ts'
 const upstream = 'upstream/client.test.ts'
 
 export const requirements: readonly Requirement[] = [
@@ -531,6 +532,69 @@ export const requirements: readonly Requirement[] = [
       [upstream, 'the certificate must be for the name that was asked for, though its address is dialled'],
       [upstream, 'that redirects is not followed'],
     ],
+  },
+  {
+    id: 'W1',
+    sentence: 'a knowledge query updates what the pattern binds and makes what it names, once for each matched row',
+    shownBy: [
+      [writes, 'updates the nodes of a variable in every row'],
+      [writes, 'makes nodes and relationships, which are read by their names'],
+      [writes, 'merges by type and external id'],
+      [writes, 'runs for an application without a token'],
+    ],
+  },
+  {
+    id: 'W2',
+    sentence:
+      'written elements are read by their names in the same call, and nothing beyond what the policy lets be read',
+    shownBy: [
+      [writes, 'which are read by their names in the same call'],
+      [writes, 'tells nothing of a node that it met under a name of its own'],
+    ],
+  },
+  {
+    id: 'W3',
+    sentence: 'metadata of properties comes in arrays, and values are literals, parameters and claims',
+    shownBy: [
+      [writes, 'writes property metadata from arrays of entries'],
+      [writes, 'where a value is missing, or none that a property holds'],
+      [writes, 'where an external id or a label cannot be one'],
+    ],
+  },
+  {
+    id: 'W4',
+    sentence: 'elements and properties are deleted for each row, and what is not there is no error',
+    shownBy: [
+      [writes, 'deletes properties, relationships and nodes'],
+      [writes, 'leaves alone what an optional match did not find'],
+    ],
+  },
+  {
+    id: 'W5',
+    sentence: 'a write whose pattern matches no row writes nothing and answers 200 with empty data',
+    shownBy: [[writes, 'writes nothing where the pattern matches no row']],
+  },
+  {
+    id: 'W6',
+    sentence:
+      'relationship types and the labels of their ends are those of the policy, by what would really be written',
+    shownBy: [
+      [writes, 'where the labels of one row’s nodes are not those of the policy'],
+      [writes, 'where a row has no node for the end of a relationship'],
+    ],
+  },
+  {
+    id: 'W7',
+    sentence: 'names of the service and protected names are not written or deleted',
+    shownBy: [
+      [writes, 'where a variable turns out to be a node or a relationship of the service'],
+      ['ciq/knowledge-query.test.ts', 'what is reserved for the service is written by no query'],
+    ],
+  },
+  {
+    id: 'W8',
+    sentence: 'a query that writes has one page: all matched rows, or a refusal',
+    shownBy: [[writes, 'where more rows match than the page holds']],
   },
   {
     id: 'E1',

@@ -1,9 +1,11 @@
 // Whether a knowledge query stays within its policy (ruling C3): every path that it reads, writes or deletes is one that
 // the policy allows, and every name is one that the pattern binds or the query itself writes.
+import type { VariableKind } from '../engine/reading.ts'
 import type { ContextPolicy } from '../policy/compile-context.ts'
 import { variablesOf } from '../policy/context-filter.ts'
 import { covers, type ElementKind, type ElementPath, parsePath } from '../policy/paths.ts'
 import { protectedNames, type QueryDocument } from './query-document.ts'
+import { compileWrites } from './writes.ts'
 
 /** Issues name the member by its path from `query`. */
 export function queryIssues(query: QueryDocument, policy: ContextPolicy): string[] {
@@ -23,8 +25,9 @@ export function queryIssues(query: QueryDocument, policy: ContextPolicy): string
         return 'is a protected name'
       if (path.kind === 'metadata' || path.kind === 'score' || path.kind === 'scores') return 'cannot be deleted'
       const allowed = kind === 'node' ? allowed_deletes?.nodes : allowed_deletes?.relationships
-      return refusalOf(path, allowed, kind, policy, 'be deleted')
+      return refusalOf(path, allowed, kind, policy, 'be deleted') ?? kindFault(path.variable, kind, policy)
     })
+  const writes = compileWrites(query)
   return [
     ...readIssues('nodes', 'node'),
     ...readIssues('relationships', 'relationship'),
@@ -38,9 +41,68 @@ export function queryIssues(query: QueryDocument, policy: ContextPolicy): string
       .map((name) => `query.filter: the policy binds no \`${name}\``),
     ...nodeIssues(query, policy),
     ...relationshipIssues(query, policy),
+    ...(writes.ok ? [] : writes.error),
     ...deleteIssues('delete_nodes', 'node'),
     ...deleteIssues('delete_relationships', 'relationship'),
   ]
+}
+
+/** Of the variable as the pattern holds it; what a `value` is, each row tells. */
+function kindFault(name: string, kind: ElementKind, { variables }: ContextPolicy): string | null {
+  const kinds: readonly (VariableKind | undefined)[] =
+    kind === 'node' ? ['node', 'value'] : ['relationship', 'relationships', 'value']
+  return kinds.includes(variables.get(name)) ? null : `\`${name}\` is no ${kind}`
+}
+
+function reserved(name: string): string[] {
+  return name.startsWith('_') ? [`\`${name}\` is reserved for the service`] : []
+}
+
+/**
+ * A name of a query's own may turn out to be an element that was there before (ruling G1). What the query writes there is
+ * the caller's own; these names are read beyond that and beyond what the policy lets be read of them.
+ */
+export function namesBeyondReads(query: QueryDocument, { document }: ContextPolicy): ReadonlySet<string> {
+  const { allowed_reads } = document
+  const beyond = (
+    upserts: readonly NonNullable<QueryDocument['upsert_nodes' | 'upsert_relationships']>[number][] = [],
+    asked: readonly string[] = [],
+    allowed: readonly string[] = [],
+    kind: ElementKind,
+  ): string[] => {
+    const parsed = (texts: readonly string[]) =>
+      texts.flatMap((text) => {
+        const path = parsePath(text, kind)
+        return path.ok ? [path.value] : []
+      })
+    const readable = parsed(allowed)
+    return upserts
+      .filter(({ type, name, properties = [] }) => {
+        if (type === undefined) return false
+        const written = new Set(properties.map((property) => property.type))
+        return parsed(asked)
+          .filter(({ variable }) => variable === name)
+          .some((path) => !isOwnWriting(path, written) && !readable.some((one) => covers(one, path)))
+      })
+      .map(({ name }) => name)
+  }
+  return new Set([
+    ...beyond(query.upsert_nodes, query.nodes, allowed_reads?.nodes, 'node'),
+    ...beyond(query.upsert_relationships, query.relationships, allowed_reads?.relationships, 'relationship'),
+  ])
+}
+
+/** A property that is written is replaced with its metadata; the id and the time are those of this very write. */
+function isOwnWriting(path: ElementPath, written: ReadonlySet<string>): boolean {
+  switch (path.kind) {
+    case 'own':
+      return path.name !== 'create_time' && path.name !== 'is_identity'
+    case 'property':
+    case 'metadata':
+      return written.has(path.name)
+    default:
+      return false
+  }
 }
 
 function pathIssues(
@@ -72,7 +134,8 @@ function refusalOf(
 }
 
 /** A name of the pattern is written where it is; any other one is made, and says what it is. */
-function nodeIssues({ upsert_nodes = [] }: QueryDocument, { document, variables }: ContextPolicy): string[] {
+function nodeIssues({ upsert_nodes = [] }: QueryDocument, policy: ContextPolicy): string[] {
+  const { document, variables } = policy
   const allowed = document.allowed_upserts?.nodes
   const types = [...(allowed?.node_types ?? []), ...(allowed?.node_labels ?? [])]
   const seen = new Set<string>()
@@ -83,38 +146,47 @@ function nodeIssues({ upsert_nodes = [] }: QueryDocument, { document, variables 
     if (variables.has(name)) {
       if (allowed?.existing_nodes?.includes(name) !== true)
         return [`${at}: the policy does not let \`${name}\` be written`]
+      const fault = kindFault(name, 'node', policy)
       return [
+        ...(fault === null ? [] : [`${at}: ${fault}`]),
         ...(type === undefined ? [] : [`${at}.type: \`${name}\` exists and has its type`]),
         ...(external_id === undefined ? [] : [`${at}.external_id: \`${name}\` exists and has its external id`]),
       ]
     }
     if (type === undefined) return [`${at}.type: expected string, found nothing`]
     if (external_id === undefined) return [`${at}.external_id: expected string, found nothing`]
-    return types.includes(type) ? [] : [`${at}.type: the policy does not let a \`${type}\` be made`]
+    if (!types.includes(type)) return [`${at}.type: the policy does not let a \`${type}\` be made`]
+    return reserved(type).map((fault) => `${at}.type: ${fault}`)
   })
 }
 
-function relationshipIssues(query: QueryDocument, { document, variables }: ContextPolicy): string[] {
+function relationshipIssues(query: QueryDocument, policy: ContextPolicy): string[] {
+  const { document, variables } = policy
   const allowed = document.allowed_upserts?.relationships
-  const nodes = new Set([...variables.keys(), ...(query.upsert_nodes ?? []).map(({ name }) => name)])
+  const made = new Set((query.upsert_nodes ?? []).map(({ name }) => name))
+  const isNode = (name: string): boolean => made.has(name) || kindFault(name, 'node', policy) === null
   const seen = new Set<string>()
   return (query.upsert_relationships ?? []).flatMap(({ name, source, target, type }, i) => {
     const at = `query.upsert_relationships[${i}]`
     if (seen.has(name)) return [`${at}.name: \`${name}\` is written twice`]
     seen.add(name)
+    if (made.has(name)) return [`${at}.name: \`${name}\` is a node`]
     const ends = { source, target }
     if (variables.has(name)) {
       const given = [...Object.entries(ends), ['type', type] as const].filter(([, value]) => value !== undefined)
       if (allowed?.existing_relationships?.includes(name) !== true) {
         return [`${at}: the policy does not let \`${name}\` be written`]
       }
+      const fault = kindFault(name, 'relationship', policy)
+      if (fault !== null) return [`${at}: ${fault}`]
       return given.map(([member]) => `${at}.${member}: \`${name}\` exists and has its ${member}`)
     }
     const missing = Object.entries({ ...ends, type }).filter(([, value]) => value === undefined)
     if (missing.length > 0) return missing.map(([member]) => `${at}.${member}: expected string, found nothing`)
-    const strangers = Object.entries(ends).filter(([, end]) => !nodes.has(end as string))
+    const strangers = Object.entries(ends).filter(([, end]) => !isNode(end as string))
     if (strangers.length > 0) return strangers.map(([member, end]) => `${at}.${member}: there is no node \`${end}\``)
     const isAllowed = allowed?.relationship_types?.some((one) => one.type === type) === true
-    return isAllowed ? [] : [`${at}.type: the policy does not let a \`${type}\` be made`]
+    if (!isAllowed) return [`${at}.type: the policy does not let a \`${type}\` be made`]
+    return reserved(type as string).map((fault) => `${at}.type: ${fault}`)
   })
 }

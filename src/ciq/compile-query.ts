@@ -4,10 +4,11 @@ import type { Reading } from '../engine/reading.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { contextPolicyOf } from '../policy/authorization-policy.ts'
 import type { ContextPolicy } from '../policy/compile-context.ts'
-import { queryIssues } from './check-query.ts'
+import { namesBeyondReads, queryIssues } from './check-query.ts'
 import { filterExpression } from './filter-expression.ts'
 import { type QueryDocument, readQueryDocument } from './query-document.ts'
 import { RecordReader } from './record.ts'
+import { compileWrites, type Writes } from './writes.ts'
 
 export interface CompiledQuery {
   readonly id: string
@@ -17,6 +18,12 @@ export interface CompiledQuery {
   /** The pattern of the policy with the filters of policy and query behind it. */
   readonly reading: Reading
   readonly records: RecordReader
+  /** Null: it only reads. */
+  readonly writes: Writes | null
+  /** What a row that is held has to keep of the pattern's variables. */
+  readonly heldNames: ReadonlySet<string>
+  /** Names of the query's own under which it returns more than it writes there and the policy lets be read. */
+  readonly beyondReads: ReadonlySet<string>
 }
 
 /** Of a document that keeps within its policy. Refused is a filter that cannot be run. */
@@ -43,12 +50,20 @@ export function compileStored(
   if (issues.length > 0) return err(issues)
   const reading = compileQuery(document.value, context.value)
   if (!reading.ok) return reading
+  const writes = compileWrites(document.value)
+  if (!writes.ok) return writes
+  const records = new RecordReader(document.value, writes.value)
+  const { variables } = reading.value
+  const used = [...records.names, ...(writes.value?.variables ?? [])]
   return ok({
     id: stored.id,
     name: stored.name,
     document: document.value,
     policy: context.value,
     reading: reading.value,
-    records: new RecordReader(document.value, reading.value.variables),
+    records,
+    writes: writes.value,
+    heldNames: new Set(used.filter((name) => variables.has(name))),
+    beyondReads: namesBeyondReads(document.value, context.value),
   })
 }

@@ -1,16 +1,17 @@
 // Runs a knowledge query for a person or an application: filters by the token first, then by the graph, and reads one page
-// of rows. Policy and filters are looked at anew for each page (interface, execute rule 3).
+// of rows, or writes to all of them. Policy and filters are looked at anew for each page (interface, execute rule 3).
 import { Budget, type BudgetLimits } from '../engine/conditions.ts'
 import { RunFault } from '../engine/errors.ts'
-import type { ProjectGraphs } from '../engine/store.ts'
+import type { GraphStore, ProjectGraphs } from '../engine/store.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { CompiledQuery } from './library.ts'
 import { APPLICATION, bindParameters, missingParameters, type Parameters } from './parameters.ts'
-import type { QueryDocument } from './query-document.ts'
 import type { Awaited } from './record.ts'
+import { runWrites, type WritingCall, type Written } from './run-writes.ts'
 import type { ExecuteAnswer, ExecuteRequest, RecordData } from './schema.ts'
+import type { Writes } from './writes.ts'
 
 export interface ContextParts {
   readonly queries: {
@@ -23,6 +24,8 @@ export interface ContextParts {
   readonly batchReadTimeMs: number
   /** Characters of one string among the input parameters. */
   readonly inputStringMax: number
+  /** Upserts and deletions of one call, over all its rows. */
+  readonly writesMax: number
 }
 
 const PAGE_SIZE = 100
@@ -32,18 +35,15 @@ const noGraph: Result<never, ServiceError> = err({
   message: 'knowledge graph not found for this project',
 })
 
-export function execute(
+export async function execute(
   parts: ContextParts,
   caller: AgentCaller,
   request: ExecuteRequest,
-): Result<ExecuteAnswer, ServiceError> {
+): Promise<Result<ExecuteAnswer, ServiceError>> {
   const graphs = parts.graphsOf(caller.projectId)
   if (graphs === null) return noGraph
   const query = parts.queries.find(caller.projectId, request.id)
   if (query === null) return err({ kind: 'not-found', message: `no active knowledge query \`${request.id}\`` })
-  if (writes(query.document)) {
-    return err({ kind: 'invalid', issues: ['query: sections that write or delete are not executed yet'] })
-  }
   const subjectType = query.policy.document.subject.type
   if (subjectType !== APPLICATION && caller.user === null) {
     return err({ kind: 'unauthenticated', message: 'end-user token is required' })
@@ -51,15 +51,22 @@ export function execute(
   const bound = bindParameters(caller, subjectType, request.input_params, parts.inputStringMax)
   if (!bound.ok) return bound
   const { tokenFilter } = query.policy
-  const missing = [...query.reading.parameters, ...(tokenFilter?.parameters ?? [])].filter(
-    (name) => !bound.value.has(name),
-  )
+  const named = [...query.reading.parameters, ...(tokenFilter?.parameters ?? []), ...(query.writes?.parameters ?? [])]
+  const missing = named.filter((name) => !bound.value.has(name))
   if (missing.length > 0) return missingParameters(missing)
   try {
     if (tokenFilter !== null && !tokenFilter.admits(bound.value)) {
       return err({ kind: 'step-up', advice: tokenFilter.refusal(bound.value).advice })
     }
-    const { data, awaited } = readPage(parts, graphs, query, bound.value, pageOf(request))
+    const page = pageOf(request)
+    const limits =
+      query.document.batch_read === true ? { ...parts.limits, timeMs: parts.batchReadTimeMs } : parts.limits
+    const given =
+      query.writes === null
+        ? ok(readPage(graphs.default, query, bound.value, limits, page))
+        : await writePage(parts, { graph: graphs.default, query, parameters: bound.value, limits }, query.writes, page)
+    if (!given.ok) return given
+    const { data, awaited } = given.value
     const warnings = [
       ...new Set(awaited.map(({ resolver }) => `external data resolver \`${resolver}\` is not called yet`)),
     ]
@@ -68,12 +75,6 @@ export function execute(
     if (fault instanceof RunFault) return err(errorOf(fault))
     throw fault
   }
-}
-
-function writes({ upsert_nodes, upsert_relationships, delete_nodes, delete_relationships }: QueryDocument): boolean {
-  return [upsert_nodes, upsert_relationships, delete_nodes, delete_relationships].some(
-    (part) => (part?.length ?? 0) > 0,
-  )
 }
 
 interface Page {
@@ -87,20 +88,19 @@ function pageOf({ page_token = 0, page_size = PAGE_SIZE }: ExecuteRequest): Page
 }
 
 function readPage(
-  { limits, batchReadTimeMs }: ContextParts,
-  graphs: ProjectGraphs,
-  { document, reading, records }: CompiledQuery,
+  graph: GraphStore,
+  { reading, records }: CompiledQuery,
   parameters: Parameters,
+  limits: BudgetLimits,
   { skip, size }: Page,
 ): { readonly data: RecordData[]; readonly awaited: readonly Awaited[] } {
-  const own = document.batch_read === true ? { ...limits, timeMs: batchReadTimeMs } : limits
   const budget = new Budget()
-  budget.start(own)
+  budget.start(limits)
   const data: RecordData[] = []
   const awaited: Awaited[] = []
-  const snapshot = graphs.default.snapshot()
+  const snapshot = graph.snapshot()
   try {
-    const cursor = reading.open({ snapshot, parameters, limits: own, budget })
+    const cursor = reading.open({ snapshot, parameters, limits, budget })
     // Rows that are skipped are walked, and nothing of them is read.
     for (let row = 0; row < skip; row++) if (!cursor.next()) return { data, awaited }
     while (data.length < size && cursor.next()) data.push(records.read(cursor, { snapshot, awaited }))
@@ -108,6 +108,25 @@ function readPage(
     snapshot.close()
   }
   return { data, awaited }
+}
+
+/** Once per matched row, so there is one page: all of the rows, or a refusal. */
+async function writePage(
+  { writesMax }: ContextParts,
+  call: Pick<WritingCall, 'graph' | 'query' | 'parameters' | 'limits'>,
+  writes: Writes,
+  { skip, size }: Page,
+): Promise<Result<Written, ServiceError>> {
+  if (skip > 0) return err({ kind: 'invalid', issues: ['page_token: a query that writes has one page'] })
+  const bound = writes.bind(call.parameters)
+  if (!bound.ok) return err({ kind: 'invalid', issues: bound.error })
+  const asked = [...bound.value.nodes, ...bound.value.relationships].flatMap(({ at, properties }) =>
+    properties.flatMap(({ ask }) =>
+      ask === null ? [] : [`${at}: external data resolver \`${ask}\` is not called yet`],
+    ),
+  )
+  if (asked.length > 0) return err({ kind: 'invalid', issues: asked })
+  return runWrites({ ...call, bound: bound.value, rowsMax: size, writesMax })
 }
 
 function errorOf(fault: RunFault): ServiceError {

@@ -37,10 +37,24 @@ const property = z
     metadata: z
       .array(z.strictObject({ type: z.string().min(1).max(128), value }))
       .max(ENTRIES_MAX)
+      .refine((all) => new Set(all.map(({ type }) => type)).size === all.length, { error: 'a name is given twice' })
       .optional(),
   })
   .refine(({ value, external_value }) => (value === undefined) !== (external_value === undefined), {
     error: 'expected exactly one of `value` and `external_value`',
+  })
+
+/** What begins with `$` is a reference: writes.ts reads it. */
+const labelOrReference = z.union([z.string().max(256).startsWith('$'), label], {
+  error: 'expected a label or `$param`',
+})
+
+const relationshipType = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[\p{L}_][\p{L}\p{N}_]*$/u, {
+    error: 'expected a relationship type: a letter or `_`, then letters, digits and `_`',
   })
 
 const properties = z
@@ -60,7 +74,7 @@ const queryDocument = z.strictObject({
         name: variable,
         type: label.optional(),
         external_id: z.string().min(1).max(256).optional(),
-        labels: z.array(label).max(100).optional(),
+        labels: z.array(labelOrReference).max(100).optional(),
         properties: properties.optional(),
       }),
     )
@@ -72,7 +86,7 @@ const queryDocument = z.strictObject({
         name: variable,
         source: variable.optional(),
         target: variable.optional(),
-        type: z.string().min(1).max(128).optional(),
+        type: relationshipType.optional(),
         properties: properties.optional(),
       }),
     )

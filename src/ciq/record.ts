@@ -1,6 +1,5 @@
 // One row as the caller gets it: the requested paths of a knowledge query and their values (interface, execute rule 1).
 // What an optional match did not find is there with null (ruling C2).
-import type { ReadingCursor, VariableKind } from '../engine/reading.ts'
 import type { OwnField, Snapshot, StoredProperty } from '../engine/store.ts'
 import { toJson } from '../engine/value/convert.ts'
 import { metadataField } from '../engine/value/functions/graph.ts'
@@ -8,7 +7,9 @@ import { NodeValue, type PropertyValue, RelationshipValue, type Value } from '..
 import { type ElementKind, type ElementPath, parsePath } from '../policy/paths.ts'
 import { nodeFields, scoresOf, wholeElement } from './element-data.ts'
 import type { QueryDocument } from './query-document.ts'
+import type { Row } from './rows.ts'
 import type { RecordData } from './schema.ts'
+import type { Writes } from './writes.ts'
 
 /** A property that a resolver supplies: its place in the record holds null until then. */
 export interface Awaited {
@@ -39,27 +40,41 @@ export class RecordReader {
   private readonly relationships: readonly Column[]
   private readonly aggregates: readonly string[]
 
-  /** Paths of what the query itself writes are left out: they are no variables of the pattern. */
-  constructor(document: QueryDocument, variables: ReadonlyMap<string, VariableKind>) {
+  private readonly writes: Writes | null
+
+  constructor(document: QueryDocument, writes: Writes | null) {
+    this.writes = writes
     const columns = (paths: readonly string[] = [], kind: ElementKind): Column[] =>
       paths.flatMap((text) => {
         const path = parsePath(text, kind)
-        if (!path.ok || !variables.has(path.value.variable)) return []
-        return [{ path: text, variable: path.value.variable, read: readerOf(path.value) }]
+        return path.ok ? [{ path: text, variable: path.value.variable, read: readerOf(path.value) }] : []
       })
     this.nodes = columns(document.nodes, 'node')
     this.relationships = columns(document.relationships, 'relationship')
     this.aggregates = document.aggregate_values ?? []
   }
 
-  read(cursor: ReadingCursor, site: Site): RecordData {
+  /** Names of a row that are read. */
+  get names(): readonly string[] {
+    return [
+      ...this.nodes.map(({ variable }) => variable),
+      ...this.relationships.map(({ variable }) => variable),
+      ...this.aggregates,
+    ]
+  }
+
+  /** A query that writes nodes or relationships has a map of them in its records, though it may ask for none back. */
+  read(row: Row, site: Site): RecordData {
+    const { nodes, relationships, writes } = this
     const record: RecordData = {}
-    if (this.nodes.length > 0) record.nodes = valuesOf(this.nodes, cursor, site)
-    if (this.relationships.length > 0) record.relationships = valuesOf(this.relationships, cursor, site)
+    if (nodes.length > 0 || writes?.touches('node')) record.nodes = valuesOf(nodes, row, site)
+    if (relationships.length > 0 || writes?.touches('relationship')) {
+      record.relationships = valuesOf(relationships, row, site)
+    }
     if (this.aggregates.length > 0) {
       const values: Values = Object.create(null)
       for (const name of this.aggregates) {
-        values[name] = toJson(cursor.value(name), (element) => wholeElement(element, site.snapshot))
+        values[name] = toJson(row.value(name), (element) => wholeElement(element, site.snapshot))
       }
       record.aggregate_values = values
     }
@@ -67,9 +82,9 @@ export class RecordReader {
   }
 }
 
-function valuesOf(columns: readonly Column[], cursor: ReadingCursor, site: Site): Values {
+function valuesOf(columns: readonly Column[], row: Row, site: Site): Values {
   const values: Values = Object.create(null)
-  for (const { path, variable, read } of columns) put(cursor.value(variable), read, site, values, path)
+  for (const { path, variable, read } of columns) put(row.value(variable), read, site, values, path)
   return values
 }
 

@@ -152,6 +152,59 @@ describe('a knowledge query is refused', () => {
       ],
     ],
     [
+      'values that no row could have',
+      {
+        upsert_nodes: [
+          {
+            name: 'car',
+            properties: [
+              { type: 'x', value: ['a', 1] },
+              { type: 'y', value: '$' },
+            ],
+          },
+          { name: 'note', type: 'Note', external_id: '$token', labels: ['_AppAgent'] },
+        ],
+        upsert_relationships: [
+          {
+            name: 'r',
+            properties: [
+              {
+                type: 'since',
+                value: 1,
+                metadata: [
+                  { type: 'assurance_level', value: 4 },
+                  { type: 'verified_time', value: 'today' },
+                  { type: 'source', value: '$token.sub' },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+      [
+        'query.upsert_nodes[0].properties[0].value: expected a string, a finite number, a boolean or an array of one of these',
+        'query.upsert_nodes[0].properties[1].value: expected a reference such as `$param`, `$param.member` or `$token.<claim>`',
+        'query.upsert_nodes[1].external_id: expected a reference such as `$param`, `$param.member` or `$token.<claim>`',
+        'query.upsert_nodes[1].labels[0]: expected a label, or an array of labels, that is not reserved',
+        'query.upsert_relationships[0].properties[0].metadata[0].value: expected 1, 2 or 3',
+        'query.upsert_relationships[0].properties[0].metadata[1].value: expected an RFC 3339 timestamp',
+      ],
+    ],
+    [
+      'relationships in the place of nodes, and one name for both',
+      {
+        upsert_nodes: [{ name: 'note', type: 'Note', external_id: 'n' }],
+        upsert_relationships: [
+          { name: 'about', source: 'note', target: 'r', type: 'ABOUT' },
+          { name: 'note', source: 'note', target: 'car', type: 'ABOUT' },
+        ],
+      },
+      [
+        'query.upsert_relationships[0].target: there is no node `r`',
+        'query.upsert_relationships[1].name: `note` is a node',
+      ],
+    ],
+    [
       'properties that nobody may write',
       {
         upsert_nodes: [
@@ -185,6 +238,34 @@ describe('a knowledge query is refused', () => {
       `policy_id: no authorization policy \`${foreign}\` in the project`,
     ])
   })
+})
+
+test('what is reserved for the service is written by no query, whatever its policy says', async () => {
+  const own = await addPolicy('own', {
+    ...policyDocument,
+    allowed_upserts: {
+      nodes: { existing_nodes: ['r', 'n'], node_types: ['_AppAgent'] },
+      relationships: {
+        existing_relationships: ['car'],
+        relationship_types: [{ type: '_HAS', source_node_label: 'Car', target_node_label: '_TrustScore' }],
+      },
+    },
+    allowed_deletes: { nodes: ['r'], relationships: ['car'] },
+  })
+  const query = {
+    upsert_nodes: [{ name: 'agent', type: '_AppAgent', external_id: 'x' }, { name: 'r' }],
+    upsert_relationships: [{ name: 'has', source: 'car', target: 'car', type: '_HAS' }, { name: 'car' }],
+    delete_nodes: ['r'],
+    delete_relationships: ['car'],
+  }
+  expect(await issuesOf(query, { policy_id: own })).toEqual([
+    'query.upsert_nodes[0].type: `_AppAgent` is reserved for the service',
+    'query.upsert_nodes[1]: `r` is no node',
+    'query.upsert_relationships[0].type: `_HAS` is reserved for the service',
+    'query.upsert_relationships[1]: `car` is no relationship',
+    'query.delete_nodes[0]: `r` is no node',
+    'query.delete_relationships[0]: `car` is no relationship',
+  ])
 })
 
 test('a DRAFT may hold anything, for a policy that is there', async () => {

@@ -20,14 +20,14 @@ export function contextRoutes(parts: ContextParts): Route[] {
       tag,
       summary: 'Run a knowledge query by its id or name',
       description:
-        'A record holds the requested paths of one row. `page_token` is a row offset: the caller adds `page_size` for the next page, and a page with fewer records is the last one.',
+        'A record holds the requested paths of one row. `page_token` is a row offset: the caller adds `page_size` for the next page, and a page with fewer records is the last one. A query that writes has one page: it writes to all rows that match, in one transaction, or to none.',
       auth: { kind: 'agent', permission: 'CIQ', user: 'optional' },
       request: executeRequest,
       stepUp: true,
       numbers: 'exact',
       responses: { 200: executeAnswer, ...problemStatuses(400, 401, 403, 404, 408, 413, 415, 422, 503) },
-      handle(context, body) {
-        const executed = execute(parts, agentOf(context), body as ExecuteRequest)
+      async handle(context, body) {
+        const executed = await execute(parts, agentOf(context), body as ExecuteRequest)
         return executed.ok ? ok({ status: 200, body: executed.value }) : executed
       },
     },

@@ -1,0 +1,56 @@
+// Rows of a query, taken out of the graph: what each variable stands for, and what the query has written under its names.
+import type { Budget, BudgetLimits } from '../engine/conditions.ts'
+import type { Reading, ReadingCursor } from '../engine/reading.ts'
+import type { Snapshot } from '../engine/store.ts'
+import type { Value } from '../engine/value/value.ts'
+import type { Parameters } from './parameters.ts'
+
+/** What a record is read from. */
+export interface Row {
+  value(name: string): Value
+}
+
+/** A row that outlives its cursor. Elements in it are of the graph's state that it was read at. */
+export class HeldRow implements Row {
+  private readonly values = new Map<string, Value>()
+
+  constructor(cursor: ReadingCursor, names: Iterable<string>) {
+    for (const name of names) this.values.set(name, cursor.value(name))
+  }
+
+  value(name: string): Value {
+    return this.values.get(name) ?? null
+  }
+
+  set(name: string, value: Value): void {
+    this.values.set(name, value)
+  }
+
+  /** `change` gives back what is to stay as it is. */
+  change(change: (value: Value) => Value): void {
+    for (const [name, value] of this.values) this.values.set(name, change(value))
+  }
+}
+
+export interface RowsAsked {
+  readonly reading: Reading
+  /** Of its variables, those to hold. */
+  readonly names: ReadonlySet<string>
+  readonly parameters: Parameters
+  readonly limits: BudgetLimits
+  readonly budget: Budget
+  readonly rowsMax: number
+}
+
+/** All of them; null where there are more than `rowsMax`. Throws RunFault. */
+export function holdRows(asked: RowsAsked, snapshot: Snapshot): HeldRow[] | null {
+  const { reading, names, parameters, limits, budget, rowsMax } = asked
+  budget.start(limits)
+  const cursor = reading.open({ snapshot, parameters, limits, budget })
+  const rows: HeldRow[] = []
+  while (cursor.next()) {
+    if (rows.length === rowsMax) return null
+    rows.push(new HeldRow(cursor, names))
+  }
+  return rows
+}
