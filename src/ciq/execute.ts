@@ -133,7 +133,7 @@ function errorOf(fault: RunFault): ServiceError {
   if (fault.code === 'missing-parameter' && fault.subject !== null) {
     return { kind: 'invalid', issues: [`missing or wrong input params, '${fault.subject}'`] }
   }
-  if (fault.code !== 'budget') return { kind: 'invalid', issues: [fault.message] }
+  if (fault.code !== 'budget') return { kind: 'invalid', issues: [fault.withoutValues] }
   if (fault.subject === 'decisionTimeMs') return { kind: 'timed-out', message: fault.message }
   return { kind: 'budget', limit: fault.subject ?? '', message: fault.message }
 }

@@ -30,8 +30,17 @@ export class RunFault extends Error {
   readonly subject: string | null
   /** The TCK's detail name where it has one. */
   readonly detail: string | null
-  constructor(code: RunFaultCode, message: string, subject: string | null = null, detail: string | null = null) {
+  /** The message without what stood in data or parameters: for logs, and for callers who may not read the graph. */
+  readonly withoutValues: string
+  constructor(
+    code: RunFaultCode,
+    message: string,
+    subject: string | null = null,
+    detail: string | null = null,
+    withoutValues = message,
+  ) {
     super(message)
+    this.withoutValues = withoutValues
     this.code = code
     this.subject = subject
     this.detail = detail

@@ -96,7 +96,8 @@ export function tellFault({ parts, caller, kind }: Asker, policy: CompiledPolicy
     policyId: policy.id,
     question: kind,
     code: fault.code,
-    message: fault.message,
+    // Parameters are masked in logs, and what nodes hold is nobody's business there.
+    message: fault.withoutValues,
   })
 }
 

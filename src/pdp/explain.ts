@@ -93,7 +93,7 @@ function whatItSays(policy: CompiledPolicy, caller: AgentCaller, reading: Readin
     if (fault.code === 'missing-parameter') {
       return { outcome: 'skipped', because: 'parameters', missing: fault.subject === null ? [] : [fault.subject] }
     }
-    return { outcome: 'faulted', fault: { code: fault.code, message: fault.message } }
+    return { outcome: 'faulted', fault: { code: fault.code, message: fault.withoutValues } }
   }
 }
 
@@ -111,7 +111,7 @@ function details(policy: CompiledPolicy, reading: Reading, question: Question, g
     }
   } catch (fault) {
     if (!(fault instanceof RunFault)) throw fault
-    return { fault: { code: fault.code, message: fault.message } }
+    return { fault: { code: fault.code, message: fault.withoutValues } }
   }
 }
 

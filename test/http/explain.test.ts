@@ -4,9 +4,10 @@ import { type Service, startService } from './service.ts'
 
 let service: Service
 let key: string
+const faults: object[] = []
 
 beforeAll(async () => {
-  service = await startService({ parameterMask: 'secret' }, { sync: false, log: () => {} })
+  service = await startService({ parameterMask: 'secret' }, { sync: false, log: (entry) => faults.push(entry) })
   const node = (type: string, external_id: string, properties: Record<string, unknown> = {}) => ({
     type,
     external_id,
@@ -125,6 +126,33 @@ describe('an explanation', () => {
     expect(steps[0]?.rows).toBe(1)
     expect(steps.some(({ reads }) => reads > 0)).toBe(true)
     expect(steps.every(({ time_ms }) => time_ms >= 0)).toBe(true)
+  })
+
+  it('tells a fault without the values that it met, of callers and of nodes, and so does the log', async () => {
+    await service.ask('/capture/v1/nodes', {
+      nodes: [{ type: 'Car', external_id: 'c3', properties: [{ type: 'since', value: 'long ago' }] }],
+    })
+    const conditions = [
+      'date($day) = date()',
+      'date(resource.since) = date()',
+      'date($map) = date()',
+      'date({year: 2026, month: $n}) = date()',
+      'date.truncate($day, date()) = date()',
+      '$n * $n > 1',
+      "datetime({year: 2026, timezone: $day}) = datetime('2026-01-01')",
+    ]
+    for (const [i, condition] of conditions.entries()) {
+      const cypher = `MATCH (subject:Person), (resource:Car) WHERE ${condition}`
+      await service.addPolicy({ name: `quotes-${i}`, actions: ['quote'], cypher })
+    }
+    faults.length = 0
+    const { answer } = await explain('ann', 'quote', 'c3', {
+      input_params: { day: 'doomsday', n: 4242424242424242, map: { doom: 1 } },
+    })
+    const told = (answer.policies as { fault: { message: string } }[]).map(({ fault }) => fault.message)
+    expect(told[0]).toBe('a text is no date')
+    expect(faults).toHaveLength(conditions.length)
+    expect(JSON.stringify([told, faults])).not.toMatch(/doom|4242|ago|1799/)
   })
 
   it('shows what was found of a forbidden pattern', async () => {

@@ -19,7 +19,8 @@ type Integer = number | bigint
 export function integer(value: bigint): Integer {
   if (value >= -9007199254740991n && value <= 9007199254740991n) return Number(value)
   if (value < INT64_MIN || value > INT64_MAX) {
-    throw new RunFault('arithmetic', `integer overflow: ${value} does not fit 64 bits`, null, 'IntegerOverflow')
+    const [message, without] = [`${value}`, 'a result'].map((what) => `integer overflow: ${what} does not fit 64 bits`)
+    throw new RunFault('arithmetic', message!, null, 'IntegerOverflow', without)
   }
   return value
 }

@@ -37,7 +37,8 @@ export function within(parts: Parts, name: string, min: number, max: number, oth
   const value = parts[name]
   if (value === undefined) return otherwise
   if (value >= min && value <= max) return value
-  throw invalid(`\`${name}\` is ${value}, not between ${min} and ${max}`)
+  const wanted = `not between ${min} and ${max}`
+  throw invalid(`\`${name}\` is ${value}, ${wanted}`, `\`${name}\` is ${wanted}`)
 }
 
 function yearOf(parts: Parts, otherwise: number | undefined): number {

@@ -31,7 +31,8 @@ export function fromEpochFields(fields: Fields): DateTimeValue {
   const size = unit === 'epochSeconds' ? NANOS_PER_SECOND : NANOS_PER_MILLISECOND
   const nanosecond = count('`nanosecond`', fields.get('nanosecond') ?? 0)
   if (nanosecond < 0n || nanosecond >= size) {
-    throw invalid(`\`nanosecond\` is ${nanosecond}, not between 0 and ${size - 1n}`)
+    const wanted = `not between 0 and ${size - 1n}`
+    throw invalid(`\`nanosecond\` is ${nanosecond}, ${wanted}`, `\`nanosecond\` is ${wanted}`)
   }
   return fromEpoch(count(`\`${unit}\``, fields.get(unit)!) * size + nanosecond)
 }

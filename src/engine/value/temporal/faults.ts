@@ -6,13 +6,14 @@ import { DurationValue } from './temporal.ts'
 /** Longer than any text that means something; keeps messages short and readers linear. */
 const SHOWN_LENGTH_MAX = 80
 
-export function invalid(message: string): RunFault {
-  return new RunFault('argument', message, null, 'InvalidArgumentValue')
+/** `withoutValues`: where the message quotes what it was given. */
+export function invalid(message: string, withoutValues = message): RunFault {
+  return new RunFault('argument', message, null, 'InvalidArgumentValue', withoutValues)
 }
 
 export function unreadable(text: string, what: string): RunFault {
   const shown = text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text
-  return invalid(`\`${shown}\` is no ${what}`)
+  return invalid(`\`${shown}\` is no ${what}`, `a text is no ${what}`)
 }
 
 export function checkedDay(day: number): number {

@@ -28,7 +28,9 @@ export const membersOf: Readonly<
 
 export function checkMembers(fields: Fields, name: string, known: readonly string[]): void {
   for (const key of fields.keys()) {
-    if (!known.includes(key)) throw invalid(`${name}() takes no \`${key}\`; it takes ${known.join(', ')}`)
+    if (known.includes(key)) continue
+    const takes = known.join(', ')
+    throw invalid(`${name}() takes no \`${key}\`; it takes ${takes}`, `${name}() takes ${takes} and no other member`)
   }
 }
 
@@ -36,8 +38,11 @@ export function wholeMember(fields: Fields, name: string): number | undefined {
   const value = fields.get(name)
   if (value === undefined) return undefined
   if (typeof value === 'number') return value
-  if (value !== null && isNumber(value))
-    throw invalid(`\`${name}\` is ${value instanceof Float ? value.value : value}, not a whole number within bounds`)
+  if (value !== null && isNumber(value)) {
+    const wanted = 'not a whole number within bounds'
+    const shown = value instanceof Float ? value.value : value
+    throw invalid(`\`${name}\` is ${shown}, ${wanted}`, `\`${name}\` is ${wanted}`)
+  }
   throw invalid(`\`${name}\` takes an integer, not ${value === null ? 'null' : kindName(value)}`)
 }
 

@@ -138,5 +138,6 @@ function startOfBoth(kind: InstantKind, unit: string, value: Value): { readonly 
 }
 
 function noUnit(kind: InstantKind, unit: string, known: readonly string[]): RunFault {
-  return invalid(`${kind}.truncate() knows the units ${known.join(', ')}, not \`${unit}\``)
+  const knows = `${kind}.truncate() knows the units ${known.join(', ')}`
+  return invalid(`${knows}, not \`${unit}\``, `${knows} and no other`)
 }

@@ -45,7 +45,8 @@ export function regionNamed(text: string): string {
 function zoned(nanos: bigint, region: string): Temporal.ZonedDateTime {
   // Of the runtimes that the engine loads in, some lack it; they do all but named zones.
   if (typeof Temporal === 'undefined') {
-    throw new RunFault('argument', `this runtime has no rules of the time zone \`${region}\``)
+    const without = 'this runtime has no rules of time zones'
+    throw new RunFault('argument', `${without}, nor of \`${region}\``, null, null, without)
   }
   return new Temporal.ZonedDateTime(nanos, region)
 }
