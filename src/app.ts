@@ -64,6 +64,7 @@ import { DecisionLog } from './pdp/decision-log.ts'
 import { Mask } from './pdp/mask.ts'
 import { PageTokens } from './pdp/page-token.ts'
 import type { DecisionEvent, DecisionFault, DecisionParts } from './pdp/parts.ts'
+import { Resolvers } from './pip/resolve.ts'
 import { externalDataResolvers } from './pip/resolver.ts'
 import { authorizationPolicies } from './policy/authorization-policy.ts'
 import { PolicyLibrary } from './policy/library.ts'
@@ -281,6 +282,19 @@ async function buildApp(
       overrides.onDecisionFault?.(fault)
     },
   }
+  const resolvers = new Resolvers({
+    documents,
+    upstream,
+    clock,
+    report,
+    limits: {
+      timeMs: settings.upstreamTimeMs,
+      bytesMax: settings.upstreamBytesMax,
+      callsMax: settings.resolverCallsMax,
+      parallel: settings.resolverParallel,
+      keptMs: settings.resolverCacheMs,
+    },
+  })
   const contexts: ContextParts = {
     queries: new QueryLibrary(documents, report),
     graphsOf,
@@ -292,6 +306,7 @@ async function buildApp(
     batchReadTimeMs: settings.batchReadTimeMs,
     writesMax: settings.executeWritesMax,
     inputStringMax: settings.inputStringMax,
+    resolvers,
   }
   const capture: CaptureParts = {
     graphsOf,

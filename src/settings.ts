@@ -70,10 +70,16 @@ export interface Settings {
   readonly drainMs: number
   /** CIDRs, addresses and host names, with commas, that may be called beside the public internet, without TLS too (F10). */
   readonly upstreamAllow: string
-  /** One call of an issuer, from the look-up of its name to its last byte, milliseconds. */
+  /** One call of an issuer or a resolver, from the look-up of its name to its last byte, milliseconds. */
   readonly upstreamTimeMs: number
-  /** One answer of an issuer, bytes: key sets and claims are a few thousand. */
+  /** One answer of an issuer or a resolver, bytes: key sets and claims are a few thousand. */
   readonly upstreamBytesMax: number
+  /** Different requests to resolvers in one execution of a knowledge query: a page asks for each value of each row. */
+  readonly resolverCallsMax: number
+  /** Calls of resolvers that run at once for one project, in one process. */
+  readonly resolverParallel: number
+  /** For how long the answer of a resolver does for equal requests, milliseconds; 0: for the execution that asked. */
+  readonly resolverCacheMs: number
 }
 
 /** Who may read: anybody, who shows the token of a service account, or nobody. */
@@ -119,6 +125,9 @@ export const defaultSettings: Settings = {
   upstreamAllow: '',
   upstreamTimeMs: 5000,
   upstreamBytesMax: 1024 * 1024,
+  resolverCallsMax: 1000,
+  resolverParallel: 16,
+  resolverCacheMs: 0,
 }
 
 /** Each of them takes reader slots in every database: beyond this the limit is not the processor. */
@@ -204,6 +213,12 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
   upstreamBytesMax: {
     name: 'upstream_bytes_max',
     rule: { kind: 'integer', min: 1024, max: 1 << 30, unit: ' bytes' },
+  },
+  resolverCallsMax: { name: 'resolver_calls_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' calls' } },
+  resolverParallel: { name: 'resolver_parallel', rule: { kind: 'integer', min: 1, max: 1000, unit: ' calls' } },
+  resolverCacheMs: {
+    name: 'resolver_cache_ms',
+    rule: { kind: 'integer', min: 0, max: 3_600_000, unit: ' milliseconds' },
   },
 }
 

@@ -185,8 +185,14 @@ export const rooms: readonly Room[] = [
       'a feature imports its own folder, kernel, the engine’s doors, zod and the shared shapes; config also immutable',
   },
   {
+    holds: ['src/pip/'],
+    may: ['src/pip/', 'src/upstream/client.ts', ...feature],
+    sentence:
+      'pip imports kernel, the engine’s doors, the shared shapes, zod, and upstream to ask for values; no other feature',
+  },
+  {
     holds: features
-      .filter((name) => !['policy', 'pdp', 'ciq', 'identity', 'config'].includes(name))
+      .filter((name) => !['policy', 'pdp', 'ciq', 'pip', 'identity', 'config'].includes(name))
       .map((name) => `src/${name}/`),
     may: ['(own folder)', ...feature],
     sentence:

@@ -34,6 +34,8 @@ const tokens = 'identity/user-tokens.test.ts'
 const userTokens = 'http/user-tokens.test.ts'
 const writes = 'ciq/writes.test.ts'
 const upstream = 'upstream/client.test.ts'
+const external = 'ciq/external-values.test.ts'
+const templates = 'pip/template.test.ts'
 
 export const requirements: readonly Requirement[] = [
   ...authzenPoints,
@@ -445,6 +447,45 @@ export const requirements: readonly Requirement[] = [
     id: 'F10',
     sentence: 'settings come from flags, the environment and a file, in this order',
     shownBy: [['cli/cli.test.ts', 'come from a file, which the environment and flags win over']],
+  },
+  {
+    id: 'C20',
+    sentence: 'a property with `external_value` is read from its resolver, after the graph was read and closed',
+    shownBy: [
+      [external, 'wherever in the record it stands'],
+      [external, 'a capture goes on meanwhile'],
+      [external, 'with the newest configuration'],
+    ],
+  },
+  {
+    id: 'C21',
+    sentence: 'what fills a placeholder chooses no host, path or member, and takes no place that the graph fills',
+    shownBy: [
+      [templates, 'choose another host, path, query or line'],
+      [templates, 'however the URL is written'],
+      [templates, 'end its string or add a member'],
+      [external, 'one that would lead elsewhere'],
+      [external, 'with a filled payload, and headers of the resolver'],
+    ],
+  },
+  {
+    id: 'C22',
+    sentence: 'where an upstream fails the row stays, its value is null, and a warning without secrets says why',
+    shownBy: [
+      [external, 'ends as null with its reason'],
+      [external, 'an address that is not for the service'],
+      [external, 'a name that stands for this machine is not called'],
+      [external, 'told in the log now and then'],
+    ],
+  },
+  {
+    id: 'C23',
+    sentence: 'calls of resolvers are bounded in number, at once and in time, and kept only as the setting says',
+    shownBy: [
+      [external, 'so many calls at once, and so many for one execution'],
+      [external, 'holds for its resolvers'],
+      [external, 'kept for equal requests as long as the setting says'],
+    ],
   },
   {
     id: 'D13',

@@ -1,23 +1,20 @@
 // What answers tell of nodes and relationships: whole elements with their system fields (facts 1.6.2), metadata of a
 // property and the trust score beside a node.
-import { emptyChunk, type NodeId, type OwnField, type Snapshot } from '../engine/store.ts'
+import { emptyChunk, type NodeId, type Snapshot, type StoredProperty } from '../engine/store.ts'
 import { NodeValue, type PathValue, type PropertyValue, type RelationshipValue } from '../engine/value/value.ts'
-
-const FIELDS: readonly OwnField[] = ['create_time', 'external_id', 'id', 'is_identity', 'type', 'update_time']
-
-export function nodeFields(node: NodeId, snapshot: Snapshot): (readonly [name: string, value: PropertyValue | null])[] {
-  return FIELDS.map((field) => [field, snapshot.nodeOwn(node, field)])
-}
+import { giveProperty, type Site } from './awaited.ts'
+import { nodeFields } from './node-fields.ts'
 
 /** `Id` is a number within the graph; `ElementId` is the global id, and empty for elements that were never captured. */
-export function wholeElement(element: NodeValue | RelationshipValue | PathValue, snapshot: Snapshot): unknown {
-  if (element instanceof NodeValue) return wholeNode(element.id, snapshot)
+export function wholeElement(element: NodeValue | RelationshipValue | PathValue, site: Site): unknown {
+  if (element instanceof NodeValue) return wholeNode(element, site)
   if ('nodes' in element) {
     return {
-      Nodes: element.nodes.map((node) => wholeElement(node, snapshot)),
-      Relationships: element.relationships.map((relationship) => wholeElement(relationship, snapshot)),
+      Nodes: element.nodes.map((node) => wholeElement(node, site)),
+      Relationships: element.relationships.map((relationship) => wholeElement(relationship, site)),
     }
   }
+  const { snapshot } = site
   const { id } = element
   const [source, target] = [snapshot.relationshipSource(id), snapshot.relationshipTarget(id)]
   return {
@@ -28,23 +25,36 @@ export function wholeElement(element: NodeValue | RelationshipValue | PathValue,
     EndId: target,
     EndElementId: snapshot.nodeOwn(target, 'id') ?? '',
     Type: snapshot.symbolName('type', snapshot.relationshipType(id)),
-    Props: {
-      create_time: snapshot.relationshipOwn(id, 'create_time'),
-      id: snapshot.relationshipOwn(id, 'id'),
-      update_time: snapshot.relationshipOwn(id, 'update_time'),
-      ...Object.fromEntries(snapshot.relationshipProperties(id)),
-    },
+    Props: propertiesOf(element, snapshot.relationshipStoredProperties(id), site, [
+      ['create_time', snapshot.relationshipOwn(id, 'create_time')],
+      ['id', snapshot.relationshipOwn(id, 'id')],
+      ['update_time', snapshot.relationshipOwn(id, 'update_time')],
+    ]),
   }
 }
 
-/** Own fields win over properties of their name (ruling G4). */
-function wholeNode(id: NodeId, snapshot: Snapshot): unknown {
+function wholeNode(element: NodeValue, site: Site): unknown {
+  const { snapshot } = site
+  const { id } = element
   return {
     Id: id,
     ElementId: snapshot.nodeOwn(id, 'id') ?? '',
     Labels: snapshot.labels(id).map((label) => snapshot.symbolName('label', label)),
-    Props: { ...Object.fromEntries(snapshot.nodeProperties(id)), ...Object.fromEntries(nodeFields(id, snapshot)) },
+    Props: propertiesOf(element, snapshot.nodeStoredProperties(id), site, nodeFields(id, snapshot)),
   }
+}
+
+/** Own fields win over properties of their name (ruling G4). */
+function propertiesOf(
+  element: NodeValue | RelationshipValue,
+  stored: ReadonlyMap<string, StoredProperty>,
+  site: Site,
+  own: readonly (readonly [name: string, value: PropertyValue | null])[],
+): Record<string, unknown> {
+  const told: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of own) told[name] = value
+  for (const [name, property] of stored) if (!(name in told)) giveProperty(element, name, property, site, told, name)
+  return told
 }
 
 /** Null before the first scoring pass. */

@@ -6,9 +6,10 @@ import type { GraphStore, ProjectGraphs } from '../engine/store.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { Resolvers } from '../pip/resolve.ts'
+import { type Awaited, fillAwaited } from './awaited.ts'
 import type { CompiledQuery } from './library.ts'
 import { APPLICATION, bindParameters, missingParameters, type Parameters } from './parameters.ts'
-import type { Awaited } from './record.ts'
 import { runWrites, type WritingCall, type Written } from './run-writes.ts'
 import type { ExecuteAnswer, ExecuteRequest, RecordData } from './schema.ts'
 import type { Writes } from './writes.ts'
@@ -26,6 +27,7 @@ export interface ContextParts {
   readonly inputStringMax: number
   /** Upserts and deletions of one call, over all its rows. */
   readonly writesMax: number
+  readonly resolvers: Resolvers
 }
 
 const PAGE_SIZE = 100
@@ -40,6 +42,7 @@ export async function execute(
   caller: AgentCaller,
   request: ExecuteRequest,
 ): Promise<Result<ExecuteAnswer, ServiceError>> {
+  const startMs = performance.now()
   const graphs = parts.graphsOf(caller.projectId)
   if (graphs === null) return noGraph
   const query = parts.queries.find(caller.projectId, request.id)
@@ -67,9 +70,9 @@ export async function execute(
         : await writePage(parts, { graph: graphs.default, query, parameters: bound.value, limits }, query.writes, page)
     if (!given.ok) return given
     const { data, awaited } = given.value
-    const warnings = [
-      ...new Set(awaited.map(({ resolver }) => `external data resolver \`${resolver}\` is not called yet`)),
-    ]
+    if (awaited.length === 0) return ok({ data })
+    const leftMs = limits.timeMs - (performance.now() - startMs)
+    const warnings = await fillAwaited(awaited, bound.value, parts.resolvers.begin(caller.projectId, leftMs))
     return ok(warnings.length === 0 ? { data } : { data, warnings })
   } catch (fault) {
     if (fault instanceof RunFault) return err(errorOf(fault))

@@ -1,29 +1,17 @@
 // One row as the caller gets it: the requested paths of a knowledge query and their values (interface, execute rule 1).
 // What an optional match did not find is there with null (ruling C2).
-import type { OwnField, Snapshot, StoredProperty } from '../engine/store.ts'
+import type { OwnField } from '../engine/store.ts'
 import { toJson } from '../engine/value/convert.ts'
 import { metadataField } from '../engine/value/functions/graph.ts'
-import { NodeValue, type PropertyValue, RelationshipValue, type Value } from '../engine/value/value.ts'
+import { NodeValue, RelationshipValue, type Value } from '../engine/value/value.ts'
 import { type ElementKind, type ElementPath, parsePath } from '../policy/paths.ts'
-import { nodeFields, scoresOf, wholeElement } from './element-data.ts'
+import { giveProperty, type Site } from './awaited.ts'
+import { scoresOf, wholeElement } from './element-data.ts'
+import { nodeFields } from './node-fields.ts'
 import type { QueryDocument } from './query-document.ts'
 import type { Row } from './rows.ts'
 import type { RecordData } from './schema.ts'
 import type { Writes } from './writes.ts'
-
-/** A property that a resolver supplies: its place in the record holds null until then. */
-export interface Awaited {
-  readonly resolver: string
-  readonly property: string
-  /** Of the element, for placeholders. */
-  readonly properties: ReadonlyMap<string, PropertyValue>
-  fill(value: unknown): void
-}
-
-interface Site {
-  readonly snapshot: Snapshot
-  readonly awaited: Awaited[]
-}
 
 type Values = Record<string, unknown>
 type Read = (element: NodeValue | RelationshipValue, site: Site, into: Values, key: string) => void
@@ -74,7 +62,7 @@ export class RecordReader {
     if (this.aggregates.length > 0) {
       const values: Values = Object.create(null)
       for (const name of this.aggregates) {
-        values[name] = toJson(row.value(name), (element) => wholeElement(element, site.snapshot))
+        values[name] = toJson(row.value(name), (element) => wholeElement(element, site))
       }
       record.aggregate_values = values
     }
@@ -105,7 +93,7 @@ function readerOf(path: ElementPath): Read {
   switch (path.kind) {
     case 'whole':
       return (element, site, into, key) => {
-        into[key] = wholeElement(element, site.snapshot)
+        into[key] = wholeElement(element, site)
       }
     case 'own':
       return (element, { snapshot }, into, key) => {
@@ -153,26 +141,4 @@ function readerOf(path: ElementPath): Read {
         into[key] = [...(scoresOf(element.id, snapshot) ?? [])].map(([type, value]) => ({ type, value }))
       }
   }
-}
-
-function giveProperty(
-  element: NodeValue | RelationshipValue,
-  name: string,
-  stored: StoredProperty | null,
-  { snapshot, awaited }: Site,
-  into: Values,
-  key: string,
-): void {
-  into[key] = stored?.value ?? null
-  const resolver = stored?.externalValue ?? null
-  if (resolver === null) return
-  awaited.push({
-    resolver,
-    property: name,
-    properties:
-      element instanceof NodeValue ? snapshot.nodeProperties(element.id) : snapshot.relationshipProperties(element.id),
-    fill: (value) => {
-      into[key] = value
-    },
-  })
 }

@@ -3,35 +3,21 @@ import { z } from 'zod'
 import { type ConfigKind, envelope, envelopeUpdate, reference } from '../config/kind.ts'
 import { ok } from '../kernel/result.ts'
 import { parseSelector } from './response-selector.ts'
+import { readPayloadTemplate, readUrlTemplate } from './template.ts'
 
 export const resolversKind = 'external-data-resolvers'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH'] as const
 const contentTypes = ['JSON'] as const
 
-/** `{$name}`: filled from the node's properties or the input parameters when the resolver is asked (facts 1.7.9). */
-const PLACEHOLDER = /\{\$[A-Za-z_][\w.]*\}/g
-
 const url = z
   .string()
   .min(1)
   .max(2048)
   .superRefine((text, context) => {
-    const fault = urlFault(text)
-    if (fault !== null) context.addIssue({ code: 'custom', message: fault })
+    const template = readUrlTemplate(text)
+    if (!template.ok) context.addIssue({ code: 'custom', message: template.error })
   })
-
-function urlFault(text: string): string | null {
-  const filled = text.replace(PLACEHOLDER, 'x')
-  if (/[{}]/.test(filled)) return 'expected placeholders of the form `{$name}`'
-  // The host decides whom the service talks to: that is nothing for a caller to fill in.
-  if (/^[^/]*\/\/[^/?#]*\{\$/.test(text)) return 'a placeholder cannot stand in the host'
-  const parsed = URL.parse(filled)
-  if (parsed === null) return 'expected a URL'
-  if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:') return 'expected the scheme `https:` or `http:`'
-  if (parsed.username !== '' || parsed.password !== '') return 'a user name and a password have no place in it'
-  return null
-}
 
 /** A line break in a value would end the header and begin another one. */
 const headerValue = z
@@ -56,7 +42,13 @@ const selector = z
     if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.error })
   })
 
-const payload = z.string().max(65_000)
+const payload = z
+  .string()
+  .max(65_000)
+  .superRefine((text, context) => {
+    const template = readPayloadTemplate(text)
+    if (!template.ok) context.addIssue({ code: 'custom', message: template.error })
+  })
 
 export const externalDataResolvers: ConfigKind = {
   path: resolversKind,

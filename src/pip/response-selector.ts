@@ -1,4 +1,5 @@
 // The selector of a resolver: which part of an upstream answer is the value (`.`, `.a.b`, `.list[0].price`).
+import { foundName, isJsonObject } from '../kernel/found.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** A member's name or an item's index, from the outside in; empty for the whole answer. */
@@ -21,4 +22,17 @@ export function parseSelector(text: string): Result<Selection, string> {
     at = STEP.lastIndex
   }
   return text.startsWith('.') ? ok(steps) : err('expected a selector that begins with `.`')
+}
+
+/** A member or an item that is not there is null, and so is what would be within null. */
+export function select(selection: Selection, answer: unknown): Result<unknown, string> {
+  let at: unknown = answer
+  for (const step of selection) {
+    if (at === null) return ok(null)
+    if (typeof step === 'number' ? !Array.isArray(at) : !isJsonObject(at)) {
+      return err(`the selector asks ${foundName(at)} for ${typeof step === 'number' ? `item ${step}` : `\`${step}\``}`)
+    }
+    at = Object.hasOwn(at as object, step) ? (at as Record<string | number, unknown>)[step] : null
+  }
+  return ok(at)
 }

@@ -102,6 +102,9 @@ export function createUpstream({ allowed, authorities }: UpstreamParts): Upstrea
           method: request.method,
           headers,
           redirect: 'manual',
+          // A connection that is kept is found by its address alone, whichever name its certificate was held against; and
+          // where one is lost the runtime would send the request again.
+          keepalive: false,
           decompress: false,
           signal,
           ...(url.protocol === 'https:' ? { tls: secure } : {}),

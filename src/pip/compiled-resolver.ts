@@ -1,0 +1,66 @@
+// The resolvers of a project, found by name and made ready to be asked.
+import type { ConfigReader, StoredDocument } from '../config/kind.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import type { UpstreamRequest } from '../upstream/client.ts'
+import { resolversKind } from './resolver.ts'
+import { parseSelector, type Selection } from './response-selector.ts'
+import { type Fill, readPayloadTemplate, readUrlTemplate } from './template.ts'
+
+export interface CompiledResolver {
+  readonly id: string
+  readonly name: string
+  /** Of the configuration: another one may answer otherwise. */
+  readonly revision: number
+  readonly method: UpstreamRequest['method']
+  readonly headers: UpstreamRequest['headers']
+  readonly url: Fill<string>
+  readonly payload: Fill<string | null>
+  readonly selection: Selection
+}
+
+/** By stored document, which is never changed: a new revision is another one. */
+const compiled = new WeakMap<StoredDocument, Result<CompiledResolver, string>>()
+
+/** Null: the project has none of that name or id. */
+export function findResolver(
+  documents: Pick<ConfigReader, 'get' | 'getByName'>,
+  projectId: string,
+  name: string,
+): Result<CompiledResolver, string> | null {
+  const byId = documents.get(resolversKind, name)
+  const document = byId?.project_id === projectId ? byId : documents.getByName(resolversKind, projectId, name)
+  if (document === null) return null
+  const known = compiled.get(document) ?? compile(document)
+  compiled.set(document, known)
+  return known
+}
+
+/** The service itself says what it sends and takes. */
+const OWN_HEADERS = new Set(['content-type', 'accept'])
+
+function compile({ id, name, revision, fields }: StoredDocument): Result<CompiledResolver, string> {
+  const url = readUrlTemplate(fields.url as string)
+  if (!url.ok) return err(`its URL cannot be used: ${url.error}`)
+  const method = fields.method as UpstreamRequest['method']
+  const payload = readPayloadTemplate(method === 'GET' ? '' : (fields.request_payload as string))
+  if (!payload.ok) return err(`its payload cannot be used: ${payload.error}`)
+  const selection = parseSelector(fields.response_selector as string)
+  if (!selection.ok) return err(`its selector cannot be used: ${selection.error}`)
+  const headers = Object.entries(fields.headers as Readonly<Record<string, string | readonly string[]>>)
+    .filter(([header]) => !OWN_HEADERS.has(header.toLowerCase()))
+    .flatMap(([header, values]) => [values].flat().map((value) => [header, value] as const))
+  return ok({
+    id,
+    name,
+    revision,
+    method,
+    headers: [
+      ...headers,
+      ['Accept', 'application/json'],
+      ...(fields.request_payload === '' || method === 'GET' ? [] : [['Content-Type', 'application/json'] as const]),
+    ],
+    url: url.value,
+    payload: payload.value,
+    selection: selection.value,
+  })
+}
