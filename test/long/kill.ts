@@ -1,130 +1,232 @@
-// Kills a server in the middle of a capture load, again and again, and looks whether it kept its word: every batch that
-// was acknowledged is there, no batch is there by halves, and the server starts again by itself.
+// Kills a server in the middle of a mixed capture load, again and again, and looks whether it kept its word: every batch
+// that was acknowledged is there, no batch is there by halves, all that is stored agrees, and the server starts by itself.
 // Run alone: bun test/long/kill.ts [--rounds 20] [--seed N]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { emptyChunk, type Snapshot } from '../../src/engine/store.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { openCatalog } from '../../src/store/catalog.ts'
 import { runCommand, type Server, startServer } from '../cli/process.ts'
+import { Chance } from '../generate/chance.ts'
+import {
+  GROUP_ITEMS,
+  HOLDER,
+  ITEM,
+  isSame,
+  itemsOf,
+  NOTHING,
+  type State,
+  type Step,
+  stateOf,
+  stepFrom,
+} from './kill-model.ts'
 
 const WRITERS = 4
-/** After hundreds of rounds a search finds all that they stored, on one page. */
-const PATIENT = { VERDIGRAPH_DECISION_TIME_MS: '60000', VERDIGRAPH_SEARCH_PAGE_MAX: '1000000' }
-const BATCH_ITEMS = 25
-const HOLDER = { type: 'Robot', external_id: 'holder' }
+/** Few, so that each is written again and again: made, changed, stripped and deleted. */
+const GROUPS_PER_WRITER = 6
+/** All items on one page. */
+const PATIENT = {
+  VERDIGRAPH_DECISION_TIME_MS: '60000',
+  VERDIGRAPH_SEARCH_PAGE_MAX: String(WRITERS * GROUPS_PER_WRITER * GROUP_ITEMS),
+}
+/** Of load, after the first answer. */
+const LOAD_MS = { min: 20, max: 180 }
 
 export interface KillOutcome {
   readonly rounds: number
   readonly acknowledged: number
+  /** Acknowledged, by what they did. */
+  readonly byPath: Readonly<Record<string, number>>
   /** Batches that were cut off before their answer, and were found whole. */
   readonly whole: number
   readonly absent: number
-  /** From the command to the line that it listens, the runtime's own start included. */
-  readonly startMsMax: number
+  readonly lost: number
+  readonly halves: number
+  /** From the command to the line that it listens; the bare runtime takes `bareMs` of it. */
+  readonly startMs: { readonly median: number; readonly max: number; readonly bareMs: number }
   /** Empty when all is well. */
   readonly faults: readonly string[]
 }
 
 interface Project {
+  readonly id: string
   readonly key: string
 }
+
+/** Of one group: what was acknowledged last, and the batch after it that has no answer. */
+interface Promised {
+  state: State
+  pending: Step | null
+}
+
+type Promises = ReadonlyMap<string, Promised>
 
 export async function killRounds(rounds: number, seed: number): Promise<KillOutcome> {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-kill-'))
   const data = join(folder, 'data')
-  const random = randomFrom(seed)
-  const sent = new Map<string, 'sent' | 'acknowledged'>()
+  const chance = new Chance(seed)
+  const groups = new Map<string, Promised>()
+  const byPath: Record<string, number> = {}
   const faults: string[] = []
-  let whole = 0
-  let absent = 0
-  let startMsMax = 0
+  const starts: number[] = []
+  const bare: number[] = []
+  let [whole, absent, lost, halves] = [0, 0, 0, 0]
   try {
     const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
     let server = await startServer(['--data', data], PATIENT)
     const project = await setUp(server, token, organization_id)
     for (let round = 0; round < rounds; round++) {
-      await loadUntilKilled(server, project, round, 20 + random() * 180, sent)
+      const loadMs = chance.between(LOAD_MS.min, LOAD_MS.max)
+      await loadUntilKilled(server, project, { round, loadMs, groups, chance, byPath })
       const start = performance.now()
       server = await startServer(['--data', data], PATIENT)
-      startMsMax = Math.max(startMsMax, Math.round(performance.now() - start))
-      const nodes = await idsFound(server, project, 'know')
-      const joined = await idsFound(server, project, 'hold')
-      whole = 0
-      absent = 0
-      for (const [batch, state] of sent) {
-        const [kind = '', name = ''] = batch.split(' ')
-        const found = itemsOf(name).filter((id) => (kind === 'nodes' ? nodes : joined).has(id)).length
-        if (found === BATCH_ITEMS) whole += state === 'sent' ? 1 : 0
-        else if (state === 'acknowledged')
-          faults.push(`round ${round}: ${batch} was acknowledged, ${found} items are there`)
-        else if (found > 0) faults.push(`round ${round}: ${batch} is there by halves, ${found} items`)
-        else absent += 1
+      starts.push(performance.now() - start)
+      if (round % 10 === 0) bare.push(await bareStartMs())
+      const { findings, states } = await readBeside(data, project, [...groups.keys()])
+      faults.push(...findings.map((finding) => `round ${round}: ${finding}`))
+      for (const [group, promised] of groups) {
+        const found = states.get(group) as State[]
+        const { state, pending } = promised
+        const [first] = found as [State]
+        const next = pending === null ? '' : `, then sent ${pending.path}`
+        const told = `round ${round}: group ${group}, promised ${JSON.stringify(state)}${next}, found`
+        if (found.some((one) => !isSame(one, first))) {
+          halves += 1
+          faults.push(`${told} several: ${JSON.stringify([...new Set(found.map((one) => JSON.stringify(one)))])}`)
+        } else if (pending !== null && isSame(first, pending.after)) {
+          // What it would leave as it is tells nothing.
+          if (!isSame(state, pending.after)) whole += 1
+        } else if (isSame(first, state)) absent += pending === null ? 0 : 1
+        else {
+          lost += 1
+          faults.push(`${told} ${JSON.stringify(first)}`)
+        }
+        promised.state = first
+        promised.pending = null
       }
+      await expectServed(server, project, groups, (fault) => faults.push(`round ${round}: ${fault}`))
     }
     const ended = await server.kill('SIGTERM')
     if (ended !== 0) faults.push(`the last server ended with ${ended}`)
-    // Every page, every value, and whether lists, labels, index and counts agree.
     const { exitCode, stdout } = await runCommand(['verify', '--data', data])
     if (exitCode !== 0) faults.push(`verify says: ${stdout}`)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-  const acknowledged = [...sent.values()].filter((state) => state === 'acknowledged').length
-  return { rounds, acknowledged, whole, absent, startMsMax, faults }
+  const acknowledged = Object.values(byPath).reduce((sum, count) => sum + count, 0)
+  const startMs = { median: median(starts), max: Math.round(Math.max(...starts)), bareMs: median(bare) }
+  return { rounds, acknowledged, byPath, whole, absent, lost, halves, startMs, faults }
 }
 
-/** Writers send batch after batch, nodes and then the relationships to them, until nobody answers any more. */
-async function loadUntilKilled(
-  server: Server,
-  project: Project,
-  round: number,
-  afterMs: number,
-  sent: Map<string, 'sent' | 'acknowledged'>,
-): Promise<void> {
-  let firstAnswer: () => void = () => {}
-  const started = new Promise<void>((resolve) => {
-    firstAnswer = resolve
-  })
+interface Load {
+  readonly round: number
+  readonly loadMs: number
+  readonly groups: Map<string, Promised>
+  readonly chance: Chance
+  readonly byPath: Record<string, number>
+}
+
+/** Each writer has groups of its own and sends one batch after the other, until nobody answers any more. */
+async function loadUntilKilled(server: Server, project: Project, load: Load): Promise<void> {
+  const { round, loadMs, groups, chance, byPath } = load
+  const answered = Promise.withResolvers<void>()
   const writers = Array.from({ length: WRITERS }, async (_, writer) => {
     for (let n = 0; ; n++) {
-      const name = `r${round}-w${writer}-b${n}`
-      const items = itemsOf(name).map((external_id) => ({ type: 'Item', external_id }))
-      const nodes = items.map((item) => ({ ...item, properties: [{ type: 'batch', value: name }] }))
-      const relationships = items.map((target) => ({ source: HOLDER, type: 'HOLDS', target }))
-      for (const [kind, body] of [
-        ['nodes', { nodes }],
-        ['relationships', { relationships }],
-      ] as const) {
-        sent.set(`${kind} ${name}`, 'sent')
-        const status = await post(server, `/capture/v1/${kind}`, project, body).then(
-          (response) => response.status,
-          () => null,
-        )
-        if (status === null) return
-        if (status !== 200) throw new Error(`a batch was answered with ${status}`)
-        sent.set(`${kind} ${name}`, 'acknowledged')
-        firstAnswer()
+      const group = `w${writer}-g${chance.between(0, GROUPS_PER_WRITER - 1)}`
+      let promised = groups.get(group)
+      if (promised === undefined) {
+        promised = { state: NOTHING, pending: null }
+        groups.set(group, promised)
       }
+      const step = stepFrom(promised.state, group, `r${round}-w${writer}-n${n}`, chance)
+      promised.pending = step
+      const response = await post(server, `/capture/v1/${step.path}`, project, step.body).catch(() => null)
+      if (response === null) return
+      if (response.status !== 200) {
+        throw new Error(`${step.path} was answered with ${response.status}: ${await response.text()}`)
+      }
+      promised.state = step.after
+      promised.pending = null
+      byPath[step.path] = (byPath[step.path] ?? 0) + 1
+      answered.resolve()
     }
   })
-  await Promise.race([started, Promise.all(writers)])
-  await Bun.sleep(afterMs)
+  await Promise.race([answered.promise, Promise.all(writers)])
+  await Bun.sleep(loadMs)
   await server.kill('SIGKILL')
   await Promise.all(writers)
 }
 
-function itemsOf(batch: string): string[] {
-  return Array.from({ length: BATCH_ITEMS }, (_, i) => `${batch}-${i}`)
+/** What is inconsistent, and every item of these groups, read from the files beside the server. */
+async function readBeside(data: string, project: Project, groups: readonly string[]) {
+  const catalog = openCatalog(data, { clock: systemClock, readOnly: true })
+  try {
+    const graph = catalog.graph(project.id, 'default')
+    if (graph === null) throw new Error('the graph of the project is missing')
+    const findings = catalog.check(project.id, 'default') as string[]
+    const snapshot = graph.snapshot()
+    try {
+      return { findings, states: new Map(groups.map((group) => [group, statesOf(snapshot, group)])) }
+    } finally {
+      snapshot.close()
+    }
+  } finally {
+    await catalog.close()
+  }
+}
+
+function statesOf(snapshot: Snapshot, group: string): State[] {
+  const holder = snapshot.findNode(snapshot.symbol('label', HOLDER.type), HOLDER.external_id)
+  const label = snapshot.symbol('label', ITEM)
+  const holds = snapshot.symbol('type', 'HOLDS')
+  const chunk = emptyChunk()
+  return itemsOf(group).map((externalId) => {
+    const node = label === 0 ? 0 : snapshot.findNode(label, externalId)
+    if (node === 0) return NOTHING
+    if (holds !== 0) snapshot.relationshipsBetween(holder, holds, node, chunk)
+    const held = holds === 0 || chunk.length === 0 ? null : chunk.relationships[0]!
+    return stateOf(
+      snapshot.nodeStoredProperties(node),
+      held === null ? null : snapshot.relationshipStoredProperties(held),
+    )
+  })
+}
+
+/** What the server itself answers is what its files hold. */
+async function expectServed(server: Server, project: Project, groups: Promises, tell: (fault: string) => void) {
+  for (const [action, isThere] of [
+    ['know', ({ node }: State) => node !== null],
+    ['hold', ({ held }: State) => held !== null],
+  ] as const) {
+    const expected = [...groups].filter(([, { state }]) => isThere(state)).flatMap(([group]) => itemsOf(group))
+    const found = await idsFound(server, project, action)
+    const lacking = expected.filter((id) => !found.has(id))
+    if (lacking.length > 0) tell(`a search for what it may ${action} lacks ${lacking.join(', ')}`)
+    if (found.size > expected.length) tell(`a search for what it may ${action} finds what is not there`)
+  }
 }
 
 async function idsFound(server: Server, project: Project, action: string): Promise<Set<string>> {
   const response = await post(server, '/access/v1/search/resource', project, {
     subject: { type: HOLDER.type, id: HOLDER.external_id },
     action: { name: action },
-    resource: { type: 'Item' },
+    resource: { type: ITEM },
   })
   if (response.status !== 200) throw new Error(`the search answered ${response.status}: ${await response.text()}`)
   const { results } = (await response.json()) as { results: { id: string }[] }
   return new Set(results.map(({ id }) => id))
+}
+
+/** How long the runtime takes to do nothing. */
+async function bareStartMs(): Promise<number> {
+  const start = performance.now()
+  await Bun.spawn([process.execPath, '-e', '0'], { stdout: 'ignore', stderr: 'ignore' }).exited
+  return performance.now() - start
+}
+
+function median(values: readonly number[]): number {
+  return Math.round(values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0)
 }
 
 async function setUp(server: Server, token: string, organization_id: string): Promise<Project> {
@@ -153,12 +255,12 @@ async function setUp(server: Server, token: string, organization_id: string): Pr
       meta: { policy_version: '3.0-kbac' },
       subject: { type: HOLDER.type },
       actions: [action],
-      resource: { type: 'Item' },
+      resource: { type: ITEM },
       condition: { cypher },
     })
     await create('authorization-policies', { project_id, name: action, policy, status: 'ACTIVE' })
   }
-  const project = { key: credential.api_key as string }
+  const project = { id: project_id as string, key: credential.api_key as string }
   await post(server, '/capture/v1/nodes', project, { nodes: [HOLDER] })
   return project
 }
@@ -169,17 +271,6 @@ function post(server: Server, path: string, project: Project, body: unknown): Pr
     headers: { 'content-type': 'application/json', 'x-svc-clientkey': project.key },
     body: JSON.stringify(body),
   })
-}
-
-/** mulberry32: small, and the same everywhere. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }
 
 if (import.meta.main) {
