@@ -1,5 +1,5 @@
 // Where things are in a data folder, for whoever moves them: databases, and what of the configuration belongs to a project.
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
 import { projectFolderOf, projectFolders } from '../store/catalog.ts'
@@ -54,11 +54,20 @@ function within(folder: string, depth: number): string[] {
   return found
 }
 
-/** Stands in the data folder while an import is under way. Half a graph must not decide: what is missing may be a ban. */
+/**
+ * Stands in the data folder while an import is under way, and names its file; and those of others that were cut off.
+ * Half a graph must not decide: what is missing may be a ban.
+ */
 export const UNFINISHED = 'import.unfinished'
 
+export function filesUnfinished(dataDir: string): string[] {
+  const mark = join(dataDir, UNFINISHED)
+  return existsSync(mark) ? readFileSync(mark, 'utf8').split('\n').filter(Boolean) : []
+}
+
 export function unfinished(dataDir: string): string {
-  return `an import into the folder ${dataDir} was cut off: finish it with \`verdigraph import --resume\``
+  const files = filesUnfinished(dataDir).map((file) => (file === '-' ? 'the standard input' : file))
+  return `an import of ${files.join(', ')} into the folder ${dataDir} was cut off: finish it with \`verdigraph import --resume\``
 }
 
 /** Why the folder must not be served; null when it may. */

@@ -1,9 +1,9 @@
 // An import: lines of an export, or of whoever writes such lines, into a data folder that nobody serves. Batch after batch is
 // on disk together with the place in the file that it goes up to, so an import that was cut off goes on where it was.
 // A folder with half an import in it is not served: what is missing in a graph may be what forbids.
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { NodeKey } from '../engine/store.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { OperatorFault } from '../kernel/errors.ts'
@@ -14,7 +14,16 @@ import { openCollections } from '../store/lmdb/collections.ts'
 import { type LmdbEnvironment, openEnvironment } from '../store/lmdb/environment.ts'
 import { DATA_FILE } from '../store/lmdb/native.ts'
 import { syncPath } from './archive.ts'
-import { CONFIGURATION, DOCUMENTS, type Document, keyOf, PAST, PROJECTS, UNFINISHED } from './folders.ts'
+import {
+  CONFIGURATION,
+  DOCUMENTS,
+  type Document,
+  filesUnfinished,
+  keyOf,
+  PAST,
+  PROJECTS,
+  UNFINISHED,
+} from './folders.ts'
 import { type End, LineFault, readLine, type Section } from './lines.ts'
 import { type Batch, LineReader, type RawLine } from './read-lines.ts'
 import { stage } from './staging.ts'
@@ -60,11 +69,10 @@ export async function importFile(request: ImportRequest): Promise<ImportResult> 
   }
   const lock = lockFolder(dataDir)
   try {
-    const mark = join(dataDir, UNFINISHED)
-    const wasUnfinished = existsSync(mark)
-    writeFileSync(mark, `${from}\n`)
-    syncPath(mark)
-    syncPath(dataDir)
+    const file = from === '-' ? from : resolve(from)
+    const before = filesUnfinished(dataDir)
+    const others = before.filter((other) => other !== file)
+    setUnfinished(dataDir, [...others, file])
     const run = new Import(request, null)
     let isWhole = false
     try {
@@ -72,14 +80,25 @@ export async function importFile(request: ImportRequest): Promise<ImportResult> 
       isWhole = true
       return result
     } finally {
-      if (isWhole || !(run.hasWritten || wasUnfinished)) {
-        rmSync(mark)
-        syncPath(dataDir)
-      }
+      // A whole export is all that there is. After other lines, another file that was cut off is as unfinished as it was.
+      if (isWhole) setUnfinished(dataDir, run.isExport ? [] : others)
+      else if (!run.hasWritten) setUnfinished(dataDir, before)
     }
   } finally {
     lock.release()
   }
+}
+
+function setUnfinished(dataDir: string, files: readonly string[]): void {
+  const mark = join(dataDir, UNFINISHED)
+  if (files.length === 0) rmSync(mark)
+  else {
+    // In one step: a mark that a crash emptied would name no file.
+    writeFileSync(`${mark}.next`, files.map((file) => `${file}\n`).join(''))
+    syncPath(`${mark}.next`)
+    renameSync(`${mark}.next`, mark)
+  }
+  syncPath(dataDir)
 }
 
 function graphFolder(dataDir: string, { project, part }: Section): string {
@@ -105,6 +124,11 @@ class Import {
   constructor(request: ImportRequest, scratch: string | null) {
     this.request = request
     this.scratch = scratch
+  }
+
+  /** Of a whole folder; known when it has run. */
+  get isExport(): boolean {
+    return this.hasHeader && this.request.projectId === undefined
   }
 
   async run(): Promise<ImportResult> {
@@ -152,13 +176,18 @@ class Import {
     const fresh = full.filter((line) => line.offset >= from)
     this.skipped += full.length - fresh.length
     if (fresh.length === 0) return
-    this.hasWritten = true
-    const counted = await graph.environment.load((batch) => {
+    const load = graph.environment.load((batch) => {
       const counts = { nodes: 0, relationships: 0 }
       for (const line of fresh) read(line, () => this.apply(line.text, batch, counts))
       batch.setCheckpoint(JSON.stringify({ file: this.file, offset } satisfies Checkpoint))
       return counts
     })
+    const counted = await load.catch((fault: unknown) => {
+      // For a fault in a line nothing is written.
+      this.hasWritten ||= !(fault instanceof OperatorFault)
+      throw fault
+    })
+    this.hasWritten = true
     this.count.nodes += counted.nodes
     this.count.relationships += counted.relationships
   }

@@ -26,7 +26,7 @@ async function exported(dataDir: string): Promise<string> {
 }
 
 function importInto(dataDir: string, text: string, more: Partial<ImportRequest> = {}) {
-  const from = join(temporaryFolder(), 'lines')
+  const from = more.from ?? join(temporaryFolder(), 'lines')
   writeFileSync(from, text)
   return importFile({ dataDir, from, dryRun: false, resume: false, progress, ...more })
 }
@@ -221,15 +221,16 @@ test('a line that is wrong is told with its number and its field, and its batch 
     [`{"format":"verdigraph-export","version":1}`, 'a header stands in the first line alone'],
     ['{"end":{"configuration":0,"nodes":7,"relationships":0}}', 'the end speaks of 7 nodes'],
   ]
+  const from = join(temporaryFolder(), 'lines')
   for (const [line, message] of cases) {
     for (const dryRun of [true, false]) {
-      const outcome = importInto(data, `${good}\n${line}\n`, { projectId: project, dryRun, batchWeight: 4000 })
+      const outcome = importInto(data, `${good}\n${line}\n`, { from, projectId: project, dryRun, batchWeight: 4000 })
       await expect(outcome, line).rejects.toThrow(message)
       await expect(outcome, line).rejects.toThrow(/^line 2: /)
     }
   }
   // The last two cases end a batch, and that of the good line is written then.
-  await importInto(data, '', { projectId: project })
+  await importInto(data, '', { from, projectId: project })
   const after = await exported(data)
   expect(after.replaceAll(/\{"node".*\n|"nodes":1/g, '')).toBe(before.replace('"nodes":0', ''))
 })
@@ -318,6 +319,22 @@ test('an export that was cut off is not taken for a whole one', async () => {
   // A whole file mends it.
   await importInto(target, whole)
   expect(await exported(target)).toBe(whole)
+})
+
+test('an import that was cut off stays so when another file is imported', async () => {
+  const { data, project } = await emptyProject()
+  const cut = join(temporaryFolder(), 'cut')
+  const line = (external_id: string): string => `${JSON.stringify({ node: { type: 'Person', external_id } })}\n`
+  const importCut = () =>
+    importFile({ dataDir: data, from: cut, projectId: project, dryRun: false, resume: true, batchWeight: 4, progress })
+  writeFileSync(cut, `${line('ann')}nonsense\n`)
+  await expect(importCut()).rejects.toThrow('line 2: malformed JSON')
+  await importInto(data, line('bob'), { projectId: project })
+  await expect(importInto(data, 'nonsense', { projectId: project })).rejects.toThrow('line 1: ')
+  await expect(exported(data)).rejects.toThrow(`an import of ${cut} into the folder`)
+  writeFileSync(cut, line('ann'))
+  await importCut()
+  expect(await exported(data)).toContain('"nodes":2')
 })
 
 test('a configuration never mixes with another one', async () => {
