@@ -488,6 +488,16 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
+    id: 'C24',
+    sentence:
+      'a property written with a resolver of a parameter is supplied before the transaction, with its source, or nothing is written',
+    shownBy: [
+      [external, 'supplied once, before the transaction, and tells its source'],
+      [external, 'not asked for where no row matches'],
+      [external, 'leaves nothing written where it cannot be supplied'],
+    ],
+  },
+  {
     id: 'D13',
     sentence: 'with a user token a 2.0 policy grants its subject alone, and another subject on a 3.0 policy is 403',
     shownBy: [[userTokens, 'is for the subject of the token, and no other']],

@@ -76,8 +76,8 @@ export async function fillAwaited(
   await Promise.all(
     awaited.map(async ({ resolver, property, values, fill }) => {
       const resolved = await resolution.resolve(resolver, lookupIn(values, parameters))
-      if (resolved.ok) fill(resolved.value)
-      else warnings.add(`property \`${property}\`, external data resolver \`${resolver}\`: ${resolved.error}`)
+      if (resolved.ok) fill(resolved.value.value)
+      else warnings.add(`property \`${property}\`, external data resolver \`${resolver}\`: ${resolved.error.reason}`)
     }),
   )
   const told = [...warnings].slice(0, WARNINGS_MAX)

@@ -6,13 +6,14 @@ import type { GraphStore, ProjectGraphs } from '../engine/store.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { Resolvers } from '../pip/resolve.ts'
+import type { Resolution, Resolvers } from '../pip/resolve.ts'
 import { type Awaited, fillAwaited } from './awaited.ts'
 import type { CompiledQuery } from './library.ts'
 import { APPLICATION, bindParameters, missingParameters, type Parameters } from './parameters.ts'
+import { asksResolvers, resolveWrites } from './resolve-writes.ts'
 import { runWrites, type WritingCall, type Written } from './run-writes.ts'
 import type { ExecuteAnswer, ExecuteRequest, RecordData } from './schema.ts'
-import type { Writes } from './writes.ts'
+import type { BoundWrites, Writes } from './writes.ts'
 
 export interface ContextParts {
   readonly queries: {
@@ -42,7 +43,6 @@ export async function execute(
   caller: AgentCaller,
   request: ExecuteRequest,
 ): Promise<Result<ExecuteAnswer, ServiceError>> {
-  const startMs = performance.now()
   const graphs = parts.graphsOf(caller.projectId)
   if (graphs === null) return noGraph
   const query = parts.queries.find(caller.projectId, request.id)
@@ -64,15 +64,21 @@ export async function execute(
     const page = pageOf(request)
     const limits =
       query.document.batch_read === true ? { ...parts.limits, timeMs: parts.batchReadTimeMs } : parts.limits
+    const resolution = parts.resolvers.begin(caller.projectId, limits.timeMs)
     const given =
       query.writes === null
         ? ok(readPage(graphs.default, query, bound.value, limits, page))
-        : await writePage(parts, { graph: graphs.default, query, parameters: bound.value, limits }, query.writes, page)
+        : await writePage(
+            parts,
+            { graph: graphs.default, query, parameters: bound.value, limits },
+            query.writes,
+            page,
+            resolution,
+          )
     if (!given.ok) return given
     const { data, awaited } = given.value
     if (awaited.length === 0) return ok({ data })
-    const leftMs = limits.timeMs - (performance.now() - startMs)
-    const warnings = await fillAwaited(awaited, bound.value, parts.resolvers.begin(caller.projectId, leftMs))
+    const warnings = await fillAwaited(awaited, bound.value, resolution)
     return ok(warnings.length === 0 ? { data } : { data, warnings })
   } catch (fault) {
     if (fault instanceof RunFault) return err(errorOf(fault))
@@ -119,17 +125,33 @@ async function writePage(
   call: Pick<WritingCall, 'graph' | 'query' | 'parameters' | 'limits'>,
   writes: Writes,
   { skip, size }: Page,
+  resolution: Resolution,
 ): Promise<Result<Written, ServiceError>> {
   if (skip > 0) return err({ kind: 'invalid', issues: ['page_token: a query that writes has one page'] })
   const bound = writes.bind(call.parameters)
   if (!bound.ok) return err({ kind: 'invalid', issues: bound.error })
-  const asked = [...bound.value.nodes, ...bound.value.relationships].flatMap(({ at, properties }) =>
-    properties.flatMap(({ ask }) =>
-      ask === null ? [] : [`${at}: external data resolver \`${ask}\` is not called yet`],
-    ),
-  )
-  if (asked.length > 0) return err({ kind: 'invalid', issues: asked })
-  return runWrites({ ...call, bound: bound.value, rowsMax: size, writesMax })
+  const supplied = await suppliedFor(bound.value, call, resolution)
+  if (!supplied.ok) return supplied
+  if (supplied.value === null) return ok({ data: [], awaited: [] })
+  return runWrites({ ...call, bound: supplied.value, rowsMax: size, writesMax })
+}
+
+/** Nobody is asked for values of a call that would write none: null where no row matches. */
+async function suppliedFor(
+  bound: BoundWrites,
+  { graph, query, parameters, limits }: Pick<WritingCall, 'graph' | 'query' | 'parameters' | 'limits'>,
+  resolution: Resolution,
+): Promise<Result<BoundWrites | null, ServiceError>> {
+  if (!asksResolvers(bound)) return ok(bound)
+  const budget = new Budget()
+  budget.start(limits)
+  const snapshot = graph.snapshot()
+  try {
+    if (!query.reading.open({ snapshot, parameters, limits, budget }).next()) return ok(null)
+  } finally {
+    snapshot.close()
+  }
+  return resolveWrites(bound, parameters, resolution)
 }
 
 function errorOf(fault: RunFault): ServiceError {

@@ -32,8 +32,21 @@ export interface ResolverLimits {
   readonly keptMs: number
 }
 
-/** JSON data, floats and long integers kept apart; or why there is none. */
-export type Resolved = Result<unknown, string>
+/** With the name of the resolver that supplied it. */
+export interface Supplied {
+  /** JSON data, floats and long integers kept apart. */
+  readonly value: unknown
+  readonly resolver: string
+}
+
+export interface Unresolved {
+  /** For the caller: it holds nothing of request, address or answer. */
+  readonly reason: string
+  /** The same request may succeed later. */
+  readonly mayPass: boolean
+}
+
+type Refused = Result<never, Unresolved>
 
 /** Between two lines of the log about one resolver. */
 const PAUSE_MS = 10_000
@@ -72,7 +85,7 @@ export class Resolution {
   private readonly resolvers: Resolvers
   private readonly projectId: string
   private readonly untilMs: number
-  private readonly running = new Map<string, Promise<Result<Selected, string>>>()
+  private readonly running = new Map<string, Promise<Result<Selected, Unresolved>>>()
   private usedBytes = 0
 
   constructor(resolvers: Resolvers, projectId: string, untilMs: number) {
@@ -82,36 +95,35 @@ export class Resolution {
   }
 
   /** `name`: of a resolver of the project, or its id. Never rejects. */
-  async resolve(name: string, values: Lookup): Promise<Resolved> {
+  async resolve(name: string, values: Lookup): Promise<Result<Supplied, Unresolved>> {
     const { documents } = this.resolvers.parts
     const found = findResolver(documents, this.projectId, name)
-    if (found === null) return err('the project has none of that name')
-    if (!found.ok) return found
+    if (found === null) return refused('the project has none of that name')
+    if (!found.ok) return refused(found.error)
     const resolver = found.value
     const url = resolver.url(values)
-    if (!url.ok) return url
+    if (!url.ok) return refused(url.error)
     const payload = resolver.payload(values)
-    if (!payload.ok) return payload
+    if (!payload.ok) return refused(payload.error)
     const selected = await this.ask(resolver, url.value, payload.value)
     if (!selected.ok) return selected
     this.usedBytes += selected.value.bytes
-    return this.usedBytes > USED_BYTES_MAX
-      ? err('the execution has too many bytes of answers')
-      : ok(selected.value.value)
+    if (this.usedBytes > USED_BYTES_MAX) return refused(tooMuch)
+    return ok({ value: selected.value.value, resolver: resolver.name })
   }
 
   private ask(
     resolver: CompiledResolver,
     url: string,
     payload: string | null,
-  ): Promise<Result<Selected, string>> | Result<Selected, string> {
+  ): Promise<Result<Selected, Unresolved>> | Result<Selected, Unresolved> {
     const { answers, parts } = this.resolvers
     const key = JSON.stringify([this.projectId, resolver.id, resolver.revision, url, payload])
     const running = this.running.get(key)
     if (running !== undefined) return running
     const kept = answers.find(key)
     if (kept !== null) return ok(kept)
-    if (this.running.size >= parts.limits.callsMax) return err('the execution has made its number of calls')
+    if (this.running.size >= parts.limits.callsMax) return refused('the execution has made its number of calls')
     const asked = this.call(resolver, url, payload).then((selected) => {
       if (selected.ok) answers.keep(key, selected.value)
       return selected
@@ -124,14 +136,14 @@ export class Resolution {
     resolver: CompiledResolver,
     url: string,
     payload: string | null,
-  ): Promise<Result<Selected, string>> {
+  ): Promise<Result<Selected, Unresolved>> {
     const { gates, parts } = this.resolvers
     const left = (): number => this.untilMs - performance.now()
-    if (this.usedBytes > USED_BYTES_MAX) return err('the execution has too many bytes of answers')
-    if (left() <= 0 || !(await gates.enter(this.projectId, left()))) return err(outOfTime)
+    if (this.usedBytes > USED_BYTES_MAX) return refused(tooMuch)
+    if (left() <= 0 || !(await gates.enter(this.projectId, left()))) return lost(outOfTime)
     try {
       const timeMs = Math.min(parts.limits.timeMs, Math.ceil(left()))
-      if (timeMs <= 0) return err(outOfTime)
+      if (timeMs <= 0) return lost(outOfTime)
       const { method, headers } = resolver
       const { bytesMax } = parts.limits
       const body = payload === null ? {} : { body: payload }
@@ -147,12 +159,21 @@ export class Resolution {
     }
   }
 
-  private failed(resolver: CompiledResolver, reason: string, cause = reason): Result<never, string> {
+  private failed(resolver: CompiledResolver, reason: string, cause = reason): Refused {
     this.resolvers.report(resolver, cause)
-    return err(reason)
+    return lost(reason)
   }
 }
 
+function refused(reason: string): Refused {
+  return err({ reason, mayPass: false })
+}
+
+function lost(reason: string): Refused {
+  return err({ reason, mayPass: true })
+}
+
+const tooMuch = 'the execution has too many bytes of answers'
 const outOfTime = 'the time of the execution was over'
 
 /** What is behind a name is the operator's business alone. */

@@ -434,3 +434,98 @@ describe('the time of an execution', () => {
     }
   })
 })
+
+describe('a property that is written with a resolver of a parameter', () => {
+  const noteOf = (name: string, values: object) =>
+    house.capture('nodes', {
+      nodes: [{ type: 'Note', external_id: name, properties: [{ type: 'any', value: 1 }], ...values }],
+    })
+
+  /** A query that writes a note for the application, and reads it back. */
+  async function writing(properties: object[], resolver: object = {}): Promise<string> {
+    await carWith(resolver)
+    return house.addQuery(
+      `writing-${made}`,
+      {
+        subject: { type: '_Application' },
+        condition: {
+          cypher: `MATCH (subject:_Application {external_id: $_appId})-[:HOLDS]->(car:Car${made}) WHERE $go`,
+        },
+        allowed_reads: { nodes: ['car.*'] },
+        allowed_upserts: { nodes: { node_types: ['Note'] } },
+      },
+      {
+        nodes: ['note.property.price', 'note.property.price.metadata.source', 'note.property.price.metadata.by'],
+        upsert_nodes: [{ name: 'note', type: 'Note', external_id: '$id', properties }],
+      },
+    )
+  }
+  const price = { type: 'price', external_value: '$resolver' }
+  const run = (id: string, more: object = {}) =>
+    house.execute(id, { input_params: { id: `n${made}`, resolver: `price-${made}`, go: true, ...more } })
+
+  it('is supplied once, before the transaction, and tells its source', async () => {
+    const id = await writing(
+      [
+        { ...price, metadata: [{ type: 'by', value: 'desk' }] },
+        { type: 'plate', value: '$plate' },
+      ],
+      { url: `http://127.0.0.1:${port}/{$external_id}/{$type}/{$plate}/{$q}` },
+    )
+    let captured = 0
+    answering = (response, one) => {
+      void noteOf('meanwhile', {}).then(({ status }) => {
+        captured = status
+        json({ price: 7.5 })(response, one)
+      })
+    }
+    const { status, body } = await run(id, { plate: 'A/1', q: 'x' })
+    expect([status, captured]).toEqual([200, 200])
+    expect(body).toEqual({
+      data: [
+        {
+          nodes: {
+            'note.property.price': 7.5,
+            'note.property.price.metadata.source': `price-${made}`,
+            'note.property.price.metadata.by': 'desk',
+          },
+        },
+      ],
+    })
+    expect(seen.map(({ url }) => url)).toEqual([`/n${made}/Note/A%2F1/x`])
+  })
+
+  it('keeps the source that the query gives', async () => {
+    const id = await writing([{ ...price, metadata: [{ type: 'source', value: 'desk' }] }])
+    const { body } = await run(id)
+    expect(body.data).toMatchObject([{ nodes: { 'note.property.price.metadata.source': 'desk' } }])
+  })
+
+  it('is not asked for where no row matches', async () => {
+    const id = await writing([price])
+    expect((await run(id, { go: false })).body).toEqual({ data: [] })
+    expect(seen).toEqual([])
+  })
+
+  it('leaves nothing written where it cannot be supplied, and says why', async () => {
+    const id = await writing([price])
+    const where = 'query.upsert_nodes[0]: property `price`: external data resolver'
+    const refused = async (more: object = {}) => {
+      const { status, body } = await run(id, more)
+      return [status, body.errors ?? body.message]
+    }
+    expect(await refused({ resolver: 'none' })).toEqual([422, [`${where} \`none\`: the project has none of that name`]])
+    answering = json({ price: { a: 1 } })
+    expect(await refused()).toEqual([422, [expect.stringContaining(`${where} \`price-${made}\`: expected`)]])
+    answering = json({})
+    expect(await refused()).toEqual([422, [expect.stringContaining(`${where} \`price-${made}\`: expected`)]])
+    answering = (response) => response.writeHead(500).end(SECRET)
+    expect(await refused()).toEqual([
+      503,
+      `nothing was written: ${where} \`price-${made}\`: it answered with the status 500`,
+    ])
+    answering = json({ price: 1 })
+    const there = await house.capture('nodes/delete', { nodes: [{ type: 'Note', external_id: `n${made}` }] })
+    expect(there.body.results).toEqual([{ id: '' }])
+  })
+})
