@@ -175,6 +175,11 @@ describe('a datetime', () => {
     [Date.parse(noon) / 1000 - 0.5, false],
     ['yesterday', 'open'],
     ['2026-01-31', 'open'],
+    ['2028-02-29T00:00:00Z', true],
+    ['2027-02-29T00:00:00Z', 'open'],
+    ['2026-04-31T00:00:00Z', 'open'],
+    ['2026-13-01T00:00:00Z', 'open'],
+    ['2026-02-01T24:00:00Z', 'open'],
     [true, 'open'],
   ])('compares %j as a moment', (claim, expected) => {
     expect(truth(notBefore(noon), { token: { t: claim } })).toBe(expected)
