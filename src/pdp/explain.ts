@@ -17,7 +17,7 @@ import type {
   PlanStep,
   PolicyExplanation,
 } from './explain-schema.ts'
-import { MASKED, type Mask } from './mask.ts'
+import type { Mask } from './mask.ts'
 import type { DecisionParts, Question } from './parts.ts'
 import { bindParameters, hasOneOf, maySpeakFor, noGraph } from './question.ts'
 import { Reading } from './reading.ts'
@@ -150,7 +150,7 @@ function parametersUsed(
   parameters: ReadonlyMap<string, Value>,
   mask: Mask,
 ): Record<string, unknown> {
-  const used: Record<string, unknown> = {}
+  const used = Object.create(null) as Record<string, unknown>
   const names = policies.flatMap(({ condition, filter }) => [
     ...condition.parameters,
     ...(filter?.parameters ?? []),
@@ -158,7 +158,7 @@ function parametersUsed(
   ])
   for (const name of new Set(names)) {
     const value = parameters.get(name)
-    if (value !== undefined) used[name] = mask.hides(name) ? MASKED : toJson(value, () => null)
+    if (value !== undefined) used[name] = toJson(value, () => null)
   }
-  return used
+  return mask.of(used)
 }
