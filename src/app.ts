@@ -75,6 +75,7 @@ import { openCatalog, projectFolders } from './store/catalog.ts'
 import { Elections } from './store/elections.ts'
 import { joinFolder, lockFolder } from './store/folder-lock.ts'
 import { type Collections, openCollections } from './store/lmdb/collections.ts'
+import { isStored } from './store/lmdb/native.ts'
 import { openSharedNumber } from './store/shared-number.ts'
 import { unfinishedImport } from './transfer/folders.ts'
 import { trustScoreProfiles } from './trust/profile.ts'
@@ -532,7 +533,8 @@ const SWEEP_MS = 3_600_000
 
 /** Projects without the configuration that made them: a new organization would be a stranger to them. */
 function lostConfiguration(dataDir: string): string | null {
-  if (existsSync(join(dataDir, CONFIGURATION))) return null
+  const folder = join(dataDir, CONFIGURATION)
+  if (existsSync(folder) || isStored(folder)) return null
   const [project] = projectFolders(dataDir)
   return project === undefined ? null : `the folder ${dataDir} holds projects, and has lost its configuration`
 }

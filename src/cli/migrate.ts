@@ -4,11 +4,8 @@ import { join, relative } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
 import { lockFolder } from '../store/folder-lock.ts'
-import { DATA_FILE } from '../store/lmdb/native.ts'
+import { DATA_FILE, stemOf } from '../store/lmdb/native.ts'
 import { migrateFolder } from '../store/migrate.ts'
-
-/** What an interrupted migration leaves beside the folder. */
-const BESIDE = /\.(migrated|before)$/
 
 export async function migrate({ dataDir }: Settings, json: boolean): Promise<void> {
   const lock = lockFolder(dataDir)
@@ -32,7 +29,7 @@ export async function migrate({ dataDir }: Settings, json: boolean): Promise<voi
 
 function environmentsIn(folder: string): string[] {
   const entries = readdirSync(folder, { withFileTypes: true })
-  if (entries.some(({ name }) => name === DATA_FILE)) return [folder.replace(BESIDE, '')]
+  if (entries.some(({ name }) => name === DATA_FILE)) return [stemOf(folder)]
   const inner = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => environmentsIn(join(folder, name)))
   return [...new Set(inner)].sort()
 }

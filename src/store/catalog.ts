@@ -13,7 +13,7 @@ import { checkEnvironment } from './check.ts'
 import { checkProxies } from './check-proxies.ts'
 import { type CompositeParts, Constituent, completeProxies, followNotes, markConstituents } from './composite.ts'
 import { type EnvironmentOptions, type LmdbEnvironment, openEnvironment } from './lmdb/environment.ts'
-import { DATA_FILE } from './lmdb/native.ts'
+import { isStored, stemOf } from './lmdb/native.ts'
 
 const PROJECTS = 'projects'
 /** A project that is being removed is renamed first, so that a crash leaves no half project. */
@@ -119,7 +119,7 @@ export class Catalog {
     const known = constituents.get(folder)
     if (known !== undefined) return known
     const path = join(this.root, folderOfProject(projectId), folder)
-    if (!make && !existsSync(join(path, DATA_FILE))) return null
+    if (!make && !isStored(path)) return null
     mkdirSync(path, { recursive: true })
     const environment = openEnvironment(path, this.options)
     const store = folder === 'global' ? environment : new Constituent(environment, this.partsOf(projectId))
@@ -181,7 +181,10 @@ async function closeAll(constituents: ReadonlyMap<string, Opened> | undefined): 
 
 /** With the name of the parent; none where there is no such folder. */
 function foldersIn(parent: string): string[] {
-  return existsSync(parent) ? readdirSync(parent).map((folder) => join(basename(parent), folder)) : []
+  if (!existsSync(parent)) return []
+  // Of one whose migration was cut off, its own name.
+  const names = new Set(readdirSync(parent).map(stemOf))
+  return [...names].map((folder) => join(basename(parent), folder))
 }
 
 /** Ids differ in case, and not every file system does. Ids of our own minting have no lower case. */

@@ -19,7 +19,7 @@ import {
   openMeta,
   storedLayout,
 } from './lmdb/databases.ts'
-import { DATA_FILE, LmdbFile, type Range } from './lmdb/native.ts'
+import { asideOf, besideOf, DATA_FILE, LmdbFile, type Range } from './lmdb/native.ts'
 
 /** The versions before checksums: of graphs, and of documents. */
 const GRAPH_BEFORE = 2
@@ -42,10 +42,14 @@ const nothing: Rewrite = () => {}
 
 /** True when the folder was migrated, false when there was nothing to do. Nobody else may use the folder meanwhile. */
 export async function migrateFolder(folder: string): Promise<boolean> {
-  const beside = `${folder}.migrated`
-  const aside = `${folder}.before`
-  // A crash between the two renames leaves the old one aside and the new one whole.
-  if (!existsSync(folder) && existsSync(aside)) renameSync(existsSync(beside) ? beside : aside, folder)
+  const beside = besideOf(folder)
+  const aside = asideOf(folder)
+  // A crash between the two renames leaves the old one aside and the new one whole; whoever opened it meanwhile left an
+  // empty folder at most.
+  if (!existsSync(join(folder, DATA_FILE)) && existsSync(aside)) {
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(existsSync(beside) ? beside : aside, folder)
+  }
   rmSync(beside, { recursive: true, force: true })
   rmSync(aside, { recursive: true, force: true })
   const from = new LmdbFile(folder, {})

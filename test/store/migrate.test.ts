@@ -1,11 +1,13 @@
 // Real files of the layout before checksums, written by the program of that time: 12 persons in a row who know each other,
 // 520 relationships of another type between the first two, and three documents.
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { Graph } from '../../src/engine/graph.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { mintGid } from '../../src/kernel/ids.ts'
+import { openCatalog } from '../../src/store/catalog.ts'
 import { checkEnvironment } from '../../src/store/check.ts'
 import { openCollections } from '../../src/store/lmdb/collections.ts'
 import { openEnvironment } from '../../src/store/lmdb/environment.ts'
@@ -94,5 +96,43 @@ describe('a migration that was cut off', () => {
     expect(existsSync(`${folder}.before`)).toBe(false)
     rmSync(`${folder}.migrated`, { recursive: true, force: true })
     await expectWholeGraph(folder)
+  })
+  test('between its two renames is told to whoever opens the folder, and is finished all the same', async () => {
+    const folder = earlier('graph')
+    cpSync(folder, `${folder}.before`, { recursive: true })
+    await migrateFolder(folder)
+    renameSync(folder, `${folder}.migrated`)
+    cpSync(earlier('graph'), `${folder}.before`, { recursive: true })
+    const refusal = `the migration of ${folder} was cut off; \`verdigraph migrate\` finishes it`
+    expect(() => openEnvironment(folder, { clock: systemClock })).toThrow(refusal)
+    expect(() => openCollections(folder, {})).toThrow(refusal)
+    // Whoever tried may have left the folder that it wanted.
+    mkdirSync(folder, { recursive: true })
+    expect(() => openEnvironment(folder, { clock: systemClock })).toThrow(refusal)
+    expect(await migrateFolder(folder)).toBe(false)
+    await expectWholeGraph(folder)
+  })
+
+  test('leaves no project that is missing, and no empty one in its place', async () => {
+    const data = temporaryFolder()
+    const project = mintGid(1)
+    const layout = { isComposite: true, locations: new Map([['eu', { database: 'eu' }]]) }
+    let catalog = openCatalog(data, { clock: systemClock, sync: false })
+    await catalog.create(project, layout)
+    await catalog.close()
+    const root = join(data, 'projects', project.slice('gid:'.length))
+    const [constituent] = readdirSync(join(root, 'constituents')) as [string]
+    for (const folder of [join(root, 'default'), join(root, 'constituents', constituent)]) {
+      renameSync(folder, `${folder}.before`)
+      catalog = openCatalog(data, { clock: systemClock, sync: false })
+      const refusal = `the migration of ${folder} was cut off`
+      const part = folder.endsWith('default') ? 'default' : { database: 'eu' }
+      expect(() => catalog.graph(project, part)).toThrow(refusal)
+      await expect(catalog.create(project, layout)).rejects.toThrow(refusal)
+      await expect(catalog.completeProxies(project)).rejects.toThrow(refusal)
+      await catalog.close()
+      rmSync(folder, { recursive: true, force: true })
+      renameSync(`${folder}.before`, folder)
+    }
   })
 })

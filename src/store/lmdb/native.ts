@@ -53,6 +53,25 @@ const MAP_BYTES = 256 * 2 ** 30
 /** The package's name for the file in the folder. */
 export const DATA_FILE = 'data.mdb'
 
+/** Where a migration writes the new folder, and where it puts the old one before the new one takes its place. */
+export function besideOf(path: string): string {
+  return `${path}.migrated`
+}
+
+export function asideOf(path: string): string {
+  return `${path}.before`
+}
+
+/** The folder itself, of what a migration that was cut off may have left. */
+export function stemOf(path: string): string {
+  return path.replace(/\.(migrated|before)$/, '')
+}
+
+/** Something is stored there, be it that a migration was cut off in between. */
+export function isStored(path: string): boolean {
+  return existsSync(join(path, DATA_FILE)) || existsSync(asideOf(path))
+}
+
 const READERS_MAX = 1000
 
 /** With less room on the disk, a failed commit is told as one that had none. */
@@ -78,6 +97,9 @@ export class LmdbFile {
 
   constructor(path: string, options: FileOptions) {
     this.path = path
+    // An empty store in its place would hide what is there.
+    if (!existsSync(join(path, DATA_FILE)) && existsSync(asideOf(path)))
+      throw new OperatorFault(`the migration of ${path} was cut off; \`verdigraph migrate\` finishes it`)
     // The package would make the folder before it finds that it may not write.
     if (options.readOnly === true && !existsSync(join(path, DATA_FILE)))
       throw new OperatorFault(`the folder ${path} holds no store`)
