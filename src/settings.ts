@@ -249,8 +249,9 @@ export function findSettings(sources: SettingSources): Result<readonly FoundSett
   const faults: string[] = []
   const fromFile = membersOfFile(sources.file, faults)
   const settings: FoundSetting[] = []
-  for (const [field, { name, rule }] of Object.entries(settingRows) as [keyof Settings, Row][]) {
-    const variable = `VERDIGRAPH_${name.toUpperCase()}`
+  for (const [field, row] of Object.entries(settingRows) as [keyof Settings, Row][]) {
+    const { name, rule } = row
+    const variable = variableOf(row)
     const flag = sources.flags?.[field]
     const fromEnvironment = sources.environment?.[variable]
     const [place, given] =
@@ -268,6 +269,11 @@ export function findSettings(sources: SettingSources): Result<readonly FoundSett
     faults.push('tls_certificate, tls_key: expected both or none')
   }
   return faults.length > 0 ? err(faults) : ok(settings)
+}
+
+/** Its name in the environment. */
+export function variableOf({ name }: Pick<Row, 'name'>): string {
+  return `VERDIGRAPH_${name.toUpperCase()}`
 }
 
 function membersOfFile(file: SettingSources['file'], faults: string[]): Record<string, unknown> {

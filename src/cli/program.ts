@@ -11,7 +11,7 @@ import { initialise, issueToken } from './credentials.ts'
 import { migrate } from './migrate.ts'
 import { rotateMasterKey } from './rotate-master-key.ts'
 import { serve } from './serve.ts'
-import { settingLines } from './setting-lines.ts'
+import { settingLines, strangersIn } from './setting-lines.ts'
 import { supervise } from './supervise.ts'
 import { exportTo, type ImportFlags, importFrom } from './transfer.ts'
 import { READING_COMMAND, readFolderHere, verify } from './verify.ts'
@@ -117,6 +117,7 @@ function program(): Command {
       const found = findSettings(sourcesFrom(flags))
       if (!found.ok) throw new CliError(found.error)
       for (const line of settingLines(found.value, process.env, flags.json)) console.log(line)
+      for (const variable of strangersIn(process.env)) console.error(`${variable} is no setting, and is not read`)
     })
 
   withSettings(command.command('verify'))

@@ -1,6 +1,6 @@
 // `verdigraph settings`: one table of what would hold, and where each value comes from; what is secret is masked.
-import { masterKeyVariable } from '../identity/master-key.ts'
-import { type FoundSetting, settingRows } from '../settings.ts'
+import { masterKeyVariable, nextMasterKeyVariable } from '../identity/master-key.ts'
+import { type FoundSetting, settingRows, variableOf } from '../settings.ts'
 
 const MASK = '********'
 
@@ -27,4 +27,16 @@ export function settingLines(
   const names = widest(({ name }) => name)
   const values = widest(({ value }) => String(value))
   return rows.map(({ name, value, from }) => `${name.padEnd(names)}  ${String(value).padEnd(values)}  ${from}`)
+}
+
+/**
+ * Variables that look like settings and are none: mistyped ones, most likely. Not refused, because an orchestrator may
+ * hand out such names by itself, as Kubernetes does for a service of this name.
+ */
+export function strangersIn(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const known = new Set([masterKeyVariable, nextMasterKeyVariable, 'VERDIGRAPH_SETTINGS'])
+  for (const row of Object.values(settingRows)) known.add(variableOf(row))
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('VERDIGRAPH_') && !known.has(name))
+    .sort()
 }

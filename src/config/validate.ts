@@ -5,8 +5,22 @@ import { err, ok, type Result } from '../kernel/result.ts'
 /** `at` is the path of the value itself, for values that were found inside of others. */
 export function validate<T>(schema: z.ZodType<T>, value: unknown, at = ''): Result<T, readonly string[]> {
   const read = schema.safeParse(value, { error: describe, reportInput: true })
-  if (read.success) return ok(read.data)
+  if (read.success) {
+    const lost = prototypeIn(value, at === '' ? [] : [at])
+    return lost === null ? ok(read.data) : err([`${pathText('', lost)}: unknown member \`__proto__\``])
+  }
   return err(read.error.issues.map((issue) => `${pathText(at, issue.path)}: ${issue.message}`))
+}
+
+/** Where it stands, or null. Maps of zod leave out this one name and say nothing. */
+function prototypeIn(value: unknown, path: readonly PropertyKey[]): readonly PropertyKey[] | null {
+  if (typeof value !== 'object' || value === null) return null
+  if (Object.hasOwn(value, '__proto__')) return path
+  for (const [name, member] of Object.entries(value)) {
+    const found = prototypeIn(member, [...path, Array.isArray(value) ? Number(name) : name])
+    if (found !== null) return found
+  }
+  return null
 }
 
 /** `db_connection.url`, `actions[3]`; the value itself is `body`. */

@@ -28,7 +28,7 @@ const noPermission = refuse('insufficient API access level for appAgent')
 const noUser = refuse('end-user token is required')
 const noBearer = refuse('Invalid token in Authorization header', 'expected a bearer token')
 const noToken = refuse('a service account token is required in the header Authorization')
-const unknownToken = refuse('the service account token is invalid or expired')
+const unknownToken = refuse('the service account token is invalid or expired', 'the token is invalid or expired')
 
 export function authenticator(
   credentials: Credentials,

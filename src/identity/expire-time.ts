@@ -6,7 +6,7 @@ import { err, ok, type Result } from '../kernel/result.ts'
 /** Of a credential that was created without `expire_time`: none lives for ever by an oversight. */
 const LIFETIME_DEFAULT_MS = 365 * 24 * 60 * 60 * 1000
 
-const RFC_3339 = /^\d{4}-(\d\d)-(\d\d)[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
+const RFC_3339 = /^\d{4}-(\d\d)-(\d\d)[Tt](?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
 
 export const expireTimeSchema = z
   .string()

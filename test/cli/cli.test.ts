@@ -303,6 +303,18 @@ describe('verdigraph settings', () => {
     expect(json).toContainEqual({ name: 'port', value: 81, from: 'VERDIGRAPH_PORT' })
   })
 
+  it('names variables that look like settings and are none', async () => {
+    const { exitCode, stderr } = await runCommand(['settings'], {
+      VERDIGRAPH_METRIC_ACCESS: 'off',
+      VERDIGRAPH_PORT: '',
+    })
+    expect([exitCode, stderr.match(/^VERDIGRAPH_METRIC.*$/m)?.[0]]).toEqual([
+      0,
+      'VERDIGRAPH_METRIC_ACCESS is no setting, and is not read',
+    ])
+    expect(stderr).not.toContain('VERDIGRAPH_PORT')
+  })
+
   it('tells what is wrong, as the other commands do', async () => {
     const { exitCode, stderr } = await runCommand(['settings'], {
       VERDIGRAPH_CORS_ORIGINS: 'https://a.example/path',

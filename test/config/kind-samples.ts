@@ -127,6 +127,7 @@ export const samples: Readonly<Record<string, Sample>> = {
     refused: [
       [{ application_agent_id: 'gid:else' }, ['application_agent_id: no application agent `gid:else`']],
       [{ expire_time: '2999-01-01T00:00:00' }, ['expire_time: expected an RFC 3339 timestamp with offset']],
+      [{ expire_time: '2999-01-01T24:00:00Z' }, ['expire_time: expected an RFC 3339 timestamp with offset']],
       [
         { expire_time: '2001-01-01T00:00:00Z' },
         ['expire_time: expected a time in the future, found `2001-01-01T00:00:00Z`'],
@@ -493,6 +494,8 @@ export const samples: Readonly<Record<string, Sample>> = {
         ['auth_params: expected at most 32 pairs'],
       ],
       [{ auth_params: { role_arn: 7 } }, ['auth_params.role_arn: expected string, found number']],
+      // A name that maps would leave out without a word.
+      [{ auth_params: JSON.parse('{"__proto__":"v"}') }, ['auth_params: unknown member `__proto__`']],
       [
         { provider: 'PLATFORM_MANAGED' },
         [

@@ -240,6 +240,9 @@ describe('service accounts', () => {
     ])
     const unknown = '{"message":"the service account token is invalid or expired"}'
     expect(answer(await list('Bearer nonsense'))).toEqual([401, unknown])
+    const challenge = (await list('Bearer nonsense')).headers.get('www-authenticate')
+    expect(challenge).toBe('Bearer error="invalid_token", error_description="the token is invalid or expired"')
+    expect((await list()).headers.get('www-authenticate')).toBe('Bearer')
     expect(answer(await list(`Bearer ${service.key}`))).toEqual([401, unknown])
     expect(answer(await list(`Bearer ${service.token.slice(0, -4)}AAAA`))).toEqual([401, unknown])
   })
