@@ -16,6 +16,8 @@ export interface MadeRequest {
 export interface Callers {
   readonly agentKeys: readonly string[]
   readonly tokens: readonly string[]
+  /** Of end users: good ones and others. */
+  readonly userTokens: readonly string[]
 }
 
 /** What earlier answers told: identifiers by the kind in the path, and ETags. */
@@ -169,8 +171,10 @@ export class RequestMaker {
     const body =
       method === 'POST'
         ? { ...sample.body(world), ...(namelessKinds.has(kind) ? {} : { name: this.word('name', chance) }) }
-        : { ...sample.change?.body, ...sample.always?.(world) }
+        : { ...sample.always?.(world), ...sample.change?.body }
     let text = JSON.stringify(body)
+    // An issuer and an audience belong to one configuration, so one issuer would let one of them be at a time.
+    text = text.replaceAll('https://accounts.example', `https://accounts-${chance.between(1, 50)}.example`)
     for (const secret of sample.secrets ?? []) text = text.replaceAll(secret, this.known.canary())
     return JSON.parse(text)
   }
@@ -198,7 +202,12 @@ export class RequestMaker {
     if (scheme === 'serviceAccount') return { authorization: `Bearer ${chance.pick(this.callers.tokens)}` }
     if (scheme !== 'agentKey') return {}
     const key = chance.pick(this.callers.agentKeys)
-    return chance.odds(0.8) ? { 'x-svc-clientkey': key } : { authorization: `Bearer ${key}` }
+    if (chance.odds(0.2)) return { authorization: `Bearer ${key}` }
+    return {
+      'x-svc-clientkey': key,
+      ...(chance.odds(0.4) && { authorization: `Bearer ${chance.pick(this.callers.userTokens)}` }),
+      ...(chance.odds(0.1) && { 'x-svc-token': chance.pick(this.callers.userTokens) }),
+    }
   }
 
   private more(operation: Operation, chance: Chance): Record<string, string> {

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { SignJWT } from 'jose'
 import { createApp } from '../../src/app.ts'
 import { describeRoutes } from '../../src/http/openapi/document.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -11,6 +12,7 @@ import { defaultSettings } from '../../src/settings.ts'
 import { contextPolicy } from '../config/kind-samples.ts'
 import { Chance } from '../generate/chance.ts'
 import { type Callers, Known, type MadeRequest, RequestMaker } from '../generate/http-request.ts'
+import { makeKey, type SigningKey } from '../identity/issuer.ts'
 import { Described } from './described.ts'
 
 export interface FuzzReport {
@@ -154,9 +156,36 @@ async function settle(
     const credential = await create('application-agent-credentials', { application_agent_id: agent.id })
     agentKeys.push(credential.api_key as string)
   }
-  for (const secret of [token, ...agentKeys]) known.secrets.add(secret)
+  const userTokens = await userTokensFor((body) => create('token-introspects', { project_id: project.id, ...body }))
+  for (const secret of [token, ...agentKeys, ...userTokens]) known.secrets.add(secret)
   for (const id of [organizationId, accountId]) known.kept.add(id)
   known.add('organizations', organizationId)
   known.add('service-accounts', accountId)
-  return { agentKeys: [...Array(5).fill(agentKeys[0]), agentKeys[1] as string], tokens: [token] }
+  return { agentKeys: [...Array(5).fill(agentKeys[0]), agentKeys[1] as string], tokens: [token], userTokens }
+}
+
+/** Of an issuer whose key is given: most are good, and one is over, one is meant for others, one is forged. */
+async function userTokensFor(introspect: (body: object) => Promise<unknown>): Promise<string[]> {
+  const key = await makeKey('pinned')
+  const [issuer, audience] = ['https://pinned.example', 'fuzz']
+  await introspect({
+    name: 'pinned',
+    jwt_matcher: { issuer, audience },
+    offline_validation: { public_jwks: [JSON.stringify(key.jwk)] },
+    ikg_node_type: 'Person',
+    claims_mapping: { mail: { selector: 'email' }, region: { selector: 'zone' } },
+    perform_upsert: true,
+  })
+  const nowS = Math.floor(Date.now() / 1000)
+  const sign = (signer: SigningKey, claims: object) =>
+    new SignJWT({ iss: issuer, aud: audience, sub: 'a', iat: nowS, exp: nowS + 36_000, ...claims })
+      .setProtectedHeader({ alg: signer.alg, kid: key.kid })
+      .sign(signer.privateKey)
+  return await Promise.all([
+    ...['a', 'b', 'c', 'd'].map((sub) => sign(key, { sub, email: `${sub}@example.com`, zone: { deep: [1, null] } })),
+    sign(key, { act: { sub: 'b' }, zone: 'north' }),
+    sign(key, { iat: nowS - 100, exp: nowS - 50 }),
+    sign(key, { aud: 'others' }),
+    sign(await makeKey('forged'), {}),
+  ])
 }
