@@ -28,6 +28,7 @@ import { configRoutes } from './http/routes/config.ts'
 import { contextRoutes } from './http/routes/contx-iq.ts'
 import { dataSchemaRoutes } from './http/routes/data-schema.ts'
 import { descriptionRoutes } from './http/routes/description.ts'
+import { mcpRoutes } from './http/routes/mcp.ts'
 import { metadataRoutes } from './http/routes/metadata.ts'
 import { operationRoutes } from './http/routes/operations.ts'
 import { type Front, startFront } from './http/server.ts'
@@ -54,7 +55,11 @@ import { assert } from './kernel/assert.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import { OperatorFault, ServiceFault } from './kernel/errors.ts'
 import { entityMatchingPipelines } from './matching/pipeline.ts'
+import { McpEndpoint } from './mcp/endpoint.ts'
+import { originsFor } from './mcp/origins.ts'
 import { mcpServers } from './mcp/server-config.ts'
+import { StoredEndedSessions } from './mcp/session/ended-sessions.ts'
+import { SessionIds } from './mcp/session/session-ids.ts'
 import { type Certificate, type CertificateWatch, readCertificate, watchCertificate } from './ops/certificate.ts'
 import { type Log, type LogEntry, openLog } from './ops/log.ts'
 import { exposition } from './ops/metrics.ts'
@@ -296,8 +301,9 @@ async function buildApp(
       keptMs: settings.resolverCacheMs,
     },
   })
+  const queries = new QueryLibrary(documents, report)
   const contexts: ContextParts = {
-    queries: new QueryLibrary(documents, report),
+    queries,
     graphsOf,
     limits: {
       stepsMax: settings.traversalStepsMax,
@@ -326,6 +332,26 @@ async function buildApp(
     userInfo: new UserInfo(outgoing),
     clock,
     graphOf: (projectId) => graphsOf(projectId)?.default ?? null,
+  })
+  // One for both doors: an agent that is asked through MCP has no second allowance there.
+  const rate = agentRate(settings.agentRequestsPerS, settings.agentBurst, () => clock.now())
+  const mcp = new McpEndpoint({
+    documents,
+    decisions,
+    contexts,
+    queries,
+    pageMax: settings.mcpPageMax,
+    version: packageJson.version,
+    origins: originsFor(settings.corsOrigins, settings.publicUrl),
+    sessions: new SessionIds(
+      new DerivedSigner(keys.current, 'mcp sessions'),
+      clock,
+      settings.mcpSessionTimeS * 1000,
+      new StoredEndedSessions(documentStore(collections), clock),
+    ),
+    authenticateUser: (projectId, token, delegation, only) =>
+      userTokens.authenticateUser(projectId, token, delegation, only),
+    agentRate: rate,
   })
   // Finishes what a crash cut off, before the first request.
   await config.resume(worker === null)
@@ -367,6 +393,7 @@ async function buildApp(
     ...metadataRoutes(settings.publicUrl),
     ...captureRoutes(capture, settings.captureItemsMax),
     ...contextRoutes(contexts),
+    ...mcpRoutes(mcp, { publicUrl: settings.publicUrl, secure: settings.tlsCertificate !== '' }),
     ...configRoutes(config),
     ...dataSchemaRoutes(async ({ projectId }) => {
       const graphs = graphsOf(projectId)
@@ -386,7 +413,7 @@ async function buildApp(
   })
   const handle = createDispatcher({
     routes,
-    agentRate: agentRate(settings.agentRequestsPerS, settings.agentBurst, () => clock.now()),
+    agentRate: rate,
     cors: corsFor(settings.corsOrigins, routes),
     measure: (route, method) => metrics.requests(route, method),
     onAnswered:

@@ -46,6 +46,10 @@ export interface Settings {
   readonly batchReadTimeMs: number
   /** Upserts and deletions of one execution, over all its rows: they are one transaction. */
   readonly executeWritesMax: number
+  /** How long an MCP session may be used, seconds; after it, clients open another. */
+  readonly mcpSessionTimeS: number
+  /** Entries in one page of an MCP list. */
+  readonly mcpPageMax: number
   /** Items of one capture batch (facts 1.12). */
   readonly captureItemsMax: number
   /** Memory for decoded parts of one graph, bytes; each constituent of each project has its own. */
@@ -109,6 +113,8 @@ export const defaultSettings: Settings = {
   executeTimeMs: 10_000,
   batchReadTimeMs: 300_000,
   executeWritesMax: 10_000,
+  mcpSessionTimeS: 86_400,
+  mcpPageMax: 100,
   captureItemsMax: 250,
   hotBytesMax: 96 * 1024 * 1024,
   corsOrigins: '',
@@ -192,6 +198,11 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
     rule: { kind: 'integer', min: 1, max: 3_600_000, unit: ' milliseconds' },
   },
   executeWritesMax: { name: 'execute_writes_max', rule: { kind: 'integer', min: 1, max: 1_000_000, unit: ' writes' } },
+  mcpSessionTimeS: {
+    name: 'mcp_session_time_s',
+    rule: { kind: 'integer', min: 1, max: 31_536_000, unit: ' seconds' },
+  },
+  mcpPageMax: { name: 'mcp_page_max', rule: { kind: 'integer', min: 1, max: 10_000, unit: ' entries' } },
   captureItemsMax: { name: 'capture_items_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
   hotBytesMax: { name: 'hot_bytes_max', rule: { kind: 'integer', min: 0, max: 1 << 30, unit: ' bytes' } },
   corsOrigins: { name: 'cors_origins', rule: { kind: 'origins' } },

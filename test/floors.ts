@@ -205,9 +205,17 @@ export const rooms: readonly Room[] = [
   },
   {
     holds: ['src/http/'],
-    may: ['src/http/', 'src/kernel/', ...features.map((name) => `src/${name}/`), 'zod', 'bun', 'node:crypto'],
+    may: [
+      'src/http/',
+      'src/mcp/',
+      'src/kernel/',
+      ...features.map((name) => `src/${name}/`),
+      'zod',
+      'bun',
+      'node:crypto',
+    ],
     sentence:
-      'http imports features, kernel and zod, and node:crypto for the policy of a page; never engine, store or adapters',
+      'http imports features, mcp (whose endpoint is a route like any other), kernel and zod, and node:crypto for the policy of a page; never engine, store or adapters',
   },
   {
     holds: ['src/transfer/'],
@@ -226,9 +234,38 @@ export const rooms: readonly Room[] = [
       'transfer moves data folders and what is in them: it imports store, values, kernel, zod and tar-stream; never http, policies or decisions',
   },
   {
+    holds: ['src/mcp/session/'],
+    may: [
+      'src/mcp/session/',
+      'src/mcp/identity-card.ts',
+      'src/mcp/parts.ts',
+      'src/mcp/resources.ts',
+      'src/mcp/revisions.ts',
+      'src/mcp/rpc.ts',
+      'src/mcp/tools.ts',
+      'src/kernel/',
+      'node:crypto',
+    ],
+    sentence: 'each of the two revisions of MCP is sealed: it knows what they share, and nothing of the other',
+  },
+  {
+    holds: ['src/mcp/stateless/'],
+    may: [
+      'src/mcp/stateless/',
+      'src/mcp/identity-card.ts',
+      'src/mcp/parts.ts',
+      'src/mcp/resources.ts',
+      'src/mcp/revisions.ts',
+      'src/mcp/rpc.ts',
+      'src/mcp/tools.ts',
+      'src/kernel/',
+    ],
+    sentence: 'each of the two revisions of MCP is sealed: it knows what they share, and nothing of the other',
+  },
+  {
     holds: ['src/mcp/'],
-    may: ['src/mcp/', 'src/kernel/', 'src/http/route.ts', ...features.map((name) => `src/${name}/`), 'zod'],
-    sentence: 'mcp imports features, kernel and zod, and http/route.ts, so that its endpoint is a route like any other',
+    may: ['src/mcp/', 'src/kernel/', ...features.map((name) => `src/${name}/`), 'zod', 'node:crypto'],
+    sentence: 'mcp imports features, kernel and zod, and node:crypto for ids that nobody guesses; never http',
   },
   {
     holds: ['src/ops/'],

@@ -37,6 +37,7 @@ export function authenticator(
   return (auth, request) => {
     switch (auth.kind) {
       case 'public':
+      case 'user':
         return nobody
       case 'agent': {
         const ownHeader = request.header('x-svc-clientkey')

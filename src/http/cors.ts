@@ -9,9 +9,19 @@ export interface Cors {
   preflight(origin: string | null, allow: readonly string[]): Readonly<Record<string, string>>
 }
 
-const ASKABLE = ['authorization', 'content-type', 'if-match', 'x-svc-clientkey', 'x-svc-token', 'x-request-id'].join(
-  ', ',
-)
+const ASKABLE = [
+  'authorization',
+  'content-type',
+  'if-match',
+  'x-svc-clientkey',
+  'x-svc-token',
+  'x-request-id',
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
+  'mcp-session-id',
+  'last-event-id',
+].join(', ')
 /** Two hours, as long as any browser keeps it. */
 const KEPT_S = '7200'
 

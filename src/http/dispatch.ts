@@ -66,6 +66,10 @@ class Context implements RequestContext {
   header(name: string): string | null {
     return this.request.header(name)
   }
+
+  body(): Promise<Uint8Array> | Uint8Array {
+    return this.request.body()
+  }
 }
 
 export function createDispatcher(parts: DispatchParts): Handle {
@@ -94,7 +98,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
         const query = refusedQuery(route.query, request.query)
         if (!query.ok) return problemAnswer(toProblem(query.error), requestId)
       }
-      const body = route.request === null && route.read === undefined ? noBody : await readBody(route, request)
+      const body = takesBody(route) ? await readBody(route, request) : noBody
       if (!body.ok) return problemAnswer(toProblem(body.error), requestId)
 
       const context = new Context(who.value, requestId, match.pathParameters, request)
@@ -147,6 +151,10 @@ function measureOthers(measure: DispatchParts['measure']): (method: string) => R
 }
 
 const noBody = ok(undefined)
+
+function takesBody({ request, read, readsBody }: Route): boolean {
+  return readsBody === undefined && (request !== null || read !== undefined)
+}
 
 async function readBody(route: Route, request: FrontRequest): Promise<Result<unknown, ServiceError>> {
   const contentType = request.header('content-type')

@@ -23,11 +23,11 @@ export function toProblem(error: ServiceError): Problem {
         errors: [`unknown location ${error.location} for parameter $${error.parameter}`],
       }
     case 'unauthenticated':
-      return { status: 401, message: error.message, headers: { 'www-authenticate': challenge(error.invalidToken) } }
+      return { status: 401, message: error.message, headers: { 'www-authenticate': challenge(error) } }
     case 'forbidden':
       return { status: 403, message: error.message }
     case 'step-up':
-      return stepUp(error.advice)
+      return stepUp(error.advice, error.resourceMetadata)
     case 'not-found':
       return { status: 404, message: error.message }
     case 'method-not-allowed':
@@ -77,9 +77,14 @@ export function toProblem(error: ServiceError): Problem {
 }
 
 /** RFC 6750, section 3: without a token there is no error code. */
-function challenge(invalidToken: string | undefined): string {
-  if (invalidToken === undefined) return 'Bearer'
-  return `Bearer error="invalid_token", error_description="${invalidToken}"`
+function challenge({ invalidToken, challenge }: Extract<ServiceError, { kind: 'unauthenticated' }>): string {
+  const members = [
+    ...(invalidToken === undefined ? [] : ['error="invalid_token"', `error_description="${invalidToken}"`]),
+    ...(challenge === undefined
+      ? []
+      : [`resource_metadata="${quotable(challenge.resourceMetadata)}"`, `scope="${quotable(challenge.scope)}"`]),
+  ]
+  return members.length === 0 ? 'Bearer' : `Bearer ${members.join(', ')}`
 }
 
 /** A broken promise inside our own code: the caller learns nothing, the log line everything. */
@@ -92,7 +97,7 @@ export function problemText(problem: Problem): string {
 }
 
 /** RFC 9470: the challenge carries the advice of the filter that failed, and so does the body. */
-function stepUp(advice: readonly Readonly<Record<string, string>>[]): Problem {
+function stepUp(advice: readonly Readonly<Record<string, string>>[], resourceMetadata: string | undefined): Problem {
   const [first = {}] = advice
   const error = first.error ?? 'insufficient_user_authentication'
   const description = first.error_description ?? 'the token does not meet what the policy asks for'
@@ -101,7 +106,13 @@ function stepUp(advice: readonly Readonly<Record<string, string>>[]): Problem {
     message: 'Forbidden',
     errors:
       advice.length === 0 ? [description] : advice.map((one) => one.error_description ?? one.error ?? description),
-    headers: { 'www-authenticate': `Bearer error="${quotable(error)}", error_description="${quotable(description)}"` },
+    headers: {
+      'www-authenticate': [
+        `Bearer error="${quotable(error)}", error_description="${quotable(description)}"`,
+        ...(resourceMetadata === undefined ? [] : [`resource_metadata="${quotable(resourceMetadata)}"`]),
+        ...(resourceMetadata === undefined || first.scope === undefined ? [] : [`scope="${quotable(first.scope)}"`]),
+      ].join(', '),
+    },
   }
 }
 

@@ -18,6 +18,8 @@ export type Auth =
   | { readonly kind: 'public' }
   | { readonly kind: 'agent'; readonly permission: ApiPermission; readonly user: UserTokenUse }
   | { readonly kind: 'service-account' }
+  /** An end user's token alone, of a kind that the path decides: the handler looks at it. */
+  | { readonly kind: 'user' }
 
 /** The front port (ruling R2): a socket library hands in requests of this shape and writes answers of that shape. */
 export interface FrontRequest {
@@ -46,6 +48,8 @@ export interface RequestContext {
   readonly pathParameters: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   header(name: string): string | null
+  /** For a route that reads it itself; as of `FrontRequest`. */
+  body(): Promise<Uint8Array> | Uint8Array
 }
 
 export interface Answer {
@@ -88,6 +92,8 @@ export interface Route {
   readonly request: z.ZodType | null
   /** Reads the body instead of `request` where a schema is too slow; a test proves that both agree. */
   readonly read?: (body: unknown) => Result<unknown, ServiceError>
+  /** The handler asks for the bytes when it wants them, and answers what is wrong with them: `request` is its description. */
+  readonly readsBody?: 'itself'
   /** `exact` keeps 1 and 1.0 apart and big integers whole (bodies that carry graph values); else plain JSON numbers. */
   readonly numbers?: 'exact'
   /** Another media type than JSON is a fault of its own, or one of shape where the route's protocol knows no other (D2). */

@@ -24,6 +24,12 @@ const TOKEN_LENGTH_MAX = 16_384
 /** Configuration changes during an examination, each of which begins it anew. */
 const CHANGES_MAX = 3
 
+/** Whose tokens are looked for: all of the project's configurations, or one. */
+interface Takers {
+  readonly projectId: string
+  readonly only: string | null
+}
+
 export interface UserTokenParts extends CheckParts {
   readonly rules: TokenRules
   /** The graph that subjects live in; null while the project has none. */
@@ -71,31 +77,36 @@ export class UserTokens {
     this.parts = parts
   }
 
-  /** Synchronous where the tokens were seen a moment ago. `delegation`: the token of `X-SVC-Token`. */
+  /**
+   * Synchronous where the tokens were seen a moment ago. `delegation`: the token of `X-SVC-Token`. `only`: the id of the one
+   * configuration that may take them; null: any of the project.
+   */
   authenticateUser(
     projectId: string,
     token: string,
     delegation: string | null,
+    only: string | null = null,
   ): Result<UserToken, ServiceError> | Promise<Result<UserToken, ServiceError>> {
-    const user = this.recall(keyOf(projectId, token))
-    const delegated = delegation === null ? null : this.recall(keyOf(projectId, delegation))
+    const takers: Takers = { projectId, only }
+    const user = this.recall(keyOf(takers, token))
+    const delegated = delegation === null ? null : this.recall(keyOf(takers, delegation))
     if (user?.noted !== true || (delegation !== null && delegated === null)) {
-      return this.find(projectId, token, delegation)
+      return this.find(takers, token, delegation)
     }
     return answerOf(user.finding, delegated === null ? null : delegated.finding)
   }
 
   private async find(
-    projectId: string,
+    takers: Takers,
     token: string,
     delegation: string | null,
   ): Promise<Result<UserToken, ServiceError>> {
-    const user = await this.examine(projectId, token)
+    const user = await this.examine(takers, token)
     if (!user.finding.ok) return answerOf(user.finding, null)
-    const delegated = delegation === null ? null : await this.examine(projectId, delegation)
+    const delegated = delegation === null ? null : await this.examine(takers, delegation)
     const answer = answerOf(user.finding, delegated === null ? null : delegated.finding)
     // Nobody's node is made for a question that is refused.
-    if (answer.ok && user.noted !== true) await this.note(projectId, user, user.finding.value)
+    if (answer.ok && user.noted !== true) await this.note(takers.projectId, user, user.finding.value)
     return answer
   }
 
@@ -106,11 +117,11 @@ export class UserTokens {
   }
 
   /** One examination of a token at a time. */
-  private examine(projectId: string, token: string): Examined | Promise<Examined> {
-    const key = keyOf(projectId, token)
+  private examine(takers: Takers, token: string): Examined | Promise<Examined> {
+    const key = keyOf(takers, token)
     const known = this.recall(key) ?? this.running.get(key)
     if (known !== undefined) return known
-    const started = this.examineAnew(projectId, token).then((examined) => {
+    const started = this.examineAnew(takers, token).then((examined) => {
       if (examined.untilMs > 0) this.keep(key, examined)
       return examined
     })
@@ -120,12 +131,13 @@ export class UserTokens {
     return started
   }
 
-  private async examineAnew(projectId: string, token: string): Promise<Examined> {
+  private async examineAnew({ projectId, only }: Takers, token: string): Promise<Examined> {
     if (token === '' || token.length > TOKEN_LENGTH_MAX) return forgotten(malformed)
     const { rules } = this.parts
     const read = readToken(token)
     for (let changes = 0; changes < CHANGES_MAX; changes++) {
-      const rule = ruleFor(rules.of(projectId), read)
+      const all = rules.of(projectId)
+      const rule = ruleFor(only === null ? all : all.filter(({ id }) => id === only), read)
       if (rule === null) return forgotten(read === null ? noOpaque : foreign)
       const checked = await checkToken(this.parts, rule, token, read)
       if (rules.holds(rule)) return examined(checked, rule, this.parts.clock.now())
@@ -234,6 +246,6 @@ function delegationRefusal(how: string): Result<never, ServiceError> {
 }
 
 /** Tokens are not kept: what is in memory would be as good as a login. */
-function keyOf(projectId: string, token: string): string {
-  return `${projectId} ${hash('sha256', token, 'base64url')}`
+function keyOf({ projectId, only }: Takers, token: string): string {
+  return `${projectId} ${only ?? ''} ${hash('sha256', token, 'base64url')}`
 }

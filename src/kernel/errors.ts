@@ -43,6 +43,12 @@ export class OperatorFault extends Error {
   override readonly name: string = 'OperatorFault'
 }
 
+/** Where a client learns who gives tokens, and which scopes to ask for (RFC 9728, 5.1). */
+export interface ResourceChallenge {
+  readonly resourceMetadata: string
+  readonly scope: string
+}
+
 /**
  * Every expected failure of a service. Messages: lower case, no full stop, the caller's own words in back-ticks,
  * never a class name, a path or a physical environment.
@@ -55,10 +61,19 @@ export type ServiceError =
   /** 422; interface, decisions rule 4. */
   | { readonly kind: 'unknown-location'; readonly location: string; readonly parameter: string }
   /** `invalidToken`: a bearer token was shown and is not taken; why, in words that give nothing away (RFC 6750). */
-  | { readonly kind: 'unauthenticated'; readonly message: string; readonly invalidToken?: string }
+  | {
+      readonly kind: 'unauthenticated'
+      readonly message: string
+      readonly invalidToken?: string
+      readonly challenge?: ResourceChallenge
+    }
   | { readonly kind: 'forbidden'; readonly message: string }
   /** The token is good and not good enough (403); what its holder must do, in the words of the policy (facts 1.5.2, RFC 9470). */
-  | { readonly kind: 'step-up'; readonly advice: readonly Readonly<Record<string, string>>[] }
+  | {
+      readonly kind: 'step-up'
+      readonly advice: readonly Readonly<Record<string, string>>[]
+      readonly resourceMetadata?: string
+    }
   /** 404; `what` is the whole message. */
   | { readonly kind: 'not-found'; readonly message: string }
   | { readonly kind: 'conflict'; readonly message: string }

@@ -134,7 +134,8 @@ const securitySchemes = {
   userToken: {
     type: 'http',
     scheme: 'bearer',
-    description: 'The token of an end user, beside the key of the agent that acts for them.',
+    description:
+      'The token of an end user: beside the key of the agent that acts for them, or alone where MCP is spoken.',
   },
 }
 
@@ -144,6 +145,8 @@ function securityOf(auth: Auth): Operation['security'] {
       return []
     case 'service-account':
       return [{ serviceAccount: [] }]
+    case 'user':
+      return [{ userToken: [] }]
     case 'agent': {
       const alone = [{ agentKey: [] }, { agentKeyAsBearer: [] }]
       const withUser = [{ agentKey: [], userToken: [] }]
@@ -238,6 +241,7 @@ const problemNames: Readonly<Record<number, string>> = {
   429: 'The agent asks more often than it may',
   500: 'A fault of the service; the log tells it',
   503: 'Not now; try again',
+  507: 'There is no room left to store this',
 }
 
 /** What the way of every request may answer, whatever the route. */

@@ -1,0 +1,180 @@
+// The MCP endpoint of a project, and its metadata as a protected resource. The protocol has words of its own for what is wrong
+// with a body, so the endpoint reads it itself.
+import { z } from 'zod'
+import { assert } from '../../kernel/assert.ts'
+import type { ServiceError } from '../../kernel/errors.ts'
+import { err, ok, type Result } from '../../kernel/result.ts'
+import type { McpEndpoint, McpRequest } from '../../mcp/endpoint.ts'
+import { metadataFor, metadataRoutePath, metadataUrl, resourceMetadata } from '../../mcp/metadata.ts'
+import type { RpcAnswer } from '../../mcp/rpc.ts'
+import { baseFromHost } from '../../pdp/metadata.ts'
+import { isJsonType, readJson, refusedType } from '../body.ts'
+import { type Answer, problem, problemStatuses, type RequestContext, type Route, type Tag } from '../route.ts'
+
+const tag: Tag = {
+  name: 'MCP',
+  description:
+    'The Model Context Protocol, revisions 2025-11-25 (sessions) and 2026-07-28 (stateless): tools and resources for agents that show the token of a person.',
+}
+
+const id = z.union([z.string(), z.int()])
+const rpcRequest = z
+  .looseObject({
+    jsonrpc: z.literal('2.0'),
+    id: id.optional(),
+    method: z.string(),
+    params: z.looseObject({}).optional(),
+  })
+  .meta({ id: 'JsonRpcRequest' })
+const rpcError = z
+  .object({
+    jsonrpc: z.literal('2.0'),
+    id: id.optional(),
+    error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }),
+  })
+  .meta({ id: 'JsonRpcError' })
+const rpcResult = z.object({ jsonrpc: z.literal('2.0'), id, result: z.looseObject({}) }).meta({ id: 'JsonRpcResult' })
+const oauthError = z.object({ error: z.string(), error_description: z.string() })
+
+const pathParameters = { project: 'the identifier of the project' }
+const headers = {
+  'MCP-Protocol-Version': 'the revision; without sessions it is required, and equal to `params._meta`',
+  'Mcp-Session-Id': 'with sessions: as `initialize` has answered it',
+  Origin: 'of a page: one that the settings allow, else 403',
+  'X-SVC-Token': 'A delegation token of the same user, beside their own token.',
+}
+
+export interface McpAddress {
+  /** How clients reach the service; empty: by the host that they name. */
+  readonly publicUrl: string
+  /** The service itself speaks TLS. */
+  readonly secure: boolean
+}
+
+export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/mcp/v1/{project}',
+      operationId: 'callMcp',
+      tag,
+      summary: 'One message of the Model Context Protocol',
+      description:
+        'JSON-RPC 2.0. The token is checked by the token introspection that the MCP server of the project names; the tools ask as its application agent, for the holder of the token. 404 without a JSON-RPC body: the project has no enabled MCP server.',
+      auth: { kind: 'user' },
+      pathParameters,
+      requestHeaders: {
+        ...headers,
+        'Mcp-Method': 'without sessions: equal to `method`',
+        'Mcp-Name': 'without sessions: `params.name` of `tools/call`, `params.uri` of `resources/read`',
+      },
+      request: rpcRequest,
+      readsBody: 'itself',
+      stepUp: true,
+      responses: {
+        200: z.union([rpcResult, rpcError]),
+        202: null,
+        400: z.union([rpcError, oauthError, problem]),
+        404: z.union([rpcError, problem]),
+        ...problemStatuses(401, 403, 408, 413, 415, 429, 503, 507),
+      },
+      responseHeaders: { 'Mcp-Session-Id': 'the session that `initialize` has opened' },
+      async handle(context) {
+        const request = requestOf(context, address)
+        return request.ok ? answerOf(await endpoint.post(request.value), context) : request
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/mcp/v1/{project}',
+      operationId: 'endMcpSession',
+      tag,
+      summary: 'End a session of the Model Context Protocol',
+      auth: { kind: 'user' },
+      pathParameters,
+      requestHeaders: headers,
+      request: null,
+      responses: {
+        204: null,
+        400: z.union([rpcError, oauthError, problem]),
+        404: z.union([rpcError, problem]),
+        ...problemStatuses(401, 403, 405, 429, 503, 507),
+      },
+      async handle(context) {
+        const request = requestOf(context, address)
+        return request.ok ? answerOf(await endpoint.end(request.value), context) : request
+      },
+    },
+    {
+      method: 'GET',
+      path: metadataRoutePath(address.publicUrl),
+      operationId: 'readMcpResourceMetadata',
+      tag,
+      summary: 'Who gives tokens for the MCP endpoint (RFC 9728)',
+      auth: { kind: 'public' },
+      pathParameters,
+      request: null,
+      responses: { 200: resourceMetadata, ...problemStatuses(400, 404) },
+      responseHeaders: {
+        'Cache-Control': 'how long the document holds',
+        'Access-Control-Allow-Origin': 'pages of every origin may read it',
+      },
+      handle(context) {
+        const base = baseOf(context, address)
+        if (base === null) return noHost
+        const server = endpoint.server(projectOf(context))
+        if (server === null) return err({ kind: 'not-found', message: 'Not Found' })
+        return ok({ status: 200, headers: openToAll, body: metadataFor(base, server) })
+      },
+    },
+  ]
+}
+
+const openToAll = { 'cache-control': 'private, max-age=60', 'access-control-allow-origin': '*' }
+const noHost: Result<never, ServiceError> = err({ kind: 'malformed', issues: ['host: expected a host and a port'] })
+
+function projectOf({ pathParameters }: RequestContext): string {
+  assert(pathParameters.project !== undefined, 'the path names a project')
+  return pathParameters.project
+}
+
+function baseOf(context: RequestContext, { publicUrl, secure }: McpAddress): string | null {
+  if (publicUrl !== '') return publicUrl
+  const base = baseFromHost(context.header('host'))
+  return secure && base !== null ? base.replace(/^http:/, 'https:') : base
+}
+
+function requestOf(context: RequestContext, address: McpAddress): Result<McpRequest, ServiceError> {
+  const base = baseOf(context, address)
+  if (base === null) return noHost
+  const projectId = projectOf(context)
+  return ok({
+    projectId,
+    requestId: context.requestId,
+    // The path may hold anything: what is no project answers 404 before this is of use.
+    get metadataUrl() {
+      return metadataUrl(base, encodeURIComponent(projectId))
+    },
+    header: (name) => context.header(name),
+    async body() {
+      const type = context.header('content-type')
+      return isJsonType(type) ? readJson(await context.body(), 'exact') : err(refusedType(type, undefined))
+    },
+  })
+}
+
+function answerOf(answered: Result<RpcAnswer, ServiceError>, context: RequestContext): Result<Answer, ServiceError> {
+  if (!answered.ok) return answered
+  const { status, text, headers } = answered.value
+  if (status !== 200 || !wantsEvents(context.header('accept'))) return answered
+  return ok({
+    status,
+    text: `event: message\ndata: ${text}\n\n`,
+    headers: { ...headers, 'content-type': 'text/event-stream' },
+  })
+}
+
+/** Who takes nothing but events gets the answer as the only one. Everybody else gets JSON, whatever they say. */
+function wantsEvents(accept: string | null): boolean {
+  return accept?.trim() === 'text/event-stream'
+}

@@ -1,0 +1,77 @@
+// A knowledge query told to a model: what it is for, what each parameter is compared with, what it answers, whether it
+// writes, and a call to copy.
+
+import { queriesKind } from '../ciq/knowledge-query.ts'
+import type { CompiledQuery } from '../ciq/library.ts'
+import type { ConfigReader } from '../config/kind.ts'
+import type { ContextFilter } from '../policy/context-filter.ts'
+import type { Members } from './rpc.ts'
+
+/** Filled in by the service. */
+const reserved = new Set(['token', 'svc_token', '_appId'])
+
+export function describeQuery(documents: ConfigReader, query: CompiledQuery): Members {
+  const fields = documents.get(queriesKind, query.id)?.fields ?? {}
+  const { display_name, description } = fields as Readonly<Record<string, string | undefined>>
+  const { document, policy } = query
+  const names = parametersOf(query)
+  const writes = Object.fromEntries(
+    (['upsert_nodes', 'upsert_relationships', 'delete_nodes', 'delete_relationships'] as const)
+      .filter((member) => (document[member]?.length ?? 0) > 0)
+      .map((member) => [member, true]),
+  )
+  return {
+    id: query.id,
+    name: query.name,
+    title: display_name ?? query.name,
+    description: description ?? '',
+    subject: `a node of type ${policy.document.subject.type}, found by the subject of the token`,
+    parameters: names.map((name) => parameterOf(name, query)),
+    returns: {
+      nodes: document.nodes ?? [],
+      relationships: document.relationships ?? [],
+      aggregate_values: document.aggregate_values ?? [],
+    },
+    read_only: Object.keys(writes).length === 0,
+    ...(Object.keys(writes).length > 0 && { writes: Object.keys(writes) }),
+    example: {
+      tool: 'ciq_execute',
+      arguments: { id: query.name, input_params: Object.fromEntries(names.map((name) => [name, `<${name}>`])) },
+    },
+  }
+}
+
+/** In the order of their names, each once. */
+function parametersOf({ reading, policy, document }: CompiledQuery): string[] {
+  const written = [document.upsert_nodes, document.upsert_relationships].flatMap((part) => parametersWithin(part))
+  const all = [...reading.parameters, ...(policy.tokenFilter?.parameters ?? []), ...written]
+  return [...new Set(all)].filter((name) => !reserved.has(name)).sort()
+}
+
+function parametersWithin(value: unknown): string[] {
+  if (typeof value === 'string') {
+    const name = /^\$([A-Za-z_]\w*)/.exec(value)?.[1]
+    return name === undefined ? [] : [name]
+  }
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(parametersWithin) : []
+}
+
+function parameterOf(name: string, { policy, document }: CompiledQuery): Members {
+  const filters = [
+    ...(policy.document.condition.filter ?? []),
+    ...(document.filter === undefined ? [] : [document.filter]),
+  ]
+  const uses = filters.flatMap((filter) => usesOf(filter, `$${name}`))
+  const isId = uses.some((use) => use.endsWith('.external_id'))
+  return {
+    name,
+    required: true,
+    type: isId ? 'string' : 'string, number, boolean or a list of these',
+    ...(uses.length > 0 && { description: `compared with ${[...new Set(uses)].join(', ')}` }),
+  }
+}
+
+function usesOf({ operator, attribute, value, operands = [] }: ContextFilter, parameter: string): string[] {
+  const own = value === parameter && attribute !== undefined ? [`(${operator}) ${attribute}`] : []
+  return [...own, ...operands.flatMap((operand) => usesOf(operand, parameter))]
+}

@@ -1,0 +1,124 @@
+// One endpoint for both revisions: is there a server, may this page ask, whose token is it, which style does the request
+// have. Everything after that belongs to one of the two sealed folders.
+import type { UserToken } from '../identity/caller.ts'
+import type { ServiceError } from '../kernel/errors.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import type { Origins } from './origins.ts'
+import type { McpCaller, McpParts } from './parts.ts'
+import { isStateless, REVISION_HEADER } from './revisions.ts'
+import { errorAnswer, idIn, type RpcAnswer, readMessage, rpcCodes } from './rpc.ts'
+import { type McpServer, McpServers } from './servers.ts'
+import { answerInSession, endSession } from './session/session.ts'
+import type { SessionIds } from './session/session-ids.ts'
+import { answerStateless } from './stateless/stateless.ts'
+
+export interface EndpointParts extends McpParts {
+  readonly sessions: SessionIds
+  readonly origins: Origins
+  /** By the one configuration that the server names; `delegation`: the token of `X-SVC-Token`. */
+  authenticateUser(
+    projectId: string,
+    token: string,
+    delegation: string | null,
+    introspectId: string,
+  ): Result<UserToken, ServiceError> | Promise<Result<UserToken, ServiceError>>
+  /** Null: as often as they like. */
+  readonly agentRate: ((agentId: string) => ServiceError | null) | null
+}
+
+export interface McpRequest {
+  readonly projectId: string
+  readonly requestId: string
+  /** Where the metadata of this server are: for challenges. */
+  readonly metadataUrl: string
+  header(name: string): string | null
+  /** JSON, or what is wrong with it. */
+  body(): Promise<Result<unknown, ServiceError>>
+}
+
+type Answered = Result<RpcAnswer, ServiceError>
+
+/** Without a word of the protocol, so that no client takes it for an answer of a server. */
+const noServer: Result<never, ServiceError> = err({ kind: 'not-found', message: 'Not Found' })
+
+const BEARER = /^bearer +/i
+
+export class McpEndpoint {
+  private readonly parts: EndpointParts
+  private readonly servers: McpServers
+
+  constructor(parts: EndpointParts) {
+    this.parts = parts
+    this.servers = new McpServers(parts.documents)
+  }
+
+  server(projectId: string): McpServer | null {
+    return this.servers.find(projectId)
+  }
+
+  async post(request: McpRequest): Promise<Answered> {
+    const caller = await this.callerOf(request)
+    if (!caller.ok) return caller
+    if ('status' in caller.value) return ok(caller.value)
+    const body = await request.body()
+    if (!body.ok) {
+      if (body.error.kind !== 'malformed') return body
+      return ok(errorAnswer(400, null, { code: rpcCodes.parse, message: body.error.issues.join('; ') }))
+    }
+    const message = readMessage(body.value)
+    if (!message.ok) return ok(errorAnswer(400, idIn(body.value), message.error))
+    const header = (name: string): string | null => request.header(name)
+    const params = message.value.kind === 'response' ? {} : message.value.params
+    const answered = isStateless(header(REVISION_HEADER)?.trim() ?? null, params)
+      ? await answerStateless(this.parts, caller.value, header, message.value)
+      : await answerInSession(this.parts, this.parts.sessions, caller.value, header, message.value)
+    if (answered.ok || answered.error.kind !== 'step-up') return answered
+    return err({ ...answered.error, resourceMetadata: request.metadataUrl })
+  }
+
+  async end(request: McpRequest): Promise<Answered> {
+    const caller = await this.callerOf(request)
+    if (!caller.ok) return caller
+    if ('status' in caller.value) return ok(caller.value)
+    return endSession(this.parts.sessions, caller.value, (name) => request.header(name))
+  }
+
+  /** An answer where the delegation token is wrong: it has a form of its own (facts 1.6.5). */
+  private async callerOf(request: McpRequest): Promise<Result<McpCaller | RpcAnswer, ServiceError>> {
+    const server = this.servers.find(request.projectId)
+    if (server === null) return noServer
+    if (!this.parts.origins(request.header('origin'), request.header('host'))) {
+      return err({ kind: 'forbidden', message: 'pages of this origin may not ask' })
+    }
+    const authorization = request.header('authorization')
+    const challenge = { resourceMetadata: request.metadataUrl, scope: server.scopes.join(' ') }
+    if (authorization === null) {
+      return err({ kind: 'unauthenticated', message: 'end-user token is required', challenge })
+    }
+    if (!BEARER.test(authorization)) {
+      const message = 'Invalid token in Authorization header'
+      return err({ kind: 'unauthenticated', message, invalidToken: 'expected a bearer token', challenge })
+    }
+    const token = authorization.replace(BEARER, '').trim()
+    const delegation = request.header('x-svc-token')?.replace(BEARER, '').trim() ?? null
+    const asked = this.parts.authenticateUser(request.projectId, token, delegation, server.tokenIntrospectId)
+    const user = asked instanceof Promise ? await asked : asked
+    if (!user.ok) {
+      if (user.error.kind !== 'unauthenticated') return user
+      // Its refusals name the header; those of the user's own token name the other one.
+      if (delegation !== null && user.error.message.includes('X-SVC-Token')) {
+        const text = JSON.stringify({ error: 'invalid_request', error_description: user.error.message })
+        return ok({ status: 400, text })
+      }
+      return err({ ...user.error, challenge })
+    }
+    const { agent } = server
+    if (agent !== null) {
+      const tooMany = this.parts.agentRate?.(agent.agentId) ?? null
+      if (tooMany !== null) return err(tooMany)
+    }
+    const { requestId } = request
+    const acting = agent === null ? null : { ...agent, user: user.value }
+    return ok({ server, requestId, user: user.value, agent: acting })
+  }
+}

@@ -1,0 +1,42 @@
+// Lists in pages: entries have a stable order by their keys, and a cursor says after which key to go on, opaquely.
+import { err, ok, type Result } from '../kernel/result.ts'
+import { invalidParams, type Members, type RpcError } from './rpc.ts'
+
+const FORM = /^[A-Za-z0-9_-]{1,1024}$/
+
+export interface Listed<T> {
+  readonly entries: readonly T[]
+  readonly next: { readonly nextCursor?: string }
+}
+
+/** `all` ascends by `keyOf`. `list` keeps the cursors of different lists apart. */
+export function pageOf<T>(
+  list: string,
+  all: readonly T[],
+  keyOf: (entry: T) => string,
+  { cursor }: Members,
+  max: number,
+): Result<Listed<T>, RpcError> {
+  const after = cursor === undefined ? '' : readCursor(list, cursor)
+  if (after === null) return err(badCursor)
+  const rest = all.filter((entry) => keyOf(entry) > after)
+  const entries = rest.slice(0, max)
+  const last = entries.at(-1)
+  return ok({
+    entries,
+    next: rest.length > max && last !== undefined ? { nextCursor: writeCursor(list, keyOf(last)) } : {},
+  })
+}
+
+const refused = invalidParams('cursor: expected the nextCursor of an earlier answer to this method')
+const badCursor = refused.ok ? (undefined as never) : refused.error
+
+function writeCursor(list: string, key: string): string {
+  return Buffer.from(`${list} ${key}`, 'utf8').toString('base64url')
+}
+
+function readCursor(list: string, cursor: unknown): string | null {
+  if (typeof cursor !== 'string' || !FORM.test(cursor)) return null
+  const text = Buffer.from(cursor, 'base64url').toString('utf8')
+  return text.startsWith(`${list} `) && text.length > list.length + 1 ? text.slice(list.length + 1) : null
+}

@@ -1,0 +1,105 @@
+// The resources of the endpoint: the ACTIVE knowledge queries of the project, all in one and each by its name. Who could
+// not run them, because the bound agent may not, does not see them.
+import type { CompiledQuery } from '../ciq/library.ts'
+import { isJsonObject } from '../kernel/found.ts'
+import { writeJson } from '../kernel/json.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { describeQuery } from './describe-query.ts'
+import { pageOf } from './pages.ts'
+import type { McpCaller, McpMethod, McpParts } from './parts.ts'
+import { invalidParams, type Members, type RpcError, rpcCodes } from './rpc.ts'
+
+export const COLLECTION = 'svc://knowledge-queries/'
+const TEMPLATE = `${COLLECTION}{name}`
+const MIME = 'application/json'
+/** The protocol's own bound. */
+const COMPLETIONS_MAX = 100
+
+const collection = {
+  uri: COLLECTION,
+  name: 'knowledge-queries',
+  title: 'All knowledge queries',
+  description: 'Every knowledge query with its purpose, parameters and an example call: read this before ciq_execute.',
+  mimeType: MIME,
+}
+
+const templates = [
+  {
+    uriTemplate: TEMPLATE,
+    name: 'knowledge-query',
+    title: 'One knowledge query',
+    description: 'A knowledge query by its name or id, with its parameters and an example call.',
+    mimeType: MIME,
+  },
+]
+
+/** Ascending by name. */
+function queriesFor({ queries }: McpParts, { agent, server }: McpCaller): readonly CompiledQuery[] {
+  if (agent === null || !agent.permissions.has('CIQ')) return []
+  return [...queries.all(server.projectId)].sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+export const listResources: McpMethod = (parts, caller, params) => {
+  const all = [collection, ...queriesFor(parts, caller).map((query) => entryOf(parts, query))]
+  const page = pageOf('resources', all, ({ uri }) => uri, params, parts.pageMax)
+  return page.ok ? ok({ resources: page.value.entries, ...page.value.next }) : page
+}
+
+function entryOf({ documents }: McpParts, query: CompiledQuery) {
+  const { name } = query
+  const { title, description } = describeQuery(documents, query) as { title: string; description: string }
+  return {
+    uri: `${COLLECTION}${name}`,
+    name,
+    title,
+    mimeType: MIME,
+    ...(description !== '' && { description }),
+  }
+}
+
+export const listTemplates: McpMethod = (parts, _caller, params) => {
+  const page = pageOf('templates', templates, ({ name }) => name, params, parts.pageMax)
+  return page.ok ? ok({ resourceTemplates: page.value.entries, ...page.value.next }) : page
+}
+
+/** `notFound`: the two revisions have different codes for it. */
+export function readResource(notFound: number): McpMethod {
+  return (parts, caller, { uri }) => {
+    if (typeof uri !== 'string') return invalidParams('uri: expected string')
+    const found = contentOf(parts, caller, uri)
+    if (found === null) return err({ code: notFound, message: 'Resource not found', data: { uri } })
+    return ok({ contents: [{ uri, mimeType: MIME, text: writeJson(found) }] })
+  }
+}
+
+function contentOf(parts: McpParts, caller: McpCaller, uri: string): Members | null {
+  const queries = queriesFor(parts, caller)
+  if (uri === COLLECTION || `${uri}/` === COLLECTION) {
+    return { queries: queries.map((query) => describeQuery(parts.documents, query)) }
+  }
+  if (!uri.startsWith(COLLECTION)) return null
+  const key = uri.slice(COLLECTION.length)
+  const query = queries.find(({ id }) => id === key) ?? queries.find(({ name }) => name === key)
+  return query === undefined ? null : describeQuery(parts.documents, query)
+}
+
+export const complete: McpMethod = (parts, caller, params) => {
+  const asked = readCompletion(params)
+  if (!asked.ok) return asked
+  const names = queriesFor(parts, caller).map(({ name }) => name)
+  const fitting = names.filter((name) => name.startsWith(asked.value))
+  const values = fitting.slice(0, COMPLETIONS_MAX)
+  return ok({ completion: { values, total: fitting.length, hasMore: fitting.length > values.length } })
+}
+
+function readCompletion({ ref, argument }: Members): Result<string, RpcError> {
+  if (!isJsonObject(ref) || ref.type !== 'ref/resource' || ref.uri !== TEMPLATE) {
+    return invalidParams(`ref: expected {"type": "ref/resource", "uri": "${TEMPLATE}"}`)
+  }
+  if (!isJsonObject(argument) || argument.name !== 'name' || typeof argument.value !== 'string') {
+    return invalidParams('argument: expected {"name": "name", "value": …} with a string')
+  }
+  return ok(argument.value)
+}
+
+export const notFoundCodes = { session: rpcCodes.resourceNotFound, stateless: rpcCodes.invalidParams } as const

@@ -1,0 +1,82 @@
+// Remembers which sessions were ended before their time, beside the configuration, so that all processes know and a restart
+// forgets none. Bounded: beyond the bound the oldest are forgotten, and with them every session that is as old counts as ended.
+import type { Clock } from '../../kernel/clock.ts'
+import type { EndedSessions, OpenSession } from './session-ids.ts'
+
+interface Reading {
+  get(collection: string, key: string): unknown
+  all(collection: string): readonly (readonly [string, unknown])[]
+}
+
+interface Changes extends Reading {
+  put(collection: string, key: string, value: unknown): void
+  remove(collection: string, key: string): void
+}
+
+export interface EndedStore {
+  read<T>(look: (reading: Reading) => T): T
+  transact<T>(change: (changes: Changes) => T): Promise<T>
+}
+
+interface Kept {
+  readonly openedMs: number
+  readonly expiresMs: number
+}
+
+/** Of one project, until they would have expired. */
+const KEPT_MAX = 10_000
+/** Of `count`: how many there are; of `since`: sessions that were opened then or before have ended. */
+const BOUND = ' bound'
+
+export class StoredEndedSessions implements EndedSessions {
+  private readonly store: EndedStore
+  private readonly clock: Clock
+  private readonly keptMax: number
+
+  constructor(store: EndedStore, clock: Clock, keptMax = KEPT_MAX) {
+    this.store = store
+    this.clock = clock
+    this.keptMax = keptMax
+  }
+
+  has(projectId: string, { key, openedMs }: OpenSession): boolean {
+    const name = collectionOf(projectId)
+    return this.store.read((reading) => {
+      const bound = reading.get(name, BOUND) as Bound | null
+      if (bound === null) return false
+      return openedMs <= bound.since || reading.get(name, key) !== null
+    })
+  }
+
+  async add(projectId: string, { key, openedMs, expiresMs }: OpenSession): Promise<void> {
+    const name = collectionOf(projectId)
+    await this.store.transact((changes) => {
+      const bound = (changes.get(name, BOUND) as Bound | null) ?? { count: 0, since: 0 }
+      if (changes.get(name, key) !== null) return
+      const left = bound.count < this.keptMax ? bound : this.prune(name, changes, bound)
+      changes.put(name, key, { openedMs, expiresMs } satisfies Kept)
+      changes.put(name, BOUND, { ...left, count: left.count + 1 } satisfies Bound)
+    })
+  }
+
+  private prune(name: string, changes: Changes, { since }: Bound): Bound {
+    const nowMs = this.clock.now()
+    const all = changes.all(name).filter(([key]) => key !== BOUND) as [string, Kept][]
+    const running = all.filter(([, { expiresMs }]) => nowMs < expiresMs)
+    running.sort(([, a], [, b]) => a.openedMs - b.openedMs)
+    // With room for as many again, so that this is done seldom.
+    const over = running.splice(0, Math.max(0, running.length - Math.floor(this.keptMax / 2)))
+    const stay = new Set(running.map(([key]) => key))
+    for (const [key] of all) if (!stay.has(key)) changes.remove(name, key)
+    return { count: running.length, since: Math.max(since, over.at(-1)?.[1].openedMs ?? 0) }
+  }
+}
+
+interface Bound {
+  readonly count: number
+  readonly since: number
+}
+
+function collectionOf(projectId: string): string {
+  return `mcp-ended-${projectId}`
+}

@@ -1,0 +1,62 @@
+// Session ids that any process can read and none has to remember: project, issuer and subject are part of what is signed, and
+// so is the time. However many are open, they cost nothing; what is kept are those that were ended before their time.
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../kernel/clock.ts'
+
+/** Signs with a key that all processes of the data folder share. */
+export interface Signer {
+  sign(text: string): string
+  /** In a time that tells nothing of the right signature. */
+  verify(text: string, signature: string): boolean
+}
+
+/** Sessions that were ended; every process sees what any of them has written. */
+export interface EndedSessions {
+  has(projectId: string, session: OpenSession): boolean
+  add(projectId: string, session: OpenSession): Promise<void>
+}
+
+export interface OpenSession {
+  readonly key: string
+  readonly openedMs: number
+  readonly expiresMs: number
+  readonly revision: string
+}
+
+const FORM = /^([0-9a-z]{1,12})\.([0-9-]{10})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/
+
+export class SessionIds {
+  private readonly signer: Signer
+  private readonly clock: Clock
+  private readonly lifetimeMs: number
+  private readonly ended: EndedSessions
+
+  constructor(signer: Signer, clock: Clock, lifetimeMs: number, ended: EndedSessions) {
+    this.signer = signer
+    this.clock = clock
+    this.lifetimeMs = lifetimeMs
+    this.ended = ended
+  }
+
+  /** `holder`: project, issuer and subject. */
+  open(holder: string, revision: string): string {
+    const key = randomBytes(16).toString('base64url')
+    const content = `${this.clock.now().toString(36)}.${revision}.${key}`
+    return `${content}.${this.signer.sign(`${content} ${holder}`)}`
+  }
+
+  /** Null: unknown, expired, ended, or somebody else's. */
+  read(id: string, projectId: string, holder: string): OpenSession | null {
+    const [, opened, revision, key, signature] = FORM.exec(id) ?? []
+    if (opened === undefined || revision === undefined || key === undefined || signature === undefined) return null
+    if (!this.signer.verify(`${opened}.${revision}.${key} ${holder}`, signature)) return null
+    const openedMs = Number.parseInt(opened, 36)
+    const session = { key, openedMs, expiresMs: openedMs + this.lifetimeMs, revision }
+    if (!(this.clock.now() < session.expiresMs)) return null
+    return this.ended.has(projectId, session) ? null : session
+  }
+
+  end(projectId: string, session: OpenSession): Promise<void> {
+    return this.ended.add(projectId, session)
+  }
+}

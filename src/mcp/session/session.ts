@@ -1,0 +1,122 @@
+// Revision 2025-11-25 and the two before it: a handshake opens a session, and every later request names it.
+import type { ServiceError } from '../../kernel/errors.ts'
+import { err, ok, type Result } from '../../kernel/result.ts'
+import { capabilities, instructions, serverInfo } from '../identity-card.ts'
+import type { McpCaller, McpMethod, McpParts } from '../parts.ts'
+import { complete, listResources, listTemplates, notFoundCodes, readResource } from '../resources.ts'
+import { REVISION_HEADER, SESSION, STATELESS, sessionRevisions, unsupportedRevision } from '../revisions.ts'
+import {
+  accepted,
+  errorAnswer,
+  type Message,
+  type RpcAnswer,
+  type RpcError,
+  type RpcId,
+  resultAnswer,
+  rpcCodes,
+} from '../rpc.ts'
+import { callTool, listTools } from '../tools.ts'
+import type { OpenSession, SessionIds } from './session-ids.ts'
+
+export const SESSION_HEADER = 'mcp-session-id'
+
+const methods: ReadonlyMap<string, McpMethod> = new Map<string, McpMethod>([
+  ['ping', () => ok({})],
+  ['tools/list', listTools],
+  ['tools/call', callTool],
+  ['resources/list', listResources],
+  ['resources/templates/list', listTemplates],
+  ['resources/read', readResource(notFoundCodes.session)],
+  ['completion/complete', complete],
+])
+
+type Headers = (name: string) => string | null
+type Answered = Result<RpcAnswer, ServiceError>
+
+export async function answerInSession(
+  parts: McpParts,
+  sessions: SessionIds,
+  caller: McpCaller,
+  header: Headers,
+  message: Message,
+): Promise<Answered> {
+  const id = message.kind === 'request' ? message.id : null
+  const revision = header(REVISION_HEADER)?.trim() ?? null
+  if (message.kind === 'request' && message.method === 'initialize') {
+    // Who opens a session says the revision in the body; this header would be of the style without sessions.
+    if (revision === STATELESS) {
+      return refuse(400, id, { code: rpcCodes.headerMismatch, message: `there is no initialize in ${STATELESS}` })
+    }
+    return initialize(parts, sessions, caller, message)
+  }
+  if (revision !== null && !sessionRevisions.has(revision)) return refuse(400, id, unsupportedRevision(revision))
+  const session = findSession(sessions, caller, header)
+  if (!session.ok) return refuse(session.error.status, id, session.error.error)
+  if (message.kind !== 'request') return ok(accepted)
+  const run = methods.get(message.method)
+  if (run === undefined) return refuse(200, id, { code: rpcCodes.methodNotFound, message: 'Method not found' })
+  const asked = run(parts, caller, message.params)
+  const done = asked instanceof Promise ? await asked : asked
+  if (done.ok) return ok(resultAnswer(message.id, done.value))
+  return 'refusal' in done ? err(done.refusal) : refuse(200, id, done.error)
+}
+
+/** DELETE ends the session that it names, everywhere. */
+export async function endSession(sessions: SessionIds, caller: McpCaller, header: Headers): Promise<Answered> {
+  const revision = header(REVISION_HEADER)?.trim() ?? null
+  if (revision !== null && !sessionRevisions.has(revision)) {
+    if (revision < STATELESS) return refuse(400, null, unsupportedRevision(revision))
+    return err({ kind: 'method-not-allowed', allow: ['OPTIONS', 'POST'] })
+  }
+  const session = findSession(sessions, caller, header)
+  if (!session.ok) return refuse(session.error.status, null, session.error.error)
+  await sessions.end(caller.server.projectId, session.value)
+  return ok({ status: 204, text: '' })
+}
+
+function initialize(
+  parts: McpParts,
+  sessions: SessionIds,
+  caller: McpCaller,
+  { id, params }: { readonly id: RpcId; readonly params: Readonly<Record<string, unknown>> },
+): Answered {
+  const { protocolVersion } = params
+  if (typeof protocolVersion !== 'string') {
+    return refuse(400, id, { code: rpcCodes.invalidParams, message: 'params.protocolVersion: expected string' })
+  }
+  // Ruling M3: a revision that is not served is answered with the newest that is, and the client decides.
+  const revision = sessionRevisions.has(protocolVersion) ? protocolVersion : SESSION
+  const result = { protocolVersion: revision, capabilities, serverInfo: serverInfo(parts.version), instructions }
+  return ok(resultAnswer(id, result, { [SESSION_HEADER]: sessions.open(holderOf(caller), revision) }))
+}
+
+interface NoSession {
+  readonly status: number
+  readonly error: RpcError
+}
+
+function findSession(sessions: SessionIds, caller: McpCaller, header: Headers): Result<OpenSession, NoSession> {
+  const id = header(SESSION_HEADER)
+  if (id === null) {
+    const message = 'the header Mcp-Session-Id is missing: call initialize first'
+    return err({ status: 400, error: { code: rpcCodes.invalidRequest, message } })
+  }
+  const session = sessions.read(id, caller.server.projectId, holderOf(caller))
+  if (session !== null) return ok(session)
+  return err({ status: 404, error: { code: rpcCodes.sessionNotFound, message: 'Session not found' } })
+}
+
+/** A session belongs to whoever opened it: another project, issuer or subject has another holder. */
+function holderOf({ server, user }: McpCaller): string {
+  const { iss } = user.claims
+  return JSON.stringify([
+    server.projectId,
+    server.tokenIntrospectId,
+    typeof iss === 'string' ? iss : '',
+    user.subjectId,
+  ])
+}
+
+function refuse(status: number, id: RpcId | null, error: RpcError): Answered {
+  return ok(errorAnswer(status, id, error))
+}
