@@ -42,18 +42,9 @@ export function describeQuery(documents: ConfigReader, query: CompiledQuery): Me
 }
 
 /** In the order of their names, each once. */
-function parametersOf({ reading, policy, document }: CompiledQuery): string[] {
-  const written = [document.upsert_nodes, document.upsert_relationships].flatMap((part) => parametersWithin(part))
-  const all = [...reading.parameters, ...(policy.tokenFilter?.parameters ?? []), ...written]
+function parametersOf({ reading, policy, writes }: CompiledQuery): string[] {
+  const all = [...reading.parameters, ...(policy.tokenFilter?.parameters ?? []), ...(writes?.parameters ?? [])]
   return [...new Set(all)].filter((name) => !reserved.has(name)).sort()
-}
-
-function parametersWithin(value: unknown): string[] {
-  if (typeof value === 'string') {
-    const name = /^\$([A-Za-z_]\w*)/.exec(value)?.[1]
-    return name === undefined ? [] : [name]
-  }
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(parametersWithin) : []
 }
 
 function parameterOf(name: string, { policy, document }: CompiledQuery): Members {
