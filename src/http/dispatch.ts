@@ -2,7 +2,7 @@
 import type { Caller } from '../identity/caller.ts'
 import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
-import { err, ok, type Result } from '../kernel/result.ts'
+import { ok, type Result } from '../kernel/result.ts'
 import type { AgentRate } from './agent-rate.ts'
 import { isJsonType, readJson, refusedType } from './body.ts'
 import type { Cors } from './cors.ts'
@@ -98,7 +98,16 @@ export function createDispatcher(parts: DispatchParts): Handle {
         const query = refusedQuery(route.query, request.query)
         if (!query.ok) return problemAnswer(toProblem(query.error), requestId)
       }
-      const body = takesBody(route) ? await readBody(route, request) : noBody
+      let body: Result<unknown, ServiceError> = noBody
+      if (takesBody(route)) {
+        const contentType = request.header('content-type')
+        if (!isJsonType(contentType)) {
+          return problemAnswer(toProblem(refusedType(contentType, route.wrongMediaType)), requestId)
+        }
+        // The only wait on the way of a decision: each more would cost as much as a part of the decision.
+        const given = request.body()
+        body = readBody(route, given instanceof Promise ? await given : given)
+      }
       if (!body.ok) return problemAnswer(toProblem(body.error), requestId)
 
       const context = new Context(who.value, requestId, match.pathParameters, request)
@@ -150,17 +159,14 @@ function measureOthers(measure: DispatchParts['measure']): (method: string) => R
   }
 }
 
-const noBody = ok(undefined)
+const noBody: Result<unknown, ServiceError> = ok(undefined)
 
 function takesBody({ request, read, readsBody }: Route): boolean {
   return readsBody === undefined && (request !== null || read !== undefined)
 }
 
-async function readBody(route: Route, request: FrontRequest): Promise<Result<unknown, ServiceError>> {
-  const contentType = request.header('content-type')
-  if (!isJsonType(contentType)) return err(refusedType(contentType, route.wrongMediaType))
-  const given = request.body()
-  const json = readJson(given instanceof Promise ? await given : given, route.numbers ?? 'plain')
+function readBody(route: Route, bytes: Uint8Array): Result<unknown, ServiceError> {
+  const json = readJson(bytes, route.numbers ?? 'plain')
   if (!json.ok) return json
   if (route.read !== undefined) return route.read(json.value)
   return route.request === null ? json : readBySchema(route.request, json.value)

@@ -68,9 +68,17 @@ function membersWritten(text: string): number {
 
 function membersIn(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
-  const members = Object.values(value)
-  let count = Array.isArray(value) ? 0 : members.length
-  for (const member of members) if (typeof member === 'object') count += membersIn(member)
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object') count += membersIn(item)
+    return count
+  }
+  // What was just parsed inherits nothing that is enumerable; to list its members would make a list of each object.
+  for (const name in value) {
+    count += 1
+    const member = (value as Record<string, unknown>)[name]
+    if (typeof member === 'object') count += membersIn(member)
+  }
   return count
 }
 
