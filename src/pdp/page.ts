@@ -5,7 +5,7 @@ import type { ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { limitOf } from './page-limit.ts'
-import type { DecisionParts, Question, QuestionKind } from './parts.ts'
+import type { DecisionParts, Question, QuestionKind, Side } from './parts.ts'
 import type { PageMembers, PageRequest } from './schema.ts'
 
 export interface Page {
@@ -58,11 +58,20 @@ export function pageOf(parts: DecisionParts, cut: Cut, found: ReadonlySet<string
   return { ids, page: { next_token, count: ids.length, total } }
 }
 
-/** Everything that must be the same on the next page (AuthZEN 8.2); members in any order. */
+/**
+ * Everything that must be the same on the next page (AuthZEN 8.2); members in any order. What is unknown in an entity is
+ * ignored here as everywhere (AuthZEN 10.1.1).
+ */
 function bindingOf({ projectId, agentId, user }: AgentCaller, kind: QuestionKind, question: Question): string {
   const { subject, resource, action, context } = question
   const speaker = user === null ? null : [user.nodeType, user.subjectId]
-  return writeJson(ordered([projectId, agentId, speaker, kind, subject, resource, action, context ?? null]))
+  const { name, properties } = action
+  const asked = [kind, knownOf(subject), knownOf(resource), { name, properties }, context ?? null]
+  return writeJson(ordered([projectId, agentId, speaker, ...asked]))
+}
+
+function knownOf({ type, id, properties }: Side): Side {
+  return { type, id, properties }
 }
 
 function ordered(value: unknown): unknown {

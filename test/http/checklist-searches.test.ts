@@ -245,7 +245,10 @@ describe('AZ paging', () => {
     const token = (body as unknown as PageBody).page.next_token
     const no = { page: { token } }
     expect((await ask('resource', { token, limit: 2 })).status).toBe(200)
+    const noisy = { ...no, subject: { ...subject, more: 1 }, action: { name: 'a1', more: 1 }, more: 1 }
+    expect((await ask('resource', undefined, noisy)).status).toBe(200)
     const refused = [
+      await ask('resource', undefined, { ...no, subject: { ...subject, properties: { a: 1 } } }),
       await ask('resource', { token, limit: 3 }),
       await ask('resource', undefined, { ...no, action: { name: 'a2' } }),
       await ask('resource', undefined, { ...no, subject: { type: 'user', id: 'r1' } }),
