@@ -648,6 +648,26 @@ export const requirements: readonly Requirement[] = [
     shownBy: [[writes, 'where more rows match than the page holds']],
   },
   {
+    id: 'W9',
+    sentence: 'read and write are one transaction: of calls that write at once none loses what another wrote',
+    shownBy: [
+      ['ciq/write-races.test.ts', 'let one of fifty claim the free seat, whoever else writes'],
+      ['ciq/write-races.test.ts', 'lose no update'],
+      ['ciq/write-races.test.ts', 'in all processes'],
+      ['ciq/run-writes.test.ts', 'is read again within the transaction'],
+      ['ciq/run-writes.test.ts', 'gives up when its time is over, with nothing written'],
+      ['ciq/run-writes.test.ts', 'keeps nothing of a call that a fault ends'],
+      ['store/batch-view.test.ts', 'reads lists and ranges of the transaction too'],
+    ],
+  },
+  {
+    id: 'W10',
+    sentence: 'no write is outside of the policy, whatever the query asks; a refusal leaves no trace',
+    shownBy: [
+      ['ciq/within-policy.test.ts', 'random queries write nothing that their random policies do not let be written'],
+    ],
+  },
+  {
     id: 'E1',
     sentence: 'a wrong shape is refused with the place of each fault',
     shownBy: [

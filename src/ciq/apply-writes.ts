@@ -1,6 +1,6 @@
-// Applies what a query writes to the rows that it matched: first all upserts, then all deletions, so that what is deleted is
-// gone whatever another row says. Every element is looked at as it really is in that row, and one that the policy does not
-// let be written refuses the whole call.
+// Applies what a query writes to the rows that it matched: first the nodes of all, then the relationships, then all
+// deletions, so that what is deleted is gone whatever another row says. Every element is looked at as it really is in its
+// row, and one that the policy does not let be written refuses the whole call.
 import type { BatchView, NodeId, NodeKey, RelationshipId, RelationshipKey, WriteBatch } from '../engine/store.ts'
 import { NodeValue, PathValue, RelationshipValue, type Value } from '../engine/value/value.ts'
 import { assert } from '../kernel/assert.ts'
@@ -38,10 +38,9 @@ export function applyWrites(
   const { writes } = query
   assert(writes !== null, 'only a query that writes gets here')
   const writer = new Writer(query, batch, view)
-  for (const row of rows) {
-    for (const node of bound.nodes) writer.upsertNode(node, row)
-    for (const relationship of bound.relationships) writer.upsertRelationship(relationship, row)
-  }
+  for (const row of rows) for (const node of bound.nodes) writer.upsertNode(node, row)
+  // Only now do all nodes have the labels by which relationships may join them.
+  for (const row of rows) for (const one of bound.relationships) writer.upsertRelationship(one, row)
   const { deletedNodes, deletedRelationships } = writes
   if (deletedNodes.length + deletedRelationships.length === 0) return
   for (const row of rows) {
@@ -110,7 +109,7 @@ class Writer {
     throw invalid(at, `\`${name}\` is no node in one of the rows`)
   }
 
-  /** By the labels that the two nodes have once their own writes of this row are done. */
+  /** By the labels that the two nodes have once all nodes are written. */
   private mayJoin(source: NodeId, type: string, target: NodeId): boolean {
     const { view } = this
     const has = (node: NodeId, label: string): boolean => view.hasLabel(node, view.symbol('label', label))

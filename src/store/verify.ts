@@ -9,7 +9,7 @@ import { collectionsLayout } from './lmdb/collections.ts'
 import { type Database, keyText, NOT_SOUND } from './lmdb/database.ts'
 import { checkLayout, DOCUMENTS, HEADER_KEY, keyed, LayoutFault, layoutOfFolder, openMeta } from './lmdb/databases.ts'
 import { openEnvironment } from './lmdb/environment.ts'
-import { DATA_FILE, LmdbFile } from './lmdb/native.ts'
+import { DATA_FILE, LmdbFile, type Reading } from './lmdb/native.ts'
 import { faultOfTrees } from './lmdb/page-walk.ts'
 import { PageFile } from './lmdb/pages.ts'
 
@@ -63,7 +63,7 @@ async function verifyDocuments(folder: string, at: (what: string) => void): Prom
   }
 }
 
-function* damagedValues<K>(database: Database<K>, start: K, reading: { transaction: object }): Iterable<string> {
+function* damagedValues<K>(database: Database<K>, start: K, reading: Reading): Iterable<string> {
   for (const { key, window } of database.inspected({ start, end: undefined, ...reading })) {
     if (window === null) yield `${database.name} ${keyText(key)} ${NOT_SOUND}`
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { BatchView, OwnField, Snapshot } from '../../src/engine/store.ts'
+import { type BatchView, emptyChunk, type OwnField, type Snapshot } from '../../src/engine/store.ts'
 import { HandClock } from '../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
 import { step, take } from '../generate/store-inputs.ts'
@@ -68,7 +68,7 @@ describe('the view of a batch', () => {
   let environment: LmdbEnvironment
   const clock = new HandClock(1_750_000_000_000)
   beforeEach(() => {
-    environment = openEnvironment(temporaryFolder(), { clock, sync: false })
+    environment = openEnvironment(temporaryFolder(), { clock, sync: false, entriesPerChunk: 8 })
   })
   afterEach(() => environment.close())
 
@@ -130,6 +130,53 @@ describe('the view of a batch', () => {
       }),
     ])
     expect(found).toEqual([3, 0])
+  })
+
+  test('reads lists and ranges of the transaction too: labels, properties, and relationships between hubs', async () => {
+    const node = (externalId: string) => ({ type: 'Seat', externalId })
+    const hub = (externalId: string) => ({ type: 'Hub', externalId })
+    const seats = Array.from({ length: 40 }, (_, i) => `${i}`)
+    await environment.write((batch) => {
+      for (const name of ['a', 'b']) batch.upsertNode({ ...hub(name), properties: [{ name: 'taken', value: 'no' }] })
+      for (const seat of seats) {
+        batch.upsertNode({ ...node(seat), properties: [{ name: 'taken', value: 'no' }] })
+        for (const name of ['a', 'b']) {
+          batch.upsertRelationship({ source: hub(name), type: 'HAS', target: node(seat) })
+          batch.upsertRelationship({ source: node(seat), type: 'HAS', target: hub(name) })
+        }
+      }
+    })
+    const chunk = emptyChunk()
+    const read = (graph: Snapshot) => {
+      const [seat, hubLabel] = ['Seat', 'Hub'].map((label) => graph.symbol('label', label)) as [number, number]
+      const [taken, has] = [graph.symbol('property', 'taken'), graph.symbol('type', 'HAS')]
+      const [a, b] = [graph.findNode(hubLabel, 'a'), graph.findNode(hubLabel, 'b')]
+      const ids = (fill: () => void) => {
+        fill()
+        return [...chunk.ids.subarray(0, chunk.length)]
+      }
+      return [
+        ids(() => graph.nodesWithLabel(seat, 0, chunk)),
+        ids(() => graph.allNodes(0, chunk)),
+        ids(() => graph.nodesWithProperty(seat, taken, 'yes', 0, chunk)),
+        ids(() => graph.relationshipsBetween(a, has, b, chunk)),
+        graph.nodeCount(seat),
+        graph.relationshipCount(has),
+        graph.degree(a, 'out', has),
+        graph.typesAt(a, 'in').length,
+      ]
+    }
+    const before = looking(read)
+    const [, seen] = await Promise.all([
+      environment.write((batch) => {
+        batch.upsertNode({ ...node('new'), properties: [{ name: 'taken', value: 'yes' }] })
+        batch.deleteNode(node('7'))
+        batch.upsertRelationship({ source: hub('a'), type: 'HAS', target: hub('b') })
+      }),
+      environment.write((batch) => within(batch.view(), read)),
+    ])
+    expect(seen).not.toEqual(before)
+    expect(seen).toEqual(looking(read))
   })
 
   test('is not to be had while an earlier batch of the transaction has brought names that may yet come to nothing', async () => {

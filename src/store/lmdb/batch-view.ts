@@ -13,7 +13,7 @@ import type { PropertyValue } from '../../engine/value/value.ts'
 import { timestamp } from '../../kernel/clock.ts'
 import type { NodeRecord, RelationshipRecord, StoredProperties } from '../records.ts'
 import type { Stamp } from './header.ts'
-import type { ReadView } from './native.ts'
+import { WRITING } from './native.ts'
 import { LmdbSnapshot, type Opener } from './snapshot.ts'
 
 /** The batch, as far as a view of it asks. Undefined: untouched. */
@@ -31,8 +31,8 @@ const NO_EPOCH = 0
 export class LmdbBatchView extends LmdbSnapshot implements BatchView {
   private readonly edits: Edits
 
-  constructor(opener: Opener, view: ReadView, edits: Edits) {
-    super(opener, view, NO_EPOCH, edits.before.writer, edits.before.commit)
+  constructor(opener: Opener, edits: Edits) {
+    super(opener, WRITING, NO_EPOCH, edits.before.writer, edits.before.commit)
     this.edits = edits
   }
 

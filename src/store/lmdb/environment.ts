@@ -227,7 +227,7 @@ export class LmdbEnvironment implements GraphStore {
    */
   private viewOf(batch: LmdbWriteBatch): LmdbBatchView | null {
     if (!this.symbols.isComplete(batch.countsBefore)) return null
-    return new LmdbBatchView(this, this.file.takeView(), batch)
+    return new LmdbBatchView(this, batch)
   }
 
   /** Waits for writes under way. */

@@ -9,7 +9,7 @@ import type { KeyCodec } from '../keys.ts'
 import { faultOfFile } from './file-check.ts'
 
 export interface Reading {
-  readonly transaction: object
+  readonly transaction: object | undefined
 }
 
 export interface Range<K> extends Partial<Reading> {
@@ -21,7 +21,10 @@ export interface Range<K> extends Partial<Reading> {
   readonly reverse?: boolean
 }
 
-/** A named database. Reads inside a write transaction see that transaction, whatever `reading` says. */
+/**
+ * A named database. Inside a write transaction single reads see that transaction, whatever `reading` says; ranges do so
+ * only where they are given no reading.
+ */
 export interface RawDatabase<K> {
   /** One buffer for all: valid until the next read of any database. */
   getBinaryFast(key: K, reading?: Reading): Uint8Array | undefined
@@ -197,7 +200,7 @@ export class LmdbFile {
 
   /** Lets go of the pages; the next reading through the view begins a new one. */
   giveBack(view: ReadView): void {
-    if (this.closed) return
+    if (this.closed || view.transaction === undefined) return
     resetTxn(view.transaction.address)
     this.freeViews.push(view)
   }
@@ -222,7 +225,7 @@ export class LmdbFile {
   async close(): Promise<void> {
     if (this.closed) return
     this.closed = true
-    for (const view of this.views) view.transaction.abort()
+    for (const view of this.views) view.transaction?.abort()
     this.views.clear()
     await this.root.close()
   }
@@ -230,8 +233,11 @@ export class LmdbFile {
 
 /** A read transaction that begins with the first reading through it. */
 export interface ReadView extends Reading {
-  readonly transaction: NativeTransaction
+  readonly transaction: NativeTransaction | undefined
 }
+
+/** Reads the write transaction under way, in its own turn. */
+export const WRITING: ReadView = { transaction: undefined }
 
 function faultIn(file: string): string | null {
   try {
