@@ -147,6 +147,34 @@ test('what a killed backup left goes with the next one, and what another one is 
   expect(readdirSync(parent).sort()).toEqual(['b', 'data'])
 })
 
+test('a restored graph takes a large batch as its first write', async () => {
+  const { data, projects } = await dataFolder()
+  const [project] = projects
+  const folder = join(data, '..')
+  const line = (i: number, text: string): string =>
+    JSON.stringify({
+      node: { type: 'Page', external_id: `p${i}`, properties: [{ type: 'text', value: text.repeat(1500) }] },
+    })
+  const lines = (text: string): string => Array.from({ length: 4000 }, (_, i) => line(i, text)).join('\n')
+  const catalog = openCatalog(data, { clock: systemClock, sync: false })
+  await catalog.graph(project, 'default')!.write((batch) => {
+    for (let i = 0; i < 4000; i++) {
+      const properties = [{ name: 'text', value: 'a'.repeat(1500) }]
+      batch.upsertNode({ type: 'Page', externalId: `p${i}`, properties })
+    }
+  })
+  await catalog.close()
+  const out = join(folder, 'b')
+  await backupOf(data, out)
+  const restored = join(folder, 'restored')
+  await restoreTo(out, restored)
+  const from = join(folder, 'lines')
+  writeFileSync(from, lines('b'))
+  // In a process of its own: LMDB would end it.
+  const imported = await runCommand(['import', '--data', restored, '--in', from, '--project', project])
+  expect(imported.exitCode, imported.stderr).toBe(0)
+})
+
 test('a folder that holds something is not restored into; an empty one is', async () => {
   const { data } = await dataFolder()
   const out = join(data, '..', 'b')

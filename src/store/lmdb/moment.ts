@@ -3,6 +3,7 @@
 // would have left. Then the readings keep the pages from being used again while the files are copied and compacted.
 import { closeSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { GRAPH, LAYOUT_KEY, openMeta } from './databases.ts'
 import { metaPages } from './file-check.ts'
 import { DATA_FILE, LmdbFile } from './native.ts'
 
@@ -81,7 +82,25 @@ export async function compact(folder: string, target: string): Promise<void> {
   } finally {
     await file.close()
   }
+  await giveFreePages(target)
   const data = openSync(join(target, DATA_FILE), 'r')
   fsyncSync(data)
   closeSync(data)
+}
+
+/**
+ * A compacted file has no list of free pages at all, and LMDB ends the process when the first transaction on such a file
+ * frees some hundreds of pages (`key.mv_size > 0` in mdb_page_alloc). A small one before it makes the list.
+ */
+async function giveFreePages(folder: string): Promise<void> {
+  const file = new LmdbFile(folder, {})
+  try {
+    const meta = openMeta(file, GRAPH)
+    const layout = meta.raw.getBinaryFast(LAYOUT_KEY)
+    if (layout === undefined) return
+    const same = Uint8Array.from(layout.subarray(0, layout.length))
+    file.transactionNow(() => void meta.raw.put(LAYOUT_KEY, same))
+  } finally {
+    await file.close()
+  }
 }
