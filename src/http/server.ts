@@ -99,10 +99,13 @@ function startOfPath(url: string): number {
   return url.indexOf('/', url.indexOf('://') + 3)
 }
 
-/** A path that does not decode stays as it is; no route will match it. */
+/**
+ * A path that does not decode stays as it is; no route will match it. An encoded slash divides nothing (RFC 3986, 2.2):
+ * else whoever stands before the service and guards its paths would see another path than the service.
+ */
 function decodePath(path: string): string {
   try {
-    return decodeURIComponent(path)
+    return decodeURIComponent(path.replace(/%2f/gi, '%252F'))
   } catch {
     return path
   }

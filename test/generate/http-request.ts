@@ -142,7 +142,8 @@ export class RequestMaker {
     const { schema, example } = content
     const known = this.sample(kind, method, chance) ?? example
     const valid = known !== undefined && chance.odds(0.5) ? known : valueBy(schema as Schema, this.words, chance)
-    const value = chance.odds(0.35) ? spoilt(valid, chance) : valid
+    const named = operation.operationId === 'execute' ? this.withKnownQuery(valid, chance) : valid
+    const value = chance.odds(0.35) ? spoilt(named, chance) : named
     const type = chance.odds(0.02)
       ? chance.pick(['text/plain', 'application/json;charset=latin1', ''])
       : 'application/json'
@@ -153,6 +154,10 @@ export class RequestMaker {
       headers: { ...headers, 'content-type': type },
       body: bodyText(JSON.stringify(value), chance),
     }
+  }
+
+  private withKnownQuery(body: unknown, chance: Chance): unknown {
+    return { ...(body as object), id: this.known.id('knowledge-queries', chance) }
   }
 
   /** A body of this kind that means something, its secrets fresh; undefined: there is none. */

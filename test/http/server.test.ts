@@ -154,6 +154,8 @@ describe('paths and methods', () => {
     expect(answer(await service.send('/nowhere'))).toEqual([404, '{"message":"Not Found"}'])
     expect((await service.send('/access/v1/evaluation/x', { headers: withKey(), body })).status).toBe(404)
     expect((await service.send('/%zz')).status).toBe(404)
+    expect((await service.send('/health%2F')).status).toBe(404)
+    expect((await service.send('/%61ccess%2fv1%2fpolicies')).status).toBe(404)
   })
 
   it('tells the methods of a path', async () => {
@@ -176,6 +178,19 @@ describe('paths and methods', () => {
   it('tells that it is alive and ready, to anybody', async () => {
     expect(answer(await service.send('/health'))).toEqual([200, '{"status":"ok"}'])
     expect(answer(await service.send('/ready/'))).toEqual([200, '{"status":"ready"}'])
+  })
+})
+
+describe('a head of more than 16 KiB', () => {
+  const long = 'x'.repeat(16_384)
+  it.each([
+    ['path', `GET /${long} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ['query', `GET /health?${long} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ['header', `GET /health HTTP/1.1\r\nHost: x\r\nX-Long: ${long}\r\n\r\n`],
+    ['number of headers', `GET /health HTTP/1.1\r\nHost: x\r\n${'X-Many: x\r\n'.repeat(300)}\r\n`],
+  ])('by its %s is refused by the runtime, and the next request is answered', async (_, head) => {
+    expect(await rawExchange(service.url, head)).toMatch(/^HTTP\/1\.1 431 /)
+    expect((await service.send('/health')).status).toBe(200)
   })
 })
 

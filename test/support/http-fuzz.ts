@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { SignJWT } from 'jose'
 import { createApp } from '../../src/app.ts'
 import { describeRoutes } from '../../src/http/openapi/document.ts'
+import { apiPermissions } from '../../src/identity/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { openLog } from '../../src/ops/log.ts'
 import { defaultSettings } from '../../src/settings.ts'
@@ -140,14 +141,12 @@ async function settle(
   }
   const project = await create('projects', { organization_id: organizationId, name: 'home', region: 'local' })
   const application = await create('applications', { project_id: project.id, name: 'home' })
-  await create('authorization-policies', {
-    project_id: project.id,
-    name: 'home',
-    status: 'ACTIVE',
-    policy: contextPolicy,
-  })
+  const ofProject = { project_id: project.id, name: 'home', status: 'ACTIVE' }
+  const policy = await create('authorization-policies', { ...ofProject, policy: contextPolicy })
+  const query = JSON.stringify({ nodes: ['car.external_id', 'car.property.plate'], relationships: ['r'] })
+  await create('knowledge-queries', { ...ofProject, policy_id: policy.id, query })
   const agentKeys: string[] = []
-  for (const permissions of [['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs'], ['Audit']]) {
+  for (const permissions of [apiPermissions.filter((one) => one !== 'Audit'), ['Audit']]) {
     const agent = await create('application-agents', {
       application_id: application.id,
       name: `agent-${permissions.length}`,
