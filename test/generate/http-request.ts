@@ -157,7 +157,8 @@ export class RequestMaker {
   }
 
   private withKnownQuery(body: unknown, chance: Chance): unknown {
-    return { ...(body as object), id: this.known.id('knowledge-queries', chance) }
+    const id = chance.odds(0.6) ? this.known.home('knowledge-queries') : this.known.id('knowledge-queries', chance)
+    return { ...(body as object), id }
   }
 
   /** A body of this kind that means something, its secrets fresh; undefined: there is none. */
