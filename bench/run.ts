@@ -2,11 +2,12 @@
 import { cerbos } from './cerbos/cerbos.bench.ts'
 import { decision } from './engine/decision.bench.ts'
 import { engine } from './engine/engine.bench.ts'
+import { search } from './engine/search.bench.ts'
 import { type Bench, machine, type Record_, type Report } from './harness.ts'
 import { evaluation } from './http/evaluation.bench.ts'
 import { ingest } from './store/ingest.bench.ts'
 
-const benches: readonly Bench[] = [decision, engine, evaluation, ingest, cerbos]
+const benches: readonly Bench[] = [decision, engine, evaluation, ingest, cerbos, search]
 
 const args = process.argv.slice(2)
 const seedAt = args.indexOf('--seed')

@@ -26,7 +26,7 @@ export async function openAuthorizationGraph(
   seed: number,
   note: (text: string) => void,
 ): Promise<LmdbEnvironment> {
-  const name = `authorization-${GRAPH_VERSION}-${graph.counts.User}-seed-${seed}-layout-${graphLayout.version}`
+  const name = `authorization-${GRAPH_VERSION}-${graph.counts.User}-${graph.counts.Document}-seed-${seed}-layout-${graphLayout.version}`
   const folder = join(tmpdir(), 'verdigraph-bench', name)
   const complete = join(folder, 'complete')
   const found = existsSync(complete)

@@ -1,0 +1,136 @@
+// What does a search cost that finds 10,000 of a million resources: in one answer beside other engines, and page by page as
+// the service answers it?
+import type { ProjectGraphs } from '../../src/engine/store.ts'
+import type { AgentCaller } from '../../src/identity/caller.ts'
+import { DerivedSigner } from '../../src/identity/derived-signer.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { PageTokens } from '../../src/pdp/page-token.ts'
+import type { DecisionParts } from '../../src/pdp/parts.ts'
+import { searchResources } from '../../src/pdp/search.ts'
+import { compilePolicy } from '../../src/policy/compile-policy.ts'
+import type { LmdbEnvironment } from '../../src/store/lmdb/environment.ts'
+import { AnswerHash, type Bench, median, mustEqual, round } from '../harness.ts'
+import { type Asked, authorizationGraph, questionsAbout, sortedText } from './authorization-graph.ts'
+import { compiledPlans, conditions } from './compiled-plans.ts'
+import type { Contestant } from './contestant.ts'
+import { peer, peerNames } from './cypher-peers.ts'
+import { floor } from './floor.ts'
+import { openAuthorizationGraph } from './load-authorization-graph.ts'
+import { contest } from './rounds.ts'
+import { sqlite } from './sqlite.ts'
+
+const PAGE = 1_000
+
+export const search: Bench = {
+  name: 'search',
+  question: 'a search that finds 10,000 of 1,000,000 resources: one answer beside other engines, and page by page',
+  async run({ small, seed, report }) {
+    const of = small
+      ? { users: 2_000, groups: 200, folders: 3_000, documents: 60_000 }
+      : { users: 20_000, groups: 2_000, folders: 50_000, documents: 960_000 }
+    const graph = authorizationGraph(of, seed)
+    const asked = questionsAbout(graph, of, 16, seed).search_10000
+    report.line({ record: 'graph', ...graph.counts })
+    const store = await openAuthorizationGraph(graph, seed, report.note)
+    const contestants: Contestant[] = [compiledPlans(store), floor(store), sqlite(graph)]
+    for (const name of peerNames) {
+      const found = await peer(name, graph)
+      if ('absent' in found) report.line({ record: 'absent', engine: name, why: found.absent })
+      else contestants.push(found)
+    }
+    const hash = new AnswerHash()
+    for (const { answer } of asked) hash.add(answer)
+    report.line({ record: 'answers', count: hash.count, hash: hash.hex, found: asked[0]!.answer.split(',').length })
+
+    const runners = contestants.map(({ name, answers }) => ({ name, ask: answers.search_10000 }))
+    const { percentiles } = await contest('search_10000', runners, asked, small ? 4 : 12, report.note)
+    const ours = percentiles.get('engine')!.p50Us
+    for (const [engine, { calls, p50Us, p99Us }] of percentiles) {
+      const times = { p50_us: round(p50Us, 1), p99_us: round(p99Us, 1), ours_to_it: round(ours / p50Us) }
+      report.line({ record: 'one_answer', engine, calls, ...times })
+    }
+    report.line({ record: 'paged', page: PAGE, ...paged(store, asked, small ? 8 : 24) })
+    for (const contestant of contestants) await contestant.close()
+    await store.close()
+  },
+}
+
+/** As the service does it, without the socket: from the request to its answer, page after page by their tokens. */
+function paged(store: LmdbEnvironment, asked: readonly Asked[], rounds: number) {
+  const parts = partsOf(store)
+  const firstUs: number[] = []
+  const allUs: number[] = []
+  for (let at = 0; at < rounds; at++) {
+    const { first, answer } = asked[at % asked.length]!
+    const found: string[] = []
+    const start = Bun.nanoseconds()
+    let firstAt = 0
+    let token: string | undefined
+    do {
+      const page = token === undefined ? { limit: PAGE } : { limit: PAGE, token }
+      const answered = searchResources(parts, caller, 'bench', {
+        subject: { type: 'User', id: first },
+        action: { name: 'view' },
+        resource: { type: 'Document' },
+        page,
+      })
+      if (!answered.ok) throw new Error(`a page was refused: ${JSON.stringify(answered.error)}`)
+      if (firstAt === 0) firstAt = Bun.nanoseconds()
+      for (const { id } of answered.value.results) found.push(id)
+      token = answered.value.page?.next_token
+    } while (token !== undefined && token !== '')
+    const end = Bun.nanoseconds()
+    mustEqual(`the pages of ${first}`, sortedText(found), answer)
+    // The first round compiles the plan.
+    if (at === 0) continue
+    firstUs.push((firstAt - start) / 1000)
+    allUs.push((end - start) / 1000)
+  }
+  return {
+    searches: allUs.length,
+    first_page_p50_us: round(median(firstUs), 1),
+    all_pages_p50_us: round(median(allUs), 1),
+  }
+}
+
+const caller: AgentCaller = {
+  kind: 'agent',
+  agentId: 'bench',
+  applicationId: 'bench',
+  projectId: 'bench',
+  permissions: new Set(['Authorization']),
+  user: null,
+}
+
+function partsOf(store: LmdbEnvironment): DecisionParts {
+  const { text, subjectType, resourceType } = conditions.can_view
+  const compiled = compilePolicy(
+    JSON.stringify({
+      meta: { policy_version: '3.0-kbac' },
+      subject: { type: subjectType },
+      actions: ['view'],
+      resource: { type: resourceType },
+      condition: { cypher: text },
+    }),
+  )
+  if (!compiled.ok) throw new Error(compiled.error[0])
+  const policies = [{ ...compiled.value, id: 'bench', name: 'bench', tags: [] }]
+  const graphs: ProjectGraphs = { default: store, global: null, at: () => null }
+  return {
+    policies: { find: () => policies, actions: () => ['view'], ofSubjectType: () => policies },
+    graphsOf: () => graphs,
+    limits: { stepsMax: 20_000_000, timeMs: 10_000 },
+    inputStringMax: 1_000,
+    evaluationsMax: 1,
+    batchTimeMs: 1_000,
+    searchPageMax: 10_000,
+    pageTokens: new PageTokens(new DerivedSigner(new Uint8Array(32), 'bench'), systemClock, 600_000),
+    onFault(fault) {
+      throw new Error(fault.message)
+    },
+    onServiceFault(fault) {
+      throw new Error(`a service fault: ${JSON.stringify(fault)}`)
+    },
+    onDecided: null,
+  }
+}
