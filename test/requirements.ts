@@ -4,7 +4,8 @@
 import { authzenPoints } from './requirements-authzen.ts'
 
 export interface Requirement {
-  /** Letter of its chapter and a number: R runtime, G graph, D decisions, F configuration, A authentication, E errors, O operations. */
+  /** Letter of its chapter and a number: R runtime, G graph, D decisions, F configuration, A authentication, E errors, O operations,
+   * M the Model Context Protocol. */
   readonly id: string
   readonly sentence: string
   /** File below test/, and a part of the test's name. */
@@ -33,6 +34,9 @@ const policies = 'policy/authorization-policy.test.ts'
 const tokens = 'identity/user-tokens.test.ts'
 const userTokens = 'http/user-tokens.test.ts'
 const writes = 'ciq/writes.test.ts'
+const mcpClients = 'mcp/clients.test.ts'
+const mcpWire = 'mcp/wire.test.ts'
+const mcpSecurity = 'mcp/security.test.ts'
 const upstream = 'upstream/client.test.ts'
 const external = 'ciq/external-values.test.ts'
 const templates = 'pip/template.test.ts'
@@ -718,9 +722,80 @@ export const requirements: readonly Requirement[] = [
       ['http/operations.test.ts', 'an agent asks as often as its limit lets it'],
     ],
   },
+  {
+    id: 'M1',
+    sentence:
+      'MCP is spoken in the revisions 2025-11-25 with sessions and 2026-07-28 without, to the official clients of both lines',
+    shownBy: [
+      [mcpClients, 'of the first line make the full tour in a session, and end it'],
+      [mcpClients, 'of the second line make the full tour'],
+    ],
+  },
+  {
+    id: 'M2',
+    sentence:
+      'header and body agree in the stateless revision, and a difference is told by the code of the specification',
+    shownBy: [
+      [mcpWire, 'refuses a request'],
+      [mcpWire, 'names the revisions that it has to one that asks for another'],
+    ],
+  },
+  {
+    id: 'M3',
+    sentence: 'initialize negotiates, and a session is asked for after it',
+    shownBy: [
+      [mcpWire, 'echoes the revisions that it serves, and answers any other with its newest'],
+      [mcpWire, 'asks for a session: 400 without one, 404 with one that is none'],
+    ],
+  },
+  {
+    id: 'M4',
+    sentence:
+      'a session is of its project, issuer and subject alone, expires, ends with DELETE, and costs nothing while it is open',
+    shownBy: [
+      [mcpSecurity, 'of another subject, of another project or with a changed letter is none'],
+      [mcpSecurity, 'expires'],
+      [mcpSecurity, 'costs nothing while it is open'],
+      [mcpWire, 'has no stream to GET, and ends with DELETE once'],
+    ],
+  },
+  {
+    id: 'M5',
+    sentence:
+      'tools ask for the holder of the token with the permissions of the bound agent, and fail with a text that helps',
+    shownBy: [
+      [mcpWire, 'run under the token: each sees their own, and a write is one'],
+      [mcpWire, 'tell'],
+      [mcpSecurity, 'asks with the permissions of its agent, as they are at the moment'],
+    ],
+  },
+  {
+    id: 'M6',
+    sentence:
+      'a token is taken by the configuration that the MCP server names alone, and asked for with a challenge that names the metadata',
+    shownBy: [
+      [mcpSecurity, 'that is missing is asked for, without an error code'],
+      [mcpSecurity, 'is taken by the configuration that the server names alone'],
+      [mcpWire, 'name the endpoint, the issuer and the scopes, for pages of every origin'],
+    ],
+  },
+  {
+    id: 'M7',
+    sentence: 'pages of foreign origins may not ask, and a project without an enabled MCP server answers 404',
+    shownBy: [
+      [mcpSecurity, 'of a foreign origin may not ask, one of this machine may'],
+      [mcpSecurity, 'that is not enabled is not there, and neither is one of another project'],
+    ],
+  },
 ]
 
 export const gaps: readonly Gap[] = [
+  {
+    id: 'M8',
+    sentence: 'changes of the knowledge queries are told to MCP clients that listen',
+    reason:
+      'not advertised, and there is no stream: a client lists again; the list says that it holds for five seconds',
+  },
   {
     id: 'D19',
     sentence: 'a 3.0 policy that reads a property which a resolver supplies is refused',

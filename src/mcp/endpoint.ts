@@ -68,8 +68,8 @@ export class McpEndpoint {
     const message = readMessage(body.value)
     if (!message.ok) return ok(errorAnswer(400, idIn(body.value), message.error))
     const header = (name: string): string | null => request.header(name)
-    const params = message.value.kind === 'response' ? {} : message.value.params
-    const answered = isStateless(header(REVISION_HEADER)?.trim() ?? null, params)
+    const { method = null, params = {} } = message.value.kind === 'response' ? {} : message.value
+    const answered = isStateless(header(REVISION_HEADER)?.trim() ?? null, method, params)
       ? await answerStateless(this.parts, caller.value, header, message.value)
       : await answerInSession(this.parts, this.parts.sessions, caller.value, header, message.value)
     if (answered.ok || answered.error.kind !== 'step-up') return answered

@@ -14,12 +14,15 @@ export const sessionRevisions: ReadonlySet<string> = new Set([SESSION, '2025-06-
 export const REVISION_HEADER = 'mcp-protocol-version'
 export const REVISION_KEY = 'io.modelcontextprotocol/protocolVersion'
 
-/** A revision in `_meta` that no session speaks, or in the header a later one than any of them: every request for itself. */
-export function isStateless(header: string | null, params: Members): boolean {
+/**
+ * A revision in `_meta` that no session speaks, or in the header a later one than any of them: every request for itself.
+ * `initialize` is the handshake of a session, whatever the header.
+ */
+export function isStateless(header: string | null, method: string | null, params: Members): boolean {
   const { _meta } = params
   const named = isJsonObject(_meta) ? _meta[REVISION_KEY] : undefined
   if (named !== undefined) return !(typeof named === 'string' && sessionRevisions.has(named))
-  return header !== null && /^\d{4}-\d{2}-\d{2}$/.test(header) && header >= STATELESS
+  return method !== 'initialize' && header !== null && /^\d{4}-\d{2}-\d{2}$/.test(header) && header >= STATELESS
 }
 
 export function unsupportedRevision(requested: string): RpcError {

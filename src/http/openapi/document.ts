@@ -101,6 +101,7 @@ const headers = {
     description: 'Seconds after which a further try is worth it.',
     schema: { type: 'integer', minimum: 0 },
   },
+  Allow: { description: 'The methods that there are.', schema: { type: 'string' } },
   Challenge: { description: 'What to show instead.', schema: { type: 'string' } },
   RateLimit: {
     description: 'How much of the limit is left (`r`) and in how many seconds it is whole again (`t`).',
@@ -310,6 +311,7 @@ function headersOf(route: Pick<Route, 'responseHeaders' | 'stepUp'>, status: num
     'X-Request-ID': refer('RequestId'),
     ...Object.fromEntries(own.map(([name, description]) => [name, { description, schema: { type: 'string' } }])),
     ...(status === 401 || (status === 403 && route.stepUp) ? { 'WWW-Authenticate': refer('Challenge') } : {}),
+    ...(status === 405 ? { Allow: refer('Allow') } : {}),
     ...(status === 429 || status === 503 ? { 'Retry-After': refer('RetryAfter') } : {}),
     ...(status === 429 ? { RateLimit: refer('RateLimit'), 'RateLimit-Policy': refer('RateLimitPolicy') } : {}),
   }

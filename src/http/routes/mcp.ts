@@ -151,9 +151,9 @@ function requestOf(context: RequestContext, address: McpAddress): Result<McpRequ
   return ok({
     projectId,
     requestId: context.requestId,
-    // The path may hold anything: what is no project answers 404 before this is of use.
+    // The path may hold anything, and this is of use for a project that is there.
     get metadataUrl() {
-      return metadataUrl(base, encodeURIComponent(projectId))
+      return metadataUrl(base, projectId)
     },
     header: (name) => context.header(name),
     async body() {

@@ -3,18 +3,18 @@
 import type { Members } from '../rpc.ts'
 
 /** Methods whose target is repeated in `Mcp-Name`, and the parameter that holds it. */
-const named: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-}
+const named: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+])
 
 /** Null: method and name agree with the body. */
 export function mismatch(header: (name: string) => string | null, method: string, params: Members): string | null {
   const given = header('mcp-method')
   if (given === null) return 'the header Mcp-Method is missing'
   if (given.trim() !== method) return 'the header Mcp-Method differs from the method of the body'
-  const member = named[method]
+  const member = named.get(method)
   if (member === undefined) return null
   const name = header('mcp-name')
   if (name === null) return 'the header Mcp-Name is missing'

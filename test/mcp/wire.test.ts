@@ -1,0 +1,310 @@
+// The wire of both revisions, row by row: statuses, codes and data, as clients that are not ours would see them.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Answered } from '../http/service.ts'
+import { type McpService, startMcpService } from './mcp-service.ts'
+
+let house: McpService
+let ann: string
+
+beforeAll(async () => {
+  house = await startMcpService()
+  ann = await house.tokenOf('ann')
+})
+afterAll(() => house.stop())
+
+interface Told {
+  readonly result?: Record<string, unknown>
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
+}
+const told = ({ body }: Answered): Told => body as Told
+
+describe('the stateless revision', () => {
+  it('discovers both revisions, says who it is, and how long the answer holds', async () => {
+    const answered = await house.ask(ann, 'server/discover', {}, { headers: { 'mcp-session-id': 'stale' } })
+    expect(answered.status).toBe(200)
+    expect(answered.headers.get('mcp-session-id')).toBeNull()
+    expect(told(answered).result).toMatchObject({
+      resultType: 'complete',
+      supportedVersions: ['2026-07-28', '2025-11-25'],
+      capabilities: { tools: {}, resources: {}, completions: {} },
+      ttlMs: 3_600_000,
+      cacheScope: 'public',
+      _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'verdigraph' } },
+    })
+  })
+
+  it('gives cache hints with lists and reads, and none with calls', async () => {
+    for (const method of ['tools/list', 'resources/list', 'resources/templates/list']) {
+      expect(told(await house.ask(ann, method)).result).toMatchObject({ ttlMs: expect.any(Number) })
+    }
+    const read = await house.ask(ann, 'resources/read', { uri: 'svc://knowledge-queries/' })
+    expect(told(read).result).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
+    const called = await house.ask(ann, 'tools/call', { name: 'ciq_execute', arguments: { id: 'my-cars' } })
+    expect(told(called).result).not.toHaveProperty('ttlMs')
+  })
+
+  const v = 'io.modelcontextprotocol/protocolVersion'
+  const capabilities = 'io.modelcontextprotocol/clientCapabilities'
+  type Row = [what: string, more: Parameters<McpService['ask']>[3], status: number, code: number]
+  const rows: Row[] = [
+    ['without the header of the revision', { headers: { 'mcp-protocol-version': null } }, 400, -32020],
+    ['with another revision in the header', { headers: { 'mcp-protocol-version': '2025-11-25' } }, 400, -32020],
+    ['without the header of the method', { headers: { 'mcp-method': null } }, 400, -32020],
+    ['with another case of the method', { headers: { 'mcp-method': 'Tools/Call' } }, 400, -32020],
+    ['without the header of the name', { headers: { 'mcp-name': null } }, 400, -32020],
+    ['with another name in the header', { headers: { 'mcp-name': 'ciq_execute' } }, 400, -32020],
+    ['with a name that is badly encoded', { headers: { 'mcp-name': '=?base64?Y2l?=' } }, 400, -32020],
+    ['with a revision in `_meta` that is no string', { meta: { [v]: 7 } }, 400, -32602],
+    ['without capabilities', { meta: { [capabilities]: null } }, 400, -32602],
+    ['without `_meta` that names a revision', { meta: { [v]: undefined } }, 400, -32602],
+  ]
+  it.each(rows)('refuses a request %s', async (_, more, status, code) => {
+    const answered = await house.ask(ann, 'tools/call', { name: 'authzen_evaluate' }, more)
+    expect({ status: answered.status, code: told(answered).error?.code }).toEqual({ status, code })
+  })
+
+  it('takes a name with blanks around it, and one in base64', async () => {
+    for (const name of [' ciq_execute ', `=?base64?${btoa('ciq_execute')}?=`]) {
+      const call = { name: 'ciq_execute', arguments: { id: 'my-cars' } }
+      const answered = await house.ask(ann, 'tools/call', call, { headers: { 'mcp-name': name } })
+      expect(told(answered).result).toMatchObject({ structuredContent: { data: expect.any(Array) } })
+    }
+  })
+
+  it('names the revisions that it has to one that asks for another', async () => {
+    for (const revision of ['2099-01-01', '1999-01-01']) {
+      const more = { headers: { 'mcp-protocol-version': revision }, meta: { [v]: revision } }
+      const answered = await house.ask(ann, 'tools/list', {}, more)
+      expect(answered.status).toBe(400)
+      expect(told(answered).error).toEqual({
+        code: -32022,
+        message: 'Unsupported protocol version',
+        data: { supported: ['2026-07-28', '2025-11-25'], requested: revision },
+      })
+    }
+  })
+
+  it.each(['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'prompts/list', 'toString'])(
+    'has no method %s',
+    async (method) => {
+      const answered = await house.ask(ann, method)
+      expect({ status: answered.status, code: told(answered).error?.code }).toEqual({ status: 404, code: -32601 })
+    },
+  )
+
+  it('tells a missing resource, an unknown tool and a bad cursor with 200', async () => {
+    const missing = await house.ask(ann, 'resources/read', { uri: 'svc://knowledge-queries/none' })
+    expect(missing.status).toBe(200)
+    expect(told(missing).error).toMatchObject({ code: -32602, data: { uri: 'svc://knowledge-queries/none' } })
+    const unknown = await house.ask(ann, 'tools/call', { name: 'none' })
+    expect([unknown.status, told(unknown).error?.code]).toEqual([200, -32602])
+    for (const cursor of ['x', '', 7, btoa('resources '), btoa('tools x')]) {
+      const answered = await house.ask(ann, 'resources/list', { cursor })
+      expect([answered.status, told(answered).error?.code]).toEqual([200, -32602])
+    }
+  })
+})
+
+describe('the session style', () => {
+  const initialize = (protocolVersion: string) => ({
+    id: 'one',
+    method: 'initialize',
+    params: { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  })
+
+  it('echoes the revisions that it serves, and answers any other with its newest', async () => {
+    const asked = {
+      '2025-11-25': '2025-11-25',
+      '2025-06-18': '2025-06-18',
+      '2025-03-26': '2025-03-26',
+      '1.0': '2025-11-25',
+    }
+    for (const [revision, negotiated] of Object.entries(asked)) {
+      const answered = await house.tell(ann, null, initialize(revision))
+      expect(answered.headers.get('mcp-session-id')).toMatch(/^[\x21-\x7e]{60,}$/)
+      expect(told(answered).result).toMatchObject({ protocolVersion: negotiated, serverInfo: { name: 'verdigraph' } })
+      expect(told(answered).result).not.toHaveProperty('resultType')
+    }
+  })
+
+  it('asks for a session: 400 without one, 404 with one that is none', async () => {
+    const without = await house.tell(ann, null, { id: 1, method: 'tools/list' })
+    expect([without.status, told(without).error?.code]).toEqual([400, -32600])
+    const unknown = await house.tell(ann, 'a.b.c', { id: 1, method: 'tools/list' })
+    expect([unknown.status, told(unknown).error?.code]).toEqual([404, -32001])
+  })
+
+  it('answers ping, takes notifications, and refuses what it does not have', async () => {
+    const session = await house.open(ann)
+    expect(told(await house.tell(ann, session, { id: 7, method: 'ping' }))).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      result: {},
+    })
+    const notified = await house.tell(ann, session, { method: 'notifications/initialized' })
+    expect([notified.status, notified.text]).toEqual([202, ''])
+    const unknown = await house.tell(ann, session, { id: 1, method: 'server/discover' })
+    expect([unknown.status, told(unknown).error?.code]).toEqual([200, -32601])
+    const params = { uri: 'svc://other/' }
+    const missing = await house.tell(ann, session, { id: 1, method: 'resources/read', params })
+    expect([missing.status, told(missing).error?.code]).toEqual([200, -32002])
+  })
+
+  it('takes any revision of its own with a later request, and names both to another', async () => {
+    const session = await house.open(ann)
+    const ping = { id: 1, method: 'ping' }
+    for (const revision of ['2025-11-25', '2025-06-18']) {
+      expect((await house.tell(ann, session, ping, { 'mcp-protocol-version': revision })).status).toBe(200)
+    }
+    const other = await house.tell(ann, session, ping, { 'mcp-protocol-version': '2024-11-05' })
+    expect([other.status, told(other).error?.code]).toEqual([400, -32022])
+    const later = await house.tell(ann, session, ping, { 'mcp-protocol-version': '2026-07-28' })
+    expect([later.status, told(later).error?.code]).toEqual([400, -32602])
+    const opened = await house.tell(ann, null, initialize('2025-11-25'), { 'mcp-protocol-version': '2026-07-28' })
+    expect([opened.status, told(opened).error?.code]).toEqual([400, -32020])
+  })
+
+  it('gives who takes events alone the answer as one, and everybody else JSON', async () => {
+    const session = await house.open(ann)
+    const ask = (accept: string) =>
+      fetch(house.url, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${ann}`,
+          'content-type': 'application/json',
+          'mcp-session-id': session,
+          accept,
+        },
+        body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+      })
+    const events = await ask('text/event-stream')
+    expect(events.headers.get('content-type')).toBe('text/event-stream')
+    expect(await events.text()).toBe('event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\n\n')
+    for (const accept of ['*/*', 'application/json', 'text/html']) {
+      expect((await ask(accept)).headers.get('content-type')).toBe('application/json')
+    }
+  })
+
+  it('has no stream to GET, and ends with DELETE once', async () => {
+    const session = await house.open(ann)
+    const headers = { authorization: `Bearer ${ann}`, 'mcp-session-id': session }
+    const got = await house.service.send(house.path, { method: 'GET', headers })
+    expect([got.status, got.headers.get('allow')]).toEqual([405, 'DELETE, OPTIONS, POST'])
+    const end = (more = {}) => house.service.send(house.path, { method: 'DELETE', headers: { ...headers, ...more } })
+    expect((await end({ 'mcp-protocol-version': '2026-07-28' })).status).toBe(405)
+    expect((await end()).status).toBe(204)
+    expect((await end()).status).toBe(404)
+    expect((await house.tell(ann, session, { id: 1, method: 'ping' })).status).toBe(404)
+  })
+})
+
+describe('what is no message', () => {
+  const bodies: [string, number][] = [
+    ['{', -32700],
+    ['', -32700],
+    ['{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700],
+    ['[]', -32600],
+    ['[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600],
+    ['null', -32600],
+    ['{"id":1,"method":"ping"}', -32600],
+    ['{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600],
+    ['{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600],
+    ['{"jsonrpc":"2.0","id":1,"method":7}', -32600],
+    ['{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32600],
+  ]
+  it.each(bodies)('%s is refused', async (raw, code) => {
+    const headers = { authorization: `Bearer ${ann}`, 'content-type': 'application/json' }
+    const answered = await house.service.send(house.path, { method: 'POST', headers, raw })
+    expect([answered.status, told(answered).error?.code]).toEqual([400, code])
+  })
+})
+
+describe('tools', () => {
+  const call = async (name: string, given: unknown, token = ann): Promise<Record<string, unknown>> => {
+    const answered = await house.ask(token, 'tools/call', { name, arguments: given })
+    expect(answered.status).toBe(200)
+    return told(answered).result ?? {}
+  }
+  const textOf = (result: Record<string, unknown>) => (result.content as { text: string }[])[0]?.text
+
+  it('have titles, honest annotations and schemas of both sides', async () => {
+    const { tools } = told(await house.ask(ann, 'tools/list')).result as { tools: Record<string, unknown>[] }
+    for (const { name, title, description, annotations, inputSchema, outputSchema } of tools) {
+      const reads = name !== 'ciq_execute'
+      expect({ title, description }).toEqual({ title: expect.any(String), description: expect.any(String) })
+      expect(annotations).toEqual({
+        title,
+        readOnlyHint: reads,
+        destructiveHint: !reads,
+        idempotentHint: reads,
+        openWorldHint: !reads,
+      })
+      expect([inputSchema, outputSchema]).toEqual([
+        expect.objectContaining({ type: 'object' }),
+        expect.objectContaining({ type: 'object' }),
+      ])
+    }
+  })
+
+  it('run under the token: each sees their own, and a write is one', async () => {
+    const cars = async (token: string) =>
+      ((await call('ciq_execute', { id: 'my-cars' }, token)).structuredContent as { data: unknown[] }).data.length
+    expect(await cars(ann)).toBe(2)
+    expect(await cars(await house.tokenOf('bob'))).toBe(1)
+    await call('ciq_execute', { id: 'price-car', input_params: { car: 'c1', price: 4321 } })
+    const seen = await call('ciq_execute', { id: 'my-car', input_params: { car: 'c1' } })
+    expect(seen.structuredContent).toEqual({
+      data: [{ nodes: { 'car.external_id': 'c1', 'car.property.price': 4321 } }],
+    })
+  })
+
+  it('say when a page is full', async () => {
+    const result = await call('ciq_execute', { id: 'my-cars', page_size: 1 })
+    expect(result.content).toEqual([
+      { type: 'text', text: expect.any(String) },
+      { type: 'text', text: 'This page is full: there may be more records, from page_token 1 on.' },
+    ])
+  })
+
+  const failures: [string, string, object, string][] = [
+    ['an unknown query, with those that there are', 'ciq_execute', { id: 'x' }, 'there are: '],
+    ['a parameter that is missing', 'ciq_execute', { id: 'my-car' }, "missing or wrong input params, 'car'"],
+    ['an argument that nobody knows', 'ciq_execute', { id: 'my-car', params: {} }, 'unknown argument `params`'],
+    ['an argument of another type', 'ciq_execute', { id: 7 }, 'id: expected string, found number'],
+    ['both forms at once', 'authzen_evaluate', { subject: {}, subject_id: 'x' }, 'subject_id: given beside subject'],
+    ['a batch without items', 'authzen_evaluations', { evaluations: [] }, 'at least one evaluation'],
+  ]
+  it.each(failures)('tell %s', async (_, name, given, expected) => {
+    const result = await call(name, given)
+    expect(result.isError).toBe(true)
+    expect(textOf(result)).toContain(expected)
+  })
+
+  it('refuse a decision for somebody else than the subject of the token', async () => {
+    const flat = {
+      subject_type: 'Person',
+      subject_id: 'bob',
+      action_name: 'drive',
+      resource_type: 'Car',
+      resource_id: 'c3',
+    }
+    const result = await call('authzen_evaluate', flat)
+    expect([result.isError, textOf(result)]).toEqual([true, 'bearer token subject differs from requested subject'])
+  })
+})
+
+describe('the metadata of the resource', () => {
+  it('name the endpoint, the issuer and the scopes, for pages of every origin', async () => {
+    const { projectId, url } = house.service
+    const answered = await house.service.send(`/.well-known/oauth-protected-resource/mcp/v1/${projectId}`)
+    expect(answered.headers.get('access-control-allow-origin')).toBe('*')
+    expect(answered.body).toEqual({
+      resource: `${url}/mcp/v1/${projectId}`,
+      authorization_servers: ['https://people.example.org'],
+      scopes_supported: ['graph:read', 'graph:write'],
+      bearer_methods_supported: ['header'],
+      resource_name: 'Verdigraph',
+    })
+    expect((await house.service.send('/.well-known/oauth-protected-resource/mcp/v1/none')).status).toBe(404)
+  })
+})
