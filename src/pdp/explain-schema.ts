@@ -45,7 +45,8 @@ const policyExplanation = z.object({
   version: z.enum(['2.0-kbac', '3.0-kbac']),
   tags: z.array(z.string()),
   outcome: z.enum(['granted', 'denied', 'faulted', 'skipped']),
-  because: z.enum(['tags', 'token', 'parameters', 'filter']).optional(),
+  /** `time`: the explanation as a whole had none left. */
+  because: z.enum(['tags', 'token', 'parameters', 'filter', 'time']).optional(),
   missing: z.array(z.string()).optional(),
   filter: z
     .object({

@@ -46,7 +46,9 @@ export function explainDecision(
     const bound = bindParameters(parts, caller, question, policies)
     if (!bound.ok) return bound
     reading.parameters = bound.value
-    const explained = policies.map((policy) => explainPolicy(policy, caller, reading, question))
+    // Each policy has a budget of its own; all of them together have the time of a batch, for nobody else is answered meanwhile.
+    const endsMs = startedMs + parts.batchTimeMs
+    const explained = policies.map((policy) => explainPolicy(policy, caller, reading, question, endsMs))
     return ok({
       ...decided.value,
       parameters: parametersUsed(policies, bound.value, mask),
@@ -65,9 +67,11 @@ function explainPolicy(
   caller: AgentCaller,
   reading: Reading,
   question: Question,
+  endsMs: number,
 ): PolicyExplanation {
   const startedMs = performance.now()
-  const said = whatItSays(policy, caller, reading, question)
+  const said: Said =
+    startedMs > endsMs ? { outcome: 'skipped', because: 'time' } : whatItSays(policy, caller, reading, question)
   const { id, name, version, tags } = policy
   return { id, name, version, tags: [...tags], ...said, duration_ms: performance.now() - startedMs }
 }

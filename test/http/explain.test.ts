@@ -155,6 +155,29 @@ describe('an explanation', () => {
     expect(JSON.stringify([told, faults])).not.toMatch(/doom|4242|ago|1799/)
   })
 
+  it('has an end, however many slow policies there are', async () => {
+    const slow = await startService({ batchTimeMs: 1 }, { sync: false, log: () => {} })
+    try {
+      const cars = Array.from({ length: 200 }, (_, i) => ({ type: 'Car', external_id: `c${i}` }))
+      await slow.ask('/capture/v1/nodes', { nodes: [{ type: 'Person', external_id: 'ann' }, ...cars] })
+      const cypher = 'MATCH (a:Car), (b:Car), (subject:Person), (resource:Car) WHERE a.x + b.x = 1'
+      for (const name of ['one', 'two', 'three']) await slow.addPolicy({ name, cypher })
+      const { key } = await slow.addAgent('reader', ['Authorization', 'ReadAuthZConfigs'])
+      const { body } = await slow.send('/access/v1/explain', {
+        headers: { 'x-svc-clientkey': key },
+        body: {
+          subject: { type: 'Person', id: 'ann' },
+          action: { name: 'drive' },
+          resource: { type: 'Car', id: 'c1' },
+        },
+      })
+      expect(body.decision).toBe(false)
+      expect((body.policies as object[]).at(-1)).toMatchObject({ outcome: 'skipped', because: 'time' })
+    } finally {
+      await slow.stop()
+    }
+  })
+
   it('shows what was found of a forbidden pattern', async () => {
     const { of } = await explain('bob', 'borrow', 'c1')
     expect(of('unbanned').nearest_miss).toMatchObject({
