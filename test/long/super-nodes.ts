@@ -1,0 +1,120 @@
+// A node with very many relationships, and what the store touches to add one, delete one, check one, and read the first of
+// them: as much as for a node with few.
+// Run alone: bun test/long/super-nodes.ts [--degree 1000000]
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Graph } from '../../src/engine/graph.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { checkEnvironment } from '../../src/store/check.ts'
+import { openEnvironment } from '../../src/store/lmdb/environment.ts'
+import { countTouched, reset, type Touched } from '../store/touched.ts'
+
+const HUB = { type: 'Group', externalId: 'all' }
+const member = (number: number) => ({ type: 'Person', externalId: `person-${number}` })
+const LOAD_ITEMS = 50_000
+
+/** The one that grows with the node: a search tells all that it finds, in the order of their ids. */
+export const SEARCH = 'find all members'
+
+export interface Work extends Touched {
+  readonly ms: number
+  readonly answer: unknown
+}
+
+export interface SuperNodeWork {
+  readonly degree: number
+  readonly work: Readonly<Record<string, Work>>
+  readonly findings: readonly string[]
+}
+
+/** Each piece of work is done twice and the second counted: the first may bring names that the process has not met. */
+export async function superNodeWork(degree: number): Promise<SuperNodeWork> {
+  const folder = mkdtempSync(join(tmpdir(), 'verdigraph-super-'))
+  // Without what is kept in memory, so that every reading is counted.
+  const environment = openEnvironment(folder, { clock: systemClock, sync: false, hotBytes: 0 })
+  try {
+    const at = Math.floor(degree / 2)
+    await environment.load((batch) => {
+      batch.upsertNode(HUB)
+      batch.upsertNode({ type: 'Door', externalId: 'front' })
+      batch.upsertRelationship({ source: HUB, type: 'OPENS', target: { type: 'Door', externalId: 'front' } })
+      for (const number of [-4, -3, -2, -1]) batch.upsertNode(member(number))
+    })
+    for (let from = 0; from < degree; from += LOAD_ITEMS) {
+      await environment.load((batch) => {
+        for (let number = from; number < Math.min(degree, from + LOAD_ITEMS); number++) {
+          batch.upsertNode(member(number))
+          batch.upsertRelationship({ source: member(number), type: 'IN', target: HUB })
+        }
+      })
+    }
+    const graph = new Graph(environment)
+    const touched = countTouched(environment)
+    const work: Record<string, Work> = {}
+    const measure = async (name: string, run: (time: 1 | 2) => unknown): Promise<void> => {
+      await run(1)
+      reset(touched)
+      const start = performance.now()
+      const answer = await run(2)
+      work[name] = { ...touched, ms: Math.round((performance.now() - start) * 100) / 100, answer }
+    }
+    const enter = (number: number) =>
+      environment.write((batch) => {
+        batch.upsertRelationship({ source: member(number), type: 'IN', target: HUB })
+      })
+    const leave = (number: number) =>
+      environment.write(
+        (batch) => batch.deleteRelationship({ source: member(number), type: 'IN', target: HUB }) !== null,
+      )
+    // Nodes of low number stand in front of all others in the list, and those in the middle amidst it.
+    await measure('add to the front of the list', (time) => enter(-time))
+    await measure('add what is there', () => enter(at))
+    await measure('delete from the middle', (time) => leave(at + time))
+    await measure('add to the middle', (time) => enter(at + time))
+    await measure('change the node itself', (time) =>
+      environment.write((batch) => {
+        batch.upsertNode({ ...HUB, properties: [{ name: 'note', value: time }] })
+      }),
+    )
+    const belongs = graph.prepare('MATCH (subject:Person)-[:IN]->(resource:Group)')
+    const opens = graph.prepare('MATCH (subject:Person)-[:IN]->(:Group)-[:OPENS]->(resource:Door)')
+    const group = ['Group', 'all'] as const
+    const door = ['Door', 'front'] as const
+    for (const [who, number] of [
+      ['a member', at],
+      ['a stranger', -3],
+    ] as const) {
+      const subject = ['Person', `person-${number}`] as const
+      await measure(`check ${who} against it`, () => belongs.exists({ subject, resource: group }))
+      await measure(`check ${who} through it`, () => opens.exists({ subject, resource: door }))
+    }
+    await measure('the first ten rows', () => {
+      return graph.query("MATCH (g:Group {external_id: 'all'})<-[:IN]-(p) RETURN p.external_id LIMIT 10").rows.length
+    })
+    await measure('is there any', () => {
+      return graph.query("MATCH (g:Group {external_id: 'all'}) RETURN EXISTS { (g)<-[:IN]-() }").rows
+    })
+    await measure(SEARCH, () => belongs.find('subject', { resource: group }).length)
+    return { degree, work, findings: checkEnvironment(environment) }
+  } finally {
+    await environment.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+if (import.meta.main) {
+  const at = process.argv.indexOf('--degree')
+  const outcomes = []
+  for (const degree of [2000, at < 0 ? 1_000_000 : Number(process.argv[at + 1])]) {
+    outcomes.push(await superNodeWork(degree))
+  }
+  const [few, many] = outcomes.map(({ work }) => work) as [SuperNodeWork['work'], SuperNodeWork['work']]
+  const told = Object.entries(many).map(([name, { ms, reads, bytesRead, writes, bytesWritten }]) => {
+    const grows = reads > few[name]!.reads || writes > few[name]!.writes || bytesWritten > few[name]!.bytesWritten
+    return { name, ms, reads, bytesRead, writes, bytesWritten, grows }
+  })
+  console.table(told)
+  const isFound = outcomes.some(({ findings }) => findings.length > 0)
+  process.exit(isFound || told.some(({ name, grows }) => grows && name !== SEARCH) ? 1 : 0)
+}
