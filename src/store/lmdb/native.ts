@@ -87,6 +87,8 @@ export interface FileOptions {
   /** False: commits are not flushed to disk (tests). */
   readonly sync?: boolean
   readonly readOnly?: boolean
+  /** For tests: the address space to begin with. */
+  readonly mapBytes?: number
 }
 
 /** One LMDB environment on disk. */
@@ -252,7 +254,7 @@ function openOptions(path: string, options: FileOptions): RootDatabaseOptionsWit
     path,
     encoding: 'binary',
     keyEncoding: 'binary',
-    mapSize: MAP_BYTES,
+    mapSize: options.mapBytes ?? MAP_BYTES,
     maxDbs: DATABASES_MAX,
     maxReaders: READERS_MAX,
     noSubdir: false,
