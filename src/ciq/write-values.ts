@@ -139,14 +139,7 @@ export function mergedMetadata(entries: readonly PropertyMetadata[]): PropertyMe
   return { ...Object.assign({}, ...own), ...(customs.length === 0 ? {} : { custom: Object.fromEntries(customs) }) }
 }
 
-/** Metadata is kept as JSON, which has one kind of numbers. */
+/** As a capture has it: floats stay boxed. */
 function plain(value: Value): unknown {
-  return toJson(unboxed(value), () => null)
-}
-
-function unboxed(value: Value): Value {
-  if (value instanceof Float) return value.value
-  if (typeof value === 'bigint') return Number(value)
-  if (value instanceof Map) return new Map([...(value as ReadonlyMap<string, Value>)].map(([k, v]) => [k, unboxed(v)]))
-  return Array.isArray(value) ? value.map(unboxed) : value
+  return toJson(value, () => null)
 }

@@ -4,6 +4,8 @@ import { runWrites } from '../../src/ciq/run-writes.ts'
 import type { StoredDocument } from '../../src/config/kind.ts'
 import type { GraphStore, Snapshot, WriteBatch } from '../../src/engine/store.ts'
 import { HandClock } from '../../src/kernel/clock.ts'
+import { checkProxies } from '../../src/store/check-proxies.ts'
+import { Constituent, markConstituents } from '../../src/store/composite.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
 import { temporaryFolder } from '../store/folder.ts'
 
@@ -12,7 +14,8 @@ const policy = {
   subject: { type: 'Person' },
   condition: { cypher: 'MATCH (subject:Person)-[:WANTS]->(seat:Seat)' },
   allowed_reads: { nodes: ['seat.*', 'subject.external_id'] },
-  allowed_upserts: { nodes: { existing_nodes: ['seat'] } },
+  allowed_upserts: { nodes: { existing_nodes: ['seat'], node_types: ['Claim'] } },
+  allowed_deletes: { nodes: ['seat'] },
 }
 const query = {
   nodes: ['seat.property.taken', 'subject.external_id'],
@@ -20,9 +23,12 @@ const query = {
   upsert_nodes: [{ name: 'seat', properties: [{ type: 'taken', value: true }] }],
 }
 
-function compiled(): CompiledQuery {
+function compiled(more: object = {}): CompiledQuery {
   const stored = (fields: object) => ({ id: 'gid:x', name: 'x', fields }) as unknown as StoredDocument
-  const result = compileStored(stored({ query: JSON.stringify(query) }), stored({ policy: JSON.stringify(policy) }))
+  const result = compileStored(
+    stored({ query: JSON.stringify({ ...query, ...more }) }),
+    stored({ policy: JSON.stringify(policy) }),
+  )
   if (!result.ok) throw new Error(result.error.join('\n'))
   return result.value
 }
@@ -137,4 +143,37 @@ describe('a graph to which others write', () => {
     const again = await run(environment)
     expect(again.ok && again.value.data).toHaveLength(1)
   })
+})
+
+test('a composite project gets proxies of what a query makes, and loses those of what it deletes', async () => {
+  const open = () => openEnvironment(temporaryFolder(), { clock: new HandClock(1_750_000_000_000), sync: false })
+  const [own, global] = [open(), open()]
+  const parts = { global: () => global, constituents: () => [own] }
+  const graph = new Constituent(own, parts)
+  try {
+    await markConstituents(parts)
+    const source = { type: 'Person', externalId: 'ann' }
+    const target = { type: 'Seat', externalId: '1' }
+    await graph.write((batch) => {
+      batch.upsertNode(source)
+      batch.upsertNode(target)
+      batch.upsertRelationship({ source, type: 'WANTS', target })
+    })
+    const query = compiled({
+      upsert_nodes: [{ name: 'claim', type: 'Claim', external_id: 'c' }],
+      delete_nodes: ['seat'],
+    })
+    const bound = query.writes?.bind(new Map())
+    if (bound?.ok !== true) throw new Error('the query binds')
+    const limits = { stepsMax: 1_000_000, timeMs: 10_000 }
+    const call = { graph, query, limits, parameters: new Map(), bound: bound.value, rowsMax: 10, writesMax: 10 }
+    expect((await runWrites(call)).ok).toBe(true)
+    expect(checkProxies(parts)).toEqual([])
+    const has = (type: string, externalId: string) =>
+      global.write((batch) => batch.findNode({ type, externalId }) !== 0)
+    expect([await has('Claim', 'c'), await has('Seat', '1'), await has('Person', 'ann')]).toEqual([true, false, true])
+  } finally {
+    await own.close()
+    await global.close()
+  }
 })

@@ -205,7 +205,8 @@ describe('a query that writes', () => {
       ]),
     )
     const params = { car: here.id('a'), source: 'audit', custom: { more: { deep: [1.5, 2] } } }
-    const { body } = await here.run(id, params)
+    const { body, text } = await here.run(id, params)
+    expect(text).toContain('{"deep":[1.5,2]}')
     expect(Object.values(recordsOf(body)[0]?.nodes ?? {})).toEqual([
       'audit',
       2,
