@@ -39,6 +39,7 @@ const mcpWire = 'mcp/wire.test.ts'
 const mcpSecurity = 'mcp/security.test.ts'
 const upstream = 'upstream/client.test.ts'
 const external = 'ciq/external-values.test.ts'
+const externalReads = 'pdp/external-properties.test.ts'
 const templates = 'pip/template.test.ts'
 
 export const requirements: readonly Requirement[] = [
@@ -453,6 +454,24 @@ export const requirements: readonly Requirement[] = [
     shownBy: [['cli/cli.test.ts', 'come from a file, which the environment and flags win over']],
   },
   {
+    id: 'D19',
+    sentence: 'a 3.0 policy that needs a property which a resolver supplies does not grant, and the log says why',
+    shownBy: [
+      [externalReads, 'is told as a fault of a 3.0 policy'],
+      [externalReads, 'ends when the property gets a value'],
+    ],
+  },
+  {
+    id: 'D21',
+    sentence:
+      'a property that a resolver supplies is never taken for absent, and a search agrees with the check about it',
+    shownBy: [
+      [externalReads, 'is unknown where it is compared'],
+      [externalReads, 'is never taken for absent'],
+      [externalReads, 'changes nothing for other properties'],
+    ],
+  },
+  {
     id: 'C20',
     sentence: 'a property with `external_value` is read from its resolver, after the graph was read and closed',
     shownBy: [
@@ -795,10 +814,5 @@ export const gaps: readonly Gap[] = [
     sentence: 'changes of the knowledge queries are told to MCP clients that listen',
     reason:
       'not advertised, and there is no stream: a client lists again; the list says that it holds for five seconds',
-  },
-  {
-    id: 'D19',
-    sentence: 'a 3.0 policy that reads a property which a resolver supplies is refused',
-    reason: 'there are no resolvers yet: such a property is null in conditions of either version',
   },
 ]

@@ -6,11 +6,14 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery, GraphReference } from './bind/bound.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
-import { partMayFault } from './bind/may-fault.ts'
+import { partMayFault, propertyNamesIn } from './bind/may-fault.ts'
+import { RunFault } from './errors.ts'
 import { explain } from './plan/explain.ts'
 import { unknownCounts } from './plan/order-expands.ts'
 import { type Asking, defaultOptions, type EngineOptions } from './planned-query.ts'
 import { Answerer, nodeVariable, type Question } from './questions.ts'
+import type { Snapshot } from './store.ts'
+import { mayBeExternal } from './value/external.ts'
 import { Explainer, type Why } from './why.ts'
 
 export type { DialectName } from './bind/dialect.ts'
@@ -38,10 +41,10 @@ export interface Condition {
   /** What the text names by USE, each once: a location, or the parameter that brings one (it is not among `parameters`). */
   readonly locations: readonly LocationReference[]
   /**
-   * Some runs may end in a RunFault other than a limit. A search and a check walk different ways and need not meet the
+   * Some runs on these graphs may end in a RunFault other than a limit. A search and a check walk different ways and need not meet the
    * same faults, so what a search finds is then to be confirmed by the check.
    */
-  readonly mayFault: boolean
+  mayFault(graphs: Iterable<Snapshot>): boolean
   /** False when a node is unknown. */
   check(asking: Asking, subjectId: string, resourceId: string): boolean
   /** External ids of all resources for the subject, each once, ascending by node id (stable while the graph is unchanged). */
@@ -73,10 +76,16 @@ function unboundVariables(query: BoundQuery, { span }: Query): Issue[] {
   })
 }
 
+function refuse(property: string): never {
+  const message = `external properties cannot be used in data-residency policies: \`${property}\``
+  throw new RunFault('external', message, property)
+}
+
 class CompiledCondition implements Condition {
   readonly parameters: readonly string[]
   readonly locations: readonly LocationReference[]
-  readonly mayFault: boolean
+  private readonly faultsAnywhere: boolean
+  private readonly propertyNames: ReadonlySet<string>
   private readonly makeExplainer: () => Explainer
   private explainer: Explainer | null = null
   private readonly answerers: Readonly<Record<'check' | 'resources' | 'subjects', Answerer>>
@@ -84,7 +93,8 @@ class CompiledCondition implements Condition {
   constructor(query: BoundQuery, input: ConditionInput, options: EngineOptions) {
     this.parameters = query.parameters
     this.locations = query.graphs.filter((graph) => graph.kind !== 'default')
-    this.mayFault = partMayFault(query)
+    this.faultsAnywhere = partMayFault(query)
+    this.propertyNames = propertyNamesIn(query)
     const types = new Map([
       ['subject', input.subjectType],
       ['resource', input.resourceType],
@@ -92,10 +102,21 @@ class CompiledCondition implements Condition {
     const check: Question = { given: ['subject', 'resource'], sought: null, types }
     this.makeExplainer = () => new Explainer(query, check, options)
     this.answerers = {
-      check: new Answerer(query, check, options),
+      check: new Answerer(
+        query,
+        check,
+        options,
+        dialects[input.dialect].externalProperties === 'refused' ? refuse : null,
+      ),
       resources: new Answerer(query, { given: ['subject'], sought: 'resource', types }, options),
       subjects: new Answerer(query, { given: ['resource'], sought: 'subject', types }, options),
     }
+  }
+
+  mayFault(graphs: Iterable<Snapshot>): boolean {
+    if (this.faultsAnywhere) return true
+    for (const graph of graphs) for (const name of this.propertyNames) if (mayBeExternal(graph, name)) return true
+    return false
   }
 
   check(asking: Asking, subjectId: string, resourceId: string): boolean {

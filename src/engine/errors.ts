@@ -18,6 +18,8 @@ export type RunFaultCode =
   | 'arithmetic'
   /** A parameter that was not given; `subject` is its name. */
   | 'missing-parameter'
+  /** A property that only an external resolver can supply; `subject` is its name. */
+  | 'external'
   /** The entity is gone (TCK: EntityNotFound). */
   | 'entity'
   /** Time, rows touched or memory; `subject` is the name of the limit. */

@@ -95,6 +95,7 @@ export class PlannedQuery {
     run.parameters = asking.parameters
     run.budget = asking.budget ?? startedBudget(compiled.ownBudget, asking.limits)
     run.moment.start()
+    run.unknown = null
     return compiled
   }
 
@@ -179,7 +180,14 @@ export class PlannedQuery {
     }
     const root = compile(plan, { snapshots: graphs, planInner, ...(observe ? { observe } : {}) })
     const frame: unknown[] = new Array(site.extra.size).fill(null)
-    const run: Run = { frame, parameters: new Map(), graphs: [...graphs], budget: new Budget(), moment: new Moment() }
+    const run: Run = {
+      frame,
+      parameters: new Map(),
+      graphs: [...graphs],
+      budget: new Budget(),
+      moment: new Moment(),
+      unknown: null,
+    }
     return { root, run, plan }
   }
 

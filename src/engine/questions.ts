@@ -108,8 +108,16 @@ export class Answerer {
   readonly planned: PlannedQuery
   private readonly question: Question
   private readonly posed: PosedQuestion
+  private readonly onUnknown: ((property: string) => void) | null
 
-  constructor(query: BoundQuery, question: Question, options: EngineOptions) {
+  /** `onUnknown` is told of a no that a property which a resolver supplies may have turned round. */
+  constructor(
+    query: BoundQuery,
+    question: Question,
+    options: EngineOptions,
+    onUnknown: ((property: string) => void) | null = null,
+  ) {
+    this.onUnknown = onUnknown
     this.question = question
     this.posed = poseQuestion(query, question)
     this.planned = plannedQuestion(this.posed, options)
@@ -117,7 +125,11 @@ export class Answerer {
 
   exists(asking: Asking, given: readonly string[]): boolean {
     const execution = this.begin(asking, given)
-    return execution?.root.next(execution.run) ?? false
+    if (execution === null) return false
+    if (execution.root.next(execution.run)) return true
+    const { unknown } = execution.run
+    if (unknown !== null) this.onUnknown?.(unknown)
+    return false
   }
 
   /** Each node once, in the order of graph and id: stable while the graph is unchanged. */

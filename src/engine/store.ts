@@ -42,6 +42,14 @@ export interface Stamp {
 }
 
 /**
+ * A property name that a graph knows once an element has had a property of that name which an external resolver supplies,
+ * and, for the empty name, once any has had one. It is never taken back, so it may be known where no such property is left.
+ */
+export function externalMark(name: string): string {
+  return `\u0000external ${name}`
+}
+
+/**
  * One consistent, read-only view of one environment. It is opened, used and closed within one turn of the event loop,
  * and never crosses an await. All calls are synchronous.
  */
@@ -86,7 +94,7 @@ export interface Snapshot {
   hasLabel(node: NodeId, label: SymbolId): boolean
   /** Ascending; the node's type is among them. */
   labels(node: NodeId): readonly SymbolId[]
-  /** Null when absent. `external` values read as null here (a resolver supplies them later). */
+  /** Null when absent, and where a resolver supplies the value: `nodeStoredProperty` tells the two apart. */
   nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null
   nodeOwn(node: NodeId, field: OwnField): PropertyValue | null
   nodeProperties(node: NodeId): ReadonlyMap<string, PropertyValue>

@@ -185,7 +185,9 @@ function askOnce({ policy, reading, question, sought }: Ask): string[] {
  * the last word, so that a search finds exactly what an evaluation permits.
  */
 function confirmed(ask: Ask, found: readonly string[]): readonly string[] {
-  return ask.policy.condition.mayFault ? found.filter((id) => grants(ask, id)) : found
+  const { policy, reading, parameters } = ask
+  if (found.length === 0 || !policy.condition.mayFault(graphsOf(policy, reading, parameters))) return found
+  return found.filter((id) => grants(ask, id))
 }
 
 /** As in an evaluation of this pair: a fault does not grant, and a limit is thrown on. */

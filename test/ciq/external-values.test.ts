@@ -529,3 +529,23 @@ describe('a property that is written with a resolver of a parameter', () => {
     expect(there.body.results).toEqual([{ id: '' }])
   })
 })
+
+describe('a filter over a value that a resolver supplies', () => {
+  it('calls nobody: a comparison holds for no row, and what would take it for absent is refused', async () => {
+    const filtered = async (filter: object) => {
+      await carWith({}, { query: { filter } })
+      return house.execute(`of-${made}`)
+    }
+    const attribute = 'car.property.price'
+    expect((await filtered({ operator: '=', attribute, value: 7 })).body).toEqual({ data: [] })
+    expect((await filtered({ operator: 'NOT', operands: [{ operator: '=', attribute, value: 8 }] })).body).toEqual({
+      data: [],
+    })
+    const { status, body } = await filtered({ operator: 'IS NULL', attribute })
+    expect([status, body.errors]).toEqual([
+      422,
+      ['an external data resolver supplies `price`, which a condition cannot read'],
+    ])
+    expect(seen).toEqual([])
+  })
+})

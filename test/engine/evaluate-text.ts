@@ -142,5 +142,6 @@ function runOver(around: Surroundings, frameSize: number): Run {
     graphs: around.snapshot ? [around.snapshot] : [],
     budget,
     moment: new Moment(),
+    unknown: null,
   }
 }

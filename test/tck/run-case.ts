@@ -94,6 +94,7 @@ const types: Readonly<Record<RunFault['code'], string>> = {
   argument: 'ArgumentError',
   arithmetic: 'ArithmeticError',
   'missing-parameter': 'ParameterMissing',
+  external: 'External',
   entity: 'EntityNotFound',
   budget: 'Budget',
 }

@@ -14,6 +14,7 @@ import { type Dialect, reservedPrefix } from './dialect.ts'
 import { FrameLayout, type Scope } from './frame.ts'
 import { Graphs } from './graphs.ts'
 import type { ExpressionScope } from './scope.ts'
+import { markUnknownReads } from './unknown-reads.ts'
 
 /** `rows`: the query ends in RETURN. `condition`: it has none, and its columns are what is in scope at the end. */
 export type QueryForm = 'rows' | 'condition'
@@ -60,13 +61,13 @@ export class QueryBinder {
   bindWhole(query: Query, form: QueryForm): BoundQuery {
     const { clauses, columns } = this.bindUnion(query, () => outside, 0, form)
     this.graphs.refuseOtherUses(this.parameters)
-    return {
+    return markUnknownReads({
       clauses,
       columns,
       frameSize: this.layout.size,
       parameters: [...this.parameters],
       graphs: this.graphs.references,
-    }
+    })
   }
 
   /** `startOf` says what a part sees of the outside. */

@@ -43,7 +43,14 @@ export type BoundExpression =
    * it wins where the element has it, else the captured property is read.
    * `n.property.x` binds with `own: null`, `key: 'x'`.
    */
-  | { readonly kind: 'element-property'; readonly slot: Slot; readonly key: string; readonly own: OwnField | null }
+  | {
+      readonly kind: 'element-property'
+      readonly slot: Slot
+      readonly key: string
+      readonly own: OwnField | null
+      /** See unknown-reads.ts. */
+      readonly mayBeUnknown?: true
+    }
   /** `n.property`, and properties(n): all captured properties as a map. */
   | { readonly kind: 'element-properties'; readonly slot: Slot }
   /** Property of any other expression: map, node or relationship value at run time; null of null. */

@@ -18,6 +18,8 @@ export interface Dialect {
   readonly unroutableParameters: ReadonlySet<string>
   /** Variables that the service gives a meaning to: a subquery must not use them for something else. */
   readonly pinned: readonly string[]
+  /** Of a property that a resolver supplies: its value is unknown, or a condition that needs it is a fault (facts 1.3.7). */
+  readonly externalProperties: 'unknown' | 'refused'
 }
 
 const refusals: Dialect['refusals'] = {
@@ -50,6 +52,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     reservedParameters: new Map(),
     unroutableParameters: new Set(),
     pinned: [],
+    externalProperties: 'unknown',
   },
   '2.0-kbac': {
     name: '2.0-kbac',
@@ -58,6 +61,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     reservedParameters: new Map(),
     unroutableParameters: platformBound,
     pinned: ['subject', 'resource'],
+    externalProperties: 'unknown',
   },
   '3.0-kbac': {
     name: '3.0-kbac',
@@ -66,6 +70,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     reservedParameters: new Map([['subject_id', 'parameter "$subject_id" is reserved and cannot be referenced']]),
     unroutableParameters: platformBound,
     pinned: ['subject', 'resource'],
+    externalProperties: 'refused',
   },
   '1.0-ciq': {
     name: '1.0-ciq',
@@ -74,5 +79,6 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     reservedParameters: new Map(),
     unroutableParameters: platformBound,
     pinned: ['subject'],
+    externalProperties: 'unknown',
   },
 }

@@ -71,7 +71,17 @@ export function isTruth(expression: BoundExpression): boolean {
   }
 }
 
-/** Whether any run of the part can fault (limits apart). */
+/** Every property that faults where a resolver supplies it; `''`: all of an element's at once. */
+export function propertyNamesIn(query: unknown, found = new Set<string>()): Set<string> {
+  if (typeof query !== 'object' || query === null) return found
+  if ('kind' in query && query.kind === 'element-property' && 'key' in query && !('mayBeUnknown' in query))
+    found.add(String(query.key))
+  if ('kind' in query && query.kind === 'element-properties') found.add('')
+  for (const part of Object.values(query)) propertyNamesIn(part, found)
+  return found
+}
+
+/** Whether any run of the part can fault (limits and properties of resolvers apart). */
 export function partMayFault(part: BoundPart): boolean {
   return part.clauses.some(clauseMayFault)
 }

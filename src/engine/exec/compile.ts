@@ -5,6 +5,7 @@ import type { BoundExpression, BoundRelationship, Slot } from '../bind/bound.ts'
 import type { InnerQuery } from '../plan/build-plan.ts'
 import type { Plan } from '../plan/operators.ts'
 import type { Snapshot, SymbolId } from '../store.ts'
+import { mayBeExternal } from '../value/external.ts'
 import { AggregateOperator } from './aggregate.ts'
 import { ApplyOperator, OptionalOperator, SemiApplyOperator, UnionOperator } from './apply.ts'
 import { CastOperator } from './cast.ts'
@@ -88,6 +89,10 @@ export function compile(plan: Plan, site: CompileSite): Operator {
           plan.slot.graph,
         )
       case 'node-by-property':
+        if (!plan.mayBeUnknown && mayBeExternal(site.snapshots[plan.slot.graph]!, plan.property)) {
+          const label = symbol(plan.slot, 'label', plan.label)
+          return new NodeScan(build(plan.input), plan.slot.index, label, plan.slot.graph)
+        }
         return new PropertySeek(
           build(plan.input),
           plan.slot.index,

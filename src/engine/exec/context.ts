@@ -98,6 +98,8 @@ export interface Run {
   readonly graphs: Snapshot[]
   budget: Budget
   readonly moment: Moment
+  /** A property that was read as unknown in this run, since an external resolver supplies it. */
+  unknown: string | null
 }
 
 /** Evaluates a bound expression against the frame of a run. */

@@ -3,7 +3,8 @@
 import { unreachable } from '../../kernel/assert.ts'
 import type { BoundExpression, BoundLabels, Slot } from '../bind/bound.ts'
 import type { Snapshot, SymbolId } from '../store.ts'
-import { NodeValue, type PathValue, RelationshipValue, type Value } from '../value/value.ts'
+import { type ElementKind, isExternal, mayBeExternal, presentValue, presentValues } from '../value/external.ts'
+import { NodeValue, type PathValue, type PropertyValue, RelationshipValue, type Value } from '../value/value.ts'
 import type { Evaluate, Run } from './context.ts'
 
 /** The content of a slot as a value. */
@@ -34,6 +35,7 @@ export function readSlot(slot: Slot): Evaluate {
   }
 }
 
+/** Where no element ever had such a property from a resolver, as the compiled plan knows, nobody looks for one. */
 export function readProperty(
   expression: Extract<BoundExpression, { kind: 'element-property' }>,
   snapshots: readonly Snapshot[],
@@ -51,6 +53,14 @@ export function readProperty(
       }
     }
     if (symbol === 0) return () => null
+    if (mayBeExternal(snapshots[graph]!, key)) {
+      const read = readerOf('relationship', symbol, expression)
+      return (run) => {
+        const id = run.frame[index] as number
+        const of = run.graphs[graph]!
+        return id === 0 ? null : read(run, of, id, of.relationshipProperty(id, symbol))
+      }
+    }
     return (run) => {
       const id = run.frame[index] as number
       return id === 0 ? null : run.graphs[graph]!.relationshipProperty(id, symbol)
@@ -65,9 +75,31 @@ export function readProperty(
     }
   }
   if (symbol === 0) return () => null
+  if (mayBeExternal(snapshots[graph]!, key)) {
+    const read = readerOf('node', symbol, expression)
+    return (run) => {
+      const id = run.frame[index] as number
+      const of = run.graphs[graph]!
+      return id === 0 ? null : read(run, of, id, of.nodeProperty(id, symbol))
+    }
+  }
   return (run) => {
     const id = run.frame[index] as number
     return id === 0 ? null : run.graphs[graph]!.nodeProperty(id, symbol)
+  }
+}
+
+type Present = (run: Run, graph: Snapshot, id: number, value: PropertyValue | null) => PropertyValue | null
+
+function readerOf(
+  kind: ElementKind,
+  symbol: SymbolId,
+  { key, mayBeUnknown }: Extract<BoundExpression, { kind: 'element-property' }>,
+): Present {
+  if (mayBeUnknown !== true) return (_, graph, id, value) => presentValue(graph, kind, id, symbol, value)
+  return (run, graph, id, value) => {
+    if (value === null && isExternal(graph, kind, id, symbol)) run.unknown = key
+    return value
   }
 }
 
@@ -101,12 +133,12 @@ export function readProperties(slot: Slot): Evaluate {
   if (slot.kind === 'relationship') {
     return (run) => {
       const id = run.frame[index] as number
-      return id === 0 ? null : run.graphs[graph]!.relationshipProperties(id)
+      return id === 0 ? null : presentValues(run.graphs[graph]!, 'relationship', id)
     }
   }
   return (run) => {
     const id = run.frame[index] as number
-    return id === 0 ? null : run.graphs[graph]!.nodeProperties(id)
+    return id === 0 ? null : presentValues(run.graphs[graph]!, 'node', id)
   }
 }
 

@@ -44,7 +44,8 @@ export function seekByProperty(plan: Plan): Plan {
   const found = seekable(filter, node, (own) => own === null)
   if (!found) return plan
   const { input, slot, label } = node
-  return { ...filter, input: { op: 'node-by-property', input, slot, label, property: found.key, value: found.value } }
+  const { key: property, value, mayBeUnknown } = found
+  return { ...filter, input: { op: 'node-by-property', input, slot, label, property, value, mayBeUnknown } }
 }
 
 function scanBelow<Op extends 'all-nodes' | 'label-scan'>(

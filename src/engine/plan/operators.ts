@@ -36,6 +36,8 @@ export type NodeByProperty = {
   readonly label: string
   readonly property: string
   readonly value: BoundExpression
+  /** Else what the index leaves out is to be looked at where a resolver may supply it: the predicate then faults. */
+  readonly mayBeUnknown: boolean
 }
 /** For each input row, every node that carries the label. */
 export type LabelScan = { readonly op: 'label-scan'; readonly input: Plan; readonly slot: Slot; readonly label: string }

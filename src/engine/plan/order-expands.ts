@@ -122,7 +122,12 @@ function nodeHint(match: BoundMatch, i: number): NodeHint {
 export function equalityOn(
   predicate: BoundExpression,
   slotIndex: number,
-): { readonly key: string; readonly own: string | null; readonly value: BoundExpression } | null {
+): {
+  readonly key: string
+  readonly own: string | null
+  readonly value: BoundExpression
+  readonly mayBeUnknown: boolean
+} | null {
   if (predicate.kind !== 'comparison' || predicate.operator !== '=') return null
   for (const [side, other] of [
     [predicate.left, predicate.right],
@@ -130,7 +135,7 @@ export function equalityOn(
   ] as const) {
     if (side.kind !== 'element-property' || side.slot.index !== slotIndex) continue
     if (slotsOf(other).some((slot) => slot.index === slotIndex)) continue
-    return { key: side.key, own: side.own, value: other }
+    return { key: side.key, own: side.own, value: other, mayBeUnknown: side.mayBeUnknown === true }
   }
   return null
 }

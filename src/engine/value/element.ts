@@ -2,8 +2,9 @@
 // slot and key when they are compiled have a shorter way; this is the way of all others.
 import { RunFault } from '../errors.ts'
 import type { Run } from '../exec/context.ts'
-import type { OwnField } from '../store.ts'
+import type { OwnField, Snapshot } from '../store.ts'
 import { isMap } from './compare.ts'
+import { type ElementKind, mayBeExternal, presentValue, presentValues } from './external.ts'
 import { kindName } from './kind-name.ts'
 import { componentOf } from './temporal/components.ts'
 import { isTemporal } from './temporal/temporal.ts'
@@ -24,25 +25,31 @@ export function propertyOf(run: Run, value: Value, key: string): Value {
   if (isMap(value)) return value.get(key) ?? null
   if (value instanceof NodeValue) {
     const graph = run.graphs[value.graph]!
-    if (key === 'property') return graph.nodeProperties(value.id)
+    if (key === 'property') return presentValues(graph, 'node', value.id)
     const field = nodeFieldNamed(key)
     const own = field && graph.nodeOwn(value.id, field)
-    return own ?? graph.nodeProperty(value.id, graph.symbol('property', key))
+    return own ?? present(graph, 'node', value.id, key)
   }
   if (value instanceof RelationshipValue) {
     const graph = run.graphs[value.graph]!
-    if (key === 'property') return graph.relationshipProperties(value.id)
-    return graph.relationshipProperty(value.id, graph.symbol('property', key))
+    if (key === 'property') return presentValues(graph, 'relationship', value.id)
+    return present(graph, 'relationship', value.id, key)
   }
   if (isTemporal(value)) return componentOf(value, key)
   throw new RunFault('type', `${kindName(value)} has no property \`${key}\``, null, 'InvalidArgumentType')
 }
 
+function present(graph: Snapshot, kind: ElementKind, id: number, key: string): Value {
+  const symbol = graph.symbol('property', key)
+  const value = kind === 'node' ? graph.nodeProperty(id, symbol) : graph.relationshipProperty(id, symbol)
+  return value === null && mayBeExternal(graph, key) ? presentValue(graph, kind, id, symbol, value) : value
+}
+
 /** All captured properties, or the map itself. */
 export function propertiesOf(run: Run, asker: string, value: Value): ReadonlyMap<string, Value> {
   if (isMap(value)) return value
-  if (value instanceof NodeValue) return run.graphs[value.graph]!.nodeProperties(value.id)
-  if (value instanceof RelationshipValue) return run.graphs[value.graph]!.relationshipProperties(value.id)
+  if (value instanceof NodeValue) return presentValues(run.graphs[value.graph]!, 'node', value.id)
+  if (value instanceof RelationshipValue) return presentValues(run.graphs[value.graph]!, 'relationship', value.id)
   const message = `${asker} takes a node, a relationship or a map, not ${kindName(value)}`
   throw new RunFault('type', message, null, 'InvalidArgumentValue')
 }

@@ -1,20 +1,21 @@
 // One batch of writes: everything changes in memory first, reading through to the database, and is put at the end.
 // So a batch that throws has touched nothing, though it shares its transaction with others (rulings G1, G2, G3, G8).
-import type {
-  BatchView,
-  MetadataFields,
-  NodeId,
-  NodeInput,
-  NodeKey,
-  PropertyInput,
-  RelationshipId,
-  RelationshipInput,
-  RelationshipKey,
-  StoredProperty,
-  SymbolId,
-  SymbolKind,
-  WriteBatch,
-  Written,
+import {
+  type BatchView,
+  externalMark,
+  type MetadataFields,
+  type NodeId,
+  type NodeInput,
+  type NodeKey,
+  type PropertyInput,
+  type RelationshipId,
+  type RelationshipInput,
+  type RelationshipKey,
+  type StoredProperty,
+  type SymbolId,
+  type SymbolKind,
+  type WriteBatch,
+  type Written,
 } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -271,6 +272,9 @@ export class LmdbWriteBatch implements WriteBatch {
     for (const input of inputs) {
       const given = (input.value === undefined ? 0 : 1) + (input.externalValue === undefined ? 0 : 1)
       assert(given === 1, 'a property has either a value or a resolver')
+      if (input.externalValue !== undefined) {
+        for (const name of [input.name, '']) this.intern('property', externalMark(name))
+      }
       const property: StoredProperty = {
         value: input.value ?? null,
         externalValue: input.externalValue ?? null,
