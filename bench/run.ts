@@ -1,5 +1,6 @@
 // `npm run bench -- NAME [--json] [--small] [--seed N]`: runs one bench, or says which there are.
 import { cerbos } from './cerbos/cerbos.bench.ts'
+import { context } from './ciq/context.bench.ts'
 import { decision } from './engine/decision.bench.ts'
 import { engine } from './engine/engine.bench.ts'
 import { search } from './engine/search.bench.ts'
@@ -7,7 +8,7 @@ import { type Bench, machine, type Record_, type Report } from './harness.ts'
 import { evaluation } from './http/evaluation.bench.ts'
 import { ingest } from './store/ingest.bench.ts'
 
-const benches: readonly Bench[] = [decision, engine, evaluation, ingest, cerbos, search]
+const benches: readonly Bench[] = [decision, engine, search, evaluation, context, ingest, cerbos]
 
 const args = process.argv.slice(2)
 const seedAt = args.indexOf('--seed')

@@ -9,6 +9,7 @@ import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery, Slot, SlotKind } from './bind/bound.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
 import { narrow } from './bind/narrow.ts'
+import { sinkFilter } from './bind/sink-filter.ts'
 import { explain } from './plan/explain.ts'
 import { unknownCounts } from './plan/order-expands.ts'
 import { type Asking, defaultOptions, type EngineOptions, type Execution, PlannedQuery } from './planned-query.ts'
@@ -132,10 +133,11 @@ class CompiledReading implements Reading {
     const subject = nodeVariable(query, 'subject')
     assert(typeof subject !== 'string', 'the subject was accepted before')
     const wanted = { type: subjectType, externalIdParameter: null }
-    const narrowed = narrow.atIntroduction(query.clauses, subject, wanted, false)
+    const clauses = sinkFilter(query.clauses)
+    const narrowed = narrow.atIntroduction(clauses, subject, wanted, false)
     const atEnd = narrowed ? [] : narrow.atEnd(subject, wanted)
     this.planned = new PlannedQuery(
-      { ...query, clauses: narrowed ?? query.clauses },
+      { ...query, clauses: narrowed ?? clauses },
       [],
       (plan) => (atEnd.length > 0 ? { op: 'filter', input: plan, predicates: atEnd } : plan),
       options,

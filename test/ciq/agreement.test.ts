@@ -20,7 +20,7 @@ import { type StoredGraph, storeGraph } from '../support/store-engine.ts'
 const GRAPHS = 40
 const POLICIES = 12
 const AGREED_MIN = 150
-const FRUITFUL_MIN = 30
+const FRUITFUL_MIN = 15
 const DRAWS = 6
 
 interface Written {

@@ -120,6 +120,26 @@ describe('a reading', () => {
     expect(read(counted, ['subject', 'n'])).toEqual([['ann', '2']])
   })
 
+  test('begins where the filter points, behind aggregates, barriers and optional matches too', () => {
+    const who = equal(member(variable('subject'), 'external_id'), { kind: 'parameter', name: 'who', span })
+    const texts = [
+      'MATCH (subject)-[:OWNS]->(car:Car)-[:PARKED]->(place:Place) OPTIONAL MATCH (place)-[:IN]->(city)',
+      'MATCH (subject)-[:OWNS]->(car:Car)-[:PARKED]->(place:Place) WITH subject, count(place) AS places',
+      'MATCH (subject)-[:OWNS]->(car:Car) WITH DISTINCT subject, car MATCH (car)-[:PARKED]->(place)',
+    ]
+    for (const text of texts) {
+      const plan = filtered(text, who).explain().trimEnd().split('\n')
+      expect(plan.at(-2), text).toContain('NodeByKey (subject:Person {external_id: $who})')
+    }
+    // Chosen before the limit, other rows would be left.
+    const cut = filtered('MATCH (subject)-[:OWNS]->(car:Car) WITH subject, car ORDER BY car.wheels LIMIT 1', who)
+    expect(cut.explain().split('\n')[0]).toContain('Filter')
+    expect(read(cut, ['subject'], { who: 'bob' })).toEqual([])
+    const none = equal(member(variable('city'), 'external_id'), { kind: 'string', value: 'x', span })
+    const optional = filtered(texts[0] as string, { kind: 'unary', operator: 'NOT', operand: none, span })
+    expect(read(optional, ['subject', 'city'])).toEqual([])
+  })
+
   test('does no more than the rows that are taken ask for', () => {
     const all = filtered('MATCH (subject), (a), (b), (c), (d)', null)
     const whole = read(all, ['subject'], {}, { rowsMax: 10_000, stepsMax: 100_000 })
