@@ -2,5 +2,7 @@
 import { stage } from '../../src/transfer/staging.ts'
 
 const [parent = '', prefix = ''] = process.argv.slice(2)
-console.log(stage(parent, prefix).folder)
-setInterval(() => {}, 1000)
+const staging = stage(parent, prefix)
+console.log(staging.folder)
+// Forgotten, it would be collected, and its lock would go with it.
+setInterval(() => staging.folder, 1000)
