@@ -52,11 +52,22 @@ const metadata = z.strictObject({
   verified_time: z.iso
     .datetime({ offset: true, error: ({ input }) => `expected an RFC 3339 timestamp, found ${quoted(input)}` })
     .optional(),
-  custom_metadata: z.custom<Record<string, unknown>>(isJsonObject, { error: expectedObject }).optional(),
+  custom_metadata: z.custom<Record<string, unknown>>(isFreeObject, { error: expectedObject }).optional(),
 })
 
+/** Free JSON, but its numbers must be values when they are read. */
+function isFreeObject(value: unknown): value is Record<string, unknown> {
+  return isJsonObject(value) && Object.values(value).every(isFree)
+}
+
+function isFree(value: unknown): boolean {
+  return Array.isArray(value) ? value.every(isFree) : value === null || isScalar(value) || isFreeObject(value)
+}
+
 function expectedObject({ input }: { input?: unknown }): string {
-  return `expected object, found ${foundName(input)}`
+  return isJsonObject(input)
+    ? 'expected numbers of at most 64 bits, found a longer one'
+    : `expected object, found ${foundName(input)}`
 }
 
 function quoted(value: unknown): string {

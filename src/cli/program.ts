@@ -29,11 +29,19 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   try {
     await program().parseAsync(argv)
   } catch (error) {
-    const lines = error instanceof CliError ? error.lines : error instanceof OperatorFault ? [error.message] : null
+    const lines = linesOf(error)
     if (lines === null) throw error
     for (const line of lines) console.error(`${picocolors.red('error:')} ${line}`)
     process.exit(1)
   }
+}
+
+/** Null for what is no fault of whoever called, or of the system that it ran on. */
+function linesOf(error: unknown): readonly string[] | null {
+  if (error instanceof CliError) return error.lines
+  if (error instanceof OperatorFault) return [error.message]
+  const { code, syscall, message } = error as NodeJS.ErrnoException
+  return typeof code === 'string' && typeof syscall === 'string' ? [message] : null
 }
 
 function program(): Command {

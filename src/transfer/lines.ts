@@ -401,8 +401,19 @@ function readMetadata(members: Members, property: string): PropertyMetadata {
     ...(source === undefined ? {} : { source: text(source, `${field}.source`, 0, Number.POSITIVE_INFINITY) }),
     ...(assurance_level === undefined ? {} : { assuranceLevel: assurance_level as number }),
     ...(verified_time === undefined ? {} : { verifiedTime: verified_time as string }),
-    ...(custom_metadata === undefined ? {} : { custom: object(custom_metadata, `${field}.custom_metadata`) }),
+    ...(custom_metadata === undefined ? {} : { custom: readCustom(custom_metadata, `${field}.custom_metadata`) }),
   }
+}
+
+/** Free JSON, but its numbers must be values when they are read. */
+function readCustom(value: unknown, field: string): Members {
+  const members = object(value, field)
+  try {
+    fromJson(members)
+  } catch (fault) {
+    throw new LineFault(field, (fault as Error).message)
+  }
+  return members
 }
 
 /** Documents are plain JSON: their numbers are what the runtime's own parser makes of them. */

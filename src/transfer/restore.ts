@@ -1,6 +1,6 @@
 // Restoring: everything is unpacked beside the data folder, compared with the manifest and looked at, and becomes the data
 // folder by one renaming at the end. Until then, and after any fault, the data folder is as it was: absent or empty.
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
 import { collectionsLayout } from '../store/lmdb/collections.ts'
@@ -19,7 +19,8 @@ export async function restore({ from, dataDir, progress }: RestoreRequest): Prom
   if (!existsSync(from)) throw new OperatorFault(`${from} does not exist`)
   if (statSync(from).isDirectory()) throw new OperatorFault(`${from} is a folder, and no backup`)
   refuseUsed(dataDir)
-  const target = resolve(dataDir)
+  // An empty folder that a link leads to is the one to be replaced, not the link.
+  const target = existsSync(dataDir) ? realpathSync(dataDir) : resolve(dataDir)
   const parent = dirname(target)
   mkdirSync(parent, { recursive: true })
   const temporary = stage(parent, `.${basename(target)}-restoring-`)
@@ -38,11 +39,21 @@ export async function restore({ from, dataDir, progress }: RestoreRequest): Prom
     // Again: the unpacking took its time. An empty folder may be renamed over, and the system refuses any other.
     refuseUsed(dataDir)
     temporary.strip()
-    renameSync(staging, target)
+    putInPlace(staging, target)
     syncPath(parent)
     return manifest
   } finally {
     temporary.end()
+  }
+}
+
+function putInPlace(staging: string, target: string): void {
+  try {
+    renameSync(staging, target)
+  } catch (fault) {
+    const { code } = fault as { code?: string }
+    if (code !== 'EBUSY' && code !== 'EXDEV') throw fault
+    throw new OperatorFault(`the folder ${target} is a mount point, which is not replaced: restore into a folder in it`)
   }
 }
 

@@ -164,6 +164,11 @@ describe('capturing nodes', () => {
       expect([value, (await raw(value)).status]).toEqual([value, 400])
     }
     expect((await raw('9223372036854775807')).status).toBe(200)
+    const free = (value: string) => raw(`1,"metadata":{"custom_metadata":{"deep":[{"n":${value}}]}}`)
+    expect((await free('9223372036854775808')).body.errors).toEqual([
+      'nodes[0].properties[0].metadata.custom_metadata: expected numbers of at most 64 bits, found a longer one',
+    ])
+    expect((await free('9223372036854775807')).status).toBe(200)
   })
 
   it('refuses names that are the service’s own, telling every place', async () => {

@@ -1,5 +1,14 @@
 // Backup and restore: what comes back, at which moment it was, and what is refused.
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -188,6 +197,11 @@ test('a folder that holds something is not restored into; an empty one is', asyn
   mkdirSync(empty)
   await restoreTo(out, empty)
   expect(readdirSync(empty).sort()).toEqual(['config', 'projects'])
+  const [other, link] = [join(data, '..', 'other'), join(data, '..', 'link')]
+  mkdirSync(other)
+  symlinkSync(other, link)
+  await restoreTo(out, link)
+  expect(readdirSync(other).sort()).toEqual(['config', 'projects'])
 })
 
 test('a backup that was cut off or changed anywhere is refused, and nothing is left of it', async () => {

@@ -208,6 +208,13 @@ test('a line that is wrong is told with its number and its field, and its batch 
     [of({ properties: [{ type: 'p', value: [1, 'a'] }] }), 'node.properties[0].value[1]: expected items of one kind'],
     [of({ properties: [{ type: 'p', value: { date: 'never' } }] }), 'node.properties[0].value: '],
     [of({ properties: [{ type: 'p', value: 1, metadata: { assurance_level: 4 } }] }), 'metadata.assurance_level'],
+    [
+      of({ properties: [{ type: 'p', value: 1, metadata: { custom_metadata: { n: 1 } } }] }).replace(
+        '"n":1',
+        `"n":${'9'.repeat(30)}`,
+      ),
+      'metadata.custom_metadata: the integer 9',
+    ],
     ['{"node":{"type":"Person","external_id":"x","external_id":"y"}}', 'is given twice'],
     [
       JSON.stringify({ relationship: { source: person('ann'), type: 'KNOWS', target: person('bob') } }),
@@ -335,6 +342,18 @@ test('an import that was cut off stays so when another file is imported', async 
   writeFileSync(cut, line('ann'))
   await importCut()
   expect(await exported(data)).toContain('"nodes":2')
+})
+
+test('what the system refuses is told in a line', async () => {
+  const { data } = await emptyProject()
+  for (const args of [
+    ['import', '--in', data],
+    ['export', '--out', join('/proc', 'x')],
+  ]) {
+    const { exitCode, stderr } = await runCommand([...args, '--data', data])
+    expect(exitCode).toBe(1)
+    expect(stderr).toMatch(/^\S*error:\S* E[A-Z]+: .*\n$/)
+  }
 })
 
 test('a configuration never mixes with another one', async () => {
