@@ -742,6 +742,14 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
+    id: 'O5',
+    sentence: 'damage decides nothing, and the operator is told of each place once in a while',
+    shownBy: [
+      ['http/damage.test.ts', 'lets nothing be decided, and is told once however often it is met'],
+      ['http/damage.test.ts', 'is told again while it is still met'],
+    ],
+  },
+  {
     id: 'M1',
     sentence:
       'MCP is spoken in the revisions 2025-11-25 with sessions and 2026-07-28 without, to the official clients of both lines',

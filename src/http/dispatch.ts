@@ -175,6 +175,7 @@ function readBody(route: Route, bytes: Uint8Array): Result<unknown, ServiceError
 function plainAnswer(answer: Answer, requestId: string, headOnly: boolean): FrontResponse {
   const text = answer.text ?? (answer.body === undefined ? '' : writeJson(answer.body))
   const headers = headersFor(requestId, answer.headers)
+  if (answer.status === 204) delete headers['content-type']
   if (!headOnly) return { status: answer.status, headers, body: text }
   headers['content-length'] = String(Buffer.byteLength(text))
   return { status: answer.status, headers, body: '' }

@@ -234,6 +234,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
         const gone = await call('DELETE', etag === null ? path : `${path}?etag=${encodeURIComponent(etag)}`)
         const silent = ['mcp-servers', 'audit-signings'].includes(kind.path)
         expect([gone.status, gone.text]).toEqual(silent ? [204, ''] : [200, JSON.stringify({ id })])
+        expect(gone.headers.get('content-type')).toBe(silent ? null : 'application/json')
         expect((await call('GET', path)).status).toBe(404)
         expect((await call('DELETE', path)).status).toBe(404)
         if (operations.update) expect((await call('PUT', path, { ...always() })).status).toBe(404)

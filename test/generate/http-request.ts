@@ -27,12 +27,21 @@ export class Known {
   readonly secrets = new Set<string>()
   private readonly ids = new Map<string, string[]>()
   private readonly etags: string[] = ['"1"']
+  private readonly sessions: string[] = ['none']
   private canaries = 0
 
   add(kind: string, id: string): void {
     const ids = this.ids.get(kind) ?? []
     // What is kept and the newest: enough to meet again, and the old ones are mostly gone.
     this.ids.set(kind, [...ids.filter((one, i) => this.kept.has(one) || i > ids.length - 20), id])
+  }
+
+  addSession(session: string): void {
+    this.sessions.push(session)
+  }
+
+  session(chance: Chance): string {
+    return chance.odds(0.8) ? (this.sessions.at(-1) as string) : chance.pick(this.sessions)
   }
 
   addEtag(etag: string): void {
@@ -91,6 +100,28 @@ const conditions = [
   'RETURN 1',
 ]
 
+const mcpMessages = [
+  {
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'fuzz', version: '1' } },
+  },
+  { method: 'tools/list' },
+  {
+    method: 'tools/call',
+    params: {
+      name: 'authzen_evaluate',
+      arguments: {
+        subject_type: 'Person',
+        subject_id: 'a',
+        resource_type: 'Car',
+        resource_id: 'b',
+        action_name: 'drive',
+      },
+    },
+  },
+  { method: 'resources/list' },
+]
+
 function policyText(chance: Chance): string {
   const document = {
     meta: { policy_version: chance.pick(['2.0-kbac', '3.0-kbac', '1.0-ciq']) },
@@ -128,13 +159,14 @@ export class RequestMaker {
   /** Null: what it would do is left out, because the rest of the run needs what it would take away. */
   make(chance: Chance): MadeRequest | null {
     const { method, path, operation } = chance.pick(this.operations)
-    const kind = /^\/configs\/v1\/([^/]+)/.exec(path)?.[1] ?? ''
+    const kind = path.includes('/mcp/') ? 'mcp-projects' : (/^\/configs\/v1\/([^/]+)/.exec(path)?.[1] ?? '')
     const id = this.idFor(kind, chance)
-    if (path.includes('{') && method !== 'GET' && this.known.kept.has(id)) return null
+    const isForGood = kind !== 'mcp-projects' && this.known.kept.has(id)
+    if (path.includes('{') && method !== 'GET' && isForGood) return null
     const filled = path.replace(/\{\w+\}/g, encodeURIComponent(id))
     const url = `${filled}${this.query(operation, chance)}`
     const asked = chance.odds(0.03) ? chance.pick(['HEAD', 'OPTIONS', 'PATCH', 'PUT', 'DELETE']) : method
-    if (asked !== method && this.known.kept.has(id)) return null
+    if (asked !== method && isForGood) return null
     const headers = { ...this.caller(operation, chance), ...this.more(operation, chance) }
     const content = operation.requestBody?.content['application/json']
     const takesBody = content !== undefined && asked !== 'HEAD' && asked !== 'OPTIONS'
@@ -142,7 +174,12 @@ export class RequestMaker {
     const { schema, example } = content
     const known = this.sample(kind, method, chance) ?? example
     const valid = known !== undefined && chance.odds(0.5) ? known : valueBy(schema as Schema, this.words, chance)
-    const named = operation.operationId === 'execute' ? this.withKnownQuery(valid, chance) : valid
+    const named =
+      operation.operationId === 'execute'
+        ? this.withKnownQuery(valid, chance)
+        : operation.operationId === 'callMcp' && chance.odds(0.5)
+          ? { jsonrpc: '2.0', id: 1, ...chance.pick(mcpMessages) }
+          : valid
     const value = chance.odds(0.35) ? spoilt(named, chance) : named
     const type = chance.odds(0.02)
       ? chance.pick(['text/plain', 'application/json;charset=latin1', ''])
@@ -206,6 +243,7 @@ export class RequestMaker {
     const scheme = Object.keys(operation.security[0] ?? {})[0]
     if (chance.odds(0.04)) return chance.pick([{}, { authorization: 'Bearer nonsense' }, { 'x-svc-clientkey': 'vgk_' }])
     if (scheme === 'serviceAccount') return { authorization: `Bearer ${chance.pick(this.callers.tokens)}` }
+    if (scheme === 'userToken') return { authorization: `Bearer ${chance.pick(this.callers.userTokens)}` }
     if (scheme !== 'agentKey') return {}
     const key = chance.pick(this.callers.agentKeys)
     if (chance.odds(0.2)) return { authorization: `Bearer ${key}` }
@@ -217,9 +255,13 @@ export class RequestMaker {
   }
 
   private more(operation: Operation, chance: Chance): Record<string, string> {
-    const takesEtag = operation.parameters.some(({ name }) => name === 'If-Match')
+    const takes = (header: string) => operation.parameters.some(({ name }) => name === header)
     return {
-      ...(takesEtag && chance.odds(0.3) ? { 'if-match': this.known.etag(chance) } : {}),
+      ...(takes('MCP-Protocol-Version') && chance.odds(0.8)
+        ? { 'mcp-protocol-version': chance.pick(['2025-11-25', '2025-11-25', '2026-07-28', '1999-01-01']) }
+        : {}),
+      ...(takes('Mcp-Session-Id') && chance.odds(0.7) ? { 'mcp-session-id': this.known.session(chance) } : {}),
+      ...(takes('If-Match') && chance.odds(0.3) ? { 'if-match': this.known.etag(chance) } : {}),
       ...(chance.odds(0.1) ? { 'x-request-id': chance.pick(['my-id', 'x'.repeat(300), 'a "b" <c>']) } : {}),
     }
   }
@@ -229,6 +271,8 @@ export class RequestMaker {
     if (kind !== undefined && chance.odds(0.9)) return this.known.id(kind, chance)
     if (secretMember.test(member)) return this.known.canary()
     switch (member) {
+      case 'method':
+        return chance.pick(['initialize', 'ping', 'tools/list', 'tools/call', 'resources/read', 'server/discover', 'x'])
       case 'name':
         this.names += 1
         return chance.odds(0.3) ? chance.pick(['n-1', 'n-2']) : `n-${this.names}`

@@ -111,6 +111,8 @@ class Run {
   private learn({ method, url }: MadeRequest, response: Response, text: string): void {
     const etag = response.headers.get('etag')
     if (etag !== null) this.known.addEtag(etag)
+    const session = response.headers.get('mcp-session-id')
+    if (session !== null) this.known.addSession(session)
     const kind = /^\/configs\/v1\/([^/?]+)/.exec(url)?.[1]
     if (method !== 'POST' || response.status !== 201 || kind === undefined) return
     const made = JSON.parse(text) as Record<string, unknown>
@@ -155,7 +157,26 @@ async function settle(
     const credential = await create('application-agent-credentials', { application_agent_id: agent.id })
     agentKeys.push(credential.api_key as string)
   }
-  const userTokens = await userTokensFor((body) => create('token-introspects', { project_id: project.id, ...body }))
+  // A project of its own, because a project has one MCP server at most, and the run makes some.
+  const mcp = await create('projects', { organization_id: organizationId, name: 'mcp', region: 'local' })
+  known.add('mcp-projects', mcp.id as string)
+  const agent = await create('application-agents', {
+    application_id: (await create('applications', { project_id: mcp.id, name: 'mcp' })).id,
+    name: 'mcp',
+    api_permissions: ['Authorization', 'CIQ'],
+  })
+  const userTokens = await userTokensFor(async (body) => {
+    await create('token-introspects', { project_id: project.id, ...body })
+    const introspect = await create('token-introspects', { project_id: mcp.id, ...body })
+    await create('mcp-servers', {
+      project_id: mcp.id,
+      name: 'mcp',
+      app_agent_id: agent.id,
+      token_introspect_id: introspect.id,
+      enabled: true,
+      scopes_supported: ['openid'],
+    })
+  })
   for (const secret of [token, ...agentKeys, ...userTokens]) known.secrets.add(secret)
   for (const id of [organizationId, accountId]) known.kept.add(id)
   known.add('organizations', organizationId)
