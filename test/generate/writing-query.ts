@@ -102,21 +102,21 @@ function randomGraph(chance: Chance): ReferenceGraph {
       i === 0
         ? SUBJECT
         : chance.weighted([
-            [3, 'TA'],
+            [4, 'TA'],
             [3, 'TB'],
             [2, 'TC'],
-            [1, OWN_TYPE],
+            [0.3, OWN_TYPE],
           ]),
     labels: some(chance, LABELS, 0.3),
     isIdentity: chance.odds(0.2),
     properties: new Map(some(chance, PROPERTIES, 0.5).map((name) => [name, BigInt(chance.between(1, 2))])),
   }))
   const relationships = new Map<string, GraphRelationship>()
-  for (let i = chance.between(1, 8); i > 0; i--) {
+  for (let i = chance.between(4, 9); i > 0; i--) {
     const [source, target, type] = [
       chance.pick(nodes),
       chance.pick(nodes),
-      chance.pick(['R', 'R', 'R', 'S', 'S', OWN_RELATIONSHIP]),
+      chance.odds(0.07) ? OWN_RELATIONSHIP : chance.pick(['R', 'R', 'S']),
     ]
     relationships.set(`${source.externalId} ${type} ${target.externalId}`, {
       kind: 'relationship',
