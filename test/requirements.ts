@@ -68,6 +68,41 @@ export const requirements: readonly Requirement[] = [
     shownBy: [['cli/kill.test.ts', 'loses no acknowledged batch and shows no half batch']],
   },
   {
+    id: 'R11',
+    sentence: 'a full disk refuses what it cannot store and tears nothing; reads go on, and writes when there is room',
+    shownBy: [
+      ['store/disk-full.test.ts', 'a batch is refused whole'],
+      ['http/full-disk.test.ts', 'goes on deciding, and stores again when there is room'],
+    ],
+  },
+  {
+    id: 'R12',
+    sentence: 'damage is an error and never another decision; `verify` finds it',
+    shownBy: [
+      ['http/damage.test.ts', 'lets nothing be decided'],
+      ['cli/verify.test.ts', 'names the first key that is damaged'],
+    ],
+  },
+  {
+    id: 'R13',
+    sentence: 'a folder of another layout is refused with the command to run, and migrated whole or not at all',
+    shownBy: [
+      ['store/migrate.test.ts', 'is refused with the command to run'],
+      ['store/migrate.test.ts', 'is migrated with all that it holds, and once'],
+      ['store/migrate.test.ts', 'is told to whoever opens the folder'],
+    ],
+  },
+  {
+    id: 'R14',
+    sentence: 'what a node with many relationships costs to write to and to check does not grow with them',
+    shownBy: [['store/super-nodes.test.ts', 'costs no more to add to, to check and to look at']],
+  },
+  {
+    id: 'R15',
+    sentence: 'a graph grows by itself',
+    shownBy: [['store/map-size.test.ts', 'grows beyond the address space that it was opened with']],
+  },
+  {
     id: 'R5',
     sentence: 'a backup of a served folder restores to one moment that existed, in all environments of a project',
     shownBy: [
@@ -160,6 +195,14 @@ export const requirements: readonly Requirement[] = [
       [deletions, 'takes their relationships along, and answers the ids they had'],
       [deletions, 'is no error where there is nothing: the id is empty'],
       [deletions, 'ends what they granted at once'],
+    ],
+  },
+  {
+    id: 'G9',
+    sentence: 'an answer to a capture means that it is on disk, and every worker sees it',
+    shownBy: [
+      ['cli/kill.test.ts', 'loses no acknowledged batch and shows no half batch'],
+      [together, 'is seen by the next request to another'],
     ],
   },
   {
