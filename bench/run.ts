@@ -6,9 +6,10 @@ import { engine } from './engine/engine.bench.ts'
 import { search } from './engine/search.bench.ts'
 import { type Bench, machine, type Record_, type Report } from './harness.ts'
 import { evaluation } from './http/evaluation.bench.ts'
+import { mcp } from './http/mcp.bench.ts'
 import { ingest } from './store/ingest.bench.ts'
 
-const benches: readonly Bench[] = [decision, engine, search, evaluation, context, ingest, cerbos]
+const benches: readonly Bench[] = [decision, engine, search, evaluation, context, mcp, ingest, cerbos]
 
 const args = process.argv.slice(2)
 const seedAt = args.indexOf('--seed')

@@ -347,7 +347,7 @@ async function buildApp(
       new DerivedSigner(keys.current, 'mcp sessions'),
       clock,
       settings.mcpSessionTimeS * 1000,
-      new StoredEndedSessions(documentStore(collections), clock),
+      new StoredEndedSessions(documentStore(collections), openSharedNumber(join(dataDir, ENDED)), clock),
     ),
     authenticateUser: (projectId, token, delegation, only) =>
       userTokens.authenticateUser(projectId, token, delegation, only),
@@ -552,6 +552,9 @@ function secretBoxOf({ current, next }: MasterKeys): SecretBox {
 
 /** The number of the configuration's last commit, for all processes to see. */
 const COMMIT = 'config.commit'
+
+/** Changes with every MCP session that is ended, for all processes to see. */
+const ENDED = 'mcp.ended'
 
 /** How late a worker that gets no requests may learn of what the others commit. Looking costs some nanoseconds. */
 const FOLLOW_MS = 25

@@ -7,10 +7,16 @@ export interface Policy {
   readonly cypher: string
 }
 
-export interface Service extends Served {
+interface Made {
   /** The agent's. */
   readonly key: string
+  readonly projectId: string
+  readonly agentId: string
+  /** More configuration, of a kind by its path. */
+  create(kind: string, body: object): Promise<Record<string, string>>
 }
+
+export interface Service extends Served, Made {}
 
 const CAPTURE_ITEMS = 250
 
@@ -22,8 +28,7 @@ export async function serve(
 ): Promise<Service> {
   const { token, organization_id } = JSON.parse(await output(['src/main.ts', 'init', '--data', folder, '--json']))
   const served = await listening(['src/main.ts', 'serve', '--data', folder, '--port', '0'], children)
-  const key = await setUp(served.url, token, organization_id, graph, policies)
-  return { ...served, key }
+  return { ...served, ...(await setUp(served.url, token, organization_id, graph, policies)) }
 }
 
 export const headers = (key: string): Record<string, string> => ({
@@ -44,7 +49,7 @@ async function setUp(
   organization: string,
   graph: OwnershipGraph,
   policies: readonly Policy[],
-): Promise<string> {
+): Promise<Made> {
   const send = async (path: string, auth: Record<string, string>, body?: unknown): Promise<Record<string, string>> => {
     const response = await fetch(`${url}${path}`, {
       method: body === undefined ? 'GET' : 'POST',
@@ -102,5 +107,5 @@ async function setUp(
     relationships.push({ source: group(Math.floor(at / 10)), type: 'MAY_READ', target })
   }
   await capture('relationships', relationships)
-  return key
+  return { key, projectId: project_id as string, agentId: agent.id as string, create }
 }

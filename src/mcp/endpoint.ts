@@ -30,7 +30,7 @@ export interface McpRequest {
   readonly projectId: string
   readonly requestId: string
   /** Where the metadata of this server are: for challenges. */
-  readonly metadataUrl: string
+  metadataUrl(): string | null
   header(name: string): string | null
   /** JSON, or what is wrong with it. */
   body(): Promise<Result<unknown, ServiceError>>
@@ -69,11 +69,13 @@ export class McpEndpoint {
     if (!message.ok) return ok(errorAnswer(400, idIn(body.value), message.error))
     const header = (name: string): string | null => request.header(name)
     const { method = null, params = {} } = message.value.kind === 'response' ? {} : message.value
-    const answered = isStateless(header(REVISION_HEADER)?.trim() ?? null, method, params)
-      ? await answerStateless(this.parts, caller.value, header, message.value)
-      : await answerInSession(this.parts, this.parts.sessions, caller.value, header, message.value)
+    const revision = header(REVISION_HEADER)?.trim() ?? null
+    const answered = isStateless(revision, method, params)
+      ? await answerStateless(this.parts, caller.value, header, revision, message.value)
+      : await answerInSession(this.parts, this.parts.sessions, caller.value, header, revision, message.value)
     if (answered.ok || answered.error.kind !== 'step-up') return answered
-    return err({ ...answered.error, resourceMetadata: request.metadataUrl })
+    const resourceMetadata = request.metadataUrl()
+    return resourceMetadata === null ? answered : err({ ...answered.error, resourceMetadata })
   }
 
   async end(request: McpRequest): Promise<Answered> {
@@ -87,19 +89,20 @@ export class McpEndpoint {
   private async callerOf(request: McpRequest): Promise<Result<McpCaller | RpcAnswer, ServiceError>> {
     const server = this.servers.find(request.projectId)
     if (server === null) return noServer
-    if (!this.parts.origins(request.header('origin'), request.header('host'))) {
+    const origin = request.header('origin')
+    if (origin !== null && !this.parts.origins(origin, request.header('host'))) {
       return err({ kind: 'forbidden', message: 'pages of this origin may not ask' })
     }
     const authorization = request.header('authorization')
-    const challenge = { resourceMetadata: request.metadataUrl, scope: server.scopes.join(' ') }
     if (authorization === null) {
-      return err({ kind: 'unauthenticated', message: 'end-user token is required', challenge })
+      return challenged({ kind: 'unauthenticated', message: 'end-user token is required' }, request, server)
     }
-    if (!BEARER.test(authorization)) {
+    const [bearer] = BEARER.exec(authorization) ?? []
+    if (bearer === undefined) {
       const message = 'Invalid token in Authorization header'
-      return err({ kind: 'unauthenticated', message, invalidToken: 'expected a bearer token', challenge })
+      return challenged({ kind: 'unauthenticated', message, invalidToken: 'expected a bearer token' }, request, server)
     }
-    const token = authorization.replace(BEARER, '').trim()
+    const token = authorization.slice(bearer.length).trim()
     const delegation = request.header('x-svc-token')?.replace(BEARER, '').trim() ?? null
     const asked = this.parts.authenticateUser(request.projectId, token, delegation, server.tokenIntrospectId)
     const user = asked instanceof Promise ? await asked : asked
@@ -110,7 +113,7 @@ export class McpEndpoint {
         const text = JSON.stringify({ error: 'invalid_request', error_description: user.error.message })
         return ok({ status: 400, text })
       }
-      return err({ ...user.error, challenge })
+      return challenged(user.error, request, server)
     }
     const { agent } = server
     if (agent !== null) {
@@ -121,4 +124,15 @@ export class McpEndpoint {
     const acting = agent === null ? null : { ...agent, user: user.value }
     return ok({ server, requestId, user: user.value, agent: acting })
   }
+}
+
+/** Where the host is no name there is no address to give. */
+function challenged(
+  error: Extract<ServiceError, { kind: 'unauthenticated' }>,
+  request: McpRequest,
+  { scopes }: McpServer,
+): Result<never, ServiceError> {
+  const resourceMetadata = request.metadataUrl()
+  const scope = scopes.join(' ')
+  return err(resourceMetadata === null ? error : { ...error, challenge: { resourceMetadata, scope } })
 }

@@ -1,7 +1,7 @@
 // Which pages may ask: a browser says where a page comes from, and one that was lured to a local address by a changed name
 // (DNS rebinding) says a foreign origin. Programs say none.
 
-export type Origins = (origin: string | null, host: string | null) => boolean
+export type Origins = (origin: string, host: string | null) => boolean
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
 
@@ -11,7 +11,7 @@ export function originsFor(allowed: string, publicUrl: string): Origins {
   const known = new Set(allowed === '' ? [] : allowed.split(','))
   if (publicUrl !== '') known.add(new URL(publicUrl).origin)
   return (origin, host) => {
-    if (origin === null || known.has(origin)) return true
+    if (known.has(origin)) return true
     // Both ends on this machine: a developer's own tools.
     const [, where] = /^https?:\/\/(.+)$/.exec(origin) ?? []
     return where !== undefined && LOOPBACK.test(where) && host !== null && LOOPBACK.test(host)

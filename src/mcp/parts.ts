@@ -1,7 +1,7 @@
 // What the endpoint is made of, and who asks it: shared by the tools, the resources and both revisions.
 import type { ContextParts } from '../ciq/execute.ts'
 import type { CompiledQuery } from '../ciq/library.ts'
-import type { ConfigReader } from '../config/kind.ts'
+import type { ConfigSource } from '../config/kind.ts'
 import type { AgentCaller, UserToken } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
@@ -10,7 +10,7 @@ import type { Members, RpcError } from './rpc.ts'
 import type { McpServer } from './servers.ts'
 
 export interface McpParts {
-  readonly documents: ConfigReader
+  readonly documents: ConfigSource
   readonly decisions: DecisionParts
   readonly contexts: ContextParts
   readonly queries: { all(projectId: string): readonly CompiledQuery[] }
@@ -28,9 +28,14 @@ export interface McpCaller {
   readonly agent: AgentCaller | null
 }
 
+/** Members of a result that are JSON already, without brackets around them. */
+export interface WrittenMembers {
+  readonly written: string
+}
+
 /** What a method answers: a result, an error of the protocol, or a refusal that only HTTP can say. */
 export type MethodOutcome =
-  | Result<Members, RpcError>
+  | Result<Members | WrittenMembers, RpcError>
   | { readonly ok: false; readonly refusal: ServiceError; readonly error?: never }
 
 export type McpMethod = (parts: McpParts, caller: McpCaller, params: Members) => MethodOutcome | Promise<MethodOutcome>

@@ -70,8 +70,13 @@ export function invalidParams(message: string, data?: unknown): Result<never, Rp
 }
 
 export function resultAnswer(id: RpcId, result: unknown, headers?: Readonly<Record<string, string>>): RpcAnswer {
-  const text = writeJson({ jsonrpc: '2.0', id, result })
-  return { status: 200, text, ...(headers === undefined ? {} : { headers }) }
+  return { ...writtenAnswer(id, writeJson(result)), ...(headers === undefined ? {} : { headers }) }
+}
+
+/** `result` is JSON. */
+export function writtenAnswer(id: RpcId, result: string): RpcAnswer {
+  const written = typeof id === 'string' ? JSON.stringify(id) : String(id)
+  return { status: 200, text: `{"jsonrpc":"2.0","id":${written},"result":${result}}` }
 }
 
 /** Without an id where none is known: the schema of both revisions knows no null. */

@@ -1,5 +1,5 @@
 // The MCP server of a project as it is configured at this moment: whose tokens it takes, and as which agent it asks.
-import type { ConfigReader, StoredDocument } from '../config/kind.ts'
+import type { ConfigSource, StoredDocument } from '../config/kind.ts'
 import type { AgentCaller, ApiPermission } from '../identity/caller.ts'
 import { mcpServersKind } from './server-config.ts'
 
@@ -13,17 +13,34 @@ export interface McpServer {
   readonly agent: AgentCaller | null
 }
 
-export class McpServers {
-  private readonly documents: ConfigReader
-  /** A document that changes is another object. */
-  private readonly agents = new WeakMap<StoredDocument, AgentCaller>()
+/** What a server is made of: a change of any of these in its project makes it anew. */
+const kinds = new Set([mcpServersKind, 'token-introspects', 'application-agents'])
 
-  constructor(documents: ConfigReader) {
+export class McpServers {
+  private readonly documents: ConfigSource
+  /** By project; those without a server are not kept, since anybody can make up a project. */
+  private readonly known = new Map<string, McpServer>()
+
+  constructor(documents: ConfigSource) {
     this.documents = documents
+    documents.subscribe((changes) => {
+      for (const { before, after } of changes) {
+        const changed = after ?? before
+        if (changed !== null && kinds.has(changed.kind)) this.known.delete(changed.project_id)
+      }
+    })
   }
 
   /** Null: there is none, or it is not enabled. */
   find(projectId: string): McpServer | null {
+    const known = this.known.get(projectId)
+    if (known !== undefined) return known
+    const read = this.read(projectId)
+    if (read !== null) this.known.set(projectId, read)
+    return read
+  }
+
+  private read(projectId: string): McpServer | null {
     const [document] = this.documents.inScope(mcpServersKind, projectId)
     if (document === undefined || document.fields.enabled !== true) return null
     const { app_agent_id, token_introspect_id, scopes_supported } = document.fields
@@ -34,23 +51,19 @@ export class McpServers {
       tokenIntrospectId: token_introspect_id as string,
       issuer: matcher?.issuer ?? null,
       scopes: scopes_supported as readonly string[],
-      agent: this.agentOf(this.documents.get('application-agents', app_agent_id as string), projectId),
+      agent: agentOf(this.documents.get('application-agents', app_agent_id as string), projectId),
     }
   }
+}
 
-  private agentOf(document: StoredDocument | null, projectId: string): AgentCaller | null {
-    if (document === null || document.project_id !== projectId) return null
-    const known = this.agents.get(document)
-    if (known !== undefined) return known
-    const agent: AgentCaller = {
-      kind: 'agent',
-      agentId: document.id,
-      applicationId: document.parent_id,
-      projectId,
-      permissions: new Set(document.fields.api_permissions as readonly ApiPermission[]),
-      user: null,
-    }
-    this.agents.set(document, agent)
-    return agent
+function agentOf(document: StoredDocument | null, projectId: string): AgentCaller | null {
+  if (document === null || document.project_id !== projectId) return null
+  return {
+    kind: 'agent',
+    agentId: document.id,
+    applicationId: document.parent_id,
+    projectId,
+    permissions: new Set(document.fields.api_permissions as readonly ApiPermission[]),
+    user: null,
   }
 }

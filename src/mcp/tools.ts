@@ -76,9 +76,11 @@ function faultOf(fault: unknown): Called {
 function outcomeOf(called: Called, { server }: McpCaller): MethodOutcome {
   if (called.ok) {
     const { structured, hint } = called.value
-    const content = [{ type: 'text', text: writeJson(structured) }]
-    if (hint !== undefined) content.push({ type: 'text', text: hint })
-    return ok({ content, structuredContent: structured })
+    // The way of every decision: the answer is written once, and stands in the result twice.
+    const text = writeJson(structured)
+    const more = hint === undefined ? '' : `,{"type":"text","text":${JSON.stringify(hint)}}`
+    const content = `[{"type":"text","text":${JSON.stringify(text)}}${more}]`
+    return ok({ written: `"content":${content},"structuredContent":${text}` })
   }
   const { error } = called
   const step = error.kind === 'step-up' ? error.advice.find((one) => one.error === 'insufficient_scope') : undefined

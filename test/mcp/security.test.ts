@@ -150,12 +150,13 @@ describe('a session', () => {
     }
     const put = (name: string, key: string, value: unknown) => collections.set(name, of(name).set(key, value))
     const remove = (name: string, key: string) => void of(name).delete(key)
+    const moment = { load: () => 0, store: () => undefined }
     const store = {
       read: <T>(look: (from: typeof reading) => T) => look(reading),
       transact: async <T>(change: (to: typeof reading & { put: typeof put; remove: typeof remove }) => T) =>
         change({ ...reading, put, remove }),
     }
-    const ended = new StoredEndedSessions(store as never, new HandClock(500), 10)
+    const ended = new StoredEndedSessions(store as never, moment, new HandClock(500), 10)
     const session = (n: number) => ({ key: `k${n}`, openedMs: n, expiresMs: 1000 + n, revision: '2025-11-25' })
     for (let n = 1; n <= 200; n++) await ended.add('p', session(n))
     for (let n = 1; n <= 200; n++) expect(ended.has('p', session(n))).toBe(true)

@@ -80,8 +80,7 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
       },
       responseHeaders: { 'Mcp-Session-Id': 'the session that `initialize` has opened' },
       async handle(context) {
-        const request = requestOf(context, address)
-        return request.ok ? answerOf(await endpoint.post(request.value), context) : request
+        return answerOf(await endpoint.post(requestOf(context, address)), context)
       },
     },
     {
@@ -101,8 +100,7 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
         ...problemStatuses(401, 403, 405, 429, 503, 507),
       },
       async handle(context) {
-        const request = requestOf(context, address)
-        return request.ok ? answerOf(await endpoint.end(request.value), context) : request
+        return answerOf(await endpoint.end(requestOf(context, address)), context)
       },
     },
     {
@@ -144,23 +142,22 @@ function baseOf(context: RequestContext, { publicUrl, secure }: McpAddress): str
   return secure && base !== null ? base.replace(/^http:/, 'https:') : base
 }
 
-function requestOf(context: RequestContext, address: McpAddress): Result<McpRequest, ServiceError> {
-  const base = baseOf(context, address)
-  if (base === null) return noHost
+function requestOf(context: RequestContext, address: McpAddress): McpRequest {
   const projectId = projectOf(context)
-  return ok({
+  return {
     projectId,
     requestId: context.requestId,
-    // The path may hold anything, and this is of use for a project that is there.
-    get metadataUrl() {
-      return metadataUrl(base, projectId)
+    // The path may hold anything, and this is asked for a project that is there.
+    metadataUrl() {
+      const base = baseOf(context, address)
+      return base === null ? null : metadataUrl(base, projectId)
     },
     header: (name) => context.header(name),
     async body() {
       const type = context.header('content-type')
       return isJsonType(type) ? readJson(await context.body(), 'exact') : err(refusedType(type, undefined))
     },
-  })
+  }
 }
 
 function answerOf(answered: Result<RpcAnswer, ServiceError>, context: RequestContext): Result<Answer, ServiceError> {

@@ -1,5 +1,6 @@
 // Remembers which sessions were ended before their time, beside the configuration, so that all processes know and a restart
 // forgets none. Bounded: beyond the bound the oldest are forgotten, and with them every session that is as old counts as ended.
+import { randomInt } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
 import type { EndedSessions, OpenSession } from './session-ids.ts'
 
@@ -11,6 +12,12 @@ interface Reading {
 interface Changes extends Reading {
   put(collection: string, key: string, value: unknown): void
   remove(collection: string, key: string): void
+}
+
+/** Seen by all processes at once; says nothing by itself. */
+export interface Moment {
+  load(): number
+  store(value: number): void
 }
 
 export interface EndedStore {
@@ -30,13 +37,19 @@ const BOUND = ' bound'
 
 export class StoredEndedSessions implements EndedSessions {
   private readonly store: EndedStore
+  private readonly shared: Moment
   private readonly clock: Clock
   private readonly keptMax: number
 
-  constructor(store: EndedStore, clock: Clock, keptMax = KEPT_MAX) {
+  constructor(store: EndedStore, shared: Moment, clock: Clock, keptMax = KEPT_MAX) {
     this.store = store
+    this.shared = shared
     this.clock = clock
     this.keptMax = keptMax
+  }
+
+  moment(): number {
+    return this.shared.load()
   }
 
   has(projectId: string, { key, openedMs }: OpenSession): boolean {
@@ -57,6 +70,8 @@ export class StoredEndedSessions implements EndedSessions {
       changes.put(name, key, { openedMs, expiresMs } satisfies Kept)
       changes.put(name, BOUND, { ...left, count: left.count + 1 } satisfies Bound)
     })
+    // By chance and not by counting: of two processes that end sessions at once, neither may undo the other's step.
+    this.shared.store(randomInt(2 ** 32))
   }
 
   private prune(name: string, changes: Changes, { since }: Bound): Bound {

@@ -12,6 +12,8 @@ export interface Signer {
 
 /** Sessions that were ended; every process sees what any of them has written. */
 export interface EndedSessions {
+  /** Another number: some session of some project may have ended since. */
+  moment(): number
   has(projectId: string, session: OpenSession): boolean
   add(projectId: string, session: OpenSession): Promise<void>
 }
@@ -25,7 +27,13 @@ export interface OpenSession {
 
 const FORM = /^([0-9a-z]{1,12})\.([0-9-]{10})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/
 
+/** Ids that were looked at: beyond this all are looked at again. */
+const KNOWN_MAX = 10_000
+
 export class SessionIds {
+  /** By id and holder: what was found to be open at the moment. */
+  private readonly known = new Map<string, OpenSession>()
+  private knownAt = -1
   private readonly signer: Signer
   private readonly clock: Clock
   private readonly lifetimeMs: number
@@ -47,6 +55,18 @@ export class SessionIds {
 
   /** Null: unknown, expired, ended, or somebody else's. */
   read(id: string, projectId: string, holder: string): OpenSession | null {
+    const moment = this.ended.moment()
+    if (moment !== this.knownAt || this.known.size >= KNOWN_MAX) this.known.clear()
+    this.knownAt = moment
+    const key = `${id} ${holder}`
+    const known = this.known.get(key)
+    if (known !== undefined) return this.clock.now() < known.expiresMs ? known : null
+    const session = this.examine(id, projectId, holder)
+    if (session !== null) this.known.set(key, session)
+    return session
+  }
+
+  private examine(id: string, projectId: string, holder: string): OpenSession | null {
     const [, opened, revision, key, signature] = FORM.exec(id) ?? []
     if (opened === undefined || revision === undefined || key === undefined || signature === undefined) return null
     if (!this.signer.verify(`${opened}.${revision}.${key} ${holder}`, signature)) return null

@@ -14,6 +14,7 @@ import {
   type RpcId,
   resultAnswer,
   rpcCodes,
+  writtenAnswer,
 } from '../rpc.ts'
 import { callTool, listTools } from '../tools.ts'
 import type { OpenSession, SessionIds } from './session-ids.ts'
@@ -38,10 +39,11 @@ export async function answerInSession(
   sessions: SessionIds,
   caller: McpCaller,
   header: Headers,
+  /** What the header says of the revision. */
+  revision: string | null,
   message: Message,
 ): Promise<Answered> {
   const id = message.kind === 'request' ? message.id : null
-  const revision = header(REVISION_HEADER)?.trim() ?? null
   if (message.kind === 'request' && message.method === 'initialize') {
     // Who opens a session says the revision in the body; this header would be of the style without sessions.
     if (revision === STATELESS) {
@@ -57,7 +59,10 @@ export async function answerInSession(
   if (run === undefined) return refuse(200, id, { code: rpcCodes.methodNotFound, message: 'Method not found' })
   const asked = run(parts, caller, message.params)
   const done = asked instanceof Promise ? await asked : asked
-  if (done.ok) return ok(resultAnswer(message.id, done.value))
+  if (done.ok) {
+    const { value } = done
+    return ok('written' in value ? writtenAnswer(message.id, `{${value.written}}`) : resultAnswer(message.id, value))
+  }
   return 'refusal' in done ? err(done.refusal) : refuse(200, id, done.error)
 }
 

@@ -6,8 +6,17 @@ import { err, ok, type Result } from '../../kernel/result.ts'
 import { capabilities, instructions, serverInfo } from '../identity-card.ts'
 import type { McpCaller, McpMethod, McpParts } from '../parts.ts'
 import { complete, listResources, listTemplates, notFoundCodes, readResource } from '../resources.ts'
-import { REVISION_HEADER, REVISION_KEY, STATELESS, supportedRevisions, unsupportedRevision } from '../revisions.ts'
-import { accepted, errorAnswer, type Members, type Message, type RpcAnswer, resultAnswer, rpcCodes } from '../rpc.ts'
+import { REVISION_KEY, STATELESS, supportedRevisions, unsupportedRevision } from '../revisions.ts'
+import {
+  accepted,
+  errorAnswer,
+  type Members,
+  type Message,
+  type RpcAnswer,
+  resultAnswer,
+  rpcCodes,
+  writtenAnswer,
+} from '../rpc.ts'
 import { callTool, listTools } from '../tools.ts'
 import { mismatch } from './headers.ts'
 
@@ -38,6 +47,7 @@ export async function answerStateless(
   parts: McpParts,
   caller: McpCaller,
   header: (name: string) => string | null,
+  named: string | null,
   message: Message,
 ): Promise<Result<RpcAnswer, ServiceError>> {
   if (message.kind === 'notification') return ok(accepted)
@@ -51,8 +61,7 @@ export async function answerStateless(
   if (typeof revision !== 'string') {
     return refuse(400, id, rpcCodes.invalidParams, `params._meta: expected a string \`${REVISION_KEY}\``)
   }
-  const named = header(REVISION_HEADER)
-  if (named !== null && named.trim() !== revision) {
+  if (named !== null && named !== revision) {
     return refuse(400, id, rpcCodes.headerMismatch, 'the header MCP-Protocol-Version differs from params._meta')
   }
   if (revision !== STATELESS) return ok(errorAnswer(400, id, unsupportedRevision(revision)))
@@ -68,11 +77,19 @@ export async function answerStateless(
   const asked = served.run(parts, caller, params)
   const done = asked instanceof Promise ? await asked : asked
   if (!done.ok) return 'refusal' in done ? err(done.refusal) : ok(errorAnswer(200, id, done.error))
-  return ok(resultAnswer(id, dressed(done.value, served, parts.version)))
+  const { value } = done
+  const card = cardOf(parts.version)
+  if ('written' in value) return ok(writtenAnswer(id, `{"resultType":"complete",${value.written},"_meta":${card}}`))
+  return ok(resultAnswer(id, { resultType: 'complete', ...value, ...served.cache, _meta: JSON.parse(card) as Members }))
 }
 
-function dressed(result: Members, { cache }: Served, version: string): Members {
-  return { resultType: 'complete', ...result, ...cache, _meta: { [`${META}serverInfo`]: serverInfo(version) } }
+const cards = new Map<string, string>()
+
+/** JSON; written once. */
+function cardOf(version: string): string {
+  const card = cards.get(version) ?? JSON.stringify({ [`${META}serverInfo`]: serverInfo(version) })
+  cards.set(version, card)
+  return card
 }
 
 function refuse(status: number, id: Parameters<typeof errorAnswer>[1], code: number, message: string) {
