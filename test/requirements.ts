@@ -799,6 +799,7 @@ export const requirements: readonly Requirement[] = [
     shownBy: [
       [mcpClients, 'of the first line make the full tour in a session, and end it'],
       [mcpClients, 'of the second line make the full tour'],
+      ['mcp/inspector.test.ts', 'finds no fault in the schemas of the tools'],
     ],
   },
   {
@@ -825,6 +826,7 @@ export const requirements: readonly Requirement[] = [
     shownBy: [
       [mcpSecurity, 'of another subject, of another project or with a changed letter is none'],
       [mcpSecurity, 'expires'],
+      [together, 'is an MCP session to all of them'],
       [mcpSecurity, 'costs nothing while it is open'],
       [mcpWire, 'has no stream to GET, and ends with DELETE once'],
     ],

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { killAll } from '../cli/process.ts'
+import { makeKey } from '../identity/issuer.ts'
 import { askCrew } from '../long/workers.ts'
 import { ask, bodyOf, type Crew, type Line, linesTo, makeProject, type Project, policyBody, startCrew } from './crew.ts'
 
@@ -36,6 +38,31 @@ describe('what one worker has acknowledged', () => {
   it('is seen by the next request to another: writes, revoked relationships and policies', async () => {
     const outcome = await askCrew(crew, { workers: 2, pairs: 100, revokes: 100, policies: 30, seed: SEED })
     expect(outcome).toMatchObject({ pairs: 100, revokes: 100, policies: 30, stalePermits: 0, staleDenials: 0 })
+  })
+
+  it('is an MCP session to all of them, and to none of them when one was told to end it', async () => {
+    const { privateKey, jwk, alg, kid } = await makeKey('people')
+    const create = async (kind: string, body: object) =>
+      bodyOf(await configure(one, 'POST', kind, { project_id: project.id, ...body }), 201).id
+    const introspect = await create('token-introspects', {
+      name: 'people',
+      jwt_matcher: { issuer: 'https://people.example.org', audience: 'crew' },
+      offline_validation: { public_jwks: [JSON.stringify(jwk)] },
+    })
+    const server = { name: 'agents', app_agent_id: project.agent, token_introspect_id: introspect, enabled: true }
+    await create('mcp-servers', { ...server, scopes_supported: ['any'] })
+    const token = await new SignJWT({ iss: 'https://people.example.org', aud: 'crew', sub: 'ann' })
+      .setProtectedHeader({ alg, kid })
+      .setExpirationTime('5 minutes')
+      .sign(privateKey)
+    const path = `/mcp/v1/${project.id}`
+    const headers = { authorization: `Bearer ${token}` }
+    const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 1, method, params })
+    const opened = await one.request('POST', path, headers, message('initialize', { protocolVersion: '2025-11-25' }))
+    const named = { ...headers, 'mcp-session-id': opened.headers['mcp-session-id'] as string }
+    for (const line of [one, other]) expect((await line.request('POST', path, named, message('ping'))).status).toBe(200)
+    expect((await other.request('DELETE', path, named)).status).toBe(204)
+    for (const line of [one, other]) expect((await line.request('POST', path, named, message('ping'))).status).toBe(404)
   })
 
   it('is refused by another at once when it is a key that was revoked', async () => {
