@@ -7,6 +7,7 @@ import { type ContextParts, execute } from '../../src/ciq/execute.ts'
 import type { Fields, StoredDocument } from '../../src/config/kind.ts'
 import type { AgentCaller } from '../../src/identity/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { Resolvers } from '../../src/pip/resolve.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
 import { RecordedReads } from '../engine/recorded-reads.ts'
 import {
@@ -20,6 +21,7 @@ import {
   randomFrom,
   round,
 } from '../harness.ts'
+import { overHttp } from './over-http.ts'
 
 const BATCH = 10
 const CARS_OF_EACH = 5
@@ -76,7 +78,8 @@ const queries: readonly Query[] = [
 
 export const context: Bench = {
   name: 'context',
-  question: 'context queries in process: beside the raw reads that they make (ratio_to_raw_gets), and a write',
+  question:
+    'context queries: in process beside the raw reads that they make, a write, and over HTTP beside a bare server',
   async run({ small, seed, report }) {
     const folder = mkdtempSync(join(tmpdir(), 'verdigraph-bench-context-'))
     const people = small ? 2_000 : 50_000
@@ -123,6 +126,7 @@ export const context: Bench = {
         })
       }
       report.line(await timeWrites(environment))
+      await overHttp(small, seed, report)
     } finally {
       await environment.close()
       await uncached.close()
@@ -130,6 +134,15 @@ export const context: Bench = {
     }
   },
 }
+
+/** Nothing here is external: nobody is to be called. */
+const resolvers = new Resolvers({
+  documents: { get: () => null, getByName: () => null },
+  upstream: null as never,
+  clock: systemClock,
+  report: console.error,
+  limits: { timeMs: 1, bytesMax: 1, callsMax: 1, parallel: 1, keptMs: 0 },
+})
 
 type Run = (who: string) => Promise<readonly unknown[]>
 
@@ -153,8 +166,7 @@ function runnerOf(environment: LmdbEnvironment, name: string, condition: object,
     batchReadTimeMs: 300_000,
     inputStringMax: 65_536,
     writesMax: 10_000,
-    // No value here is external.
-    resolvers: null as never,
+    resolvers,
   }
   return async (who) => {
     const executed = await execute(parts, caller, { id: name, input_params: { who } })

@@ -65,7 +65,7 @@ async function setUp(
   const project_id = (await create('projects', { organization_id: organization, name: 'bench', region: 'local' })).id
   while ((await send(`/configs/v1/projects/${project_id}`, admin)).ikg_status === 'PENDING') await Bun.sleep(5)
   const application_id = (await create('applications', { project_id, name: 'bench' })).id
-  const api_permissions = ['Authorization', 'Capture']
+  const api_permissions = ['Authorization', 'Capture', 'CIQ']
   const agent = await create('application-agents', { application_id, name: 'bench', api_permissions })
   const credentials = await create('application-agent-credentials', { application_agent_id: agent.id })
   for (const { action, cypher } of policies) {
