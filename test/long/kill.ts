@@ -1,7 +1,7 @@
 // Kills a server in the middle of a mixed capture load, again and again, and looks whether it kept its word: every batch
 // that was acknowledged is there, no batch is there by halves, all that is stored agrees, and the server starts by itself.
 // Run alone: bun test/long/kill.ts [--rounds 20] [--seed N]
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { emptyChunk, type Snapshot } from '../../src/engine/store.ts'
@@ -43,8 +43,13 @@ export interface KillOutcome {
   readonly absent: number
   readonly lost: number
   readonly halves: number
-  /** From the command to the line that it listens; the bare runtime takes `bareMs` of it. */
-  readonly startMs: { readonly median: number; readonly max: number; readonly bareMs: number }
+  /** From the command to the line that it listens; doing nothing takes the runtime `bareMs`, and the processor is at it for `cpuMs`. */
+  readonly startMs: {
+    readonly median: number
+    readonly max: number
+    readonly bareMs: number
+    readonly cpuMs: number | null
+  }
   /** Empty when all is well. */
   readonly faults: readonly string[]
 }
@@ -71,6 +76,7 @@ export async function killRounds(rounds: number, seed: number): Promise<KillOutc
   const faults: string[] = []
   const starts: number[] = []
   const bare: number[] = []
+  const spent: number[] = []
   let [whole, absent, lost, halves] = [0, 0, 0, 0]
   try {
     const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
@@ -82,6 +88,8 @@ export async function killRounds(rounds: number, seed: number): Promise<KillOutc
       const start = performance.now()
       server = await startServer(['--data', data], PATIENT)
       starts.push(performance.now() - start)
+      const spentMs = processorMs(server.pid)
+      if (spentMs !== null) spent.push(spentMs)
       if (round % 10 === 0) bare.push(await bareStartMs())
       const { findings, states } = await readBeside(data, project, [...groups.keys()])
       faults.push(...findings.map((finding) => `round ${round}: ${finding}`))
@@ -115,7 +123,8 @@ export async function killRounds(rounds: number, seed: number): Promise<KillOutc
     rmSync(folder, { recursive: true, force: true })
   }
   const acknowledged = Object.values(byPath).reduce((sum, count) => sum + count, 0)
-  const startMs = { median: median(starts), max: Math.round(Math.max(...starts)), bareMs: median(bare) }
+  const cpuMs = spent.length === 0 ? null : median(spent)
+  const startMs = { median: median(starts), max: Math.round(Math.max(...starts)), bareMs: median(bare), cpuMs }
   return { rounds, acknowledged, byPath, whole, absent, lost, halves, startMs, faults }
 }
 
@@ -223,6 +232,18 @@ async function bareStartMs(): Promise<number> {
   const start = performance.now()
   await Bun.spawn([process.execPath, '-e', '0'], { stdout: 'ignore', stderr: 'ignore' }).exited
   return performance.now() - start
+}
+
+/** What a process has had of the processors, which says more on a busy machine; null where the system does not tell. */
+function processorMs(pid: number): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    // In hundredths of a second.
+    return (Number(fields[11]) + Number(fields[12])) * 10
+  } catch {
+    return null
+  }
 }
 
 function median(values: readonly number[]): number {
