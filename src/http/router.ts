@@ -40,7 +40,14 @@ export function buildRouter(routes: readonly Route[]): Router {
     endpoint.methods.set(route.method, route)
     endpoints.set(shape, endpoint)
   }
-  const templates = [...endpoints.values()]
+  // By how they begin and how long they are, so that a path is held against few of them.
+  const templates = new Map<string, Endpoint[]>()
+  for (const endpoint of endpoints.values()) {
+    const [, start = '{}'] = endpoint.template
+    if (isName(start)) throw new Error(`the path of a route begins with a name: ${endpoint.template.join('/')}`)
+    const key = `${start}/${endpoint.template.length}`
+    templates.set(key, [...(templates.get(key) ?? []), endpoint])
+  }
 
   return {
     match(method, path) {
@@ -49,7 +56,7 @@ export function buildRouter(routes: readonly Route[]): Router {
       const methods = exact.get(trimmed)
       if (methods !== undefined) return methods.get(asked) ?? { kind: 'method', allow: allowed(methods.keys()) }
       const segments = trimmed.split('/')
-      for (const endpoint of templates) {
+      for (const endpoint of templates.get(`${segments[1]}/${segments.length}`) ?? []) {
         if (!fits(endpoint.template, segments)) continue
         const route = endpoint.methods.get(asked)
         if (route === undefined) return { kind: 'method', allow: allowed(endpoint.methods.keys()) }

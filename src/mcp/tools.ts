@@ -49,11 +49,11 @@ function run(parts: McpParts, caller: McpCaller, tool: Tool, given: Members): Ca
   if (!agent.permissions.has(tool.permission)) {
     return refused(`the application agent of this MCP server lacks the permission ${tool.permission}`)
   }
-  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(tool.inputSchema.properties, name))
-  if (unknown.length > 0) {
+  for (const name in given) {
+    if (Object.hasOwn(tool.inputSchema.properties, name)) continue
     const known = Object.keys(tool.inputSchema.properties).join(', ')
-    const issues = unknown.map((name) => `unknown argument \`${name.slice(0, 64)}\`, expected some of ${known}`)
-    return err({ kind: 'malformed', issues: issues.slice(0, 10) })
+    const issue = `unknown argument \`${name.slice(0, 64)}\`, expected some of ${known}`
+    return err({ kind: 'malformed', issues: [issue] })
   }
   try {
     const called = tool.call(parts, agent, requestId, given)

@@ -11,7 +11,10 @@ const forms: readonly (readonly [member: string, flat: Readonly<Record<string, s
   ['resource', { type: 'resource_type', id: 'resource_id' }],
 ]
 
+const flatNames = forms.flatMap(([, flat]) => Object.values(flat))
+
 export function nested(given: Members): Result<Members, ServiceError> {
+  if (!hasFlat(given)) return ok(given)
   const issues: string[] = []
   const body = nestedIn(given, '', issues)
   return issues.length === 0 ? ok(body) : err({ kind: 'malformed', issues })
@@ -29,6 +32,11 @@ export function nestedBatch(given: Members): Result<Members, ServiceError> {
     )
   }
   return issues.length === 0 ? ok(body) : err({ kind: 'malformed', issues })
+}
+
+function hasFlat(given: Members): boolean {
+  for (const name of flatNames) if (Object.hasOwn(given, name)) return true
+  return false
 }
 
 function nestedIn(given: Members, place: string, issues: string[]): Record<string, unknown> {
