@@ -120,7 +120,7 @@ describe('a graph to which others write', () => {
       names += 1
       batch.upsertNode({ type: `Noise${names}`, externalId: 'n' })
     })
-    const written = await run(graph, 50)
+    const written = await run(graph, 1000)
     expect(written).toEqual({
       ok: false,
       error: { kind: 'unavailable', message: 'the graph is being written to by others', retryAfterS: 1 },
