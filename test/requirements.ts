@@ -852,6 +852,12 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
+    id: 'M9',
+    sentence:
+      'a token whose scope a policy finds wanting is answered with 403 and the scopes to ask for, any other advice with a text',
+    shownBy: [[mcpSecurity, 'is answered with 403 and the scopes to ask for where it is the scope, else with a text']],
+  },
+  {
     id: 'M7',
     sentence: 'pages of foreign origins may not ask, and a project without an enabled MCP server answers 404',
     shownBy: [

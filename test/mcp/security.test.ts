@@ -188,7 +188,9 @@ describe('the server of a project', () => {
     const { result } = (await evaluate(name)).body as { result: { isError: boolean; content: { text: string }[] } }
     return result.isError ? result.content[0]?.text : null
   }
-  beforeEach(() => change({ enabled: true, app_agent_id: house.agentId }))
+  const restore = () => change({ enabled: true, app_agent_id: house.agentId })
+  beforeEach(restore)
+  afterAll(restore)
 
   it('that is not enabled is not there, and neither is one of another project', async () => {
     await change({ enabled: false })
@@ -209,6 +211,43 @@ describe('the server of a project', () => {
     expect(await failure('ciq_execute')).toBeNull()
     await house.service.configure('DELETE', `application-agents/${agentId}`)
     expect(await failure()).toContain('the application agent of this MCP server is gone')
+  })
+})
+
+describe('a token that a policy does not find good enough', () => {
+  const query = async (name: string, error: string) => {
+    const policy_id = await house.create('authorization-policies', {
+      name: `${name}-policy`,
+      status: 'ACTIVE',
+      policy: JSON.stringify({
+        meta: { policy_version: '1.0-ciq' },
+        subject: { type: 'Person' },
+        condition: {
+          cypher: 'MATCH (subject:Person)-[:OWNS]->(car:Car)',
+          token_filter: {
+            operator: '=',
+            attribute: '$token.scope',
+            value: 'graph:write',
+            advice: { error, error_description: 'more is asked' },
+          },
+        },
+        allowed_reads: { nodes: ['car.external_id'] },
+      }),
+    })
+    const document = JSON.stringify({ nodes: ['car.external_id'] })
+    await house.create('knowledge-queries', { name, status: 'ACTIVE', policy_id, query: document })
+    return house.ask(ann, 'tools/call', { name: 'ciq_execute', arguments: { id: name } })
+  }
+
+  it('is answered with 403 and the scopes to ask for where it is the scope, else with a text', async () => {
+    const scope = await query('scoped', 'insufficient_scope')
+    expect(scope.status).toBe(403)
+    expect(scope.headers.get('www-authenticate')).toMatch(
+      /^Bearer error="insufficient_scope", error_description="more is asked", resource_metadata="http.+", scope="graph:read graph:write"$/,
+    )
+    const other = await query('recent', 'insufficient_user_authentication')
+    expect([other.status, other.text]).toEqual([200, expect.stringContaining('more is asked')])
+    expect(other.body.result).toMatchObject({ isError: true })
   })
 })
 
