@@ -4,8 +4,8 @@
 import { authzenPoints } from './requirements-authzen.ts'
 
 export interface Requirement {
-  /** Letter of its chapter and a number: R runtime, G graph, D decisions, F configuration, A authentication, E errors, O operations,
-   * M the Model Context Protocol. */
+  /** Letter of its chapter and a number: R runtime, G graph, D decisions, F configuration, A authentication, C context queries,
+   * W their writes, E errors, O operations, M the Model Context Protocol. */
   readonly id: string
   readonly sentence: string
   /** File below test/, and a part of the test's name. */
@@ -512,6 +512,67 @@ export const requirements: readonly Requirement[] = [
       [externalReads, 'is unknown where it is compared'],
       [externalReads, 'is never taken for absent'],
       [externalReads, 'changes nothing for other properties'],
+    ],
+  },
+  {
+    id: 'C1',
+    sentence: 'a record holds the requested paths and aggregates of one row',
+    shownBy: [
+      ['ciq/execute.test.ts', 'gives a person the rows of its own token, path by path'],
+      ['ciq/execute.test.ts', 'gives aggregates under their names, and filters by them'],
+    ],
+  },
+  {
+    id: 'C2',
+    sentence: 'pages are row offsets in a stable order, within limits that are told, and the last one is short',
+    shownBy: [
+      ['ciq/execute.test.ts', 'gives pages whose rows joined are the whole, in an order that stays'],
+      ['ciq/execute.test.ts', 'says which page cannot be asked for'],
+    ],
+  },
+  {
+    id: 'C3',
+    sentence: 'the policy as it is now holds for each call: 403 beyond it, 404 where query or policy is not in use',
+    shownBy: [
+      ['ciq/execute.test.ts', 'looks at the policy as it is now'],
+      ['ciq/execute.test.ts', 'finds a query by its name too, and none that is not there'],
+    ],
+  },
+  {
+    id: 'C4',
+    sentence: 'a person needs a token and an application none; nobody sends what the service fills in',
+    shownBy: [
+      ['ciq/execute.test.ts', 'asks for a token where the subject is a person, and for every parameter'],
+      ['ciq/execute.test.ts', 'needs no token for an application, and fills in which one asks'],
+    ],
+  },
+  {
+    id: 'C5',
+    sentence: 'a filter that rejects leaves no rows with status 200, and says of the graph what the reference says',
+    shownBy: [
+      ['ciq/execute.test.ts', 'gives a person the rows of its own token, path by path'],
+      ['ciq/filters.test.ts', 'takes parameters, members of them, and lists of them'],
+      ['ciq/filters.test.ts', 'never reads a value as text of the query'],
+      ['ciq/agreement.test.ts', 'gives the rows that the reference gives, and no others'],
+    ],
+  },
+  {
+    id: 'C6',
+    sentence: 'a token filter that does not surely hold answers 403 with the advice of its policy',
+    shownBy: [['ciq/execute.test.ts', 'answers 403 with the advice of the policy where the token filter fails']],
+  },
+  {
+    id: 'C7',
+    sentence: 'an execution ends with 408 when its time is over, which `batch_read` makes longer',
+    shownBy: [['ciq/execute.test.ts', 'ends it with 408']],
+  },
+  {
+    id: 'C8',
+    sentence:
+      'a context policy that cannot be run, or a query for what its policy does not bind, is refused when stored',
+    shownBy: [
+      ['policy/context-policy.test.ts', 'may name all that the facts name'],
+      ['ciq/knowledge-query.test.ts', 'what is reserved for the service is written by no query'],
     ],
   },
   {

@@ -158,9 +158,9 @@ function runnerOf(environment: LmdbEnvironment, name: string, condition: object,
     ...allowed,
   })
   const compiled = compileStored(stored(name, { query: JSON.stringify(query) }), stored(name, { policy }))
-  if (!compiled.ok) throw new Error(`${name}: ${compiled.error.join('; ')}`)
+  if (!compiled.ok) throw new Error(`${name}: ${compiled.error.issue}`)
   const parts: ContextParts = {
-    queries: { find: () => compiled.value },
+    queries: { find: () => compiled.value, refusal: () => null },
     graphsOf: () => ({ default: environment, global: null, at: () => null }),
     limits: { stepsMax: 20_000_000, timeMs: 10_000 },
     batchReadTimeMs: 300_000,

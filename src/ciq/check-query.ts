@@ -31,11 +31,13 @@ export function queryIssues(query: QueryDocument, policy: ContextPolicy): string
   return [
     ...readIssues('nodes', 'node'),
     ...readIssues('relationships', 'relationship'),
-    ...(query.aggregate_values ?? []).flatMap((name, i) =>
-      allowed_reads?.aggregate_values?.includes(name) === true
-        ? []
-        : [`query.aggregate_values[${i}]: the policy does not let \`${name}\` be read`],
-    ),
+    ...(query.aggregate_values ?? []).flatMap((name, i) => {
+      const at = `query.aggregate_values[${i}]`
+      if (allowed_reads?.aggregate_values?.includes(name) !== true)
+        return [`${at}: the policy does not let \`${name}\` be read`]
+      // A name of the query's own is no alias of the pattern: what it meets is told path by path.
+      return policy.variables.has(name) ? [] : [`${at}: the policy binds no \`${name}\``]
+    }),
     ...(query.filter === undefined ? [] : variablesOf(query.filter))
       .filter((name) => !policy.variables.has(name))
       .map((name) => `query.filter: the policy binds no \`${name}\``),

@@ -38,20 +38,27 @@ export function compileQuery(document: QueryDocument, policy: ContextPolicy): Re
   return reading.ok ? reading : err(reading.error.map(({ message }) => `filter: ${message}`))
 }
 
-export function compileStored(
-  stored: StoredDocument,
-  policy: StoredDocument,
-): Result<CompiledQuery, readonly string[]> {
+/** Why a stored query is not run. `beyond-policy`: it asks for more than its policy allows now. */
+export interface Unrunnable {
+  readonly kind: 'beyond-policy' | 'broken'
+  readonly issue: string
+}
+
+function broken(issues: readonly string[]): Result<never, Unrunnable> {
+  return err({ kind: 'broken', issue: issues[0] ?? '' })
+}
+
+export function compileStored(stored: StoredDocument, policy: StoredDocument): Result<CompiledQuery, Unrunnable> {
   const context = contextPolicyOf(policy.fields)
-  if (!context.ok) return context
+  if (!context.ok) return broken(context.error)
   const document = readQueryDocument(stored.fields.query as string)
-  if (!document.ok) return document
-  const issues = queryIssues(document.value, context.value)
-  if (issues.length > 0) return err(issues)
+  if (!document.ok) return broken(document.error)
+  const [issue] = queryIssues(document.value, context.value)
+  if (issue !== undefined) return err({ kind: 'beyond-policy', issue })
   const reading = compileQuery(document.value, context.value)
-  if (!reading.ok) return reading
+  if (!reading.ok) return broken(reading.error)
   const writes = compileWrites(document.value)
-  if (!writes.ok) return writes
+  if (!writes.ok) return broken(writes.error)
   const records = new RecordReader(document.value, writes.value)
   const { variables } = reading.value
   const used = [...records.names, ...(writes.value?.variables ?? [])]

@@ -18,6 +18,7 @@ import type { BoundWrites, Writes } from './writes.ts'
 export interface ContextParts {
   readonly queries: {
     find(projectId: string, key: string): CompiledQuery | null
+    refusal(projectId: string, key: string): string | null
   }
   /** Null while the project has no graph: not provisioned yet, or deleted. */
   graphsOf(projectId: string): ProjectGraphs | null
@@ -46,7 +47,12 @@ export async function execute(
   const graphs = parts.graphsOf(caller.projectId)
   if (graphs === null) return noGraph
   const query = parts.queries.find(caller.projectId, request.id)
-  if (query === null) return err({ kind: 'not-found', message: `no active knowledge query \`${request.id}\`` })
+  if (query === null) {
+    const beyond = parts.queries.refusal(caller.projectId, request.id)
+    return beyond === null
+      ? err({ kind: 'not-found', message: `no active knowledge query \`${request.id}\`` })
+      : err({ kind: 'forbidden', message: `the policy of the knowledge query no longer allows it: ${beyond}` })
+  }
   const subjectType = query.policy.document.subject.type
   if (subjectType !== APPLICATION && caller.user === null) {
     return err({ kind: 'unauthenticated', message: 'end-user token is required' })

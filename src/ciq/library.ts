@@ -1,16 +1,24 @@
 // The ACTIVE knowledge queries of each project with their policies, compiled, found by id or by name.
 import type { ConfigSource, StoredDocument } from '../config/kind.ts'
+import type { Result } from '../kernel/result.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
-import { type CompiledQuery, compileStored } from './compile-query.ts'
+import { type CompiledQuery, compileStored, type Unrunnable } from './compile-query.ts'
 import { queriesKind } from './knowledge-query.ts'
 
 export type { CompiledQuery } from './compile-query.ts'
 
+/** By id and by name. */
+interface Shelf {
+  readonly queries: ReadonlyMap<string, CompiledQuery>
+  /** Of queries that ask for more than their policies allow now: what it is. */
+  readonly refusals: ReadonlyMap<string, string>
+}
+
 export class QueryLibrary {
   private readonly documents: ConfigSource
   private readonly report: (line: string) => void
-  /** By project: by id and by name. A change of any query or policy of the project makes it anew. */
-  private readonly shelves = new Map<string, ReadonlyMap<string, CompiledQuery>>()
+  /** By project. A change of any query or policy of the project makes it anew. */
+  private readonly shelves = new Map<string, Shelf>()
 
   constructor(documents: ConfigSource, report: (line: string) => void) {
     this.documents = documents
@@ -26,36 +34,45 @@ export class QueryLibrary {
 
   /** Null: there is none of that id or name, or it is not ACTIVE, or its policy is not. */
   find(projectId: string, key: string): CompiledQuery | null {
-    return this.shelf(projectId).get(key) ?? null
+    return this.shelf(projectId).queries.get(key) ?? null
+  }
+
+  /** What an ACTIVE query asks for beyond its ACTIVE policy, which was changed since (ruling C3); null: nothing. */
+  refusal(projectId: string, key: string): string | null {
+    return this.shelf(projectId).refusals.get(key) ?? null
   }
 
   /** Of the project, in the order in which they were made. */
   all(projectId: string): readonly CompiledQuery[] {
-    return [...new Set(this.shelf(projectId).values())]
+    return [...new Set(this.shelf(projectId).queries.values())]
   }
 
-  private shelf(projectId: string): ReadonlyMap<string, CompiledQuery> {
+  private shelf(projectId: string): Shelf {
     const known = this.shelves.get(projectId)
     if (known !== undefined) return known
-    const shelf = new Map<string, CompiledQuery>()
+    const queries = new Map<string, CompiledQuery>()
+    const refusals = new Map<string, string>()
     const active = this.documents.inScope(queriesKind, projectId).filter(({ fields }) => fields.status === 'ACTIVE')
     // An id wins over a name: names cannot look like ids.
     for (const document of active) {
-      const query = this.compiled(document)
-      if (query === null) continue
-      shelf.set(document.name, query)
-      shelf.set(document.id, query)
+      const compiled = this.compiled(document)
+      for (const key of [document.name, document.id]) {
+        if (compiled?.ok) queries.set(key, compiled.value)
+        else if (compiled?.error.kind === 'beyond-policy') refusals.set(key, compiled.error.issue)
+      }
     }
+    const shelf: Shelf = { queries, refusals }
     if (this.documents.get('projects', projectId) !== null) this.shelves.set(projectId, shelf)
     return shelf
   }
 
-  private compiled(stored: StoredDocument): CompiledQuery | null {
+  private compiled(stored: StoredDocument): Result<CompiledQuery, Unrunnable> | null {
     const policy = this.documents.get(policiesKind, stored.fields.policy_id as string)
     if (policy === null || policy.fields.status !== 'ACTIVE') return null
     const compiled = compileStored(stored, policy)
     // It was held against its policy when it was stored; the policy may have been changed since.
-    if (!compiled.ok) this.report(`knowledge query ${stored.id} (${stored.name}) cannot be run: ${compiled.error[0]}`)
-    return compiled.ok ? compiled.value : null
+    if (!compiled.ok)
+      this.report(`knowledge query ${stored.id} (${stored.name}) cannot be run: ${compiled.error.issue}`)
+    return compiled
   }
 }

@@ -36,6 +36,9 @@ function pathText(path: readonly PropertyKey[]): string {
 function describe(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
+      // Where numbers are read exactly, what is no integer comes boxed, and one beyond 53 bits as another type.
+      if (issue.expected === 'number' && (issue.input instanceof Float || typeof issue.input === 'bigint'))
+        return `expected integer of at most 53 bits, found \`${writeJson(issue.input)}\``
       return `expected ${expectedName(String(issue.expected))}, found ${foundName(issue.input)}`
     case 'invalid_value':
       return `expected ${oneOf(issue.values.map((value) => JSON.stringify(value)))}, found ${foundValue(issue.input)}`
@@ -44,9 +47,9 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
       if (issue.input instanceof Float) return 'expected object, found number'
       return `unknown member ${issue.keys.map((key) => `\`${key}\``).join(', ')}`
     case 'too_small':
-      return `expected at least ${issue.minimum} ${unitOf(issue.origin)}`
+      return `expected at least ${issue.minimum}${unitOf(issue.origin)}`
     case 'too_big':
-      return `expected at most ${issue.maximum} ${unitOf(issue.origin)}`
+      return `expected at most ${issue.maximum}${unitOf(issue.origin)}`
     default:
       return undefined
   }
@@ -73,13 +76,13 @@ function expectedName(expected: string): string {
 function unitOf(origin: string): string {
   switch (origin) {
     case 'string':
-      return 'characters'
+      return ' characters'
     case 'array':
     case 'set':
-      return 'items'
+      return ' items'
     case 'object':
     case 'record':
-      return 'members'
+      return ' members'
     default:
       return ''
   }

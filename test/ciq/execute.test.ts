@@ -131,6 +131,45 @@ describe('execute', () => {
     expect(await rows(1, 1)).toEqual(whole.slice(1, 2))
   })
 
+  it('says which page cannot be asked for, and gives nothing behind the last row', async () => {
+    const headers = { 'x-svc-clientkey': house.key, authorization: `Bearer ${await house.tokenOf('ann')}` }
+    const answerTo = async (page: string) => {
+      const raw = `{"id": "pages", ${page}}`
+      const sent = { headers: { ...headers, 'content-type': 'application/json' }, raw }
+      const { status, body } = await house.service.send('/contx-iq/v1/execute', sent)
+      return [status, body.errors ?? (body.data as unknown[]).length]
+    }
+    expect(await answerTo('"page_token": 20')).toEqual([200, 0])
+    expect(await answerTo('"page_token": 18, "page_size": 10000')).toEqual([200, 2])
+    expect(await answerTo('"page_size": 0')).toEqual([400, ['page_size: expected at least 1']])
+    expect(await answerTo('"page_size": 10001')).toEqual([400, ['page_size: expected at most 10000']])
+    for (const token of ['20.0', '9007199254740993']) {
+      const issue = `page_token: expected integer of at most 53 bits, found \`${token}\``
+      expect(await answerTo(`"page_token": ${token}`)).toEqual([400, [issue]])
+    }
+  })
+
+  it('looks at the policy as it is now: 403 for what it no longer allows, 404 where it is not in use', async () => {
+    const id = await house.addQuery('shrinking', ownCars, { nodes: ['car.property.plate'] })
+    const token = await house.tokenOf('ann')
+    const { body } = await house.service.configure('GET', `knowledge-queries/${id}`)
+    const answerUnder = async (status: string, nodes: string[]) => {
+      const policy = { meta: { policy_version: '1.0-ciq' }, ...ownCars, allowed_reads: { nodes } }
+      const changed = { status, policy: JSON.stringify(policy) }
+      const put = await house.service.configure('PUT', `authorization-policies/${body.policy_id}`, changed)
+      expect(put.status).toBe(200)
+      return house.execute('shrinking', {}, token)
+    }
+    expect((await answerUnder('ACTIVE', ['car.*'])).status).toBe(200)
+    const refused = await answerUnder('ACTIVE', ['car.external_id'])
+    expect([refused.status, refused.text.includes('query.nodes[0]: the policy does not let it be read')]).toEqual([
+      403,
+      true,
+    ])
+    expect((await answerUnder('INACTIVE', ['car.*'])).status).toBe(404)
+    expect((await answerUnder('ACTIVE', ['car.*'])).status).toBe(200)
+  })
+
   it('needs no token for an application, and fills in which one asks', async () => {
     const { applicationId } = house.service
     const holds = { source: { type: '_Application', external_id: applicationId }, type: 'HOLDS' }
@@ -187,5 +226,31 @@ describe('execute', () => {
     )
     expect((await house.execute(id, {}, await house.tokenOf('ann', { acr: 'high' }))).body.data).toHaveLength(20)
     expect((await house.execute(id, {}, await house.tokenOf('ann'))).status).toBe(403)
+  })
+})
+
+describe('the time of an execution', () => {
+  it('ends it with 408, and is another one for a query that says `batch_read`', async () => {
+    const short = await startContextService({ executeTimeMs: 1, batchReadTimeMs: 60_000 })
+    try {
+      const nodes = Array.from({ length: 60 }, (_, i) => ({ type: 'Car', external_id: `c${i}` }))
+      await short.capture('nodes', { nodes: [{ type: 'Person', external_id: 'ann', is_identity: true }, ...nodes] })
+      const policy = {
+        subject: { type: 'Person' },
+        condition: {
+          cypher:
+            'MATCH (subject:Person), (a:Car), (b:Car), (c:Car) WHERE a.external_id <= b.external_id AND b.external_id <= c.external_id WITH subject, count(*) AS n',
+        },
+        allowed_reads: { aggregate_values: ['n'] },
+      }
+      const token = await short.tokenOf('ann')
+      const answerTo = async (name: string, batch_read: boolean) =>
+        short.execute(await short.addQuery(name, policy, { aggregate_values: ['n'], batch_read }), {}, token)
+      expect((await answerTo('impatient', false)).status).toBe(408)
+      const { status, body } = await answerTo('patient', true)
+      expect([status, body.data]).toEqual([200, [{ aggregate_values: { n: (60 * 61 * 62) / 6 } }]])
+    } finally {
+      await short.stop()
+    }
   })
 })

@@ -12,7 +12,7 @@ const policyDocument = {
   meta: { policy_version: '1.0-ciq' },
   subject: { type: 'Person' },
   condition: { cypher: 'MATCH (subject:Person)-[r:OWNS]->(car:Car) WITH subject, r, car, COUNT(r) AS n' },
-  allowed_reads: { nodes: ['car.*', 'subject.external_id'], relationships: ['r'], aggregate_values: ['n'] },
+  allowed_reads: { nodes: ['car.*', 'subject.external_id'], relationships: ['r'], aggregate_values: ['n', 'total'] },
   allowed_upserts: {
     nodes: { existing_nodes: ['car'], node_types: ['Note'] },
     relationships: {
@@ -97,6 +97,11 @@ describe('a knowledge query is refused', () => {
         'query.relationships[0]: the policy does not let it be read',
         'query.aggregate_values[0]: the policy does not let `m` be read',
       ],
+    ],
+    [
+      'an aggregate that is none of the pattern, though the query writes under its name',
+      { aggregate_values: ['total'], upsert_nodes: [{ name: 'total', type: 'Note', external_id: 'n' }] },
+      ['query.aggregate_values[0]: the policy binds no `total`'],
     ],
     [
       'a filter on what is not bound',

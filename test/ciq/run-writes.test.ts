@@ -29,7 +29,7 @@ function compiled(more: object = {}): CompiledQuery {
     stored({ query: JSON.stringify({ ...query, ...more }) }),
     stored({ policy: JSON.stringify(policy) }),
   )
-  if (!result.ok) throw new Error(result.error.join('\n'))
+  if (!result.ok) throw new Error(result.error.issue)
   return result.value
 }
 
