@@ -24,7 +24,7 @@ const headerValue = z
   .string()
   .min(1)
   .max(255)
-  .regex(/^[\t\x20-\x7e\x80-\uffff]*$/, { error: 'expected text without control characters' })
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: 'expected Latin-1 text without control characters' })
 
 const headers = z.record(
   z.string().regex(/^[A-Za-z0-9-]{1,128}$/, { error: 'expected letters, digits and hyphens' }),

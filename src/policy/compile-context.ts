@@ -25,7 +25,7 @@ export function compileContextPolicy(text: string): Result<ContextPolicy, readon
   const document = read.value
   const { cypher, token_filter } = document.condition
   const pattern = compileReading({ text: cypher, dialect: contextVersion, subjectType: document.subject.type })
-  const tokenFilter = readFilter(token_filter, 'policy.condition.token_filter')
+  const tokenFilter = readFilter(token_filter, 'policy.condition.token_filter', false)
   const issues = [
     ...(pattern.ok ? [] : pattern.error.map((issue) => `policy.condition.cypher: ${rendered(cypher, issue)}`)),
     ...(tokenFilter.ok ? [] : tokenFilter.error),

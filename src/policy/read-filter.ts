@@ -22,11 +22,14 @@ const branches = ['AND', 'OR', 'NOT'] as const
 const leafOperators: readonly string[] = [...comparisons, 'IN', ...textOperators, ...nullTests]
 const operators: readonly string[] = [...branches, ...leafOperators]
 
-/** Null: there is no filter. An empty one filters nothing. */
-export function readFilter(given: unknown, path: string): Result<Filter | null, readonly string[]> {
+/**
+ * Null: there is no filter. An empty one filters nothing. `ends`: whether the question has a subject and a resource that it
+ * names, as a decision has; the subject of a context query is of the graph, and what a caller sends must not stand for it.
+ */
+export function readFilter(given: unknown, path: string, ends = true): Result<Filter | null, readonly string[]> {
   if (given === undefined || given === null) return ok(null)
   if (typeof given === 'object' && Object.keys(given).length === 0) return ok(null)
-  const reader = new FilterReader()
+  const reader = new FilterReader(ends)
   const root = reader.node(given, path)
   return root === null || reader.faults.length > 0 ? err(reader.faults) : ok(new Filter(root, [...reader.parameters]))
 }
@@ -34,6 +37,11 @@ export function readFilter(given: unknown, path: string): Result<Filter | null, 
 class FilterReader {
   readonly faults: string[] = []
   readonly parameters = new Set<string>()
+  private readonly ends: boolean
+
+  constructor(ends: boolean) {
+    this.ends = ends
+  }
 
   node(given: unknown, path: string): FilterNode | null {
     if (!isJsonObject(given)) return this.fault(path, `expected object, found ${foundName(given)}`)
@@ -156,6 +164,12 @@ class FilterReader {
     if (typeof given !== 'string') return this.fault(path, `expected string, found ${foundName(given)}`)
     const reference = readReference(given)
     if (!reference.ok) return this.fault(path, `${reference.error}, found \`${given.slice(0, 64)}\``)
+    if (!this.ends && !given.startsWith('$')) {
+      return this.fault(
+        path,
+        `a token filter is evaluated without the graph: expected \`$token.<claim>\`, \`$svc_token.<path>\` or \`$<parameter>\`, found \`${given.slice(0, 64)}\``,
+      )
+    }
     this.parameters.add(reference.value.root)
     return reference.value
   }

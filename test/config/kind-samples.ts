@@ -231,7 +231,8 @@ export const samples: Readonly<Record<string, Sample>> = {
       ],
       [{ response_selector: `.${'x'.repeat(255)}` }, ['response_selector: expected at most 255 characters']],
       [{ headers: { 'X One': 'a' } }, ['headers.X One: expected letters, digits and hyphens']],
-      [{ headers: { 'X-One': 'a\r\nX-Two: b' } }, ['headers.X-One: expected text without control characters']],
+      [{ headers: { 'X-One': 'a\r\nX-Two: b' } }, ['headers.X-One: expected Latin-1 text without control characters']],
+      [{ headers: { 'X-One': '5 €' } }, ['headers.X-One: expected Latin-1 text without control characters']],
     ],
   },
   'token-introspects': {

@@ -92,6 +92,14 @@ describe('a context policy', () => {
       ['policy.condition.filter[0]: the condition binds no `bike`'],
     ],
     [
+      'a token filter that asks the graph, which a parameter of the caller would answer',
+      { condition: { token_filter: { operator: '=', attribute: 'subject.external_id', value: '$token.sub' } } },
+      undefined,
+      [
+        'policy.condition.token_filter.attribute: a token filter is evaluated without the graph: expected `$token.<claim>`, `$svc_token.<path>` or `$<parameter>`, found `subject.external_id`',
+      ],
+    ],
+    [
       'an operator that nobody knows',
       { condition: { filter: [{ operator: 'NOT', attribute: 'n', value: 1 }] } },
       undefined,
