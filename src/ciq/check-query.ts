@@ -10,13 +10,14 @@ import { compileWrites } from './writes.ts'
 /** Issues name the member by its path from `query`. */
 export function queryIssues(query: QueryDocument, policy: ContextPolicy): string[] {
   const { allowed_reads, allowed_deletes } = policy.document
-  const written = new Set(
-    [...(query.upsert_nodes ?? []), ...(query.upsert_relationships ?? [])].map(({ name }) => name),
-  )
-  const isOwn = (name: string): boolean => written.has(name) && !policy.variables.has(name)
+  // A name of the query's own is read as what it is: namesBeyondReads looks at nodes and relationships apart.
+  const isOwn = (name: string, kind: ElementKind): boolean => {
+    const written = kind === 'node' ? query.upsert_nodes : query.upsert_relationships
+    return (written ?? []).some((one) => one.name === name) && !policy.variables.has(name)
+  }
   const readIssues = (member: 'nodes' | 'relationships', kind: ElementKind): string[] =>
     pathIssues(member, query[member], kind, (path) => {
-      if (isOwn(path.variable)) return null
+      if (isOwn(path.variable, kind)) return null
       return refusalOf(path, allowed_reads?.[member], kind, policy, 'be read')
     })
   const deleteIssues = (member: 'delete_nodes' | 'delete_relationships', kind: ElementKind): string[] =>

@@ -99,6 +99,20 @@ describe('a knowledge query is refused', () => {
       ],
     ],
     [
+      'a node of its own read as a relationship, and a relationship read as a node',
+      {
+        nodes: ['about'],
+        relationships: ['note.text', 'note'],
+        upsert_nodes: [{ name: 'note', type: 'Note', external_id: 'n' }],
+        upsert_relationships: [{ name: 'about', source: 'note', target: 'car', type: 'ABOUT' }],
+      },
+      [
+        'query.nodes[0]: the policy binds no `about`',
+        'query.relationships[0]: the policy binds no `note`',
+        'query.relationships[1]: the policy binds no `note`',
+      ],
+    ],
+    [
       'an aggregate that is none of the pattern, though the query writes under its name',
       { aggregate_values: ['total'], upsert_nodes: [{ name: 'total', type: 'Note', external_id: 'n' }] },
       ['query.aggregate_values[0]: the policy binds no `total`'],
