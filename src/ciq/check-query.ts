@@ -126,12 +126,14 @@ function refusalOf(
   allowed: readonly string[] = [],
   kind: ElementKind,
   policy: ContextPolicy,
-  what: string,
+  what: 'be read' | 'be deleted',
 ): string | null {
   if (!policy.variables.has(asked.variable)) return `the policy binds no \`${asked.variable}\``
   const isCovered = allowed.some((text) => {
     const path = parsePath(text, kind)
-    return path.ok && covers(path.value, asked)
+    if (!path.ok || !covers(path.value, asked)) return false
+    // In a deletion `var.*` is all properties and `var` the element itself (facts 1.6.1): one does not stand for the other.
+    return what === 'be read' || asked.kind !== 'whole' || path.value.kind === 'whole'
   })
   return isCovered ? null : `the policy does not let it ${what}`
 }

@@ -120,7 +120,7 @@ function trespasses(
   const isReserved = ({ type }: Told): boolean => type.startsWith('_')
 
   const writable = bindings(rows, policy.existingNodes)
-  const removable = bindings(rows, named(policy.deleteNodes, ['', '*']))
+  const removable = bindings(rows, named(policy.deleteNodes, ['']))
   const gone = new Set<string>()
   for (const key of new Set([...before.nodes.keys(), ...after.nodes.keys()])) {
     const [was, is] = [before.nodes.get(key), after.nodes.get(key)]
@@ -141,7 +141,7 @@ function trespasses(
   }
 
   const rewritable = bindings(rows, policy.existingRelationships)
-  const cuttable = bindings(rows, named(policy.deleteRelationships, ['', '*']))
+  const cuttable = bindings(rows, named(policy.deleteRelationships, ['']))
   for (const key of new Set([...before.relationships.keys(), ...after.relationships.keys()])) {
     const [was, is] = [before.relationships.get(key), after.relationships.get(key)]
     const told = (was ?? is)!
