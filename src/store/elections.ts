@@ -1,9 +1,8 @@
 // What only one process on a data folder may do: each such task goes to whoever holds its lock, and when that process
 // ends, however it does, to another one that stands for it.
-import type { Database } from 'bun:sqlite'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { lockExclusively } from './folder-lock.ts'
+import { type HeldLock, lockExclusively } from './folder-lock.ts'
 
 const FOLDER = 'locks'
 /** How long a task may lie without a holder. A try costs some microseconds. */
@@ -11,7 +10,7 @@ const TRY_AGAIN_MS = 200
 
 export class Elections {
   private readonly folder: string
-  private readonly held: Database[] = []
+  private readonly held: HeldLock[] = []
   private readonly waiting = new Set<ReturnType<typeof setInterval>>()
 
   constructor(dataDir: string) {

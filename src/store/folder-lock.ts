@@ -27,7 +27,7 @@ export interface HeldFolder extends FolderLock {
 
 /** Makes the folder if need be. Throws OperatorFault when it cannot be written to, or is served by another process. */
 export function lockFolder(folder: string): HeldFolder {
-  let lock: Database | null = null
+  let lock: HeldLock | null = null
   const proof = crypto.randomUUID()
   try {
     mkdirSync(folder, { recursive: true })
@@ -74,8 +74,15 @@ function notItsWorker(folder: string): OperatorFault {
   return new OperatorFault(`the folder ${folder} is not served by the process that started this worker`)
 }
 
+export interface HeldLock {
+  close(): void
+}
+
+/** A lock that nobody refers to any more would be collected, and given up without a word. */
+const heldLocks = new Set<Database>()
+
 /** Null when another process has it, after so long. */
-export function lockExclusively(path: string, patienceMs: number): Database | null {
+export function lockExclusively(path: string, patienceMs: number): HeldLock | null {
   const database = new Database(path)
   try {
     database.run(`PRAGMA busy_timeout = ${patienceMs}`)
@@ -83,7 +90,13 @@ export function lockExclusively(path: string, patienceMs: number): Database | nu
     database.run('PRAGMA journal_mode = OFF')
     database.run('PRAGMA locking_mode = EXCLUSIVE')
     database.run('BEGIN EXCLUSIVE')
-    return database
+    heldLocks.add(database)
+    return {
+      close() {
+        heldLocks.delete(database)
+        database.close()
+      },
+    }
   } catch (failure) {
     database.close()
     if ((failure as { code?: string }).code === 'SQLITE_BUSY') return null
