@@ -36,9 +36,15 @@ function instantFunctions(kind: InstantKind): readonly CypherFunction[] {
     // A statement is a transaction of its own.
     define(`${kind}.transaction`, [0, 1], [['string']], TEMPORAL, (run, a) => now(kind, run.moment.ms, a ?? 'Z')),
     define(`${kind}.statement`, [0, 1], [['string']], TEMPORAL, (run, a) => now(kind, run.moment.ms, a ?? 'Z')),
-    define(`${kind}.realtime`, [0, 1], [['string']], TEMPORAL, (_, a) => now(kind, systemClock.now(), a ?? 'Z'), {
-      pure: false,
-    }),
+    // The moment of the run is fixed when it is first asked for: never after this one.
+    define(
+      `${kind}.realtime`,
+      [0, 1],
+      [['string']],
+      TEMPORAL,
+      (run, a) => now(kind, Math.max(run.moment.ms, systemClock.now()), a ?? 'Z'),
+      { pure: false },
+    ),
     define(`${kind}.truncate`, [1, 3], [['string'], POINT, ['map']], TEMPORAL, (run, a, b, c) => {
       const unit = stringOf(`${kind}.truncate`, a)
       if (c !== null && !isMap(c)) throw wrongKind(`${kind}.truncate`, c, 'a map as its third argument')
