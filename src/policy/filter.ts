@@ -227,7 +227,7 @@ function patternFrom(operand: Operand, source: Value): TextPattern {
   const compiled = typeof source === 'string' ? compilePattern(source) : null
   if (compiled?.ok) return compiled.value
   refuseParameter(operand)
-  return { matches: () => false }
+  return { steps: 0, matches: () => false }
 }
 
 /** A claim is what its issuer made it; what a caller sent wrongly, the caller is told. */

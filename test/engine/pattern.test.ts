@@ -58,6 +58,12 @@ describe('=~', () => {
     }
   })
 
+  test('refuses a short pattern that compiles to a long one, written or given', () => {
+    const large = '((a{0,30}){0,30})*'.repeat(3)
+    expect(compileRowsQuery(`RETURN 'a' =~ '${large}' AS x`).ok).toBe(false)
+    expect(() => value('n.plate =~ $p', { p: large })).toThrow('at most 2000 steps')
+  })
+
   test('is charged by the length of text and pattern', () => {
     expect(value("n.text =~ '(a+)+b'")).toBe(false)
     expect(() => value('all(i IN range(1, 10000) WHERE NOT n.text =~ $p)', { p: '(a+)+(b|a+)*c' })).toThrow('limit')

@@ -158,7 +158,7 @@ function matching(): (text: string, source: string) => boolean {
       pattern = compiled.value
       known = source
     }
-    effortOnText(text.length * source.length)
+    effortOnText(text.length * pattern.steps)
     return pattern.matches(text)
   }
 }
