@@ -181,13 +181,15 @@ test('a meta page that brings back an earlier commit is refused', async () => {
 test('what is not there is known not to be there while commits are on their way to the disk', async () => {
   const environment = openStore(temporaryFolder())
   await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: 'there' }))
-  let writing = true
-  const writes = (async () => {
-    for (let i = 0; i < 60; i++) await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: `${i}` }))
-    writing = false
-  })()
+  // Writes until enough was asked, however fast the disk is, and asks while a commit is under way.
+  const QUESTIONS = 40
   let asked = 0
-  while (writing) {
+  const writes = (async () => {
+    for (let i = 0; asked < QUESTIONS; i++) {
+      await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: `${i}` }))
+    }
+  })()
+  while (asked < QUESTIONS) {
     const snapshot = environment.snapshot()
     expect(snapshot.findNode(snapshot.symbol('label', 'A'), `absent ${asked++}`)).toBe(0)
     snapshot.close()
@@ -195,6 +197,5 @@ test('what is not there is known not to be there while commits are on their way 
     await Bun.sleep(asked % 23)
   }
   await writes
-  expect(asked).toBeGreaterThan(10)
   await environment.close()
 })
