@@ -1,6 +1,7 @@
 // `init` and `token`: the first organization with its admin account, and further tokens of that account.
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { type AdminToken, createApp, makeAdminToken } from '../app.ts'
+import { type AdminToken, makeAdminToken } from '../app/configuration.ts'
+import { createApp } from '../app.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 

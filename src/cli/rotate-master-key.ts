@@ -3,7 +3,7 @@
 // that is cut off anywhere leaves a folder whose secrets open, and is finished by the next.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { CONFIGURATION, masterKeySource } from '../app.ts'
+import { CONFIGURATION, masterKeySource } from '../app/configuration.ts'
 import { documentCollections } from '../config/repository.ts'
 import {
   adoptNextKey,

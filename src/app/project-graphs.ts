@@ -1,9 +1,9 @@
 // The graphs of projects as the features ask for them. A part that is damaged or missing answers 503 to those who need it,
 // and its operator is told once; it is tried again with each request, so putting it right needs no restart.
-import { layoutOf } from './config/db-connection.ts'
-import type { ConfigReader } from './config/kind.ts'
-import type { Constituent, GraphLayout, GraphStore, ProjectGraphs } from './engine/store.ts'
-import { OperatorFault, ServiceFault } from './kernel/errors.ts'
+import { layoutOf } from '../config/db-connection.ts'
+import type { ConfigReader } from '../config/kind.ts'
+import type { Constituent, GraphLayout, GraphStore, ProjectGraphs } from '../engine/store.ts'
+import { OperatorFault, ServiceFault } from '../kernel/errors.ts'
 
 export interface GraphParts {
   readonly documents: ConfigReader

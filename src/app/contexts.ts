@@ -1,0 +1,47 @@
+// What context queries are answered with, the values of other services included.
+import type { ContextParts } from '../ciq/execute.ts'
+import type { QueryLibrary } from '../ciq/library.ts'
+import type { Repository } from '../config/repository.ts'
+import type { ProjectGraphs } from '../engine/store.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Resolvers } from '../pip/resolve.ts'
+import type { Settings } from '../settings.ts'
+import type { Upstream } from '../upstream/client.ts'
+
+export interface ContextWiring {
+  readonly documents: Repository
+  readonly queries: QueryLibrary
+  graphsOf(projectId: string): ProjectGraphs | null
+  readonly upstream: Upstream
+  readonly clock: Clock
+  readonly report: (line: string) => void
+}
+
+export function contextsFor(settings: Settings, wiring: ContextWiring): ContextParts {
+  const { documents, queries, graphsOf, upstream, clock, report } = wiring
+  return {
+    queries,
+    graphsOf,
+    limits: {
+      stepsMax: settings.traversalStepsMax,
+      timeMs: settings.executeTimeMs,
+      rowsHeldMax: settings.rowsHeldMax,
+    },
+    batchReadTimeMs: settings.batchReadTimeMs,
+    writesMax: settings.executeWritesMax,
+    inputStringMax: settings.inputStringMax,
+    resolvers: new Resolvers({
+      documents,
+      upstream,
+      clock,
+      report,
+      limits: {
+        timeMs: settings.upstreamTimeMs,
+        bytesMax: settings.upstreamBytesMax,
+        callsMax: settings.resolverCallsMax,
+        parallel: settings.resolverParallel,
+        keptMs: settings.resolverCacheMs,
+      },
+    }),
+  }
+}

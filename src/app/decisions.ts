@@ -1,0 +1,80 @@
+// What decisions are made with, and who is told of them: the metrics, the decision log and the log of the process.
+import { LineFile } from '../adapters/line-file.ts'
+import type { Repository } from '../config/repository.ts'
+import type { ProjectGraphs } from '../engine/store.ts'
+import { DerivedSigner } from '../identity/derived-signer.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { ServiceFault } from '../kernel/errors.ts'
+import type { Log } from '../ops/log.ts'
+import type { ServiceMetrics } from '../ops/service-metrics.ts'
+import { DecisionLog } from '../pdp/decision-log.ts'
+import type { Mask } from '../pdp/mask.ts'
+import { PageTokens } from '../pdp/page-token.ts'
+import type { DecisionEvent, DecisionFault, DecisionParts } from '../pdp/parts.ts'
+import { PolicyLibrary } from '../policy/library.ts'
+import type { Settings } from '../settings.ts'
+
+export interface DecisionWiring {
+  readonly documents: Repository
+  graphsOf(projectId: string): ProjectGraphs | null
+  readonly masterKey: Uint8Array
+  readonly clock: Clock
+  readonly log: Log
+  readonly report: (line: string) => void
+  readonly metrics: ServiceMetrics
+  /** Null: no setting asks for it. */
+  readonly decisionLog: DecisionLog | null
+  readonly onServiceFault: (fault: ServiceFault) => void
+  /** Told beside the log. */
+  readonly onFault: ((fault: DecisionFault) => void) | null
+  readonly onDecided: ((event: DecisionEvent) => void) | null
+}
+
+export function decisionsFor(settings: Settings, wiring: DecisionWiring): DecisionParts {
+  const { documents, graphsOf, masterKey, clock, log, report, metrics, decisionLog } = wiring
+  return {
+    policies: new PolicyLibrary(documents, report),
+    graphsOf,
+    limits: {
+      stepsMax: settings.traversalStepsMax,
+      timeMs: settings.decisionTimeMs,
+      rowsHeldMax: settings.rowsHeldMax,
+    },
+    inputStringMax: settings.inputStringMax,
+    evaluationsMax: settings.evaluationsMax,
+    batchTimeMs: settings.batchTimeMs,
+    searchPageMax: settings.searchPageMax,
+    pageTokens: new PageTokens(new DerivedSigner(masterKey, 'page tokens'), clock, settings.pageTokenTimeS * 1000),
+    onDecided: toldTo([
+      (event) => metrics.decided(event),
+      decisionLog && ((event) => decisionLog.record(event)),
+      wiring.onDecided,
+    ]),
+    onServiceFault: wiring.onServiceFault,
+    onFault(fault) {
+      const { message: reason, ...where } = fault
+      log({ level: 'error', message: 'a policy faulted and does not grant', ...where, reason })
+      metrics.faulted()
+      wiring.onFault?.(fault)
+    },
+  }
+}
+
+/** Null: the setting says that none is written. */
+export function decisionLogFile(settings: Settings, report: (line: string) => void): LineFile | null {
+  if (settings.decisionLog === 'off') return null
+  return new LineFile(settings.decisionLog, { bufferBytesMax: settings.logBufferBytes, report })
+}
+
+export function decisionLogTo(sink: LineFile | null, settings: Settings, clock: Clock, mask: Mask): DecisionLog | null {
+  return sink && new DecisionLog({ sink, clock, mask, percent: settings.decisionLogPercent })
+}
+
+/** Null where nobody listens, so that nothing is measured for nobody. */
+function toldTo(listeners: readonly (((event: DecisionEvent) => void) | null)[]): DecisionParts['onDecided'] {
+  const present = listeners.filter((listener) => listener !== null)
+  if (present.length < 2) return present[0] ?? null
+  return (event) => {
+    for (const listener of present) listener(event)
+  }
+}

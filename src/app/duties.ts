@@ -1,0 +1,71 @@
+// What a process does unasked: of several on a folder one provisions and one sweeps, and every one follows what the
+// others commit.
+import type { Provisioning } from '../config/provisioning.ts'
+import type { Repository } from '../config/repository.ts'
+import type { ConfigService } from '../config/service.ts'
+import { Elections } from '../store/elections.ts'
+
+const SWEEP_MS = 3_600_000
+
+/** How late a worker that gets no requests may learn of what the others commit. Looking costs some nanoseconds. */
+const FOLLOW_MS = 25
+
+export interface DutyParts {
+  readonly dataDir: string
+  readonly documents: Repository
+  readonly provisioning: Provisioning
+  readonly config: ConfigService
+  readonly report: (line: string) => void
+  /** No other process serves the folder. */
+  readonly alone: boolean
+}
+
+export class Duties {
+  private readonly parts: DutyParts
+  private readonly elections: Elections
+  private readonly timers: ReturnType<typeof setInterval>[] = []
+  private swept: Promise<void> = Promise.resolve()
+  private closing = false
+
+  constructor(parts: DutyParts) {
+    this.parts = parts
+    this.elections = new Elections(parts.dataDir)
+  }
+
+  begin(): void {
+    const { documents, provisioning, alone } = this.parts
+    this.stand('provisioning', () => provisioning.lead())
+    this.stand('sweeping', () => {
+      this.sweep()
+      this.every(SWEEP_MS, () => this.sweep())
+    })
+    // A process that nobody asks anything follows too: it may be the one that provisions, or hold a removed graph open.
+    if (!alone) this.every(FOLLOW_MS, () => documents.follow())
+  }
+
+  async close(): Promise<void> {
+    this.closing = true
+    for (const timer of this.timers) clearInterval(timer)
+    await this.swept
+    await this.parts.provisioning.rest()
+    this.elections.close()
+  }
+
+  private stand(task: string, lead: () => void): void {
+    this.elections.stand(task, () => {
+      // A task that falls to a process which is on its way out goes to the next one.
+      if (!this.closing) lead()
+    })
+  }
+
+  private every(periodMs: number, run: () => void): void {
+    const timer = setInterval(run, periodMs)
+    timer.unref()
+    this.timers.push(timer)
+  }
+
+  private sweep(): void {
+    const { config, report } = this.parts
+    this.swept = config.sweep().catch((failure: unknown) => report(`sweeping failed: ${String(failure)}`))
+  }
+}

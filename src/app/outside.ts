@@ -1,0 +1,40 @@
+// The way out: which addresses may be called, and the users whom issuers out there vouch for.
+import type { Repository } from '../config/repository.ts'
+import type { ProjectGraphs } from '../engine/store.ts'
+import { Issuers, type OutgoingParts } from '../identity/issuers.ts'
+import { TokenRules } from '../identity/token-rules.ts'
+import { UserTokens } from '../identity/user-tokens.ts'
+import { UserInfo } from '../identity/userinfo.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { OperatorFault } from '../kernel/errors.ts'
+import type { Settings } from '../settings.ts'
+import { readAllowedUpstreams } from '../upstream/allowed.ts'
+import { createUpstream, type Upstream } from '../upstream/client.ts'
+
+/** Throws OperatorFault. */
+export function upstreamOf({ upstreamAllow }: Settings): Upstream {
+  const allowed = readAllowedUpstreams(upstreamAllow)
+  if (!allowed.ok) throw new OperatorFault(`the setting upstream_allow: ${allowed.error}`)
+  return createUpstream({ allowed: allowed.value })
+}
+
+export interface UserWiring {
+  readonly documents: Repository
+  graphsOf(projectId: string): ProjectGraphs | null
+  readonly upstream: Upstream
+  readonly clock: Clock
+  readonly report: (line: string) => void
+}
+
+export function userTokensFor(settings: Settings, wiring: UserWiring): UserTokens {
+  const { documents, graphsOf, upstream, clock, report } = wiring
+  const { upstreamTimeMs: timeMs, upstreamBytesMax: bytesMax } = settings
+  const outgoing: OutgoingParts = { upstream, clock, timeMs, bytesMax, report }
+  return new UserTokens({
+    rules: new TokenRules(documents),
+    issuers: new Issuers(outgoing),
+    userInfo: new UserInfo(outgoing),
+    clock,
+    graphOf: (projectId) => graphsOf(projectId)?.default ?? null,
+  })
+}
