@@ -173,12 +173,26 @@ function readBody(route: Route, bytes: Uint8Array): Result<unknown, ServiceError
 }
 
 function plainAnswer(answer: Answer, requestId: string, headOnly: boolean): FrontResponse {
+  if (answer.live !== undefined) return liveAnswer(answer.status, answer.live, answer.headers, requestId, headOnly)
   const text = answer.text ?? (answer.body === undefined ? '' : writeJson(answer.body))
   const headers = headersFor(requestId, answer.headers)
   if (answer.status === 204) delete headers['content-type']
   if (!headOnly) return { status: answer.status, headers, body: text }
   headers['content-length'] = String(Buffer.byteLength(text))
   return { status: answer.status, headers, body: '' }
+}
+
+function liveAnswer(
+  status: number,
+  live: NonNullable<Answer['live']>,
+  more: Answer['headers'],
+  requestId: string,
+  headOnly: boolean,
+): FrontResponse {
+  const headers = headersFor(requestId, more)
+  if (!headOnly) return { status, headers, body: '', live }
+  void live.return?.()
+  return { status, headers, body: '' }
 }
 
 function problemAnswer(problem: Problem, requestId: string): FrontResponse {

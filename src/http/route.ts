@@ -38,6 +38,8 @@ export interface FrontResponse {
   readonly headers: Readonly<Record<string, string>>
   /** JSON text or empty. */
   readonly body: string
+  /** In the place of `body`: pieces of text, each asked for when there is room for it. `return` is called when the reader has left. */
+  readonly live?: AsyncIterator<string, void>
 }
 
 /** What a handler sees. */
@@ -59,6 +61,8 @@ export interface Answer {
   readonly body?: unknown
   /** A body that is JSON text already (the constant answers of the hot path); wins over `body`. */
   readonly text?: string
+  /** As of `FrontResponse`; wins over both. */
+  readonly live?: AsyncIterator<string, void>
 }
 
 /** A chapter of the interface description: routes that are read together. One name always has one description. */

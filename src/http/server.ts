@@ -1,5 +1,6 @@
 // The HTTP front: Bun's built-in server behind the front port (ruling R2). The only file that knows `Bun.serve`.
 import { BodyRefused } from './body.ts'
+import { streamOf } from './live-body.ts'
 import type { FrontRequest, FrontResponse } from './route.ts'
 import { SlowBodies } from './slow-bodies.ts'
 
@@ -122,7 +123,8 @@ export function startFront(handle: (request: FrontRequest) => Promise<FrontRespo
     running += 1
     try {
       const answered = await handle(new BunRequest(request, knownPath, options.bodyBytesMax, slow))
-      return new Response(answered.body === '' ? null : answered.body, {
+      const { body, live } = answered
+      return new Response(live === undefined ? (body === '' ? null : body) : streamOf(live), {
         status: answered.status,
         headers: stopping || listener.retired ? { ...answered.headers, connection: 'close' } : answered.headers,
       })
