@@ -40,11 +40,11 @@ describe('a file of lines', () => {
     for (let i = 0; i < 50; i++) file.write('0123456789')
     expect(file.dropped).toBe(41)
     expect(told).toEqual([`lines for ${path} are lost: its buffer is full`])
-    await Bun.sleep(60)
+    while (told.length < 2) await Bun.sleep(5)
     file.write('again')
     await file.close()
     expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(11)
-    expect(told).toHaveLength(2)
+    expect(told.slice(1)).toEqual([`${path} is written again; 41 lines were lost since the start`])
   })
 
   it('that cannot be opened keeps the service from starting', () => {

@@ -49,7 +49,7 @@ beforeAll(async () => {
   house = await startContextService(
     {
       upstreamAllow: '127.0.0.1',
-      upstreamTimeMs: 400,
+      upstreamTimeMs: 30_000,
       upstreamBytesMax: 2048,
       resolverCallsMax: 20,
       resolverParallel: 4,
@@ -304,7 +304,6 @@ describe('where the upstream fails, the row stays, its value is null and a warni
       'it could not be reached, or its answer was broken',
       (r) => r.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end('{}'),
     ],
-    ['silence', 'it did not answer in time', () => undefined],
     [
       'an end before it is whole',
       'it could not be reached, or its answer was broken',
@@ -321,6 +320,24 @@ describe('where the upstream fails, the row stays, its value is null and a warni
     answering = how
     await fails(read, reason)
     expect(seen.map(({ url }) => url)).toEqual(['/price'])
+  })
+
+  it('silence', async () => {
+    const own = await startContextService(
+      { upstreamAllow: '127.0.0.1', upstreamTimeMs: 300 },
+      { log: (entry) => log.push(entry) },
+    )
+    const before = house
+    house = own
+    try {
+      const read = await carWith({})
+      answering = () => undefined
+      await fails(read, 'it did not answer in time')
+      expect(seen.map(({ url }) => url)).toEqual(['/price'])
+    } finally {
+      house = before
+      await own.stop()
+    }
   })
 
   it('a body that goes on behind its declared length', async () => {
@@ -390,20 +407,26 @@ describe('without an entry in the list of what may be called', () => {
 describe('the time of an execution', () => {
   it('holds for its resolvers: what is not there by then is null', async () => {
     const own = await startContextService(
-      { upstreamAllow: '127.0.0.1', executeTimeMs: 300, resolverParallel: 1 },
+      { upstreamAllow: '127.0.0.1', upstreamTimeMs: 60_000, executeTimeMs: 1500, resolverParallel: 1 },
       { log: () => undefined },
     )
     const before = house
     house = own
     try {
       const read = await carWith({ url: `http://127.0.0.1:${port}/{$external_id}` }, { cars: 8 })
+      // The first is answered and the second never, so that the time is over while there is more to ask.
       answering = (response, one) => {
-        setTimeout(() => json({ price: 1 })(response, one), 100)
+        if (seen.length === 1) json({ price: 1 })(response, one)
       }
       const { data, warnings } = await read()
       expect(data).toHaveLength(8)
+      const prices = (data as unknown as { nodes: Record<string, unknown> }[]).map(
+        ({ nodes }) => nodes['car.property.price'],
+      )
+      expect(prices.filter((price) => price === 1)).toHaveLength(1)
+      expect(prices.filter((price) => price === null)).toHaveLength(7)
       expect(warnings?.some((one) => one.endsWith('the time of the execution was over'))).toBe(true)
-      expect(seen.length).toBeLessThan(8)
+      expect(seen).toHaveLength(2)
     } finally {
       house = before
       await own.stop()

@@ -373,8 +373,10 @@ describe('a body that does not come', () => {
 
   it('does not hold up a stop', async () => {
     let refused: unknown = null
+    const begun = Promise.withResolvers<void>()
     const front = startFront(
       async (request) => {
+        begun.resolve()
         await Promise.resolve(request.body()).catch((fault: unknown) => {
           refused = fault
         })
@@ -392,7 +394,7 @@ describe('a body that does not come', () => {
       },
     )
     const sent = rawExchange(front.url, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf', 'to the end')
-    await Bun.sleep(100)
+    await begun.promise
     await front.stop()
     expect(await sent).toContain('given up')
     expect(refused).toMatchObject({ error: { kind: 'unavailable' } })
@@ -418,8 +420,8 @@ describe('a stop', () => {
         host: '127.0.0.1',
         port: 0,
         bodyBytesMax: 100,
-        bodyTimeMs: 5000,
-        drainMs: 5000,
+        bodyTimeMs: 60_000,
+        drainMs: 60_000,
         paths: [],
         idleTimeS: 75,
         tls: null,
@@ -439,18 +441,25 @@ describe('a stop', () => {
   })
 
   it('does not wait for a request longer than the drain time', async () => {
-    const front = startFront(() => new Promise(() => {}), {
-      host: '127.0.0.1',
-      port: 0,
-      bodyBytesMax: 100,
-      bodyTimeMs: 5000,
-      drainMs: 20,
-      paths: [],
-      idleTimeS: 75,
-      tls: null,
-    })
+    const begun = Promise.withResolvers<void>()
+    const front = startFront(
+      () => {
+        begun.resolve()
+        return new Promise(() => {})
+      },
+      {
+        host: '127.0.0.1',
+        port: 0,
+        bodyBytesMax: 100,
+        bodyTimeMs: 5000,
+        drainMs: 20,
+        paths: [],
+        idleTimeS: 75,
+        tls: null,
+      },
+    )
     const hanging = fetch(front.url).catch((error: unknown) => error)
-    await Bun.sleep(50)
+    await begun.promise
     await front.stop()
     expect(await hanging).toBeInstanceOf(Error)
   })

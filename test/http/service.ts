@@ -57,9 +57,12 @@ export interface PolicyInput {
   readonly tags?: readonly string[]
 }
 
+/** A busy machine is no reason for another answer: who asks about a limit of time sets it. */
+const patient = { decisionTimeMs: 60_000, batchTimeMs: 60_000, executeTimeMs: 60_000, upstreamTimeMs: 30_000 }
+
 export async function startService(settings: Partial<Settings> = {}, overrides: AppOverrides = {}): Promise<Service> {
   const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'verdigraph-test-'))
-  const app = await createApp({ ...defaultSettings, port: 0, ...settings, dataDir }, overrides)
+  const app = await createApp({ ...defaultSettings, ...patient, port: 0, ...settings, dataDir }, overrides)
   const { url } = await app.listen()
   const token = await app.issueAdminToken(3600)
   const described = new Described(describeRoutes(app.routes, '3.1.1', 'test'))

@@ -74,11 +74,15 @@ export async function startIssuer(): Promise<TestIssuer> {
   const start = (): Promise<void> =>
     new Promise((resolve) => {
       server = createServer(answer)
-      server.listen(port, '127.0.0.1', () => {
+      const listen = (): void => void server.listen(port, '127.0.0.1')
+      // Somebody's outgoing connection may have the port just now.
+      server.on('error', () => setTimeout(listen, 20))
+      server.on('listening', () => {
         port = (server.address() as AddressInfo).port
         url = `http://127.0.0.1:${port}`
         resolve()
       })
+      listen()
     })
   await start()
 

@@ -30,7 +30,8 @@ interface Desk extends Furnished {
   ask(token: string, delegation?: string | null): Promise<unknown>
 }
 
-async function openDesk(): Promise<Desk> {
+/** An issuer may take its time, except where a test is about one that takes too long. */
+async function openDesk(timeMs = 30_000): Promise<Desk> {
   const house = await openFurnishedHouse()
   const issuer = await startIssuer()
   const { documents, clock, project } = house
@@ -40,7 +41,7 @@ async function openDesk(): Promise<Desk> {
   const outgoing: OutgoingParts = {
     upstream: createUpstream({ allowed: allowed.value }),
     clock,
-    timeMs: 300,
+    timeMs,
     bytesMax: 600_000,
     report: (line) => void lines.push(line),
   }
@@ -372,6 +373,10 @@ describe('an issuer that cannot be asked', () => {
   ]
   for (const [name, lie, line] of lies) {
     it(`that ${name} is as good as none, and the log tells`, async () => {
+      if (line.endsWith('milliseconds')) {
+        await desk.close()
+        desk = await openDesk(300)
+      }
       await desk.introspect()
       lie(desk.issuer)
       expect(await desk.ask(await desk.token())).toBe(notNow)

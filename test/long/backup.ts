@@ -33,12 +33,14 @@ export async function backupRounds(rounds: number, pauseMs = 20): Promise<Backup
     [process.execPath, join(import.meta.dirname, '..', 'transfer', 'counting-process.ts'), data, project],
     { stdout: 'pipe', stderr: 'inherit' },
   )
+  const written = follow(writer.stdout)
   const faults: string[] = []
   const counts: number[] = []
   let spentMs = 0
   try {
-    await writer.stdout.getReader().read()
     for (let round = 0; round < rounds; round++) {
+      // Each backup has more to show than the one before, on however slow a disk.
+      await written.beyond(counts.at(-1) ?? 0)
       const out = join(folder, `${round}.backup`)
       const restored = join(folder, `${round}`)
       const start = performance.now()
@@ -63,6 +65,29 @@ export async function backupRounds(rounds: number, pauseMs = 20): Promise<Backup
     rmSync(folder, { recursive: true, force: true })
   }
   return { rounds, from: counts[0] ?? 0, to: counts.at(-1) ?? 0, secondsPerBackup: spentMs / rounds / 1000, faults }
+}
+
+/** Reads the numbers that a process counts on its lines. */
+function follow(lines: ReadableStream<Uint8Array>) {
+  let last = 0
+  let rest = ''
+  let ended = false
+  void (async () => {
+    for await (const bytes of lines) {
+      const parts = (rest + new TextDecoder().decode(bytes)).split('\n')
+      rest = parts.pop() ?? ''
+      last = Number(parts.at(-1) ?? last)
+    }
+    ended = true
+  })()
+  return {
+    async beyond(count: number): Promise<void> {
+      while (last <= count) {
+        if (ended) throw new Error('the writing process ended by itself')
+        await Bun.sleep(1)
+      }
+    },
+  }
 }
 
 async function stateOf(data: string, project: string): Promise<{ counts: number[]; faults: string[] }> {

@@ -31,7 +31,8 @@ export async function compositeRounds(rounds: number, seed: number): Promise<Com
   let repaired = 0
   try {
     for (let round = 0; round < rounds; round++) {
-      for (const line of await writeUntilKilled(folder, project, round, chance.between(20, 200))) {
+      const load = { lines: chance.between(6, 150), moreMs: chance.between(0, 10) }
+      for (const line of await writeUntilKilled(folder, project, round, load)) {
         const [state = '', place = '', externalId = ''] = line.split(' ')
         states.set(`${place} ${externalId}`, state)
       }
@@ -59,14 +60,21 @@ export async function compositeRounds(rounds: number, seed: number): Promise<Com
   return { rounds, acknowledged: states.size, repaired, faults }
 }
 
+/** After so many lines, which take a fast disk less time than a slow one, and then a little more: the kill comes anywhere. */
+interface Load {
+  readonly lines: number
+  readonly moreMs: number
+}
+
 /** The complete lines that it said. */
-async function writeUntilKilled(folder: string, project: string, round: number, afterMs: number): Promise<string[]> {
+async function writeUntilKilled(folder: string, project: string, round: number, load: Load): Promise<string[]> {
   const child = Bun.spawn([process.execPath, script, folder, project, String(round)], { stderr: 'inherit' })
   let text = ''
   let isTimed = false
   for await (const chunk of child.stdout) {
     text += new TextDecoder().decode(chunk)
-    if (!isTimed) setTimeout(() => child.kill('SIGKILL'), afterMs)
+    if (isTimed || text.split('\n').length <= load.lines) continue
+    setTimeout(() => child.kill('SIGKILL'), load.moreMs)
     isTimed = true
   }
   await child.exited

@@ -30,8 +30,8 @@ const PATIENT = {
   VERDIGRAPH_DECISION_TIME_MS: '60000',
   VERDIGRAPH_SEARCH_PAGE_MAX: String(WRITERS * GROUPS_PER_WRITER * GROUP_ITEMS),
 }
-/** Of load, after the first answer. */
-const LOAD_MS = { min: 20, max: 180 }
+/** So many answers, which take a fast disk less time than a slow one, and then a little more: the kill comes anywhere. */
+const LOAD = { answersMin: 4, answersMax: 100, moreMsMax: 10 }
 
 export interface KillOutcome {
   readonly rounds: number
@@ -83,8 +83,9 @@ export async function killRounds(rounds: number, seed: number): Promise<KillOutc
     let server = await startServer(['--data', data], PATIENT)
     const project = await setUp(server, token, organization_id)
     for (let round = 0; round < rounds; round++) {
-      const loadMs = chance.between(LOAD_MS.min, LOAD_MS.max)
-      await loadUntilKilled(server, project, { round, loadMs, groups, chance, byPath })
+      const answers = chance.between(LOAD.answersMin, LOAD.answersMax)
+      const moreMs = chance.between(0, LOAD.moreMsMax)
+      await loadUntilKilled(server, project, { round, answers, moreMs, groups, chance, byPath })
       const start = performance.now()
       server = await startServer(['--data', data], PATIENT)
       starts.push(performance.now() - start)
@@ -130,7 +131,8 @@ export async function killRounds(rounds: number, seed: number): Promise<KillOutc
 
 interface Load {
   readonly round: number
-  readonly loadMs: number
+  readonly answers: number
+  readonly moreMs: number
   readonly groups: Map<string, Promised>
   readonly chance: Chance
   readonly byPath: Record<string, number>
@@ -138,8 +140,9 @@ interface Load {
 
 /** Each writer has groups of its own and sends one batch after the other, until nobody answers any more. */
 async function loadUntilKilled(server: Server, project: Project, load: Load): Promise<void> {
-  const { round, loadMs, groups, chance, byPath } = load
+  const { round, moreMs, groups, chance, byPath } = load
   const answered = Promise.withResolvers<void>()
+  let missing = load.answers
   const writers = Array.from({ length: WRITERS }, async (_, writer) => {
     for (let n = 0; ; n++) {
       const group = `w${writer}-g${chance.between(0, GROUPS_PER_WRITER - 1)}`
@@ -158,11 +161,12 @@ async function loadUntilKilled(server: Server, project: Project, load: Load): Pr
       promised.state = step.after
       promised.pending = null
       byPath[step.path] = (byPath[step.path] ?? 0) + 1
-      answered.resolve()
+      missing -= 1
+      if (missing === 0) answered.resolve()
     }
   })
   await Promise.race([answered.promise, Promise.all(writers)])
-  await Bun.sleep(loadMs)
+  await Bun.sleep(moreMs)
   await server.kill('SIGKILL')
   await Promise.all(writers)
 }

@@ -32,15 +32,24 @@ interface Raised {
 
 type Outcome = { readonly raised: Raised } | { readonly raised: null; readonly rows: Rows }
 
+/** A case that is too slow is so each time; a busy machine is not. */
+export const TRIES = 3
+
 export function runCase(item: TckCase, store: GraphStore, options: EngineOptions): Verdict {
+  let tried = tryCase(item, store, options)
+  for (let tries = 1; tries < TRIES && tried.ms > CASE_MS_MAX; tries++) tried = tryCase(item, store, options)
+  return tried.verdict
+}
+
+function tryCase(item: TckCase, store: GraphStore, options: EngineOptions): { verdict: Verdict; ms: number } {
   const started = performance.now()
   const before = countsOf(store)
   const verdict = judged(item, outcomeOf(item, store, options))
   const after = countsOf(store)
   const ms = performance.now() - started
-  if (before !== after) return failed(`the graph had ${before} and has ${after}`, verdict.level)
-  if (ms > CASE_MS_MAX) return failed(`it took ${Math.round(ms)} ms`, verdict.level)
-  return verdict
+  if (before !== after) return { verdict: failed(`the graph had ${before} and has ${after}`, verdict.level), ms: 0 }
+  if (ms > CASE_MS_MAX) return { verdict: failed(`it took ${Math.round(ms)} ms`, verdict.level), ms }
+  return { verdict, ms }
 }
 
 function outcomeOf(item: TckCase, store: GraphStore, options: EngineOptions): Outcome {

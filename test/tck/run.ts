@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { writeBaseline } from './baseline.ts'
 import type { TckCase } from './case.ts'
-import { CASE_MS_MAX, type Verdict } from './run-case.ts'
+import { CASE_MS_MAX, TRIES, type Verdict } from './run-case.ts'
 import { Score } from './score.ts'
 import { readSuite } from './suite.ts'
 
 const USAGE = 'usage: npm run tck -- DIR [--failures] [--only=TEXT] [--rules=off] [--write-baseline]'
-/** On top of the case's own time: a busy machine is not a hang. */
-const PATIENCE_MS = 3_000
+/** On top of all tries of a case: a busy machine is not a hang. */
+const PATIENCE_MS = TRIES * CASE_MS_MAX + 3_000
 
 type Message = { readonly begun: number } | { readonly index: number; readonly verdict: Verdict }
 
@@ -47,12 +47,12 @@ async function answersFrom(folder: string, found: Verdict[], rules: string): Pro
           timer = setTimeout(() => {
             hung = true
             child.kill('SIGKILL')
-          }, CASE_MS_MAX + PATIENCE_MS)
+          }, PATIENCE_MS)
         }
       }
     }
     const code = await child.exited
-    return hung ? `no answer within ${CASE_MS_MAX + PATIENCE_MS} ms` : `the process ended with ${code}`
+    return hung ? `no answer within ${PATIENCE_MS} ms` : `the process ended with ${code}`
   } finally {
     clearTimeout(timer)
     child.kill('SIGKILL')

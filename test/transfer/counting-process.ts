@@ -21,5 +21,5 @@ for (let i = 1; ; i++) {
       })
     })
   }
-  if (i % 10 === 0) process.stdout.write(`${i}\n`)
+  process.stdout.write(`${i}\n`)
 }

@@ -287,14 +287,17 @@ test('an import that is killed again and again goes on where it was, and its fol
   let kills = 0
   let isServed = true
   for (let ended = false; !ended; ) {
-    const child = Bun.spawn([process.execPath, join(import.meta.dirname, 'importing-process.ts'), data, from, '250'], {
+    // The first batch that is told was perhaps written before; a few more are not.
+    const batches = 10 + kills * 15
+    // It does not get far beyond them before the kill, on however fast a disk.
+    const script = join(import.meta.dirname, 'importing-process.ts')
+    const child = Bun.spawn([process.execPath, script, data, from, '250', String(batches + 5)], {
       stdout: 'pipe',
       stderr: 'inherit',
     })
     const reader = child.stdout.getReader()
-    // The first batch that is told was perhaps written before; a few more are not.
     let told = 0
-    while (told < 10 + kills * 15 && !ended) {
+    while (told < batches && !ended) {
       const { value, done } = await reader.read()
       told += value === undefined ? 0 : Buffer.from(value).toString().split('\n').length - 1
       ended = done
