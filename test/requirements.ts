@@ -515,6 +515,16 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
+    id: 'D22',
+    sentence:
+      'a string among the input parameters has a limit wherever it stands, in decisions and context queries alike',
+    shownBy: [
+      ['policy/input-parameters.test.ts', 'is refused at any depth, and the refusal names its place'],
+      [server, 'is measured wherever it stands'],
+      ['ciq/execute.test.ts', 'refuses a string that is a payload, wherever it stands among the parameters'],
+    ],
+  },
+  {
     id: 'C1',
     sentence: 'a record holds the requested paths and aggregates of one row',
     shownBy: [

@@ -1,5 +1,6 @@
 // Checks a value by its schema and says every fault as `path: expected …, found …`, in the words that all bodies share.
 import type { z } from 'zod'
+import { pathText } from '../kernel/path-text.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** `at` is the path of the value itself, for values that were found inside of others. */
@@ -7,9 +8,10 @@ export function validate<T>(schema: z.ZodType<T>, value: unknown, at = ''): Resu
   const read = schema.safeParse(value, { error: describe, reportInput: true })
   if (read.success) {
     const lost = prototypeIn(value, at === '' ? [] : [at])
-    return lost === null ? ok(read.data) : err([`${pathText('', lost)}: unknown member \`__proto__\``])
+    return lost === null ? ok(read.data) : err([`${pathText('', lost) || 'body'}: unknown member \`__proto__\``])
   }
-  return err(read.error.issues.map((issue) => `${pathText(at, issue.path)}: ${issue.message}`))
+  // The value itself is the body.
+  return err(read.error.issues.map((issue) => `${pathText(at, issue.path) || 'body'}: ${issue.message}`))
 }
 
 /** Where it stands, or null. Maps of zod leave out this one name and say nothing. */
@@ -21,16 +23,6 @@ function prototypeIn(value: unknown, path: readonly PropertyKey[]): readonly Pro
     if (found !== null) return found
   }
   return null
-}
-
-/** `db_connection.url`, `actions[3]`; the value itself is `body`. */
-function pathText(at: string, path: readonly PropertyKey[]): string {
-  let text = at
-  for (const step of path) {
-    if (typeof step === 'number') text += `[${step}]`
-    else text += text === '' ? String(step) : `.${String(step)}`
-  }
-  return text === '' ? 'body' : text
 }
 
 /** Undefined leaves the schema's own message. */

@@ -4,6 +4,7 @@ import type { ServiceError } from '../kernel/errors.ts'
 import { Float } from '../kernel/float.ts'
 import { foundName } from '../kernel/found.ts'
 import { writeJson } from '../kernel/json.ts'
+import { pathText } from '../kernel/path-text.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 export function readBySchema<T>(schema: z.ZodType<T>, body: unknown): Result<T, ServiceError> {
@@ -18,18 +19,9 @@ export function issuesOf(schema: z.ZodType, value: unknown): string[] {
   return read.success ? [] : read.error.issues.map(issueText)
 }
 
+/** The body itself is `body`. */
 function issueText(issue: { path: readonly PropertyKey[]; message: string }): string {
-  return `${pathText(issue.path)}: ${issue.message}`
-}
-
-/** `nodes[3].properties[0].value`; the body itself is `body`. */
-function pathText(path: readonly PropertyKey[]): string {
-  let text = ''
-  for (const step of path) {
-    if (typeof step === 'number') text += `[${step}]`
-    else text += text === '' ? String(step) : `.${String(step)}`
-  }
-  return text === '' ? 'body' : text
+  return `${pathText('', issue.path) || 'body'}: ${issue.message}`
 }
 
 /** Undefined leaves zod's own words: a schema's own message, or a fault of a kind that has no row here. */

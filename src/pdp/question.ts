@@ -1,13 +1,13 @@
 // What every question of this folder shares: the policies it may use, the parameters it binds, and what of its parameters
 // is refused before any graph is read.
-import { RunFault } from '../engine/errors.ts'
+import type { RunFault } from '../engine/errors.ts'
 import type { ProjectGraphs } from '../engine/store.ts'
-import { fromJson } from '../engine/value/convert.ts'
 import type { Value } from '../engine/value/value.ts'
-import type { AgentCaller, Claims, UserToken } from '../identity/caller.ts'
+import type { AgentCaller, UserToken } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { platformParameters } from '../policy/compile-policy.ts'
+import { bindInput, claimsAsMap, missingText, refusedInput, toValue } from '../policy/input-parameters.ts'
 import type { CompiledPolicy } from '../policy/library.ts'
 import type { DecisionParts, Question, Side } from './parts.ts'
 
@@ -64,26 +64,19 @@ export function bindParameters(
 ): Result<ReadonlyMap<string, Value>, ServiceError> {
   const given = question.context?.input_params
   if (given !== undefined) {
-    const refused = refusalOf(given, parts.inputStringMax)
-    if (refused !== null) return refused
+    const rules = { at: 'context.input_params', reserved: platformParameters, stringMax: parts.inputStringMax }
+    const refused = refusedInput(given, rules)
+    if (refused.length > 0) return err({ kind: 'invalid', issues: refused })
   }
   if (!policies.some(takesParameters)) return noParameters
 
   const bound = new Map<string, Value>()
-  const issues: string[] = []
-  const bind = (name: string, data: unknown, fault: string) => {
-    try {
-      bound.set(name, fromJson(data))
-    } catch (refusal) {
-      if (!(refusal instanceof RunFault)) throw refusal
-      issues.push(fault)
-    }
-  }
-  if (given !== undefined) for (const name of Object.keys(given)) bind(name, given[name], missingText(name))
+  const issues = given === undefined ? [] : [...bindInput(bound, given)]
   const { subject, resource, action } = question
   for (const [side, { properties }] of Object.entries({ subject, resource, action })) {
-    if (properties === undefined) bound.set(`${side}_properties`, emptyMap)
-    else bind(`${side}_properties`, properties, `${side}.properties: expected values that a graph can hold`)
+    const value = properties === undefined ? emptyMap : toValue(properties)
+    if (value === undefined) issues.push(`${side}.properties: expected values that a graph can hold`)
+    else bound.set(`${side}_properties`, value)
   }
   bound.set('subject_type', subject.type)
   bound.set('resource_type', resource.type)
@@ -91,8 +84,8 @@ export function bindParameters(
   bindOrRemove(bound, 'resource_external_id', resource.id)
   const { user } = caller
   // A claim that is not there is null, so that no comparison with it holds.
-  bound.set('token', user === null ? emptyMap : claimsAsMap(user.claims))
-  bound.set('svc_token', user?.delegation == null ? emptyMap : claimsAsMap(user.delegation))
+  bound.set('token', claimsAsMap(user?.claims))
+  bound.set('svc_token', claimsAsMap(user?.delegation))
   if (user !== null) bound.set('subject_id', user.subjectId)
   bound.set('_appId', subject.type === '_Application' ? caller.applicationId : null)
   return issues.length === 0 ? ok(bound) : err({ kind: 'invalid', issues })
@@ -105,38 +98,6 @@ function takesParameters(policy: CompiledPolicy): boolean {
 function bindOrRemove(bound: Map<string, Value>, name: string, value: string | null): void {
   if (value === null) bound.delete(name)
   else bound.set(name, value)
-}
-
-/** One token asks many questions. */
-const claimMaps = new WeakMap<Claims, ReadonlyMap<string, Value>>()
-
-/** A claim that no value can hold (an integer beyond 64 bits) is as good as absent. */
-function claimsAsMap(claims: Claims): ReadonlyMap<string, Value> {
-  const known = claimMaps.get(claims)
-  if (known !== undefined) return known
-  const map = new Map<string, Value>()
-  for (const [name, claim] of Object.entries(claims)) {
-    try {
-      map.set(name, fromJson(claim))
-    } catch (refusal) {
-      if (!(refusal instanceof RunFault)) throw refusal
-    }
-  }
-  claimMaps.set(claims, map)
-  return map
-}
-
-function refusalOf(given: Readonly<Record<string, unknown>>, stringMax: number): Result<never, ServiceError> | null {
-  const issues: string[] = []
-  for (const name of Object.keys(given)) {
-    // Names that only the platform fills: whoever sends one would speak for a token, an application or another node.
-    if (platformParameters.has(name)) issues.push(`context.input_params.${name}: reserved, filled by the service`)
-    const value = given[name]
-    if (typeof value === 'string' && value.length > stringMax) {
-      issues.push(`context.input_params.${name}: expected at most ${stringMax} characters, found ${value.length}`)
-    }
-  }
-  return issues.length === 0 ? null : err({ kind: 'invalid', issues })
 }
 
 /** What is wrong with a location that the caller named (interface, decisions rule 4). One that is missing is told as others are. */
@@ -182,8 +143,4 @@ export interface Lacking {
 export function missingParameters(names: Iterable<string>): Lacking {
   const missing = [...new Set(names)]
   return { ok: false, error: { kind: 'invalid', issues: missing.map(missingText) }, missing }
-}
-
-function missingText(name: string): string {
-  return `missing or wrong input params, '${name}'`
 }

@@ -107,6 +107,23 @@ describe('execute', () => {
     expect([forged.status, forged.body.errors]).toEqual([422, ['input_params.token: reserved, filled by the service']])
   })
 
+  it('refuses a string that is a payload, wherever it stands among the parameters', async () => {
+    const token = await house.tokenOf('ann')
+    const asked = (more: unknown) => house.execute('paths', { input_params: { car: 'c01', more } }, token)
+    const fits = 'x'.repeat(65_536)
+    expect((await asked([0, { b: fits, [fits]: null }])).status).toBe(200)
+    const deep = await asked([0, 0, 0, { b: `${fits}x` }])
+    expect([deep.status, deep.body.errors]).toEqual([
+      422,
+      ['input_params.more[3].b: expected at most 65536 characters, found 65537'],
+    ])
+    const name = await asked({ [`${fits}x`]: null })
+    expect([name.status, name.body.errors]).toEqual([
+      422,
+      ['input_params.more: expected names of at most 65536 characters, found one of 65537'],
+    ])
+  })
+
   it('gives pages whose rows joined are the whole, in an order that stays', async () => {
     const id = await house.addQuery('pages', ownCars, { nodes: ['car.external_id'] })
     const token = await house.tokenOf('ann')

@@ -147,6 +147,20 @@ describe('a string among the input parameters', () => {
       '{"message":"Unprocessable Entity","errors":["context.input_params.text: expected at most 10 characters, found 11"]}',
     ])
   })
+
+  it('is measured wherever it stands', async () => {
+    const asked = (a: unknown) =>
+      service.send(path, { headers: withKey(), body: { ...body, context: { input_params: { a } } } })
+    const fits = 'x'.repeat(10)
+    expect((await asked([1, null, { b: fits, [fits]: [fits] }])).status).toBe(200)
+    const refused = (issue: string) => [422, `{"message":"Unprocessable Entity","errors":["${issue}"]}`]
+    expect(answer(await asked([0, 0, 0, { b: `${fits}x` }]))).toEqual(
+      refused('context.input_params.a[3].b: expected at most 10 characters, found 11'),
+    )
+    expect(answer(await asked({ b: { [`${fits}x`]: 1 } }))).toEqual(
+      refused('context.input_params.a.b: expected names of at most 10 characters, found one of 11'),
+    )
+  })
 })
 
 describe('paths and methods', () => {

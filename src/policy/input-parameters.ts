@@ -1,0 +1,104 @@
+// What callers send as parameters, and what their tokens claim, as values: one reading for decisions and context queries.
+import { RunFault } from '../engine/errors.ts'
+import { fromJson } from '../engine/value/convert.ts'
+import type { Value } from '../engine/value/value.ts'
+import type { Claims } from '../identity/caller.ts'
+import { Float } from '../kernel/float.ts'
+import { JSON_DEPTH_MAX } from '../kernel/json.ts'
+import { pathText } from '../kernel/path-text.ts'
+
+export type Given = Readonly<Record<string, unknown>>
+
+export interface InputRules {
+  /** Where the parameters stand in the request: `context.input_params`. */
+  readonly at: string
+  /** Names that only the service fills: whoever sends one would speak for a token, an application or another node. */
+  readonly reserved: ReadonlySet<string>
+  /** Characters of one string, however deep it stands in a parameter; the names of members are strings too. */
+  readonly stringMax: number
+}
+
+/** What is refused whatever it is for; empty where nothing is. */
+export function refusedInput(given: Given, { at, reserved, stringMax }: InputRules): readonly string[] {
+  const issues: string[] = []
+  for (const name of Object.keys(given)) {
+    if (reserved.has(name)) issues.push(`${pathText(at, [name])}: reserved, filled by the service`)
+    if (name.length > stringMax) issues.push(`${at}: ${longName(name, stringMax)}`)
+    const fault = faultIn(given[name], stringMax, 0)
+    if (fault !== null) issues.push(`${pathText(at, [name, ...(fault.steps ?? [])])}: ${fault.text}`)
+  }
+  return issues
+}
+
+/** Adds what the caller sent to `bound`, and answers what no value can hold. */
+export function bindInput(bound: Map<string, Value>, given: Given): readonly string[] {
+  const issues: string[] = []
+  for (const name of Object.keys(given)) {
+    const value = toValue(given[name])
+    if (value === undefined) issues.push(missingText(name))
+    else bound.set(name, value)
+  }
+  return issues
+}
+
+export function missingText(name: string): string {
+  return `missing or wrong input params, '${name}'`
+}
+
+const noClaims: ReadonlyMap<string, Value> = new Map()
+
+/** One token asks many questions. */
+const claimMaps = new WeakMap<Claims, ReadonlyMap<string, Value>>()
+
+/** Without a token there are none. A claim that no value can hold (an integer beyond 64 bits) is as good as absent. */
+export function claimsAsMap(claims: Claims | null | undefined): ReadonlyMap<string, Value> {
+  if (claims == null) return noClaims
+  const known = claimMaps.get(claims)
+  if (known !== undefined) return known
+  const map = new Map<string, Value>()
+  for (const [name, claim] of Object.entries(claims)) {
+    const value = toValue(claim)
+    if (value !== undefined) map.set(name, value)
+  }
+  claimMaps.set(claims, map)
+  return map
+}
+
+/** Undefined: no value can hold it. */
+export function toValue(data: unknown): Value | undefined {
+  try {
+    return fromJson(data)
+  } catch (refusal) {
+    if (!(refusal instanceof RunFault)) throw refusal
+    return undefined
+  }
+}
+
+interface Fault {
+  /** From the parameter to where it is; null: so far down that nobody would read the path. */
+  readonly steps: (string | number)[] | null
+  readonly text: string
+}
+
+/** The first one, in the order of the text. */
+function faultIn(data: unknown, stringMax: number, depth: number): Fault | null {
+  if (typeof data === 'string') {
+    if (data.length <= stringMax) return null
+    return { steps: [], text: `expected at most ${stringMax} characters, found ${data.length}` }
+  }
+  if (typeof data !== 'object' || data === null || data instanceof Float) return null
+  if (depth >= JSON_DEPTH_MAX) return { steps: null, text: `nested deeper than ${JSON_DEPTH_MAX} levels` }
+  const isList = Array.isArray(data)
+  for (const name of Object.keys(data)) {
+    if (name.length > stringMax) return { steps: [], text: longName(name, stringMax) }
+    const fault = faultIn((data as Given)[name], stringMax, depth + 1)
+    if (fault === null) continue
+    fault.steps?.unshift(isList ? Number(name) : name)
+    return fault
+  }
+  return null
+}
+
+function longName(name: string, stringMax: number): string {
+  return `expected names of at most ${stringMax} characters, found one of ${name.length}`
+}
