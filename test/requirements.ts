@@ -388,11 +388,16 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: 'F4',
-    sentence: 'keys are shown once and stored as a hash; secrets are never read back nor kept in clear',
+    sentence:
+      'keys are shown once and stored as a hash; secrets are never read back, kept in clear or sent to another place',
     shownBy: [
       ['identity/agent-key.test.ts', 'is told in the create answer alone'],
       ['identity/agent-key.test.ts', 'is not in the files, neither whole nor its secret part'],
       [config, 'reads back without its password'],
+      ['config/moved-secrets.test.ts', 'is told of with everything that moves it'],
+      ['config/moved-secrets.test.ts', 'the key of an event topic is required again for another endpoint'],
+      ['config/moved-secrets.test.ts', 'are required again, each of them, for another provider'],
+      ['config/moved-secrets.test.ts', 'the password of a database is required again for another address'],
     ],
   },
   {

@@ -43,6 +43,8 @@ export const auditSignings: ConfigKind = {
     auth_params: z.record(z.string(), z.literal('')),
   },
   secrets: ['auth_params.*'],
+  // They are shown to the cloud that keeps the key; which key it is says nothing of where that is.
+  destinations: { 'auth_params.*': ['provider'] },
   heavy: [],
   defaults: { key_resource: '', kid: '', auth_params: {} },
   check(fields, { given }) {

@@ -51,6 +51,7 @@ function projects({ provisioning }: EnvironmentParts): ConfigKind {
       ikg_status: z.enum(['PENDING', 'ACTIVE', 'FAILED']),
     },
     secrets: ['db_connection.password'],
+    destinations: { 'db_connection.password': ['db_connection.url'] },
     heavy: [],
     check(fields, { current }) {
       if (fields.replica_region === fields.region) {

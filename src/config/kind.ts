@@ -137,6 +137,11 @@ export interface ConfigKind {
    * keeps the stored one. A path that ends in `*` reads back its members as empty strings, and takes these for kept.
    */
   readonly secrets: readonly string[]
+  /**
+   * Where a secret is sent: by its path in `secrets`, the paths of the fields that say so; their steps `*` are those of the
+   * secret. Who changes one of them gives the secret again, for an editor must not have a secret sent to where it can be read.
+   */
+  readonly destinations?: Readonly<Record<string, readonly string[]>>
   /** Fields that are no secret and yet not read back. */
   readonly unread?: readonly string[]
   /** String fields that come back empty in a list without `full_fetch`. */

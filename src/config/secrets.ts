@@ -36,6 +36,36 @@ export function keepSecrets(fields: Fields, current: Fields, kind: ConfigKind): 
   }, fields)
 }
 
+/**
+ * Why an update is refused that leaves a stored secret out and sends it elsewhere. `fields` is what would be stored,
+ * `given` what the caller sent.
+ */
+export function strandedSecrets(fields: Fields, current: Fields, given: Fields, kind: ConfigKind): string[] {
+  return kind.secrets.flatMap((pattern) => {
+    const destinations = kind.destinations?.[pattern] ?? []
+    return pathsIn(fields, pattern.split('.'))
+      .filter((path) => memberAt(current, path) !== undefined && (memberAt(given, path) ?? '') === '')
+      .flatMap((path) =>
+        destinations
+          .map((destination) => alongside(path, pattern.split('.'), destination.split('.')))
+          .filter((destination) => leadsElsewhere(memberAt(fields, destination), memberAt(current, destination)))
+          .map((destination) => `${path.join('.')}: required again with another \`${destination.join('.')}\``),
+      )
+  })
+}
+
+/** The destination with its stars filled in as they are in the secret's own path. */
+function alongside(path: Path, pattern: Path, destination: Path): Path {
+  const stars = path.filter((_, at) => pattern[at] === '*')
+  return destination.map((step) => (step === '*' ? (stars.shift() ?? step) : step))
+}
+
+/** What goes, an address of several for one or a switch that opens the way, shows nothing to anybody new. */
+function leadsElsewhere(after: unknown, before: unknown): boolean {
+  if (!Array.isArray(after)) return after !== before && after !== undefined && after !== false
+  return !Array.isArray(before) || after.some((address) => !before.includes(address))
+}
+
 /** An optional secret inside of an object is removed by an empty string, as any field is (facts 1.7.2). */
 export function dropEmptySecrets(fields: Fields, kind: ConfigKind): Fields {
   return secretPaths(kind, fields).reduce(

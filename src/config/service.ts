@@ -21,7 +21,7 @@ import {
 } from './kind.ts'
 import { listDocuments } from './list.ts'
 import { authorship, listForm, readForm } from './read-form.ts'
-import { dropEmptySecrets, keepSecrets, sealSecrets } from './secrets.ts'
+import { dropEmptySecrets, keepSecrets, sealSecrets, strandedSecrets } from './secrets.ts'
 import { validate } from './validate.ts'
 
 export interface ConfigAnswer {
@@ -283,6 +283,8 @@ export class ConfigService {
     const parent = draft.get(kind.parent.kind, current.parent_id)
     assert(parent !== null, 'a document goes when its parent goes')
     const fields = dropEmptySecrets(keepSecrets(Object.fromEntries(kept), current.fields, kind), kind)
+    const stranded = strandedSecrets(fields, current.fields, body, kind)
+    if (stranded.length > 0) return err({ kind: 'invalid', issues: stranded })
     return kind.check(fields, { reader: draft, current, parent, given: body })
   }
 

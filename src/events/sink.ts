@@ -10,6 +10,8 @@ interface ProviderKind {
   readonly schema: z.ZodObject
   readonly secret: string
   readonly secretRequired: boolean
+  /** The members that say to whom the secret is shown, and who may listen; a secret may name its place itself. */
+  readonly secretGoesTo: readonly string[]
 }
 
 const secret = (max: number) => z.string().max(max).nullish()
@@ -31,11 +33,13 @@ const providerKinds = {
     }),
     secret: 'password',
     secretRequired: false,
+    secretGoesTo: ['brokers', 'disable_tls', 'tls_skip_verify'],
   },
   event_topic: {
     schema: z.strictObject({ topic_endpoint: z.string().min(1).max(1024), access_key: secret(1024) }),
     secret: 'access_key',
     secretRequired: true,
+    secretGoesTo: ['topic_endpoint'],
   },
   queue_service: {
     schema: z
@@ -57,6 +61,7 @@ const providerKinds = {
       }),
     secret: 'connectionString',
     secretRequired: true,
+    secretGoesTo: [],
   },
   pub_sub: {
     schema: z.strictObject({
@@ -66,6 +71,7 @@ const providerKinds = {
     }),
     secret: 'credentials_json',
     secretRequired: true,
+    secretGoesTo: [],
   },
 } satisfies Record<string, ProviderKind>
 
@@ -157,6 +163,12 @@ export const eventSinks: ConfigKind = {
   },
   normalise: oneSpelling,
   secrets: providerNames.map((name) => `providers.*.${name}.${providerKinds[name].secret}`),
+  destinations: Object.fromEntries(
+    providerNames.map((name) => [
+      `providers.*.${name}.${providerKinds[name].secret}`,
+      providerKinds[name].secretGoesTo.map((member) => `providers.*.${name}.${member}`),
+    ]),
+  ),
   heavy: [],
   defaults: { include_cdc_events: false, tags: [] },
   check(fields) {

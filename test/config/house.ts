@@ -2,29 +2,24 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { knowledgeQueries } from '../../src/ciq/knowledge-query.ts'
-import { locationsOf } from '../../src/config/db-connection.ts'
-import { environmentKinds } from '../../src/config/environment.ts'
+import { kindsOf } from '../../src/app/kinds.ts'
 import type { ConfigKind, Fields } from '../../src/config/kind.ts'
 import { type Provisioner, Provisioning } from '../../src/config/provisioning.ts'
 import { Repository } from '../../src/config/repository.ts'
 import { ConfigService } from '../../src/config/service.ts'
 import type { SystemGraph } from '../../src/config/system-nodes.ts'
 import type { Constituent, GraphLayout } from '../../src/engine/store.ts'
-import { agentCredentials } from '../../src/identity/agent-credential.ts'
 import { AgentKeys } from '../../src/identity/agent-key.ts'
 import { bootstrap } from '../../src/identity/bootstrap.ts'
 import type { ServiceAccountCaller } from '../../src/identity/caller.ts'
 import { loadMasterKey } from '../../src/identity/master-key.ts'
 import { SecretBox } from '../../src/identity/secret-box.ts'
 import { ServiceAccounts } from '../../src/identity/service-account.ts'
-import { serviceAccountCredentials, serviceAccounts } from '../../src/identity/service-account-kinds.ts'
-import { tokenIntrospects } from '../../src/identity/token-introspect.ts'
 import { HandClock } from '../../src/kernel/clock.ts'
 import type { ServiceError } from '../../src/kernel/errors.ts'
 import type { Result } from '../../src/kernel/result.ts'
-import { authorizationPolicies } from '../../src/policy/authorization-policy.ts'
 import { PolicyLibrary } from '../../src/policy/library.ts'
+import { defaultSettings } from '../../src/settings.ts'
 import { AllowedUpstreams } from '../../src/upstream/allowed.ts'
 import { createUpstream } from '../../src/upstream/client.ts'
 import { openStore } from './open-store.ts'
@@ -120,15 +115,11 @@ export async function openHouse(from: { dir?: string; clock?: HandClock; board?:
   const box = new SecretBox(loadMasterKey({ dataDir: dir, fromEnvironment: undefined, mayCreate }))
   const { admin } = await bootstrap(documents, box, clock)
   const provisioning = new Provisioning({ documents, provisioner: board, systemGraph: board, report })
-  const kinds = [
-    ...environmentKinds({ reader: documents, systemGraph: board, provisioning }),
-    agentCredentials(clock),
-    serviceAccounts(clock),
-    serviceAccountCredentials(clock),
-    authorizationPolicies(512_000, (project) => locationsOf(project).keys()),
-    knowledgeQueries(512_000),
-    tokenIntrospects(createUpstream({ allowed: new AllowedUpstreams(new Set(['127.0.0.1']), []) })),
-  ]
+  const kinds = kindsOf(defaultSettings, {
+    environment: { reader: documents, systemGraph: board, provisioning },
+    upstream: createUpstream({ allowed: new AllowedUpstreams(new Set(['127.0.0.1']), []) }),
+    clock,
+  })
   const service = new ConfigService({ kinds, documents, sealer: box, clock, report })
   const kind = (path: string): ConfigKind => {
     const found = kinds.find((one) => one.path === path)
