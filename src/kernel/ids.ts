@@ -3,19 +3,31 @@
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const GID = /^gid:[A-Za-z0-9_-]{22,}$/
 
+/** Behind `gid:`. */
+export const MINTED_LENGTH = 26
+const TIME = 10
 const RANDOM = 13
 const pool = new Uint8Array(RANDOM * 256)
+const LETTERS = Buffer.from(ALPHABET, 'latin1')
 
 let lastMs = -1
-let prefix = ''
 let counter = 0
 let drawn = pool.length
+/** The characters of the time, and of one identifier. */
+const times = Buffer.alloc(TIME)
+const minted = Buffer.alloc(MINTED_LENGTH)
 
 /**
  * Mints an identifier: 10 characters of time in milliseconds, 3 of a counter within the millisecond, 13 random.
  * Identifiers of one process sort in the order they were made.
  */
 export function mintGid(nowMs: number): string {
+  mintInto(minted, 0, nowMs)
+  return `gid:${minted.toString('latin1')}`
+}
+
+/** Writes what stands behind `gid:`. */
+export function mintInto(target: Uint8Array, at: number, nowMs: number): void {
   if (nowMs > lastMs) begin(nowMs)
   else {
     counter += 1
@@ -26,18 +38,18 @@ export function mintGid(nowMs: number): string {
     crypto.getRandomValues(pool)
     drawn = 0
   }
-  let text = `${prefix}${ALPHABET[counter >>> 10]}${ALPHABET[(counter >>> 5) & 31]}${ALPHABET[counter & 31]}`
-  for (const end = drawn + RANDOM; drawn < end; drawn++) text += ALPHABET[pool[drawn]! & 31]
-  return text
+  let to = at
+  for (let i = 0; i < TIME; i++) target[to++] = times[i]!
+  target[to++] = LETTERS[counter >>> 10]!
+  target[to++] = LETTERS[(counter >>> 5) & 31]!
+  target[to++] = LETTERS[counter & 31]!
+  for (const end = drawn + RANDOM; drawn < end; drawn++) target[to++] = LETTERS[pool[drawn]! & 31]!
 }
 
 function begin(ms: number): void {
   lastMs = ms
   counter = 0
-  prefix = ''
-  for (let digits = 0, rest = ms; digits < 10; digits++, rest = Math.floor(rest / 32))
-    prefix = `${ALPHABET[rest % 32]}${prefix}`
-  prefix = `gid:${prefix}`
+  for (let i = TIME - 1, rest = ms; i >= 0; i--, rest = Math.floor(rest / 32)) times[i] = LETTERS[rest % 32]!
 }
 
 export function isGid(text: string): boolean {

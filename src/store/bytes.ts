@@ -13,7 +13,8 @@ export class Sink {
     this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, capacity)
   }
 
-  private room(size: number): number {
+  /** Room to be filled by whoever takes it. */
+  take(size: number): number {
     const at = this.length
     const needed = at + size
     if (needed > this.bytes.byteLength) {
@@ -28,50 +29,44 @@ export class Sink {
   }
 
   u8(value: number): void {
-    const at = this.room(1)
+    const at = this.take(1)
     this.view.setUint8(at, value)
   }
 
   u16(value: number): void {
-    const at = this.room(2)
+    const at = this.take(2)
     this.view.setUint16(at, value, true)
   }
 
   u32(value: number): void {
-    const at = this.room(4)
+    const at = this.take(4)
     this.view.setUint32(at, value, true)
   }
 
   i32(value: number): void {
-    const at = this.room(4)
+    const at = this.take(4)
     this.view.setInt32(at, value, true)
   }
 
   i64(value: bigint): void {
-    const at = this.room(8)
+    const at = this.take(8)
     this.view.setBigInt64(at, value, true)
   }
 
   f64(value: number): void {
-    const at = this.room(8)
+    const at = this.take(8)
     this.view.setFloat64(at, value, true)
   }
 
   raw(bytes: Uint8Array): void {
     if (bytes.length === 0) return
-    const at = this.room(bytes.length)
+    const at = this.take(bytes.length)
     this.bytes.set(bytes, at)
-  }
-
-  /** The characters from `start` on, each of which is one byte. */
-  latin1(text: string, start: number): void {
-    const at = this.room(text.length - start)
-    for (let i = start; i < text.length; i++) this.bytes[at + i - start] = text.charCodeAt(i)
   }
 
   /** The first `count` words of an array. */
   run(words: Uint32Array, count: number): void {
-    const at = this.room(count * 4)
+    const at = this.take(count * 4)
     if ((at & 3) === 0) {
       const own = this.words()
       for (let i = 0, to = at >>> 2; i < count; i++) own[to + i] = words[i]!
@@ -80,20 +75,40 @@ export class Sink {
 
   /** Byte length, then the text. */
   text(text: string): void {
-    const bytes = textBytes(text)
-    this.u32(bytes.length)
-    this.raw(bytes)
+    const at = this.take(4)
+    this.patch(at, this.bareText(text))
   }
 
-  /** Room to be filled by `patch`. */
+  /** Answers the length in bytes. */
+  bareText(text: string): number {
+    const { length } = text
+    const at = this.take(length)
+    const { bytes } = this
+    let i = 0
+    for (; i < length; i++) {
+      const unit = text.charCodeAt(i)
+      if (unit >= 0x80) break
+      bytes[at + i] = unit
+    }
+    if (i === length) return length
+    this.length = at
+    this.raw(textBytes(text))
+    return this.length - at
+  }
+
+  /** Room to be filled by `patch`, with zeros in it. */
   gap(size: number): number {
-    const at = this.room(size)
+    const at = this.take(size)
     for (let i = at; i < at + size; i++) this.bytes[i] = 0
     return at
   }
 
   patch(at: number, value: number): void {
     this.view.setUint32(at, value, true)
+  }
+
+  patchF64(at: number, value: number): void {
+    this.view.setFloat64(at, value, true)
   }
 
   /** All of its memory as words, until it grows. */

@@ -126,11 +126,11 @@ async function rewriteAll<K>(to: LmdbFile, old: Database<K>, next: Database<K>, 
   let batch: { key: K; start: number; end: number }[] = []
   let sink = new Sink()
   const put = async (): Promise<void> => {
-    const [entries, { bytes }] = [batch, sink]
+    const [entries, written] = [batch, sink]
     batch = []
     sink = new Sink()
     await to.transaction(() => {
-      for (const entry of entries) next.putSealed(entry.key, bytes.subarray(entry.start, entry.end))
+      for (const entry of entries) next.putSealed(entry.key, written, entry.start, entry.end)
     })
   }
   let from: K | null = start

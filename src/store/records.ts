@@ -5,9 +5,10 @@
 import type { NodeId, PropertyMetadata, StoredProperty, SymbolId } from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import { assert } from '../kernel/assert.ts'
+import { MINTED_LENGTH, mintInto } from '../kernel/ids.ts'
 import { parseJson, writeJson } from '../kernel/json.ts'
 import type { Sink, Window } from './bytes.ts'
-import { readText, textBytes } from './text.ts'
+import { readText } from './text.ts'
 import { readValue, writeValue } from './values.ts'
 
 export const RECORD_VERSION = 1
@@ -15,8 +16,10 @@ export const RECORD_VERSION = 1
 const IS_IDENTITY = 1
 const HAS_LOCATION = 2
 
-const GID_LENGTH = 30
 const GID_PREFIX = 'gid:'
+const GID_LENGTH = GID_PREFIX.length + MINTED_LENGTH
+const CREATED_AT = 8
+const UPDATED_AT = 16
 const GID_AT = 32
 const EXTERNAL_ID_LENGTH_AT = 58
 const LOCATION_LENGTH_AT = 60
@@ -59,54 +62,79 @@ export interface RelationshipRecord {
 // -- writing
 
 /** What both kinds have in common. */
-type Frame = Pick<RelationshipRecord, 'type' | 'gid' | 'createdMs' | 'updatedMs' | 'properties'>
+type Frame = Pick<RelationshipRecord, 'type' | 'createdMs' | 'updatedMs' | 'properties'>
 
-function writeFrame(
+/** Writes all but the global id and what is of no fixed length; answers where it begins. */
+function writeHead(
   sink: Sink,
-  frame: Frame,
+  { type, createdMs, updatedMs, properties }: Frame,
   flags: number,
-  references: readonly number[],
-  externalId: Uint8Array,
-  location: Uint8Array,
-): void {
-  const { gid, properties } = frame
+  count: number,
+): number {
+  const start = sink.take(FIXED_BYTES)
+  sink.patch(start, RECORD_VERSION | (flags << 8))
+  sink.patch(start + REFERENCE_COUNT * 4, count)
+  sink.patchF64(start + CREATED_AT, createdMs)
+  sink.patchF64(start + UPDATED_AT, updatedMs)
+  sink.patch(start + PROPERTY_COUNT * 4, properties.size)
+  sink.patch(start + TYPE * 4, type)
+  patchLengths(sink, start, 0, 0)
+  return start
+}
+
+function writeGid({ bytes }: Sink, start: number, gid: string): void {
   assert(gid.length === GID_LENGTH && gid.startsWith(GID_PREFIX), 'records carry minted ids')
-  const start = sink.length
-  sink.u8(RECORD_VERSION)
-  sink.u8(flags)
-  sink.u16(0)
-  sink.u32(references.length)
-  sink.f64(frame.createdMs)
-  sink.f64(frame.updatedMs)
-  sink.u32(properties.size)
-  sink.u32(frame.type)
-  sink.latin1(gid, GID_PREFIX.length)
-  sink.u16(externalId.length)
-  sink.u32(location.length)
-  for (let i = 0; i < references.length; i++) sink.u32(references[i]!)
-  const symbols = properties.size === 0 ? NO_SYMBOLS : [...properties.keys()].sort((a, b) => a - b)
-  let directory = sink.gap(symbols.length * 8)
-  sink.raw(externalId)
-  sink.raw(location)
-  for (const symbol of symbols) {
-    sink.patch(directory, symbol)
-    sink.patch(directory + 4, sink.length - start)
-    directory += 8
+  for (let i = GID_PREFIX.length, at = start + GID_AT; i < GID_LENGTH; i++) bytes[at++] = gid.charCodeAt(i)
+}
+
+function patchLengths({ bytes }: Sink, start: number, externalId: number, location: number): void {
+  bytes.writeUInt16LE(externalId, start + EXTERNAL_ID_LENGTH_AT)
+  bytes.writeUInt32LE(location, start + LOCATION_LENGTH_AT)
+}
+
+/** From where the directory has been left room. */
+function writeProperties(sink: Sink, start: number, directory: number, properties: StoredProperties): void {
+  if (properties.size === 0) return
+  let at = directory
+  for (const symbol of [...properties.keys()].sort((a, b) => a - b)) {
+    sink.patch(at, symbol)
+    sink.patch(at + 4, sink.length - start)
+    at += 8
     writeProperty(sink, properties.get(symbol)!)
   }
 }
 
-const NO_SYMBOLS: readonly SymbolId[] = []
-const NO_TEXT = new Uint8Array(0)
-
 export function writeNode(sink: Sink, node: NodeRecord): void {
+  const { labels, properties } = node
   const flags = (node.isIdentity ? IS_IDENTITY : 0) | (node.location === null ? 0 : HAS_LOCATION)
-  const location = node.location === null ? NO_TEXT : textBytes(node.location)
-  writeFrame(sink, node, flags, node.labels, textBytes(node.externalId), location)
+  const start = writeHead(sink, node, flags, labels.length)
+  writeGid(sink, start, node.gid)
+  for (let i = 0; i < labels.length; i++) sink.u32(labels[i]!)
+  const directory = sink.gap(properties.size * 8)
+  const externalId = sink.bareText(node.externalId)
+  const location = node.location === null ? 0 : sink.bareText(node.location)
+  patchLengths(sink, start, externalId, location)
+  writeProperties(sink, start, directory, properties)
 }
 
 export function writeRelationship(sink: Sink, relationship: RelationshipRecord): void {
-  writeFrame(sink, relationship, 0, [relationship.source, relationship.target], NO_TEXT, NO_TEXT)
+  const start = writeHead(sink, relationship, 0, 2)
+  writeGid(sink, start, relationship.gid)
+  writeEnds(sink, start, relationship)
+}
+
+/** As it, but its global id is minted in its place. */
+export function writeNewRelationship(sink: Sink, relationship: Omit<RelationshipRecord, 'gid'>): void {
+  const start = writeHead(sink, relationship, 0, 2)
+  mintInto(sink.bytes, start + GID_AT, relationship.updatedMs)
+  writeEnds(sink, start, relationship)
+}
+
+function writeEnds(sink: Sink, start: number, { source, target, properties }: Omit<RelationshipRecord, 'gid'>): void {
+  sink.u32(source)
+  sink.u32(target)
+  const directory = sink.gap(properties.size * 8)
+  writeProperties(sink, start, directory, properties)
 }
 
 // -- properties: time of the last change, flags, metadata where there is some, then the value
@@ -227,11 +255,11 @@ export function gidOf(window: Window): string {
 }
 
 export function createdMsOf(window: Window): number {
-  return window.view.getFloat64(8, true)
+  return window.view.getFloat64(CREATED_AT, true)
 }
 
 export function updatedMsOf(window: Window): number {
-  return window.view.getFloat64(16, true)
+  return window.view.getFloat64(UPDATED_AT, true)
 }
 
 export function isIdentityOf(window: Window): boolean {

@@ -5,7 +5,7 @@ import { assert } from '../kernel/assert.ts'
 import { Float } from '../kernel/float.ts'
 import type { Sink, Window } from './bytes.ts'
 import { isTemporalTag, readTemporal, temporalSize, writeTemporal } from './temporal-values.ts'
-import { readText, textBytes } from './text.ts'
+import { readText } from './text.ts'
 
 const FALSE = 1
 const TRUE = 2
@@ -36,9 +36,7 @@ export function writeValue(sink: Sink, value: PropertyValue): void {
 function writeScalar(sink: Sink, value: PropertyScalar): void {
   if (typeof value === 'string') {
     sink.u8(STRING)
-    const bytes = textBytes(value)
-    sink.u32(bytes.length)
-    sink.raw(bytes)
+    sink.text(value)
   } else if (typeof value === 'boolean') {
     sink.u8(value ? TRUE : FALSE)
   } else if (typeof value === 'number') {

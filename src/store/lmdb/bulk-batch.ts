@@ -1,14 +1,21 @@
 // One batch of a bulk load: as any batch, but relationships are kept in columns and not in objects, come together with their
 // lists at the end, and everything is put in the order of its keys. Nobody else may write to the environment meanwhile.
 import type { NodeId, NodeInput, NodeKey, RelationshipId, SymbolId } from '../../engine/store.ts'
+import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { mintGid } from '../../kernel/ids.ts'
 import { windowOn } from '../bytes.ts'
 import type { IndexKey, UpsertKey } from '../keys.ts'
-import { type RelationshipRecord, readRelationship, type StoredProperties, writeRelationship } from '../records.ts'
+import {
+  type RelationshipRecord,
+  readRelationship,
+  type StoredProperties,
+  writeNewRelationship,
+  writeRelationship,
+} from '../records.ts'
 import { BulkAdjacency, type Columns } from './bulk-adjacency.ts'
 import { type Databases, META } from './databases.ts'
 import type { Stamp } from './header.ts'
+import type { KnownNodes } from './known-nodes.ts'
 import type { Touched } from './operations.ts'
 import type { SymbolTable } from './symbols.ts'
 import { type Given, type GivenProperty, LmdbWriteBatch, NO_PROPERTIES } from './write-batch.ts'
@@ -27,6 +34,8 @@ export interface GivenRelationship extends Given {
 
 export interface GivenNode extends NodeInput, Given {}
 
+const NO_WORDS = new Uint32Array(0)
+
 export class BulkBatch extends LmdbWriteBatch {
   private readonly entriesPerChunk: number
   private readonly ids: KnownNodes
@@ -37,6 +46,8 @@ export class BulkBatch extends LmdbWriteBatch {
   private length = 0
   /** Encoded and sealed records, by place in the columns: where each begins in the sink, and behind the last its end. */
   private starts = new Float64Array(4097)
+  /** Of those that are merged into another one, its id. */
+  private same = NO_WORDS
   private checkpoint: string | null | undefined = undefined
 
   constructor(
@@ -52,7 +63,7 @@ export class BulkBatch extends LmdbWriteBatch {
     super(databases, symbols, { now: () => now }, entriesPerChunk, stamp)
     this.entriesPerChunk = entriesPerChunk
     this.ids = ids
-    ids.beginBatch(this.before, stamp)
+    ids.beginBatch(this.before, stamp, this.header.nodes === 0)
     this.firstRelationship = this.header.nextRelationship
   }
 
@@ -67,9 +78,9 @@ export class BulkBatch extends LmdbWriteBatch {
 
   /** Null when it is taken; else the end that does not exist. One that joins the same two ends is merged with it. */
   loadRelationship(input: GivenRelationship): 'source' | 'target' | null {
-    const source = this.end(input.source)
+    const source = this.findNode(input.source)
     if (source === 0) return 'source'
-    const target = this.end(input.target)
+    const target = this.findNode(input.target)
     if (target === 0) return 'target'
     const now = input.updatedMs ?? input.createdMs ?? this.clock.now()
     const at = this.length
@@ -82,26 +93,30 @@ export class BulkBatch extends LmdbWriteBatch {
     const id = this.takeId('nextRelationship')
     const start = this.sink.length
     this.starts[at] = start
-    writeRelationship(this.sink, {
-      type,
-      source,
-      target,
-      gid: input.gid ?? mintGid(now),
-      createdMs: input.createdMs ?? now,
-      updatedMs: now,
-      properties: this.merge(NO_PROPERTIES, input.properties, now),
-    })
+    const { gid } = input
+    const createdMs = input.createdMs ?? now
+    const properties = this.merge(NO_PROPERTIES, input.properties, now)
+    const record = { type, source, target, createdMs, updatedMs: now, properties }
+    if (gid === undefined) writeNewRelationship(this.sink, record)
+    else writeRelationship(this.sink, { ...record, gid })
     this.databases.relationships.seal(id, this.sink, start)
     this.starts[at + 1] = this.sink.length
     return null
   }
 
-  private end(key: NodeKey): NodeId {
-    const known = this.ids.get(key)
-    if (known !== 0) return known
-    const id = this.findNode(key)
-    if (id !== 0) this.ids.set(key, id)
+  protected override nodeByKey(type: SymbolId, externalId: string): NodeId {
+    if (type === 0) return 0
+    const known = this.ids.find(type, externalId)
+    if (known !== null) return known
+    const id = super.nodeByKey(type, externalId)
+    if (id !== 0) this.ids.add(type, externalId, id)
     return id
+  }
+
+  protected override setKey(type: SymbolId, externalId: string, node: NodeId): void {
+    assert(node !== 0, 'a load deletes no node')
+    super.setKey(type, externalId, node)
+    this.ids.add(type, externalId, node)
   }
 
   private grow(): void {
@@ -115,6 +130,7 @@ export class BulkBatch extends LmdbWriteBatch {
 
   protected override prepareRelationships(): Map<SymbolId, number> {
     const counts = super.prepareRelationships()
+    this.same = new Uint32Array(this.length)
     const { databases, operations, sink, length, firstRelationship } = this
     const columns: Columns = {
       sources: this.sources,
@@ -131,7 +147,7 @@ export class BulkBatch extends LmdbWriteBatch {
       sink,
       operations,
     )
-    const same = new Uint32Array(length)
+    const { same } = this
     lists.add(columns, 'out', same)
     lists.add(columns, 'in', same)
     const merged = new Map<RelationshipId, RelationshipRecord>()
@@ -143,9 +159,8 @@ export class BulkBatch extends LmdbWriteBatch {
       const type = this.types[at]!
       counts.set(type, (counts.get(type) ?? 0) + 1)
       this.header.relationships += 1
-      operations.putSealed(databases.relationships, firstRelationship + at, this.starts[at]!, this.starts[at + 1]!)
     }
-    // Behind the records that they replace, where both are of this batch.
+    // `apply` puts them behind the records that they replace, where both are of this batch.
     for (const [id, record] of merged) {
       operations.begin(sink)
       writeRelationship(sink, record)
@@ -183,7 +198,10 @@ export class BulkBatch extends LmdbWriteBatch {
   }
 
   override apply(): void {
-    const { upsertKeys, index } = this.databases
+    const { upsertKeys, index, relationships } = this.databases
+    const { firstRelationship, length, same, sink, starts } = this
+    for (let at = 0; at < length; at++)
+      if (same[at] === 0) relationships.putSealed(firstRelationship + at, sink, starts[at]!, starts[at + 1]!)
     this.operations.sort(upsertKeys, compareUpsertKeys)
     this.operations.sort(index, compareIndexKeys)
     super.apply()
@@ -213,48 +231,4 @@ function compareUpsertKeys(a: UpsertKey, b: UpsertKey): number {
 
 function compareIndexKeys(a: IndexKey, b: IndexKey): number {
   return a.label - b.label || a.property - b.property || Buffer.compare(a.scalar, b.scalar) || a.node - b.node
-}
-
-/** Two generations, so that what is asked again stays; bounded, so that a load of any size needs no more memory. */
-const KNOWN_MAX = 200_000
-
-/** Ids of nodes asked lately. A load never deletes a node, so what is known stays right from one batch to the next. */
-export class KnownNodes {
-  private stamp: Stamp = { writer: 0, commit: 0 }
-  private young = new Map<string, Map<string, NodeId>>()
-  private old = new Map<string, Map<string, NodeId>>()
-  private size = 0
-
-  /** Forgets everything unless the batch builds on the last one that used it: that one failed, or others wrote since. */
-  beginBatch(before: Stamp, own: Stamp): void {
-    if (before.writer !== this.stamp.writer || before.commit !== this.stamp.commit) {
-      this.young = new Map()
-      this.old = new Map()
-      this.size = 0
-    }
-    this.stamp = own
-  }
-
-  get({ type, externalId }: NodeKey): NodeId {
-    const id = this.young.get(type)?.get(externalId)
-    if (id !== undefined) return id
-    const kept = this.old.get(type)?.get(externalId)
-    if (kept === undefined) return 0
-    this.set({ type, externalId }, kept)
-    return kept
-  }
-
-  set({ type, externalId }: NodeKey, id: NodeId): void {
-    let ids = this.young.get(type)
-    if (ids === undefined) {
-      ids = new Map()
-      this.young.set(type, ids)
-    }
-    ids.set(externalId, id)
-    this.size += 1
-    if (this.size < KNOWN_MAX) return
-    this.old = this.young
-    this.young = new Map()
-    this.size = 0
-  }
 }

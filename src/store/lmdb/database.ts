@@ -6,7 +6,7 @@ import { type Sink, sinkFor, type Window, windowOn, windowOnRead } from '../byte
 import { checksum } from '../checksum.ts'
 import type { KeyCodec } from '../keys.ts'
 import type { Stretch } from './absence.ts'
-import type { Range, RawDatabase, Reading } from './native.ts'
+import { putPiece, type Range, type RawDatabase, type Reading } from './native.ts'
 
 /** A checksum, behind the value and what fills its last word up. */
 export const CHECKSUM_BYTES = 4
@@ -97,9 +97,9 @@ export class Database<K> {
     sink.u32(checksum(sink.words(), first, (sink.length >>> 2) - first, this.codec.seed(key)))
   }
 
-  /** For what has been sealed. */
-  putSealed(key: K, sealed: Uint8Array): void {
-    this.raw.put(key, sealed)
+  /** Within a write transaction, for what has been sealed in the sink. */
+  putSealed(key: K, sink: Sink, start: number, end: number): void {
+    putPiece(this.raw, key, sink.bytes, start, end)
   }
 
   put(key: K, value: Uint8Array): void {

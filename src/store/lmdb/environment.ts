@@ -6,7 +6,7 @@ import { ENTRIES_PER_CHUNK } from '../blocks.ts'
 import type { Window } from '../bytes.ts'
 import { readText } from '../text.ts'
 import { LmdbBatchView } from './batch-view.ts'
-import { BulkBatch, KnownNodes, readCheckpoint } from './bulk-batch.ts'
+import { BulkBatch, readCheckpoint } from './bulk-batch.ts'
 import type { Database } from './database.ts'
 import {
   checkLayout,
@@ -24,6 +24,7 @@ import {
 } from './databases.ts'
 import { COMMIT, readSymbolCounts, type Stamp, type SymbolCounts, WRITER } from './header.ts'
 import { HOT_BYTES, HotCache } from './hot-cache.ts'
+import { KnownNodes } from './known-nodes.ts'
 import { type FileOptions, LmdbFile, type Reading, type ReadView } from './native.ts'
 import { Prover } from './prover.ts'
 import { LmdbSnapshot } from './snapshot.ts'

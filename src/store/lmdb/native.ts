@@ -34,6 +34,17 @@ export interface RawDatabase<K> {
   remove(key: K): unknown
 }
 
+/**
+ * Puts a part of the bytes, of which the package takes `start` and `end` for its own: a view made for each value would cost
+ * as much as the put. Within a write transaction alone, where the value is copied at once; the bytes begin their memory.
+ */
+export function putPiece<K>(database: RawDatabase<K>, key: K, bytes: Uint8Array, start: number, end: number): void {
+  const piece = bytes as Uint8Array & { start: number; end: number }
+  piece.start = start
+  piece.end = end
+  database.put(key, piece)
+}
+
 interface NativeTransaction {
   readonly address: number
   abort(): void

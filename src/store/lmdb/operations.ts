@@ -29,11 +29,6 @@ export class Operations {
     this.list.push({ database: database as Database<unknown>, key, start: this.start, end: sink.length })
   }
 
-  /** For a value that stands in the sink already, sealed. */
-  putSealed<K>(database: Database<K>, key: K, start: number, end: number): void {
-    this.list.push({ database: database as Database<unknown>, key, start, end })
-  }
-
   /** Puts what concerns one database behind everything else, in that order: for keys that occur once. */
   sort<K>(database: Database<K>, compare: (a: K, b: K) => number): void {
     const others: Operation[] = []
@@ -56,7 +51,7 @@ export class Operations {
   apply(sink: Sink): void {
     for (const { database, key, start, end } of this.list) {
       if (start < 0) database.remove(key)
-      else database.putSealed(key, sink.bytes.subarray(start, end))
+      else database.putSealed(key, sink, start, end)
     }
   }
 }

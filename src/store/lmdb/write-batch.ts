@@ -144,7 +144,7 @@ export class LmdbWriteBatch implements WriteBatch {
     return this.nodeByKey(this.find('label', key.type), key.externalId)
   }
 
-  private nodeByKey(type: SymbolId, externalId: string): NodeId {
+  protected nodeByKey(type: SymbolId, externalId: string): NodeId {
     if (type === 0 || externalId.length > EXTERNAL_ID_UNITS_MAX) return 0
     const pending = this.keys.get(`${type} ${externalId}`)
     if (pending !== undefined) return pending.node
@@ -182,7 +182,7 @@ export class LmdbWriteBatch implements WriteBatch {
     return id === 0 ? null : this.node(id).now
   }
 
-  private setKey(type: SymbolId, externalId: string, node: NodeId): void {
+  protected setKey(type: SymbolId, externalId: string, node: NodeId): void {
     this.keys.set(`${type} ${externalId}`, { type, externalId, node })
   }
 
