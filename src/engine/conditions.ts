@@ -11,14 +11,16 @@ import { RunFault } from './errors.ts'
 import { explain } from './plan/explain.ts'
 import { unknownCounts } from './plan/order-expands.ts'
 import { type Asking, defaultOptions, type EngineOptions } from './planned-query.ts'
-import { Answerer, nodeVariable, type Question } from './questions.ts'
-import type { Snapshot } from './store.ts'
+import { Answerer, type NodesBehind, nodeVariable, type Question } from './questions.ts'
+import type { NodeId, Snapshot } from './store.ts'
 import { mayBeExternal } from './value/external.ts'
 import { Explainer, type Why } from './why.ts'
 
+export type { GraphReference } from './bind/bound.ts'
 export type { DialectName } from './bind/dialect.ts'
 export { Budget, type BudgetLimits } from './exec/context.ts'
 export type { Asking, EngineOptions } from './planned-query.ts'
+export type { NodesBehind } from './questions.ts'
 export type { Matched, ProfileNode, Why } from './why.ts'
 
 export type LocationReference = Exclude<GraphReference, { readonly kind: 'default' }>
@@ -50,6 +52,14 @@ export interface Condition {
   /** External ids of all resources for the subject, each once, ascending by node id (stable while the graph is unchanged). */
   resources(asking: Asking, subjectId: string): string[]
   subjects(asking: Asking, resourceId: string): string[]
+  /** The graph whose nodes a search for that end finds; null: nodes of several. */
+  soughtIn(end: 'resource' | 'subject'): GraphReference | null
+  /**
+   * For an end of which `soughtIn` tells: what the search finds behind a node of that graph, `enough` of it or more where
+   * there is as much. Without `isAll` there may be more, and none of it was looked for.
+   */
+  resourcesBehind(asking: Asking, subjectId: string, after: NodeId, enough: number): NodesBehind
+  subjectsBehind(asking: Asking, resourceId: string, after: NodeId, enough: number): NodesBehind
   /** Why the check says what it says. */
   why(asking: Asking, subjectId: string, resourceId: string): Why
   /** Stable text of the plan for a question. */
@@ -129,6 +139,18 @@ class CompiledCondition implements Condition {
 
   subjects(asking: Asking, resourceId: string): string[] {
     return this.answerers.subjects.findExternalIds(asking, [resourceId])
+  }
+
+  soughtIn(end: 'resource' | 'subject'): GraphReference | null {
+    return this.answerers[end === 'resource' ? 'resources' : 'subjects'].soughtIn
+  }
+
+  resourcesBehind(asking: Asking, subjectId: string, after: NodeId, enough: number): NodesBehind {
+    return this.answerers.resources.findBehind(asking, [subjectId], after, enough)
+  }
+
+  subjectsBehind(asking: Asking, resourceId: string, after: NodeId, enough: number): NodesBehind {
+    return this.answerers.subjects.findBehind(asking, [resourceId], after, enough)
   }
 
   why(asking: Asking, subjectId: string, resourceId: string): Why {

@@ -18,6 +18,8 @@ export interface EngineOptions {
   readonly rules: 'on' | 'off'
   /** Rules left out all the same, by name. */
   readonly except?: ReadonlySet<string>
+  /** Up to so many relationships a last hop is gathered and not merged; what it is in service where it is not given. */
+  readonly gatheredMax?: number
 }
 
 export const defaultOptions: EngineOptions = { rules: 'on' }
@@ -38,6 +40,8 @@ export interface Asking {
 export interface Execution {
   readonly root: Operator
   readonly run: Run
+  /** A search that finds its nodes ascending by id, behind the one from which the run goes on. */
+  readonly isInOrder: boolean
 }
 
 interface Compiled extends Execution {
@@ -96,6 +100,8 @@ export class PlannedQuery {
     run.budget = asking.budget ?? startedBudget(compiled.ownBudget, asking.limits)
     run.moment.start()
     run.unknown = null
+    run.after = 0
+    run.isLazy = false
     return compiled
   }
 
@@ -151,10 +157,11 @@ export class PlannedQuery {
 
   private compileFor(graphs: readonly Snapshot[]): Compiled {
     const counts = new RecordedCounts(graphs[0]!)
-    const { root, run } = this.build(graphs, counts)
+    const { root, run, isInOrder } = this.build(graphs, counts)
     const compiled: Compiled = {
       root,
       run,
+      isInOrder,
       environments: graphs.map((graph) => graph.environment),
       symbolEpochs: graphs.map((graph) => graph.symbolEpoch),
       counts,
@@ -178,7 +185,8 @@ export class PlannedQuery {
       const inner = buildInner(expression, site)
       return this.finished(firstOnly ? { op: 'first', input: inner } : inner, site)
     }
-    const root = compile(plan, { snapshots: graphs, planInner, ...(observe ? { observe } : {}) })
+    const { gatheredMax } = this.options
+    const root = compile(plan, { snapshots: graphs, planInner, gatheredMax, ...(observe ? { observe } : {}) })
     const frame: unknown[] = new Array(site.extra.size).fill(null)
     const run: Run = {
       frame,
@@ -187,8 +195,10 @@ export class PlannedQuery {
       budget: new Budget(),
       moment: new Moment(),
       unknown: null,
+      after: 0,
+      isLazy: false,
     }
-    return { root, run, plan }
+    return { root, run, isInOrder: plan.op === 'distinct' && plan.sought === 'ascending', plan }
   }
 
   private finished(plan: Plan, site: PlanSite): Plan {

@@ -2,7 +2,7 @@
 // a question fixes some of the variables and asks for another, or only whether there is a row. Every question asks the
 // same relation, so a search finds a node exactly when the check with that node is true.
 import { assert } from '../kernel/assert.ts'
-import type { BoundQuery, Slot } from './bind/bound.ts'
+import type { BoundQuery, GraphReference, Slot } from './bind/bound.ts'
 import { reservedPrefix } from './bind/dialect.ts'
 import { narrow } from './bind/narrow.ts'
 import { declaredIn } from './bind/walk.ts'
@@ -25,6 +25,22 @@ export interface Question {
 export interface Found {
   readonly snapshot: Snapshot
   readonly node: NodeId
+}
+
+/** Nodes of one graph that come behind a place in the order of their ids. */
+export interface NodesBehind {
+  /** Ascending, each once. */
+  readonly nodes: Uint32Array
+  /** There are no others. */
+  readonly isAll: boolean
+}
+
+const noNodes: NodesBehind = { nodes: new Uint32Array(0), isAll: true }
+
+function grown(nodes: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const more = new Uint32Array(nodes.length * 4)
+  more.set(nodes)
+  return more
 }
 
 /** The slot of a variable that a condition must bind to a node; or what is wrong with it. */
@@ -87,7 +103,9 @@ export function poseQuestion(query: BoundQuery, question: Question): PosedQuesti
     sought: soughtSlot,
     finish: (plan) => {
       const kept: Plan = atEnd.length > 0 ? { op: 'filter', input: plan, predicates: atEnd } : plan
-      return soughtSlot ? { op: 'distinct', input: kept, slots: [soughtSlot] } : { op: 'first', input: kept }
+      return soughtSlot
+        ? { op: 'distinct', input: kept, slots: [soughtSlot], sought: 'in any order' }
+        : { op: 'first', input: kept }
     },
   }
 }
@@ -140,7 +158,7 @@ export class Answerer {
     const { kind, graph } = this.posed.sought!
     if (kind === 'node') {
       const snapshot = run.graphs[graph]!
-      return Array.from(this.ids(execution), (node) => ({ snapshot, node }))
+      return Array.from(this.ids(execution).nodes, (node) => ({ snapshot, node }))
     }
     return this.values(execution).map((node) => ({ snapshot: run.graphs[node.graph]!, node: node.id }))
   }
@@ -153,17 +171,38 @@ export class Answerer {
     const { kind, graph } = this.posed.sought!
     if (kind === 'node') {
       const snapshot = graphs[graph]!
-      return Array.from(this.ids(execution), (node) => snapshot.nodeOwn(node, 'external_id') as string)
+      return Array.from(this.ids(execution).nodes, (node) => snapshot.nodeOwn(node, 'external_id') as string)
     }
     const read = ({ graph, id }: NodeValue): string => graphs[graph]!.nodeOwn(id, 'external_id') as string
     return [...new Set(this.values(execution).map(read))]
   }
 
-  private ids({ root, run }: Execution): Uint32Array {
+  /** The graph of what is sought; null where its nodes are values, and may be of several. */
+  get soughtIn(): GraphReference | null {
+    const { query, sought } = this.posed
+    return sought?.kind === 'node' ? query.graphs[sought.graph]! : null
+  }
+
+  /** Those behind a node, only where `soughtIn` tells of one graph: `enough` of them are enough. */
+  findBehind(asking: Asking, given: readonly string[], after: NodeId, enough: number): NodesBehind {
+    const execution = this.begin(asking, given, after)
+    return execution === null ? noNodes : this.ids(execution, enough)
+  }
+
+  private ids({ root, run, isInOrder }: Execution, enough = Number.POSITIVE_INFINITY): NodesBehind {
     const { index } = this.posed.sought!
-    const found: NodeId[] = []
-    while (root.next(run)) found.push(run.frame[index] as NodeId)
-    return Uint32Array.from(found).sort()
+    const { after } = run
+    let nodes = new Uint32Array(64)
+    let length = 0
+    while (root.next(run)) {
+      const node = run.frame[index] as NodeId
+      if (node <= after) continue
+      if (length === nodes.length) nodes = grown(nodes)
+      nodes[length++] = node
+      if (length >= enough && run.isLazy) return { nodes: nodes.subarray(0, length), isAll: false }
+    }
+    nodes = nodes.subarray(0, length)
+    return { nodes: isInOrder ? nodes : nodes.sort(), isAll: true }
   }
 
   private values({ root, run }: Execution): NodeValue[] {
@@ -174,8 +213,10 @@ export class Answerer {
   }
 
   /** Opened, with the given nodes filled in; null when one of them does not exist. */
-  begin(asking: Asking, given: readonly string[]): Execution | null {
-    return this.fillIn(this.planned.prepare(asking), asking, given)
+  begin(asking: Asking, given: readonly string[], after: NodeId = 0): Execution | null {
+    const execution = this.planned.prepare(asking)
+    execution.run.after = after
+    return this.fillIn(execution, asking, given)
   }
 
   /** The same, compiled for one run that is looked at. */

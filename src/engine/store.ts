@@ -67,13 +67,13 @@ export interface Snapshot {
   // -- finding
   /** By upsert key. `label` is the symbol of the node's type. */
   findNode(label: SymbolId, externalId: string): NodeId
-  /** Next chunk of the nodes that carry a label, in ascending id order; `from` is 0 or `chunk.next`. */
+  /** Next chunk of the nodes that carry a label, in ascending id order; `from` is the first id that may be among them, or `chunk.next`. */
   nodesWithLabel(label: SymbolId, from: number, chunk: Chunk): void
-  /** Next chunk of all nodes, in ascending id order. */
+  /** Next chunk of all nodes, in ascending id order; `from` as above. */
   allNodes(from: number, chunk: Chunk): void
   /**
    * Next chunk of the nodes with that label whose property equals a scalar, from the equality index. It may name nodes
-   * whose value is only nearly equal (very large integers, long strings): the caller checks again.
+   * whose value is only nearly equal (very large integers, long strings): the caller checks again. Ascending; `from` as above.
    */
   nodesWithProperty(label: SymbolId, property: SymbolId, value: PropertyValue, from: number, chunk: Chunk): void
 
@@ -83,6 +83,8 @@ export interface Snapshot {
    * `from` is 0 or `chunk.next`.
    */
   neighbours(node: NodeId, direction: Direction, type: SymbolId, from: number, chunk: Chunk): void
+  /** The first chunk of those neighbours whose id is `first` or greater; `neighbours` gives what follows it. */
+  neighboursFrom(node: NodeId, direction: Direction, type: SymbolId, first: NodeId, chunk: Chunk): void
   /** Exact for small nodes, an estimate within a factor of two for super nodes; 0 only if there is none. */
   degree(node: NodeId, direction: Direction, type: SymbolId): number
   /** All relationships source -[type]-> target, mostly none or one. Reads whichever side is cheaper. */

@@ -147,6 +147,7 @@ function stoppedAt(plan: Plan, profiler: Profiler, graphs: readonly Snapshot[]):
     case 'reach':
     case 'connect':
     case 'spread':
+    case 'ascend':
     case 'relationship-ends':
     case 'trail-ends':
     case 'shortest-path':

@@ -143,5 +143,7 @@ function runOver(around: Surroundings, frameSize: number): Run {
     budget,
     moment: new Moment(),
     unknown: null,
+    after: 0,
+    isLazy: false,
   }
 }

@@ -5,7 +5,7 @@ import { HandClock } from '../../src/kernel/clock.ts'
 import { checkEnvironment } from '../../src/store/check.ts'
 import { openEnvironment } from '../../src/store/lmdb/environment.ts'
 import { temporaryFolder } from './folder.ts'
-import { walk } from './model.ts'
+import { walk, walkFrom } from './model.ts'
 
 const clock = new HandClock(1_750_000_000_000)
 const HUB = { type: 'Hub', externalId: 'hub' }
@@ -51,6 +51,9 @@ describe('long lists', () => {
           const holds = snapshot.symbol('type', 'HOLDS')
           const chunk = emptyChunk()
           expect(walk(snapshot, 1, 'out', holds)).toEqual(expected)
+          for (const first of leaves) {
+            expect(walkFrom(snapshot, 1, 'out', holds, first)).toEqual(expected.filter(([id]) => id >= first))
+          }
           expect(snapshot.degree(1, 'out', holds)).toBe(expected.length)
           for (const target of leaves) {
             snapshot.relationshipsBetween(1, holds, target, chunk)

@@ -303,6 +303,10 @@ export function factsOfSnapshot(snapshot: Snapshot, names: Names): string[] {
   say('nodes', snapshot.nodeCount(null))
   say('relationships', snapshot.relationshipCount(null))
   const nodes = drain((from, chunk) => snapshot.allNodes(from, chunk)).map(([id]) => id)
+  for (const first of nodes) {
+    const rest = drain((from, chunk) => snapshot.allNodes(from === 0 ? first : from, chunk)).map(([id]) => id)
+    if (show(rest) !== show(nodes.filter((id) => id >= first))) say('nodes read differently from', first)
+  }
   const relationships = new Set<number>()
   for (const id of nodes) {
     const own = (field: 'type' | 'external_id' | 'is_identity' | 'location' | 'create_time' | 'update_time'): unknown =>
@@ -334,6 +338,10 @@ export function factsOfSnapshot(snapshot: Snapshot, names: Names): string[] {
         for (const [, relationship] of entries) relationships.add(relationship)
         say('neighbours', id, direction, name, entries)
         say('degree', id, direction, name, snapshot.degree(id, direction, type(name)))
+        for (const first of nodes) {
+          if (show(walkFrom(snapshot, id, direction, type(name), first)) !== show(behind(entries, first)))
+            say('neighbours', id, direction, name, 'read differently from', first)
+        }
       }
     }
     for (const name of names.types) {
@@ -393,6 +401,17 @@ export function factsOfSnapshot(snapshot: Snapshot, names: Names): string[] {
 function named(snapshot: Snapshot, kind: SymbolKind, symbols: readonly number[]): string[] {
   if (symbols.some((symbol, at) => at > 0 && symbols[at - 1]! >= symbol)) return ['symbols out of order']
   return symbols.map((symbol) => snapshot.symbolName(kind, symbol)).sort()
+}
+
+function behind(entries: readonly [number, number][], first: number): [number, number][] {
+  return entries.filter(([id]) => id >= first)
+}
+
+export function walkFrom(snapshot: Snapshot, node: number, direction: Direction, type: number, first: number) {
+  return drain((from, chunk) => {
+    if (from === 0) snapshot.neighboursFrom(node, direction, type, first, chunk)
+    else snapshot.neighbours(node, direction, type, from, chunk)
+  })
 }
 
 export function walk(snapshot: Snapshot, node: number, direction: Direction, type: number): [number, number][] {

@@ -3,7 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { positionOf } from '../../grammar/issue.ts'
-import { type Asking, type Condition, compileCondition, type DialectName } from '../../src/engine/conditions.ts'
+import {
+  type Asking,
+  type Condition,
+  compileCondition,
+  type DialectName,
+  type EngineOptions,
+} from '../../src/engine/conditions.ts'
 import { RunFault } from '../../src/engine/errors.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
@@ -70,6 +76,7 @@ export function ask<T>(
 export function compiled(
   policy: { cypher: string; subject: string; resource: string; version: string },
   rules: Rules,
+  options: Omit<EngineOptions, 'rules'> = {},
 ): Condition | string {
   const result = compileCondition(
     {
@@ -79,7 +86,7 @@ export function compiled(
       subjectType: policy.subject,
       resourceType: policy.resource,
     },
-    { rules },
+    { rules, ...options },
   )
   if (result.ok) return result.value
   return result.error

@@ -8,6 +8,7 @@ import type { Snapshot, SymbolId } from '../store.ts'
 import { mayBeExternal } from '../value/external.ts'
 import { AggregateOperator } from './aggregate.ts'
 import { ApplyOperator, OptionalOperator, SemiApplyOperator, UnionOperator } from './apply.ts'
+import { AscendingIdsOperator, AscendOperator } from './ascend.ts'
 import { CastOperator } from './cast.ts'
 import { holdsId } from './comparison.ts'
 import { ConnectOperator, SpreadOperator } from './connect.ts'
@@ -31,6 +32,7 @@ export interface CompileSite {
   readonly snapshots: readonly Snapshot[]
   /** Plans a query that stands inside an expression; with `firstOnly` it is only asked whether it has a row. */
   planInner(expression: InnerQuery, firstOnly: boolean): Plan
+  readonly gatheredMax?: number | undefined
   /** Wraps every operator of a run that is looked at. */
   readonly observe?: (plan: Plan, operator: Operator) => Operator
 }
@@ -91,7 +93,7 @@ export function compile(plan: Plan, site: CompileSite): Operator {
       case 'node-by-property':
         if (!plan.mayBeUnknown && mayBeExternal(site.snapshots[plan.slot.graph]!, plan.property)) {
           const label = symbol(plan.slot, 'label', plan.label)
-          return new NodeScan(build(plan.input), plan.slot.index, label, plan.slot.graph)
+          return new NodeScan(build(plan.input), plan.slot.index, label, plan.slot.graph, plan.goesOn)
         }
         return new PropertySeek(
           build(plan.input),
@@ -100,11 +102,13 @@ export function compile(plan: Plan, site: CompileSite): Operator {
           symbol(plan.slot, 'property', plan.property),
           evaluate(plan.value),
           plan.slot.graph,
+          plan.goesOn,
         )
       case 'label-scan':
-        return new NodeScan(build(plan.input), plan.slot.index, symbol(plan.slot, 'label', plan.label), plan.slot.graph)
-      case 'all-nodes':
-        return new NodeScan(build(plan.input), plan.slot.index, null, plan.slot.graph)
+      case 'all-nodes': {
+        const label = plan.op === 'all-nodes' ? null : symbol(plan.slot, 'label', plan.label)
+        return new NodeScan(build(plan.input), plan.slot.index, label, plan.slot.graph, plan.goesOn)
+      }
       case 'expand':
         return new ExpandOperator(build(plan.input), stepSlots(plan), walkable(plan))
       case 'expand-into':
@@ -129,6 +133,13 @@ export function compile(plan: Plan, site: CompileSite): Operator {
           ? new ConnectOperator(build(plan.input), slots, links, stops)
           : new SpreadOperator(build(plan.input), slots, links, stops)
       }
+      case 'ascend':
+        return new AscendOperator(
+          build(plan.input),
+          { from: plan.from.index, to: plan.to.index },
+          walkable(plan),
+          site.gatheredMax,
+        )
       case 'relationship-ends':
         return new RelationshipEndsOperator(
           build(plan.input),
@@ -187,6 +198,9 @@ export function compile(plan: Plan, site: CompileSite): Operator {
           })),
         )
       case 'distinct':
+        if (plan.sought === 'ascending') {
+          return new AscendingIdsOperator(build(plan.input), plan.slots[0]!.index)
+        }
         return plan.slots.length === 1 && holdsId(plan.slots[0]!)
           ? new DistinctIdsOperator(build(plan.input), plan.slots[0]!.index)
           : new DistinctOperator(build(plan.input), rowKey(plan.slots))

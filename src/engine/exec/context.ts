@@ -1,7 +1,7 @@
 // What a run carries: the frame, the parameters, the snapshots and the budget. Operators and expressions get nothing else.
 import { systemClock } from '../../kernel/clock.ts'
 import { RunFault } from '../errors.ts'
-import type { Snapshot } from '../store.ts'
+import type { NodeId, Snapshot } from '../store.ts'
 import { chargeEffortTo } from '../value/effort.ts'
 import type { Value } from '../value/value.ts'
 
@@ -98,6 +98,10 @@ export interface Run {
   readonly graphs: Snapshot[]
   budget: Budget
   readonly moment: Moment
+  /** A search goes on behind this node; 0: it begins at the beginning. */
+  after: NodeId
+  /** The run finds what it seeks one by one, and whoever has enough may leave it. */
+  isLazy: boolean
   /** A property that was read as unknown in this run, since an external resolver supplies it. */
   unknown: string | null
 }

@@ -24,20 +24,23 @@ export class ArgumentOperator implements Operator {
 /** Fetches the next chunk of node ids into its buffer. */
 type Fetch = (run: Run, from: number) => void
 
-/** For each input row, every node id of a chunked list. */
+/** For each input row, every node id of a chunked list; with `goesOn` those behind the node from which the run goes on. */
 class ChunkScan {
   readonly chunk = emptyChunk()
   private position = 0
   private readonly input: Operator
   private readonly slot: number
+  private readonly goesOn: boolean
 
-  constructor(input: Operator, slot: number) {
+  constructor(input: Operator, slot: number, goesOn = false) {
     this.input = input
     this.slot = slot
+    this.goesOn = goesOn
   }
 
   open(run: Run): void {
     this.input.open(run)
+    if (this.goesOn) run.isLazy = true
     this.position = 0
     this.chunk.length = 0
     this.chunk.more = false
@@ -51,7 +54,7 @@ class ChunkScan {
         return true
       }
       if (chunk.more) fetch(run, chunk.next)
-      else if (this.input.next(run)) fetch(run, 0)
+      else if (this.input.next(run)) fetch(run, this.goesOn && run.after > 0 ? run.after + 1 : 0)
       else return false
       this.position = 0
       run.budget.touch(chunk.length + 1)
@@ -64,8 +67,8 @@ export class NodeScan implements Operator {
   private readonly scan: ChunkScan
   private readonly fetch: Fetch
 
-  constructor(input: Operator, slot: number, label: SymbolId | null, graph: number) {
-    this.scan = new ChunkScan(input, slot)
+  constructor(input: Operator, slot: number, label: SymbolId | null, graph: number, goesOn?: boolean) {
+    this.scan = new ChunkScan(input, slot, goesOn)
     const { chunk } = this.scan
     this.fetch =
       label === null
@@ -88,11 +91,19 @@ export class PropertySeek implements Operator {
   private readonly fetch: Fetch
   private wanted: Value = null
 
-  constructor(input: Operator, slot: number, label: SymbolId, property: SymbolId, value: Evaluate, graph: number) {
-    this.scan = new ChunkScan(input, slot)
+  constructor(
+    input: Operator,
+    slot: number,
+    label: SymbolId,
+    property: SymbolId,
+    value: Evaluate,
+    graph: number,
+    goesOn?: boolean,
+  ) {
+    this.scan = new ChunkScan(input, slot, goesOn)
     const { chunk } = this.scan
     this.fetch = (run, from) => {
-      if (from === 0) this.wanted = value(run)
+      if (!chunk.more) this.wanted = value(run)
       if (this.wanted === null) {
         chunk.length = 0
         chunk.more = false

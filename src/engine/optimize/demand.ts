@@ -85,6 +85,8 @@ function readBy(plan: Plan): readonly number[] {
         ...plan.stops.flatMap((stop) => inPredicates(stop.predicates)),
         ...plan.links.flatMap(inEach),
       ])
+    case 'ascend':
+      return indexes([plan.from])
     case 'shortest-path':
       return indexes([plan.from, plan.to, ...inEach(plan)])
     case 'cast':

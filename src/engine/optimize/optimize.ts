@@ -2,6 +2,7 @@
 // empty the rows are the same, only later.
 import type { PlanSite } from '../plan/build-plan.ts'
 import type { Plan } from '../plan/operators.ts'
+import { ascendToSought } from './ascend-to-sought.ts'
 import { connectEnds, spreadEnds } from './chains.ts'
 import { closePattern } from './close-pattern.ts'
 import { distinctEnds } from './distinct-ends.ts'
@@ -31,6 +32,7 @@ export const rules: readonly Rule[] = [
   { name: 'prune-trails', apply: pruneTrails },
   { name: 'connect-ends', apply: connectEnds },
   { name: 'spread-ends', apply: spreadEnds },
+  { name: 'ascend-to-sought', apply: ascendToSought },
   { name: 'distinct-ends', apply: (plan) => everywhere(plan, distinctEnds) },
   { name: 'keep-top', apply: (plan) => everywhere(plan, keepTop) },
 ]

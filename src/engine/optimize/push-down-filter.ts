@@ -124,6 +124,8 @@ function passable(
     case 'first':
     case 'filter':
     case 'argument':
+    // A later rule makes it.
+    case 'ascend':
       return false
   }
 }

@@ -67,6 +67,7 @@ export function filledBy(plan: Plan): readonly Slot[] {
     case 'connect':
       return []
     case 'spread':
+    case 'ascend':
       return [plan.to]
     case 'relationship-ends':
     case 'trail-ends':

@@ -68,11 +68,11 @@ function headline(plan: Plan): string {
     case 'node-by-key':
       return `NodeByKey (${plan.slot.name}:${plan.label} {external_id: ${show(plan.externalId)}})`
     case 'node-by-property':
-      return `NodeByProperty (${plan.slot.name}:${plan.label} {${plan.property}: ${show(plan.value)}})`
+      return `NodeByProperty (${plan.slot.name}:${plan.label} {${plan.property}: ${show(plan.value)}})${onward(plan)}`
     case 'label-scan':
-      return `LabelScan (${plan.slot.name}:${plan.label})`
+      return `LabelScan (${plan.slot.name}:${plan.label})${onward(plan)}`
     case 'all-nodes':
-      return `AllNodes (${plan.slot.name})`
+      return `AllNodes (${plan.slot.name})${onward(plan)}`
     case 'expand':
       return `Expand ${step(plan)}${differing(plan.differs)}`
     case 'expand-into':
@@ -85,6 +85,8 @@ function headline(plan: Plan): string {
       return `Connect ${chain(plan)}`
     case 'spread':
       return `Spread ${chain(plan)}`
+    case 'ascend':
+      return `Ascend ${step({ ...plan, relationship: null })} onward`
     case 'relationship-ends':
       return `RelationshipEnds ${step({
         from: plan.from.slot,
@@ -122,7 +124,7 @@ function headline(plan: Plan): string {
       return `Aggregate ${results.join(', ')}${plan.grouping.length > 0 ? ` BY ${plan.grouping.map(named).join(', ')}` : ''}`
     }
     case 'distinct':
-      return `Distinct ${names(plan.slots)}`
+      return `${plan.sought === 'ascending' ? 'DistinctInOrder' : 'Distinct'} ${names(plan.slots)}`
     case 'sort': {
       const by = plan.by.map((item) => show(item.expression) + (item.descending ? ' DESC' : '')).join(', ')
       return plan.limit
@@ -138,6 +140,10 @@ function headline(plan: Plan): string {
     default:
       return unreachable(plan)
   }
+}
+
+function onward({ goesOn }: { readonly goesOn?: true }): string {
+  return goesOn ? ' onward' : ''
 }
 
 function names(slots: readonly Slot[]): string {

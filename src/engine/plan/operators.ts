@@ -38,11 +38,20 @@ export type NodeByProperty = {
   readonly value: BoundExpression
   /** Else what the index leaves out is to be looked at where a resolver may supply it: the predicate then faults. */
   readonly mayBeUnknown: boolean
-}
+} & MayGoOn
 /** For each input row, every node that carries the label. */
-export type LabelScan = { readonly op: 'label-scan'; readonly input: Plan; readonly slot: Slot; readonly label: string }
+export type LabelScan = {
+  readonly op: 'label-scan'
+  readonly input: Plan
+  readonly slot: Slot
+  readonly label: string
+} & MayGoOn
 /** For each input row, every node. */
-export type AllNodes = { readonly op: 'all-nodes'; readonly input: Plan; readonly slot: Slot }
+export type AllNodes = { readonly op: 'all-nodes'; readonly input: Plan; readonly slot: Slot } & MayGoOn
+/** Of a scan that finds what the question seeks: it begins behind the node from which the run is to go on. */
+interface MayGoOn {
+  readonly goesOn?: true
+}
 /** For each input row, the relationships of `from` and the nodes at their other ends. */
 export type Expand = Step & { readonly op: 'expand' }
 /** For each input row, the relationships between two known nodes. */
@@ -77,11 +86,16 @@ interface Chain {
   readonly input: Plan
   readonly from: Slot
   readonly to: Slot
-  /** Two or more, as walked from `from` to `to`. */
+  /** As walked from `from` to `to`. */
   readonly links: readonly ChainLink[]
   /** The nodes between the links, each with what must be true of it alone. */
   readonly stops: readonly { readonly slot: Slot; readonly predicates: readonly BoundExpression[] }[]
 }
+/**
+ * One row for every node that one hop leads to from the `from` of any input row: once each, ascending, and only those behind
+ * the node from which the run is to go on. What else the input rows held is lost.
+ */
+export type Ascend = Omit<Step, 'relationship' | 'differs'> & { readonly op: 'ascend' }
 /**
  * Keeps the rows in which a chain leads from one known node to the other. Stands for walks between them of which nobody
  * sees what lies between, nor how many there are.
@@ -169,7 +183,13 @@ export type Aggregate = {
   readonly aggregates: readonly BoundAggregate[]
 }
 /** The first row of each combination of the slots. */
-export type Distinct = { readonly op: 'distinct'; readonly input: Plan; readonly slots: readonly Slot[] }
+export type Distinct = {
+  readonly op: 'distinct'
+  readonly input: Plan
+  readonly slots: readonly Slot[]
+  /** Only ever at the root of a search: it gives the nodes that are sought, and in what order. */
+  readonly sought?: 'in any order' | 'ascending'
+}
 /** All rows in order; with `limit` only the first of them are kept while sorting. `slots` are what survives. */
 export type Sort = {
   readonly op: 'sort'
@@ -196,6 +216,7 @@ export type Plan =
   | Reach
   | Connect
   | Spread
+  | Ascend
   | RelationshipEnds
   | TrailEnds
   | ShortestPath

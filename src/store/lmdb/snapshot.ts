@@ -141,7 +141,6 @@ export class LmdbSnapshot implements Snapshot {
     this.blocks(0, from, chunk)
   }
 
-  /** `from` is the first id that may come next. */
   private blocks(label: SymbolId, from: number, chunk: Chunk): void {
     assert(this.open, 'a snapshot is not used after it is closed')
     clear(chunk)
@@ -158,6 +157,7 @@ export class LmdbSnapshot implements Snapshot {
         return
       }
       appendBits(window.words, base, chunk)
+      if (found === 0 && base < from) dropBelow(from, chunk)
       found += 1
     }
     this.opener.prove(labels, start, end, found, this.stamp)
@@ -219,6 +219,20 @@ export class LmdbSnapshot implements Snapshot {
     else if (size !== 0) copyEntries(words, at, size >>> 1, chunk)
   }
 
+  neighboursFrom(node: NodeId, direction: Direction, type: SymbolId, first: NodeId, chunk: Chunk): void {
+    clear(chunk)
+    if (type === 0) return
+    const side = sideOf(direction, type)
+    this.find(node, side)
+    const { words, at, size } = found
+    if (size === 0) return
+    if (size !== LONG_HEAD_WORDS) copyEntries(words, at, size >>> 1, chunk)
+    else this.copyChunk(first <= 1 ? words[at + 1]! : this.chunkAt(node, side, first), chunk)
+    dropBelow(first, chunk)
+    // All of a chunk may lie before the place, which is then the beginning of the next.
+    if (chunk.length === 0 && chunk.more) this.copyChunk(chunk.next, chunk)
+  }
+
   private copyChunk(id: number, chunk: Chunk): void {
     clear(chunk)
     const window = this.expect(this.databases.chunks, id)
@@ -253,14 +267,14 @@ export class LmdbSnapshot implements Snapshot {
     this.betweenHubs(source, sideOf('out', type), target, chunk)
   }
 
-  /** Reads the one chunk that may hold the neighbour, and those behind it only while parallel relationships run on. */
-  private betweenHubs(node: NodeId, side: number, neighbour: NodeId, chunk: Chunk): void {
+  /** The last chunk of a long list that does not begin behind the neighbour. */
+  private chunkAt(node: NodeId, side: number, neighbour: NodeId): number {
     chunkKey.node = node
     chunkKey.side = side
     chunkKey.neighbour = neighbour
     chunkKey.relationship = 0
-    let id = 0
     const { chunkIndex } = this.databases
+    let id = 0
     let floor: ChunkKey | null = null
     for (const { key, window } of chunkIndex.entries({
       start: chunkKey,
@@ -275,6 +289,12 @@ export class LmdbSnapshot implements Snapshot {
     if (floor === null || floor.node !== node || floor.side !== side) throw chunkIndex.damage(chunkKey, 'is missing')
     // Nothing stands between the two.
     this.opener.prove(chunkIndex, floor, { node, side, neighbour, relationship: 1 }, 1, this.stamp)
+    return id
+  }
+
+  /** Reads the one chunk that may hold the neighbour, and those behind it only while parallel relationships run on. */
+  private betweenHubs(node: NodeId, side: number, neighbour: NodeId, chunk: Chunk): void {
+    let id = this.chunkAt(node, side, neighbour)
     while (id !== 0) {
       const { words, bytes } = this.expect(this.databases.chunks, id)
       const count = (bytes - CHUNK_HEAD_BYTES) >>> 3
@@ -486,6 +506,14 @@ function copyEntries(words: Uint32Array, start: number, count: number, chunk: Ch
     relationships[i] = words[start + count + i]!
   }
   chunk.length = count
+}
+
+/** Takes the ids below `first` off a chunk that ascends. */
+function dropBelow(first: NodeId, chunk: Chunk): void {
+  const below = lowerBound(chunk.ids, 0, chunk.length, first)
+  chunk.ids.copyWithin(0, below, chunk.length)
+  chunk.relationships.copyWithin(0, below, chunk.length)
+  chunk.length -= below
 }
 
 /** Appends the entries of one neighbour. */
