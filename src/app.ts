@@ -104,6 +104,13 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   const log = overrides.log ?? standardLog(settings, clock)
   const report = (message: string): void => log({ level: 'error', message })
   const tellOperator = unserved(log, clock)
+  const onFailure = ({ error, ...request }: { readonly error: unknown }): void => {
+    if (error instanceof ServiceFault) tellOperator(error, request)
+    else {
+      const stack = error instanceof Error ? error.stack : String(error)
+      log({ level: 'error', message: 'a request failed', ...request, stack })
+    }
+  }
 
   const lock = folderFor(dataDir, overrides)
   opened.add({ close: () => lock?.release() })
@@ -173,6 +180,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     masterKey: keys.current,
     clock,
     version,
+    onFailure,
   })
 
   // Finishes what a crash cut off, before the first request.
@@ -182,6 +190,8 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   duties.begin()
 
   const listener = opened.add(new Listener(settings, worker !== null, log))
+  // Closed before it: open streams end with a word, and hold up no stop.
+  opened.add(mcp)
   const storeFault = (): string | null => {
     try {
       collections.read((reading) => reading.get('configuration', 'none'))
@@ -220,11 +230,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
       documents.follow()
       return authenticate(auth, request)
     },
-    onFailure({ error, ...request }) {
-      if (error instanceof ServiceFault) return tellOperator(error, request)
-      const stack = error instanceof Error ? error.stack : String(error)
-      log({ level: 'error', message: 'a request failed', ...request, stack })
-    },
+    onFailure,
   })
 
   let closed: Promise<void> | null = null

@@ -50,6 +50,10 @@ export interface Settings {
   readonly mcpSessionTimeS: number
   /** Entries in one page of an MCP list. */
   readonly mcpPageMax: number
+  /** MCP streams that listen for changes, all together in one process. */
+  readonly mcpStreamsMax: number
+  /** The same of one project. */
+  readonly mcpProjectStreamsMax: number
   /** Items of one capture batch (facts 1.12). */
   readonly captureItemsMax: number
   /** Memory for decoded parts of one graph, bytes; each constituent of each project has its own. */
@@ -115,6 +119,8 @@ export const defaultSettings: Settings = {
   executeWritesMax: 10_000,
   mcpSessionTimeS: 86_400,
   mcpPageMax: 100,
+  mcpStreamsMax: 4096,
+  mcpProjectStreamsMax: 1024,
   captureItemsMax: 250,
   hotBytesMax: 96 * 1024 * 1024,
   corsOrigins: '',
@@ -203,6 +209,11 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
     rule: { kind: 'integer', min: 1, max: 31_536_000, unit: ' seconds' },
   },
   mcpPageMax: { name: 'mcp_page_max', rule: { kind: 'integer', min: 1, max: 10_000, unit: ' entries' } },
+  mcpStreamsMax: { name: 'mcp_streams_max', rule: { kind: 'integer', min: 0, max: 1_000_000, unit: ' streams' } },
+  mcpProjectStreamsMax: {
+    name: 'mcp_project_streams',
+    rule: { kind: 'integer', min: 0, max: 1_000_000, unit: ' streams' },
+  },
   captureItemsMax: { name: 'capture_items_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
   hotBytesMax: { name: 'hot_bytes_max', rule: { kind: 'integer', min: 0, max: 1 << 30, unit: ' bytes' } },
   corsOrigins: { name: 'cors_origins', rule: { kind: 'origins' } },

@@ -238,6 +238,7 @@ export const rooms: readonly Room[] = [
     may: [
       'src/mcp/session/',
       'src/mcp/identity-card.ts',
+      'src/mcp/listeners.ts',
       'src/mcp/parts.ts',
       'src/mcp/resources.ts',
       'src/mcp/revisions.ts',
@@ -253,6 +254,7 @@ export const rooms: readonly Room[] = [
     may: [
       'src/mcp/stateless/',
       'src/mcp/identity-card.ts',
+      'src/mcp/listeners.ts',
       'src/mcp/parts.ts',
       'src/mcp/resources.ts',
       'src/mcp/revisions.ts',

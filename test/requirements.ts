@@ -37,6 +37,7 @@ const writes = 'ciq/writes.test.ts'
 const mcpClients = 'mcp/clients.test.ts'
 const mcpWire = 'mcp/wire.test.ts'
 const mcpSecurity = 'mcp/security.test.ts'
+const mcpListen = 'mcp/listen.test.ts'
 const upstream = 'upstream/client.test.ts'
 const external = 'ciq/external-values.test.ts'
 const externalReads = 'pdp/external-properties.test.ts'
@@ -904,7 +905,7 @@ export const requirements: readonly Requirement[] = [
       [mcpSecurity, 'expires'],
       [together, 'is an MCP session to all of them'],
       [mcpSecurity, 'costs nothing while it is open'],
-      [mcpWire, 'has no stream to GET, and ends with DELETE once'],
+      [mcpWire, 'ends with DELETE once'],
     ],
   },
   {
@@ -941,13 +942,29 @@ export const requirements: readonly Requirement[] = [
       [mcpSecurity, 'that is not enabled is not there, and neither is one of another project'],
     ],
   },
-]
-
-export const gaps: readonly Gap[] = [
   {
     id: 'M8',
-    sentence: 'changes of the knowledge queries are told to MCP clients that listen',
-    reason:
-      'not advertised, and there is no stream: a client lists again; the list says that it holds for five seconds',
+    sentence: 'changes of the knowledge queries are told to MCP clients that listen, each to those of its own project',
+    shownBy: [
+      [mcpListen, 'of the first line hear in a session that a query was made, and read the new list'],
+      [mcpListen, 'of the second line hear it'],
+      [mcpListen, 'is acknowledged first, with what can be told of it, and every message has its id'],
+      [mcpListen, 'hears of its own project alone'],
+      [together, 'is an MCP session to all of them, whose stream tells of it'],
+    ],
+  },
+  {
+    id: 'M10',
+    sentence: 'whoever listens does so as long as they would be let in anew, within bounds, and holds up no stop',
+    shownBy: [
+      [mcpListen, 'ends in good order with its token'],
+      [mcpListen, 'ends with the session'],
+      [mcpListen, 'ends when the server is disabled, and when it takes other tokens'],
+      [mcpListen, 'is one of so many: more are refused until one is left'],
+      [mcpListen, 'keeps no more for a slow reader than what they have asked for'],
+      [mcpListen, 'ends in good order when the service stops, and holds it up by nothing'],
+    ],
   },
 ]
+
+export const gaps: readonly Gap[] = []

@@ -31,10 +31,26 @@ export interface McpWiring {
   readonly masterKey: Uint8Array
   readonly clock: Clock
   readonly version: string
+  onFailure(failure: { readonly error: unknown }): void
 }
 
+/** As often as other servers of the protocol, and before whoever stands between takes the silence for an end. */
+const KEEP_ALIVE_MS = 15_000
+
 export function mcpFor(settings: Settings, wiring: McpWiring): McpEndpoint {
-  const { documents, collections, decisions, contexts, queries, userTokens, rate, masterKey, clock, version } = wiring
+  const {
+    documents,
+    collections,
+    decisions,
+    contexts,
+    queries,
+    userTokens,
+    rate,
+    masterKey,
+    clock,
+    version,
+    onFailure,
+  } = wiring
   return new McpEndpoint({
     documents,
     decisions,
@@ -52,5 +68,12 @@ export function mcpFor(settings: Settings, wiring: McpWiring): McpEndpoint {
     authenticateUser: (projectId, token, delegation, only) =>
       userTokens.authenticateUser(projectId, token, delegation, only),
     agentRate: rate,
+    clock,
+    listeners: {
+      streamsMax: settings.mcpStreamsMax,
+      projectStreamsMax: settings.mcpProjectStreamsMax,
+      keepAliveMs: Math.min(KEEP_ALIVE_MS, (settings.idleTimeS * 1000) / 3),
+    },
+    onFailure,
   })
 }

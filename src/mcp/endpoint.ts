@@ -1,14 +1,17 @@
 // One endpoint for both revisions: is there a server, may this page ask, whose token is it, which style does the request
 // have. Everything after that belongs to one of the two sealed folders.
 import type { UserToken } from '../identity/caller.ts'
+import type { Clock } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { type ListenerLimits, Listeners } from './listeners.ts'
 import type { Origins } from './origins.ts'
 import type { McpCaller, McpParts } from './parts.ts'
+import { versionsOf } from './resources.ts'
 import { isStateless, REVISION_HEADER } from './revisions.ts'
 import { errorAnswer, idIn, type RpcAnswer, readMessage, rpcCodes } from './rpc.ts'
 import { type McpServer, McpServers } from './servers.ts'
-import { answerInSession, endSession } from './session/session.ts'
+import { answerInSession, endSession, openStream } from './session/session.ts'
 import type { SessionIds } from './session/session-ids.ts'
 import { answerStateless } from './stateless/stateless.ts'
 
@@ -24,6 +27,10 @@ export interface EndpointParts extends McpParts {
   ): Result<UserToken, ServiceError> | Promise<Result<UserToken, ServiceError>>
   /** Null: as often as they like. */
   readonly agentRate: ((agentId: string) => ServiceError | null) | null
+  readonly clock: Clock
+  readonly listeners: ListenerLimits
+  /** A promise of our own code was broken: the whole fault, for the log. */
+  onFailure(failure: { readonly requestId: string | null; readonly method: string; readonly error: unknown }): void
 }
 
 export interface McpRequest {
@@ -46,10 +53,20 @@ const BEARER = /^bearer +/i
 export class McpEndpoint {
   private readonly parts: EndpointParts
   private readonly servers: McpServers
+  private readonly listeners: Listeners
 
   constructor(parts: EndpointParts) {
+    const { documents, clock, listeners: limits } = parts
     this.parts = parts
-    this.servers = new McpServers(parts.documents)
+    this.servers = new McpServers(documents)
+    this.listeners = new Listeners({
+      documents,
+      servers: this.servers,
+      clock,
+      limits,
+      versions: (server) => versionsOf(parts, server),
+      onFailure: (error) => parts.onFailure({ requestId: null, method: 'notifications', error }),
+    })
   }
 
   server(projectId: string): McpServer | null {
@@ -71,7 +88,7 @@ export class McpEndpoint {
     const { method = null, params = {} } = message.value.kind === 'response' ? {} : message.value
     const revision = header(REVISION_HEADER)?.trim() ?? null
     const answered = isStateless(revision, method, params)
-      ? await answerStateless(this.parts, caller.value, header, revision, message.value)
+      ? await answerStateless(this.parts, this.listeners, caller.value, header, revision, message.value)
       : await answerInSession(this.parts, this.parts.sessions, caller.value, header, revision, message.value)
     if (answered.ok || answered.error.kind !== 'step-up') return answered
     const resourceMetadata = request.metadataUrl()
@@ -83,6 +100,18 @@ export class McpEndpoint {
     if (!caller.ok) return caller
     if ('status' in caller.value) return ok(caller.value)
     return endSession(this.parts.sessions, caller.value, (name) => request.header(name))
+  }
+
+  async listen(request: McpRequest): Promise<Answered> {
+    const caller = await this.callerOf(request)
+    if (!caller.ok) return caller
+    if ('status' in caller.value) return ok(caller.value)
+    return openStream(this.parts.sessions, this.listeners, caller.value, (name) => request.header(name))
+  }
+
+  /** Ends the streams of all listeners, so that none holds up a stop. */
+  close(): void {
+    this.listeners.close()
   }
 
   /** An answer where the delegation token is wrong: it has a form of its own (facts 1.6.5). */
@@ -104,7 +133,9 @@ export class McpEndpoint {
     }
     const token = authorization.slice(bearer.length).trim()
     const delegation = request.header('x-svc-token')?.replace(BEARER, '').trim() ?? null
-    const asked = this.parts.authenticateUser(request.projectId, token, delegation, server.tokenIntrospectId)
+    const { projectId } = request
+    const authenticate = () => this.parts.authenticateUser(projectId, token, delegation, server.tokenIntrospectId)
+    const asked = authenticate()
     const user = asked instanceof Promise ? await asked : asked
     if (!user.ok) {
       if (user.error.kind !== 'unauthenticated') return user
@@ -122,7 +153,7 @@ export class McpEndpoint {
     }
     const { requestId } = request
     const acting = agent === null ? null : { ...agent, user: user.value }
-    return ok({ server, requestId, user: user.value, agent: acting })
+    return ok({ server, requestId, user: user.value, agent: acting, isAdmitted: async () => (await authenticate()).ok })
   }
 }
 

@@ -1,6 +1,7 @@
 // How the server introduces itself, in both revisions: name, capabilities, and what a model should know before it calls.
 
-export const capabilities = { tools: {}, resources: {}, completions: {} } as const
+/** Changes of the resources are told in both revisions; changes of one resource where a listener can name it. Tools stay. */
+export const capabilities = { tools: {}, resources: { listChanged: true }, completions: {} } as const
 
 export function serverInfo(version: string): Readonly<Record<string, string>> {
   return {

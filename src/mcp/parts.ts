@@ -26,7 +26,12 @@ export interface McpCaller {
   readonly user: UserToken
   /** The bound agent, asking for the user; null: it is gone. */
   readonly agent: AgentCaller | null
+  /** Whether the same request would be let in now: for what outlasts its answer. Rejects where it cannot be told. */
+  isAdmitted(): Promise<boolean>
 }
+
+/** A stream of events: each piece is asked for when its reader has room. */
+export type Live = AsyncIterator<string, void>
 
 /** Members of a result that are JSON already, without brackets around them. */
 export interface WrittenMembers {

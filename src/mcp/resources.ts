@@ -1,13 +1,17 @@
 // The resources of the endpoint: the ACTIVE knowledge queries of the project, all in one and each by its name. Who could
 // not run them, because the bound agent may not, does not see them.
+import { hash } from 'node:crypto'
+import { queriesKind } from '../ciq/knowledge-query.ts'
 import type { CompiledQuery } from '../ciq/library.ts'
 import { isJsonObject } from '../kernel/found.ts'
 import { writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { policiesKind } from '../policy/authorization-policy.ts'
 import { describeQuery } from './describe-query.ts'
 import { pageOf } from './pages.ts'
 import type { McpCaller, McpMethod, McpParts } from './parts.ts'
 import { invalidParams, type Members, type RpcError, rpcCodes } from './rpc.ts'
+import type { McpServer } from './servers.ts'
 
 export const COLLECTION = 'svc://knowledge-queries/'
 const TEMPLATE = `${COLLECTION}{name}`
@@ -33,10 +37,41 @@ const templates = [
   },
 ]
 
+type Shelves = Pick<McpParts, 'queries'>
+
 /** Ascending by name. */
-function queriesFor({ queries }: McpParts, { agent, server }: McpCaller): readonly CompiledQuery[] {
+function queriesOf({ queries }: Shelves, { agent, projectId }: McpServer): readonly CompiledQuery[] {
   if (agent === null || !agent.permissions.has('CIQ')) return []
-  return [...queries.all(server.projectId)].sort((a, b) => (a.name < b.name ? -1 : 1))
+  return [...queries.all(projectId)].sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function queriesFor(parts: Shelves, { server }: McpCaller): readonly CompiledQuery[] {
+  return queriesOf(parts, server)
+}
+
+/**
+ * Every address that a resource has, and of what revision it is: what differs between two of these has changed for whoever
+ * may see it. A query is told by its own words and by its policy's.
+ */
+export function versionsOf(
+  parts: Pick<McpParts, 'queries' | 'documents'>,
+  server: McpServer,
+): ReadonlyMap<string, string> {
+  const versions = new Map<string, string>()
+  for (const { id, name } of queriesOf(parts, server)) {
+    const query = parts.documents.get(queriesKind, id)
+    const policy = parts.documents.get(policiesKind, String(query?.fields.policy_id))
+    const version = `${id} ${query?.revision} ${policy?.id} ${policy?.revision}`
+    for (const key of [id, name]) versions.set(`${COLLECTION}${key}`, version)
+  }
+  // Of all of them, so that it has changed when any has.
+  versions.set(COLLECTION, hash('sha256', [...versions.values()].join()))
+  return versions
+}
+
+/** Of the collection or of a query, which may be made later. */
+export function isResourceUri(uri: string): boolean {
+  return uri.startsWith(COLLECTION)
 }
 
 export const listResources: McpMethod = (parts, caller, params) => {

@@ -30,10 +30,12 @@ export type Message =
   /** To a request of the server; this one sends none. */
   | { readonly kind: 'response' }
 
-/** An answer before HTTP: `text` is JSON, empty where there is none. */
+/** An answer before HTTP: `text` is JSON, empty where there is none or `live` is in its place. */
 export interface RpcAnswer {
   readonly status: number
   readonly text: string
+  /** Events. */
+  readonly live?: AsyncIterator<string, void>
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -82,6 +84,15 @@ export function writtenAnswer(id: RpcId, result: string): RpcAnswer {
 /** Without an id where none is known: the schema of both revisions knows no null. */
 export function errorAnswer(status: number, id: RpcId | null, error: RpcError): RpcAnswer {
   return { status, text: writeJson({ jsonrpc: '2.0', ...(id === null ? {} : { id }), error }) }
+}
+
+/** A message as an event of a stream; `text` is JSON, which has no line breaks. */
+export function eventOf(text: string): string {
+  return `event: message\ndata: ${text}\n\n`
+}
+
+export function noticeEvent(method: string, params?: Members): string {
+  return eventOf(writeJson({ jsonrpc: '2.0', method, ...(params === undefined ? {} : { params }) }))
 }
 
 export const accepted: RpcAnswer = { status: 202, text: '' }

@@ -30,7 +30,7 @@ export interface McpService {
 export interface TokenMembers {
   readonly issuer?: string
   readonly audience?: string
-  readonly expires?: string
+  readonly expires?: string | Date
   readonly claims?: Record<string, unknown>
 }
 

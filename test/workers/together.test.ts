@@ -6,9 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { killAll } from '../cli/process.ts'
 import { makeKey } from '../identity/issuer.ts'
 import { askCrew } from '../long/workers.ts'
+import { eventsOf } from '../mcp/events.ts'
 import { ask, bodyOf, type Crew, type Line, linesTo, makeProject, type Project, policyBody, startCrew } from './crew.ts'
 
 const SEED = 20261120
+const may = ['Authorization', 'Capture']
 
 let folder: string
 let crew: Crew
@@ -40,7 +42,7 @@ describe('what one worker has acknowledged', () => {
     expect(outcome).toMatchObject({ pairs: 100, revokes: 100, policies: 30, stalePermits: 0, staleDenials: 0 })
   })
 
-  it('is an MCP session to all of them, and to none of them when one was told to end it', async () => {
+  it('is an MCP session to all of them, whose stream tells of it, and to none when one was told to end it', async () => {
     const { privateKey, jwk, alg, kid } = await makeKey('people')
     const create = async (kind: string, body: object) =>
       bodyOf(await configure(one, 'POST', kind, { project_id: project.id, ...body }), 201).id
@@ -61,8 +63,29 @@ describe('what one worker has acknowledged', () => {
     const opened = await one.request('POST', path, headers, message('initialize', { protocolVersion: '2025-11-25' }))
     const named = { ...headers, 'mcp-session-id': opened.headers['mcp-session-id'] as string }
     for (const line of [one, other]) expect((await line.request('POST', path, named, message('ping'))).status).toBe(200)
+
+    // Whichever of them has the stream, the change of another is told by it.
+    bodyOf(
+      await configure(one, 'PUT', `application-agents/${project.agent}`, { api_permissions: ['CIQ', ...may] }),
+      200,
+    )
+    const policy = JSON.stringify({
+      ...{ meta: { policy_version: '1.0-ciq' }, subject: { type: 'Person' }, allowed_reads: { nodes: ['page.*'] } },
+      condition: { cypher: 'MATCH (subject:Person)-[:WROTE]->(page:Page)' },
+    })
+    const policy_id = await create('authorization-policies', { name: 'pages', status: 'ACTIVE', policy })
+    const told = eventsOf(
+      await fetch(`${crew.server.url}${path}`, { headers: { ...named, accept: 'text/event-stream' } }),
+    )
+    for (const [name, line] of Object.entries({ one, other })) {
+      const query = JSON.stringify({ nodes: ['page.external_id'] })
+      const members = { project_id: project.id, name: `pages-${name}`, status: 'ACTIVE', policy_id, query }
+      bodyOf(await configure(line, 'POST', 'knowledge-queries', members), 201)
+      expect(await told.next()).toMatchObject({ method: 'notifications/resources/list_changed' })
+    }
     expect((await other.request('DELETE', path, named)).status).toBe(204)
     for (const line of [one, other]) expect((await line.request('POST', path, named, message('ping'))).status).toBe(404)
+    expect(await told.next()).toBe(null)
   })
 
   it('is refused by another at once when it is a key that was revoked', async () => {

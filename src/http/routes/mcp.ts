@@ -6,7 +6,7 @@ import type { ServiceError } from '../../kernel/errors.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import type { McpEndpoint, McpRequest } from '../../mcp/endpoint.ts'
 import { metadataFor, metadataRoutePath, metadataUrl, resourceMetadata } from '../../mcp/metadata.ts'
-import type { RpcAnswer } from '../../mcp/rpc.ts'
+import { eventOf, type RpcAnswer } from '../../mcp/rpc.ts'
 import { baseFromHost } from '../../pdp/metadata.ts'
 import { isJsonType, readJson, refusedType } from '../body.ts'
 import { type Answer, problem, problemStatuses, type RequestContext, type Route, type Tag } from '../route.ts'
@@ -78,9 +78,33 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
         404: z.union([rpcError, problem]),
         ...problemStatuses(401, 403, 408, 413, 415, 429, 503, 507),
       },
-      responseHeaders: { 'Mcp-Session-Id': 'the session that `initialize` has opened' },
+      responseHeaders: { 'Mcp-Session-Id': 'the session that `initialize` has opened', ...ofStreams },
       async handle(context) {
         return answerOf(await endpoint.post(requestOf(context, address)), context)
+      },
+    },
+    {
+      method: 'GET',
+      path: '/mcp/v1/{project}',
+      operationId: 'listenToMcpSession',
+      tag,
+      summary: 'The stream of a session of the Model Context Protocol',
+      description:
+        'Events, each with a JSON-RPC notification: the list of resources has changed. It ends with the session and with the token. Another one of the same session takes its place.',
+      auth: { kind: 'user' },
+      pathParameters,
+      requestHeaders: headers,
+      request: null,
+      mediaType: 'text/event-stream',
+      responses: {
+        200: z.string(),
+        400: z.union([rpcError, oauthError, problem]),
+        404: z.union([rpcError, problem]),
+        ...problemStatuses(401, 403, 405, 429, 503, 507),
+      },
+      responseHeaders: ofStreams,
+      async handle(context) {
+        return answerOf(await endpoint.listen(requestOf(context, address)), context)
       },
     },
     {
@@ -128,6 +152,8 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
   ]
 }
 
+const ofStreams = { 'X-Accel-Buffering': 'of a stream: that whoever stands between should not gather it' }
+const eventStream = { 'content-type': 'text/event-stream' }
 const openToAll = { 'cache-control': 'private, max-age=60', 'access-control-allow-origin': '*' }
 const noHost: Result<never, ServiceError> = err({ kind: 'malformed', issues: ['host: expected a host and a port'] })
 
@@ -162,12 +188,13 @@ function requestOf(context: RequestContext, address: McpAddress): McpRequest {
 
 function answerOf(answered: Result<RpcAnswer, ServiceError>, context: RequestContext): Result<Answer, ServiceError> {
   if (!answered.ok) return answered
-  const { status, text, headers } = answered.value
+  const { status, text, headers, live } = answered.value
+  if (live !== undefined) return ok({ status, live, headers: { ...eventStream, 'x-accel-buffering': 'no' } })
   if (status !== 200 || !wantsEvents(context.header('accept'))) return answered
   return ok({
     status,
-    text: `event: message\ndata: ${text}\n\n`,
-    headers: { ...headers, 'content-type': 'text/event-stream' },
+    text: eventOf(text),
+    headers: { ...headers, ...eventStream },
   })
 }
 

@@ -2,6 +2,7 @@
 import type { ServiceError } from '../../kernel/errors.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { capabilities, instructions, serverInfo } from '../identity-card.ts'
+import type { Listening } from '../listeners.ts'
 import type { McpCaller, McpMethod, McpParts } from '../parts.ts'
 import { complete, listResources, listTemplates, notFoundCodes, readResource } from '../resources.ts'
 import { REVISION_HEADER, SESSION, STATELESS, sessionRevisions, unsupportedRevision } from '../revisions.ts'
@@ -17,6 +18,7 @@ import {
   writtenAnswer,
 } from '../rpc.ts'
 import { callTool, listTools } from '../tools.ts'
+import { listenInSession } from './listen.ts'
 import type { OpenSession, SessionIds } from './session-ids.ts'
 
 export const SESSION_HEADER = 'mcp-session-id'
@@ -68,15 +70,36 @@ export async function answerInSession(
 
 /** DELETE ends the session that it names, everywhere. */
 export async function endSession(sessions: SessionIds, caller: McpCaller, header: Headers): Promise<Answered> {
+  const session = sessionOf(sessions, caller, header)
+  if ('answered' in session) return session.answered
+  await sessions.end(caller.server.projectId, session.found)
+  return ok({ status: 204, text: '' })
+}
+
+/** GET opens the stream of the session that it names. */
+export function openStream(sessions: SessionIds, listening: Listening, caller: McpCaller, header: Headers): Answered {
+  const session = sessionOf(sessions, caller, header)
+  if ('answered' in session) return session.answered
+  const accept = header('accept')
+  if (accept !== null && !/text\/event-stream|\*\/\*/.test(accept)) return statelessAlone
+  const stands = (): boolean => findSession(sessions, caller, header).ok
+  return listenInSession(listening, caller, session.found.key, stands)
+}
+
+const statelessAlone: Answered = err({ kind: 'method-not-allowed', allow: ['OPTIONS', 'POST'] })
+
+/** Of a request whose method is all that it says. */
+function sessionOf(
+  sessions: SessionIds,
+  caller: McpCaller,
+  header: Headers,
+): { readonly found: OpenSession } | { readonly answered: Answered } {
   const revision = header(REVISION_HEADER)?.trim() ?? null
   if (revision !== null && !sessionRevisions.has(revision)) {
-    if (revision < STATELESS) return refuse(400, null, unsupportedRevision(revision))
-    return err({ kind: 'method-not-allowed', allow: ['OPTIONS', 'POST'] })
+    return { answered: revision < STATELESS ? refuse(400, null, unsupportedRevision(revision)) : statelessAlone }
   }
   const session = findSession(sessions, caller, header)
-  if (!session.ok) return refuse(session.error.status, null, session.error.error)
-  await sessions.end(caller.server.projectId, session.value)
-  return ok({ status: 204, text: '' })
+  return session.ok ? { found: session.value } : { answered: refuse(session.error.status, null, session.error.error) }
 }
 
 function initialize(

@@ -4,6 +4,7 @@ import type { ServiceError } from '../../kernel/errors.ts'
 import { isJsonObject } from '../../kernel/found.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { capabilities, instructions, serverInfo } from '../identity-card.ts'
+import type { Listening } from '../listeners.ts'
 import type { McpCaller, McpMethod, McpParts } from '../parts.ts'
 import { complete, listResources, listTemplates, notFoundCodes, readResource } from '../resources.ts'
 import { REVISION_KEY, STATELESS, supportedRevisions, unsupportedRevision } from '../revisions.ts'
@@ -19,6 +20,7 @@ import {
 } from '../rpc.ts'
 import { callTool, listTools } from '../tools.ts'
 import { mismatch } from './headers.ts'
+import { LISTEN, listen } from './listen.ts'
 
 const META = 'io.modelcontextprotocol/'
 
@@ -30,7 +32,10 @@ interface Served {
 
 const HOUR_MS = 3_600_000
 
-const discover: McpMethod = () => ok({ supportedVersions: supportedRevisions, capabilities, instructions })
+/** Here a listener can name the resources that it wants to hear of. */
+const offered = { ...capabilities, resources: { ...capabilities.resources, subscribe: true } }
+
+const discover: McpMethod = () => ok({ supportedVersions: supportedRevisions, capabilities: offered, instructions })
 
 /** What is not here does not exist in this revision. */
 const methods: ReadonlyMap<string, Served> = new Map<string, Served>([
@@ -45,6 +50,7 @@ const methods: ReadonlyMap<string, Served> = new Map<string, Served>([
 
 export async function answerStateless(
   parts: McpParts,
+  listening: Listening,
   caller: McpCaller,
   header: (name: string) => string | null,
   named: string | null,
@@ -71,6 +77,7 @@ export async function answerStateless(
   }
   const different = mismatch(header, method, params)
   if (different !== null) return refuse(400, id, rpcCodes.headerMismatch, different)
+  if (method === LISTEN) return listen(listening, caller, id, params, JSON.parse(cardOf(parts.version)) as Members)
   const served = methods.get(method)
   if (served === undefined) return refuse(404, id, rpcCodes.methodNotFound, 'Method not found')
 
