@@ -8,7 +8,7 @@ import type { FrontRequest, FrontResponse } from '../http/route.ts'
 
 /** What the loader needs of a running service. */
 export interface DemoHost {
-  handle(request: FrontRequest): Promise<FrontResponse>
+  handle(request: FrontRequest): FrontResponse | Promise<FrontResponse>
   readonly organizationId: string
   /** A service-account bearer that may configure. */
   readonly token: string

@@ -2,7 +2,7 @@
 import type { Caller } from '../identity/caller.ts'
 import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
-import { ok, type Result } from '../kernel/result.ts'
+import type { Result } from '../kernel/result.ts'
 import type { AgentRate } from './agent-rate.ts'
 import { isJsonType, readJson, refusedType } from './body.ts'
 import type { Cors } from './cors.ts'
@@ -11,7 +11,7 @@ import { internalProblem, type Problem, problemText, toProblem } from './problem
 import { refusedQuery } from './query.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Answer, Auth, FrontRequest, FrontResponse, RequestContext, Route } from './route.ts'
-import { buildRouter, type Match } from './router.ts'
+import { buildRouter, type Match, noParameters } from './router.ts'
 
 export type Authentication = Result<Caller | null, ServiceError>
 
@@ -39,24 +39,25 @@ export interface Answered {
   readonly durationMs: number
 }
 
-export type Handle = (request: FrontRequest) => Promise<FrontResponse>
+/** Where nothing has to be waited for there is no promise: the way of a decision would go through four of them. */
+export type Handle = (request: FrontRequest) => FrontResponse | Promise<FrontResponse>
 
-class Context implements RequestContext {
-  readonly caller: Caller | null
+/** A request on its way; it is also what its handler sees. */
+class Exchange implements RequestContext {
+  readonly startMs = performance.now()
+  readonly request: FrontRequest
   readonly requestId: string
-  readonly pathParameters: Readonly<Record<string, string>>
-  private readonly request: FrontRequest
+  readonly match: Match
+  caller: Caller | null = null
 
-  constructor(
-    caller: Caller | null,
-    requestId: string,
-    pathParameters: Readonly<Record<string, string>>,
-    request: FrontRequest,
-  ) {
-    this.caller = caller
-    this.requestId = requestId
-    this.pathParameters = pathParameters
+  constructor(request: FrontRequest, match: Match) {
     this.request = request
+    this.requestId = requestIdOf(request.header('x-request-id'))
+    this.match = match
+  }
+
+  get pathParameters(): Readonly<Record<string, string>> {
+    return this.match.kind === 'route' ? this.match.pathParameters : noParameters
   }
 
   get query(): URLSearchParams {
@@ -72,64 +73,71 @@ class Context implements RequestContext {
   }
 }
 
+type Coming<T> = T | Promise<T>
+
+/** At once where it is there. */
+function after<T, U>(coming: Coming<T>, next: (value: T) => Coming<U>): Coming<U> {
+  return coming instanceof Promise ? coming.then(next) : next(coming)
+}
+
 export function createDispatcher(parts: DispatchParts): Handle {
   const router = buildRouter(parts.routes)
   const { cors, agentRate, onAnswered } = parts
   const measures = new Map(parts.routes.map((route) => [route, parts.measure(route.path, route.method)]))
   const measureOther = measureOthers(parts.measure)
 
-  async function answerTo(match: Match, request: FrontRequest, requestId: string): Promise<FrontResponse> {
-    try {
-      if (match.kind === 'none') return problemAnswer({ status: 404, message: 'Not Found' }, requestId)
-      if (match.kind === 'method') {
-        if (request.method === 'OPTIONS') return optionsAnswer(match.allow, requestId, request, cors)
-        return problemAnswer(toProblem({ kind: 'method-not-allowed', allow: match.allow }), requestId)
-      }
-      const { route } = match
-      const asked = parts.authenticate(route.auth, request)
-      const who = asked instanceof Promise ? await asked : asked
-      if (!who.ok) return problemAnswer(toProblem(who.error), requestId)
-      if (agentRate !== null && who.value?.kind === 'agent') {
-        const tooMany = agentRate(who.value.agentId)
-        if (tooMany !== null) return problemAnswer(toProblem(tooMany), requestId)
-      }
-
-      if (route.query !== undefined) {
-        const query = refusedQuery(route.query, request.query)
-        if (!query.ok) return problemAnswer(toProblem(query.error), requestId)
-      }
-      let body: Result<unknown, ServiceError> = noBody
-      if (takesBody(route)) {
-        const contentType = request.header('content-type')
-        if (!isJsonType(contentType)) {
-          return problemAnswer(toProblem(refusedType(contentType, route.wrongMediaType)), requestId)
-        }
-        // The only wait on the way of a decision: each more would cost as much as a part of the decision.
-        const given = request.body()
-        body = readBody(route, given instanceof Promise ? await given : given)
-      }
-      if (!body.ok) return problemAnswer(toProblem(body.error), requestId)
-
-      const context = new Context(who.value, requestId, match.pathParameters, request)
-      const given = route.handle(context, body.value)
-      const result = given instanceof Promise ? await given : given
-      if (!result.ok) return problemAnswer(toProblem(result.error), requestId)
-      return plainAnswer(result.value, requestId, request.method === 'HEAD')
-    } catch (error) {
-      if (error instanceof ServiceFault) {
-        if (error.isForOperator) parts.onFailure({ requestId, method: request.method, path: request.path, error })
-        return problemAnswer(toProblem(error.error), requestId)
-      }
-      parts.onFailure({ requestId, method: request.method, path: request.path, error })
-      return problemAnswer(internalProblem, requestId)
+  function begun(exchange: Exchange): Coming<FrontResponse> {
+    const { request, requestId, match } = exchange
+    if (match.kind === 'none') return problemAnswer({ status: 404, message: 'Not Found' }, requestId)
+    if (match.kind === 'method') {
+      if (request.method === 'OPTIONS') return optionsAnswer(match.allow, requestId, request, cors)
+      return refusal({ kind: 'method-not-allowed', allow: match.allow }, requestId)
     }
+    const { route } = match
+    return after(parts.authenticate(route.auth, request), (who) => authenticated(exchange, route, who))
   }
 
-  return async function handle(request) {
-    const startMs = performance.now()
-    const requestId = requestIdOf(request.header('x-request-id'))
-    const match = router.match(request.method, request.path)
-    const response = await answerTo(match, request, requestId)
+  function authenticated(exchange: Exchange, route: Route, who: Authentication): Coming<FrontResponse> {
+    const { request, requestId } = exchange
+    if (!who.ok) return refusal(who.error, requestId)
+    exchange.caller = who.value
+    if (agentRate !== null && who.value?.kind === 'agent') {
+      const tooMany = agentRate(who.value.agentId)
+      if (tooMany !== null) return refusal(tooMany, requestId)
+    }
+    if (route.query !== undefined) {
+      const query = refusedQuery(route.query, request.query)
+      if (!query.ok) return refusal(query.error, requestId)
+    }
+    if (!takesBody(route)) return asked(exchange, route, undefined)
+    const contentType = request.header('content-type')
+    if (!isJsonType(contentType)) return refusal(refusedType(contentType, route.wrongMediaType), requestId)
+    return after(request.body(), (bytes) => {
+      const body = readBody(route, bytes)
+      return body.ok ? asked(exchange, route, body.value) : refusal(body.error, requestId)
+    })
+  }
+
+  function asked(exchange: Exchange, route: Route, body: unknown): Coming<FrontResponse> {
+    return after(route.handle(exchange, body), (result) =>
+      result.ok
+        ? plainAnswer(result.value, exchange.requestId, exchange.request.method === 'HEAD')
+        : refusal(result.error, exchange.requestId),
+    )
+  }
+
+  function failed({ request, requestId }: Exchange, error: unknown): FrontResponse {
+    const { method, path } = request
+    if (error instanceof ServiceFault) {
+      if (error.isForOperator) parts.onFailure({ requestId, method, path, error })
+      return refusal(error.error, requestId)
+    }
+    parts.onFailure({ requestId, method, path, error })
+    return problemAnswer(internalProblem, requestId)
+  }
+
+  function answered(exchange: Exchange, response: FrontResponse): FrontResponse {
+    const { startMs, request, requestId, match } = exchange
     const durationMs = performance.now() - startMs
     const route = match.kind === 'route' ? match.route : null
     const measure = route === null ? measureOther(request.method) : measures.get(route)
@@ -143,6 +151,21 @@ export function createDispatcher(parts: DispatchParts): Handle {
     })
     if (cors === null || request.method === 'OPTIONS') return response
     return { ...response, headers: { ...response.headers, ...cors.answered(request.header('origin')) } }
+  }
+
+  return function handle(request) {
+    const exchange = new Exchange(request, router.match(request.method, request.path))
+    let coming: Coming<FrontResponse>
+    try {
+      coming = begun(exchange)
+    } catch (error) {
+      coming = failed(exchange, error)
+    }
+    if (!(coming instanceof Promise)) return answered(exchange, coming)
+    return coming.then(
+      (response) => answered(exchange, response),
+      (error: unknown) => answered(exchange, failed(exchange, error)),
+    )
   }
 }
 
@@ -158,8 +181,6 @@ function measureOthers(measure: DispatchParts['measure']): (method: string) => R
     return there
   }
 }
-
-const noBody: Result<unknown, ServiceError> = ok(undefined)
 
 function takesBody({ request, read, readsBody }: Route): boolean {
   return readsBody === undefined && (request !== null || read !== undefined)
@@ -193,6 +214,10 @@ function liveAnswer(
   if (!headOnly) return { status, headers, body: '', live }
   void live.return?.()
   return { status, headers, body: '' }
+}
+
+function refusal(error: ServiceError, requestId: string): FrontResponse {
+  return problemAnswer(toProblem(error), requestId)
 }
 
 function problemAnswer(problem: Problem, requestId: string): FrontResponse {

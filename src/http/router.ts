@@ -2,7 +2,7 @@
 // A trailing slash is equal to none; a GET route also serves HEAD.
 import type { Method, Route } from './route.ts'
 
-const noParameters: Readonly<Record<string, string>> = Object.freeze({})
+export const noParameters: Readonly<Record<string, string>> = Object.freeze({})
 
 export type Match =
   | { readonly kind: 'route'; readonly route: Route; readonly pathParameters: Readonly<Record<string, string>> }

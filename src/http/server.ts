@@ -1,5 +1,6 @@
 // The HTTP front: Bun's built-in server behind the front port (ruling R2). The only file that knows `Bun.serve`.
 import { BodyRefused } from './body.ts'
+import type { Handle } from './dispatch.ts'
 import { streamOf } from './live-body.ts'
 import type { FrontRequest, FrontResponse } from './route.ts'
 import { SlowBodies } from './slow-bodies.ts'
@@ -112,26 +113,28 @@ function decodePath(path: string): string {
   }
 }
 
-export function startFront(handle: (request: FrontRequest) => Promise<FrontResponse>, options: FrontOptions): Front {
+export function startFront(handle: Handle, options: FrontOptions): Front {
   let running = 0
   let stopping = false
   let onIdle: (() => void) | null = null
   const slow = new SlowBodies(options.bodyTimeMs)
   const shared = options.shared === true
 
-  async function answer(request: Request, knownPath: string | null, listener: Listener): Promise<Response> {
+  function answer(request: Request, knownPath: string | null, listener: Listener): Response | Promise<Response> {
     running += 1
-    try {
-      const answered = await handle(new BunRequest(request, knownPath, options.bodyBytesMax, slow))
-      const { body, live } = answered
-      return new Response(live === undefined ? (body === '' ? null : body) : streamOf(live), {
-        status: answered.status,
-        headers: stopping || listener.retired ? { ...answered.headers, connection: 'close' } : answered.headers,
-      })
-    } finally {
-      running -= 1
-      if (running === 0) onIdle?.()
-    }
+    const coming = handle(new BunRequest(request, knownPath, options.bodyBytesMax, slow))
+    return coming instanceof Promise
+      ? coming.then((answered) => written(answered, listener))
+      : written(coming, listener)
+  }
+
+  function written({ status, headers, body, live }: FrontResponse, listener: Listener): Response {
+    running -= 1
+    if (running === 0) onIdle?.()
+    return new Response(live === undefined ? (body === '' ? null : body) : streamOf(live), {
+      status,
+      headers: stopping || listener.retired ? { ...headers, connection: 'close' } : headers,
+    })
   }
 
   function listen(at: number, tls: Certificate | null, reusePort: boolean): Listener {
