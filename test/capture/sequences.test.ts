@@ -323,6 +323,6 @@ test('random captures of a composite project answer and leave what plain maps do
       }
       await catalog.close()
     }),
-    { numRuns: 60 },
+    { numRuns: 35 },
   )
 })

@@ -8,7 +8,7 @@ import { type StoredGraph, storeGraph } from '../support/store-engine.ts'
 import { corpus } from './corpus.ts'
 import { Fuzz } from './fuzz.ts'
 
-const INPUTS = 10_000
+const INPUTS = 6_000
 /** A hang, on however busy a machine; the long run asks for 100 ms. */
 const STAGE_MS_MAX = 5_000
 const seed = seedOfRun()

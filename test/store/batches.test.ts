@@ -79,7 +79,7 @@ describe('a store and a model of it', () => {
         expect(checkEnvironment(environment)).toEqual([])
         await environment.close()
       }),
-      { numRuns: 80 },
+      { numRuns: 50 },
     )
   })
 
