@@ -643,7 +643,10 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'D13',
     sentence: 'with a user token a 2.0 policy grants its subject alone, and another subject on a 3.0 policy is 403',
-    shownBy: [[userTokens, 'is for the subject of the token, and no other']],
+    shownBy: [
+      [userTokens, 'is for the subject of the token, and no other'],
+      ['pdp/user-tokens.test.ts', 'an equal id of another type is another subject'],
+    ],
   },
   {
     id: 'A1',

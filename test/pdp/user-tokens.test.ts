@@ -146,6 +146,36 @@ describe('the subject of a token', () => {
     expect(await decide('bob', 'unknown', 'c1', ann)).toBe(false)
   })
 
+  it('is of the type that its configuration names: an equal id of another type is another subject', async () => {
+    const dog = { type: 'Dog', external_id: 'ann' }
+    await service.ask('/capture/v1/nodes', { nodes: [dog] })
+    const bed = { source: dog, type: 'OWNS', target: { type: 'Car', external_id: 'c1' } }
+    await service.ask('/capture/v1/relationships', { relationships: [bed] })
+    const cypher = 'MATCH (subject:Dog)-[:OWNS]->(resource:Car)'
+    await service.addPolicy({ name: 'old-dog', actions: ['sniff'], cypher, subject: 'Dog', version: '2.0-kbac' })
+    await service.addPolicy({ name: 'new-dog', actions: ['bark'], cypher, subject: 'Dog' })
+    const ann = await token('ann')
+    const question = (name: string) => ({
+      subject: { type: 'Dog', id: 'ann' },
+      action: { name },
+      resource: { type: 'Car', id: 'c1' },
+    })
+    const asked = async (path: string, body: unknown, bearer: string | null) => {
+      const { status, body: answer } = await ask(path, body, bearer)
+      return status === 200 ? answer : [status, answer.message]
+    }
+    expect(await asked('evaluation', question('sniff'), null)).toEqual({ decision: true })
+    expect(await asked('evaluation', question('sniff'), ann)).toEqual({ decision: false })
+    expect(await asked('search/resource', question('sniff'), ann)).toEqual({ results: [] })
+    expect(await asked('evaluation', question('bark'), null)).toEqual({ decision: true })
+    expect(await asked('evaluation', question('bark'), ann)).toEqual(differs)
+    expect(await asked('search/resource', question('bark'), ann)).toEqual(differs)
+    expect(await asked('search/action', question('bark'), ann)).toEqual(differs)
+    expect(await asked('evaluations', { evaluations: [question('sniff'), question('bark')] }, ann)).toEqual({
+      evaluations: [{ decision: false }, { decision: false, context: { reason: `permission_denied: ${differs[1]}` } }],
+    })
+  })
+
   it('narrows searches for resources and actions, and leaves that for subjects alone', async () => {
     const ann = await token('ann')
     expect(await resources('ann', 'old', ann)).toEqual(['c1'])
