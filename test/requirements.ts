@@ -521,6 +521,15 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
+    id: 'D23',
+    sentence:
+      'a policy that faults is told in the log once a minute for each revision and fault, with how often it did',
+    shownBy: [
+      ['pdp/fault-log.test.ts', 'one line in a minute for each policy, revision and fault'],
+      ['ops/seldom.test.ts', 'at once, then once in a while, with how often it came'],
+    ],
+  },
+  {
     id: 'D22',
     sentence:
       'a string among the input parameters has a limit wherever it stands, in decisions and context queries alike',

@@ -114,7 +114,7 @@ function partsOf(store: LmdbEnvironment): DecisionParts {
     }),
   )
   if (!compiled.ok) throw new Error(compiled.error[0])
-  const policies = [{ ...compiled.value, id: 'bench', name: 'bench', tags: [] }]
+  const policies = [{ ...compiled.value, id: 'bench', name: 'bench', revision: 1, tags: [] }]
   const graphs: ProjectGraphs = { default: store, global: null, at: () => null }
   return {
     policies: { find: () => policies, actions: () => ['view'], ofSubjectType: () => policies },

@@ -13,6 +13,7 @@ import { PageTokens } from '../pdp/page-token.ts'
 import type { DecisionEvent, DecisionFault, DecisionParts } from '../pdp/parts.ts'
 import { PolicyLibrary } from '../policy/library.ts'
 import type { Settings } from '../settings.ts'
+import { faultedPolicies } from './logs.ts'
 
 export interface DecisionWiring {
   readonly documents: Repository
@@ -32,6 +33,7 @@ export interface DecisionWiring {
 
 export function decisionsFor(settings: Settings, wiring: DecisionWiring): DecisionParts {
   const { documents, graphsOf, masterKey, clock, log, report, metrics, decisionLog } = wiring
+  const tellFault = faultedPolicies(log, clock)
   return {
     policies: new PolicyLibrary(documents, report),
     graphsOf,
@@ -52,8 +54,7 @@ export function decisionsFor(settings: Settings, wiring: DecisionWiring): Decisi
     ]),
     onServiceFault: wiring.onServiceFault,
     onFault(fault) {
-      const { message: reason, ...where } = fault
-      log({ level: 'error', message: 'a policy faulted and does not grant', ...where, reason })
+      tellFault(fault)
       metrics.faulted()
       wiring.onFault?.(fault)
     },

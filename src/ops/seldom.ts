@@ -1,19 +1,27 @@
-// Which lines a log needs no second time at once: what damage has to tell, it tells with every request that meets it.
-export type Seldom = (text: string) => boolean
+// Which lines a log needs no second time at once: what goes wrong for many requests is told of once in a while, and how often.
+/** 0: not now. Else how many times it was asked since it was told, this one included. */
+export type Seldom = (text: string) => number
 
-/** More places than these are not remembered: what is forgotten is told again. */
+/** More texts than these are not remembered: what is forgotten is told again. */
 const TEXTS_MAX = 1000
 
-/** True where the text was not let through within the last `everyMs`. */
+/** Lets a text through that was not let through within the last `everyMs`. */
 export function seldom(everyMs: number, nowMs: () => number): Seldom {
-  const toldAtMs = new Map<string, number>()
+  const told = new Map<string, { atMs: number; since: number }>()
   return (text) => {
     const now = nowMs()
-    const before = toldAtMs.get(text)
+    const before = told.get(text)
+    if (before === undefined) {
+      if (told.size >= TEXTS_MAX) told.clear()
+      told.set(text, { atMs: now, since: 0 })
+      return 1
+    }
+    before.since += 1
     // A clock that is set back must not silence anything.
-    if (before !== undefined && now >= before && now - before < everyMs) return false
-    if (toldAtMs.size >= TEXTS_MAX) toldAtMs.clear()
-    toldAtMs.set(text, now)
-    return true
+    if (now >= before.atMs && now - before.atMs < everyMs) return 0
+    const times = before.since
+    before.atMs = now
+    before.since = 0
+    return times
   }
 }

@@ -94,6 +94,7 @@ export function tellFault({ parts, caller, kind }: Asker, policy: CompiledPolicy
   parts.onFault({
     projectId: caller.projectId,
     policyId: policy.id,
+    revision: policy.revision,
     question: kind,
     code: fault.code,
     // Parameters are masked in logs, and what nodes hold is nobody's business there.

@@ -28,6 +28,8 @@ export type QuestionKind = 'evaluation' | 'resource search' | 'subject search' |
 export interface DecisionFault {
   readonly projectId: string
   readonly policyId: string
+  /** Of the policy: a change of it may have mended it. */
+  readonly revision: number
   readonly question: QuestionKind
   readonly code: RunFault['code']
   readonly message: string

@@ -27,6 +27,7 @@ export interface CompiledDocument {
 export interface CompiledPolicy extends CompiledDocument {
   readonly id: string
   readonly name: string
+  readonly revision: number
   readonly tags: readonly string[]
 }
 

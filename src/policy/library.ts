@@ -83,8 +83,10 @@ export class PolicyLibrary {
     if (!compiled.ok) {
       this.report(`policy ${document.id} (${document.name}) grants nothing, it does not compile: ${compiled.error[0]}`)
     }
-    const { id, name, fields } = document
-    const policy = compiled.ok ? { ...compiled.value, id, name, tags: fields.tags as readonly string[] } : null
+    const { id, name, revision, fields } = document
+    const policy = compiled.ok
+      ? { ...compiled.value, id, name, revision, tags: fields.tags as readonly string[] }
+      : null
     this.policies.set(document, policy)
     return policy
   }

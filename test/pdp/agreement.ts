@@ -120,7 +120,7 @@ function randomPolicies(chance: Chance, graph: Graph): CompiledPolicy[] {
     // The generator writes more than a policy may hold.
     if (!compiled.ok) continue
     const id = `policy-${policies.length}`
-    policies.push({ ...compiled.value, id, name: id, tags: chance.odds(0.5) ? ['t1'] : [] })
+    policies.push({ ...compiled.value, id, name: id, revision: 1, tags: chance.odds(0.5) ? ['t1'] : [] })
   }
   return policies
 }

@@ -40,7 +40,7 @@ export async function revokeAndAsk(revokes: number, seed: number): Promise<Revok
     }
     const compiled = compilePolicy(JSON.stringify(document))
     if (!compiled.ok) throw new Error(compiled.error[0])
-    const policy = { ...compiled.value, id: 'p', name: 'p', tags: [] }
+    const policy = { ...compiled.value, id: 'p', name: 'p', revision: 1, tags: [] }
     const parts = partsOver({ default: store, global: null, at: () => null }, [policy])
     let stalePermits = 0
     let staleDenials = 0
