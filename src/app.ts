@@ -186,7 +186,9 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   // Finishes what a crash cut off, before the first request.
   await config.resume(worker === null)
   await provisioning.repair()
-  const duties = opened.add(new Duties({ dataDir, documents, provisioning, config, report, alone: worker === null }))
+  const duties = opened.add(
+    new Duties({ dataDir, documents, provisioning, config, mcp, report, alone: worker === null }),
+  )
   duties.begin()
 
   const listener = opened.add(new Listener(settings, worker !== null, log))

@@ -15,6 +15,8 @@ export interface DutyParts {
   readonly documents: Repository
   readonly provisioning: Provisioning
   readonly config: ConfigService
+  /** Holds sessions by project, and is no configuration. */
+  readonly mcp: { sweep(): Promise<void> }
   readonly report: (line: string) => void
   /** No other process serves the folder. */
   readonly alone: boolean
@@ -38,6 +40,9 @@ export class Duties {
     this.stand('sweeping', () => {
       this.sweep()
       this.every(SWEEP_MS, () => this.sweep())
+      documents.subscribe((changes) => {
+        if (changes.some(({ before, after }) => before?.kind === 'projects' && after === null)) this.sweep()
+      })
     })
     // A process that nobody asks anything follows too: it may be the one that provisions, or hold a removed graph open.
     if (!alone) this.every(FOLLOW_MS, () => documents.follow())
@@ -65,7 +70,11 @@ export class Duties {
   }
 
   private sweep(): void {
-    const { config, report } = this.parts
-    this.swept = config.sweep().catch((failure: unknown) => report(`sweeping failed: ${String(failure)}`))
+    const { config, mcp, report } = this.parts
+    if (this.closing) return
+    this.swept = this.swept
+      .then(() => Promise.all([config.sweep(), mcp.sweep()]))
+      .then(() => undefined)
+      .catch((failure: unknown) => report(`sweeping failed: ${String(failure)}`))
   }
 }

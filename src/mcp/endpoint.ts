@@ -2,7 +2,7 @@
 // have. Everything after that belongs to one of the two sealed folders.
 import type { UserToken } from '../identity/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { ServiceError } from '../kernel/errors.ts'
+import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type ListenerLimits, Listeners } from './listeners.ts'
 import type { Origins } from './origins.ts'
@@ -87,9 +87,17 @@ export class McpEndpoint {
     const header = (name: string): string | null => request.header(name)
     const { method = null, params = {} } = message.value.kind === 'response' ? {} : message.value
     const revision = header(REVISION_HEADER)?.trim() ?? null
-    const answered = isStateless(revision, method, params)
-      ? await answerStateless(this.parts, this.listeners, caller.value, header, revision, message.value)
-      : await answerInSession(this.parts, this.parts.sessions, caller.value, header, revision, message.value)
+    let answered: Answered
+    try {
+      answered = isStateless(revision, method, params)
+        ? await answerStateless(this.parts, this.listeners, caller.value, header, revision, message.value)
+        : await answerInSession(this.parts, this.parts.sessions, caller.value, header, revision, message.value)
+    } catch (error) {
+      // What the service itself gives up on has its own answer, whatever the protocol.
+      if (error instanceof ServiceFault) throw error
+      this.parts.onFailure({ requestId: request.requestId, method: method ?? '', error })
+      return ok(errorAnswer(500, idIn(body.value), { code: rpcCodes.internal, message: 'Internal error' }))
+    }
     if (answered.ok || answered.error.kind !== 'step-up') return answered
     const resourceMetadata = request.metadataUrl()
     return resourceMetadata === null ? answered : err({ ...answered.error, resourceMetadata })
@@ -107,6 +115,11 @@ export class McpEndpoint {
     if (!caller.ok) return caller
     if ('status' in caller.value) return ok(caller.value)
     return openStream(this.parts.sessions, this.listeners, caller.value, (name) => request.header(name))
+  }
+
+  /** Forgets what is kept of projects that are gone. */
+  sweep(): Promise<void> {
+    return this.parts.sessions.sweep((projectId) => this.parts.documents.get('projects', projectId) !== null)
   }
 
   /** Ends the streams of all listeners, so that none holds up a stop. */

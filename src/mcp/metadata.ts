@@ -6,7 +6,7 @@ const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
 export const resourceMetadata = z.object({
   resource: z.string(),
-  authorization_servers: z.array(z.string()).optional(),
+  authorization_servers: z.array(z.string()).min(1),
   scopes_supported: z.array(z.string()),
   bearer_methods_supported: z.array(z.literal('header')),
   resource_name: z.string(),
@@ -28,11 +28,11 @@ export function metadataRoutePath(base: string): string {
   return `${WELL_KNOWN}${base === '' ? '' : new URL(base).pathname.replace(/\/$/, '')}/mcp/v1/{project}`
 }
 
-/** The interface has no member for authorization servers: whose tokens are taken gives them. Opaque tokens name nobody. */
+/** The interface has no member for authorization servers: whose tokens are taken tells. */
 export function metadataFor(base: string, { projectId, issuer, scopes }: McpServer): z.infer<typeof resourceMetadata> {
   return {
     resource: endpointUrl(base, projectId),
-    ...(issuer !== null && { authorization_servers: [issuer] }),
+    authorization_servers: [issuer],
     scopes_supported: [...scopes],
     bearer_methods_supported: ['header'],
     resource_name: 'Verdigraph',

@@ -1,20 +1,22 @@
 // The MCP server of a project as it is configured at this moment: whose tokens it takes, and as which agent it asks.
 import type { ConfigSource, StoredDocument } from '../config/kind.ts'
 import type { AgentCaller, ApiPermission } from '../identity/caller.ts'
+import { type TokenIntrospectFields, tokenIntrospectsKind } from '../identity/token-introspect.ts'
+import { assert } from '../kernel/assert.ts'
 import { mcpServersKind } from './server-config.ts'
 
 export interface McpServer {
   readonly projectId: string
   readonly tokenIntrospectId: string
-  /** Of the tokens that are taken; null for opaque tokens, and where the configuration is gone. */
-  readonly issuer: string | null
+  /** Who gives the tokens that are taken. */
+  readonly issuer: string
   readonly scopes: readonly string[]
   /** Null: it is gone, and nobody asks in its place. */
   readonly agent: AgentCaller | null
 }
 
 /** What a server is made of: a change of any of these in its project makes it anew. */
-const kinds = new Set([mcpServersKind, 'token-introspects', 'application-agents'])
+const kinds = new Set([mcpServersKind, tokenIntrospectsKind, 'application-agents'])
 
 export class McpServers {
   private readonly documents: ConfigSource
@@ -31,7 +33,7 @@ export class McpServers {
     })
   }
 
-  /** Null: there is none, or it is not enabled. */
+  /** Null: there is none, or it is not enabled, or nothing is left to check tokens by. */
   find(projectId: string): McpServer | null {
     const known = this.known.get(projectId)
     if (known !== undefined) return known
@@ -44,16 +46,27 @@ export class McpServers {
     const [document] = this.documents.inScope(mcpServersKind, projectId)
     if (document === undefined || document.fields.enabled !== true) return null
     const { app_agent_id, token_introspect_id, scopes_supported } = document.fields
-    const introspect = this.documents.get('token-introspects', token_introspect_id as string)
-    const matcher = introspect?.fields.jwt_matcher as { readonly issuer: string } | undefined
+    const introspect = this.documents.get(tokenIntrospectsKind, token_introspect_id as string)
+    if (introspect === null) return null
     return {
       projectId,
       tokenIntrospectId: token_introspect_id as string,
-      issuer: matcher?.issuer ?? null,
+      issuer: issuerOf(introspect.fields as unknown as TokenIntrospectFields),
       scopes: scopes_supported as readonly string[],
       agent: agentOf(this.documents.get('application-agents', app_agent_id as string), projectId),
     }
   }
+}
+
+/**
+ * Opaque tokens name nobody, and clients need an issuer (MCP makes it mandatory): it is looked for where the endpoint is that
+ * knows the tokens.
+ */
+function issuerOf({ jwt_matcher, online_validation }: TokenIntrospectFields): string {
+  if (jwt_matcher !== undefined) return jwt_matcher.issuer
+  const endpoint = online_validation?.userinfo_endpoint
+  assert(endpoint !== undefined, 'opaque tokens are checked at an endpoint')
+  return new URL(endpoint).origin
 }
 
 function agentOf(document: StoredDocument | null, projectId: string): AgentCaller | null {

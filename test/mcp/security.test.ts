@@ -1,9 +1,11 @@
 // Who gets in, and what nobody can do who should not: tokens, sessions of others, origins, bodies, and a great many sessions.
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { HandClock } from '../../src/kernel/clock.ts'
 import { StoredEndedSessions } from '../../src/mcp/session/ended-sessions.ts'
+import { openCollections } from '../../src/store/lmdb/collections.ts'
 import { seedOfRun } from '../generate/chance.ts'
 import { type McpService, startMcpService } from './mcp-service.ts'
 
@@ -162,7 +164,29 @@ describe('a session', () => {
     for (let n = 1; n <= 200; n++) expect(ended.has('p', session(n))).toBe(true)
     expect(ended.has('p', session(201))).toBe(false)
     expect(ended.has('q', session(1))).toBe(false)
-    expect(of('mcp-ended-p').size).toBeLessThanOrEqual(11)
+    expect(of('mcp-ended-p').size).toBeLessThanOrEqual(10)
+    await ended.add('q', session(1))
+    await ended.sweep((projectId) => projectId === 'q')
+    expect(ended.has('p', session(1))).toBe(false)
+    expect([of('mcp-ended-p').size, of('mcp-ended').size, ended.has('q', session(1))]).toEqual([0, 1, true])
+  })
+})
+
+describe('a project that is deleted', () => {
+  it('leaves nothing of the sessions that were ended in it', async () => {
+    const other = await startMcpService()
+    const { service } = other
+    const token = await other.tokenOf('ann')
+    const headers = { authorization: `Bearer ${token}`, 'mcp-session-id': await other.open(token) }
+    expect((await service.send(other.path, { method: 'DELETE', headers })).status).toBe(204)
+    const stored = openCollections(join(service.dataDir, 'config'), { readOnly: true })
+    const names = ['mcp-ended', `mcp-ended-${service.projectId}`]
+    const left = () => names.map((name) => stored.all(name).length)
+    expect(left()).toEqual([1, 1])
+    expect((await service.configure('DELETE', `projects/${service.projectId}`)).status).toBe(200)
+    while (left().some((count) => count > 0)) await Bun.sleep(5)
+    await stored.close()
+    await other.stop()
   })
 })
 
@@ -271,6 +295,31 @@ describe('a body', () => {
   it('of another media type is a 415', async () => {
     const headers = { authorization: `Bearer ${ann}`, 'content-type': 'text/plain' }
     expect((await house.service.send(house.path, { headers, raw: '{}' })).status).toBe(415)
+  })
+
+  it('that meets a fault of ours is told so and no more, in the words of the protocol; the log has the rest', async () => {
+    const log: unknown[] = []
+    const broken = await startMcpService({
+      overrides: {
+        log: (entry) => log.push(entry),
+        onDecided() {
+          throw new Error('the secret reason')
+        },
+      },
+    })
+    const asked = { subject_type: 'Person', subject_id: 'ann', action_name: 'drive' }
+    const given = { name: 'authzen_search_resource', arguments: { ...asked, resource_type: 'Car' } }
+    const token = await broken.tokenOf('ann')
+    const stateless = await broken.ask(token, 'tools/call', given)
+    const error = { code: -32603, message: 'Internal error' }
+    expect([stateless.status, stateless.body]).toEqual([500, { jsonrpc: '2.0', id: 1, error }])
+    const session = await broken.open(token)
+    const inSession = await broken.tell(token, session, { id: 'two', method: 'tools/call', params: given })
+    expect([inSession.status, inSession.body]).toEqual([500, { jsonrpc: '2.0', id: 'two', error }])
+    const told = { level: 'error', message: 'a request failed', method: 'tools/call' }
+    const stack = expect.stringContaining('the secret reason')
+    expect(log).toContainEqual({ ...told, requestId: stateless.headers.get('x-request-id'), stack })
+    await broken.stop()
   })
 
   it('of any JSON gets an answer that is described, and never a 5xx', async () => {

@@ -305,4 +305,22 @@ describe('the metadata of the resource', () => {
     })
     expect((await house.service.send('/.well-known/oauth-protected-resource/mcp/v1/none')).status).toBe(404)
   })
+
+  it('name, for opaque tokens, where the endpoint is that knows them; without anybody who does there is no server', async () => {
+    const path = `/.well-known/oauth-protected-resource/mcp/v1/${house.service.projectId}`
+    const token_introspect_id = await house.create('token-introspects', {
+      name: 'opaque',
+      opaque_matcher: { hint: 'people' },
+      online_validation: { userinfo_endpoint: 'https://idp.example.org/realms/club/userinfo' },
+      ikg_node_type: 'Person',
+    })
+    const { service, serverId } = house
+    expect((await service.configure('PUT', `mcp-servers/${serverId}`, { token_introspect_id })).status).toBe(200)
+    expect((await service.send(path)).body.authorization_servers).toEqual(['https://idp.example.org'])
+    expect((await service.configure('DELETE', `token-introspects/${token_introspect_id}`)).status).toBe(200)
+    expect((await service.send(path)).status).toBe(404)
+    expect((await house.ask(ann, 'server/discover')).status).toBe(404)
+    const back = { token_introspect_id: house.introspectId }
+    expect((await service.configure('PUT', `mcp-servers/${serverId}`, back)).status).toBe(200)
+  })
 })

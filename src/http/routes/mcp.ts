@@ -76,6 +76,7 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
         202: null,
         400: z.union([rpcError, oauthError, problem]),
         404: z.union([rpcError, problem]),
+        500: z.union([rpcError, problem]),
         ...problemStatuses(401, 403, 408, 413, 415, 429, 503, 507),
       },
       responseHeaders: { 'Mcp-Session-Id': 'the session that `initialize` has opened', ...ofStreams },

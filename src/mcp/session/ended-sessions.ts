@@ -32,8 +32,8 @@ interface Kept {
 
 /** Of one project, until they would have expired. */
 const KEPT_MAX = 10_000
-/** Of `count`: how many there are; of `since`: sessions that were opened then or before have ended. */
-const BOUND = ' bound'
+/** What is kept of each project, by its id. */
+const PROJECTS = 'mcp-ended'
 
 export class StoredEndedSessions implements EndedSessions {
   private readonly store: EndedStore
@@ -55,7 +55,7 @@ export class StoredEndedSessions implements EndedSessions {
   has(projectId: string, { key, openedMs }: OpenSession): boolean {
     const name = collectionOf(projectId)
     return this.store.read((reading) => {
-      const bound = reading.get(name, BOUND) as Bound | null
+      const bound = reading.get(PROJECTS, projectId) as Bound | null
       if (bound === null) return false
       return openedMs <= bound.since || reading.get(name, key) !== null
     })
@@ -64,19 +64,31 @@ export class StoredEndedSessions implements EndedSessions {
   async add(projectId: string, { key, openedMs, expiresMs }: OpenSession): Promise<void> {
     const name = collectionOf(projectId)
     await this.store.transact((changes) => {
-      const bound = (changes.get(name, BOUND) as Bound | null) ?? { count: 0, since: 0 }
+      const bound = (changes.get(PROJECTS, projectId) as Bound | null) ?? { count: 0, since: 0 }
       if (changes.get(name, key) !== null) return
       const left = bound.count < this.keptMax ? bound : this.prune(name, changes, bound)
       changes.put(name, key, { openedMs, expiresMs } satisfies Kept)
-      changes.put(name, BOUND, { ...left, count: left.count + 1 } satisfies Bound)
+      changes.put(PROJECTS, projectId, { ...left, count: left.count + 1 } satisfies Bound)
     })
     // By chance and not by counting: of two processes that end sessions at once, neither may undo the other's step.
     this.shared.store(randomInt(2 ** 32))
   }
 
+  /** Leaves nothing of projects that are not there any more. */
+  async sweep(isThere: (projectId: string) => boolean): Promise<void> {
+    const left = this.store.read((reading) => reading.all(PROJECTS).filter(([projectId]) => !isThere(projectId)))
+    for (const [projectId] of left) {
+      const name = collectionOf(projectId)
+      await this.store.transact((changes) => {
+        for (const [key] of changes.all(name)) changes.remove(name, key)
+        changes.remove(PROJECTS, projectId)
+      })
+    }
+  }
+
   private prune(name: string, changes: Changes, { since }: Bound): Bound {
     const nowMs = this.clock.now()
-    const all = changes.all(name).filter(([key]) => key !== BOUND) as [string, Kept][]
+    const all = changes.all(name) as [string, Kept][]
     const running = all.filter(([, { expiresMs }]) => nowMs < expiresMs)
     running.sort(([, a], [, b]) => a.openedMs - b.openedMs)
     // With room for as many again, so that this is done seldom.
@@ -87,6 +99,7 @@ export class StoredEndedSessions implements EndedSessions {
   }
 }
 
+/** `count`: how many there are. `since`: sessions that were opened then or before have ended. */
 interface Bound {
   readonly count: number
   readonly since: number

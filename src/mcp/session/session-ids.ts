@@ -16,6 +16,7 @@ export interface EndedSessions {
   moment(): number
   has(projectId: string, session: OpenSession): boolean
   add(projectId: string, session: OpenSession): Promise<void>
+  sweep(isThere: (projectId: string) => boolean): Promise<void>
 }
 
 export interface OpenSession {
@@ -74,6 +75,10 @@ export class SessionIds {
     const session = { key, openedMs, expiresMs: openedMs + this.lifetimeMs, revision }
     if (!(this.clock.now() < session.expiresMs)) return null
     return this.ended.has(projectId, session) ? null : session
+  }
+
+  sweep(isThere: (projectId: string) => boolean): Promise<void> {
+    return this.ended.sweep(isThere)
   }
 
   end(projectId: string, session: OpenSession): Promise<void> {

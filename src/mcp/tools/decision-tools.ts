@@ -1,9 +1,11 @@
 // The AuthZEN tools: each reads its arguments as HTTP reads the body of the same question, and asks the same service.
 
+import type { AgentCaller } from '../../identity/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import { evaluate } from '../../pdp/evaluate.ts'
 import { evaluateBatch } from '../../pdp/evaluate-batch.ts'
+import type { DecisionParts } from '../../pdp/parts.ts'
 import { readEvaluations } from '../../pdp/read-batch.ts'
 import { readActionSearch, readEvaluation, readResourceSearch, readSubjectSearch } from '../../pdp/read-request.ts'
 import { searchResources, searchSubjects } from '../../pdp/search.ts'
@@ -11,7 +13,7 @@ import { searchActions } from '../../pdp/search-action.ts'
 import type { Members } from '../rpc.ts'
 import { nested, nestedBatch } from './question-arguments.ts'
 import * as schema from './question-schemas.ts'
-import type { Tool, ToolOutcome } from './tool.ts'
+import type { Tool } from './tool.ts'
 
 const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const
 
@@ -32,23 +34,22 @@ const semantics = {
   },
 }
 
+/** What all of them have in common, beside what each says of itself. */
+const asksForDecisions = { annotations: reads, permission: 'Authorization' } as const
+
 export const decisionTools: readonly Tool[] = [
   {
+    ...asksForDecisions,
     name: 'authzen_evaluate',
     title: 'Evaluate a permission',
     description:
       'Decides whether a subject may do an action on a resource. Answers {"decision": true} or {"decision": false}.',
     inputSchema: schema.input(schema.subject, schema.action, schema.resource, schema.context),
     outputSchema: schema.decision,
-    annotations: reads,
-    permission: 'Authorization',
-    call({ decisions }, agent, requestId, given) {
-      const body = nested(given)
-      const request = body.ok ? readEvaluation(body.value) : body
-      return request.ok ? answer(evaluate(decisions, agent, requestId, request.value)) : request
-    },
+    call: asking(nested, readEvaluation, evaluate),
   },
   {
+    ...asksForDecisions,
     name: 'authzen_evaluations',
     title: 'Evaluate many permissions',
     description:
@@ -65,62 +66,58 @@ export const decisionTools: readonly Tool[] = [
       properties: { evaluations: { type: 'array', items: schema.decision } },
       required: ['evaluations'],
     },
-    annotations: reads,
-    permission: 'Authorization',
-    call({ decisions }, agent, requestId, given) {
-      const body = nestedBatch(given)
-      const request = body.ok ? readEvaluations(body.value) : body
-      if (!request.ok) return request
+    call: asking(nestedBatch, readEvaluations, (decisions, agent, requestId, asked) => {
       // Without entries it would be a single one, and these were refused above.
-      if (request.value.kind === 'single') return answer(evaluate(decisions, agent, requestId, request.value.request))
-      const decided = evaluateBatch(decisions, agent, requestId, request.value)
-      return decided.ok ? ok({ structured: { evaluations: decided.value } }) : decided
-    },
+      if (asked.kind === 'single') return evaluate(decisions, agent, requestId, asked.request)
+      const decided = evaluateBatch(decisions, agent, requestId, asked)
+      return decided.ok ? ok({ evaluations: decided.value }) : decided
+    }),
   },
   {
+    ...asksForDecisions,
     name: 'authzen_search_resource',
     title: 'Search resources',
     description: 'Lists the resources of a type on which a subject may do an action.',
     inputSchema: schema.input(schema.subject, schema.action, schema.resourceSought, schema.context, schema.page),
     outputSchema: schema.results({ type: 'the node type', id: 'the external id' }),
-    annotations: reads,
-    permission: 'Authorization',
-    call({ decisions }, agent, requestId, given) {
-      const body = nested(given)
-      const request = body.ok ? readResourceSearch(body.value) : body
-      return request.ok ? answer(searchResources(decisions, agent, requestId, request.value)) : request
-    },
+    call: asking(nested, readResourceSearch, searchResources),
   },
   {
+    ...asksForDecisions,
     name: 'authzen_search_action',
     title: 'Search actions',
     description: 'Lists the actions that a subject may do on a resource.',
     inputSchema: schema.input(schema.subject, schema.resource, schema.context, schema.page),
     outputSchema: schema.results({ name: 'the name of the action' }),
-    annotations: reads,
-    permission: 'Authorization',
-    call({ decisions }, agent, requestId, given) {
-      const body = nested(given)
-      const request = body.ok ? readActionSearch(body.value) : body
-      return request.ok ? answer(searchActions(decisions, agent, requestId, request.value)) : request
-    },
+    call: asking(nested, readActionSearch, searchActions),
   },
   {
+    ...asksForDecisions,
     name: 'authzen_search_subject',
     title: 'Search subjects',
     description: 'Lists the subjects of a type that may do an action on a resource.',
     inputSchema: schema.input(schema.subjectSought, schema.action, schema.resource, schema.context, schema.page),
     outputSchema: schema.results({ type: 'the node type', id: 'the external id' }),
-    annotations: reads,
-    permission: 'Authorization',
-    call({ decisions }, agent, requestId, given) {
-      const body = nested(given)
-      const request = body.ok ? readSubjectSearch(body.value) : body
-      return request.ok ? answer(searchSubjects(decisions, agent, requestId, request.value)) : request
-    },
+    call: asking(nested, readSubjectSearch, searchSubjects),
   },
 ]
 
-function answer(answered: Result<object, ServiceError>): Result<ToolOutcome, ServiceError> {
-  return answered.ok ? ok({ structured: answered.value as Members }) : answered
+/** The arguments become the body that HTTP would have got, which is read as there and put to the same service. */
+function asking<Question>(
+  bodyOf: (given: Members) => Result<Members, ServiceError>,
+  read: (body: unknown) => Result<Question, ServiceError>,
+  ask: (
+    decisions: DecisionParts,
+    agent: AgentCaller,
+    requestId: string,
+    question: Question,
+  ) => Result<object, ServiceError>,
+): Tool['call'] {
+  return ({ decisions }, agent, requestId, given) => {
+    const body = bodyOf(given)
+    const question = body.ok ? read(body.value) : body
+    if (!question.ok) return question
+    const answered = ask(decisions, agent, requestId, question.value)
+    return answered.ok ? ok({ structured: answered.value as Members }) : answered
+  }
 }
