@@ -1,7 +1,6 @@
 // The commands of `verdigraph`: what each takes, and where its settings come from.
 import { existsSync, readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import picocolors from 'picocolors'
 import packageJson from '../../package.json' with { type: 'json' }
 import { OperatorFault } from '../kernel/errors.ts'
 import { findSettings, readSettings, type SettingSources, type Settings } from '../settings.ts'
@@ -10,6 +9,7 @@ import { CliError } from './cli-error.ts'
 import { initialise, issueToken } from './credentials.ts'
 import { migrate } from './migrate.ts'
 import { rotateMasterKey } from './rotate-master-key.ts'
+import { say, sayError } from './say.ts'
 import { serve } from './serve.ts'
 import { settingLines, strangersIn } from './setting-lines.ts'
 import { supervise } from './supervise.ts'
@@ -31,7 +31,7 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   } catch (error) {
     const lines = linesOf(error)
     if (lines === null) throw error
-    for (const line of lines) console.error(`${picocolors.red('error:')} ${line}`)
+    for (const line of lines) sayError(line)
     process.exit(1)
   }
 }
@@ -125,7 +125,7 @@ function program(): Command {
       const found = findSettings(sourcesFrom(flags))
       if (!found.ok) throw new CliError(found.error)
       for (const line of settingLines(found.value, process.env, flags.json)) console.log(line)
-      for (const variable of strangersIn(process.env)) console.error(`${variable} is no setting, and is not read`)
+      for (const variable of strangersIn(process.env)) say(`${variable} is no setting, and is not read`)
     })
 
   withSettings(command.command('verify'))

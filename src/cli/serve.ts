@@ -1,11 +1,10 @@
 // `serve`: from settings to a listening service, and from a signal to a clean exit.
-import picocolors from 'picocolors'
 
 import { type App, createApp } from '../app.ts'
 import { OperatorFault } from '../kernel/errors.ts'
-
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
+import { colours } from './colours.ts'
 import { TOKEN_LIFETIME_S, tokenLines } from './credentials.ts'
 import { loadDemo } from './demo.ts'
 
@@ -31,7 +30,7 @@ export async function serve(settings: Settings, demo: boolean): Promise<void> {
   })
   await printFirstToken(app)
   const lines = demo ? await demoLines(app, address.url) : []
-  console.log(picocolors.green(`listening on ${address.url}`))
+  console.log(colours.green(`listening on ${address.url}`))
   for (const line of lines) console.log(line)
   await stopped
 }

@@ -2,7 +2,6 @@
 // them, does what is done once, starts the workers and those that take the places of dead ones, and stops them all.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import picocolors from 'picocolors'
 import { standardLog } from '../app/logs.ts'
 import { createApp } from '../app.ts'
 import { type ReservedPort, reservePort } from '../http/server.ts'
@@ -10,6 +9,7 @@ import { systemClock } from '../kernel/clock.ts'
 import type { Settings } from '../settings.ts'
 import { lockFolder } from '../store/folder-lock.ts'
 import { CliError } from './cli-error.ts'
+import { colours } from './colours.ts'
 import { demoLines, printFirstToken, reasonOf } from './serve.ts'
 import { type Order, WORKER_COMMAND, type Word } from './worker.ts'
 
@@ -63,7 +63,7 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
     folder.release()
     throw new CliError([fault])
   }
-  console.log(picocolors.green(`listening on ${reserved.url}`))
+  console.log(colours.green(`listening on ${reserved.url}`))
   console.log(`${settings.workers} workers share the port and the folder`)
   for (const line of lines) console.log(line)
   await new Promise(() => {})

@@ -4,6 +4,7 @@ import type { Settings } from '../settings.ts'
 import { exportFolder } from '../transfer/export.ts'
 import { importFile } from '../transfer/import.ts'
 import { progressLine } from './progress.ts'
+import { say } from './say.ts'
 
 export async function exportTo({ dataDir }: Settings, out: string, projectId: string | undefined): Promise<void> {
   const progress = progressLine()
@@ -15,8 +16,8 @@ export async function exportTo({ dataDir }: Settings, out: string, projectId: st
       progress: (done, total, what) => progress.show(done, total, what),
     })
     progress.end()
-    console.error(`${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`)
-    if (sealed > 0) console.error(`${sealed} secrets are sealed: they open with the master key of ${dataDir} alone`)
+    say(`${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`)
+    if (sealed > 0) say(`${sealed} secrets are sealed: they open with the master key of ${dataDir} alone`)
   } finally {
     progress.end()
   }
@@ -42,8 +43,8 @@ export async function importFrom({ dataDir }: Settings, flags: ImportFlags): Pro
     })
     progress.end()
     const counts = `${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`
-    console.error(flags.dryRun ? `${counts}: all of it would be imported, nothing was written` : counts)
-    if (skipped > 0) console.error(`${skipped} lines were there from before`)
+    say(flags.dryRun ? `${counts}: all of it would be imported, nothing was written` : counts)
+    if (skipped > 0) say(`${skipped} lines were there from before`)
   } finally {
     progress.end()
   }

@@ -2,12 +2,13 @@
 // process that reads it. Exit codes: 0 all is sound, 1 something is damaged, 2 it could not be found out.
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import picocolors from 'picocolors'
 import { LayoutFault } from '../store/lmdb/databases.ts'
 import { DATA_FILE } from '../store/lmdb/native.ts'
 import { verifyFolder } from '../store/verify.ts'
 import { CliError } from './cli-error.ts'
+import { colours } from './colours.ts'
 import { ownCommand } from './own-process.ts'
+import { sayError } from './say.ts'
 
 export const READING_COMMAND = 'verify-folder'
 
@@ -33,7 +34,7 @@ interface Verdict {
 export async function verify(dataDir: string, json: boolean): Promise<void> {
   const folders = foldersIn(dataDir)
   if (folders.length === 0) {
-    console.error(`${picocolors.red('error:')} the folder ${dataDir} holds no store`)
+    sayError(`the folder ${dataDir} holds no store`)
     process.exitCode = NOT_RUN
     return
   }
@@ -50,9 +51,9 @@ export async function verify(dataDir: string, json: boolean): Promise<void> {
 }
 
 function tell({ folder, findings, refused }: Verdict): void {
-  if (refused !== null) console.log(`${picocolors.red('not read')} ${folder}: ${refused}`)
-  else if (findings.length === 0) console.log(`${picocolors.green('sound')}    ${folder}`)
-  for (const finding of findings) console.log(`${picocolors.red('damaged')}  ${folder}: ${finding}`)
+  if (refused !== null) console.log(`${colours.red('not read')} ${folder}: ${refused}`)
+  else if (findings.length === 0) console.log(`${colours.green('sound')}    ${folder}`)
+  for (const finding of findings) console.log(`${colours.red('damaged')}  ${folder}: ${finding}`)
 }
 
 /** Paths below the data folder, the configuration first. */

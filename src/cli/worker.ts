@@ -4,6 +4,7 @@ import { type App, createApp } from '../app.ts'
 import { OperatorFault } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
+import { sayError } from './say.ts'
 import { reasonOf } from './serve.ts'
 
 export const WORKER_COMMAND = 'worker'
@@ -52,7 +53,7 @@ export async function work(): Promise<void> {
     obey(message).catch((failure: unknown) => {
       const known =
         failure instanceof CliError ? failure.lines : failure instanceof OperatorFault ? [failure.message] : null
-      for (const line of known ?? [String((failure as Error).stack ?? failure)]) console.error(`error: ${line}`)
+      for (const line of known ?? [String((failure as Error).stack ?? failure)]) sayError(line)
       process.exit(1)
     })
   })

@@ -129,7 +129,11 @@ describe('verdigraph serve', () => {
   it('is itself the process that was started, so that signals reach it', async () => {
     const link = join(folder, 'verdigraph')
     symlinkSync(join(import.meta.dirname, '..', '..', 'src', 'cli', 'verdigraph.sh'), link)
-    const child = Bun.spawn([link, 'serve', '--data', data, '--port', '0'], { stdout: 'pipe', stderr: 'pipe' })
+    const child = Bun.spawn([link, 'serve', '--data', data, '--port', '0'], {
+      env: { ...process.env, NO_COLOR: '1' },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
     const reader = child.stdout.getReader()
     let output = ''
     while (!output.includes('listening on')) {
@@ -215,6 +219,7 @@ describe('a folder that cannot be used', () => {
     const bin = join(top, 'src', 'cli', 'verdigraph.sh')
     for (const at of [data, folder]) {
       const child = Bun.spawn([...prefix, bin, 'serve', '--data', at, '--port', '0'], {
+        env: { ...process.env, NO_COLOR: '1' },
         stdout: 'pipe',
         stderr: 'pipe',
       })
