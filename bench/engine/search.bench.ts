@@ -4,6 +4,7 @@ import type { ProjectGraphs } from '../../src/engine/store.ts'
 import type { AgentCaller } from '../../src/identity/caller.ts'
 import { DerivedSigner } from '../../src/identity/derived-signer.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { KeptSearches } from '../../src/pdp/kept-searches.ts'
 import { PageTokens } from '../../src/pdp/page-token.ts'
 import type { DecisionParts } from '../../src/pdp/parts.ts'
 import { searchResources } from '../../src/pdp/search.ts'
@@ -124,6 +125,7 @@ function partsOf(store: LmdbEnvironment): DecisionParts {
     evaluationsMax: 1,
     batchTimeMs: 1_000,
     searchPageMax: 10_000,
+    keptSearches: new KeptSearches(),
     pageTokens: new PageTokens(new DerivedSigner(new Uint8Array(32), 'bench'), systemClock, 600_000),
     onFault(fault) {
       throw new Error(fault.message)

@@ -8,6 +8,7 @@ import type { ServiceFault } from '../kernel/errors.ts'
 import type { Log } from '../ops/log.ts'
 import type { ServiceMetrics } from '../ops/service-metrics.ts'
 import { DecisionLog } from '../pdp/decision-log.ts'
+import { KeptSearches } from '../pdp/kept-searches.ts'
 import type { Mask } from '../pdp/mask.ts'
 import { PageTokens } from '../pdp/page-token.ts'
 import type { DecisionEvent, DecisionFault, DecisionParts } from '../pdp/parts.ts'
@@ -46,6 +47,7 @@ export function decisionsFor(settings: Settings, wiring: DecisionWiring): Decisi
     evaluationsMax: settings.evaluationsMax,
     batchTimeMs: settings.batchTimeMs,
     searchPageMax: settings.searchPageMax,
+    keptSearches: new KeptSearches(),
     pageTokens: new PageTokens(new DerivedSigner(masterKey, 'page tokens'), clock, settings.pageTokenTimeS * 1000),
     onDecided: toldTo([
       (event) => metrics.decided(event),

@@ -12,6 +12,12 @@ export interface Signer {
 export interface PagePlace {
   /** The last result that was given out; null: none yet. */
   readonly after: string | null
+  /** Its node, where the results stand in the order of their nodes; 0: in the order of their names, or none yet. */
+  readonly node: number
+  /** How many were given out. */
+  readonly given: number
+  /** The name under which the search is kept; '' for one that is not. */
+  readonly kept: string
   /** What the caller asked for; null: the service's own. */
   readonly limit: number | null
 }
@@ -31,7 +37,8 @@ export class PageTokens {
 
   make(place: PagePlace, question: string): string {
     const until = this.clock.now() + this.lifetimeMs
-    const content = Buffer.from(JSON.stringify([until, place.limit, place.after]), 'utf8').toString('base64url')
+    const { after, node, given, kept, limit } = place
+    const content = Buffer.from(JSON.stringify([until, limit, after, node, given, kept]), 'utf8').toString('base64url')
     return `${content}.${this.signer.sign(signed(content, question))}`
   }
 
@@ -40,12 +47,15 @@ export class PageTokens {
     const [, content, signature] = FORM.exec(token) ?? []
     if (content === undefined || signature === undefined) return null
     if (!this.signer.verify(signed(content, question), signature)) return null
-    const [until, limit, after] = JSON.parse(Buffer.from(content, 'base64url').toString('utf8')) as [
+    const [until, limit, after, node, given, kept] = JSON.parse(Buffer.from(content, 'base64url').toString('utf8')) as [
       number,
       number | null,
       string | null,
+      number,
+      number,
+      string,
     ]
-    return until < this.clock.now() ? null : { after, limit }
+    return until < this.clock.now() ? null : { after, node, given, kept, limit }
   }
 }
 

@@ -5,6 +5,7 @@ import type { ProjectGraphs } from '../engine/store.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError, ServiceFault } from '../kernel/errors.ts'
 import type { CompiledPolicy } from '../policy/library.ts'
+import type { KeptSearches } from './kept-searches.ts'
 import type { PageTokens } from './page-token.ts'
 import type { RequestContextMembers } from './schema.ts'
 
@@ -73,6 +74,7 @@ export interface DecisionParts {
   /** Results of one answer. */
   readonly searchPageMax: number
   readonly pageTokens: PageTokens
+  readonly keptSearches: KeptSearches
   onFault(fault: DecisionFault): void
   /** What kept an item of a batch from its answer, where the operator must know of it. */
   onServiceFault(fault: ServiceFault): void

@@ -57,7 +57,12 @@ export const decision = z.object({
 /** One decision where there were no `evaluations`. */
 export const evaluationsAnswer = z.union([z.object({ evaluations: z.array(decision) }), decision])
 
-const pageMembers = z.object({ next_token: z.string(), count: z.int(), total: z.int() })
+const pageMembers = z.object({
+  next_token: z.string(),
+  count: z.int(),
+  /** Of all pages together, as far as it is known: not while there are many more to come. */
+  total: z.int().optional(),
+})
 export const searchAnswer = z.object({
   page: pageMembers.optional(),
   results: z.array(z.object({ type: z.string(), id: z.string() })),

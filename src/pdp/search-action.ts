@@ -4,6 +4,7 @@ import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import { type Asker, decide } from './decide.ts'
+import { pageOfNames } from './page.ts'
 import type { DecisionParts, Question } from './parts.ts'
 import { missingParameters } from './question.ts'
 import type { Reading } from './reading.ts'
@@ -18,9 +19,10 @@ export function searchActions(
 ): Result<ActionSearchAnswer, ServiceError> {
   const { subject, resource, context } = request
   const question: Question = { subject, resource, action: { name: '' }, context }
-  const found = paged(parts, caller, requestId, 'action search', question, request.page, (asker, reading) =>
-    search(asker, reading, question),
-  )
+  const found = paged(parts, caller, requestId, 'action search', question, request.page, (asker, reading, cut) => {
+    const actions = search(asker, reading, question)
+    return actions.ok ? ok(pageOfNames(parts, cut, actions.value)) : actions
+  })
   if (!found.ok) return found
   const results = found.value.ids.map((name) => ({ name }))
   return ok(found.value.page === null ? { results } : { page: found.value.page, results })

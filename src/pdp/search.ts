@@ -2,19 +2,18 @@
 // As there, a policy that lacks a parameter does not apply, and when nothing is found but a parameter was missing, the
 // caller is told (422). A limit reached is an error, never a short answer (ruling D4). All policies share one budget.
 import { RunFault } from '../engine/errors.ts'
-import { emptyChunk, type Snapshot } from '../engine/store.ts'
-import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { CompiledPolicy } from '../policy/library.ts'
+import type { Ask } from './candidates.ts'
 import { type Asker, tellFault } from './decide.ts'
-import { type Cut, cutFor, type Page, pageOf } from './page.ts'
+import { FindNames } from './find-names.ts'
+import { FindNodes } from './find-nodes.ts'
+import { type Cut, cutFor, noPage, type Page } from './page.ts'
 import type { DecisionParts, Question, QuestionKind } from './parts.ts'
 import {
   bindParameters,
   complainsOfSubject,
-  isSpent,
   lacking,
   maySpeakFor,
   missingParameters,
@@ -61,13 +60,16 @@ function answer(
   page: PageRequest | undefined,
   type: string,
 ): Result<SearchAnswer, ServiceError> {
-  const found = paged(parts, caller, requestId, kind, question, page, (asker, reading) =>
-    search(asker, reading, question),
+  const found = paged(parts, caller, requestId, kind, question, page, (asker, reading, cut) =>
+    search(asker, reading, question, cut),
   )
   if (!found.ok) return found
   const results = found.value.ids.map((id) => ({ type, id }))
   return ok(found.value.page === null ? { results } : { page: found.value.page, results })
 }
+
+/** Answers one page out of one reading. */
+type Find = (asker: Asker, reading: Reading, cut: Cut) => Result<Page, ServiceError>
 
 /** What all searches have in common: the page that is asked for, one reading, and the event. */
 export function paged(
@@ -77,7 +79,7 @@ export function paged(
   kind: QuestionKind,
   question: Question,
   page: PageRequest | undefined,
-  find: (asker: Asker, reading: Reading) => Result<ReadonlySet<string>, ServiceError>,
+  find: Find,
 ): Result<Page, ServiceError> {
   const { onDecided } = parts
   const startedMs = onDecided === null ? 0 : performance.now()
@@ -101,7 +103,7 @@ function cutAndFind(
   caller: AgentCaller,
   kind: QuestionKind,
   cut: Result<Cut, ServiceError>,
-  find: (asker: Asker, reading: Reading) => Result<ReadonlySet<string>, ServiceError>,
+  find: Find,
 ): Result<Page, ServiceError> {
   if (!cut.ok) return cut
   const graphs = parts.graphsOf(caller.projectId)
@@ -109,41 +111,44 @@ function cutAndFind(
   const reading = new Reading(graphs, parts.limits)
   try {
     reading.budget.start(parts.limits)
-    const found = find({ parts, caller, kind }, reading)
-    return found.ok ? ok(pageOf(parts, cut.value, found.value)) : found
+    return find({ parts, caller, kind }, reading, cut.value)
   } finally {
     reading.close()
   }
 }
 
-function search(asker: Asker, reading: Reading, question: Question): Result<ReadonlySet<string>, ServiceError> {
+function search(asker: Asker, reading: Reading, question: Question, cut: Cut): Result<Page, ServiceError> {
   const { parts, caller } = asker
   const policies = policiesFor(parts, caller.projectId, question)
   const bound = bindParameters(parts, caller, question, policies)
   if (!bound.ok) return bound
-  const found = new Set<string>()
-  if (policies.length === 0) return ok(found)
+  if (policies.length === 0) return ok(noPage(cut))
   const sought = question.resource.id === null ? 'resource' : 'subject'
   if (sought === 'resource' && !maySpeakFor(caller.user, question.subject)) {
-    return policies.some(complainsOfSubject) ? subjectDiffers : ok(found)
+    return policies.some(complainsOfSubject) ? subjectDiffers : ok(noPage(cut))
   }
-  const misplaced = refusedLocation(policies, bound.value, reading.graphs)
+  const parameters = bound.value
+  const misplaced = refusedLocation(policies, parameters, reading.graphs)
   if (misplaced !== null) return misplaced
 
   const missing: string[] = []
+  const asks: Ask[] = []
   for (const policy of policies) {
-    const name = lacking(policy, bound.value)
-    if (name !== null) {
-      missing.push(name)
-      continue
-    }
-    reading.parameters = bound.value
-    const ask: Ask = { asker, policy, reading, parameters: bound.value, question, sought }
+    const name = lacking(policy, parameters)
+    if (name === null) asks.push({ asker, policy, reading, parameters, question, sought })
+    else missing.push(name)
+  }
+  const graph = graphOfAll(asks)
+  const found =
+    graph === null
+      ? new FindNames(cut)
+      : new FindNodes(parts, cut, () => (graph === '' ? reading.snapshot : reading.locate(graph)))
+  for (const ask of asks) {
+    const { policy } = ask
+    reading.parameters = parameters
     try {
-      if (policy.readsIdOf[sought]) askEach(ask, found)
-      else if (policy.filter === null || policy.filter.admits(bound.value)) {
-        for (const id of confirmed(ask, askOnce(ask))) found.add(id)
-      }
+      if (policy.readsIdOf[sought]) found.findEach(ask)
+      else found.find(ask)
     } catch (fault) {
       if (!(fault instanceof RunFault)) throw fault
       if (fault.code === 'missing-parameter' && fault.subject !== null) {
@@ -154,7 +159,7 @@ function search(asker: Asker, reading: Reading, question: Question): Result<Read
       if (fault.code === 'budget') return overBudget(fault)
       // One candidate's fault must not hide the others: asked one by one, only those that fault are left out.
       try {
-        askEach(ask, found)
+        found.findEach(ask)
       } catch (again) {
         if (!(again instanceof RunFault)) throw again
         if (again.code === 'budget') return overBudget(again)
@@ -162,97 +167,20 @@ function search(asker: Asker, reading: Reading, question: Question): Result<Read
       }
     }
   }
-  return found.size === 0 && missing.length > 0 ? missingParameters(missing) : ok(found)
+  const isNothing = found.isEmpty && cut.place.given === 0
+  return isNothing && missing.length > 0 ? missingParameters(missing) : found.page(parts)
 }
 
-interface Ask {
-  readonly asker: Asker
-  readonly policy: CompiledPolicy
-  readonly reading: Reading
-  readonly parameters: ReadonlyMap<string, Value>
-  readonly question: Question
-  readonly sought: 'subject' | 'resource'
-}
-
-function askOnce({ policy, reading, question, sought }: Ask): string[] {
-  return sought === 'resource'
-    ? policy.condition.resources(reading, question.subject.id ?? '')
-    : policy.condition.subjects(reading, question.resource.id ?? '')
-}
-
-/**
- * The search and the check walk different ways and need not meet the same faults; where there may be any, the check has
- * the last word, so that a search finds exactly what an evaluation permits.
- */
-function confirmed(ask: Ask, found: readonly string[]): readonly string[] {
-  const { policy, reading, parameters } = ask
-  if (found.length === 0 || !policy.condition.mayFault(graphsOf(policy, reading, parameters))) return found
-  return found.filter((id) => grants(ask, id))
-}
-
-/** As in an evaluation of this pair: a fault does not grant, and a limit is thrown on. */
-function grants({ policy, reading, question, sought }: Ask, id: string): boolean {
-  const subjectId = sought === 'subject' ? id : question.subject.id
-  const resourceId = sought === 'resource' ? id : question.resource.id
-  if (subjectId === null || resourceId === null) return false
-  try {
-    if (policy.filter !== null && !policy.filter.admits(reading.parameters)) return false
-    return policy.condition.check(reading, subjectId, resourceId)
-  } catch (fault) {
-    if (!(fault instanceof RunFault) || isSpent(fault)) throw fault
-    return false
-  }
-}
-
-/**
- * Asks the check for every node of the sought type: slow, and right where one plan for all cannot be (a policy that
- * reads the external id of the sought side as a parameter, or faults on some of the candidates).
- */
-function askEach(ask: Ask, found: Set<string>): void {
-  const { reading, policy, parameters } = ask
-  const bound = new Map(parameters)
-  reading.parameters = bound
-  const asked = new Set<string>()
-  for (const snapshot of graphsOf(policy, reading, parameters)) askEachOf(ask, snapshot, bound, asked, found)
-}
-
-/** Candidates lie in the default graph, and wherever the policy looks. */
-function graphsOf(
-  { condition }: CompiledPolicy,
-  reading: Reading,
-  parameters: ReadonlyMap<string, Value>,
-): Iterable<Snapshot> {
-  const named = condition.locations.map(({ kind, name }) => (kind === 'parameter' ? parameters.get(name) : name))
-  return new Set([reading.snapshot, ...named.map((location) => reading.locate(String(location)))])
-}
-
-function askEachOf(
-  ask: Ask,
-  snapshot: Snapshot,
-  bound: Map<string, Value>,
-  asked: Set<string>,
-  found: Set<string>,
-): void {
-  const { reading, question, sought } = ask
-  const { type } = question[sought]
-  const label = snapshot.symbol('label', type)
-  if (label === 0) return
-  const chunk = emptyChunk()
-  for (let from = 0; ; from = chunk.next) {
-    snapshot.nodesWithLabel(label, from, chunk)
-    for (let i = 0; i < chunk.length; i++) {
-      // A check that ends at its first step touches little, and there may be a million of them.
-      reading.budget.touch(1)
-      const node = chunk.ids[i] ?? 0
-      const id = snapshot.nodeOwn(node, 'external_id')
-      // The label list also holds nodes of another type that carry this label beside it.
-      if (typeof id !== 'string' || snapshot.nodeOwn(node, 'type') !== type || asked.has(id)) continue
-      asked.add(id)
-      bound.set(`${sought}_external_id`, id)
-      if (grants(ask, id)) found.add(id)
-    }
-    if (!chunk.more) return
-  }
+/** The location of the one graph in which all that is sought lies, '' for the default one; null: there are several. */
+function graphOfAll(asks: readonly Ask[]): string | null {
+  const locations = asks.map(({ policy, parameters, sought }) => {
+    const graph = policy.condition.soughtIn(sought)
+    if (graph === null || graph.kind === 'default') return graph === null ? null : ''
+    const location = graph.kind === 'parameter' ? parameters.get(graph.name) : graph.name
+    return typeof location === 'string' ? location : null
+  })
+  const [first = ''] = locations
+  return locations.every((location) => location === first) ? first : null
 }
 
 export function overBudget(fault: RunFault): Result<never, ServiceError> {

@@ -9,6 +9,7 @@ import type { Result } from '../../src/kernel/result.ts'
 import { evaluate } from '../../src/pdp/evaluate.ts'
 import { evaluateBatch } from '../../src/pdp/evaluate-batch.ts'
 import { explainDecision } from '../../src/pdp/explain.ts'
+import { KeptSearches } from '../../src/pdp/kept-searches.ts'
 import { Mask } from '../../src/pdp/mask.ts'
 import { PageTokens } from '../../src/pdp/page-token.ts'
 import type { DecisionParts } from '../../src/pdp/parts.ts'
@@ -67,6 +68,7 @@ export function partsOver(
     evaluationsMax: 100_000,
     batchTimeMs: 600_000,
     searchPageMax: 10_000,
+    keptSearches: new KeptSearches(),
     pageTokens: new PageTokens(signer, systemClock, 600_000),
     onFault: () => {},
     onServiceFault: () => {},
@@ -300,7 +302,8 @@ class World {
       if (token === '') break
       page = { token }
     }
-    if (String(joined) !== String(found)) differences.push(`${what}: pages join to ${joined}, the whole is ${found}`)
+    if (String(joined.sort()) !== String(found))
+      differences.push(`${what}: pages join to ${joined}, the whole is ${found}`)
   }
 
   private idsOf(type: string): string[] {

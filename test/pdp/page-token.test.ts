@@ -7,7 +7,7 @@ const key = new Uint8Array(32).fill(7)
 const clock = new HandClock(1_000_000)
 const tokensOf = (masterKey: Uint8Array, purpose = 'page tokens') =>
   new PageTokens(new DerivedSigner(masterKey, purpose), clock, 60_000)
-const place = { after: 'é "x"', limit: 5 }
+const place = { after: 'é "x"', node: 7, given: 12, kept: 'a', limit: 5 }
 
 describe('the token of a next page', () => {
   it('is read by every process that has the master key, and by no other', () => {
@@ -28,7 +28,7 @@ describe('the token of a next page', () => {
   })
 
   it('can be written in one way alone', () => {
-    const token = tokensOf(key).make({ after: null, limit: null }, 'q')
+    const token = tokensOf(key).make({ after: null, node: 0, given: 0, kept: '', limit: null }, 'q')
     for (const other of [`${token}=`, `${token}A`, token.replace('.', '..'), ` ${token}`, token.slice(0, -1), '']) {
       expect(tokensOf(key).read(other, 'q')).toBeNull()
     }

@@ -84,7 +84,7 @@ export const decision: JsonSchema = {
 const pageAnswer = {
   type: 'object',
   properties: { next_token: { type: 'string' }, count: { type: 'integer' }, total: { type: 'integer' } },
-  required: ['next_token', 'count', 'total'],
+  required: ['next_token', 'count'],
 }
 
 export function results(item: Readonly<Record<string, string>>): JsonSchema {

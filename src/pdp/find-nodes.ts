@@ -1,0 +1,143 @@
+// What a search finds in one graph, in the order of its nodes: each policy is asked for as many of them behind the last
+// page as this one needs, and what several policies grant is put together.
+import type { NodeId, Snapshot } from '../engine/store.ts'
+import type { ServiceError } from '../kernel/errors.ts'
+import { ok, type Result } from '../kernel/result.ts'
+import { type Ask, eachGranted, givenId, grants, graphsOf, isAdmitted, mustConfirm } from './candidates.ts'
+import { type Cut, countedOf, notThisToken, type Page, pageOfNodes, sizeOf } from './page.ts'
+import type { DecisionParts } from './parts.ts'
+
+/** Behind the place of the page, ascending; at least as many as are needed, or all. */
+interface Window {
+  readonly nodes: Uint32Array
+  readonly isAll: boolean
+}
+
+export class FindNodes {
+  private readonly snapshot: () => Snapshot
+  private readonly cut: Cut
+  private readonly size: number
+  private readonly needed: number
+  private readonly windows: Window[] = []
+  private keptAs: string
+
+  /** `snapshot`: of the graph that holds what is sought. It may turn out to have gone, which is every policy's fault. */
+  constructor(parts: DecisionParts, cut: Cut, snapshot: () => Snapshot) {
+    this.snapshot = snapshot
+    this.cut = cut
+    this.size = sizeOf(parts, cut)
+    // One more than there is room for, or than is counted, tells that there are more.
+    this.needed = countedOf(parts, cut) + 1
+    this.keptAs = cut.place.kept
+  }
+
+  get isEmpty(): boolean {
+    return this.windows.every(({ nodes }) => nodes.length === 0)
+  }
+
+  find(ask: Ask): void {
+    if (!isAdmitted(ask)) return
+    const { policy, asker } = ask
+    const { node, kept } = this.cut.place
+    const list = kept === '' ? null : asker.parts.keptSearches.find(kept, policy)
+    if (list === null) this.windows.push(this.found(ask))
+    else {
+      // Found in another state of the graph, or for what the caller's token said then: what is granted now is looked up.
+      const isSame = list.stamps === stampsOf(ask) && !policy.takesParameters && !mustConfirm(ask)
+      const rest = list.nodes.subarray(placeIn(list.nodes, node + 1))
+      this.windows.push(
+        isSame ? { nodes: rest, isAll: true } : this.confirmed(ask, () => ({ nodes: rest, isAll: true })),
+      )
+    }
+  }
+
+  findEach(ask: Ask): void {
+    const nodes: NodeId[] = []
+    eachGranted(ask, this.snapshot(), this.cut.place.node, (node) => nodes.push(node) < this.needed)
+    this.windows.push({ nodes: Uint32Array.from(nodes), isAll: nodes.length < this.needed })
+  }
+
+  private found(ask: Ask): Window {
+    const { policy, reading, sought, asker } = ask
+    const { condition } = policy
+    const given = givenId(ask)
+    const behind = (after: NodeId, enough: number): Window => {
+      const window =
+        sought === 'resource'
+          ? condition.resourcesBehind(reading, given, after, enough)
+          : condition.subjectsBehind(reading, given, after, enough)
+      if (window.isAll && this.size > 0 && window.nodes.length > this.size) {
+        const list = { nodes: window.nodes, stamps: stampsOf(ask) }
+        this.keptAs = asker.parts.keptSearches.keep(this.keptAs, policy, list)
+      }
+      return window
+    }
+    return mustConfirm(ask) ? this.confirmed(ask, behind) : behind(this.cut.place.node, this.needed)
+  }
+
+  /** Those for which the check is true. */
+  private confirmed(ask: Ask, behind: (after: NodeId, enough: number) => Window): Window {
+    const snapshot = this.snapshot()
+    const granted: NodeId[] = []
+    for (let after = this.cut.place.node; ; ) {
+      const { nodes, isAll } = behind(after, this.needed - granted.length)
+      for (const node of nodes) {
+        const id = snapshot.nodeOwn(node, 'external_id')
+        if (typeof id !== 'string' || !grants(ask, id)) continue
+        if (granted.push(node) === this.needed) return { nodes: Uint32Array.from(granted), isAll: false }
+      }
+      if (isAll) return { nodes: Uint32Array.from(granted), isAll }
+      after = nodes.at(-1) ?? after
+    }
+  }
+
+  page(parts: DecisionParts): Result<Page, ServiceError> {
+    const { cut } = this
+    const { node, after, kept } = cut.place
+    const nodes = together(this.windows.map((window) => window.nodes))
+    const shown = nodes.subarray(0, this.size)
+    const ids: string[] = []
+    if (nodes.length > 0) {
+      const snapshot = this.snapshot()
+      const known = node === 0 ? null : snapshot.nodeOwn(node, 'external_id')
+      // Another order than that of the page before, or another graph under the same name.
+      if (node === 0 ? after !== null : known !== null && known !== after) return notThisToken
+      for (const one of shown) ids.push(String(snapshot.nodeOwn(one, 'external_id')))
+    }
+    const left = this.windows.every(({ isAll }) => isAll) ? nodes.length : null
+    if (left === ids.length) parts.keptSearches.drop(kept)
+    return ok(pageOfNodes(parts, cut, ids, left, { node: shown.at(-1) ?? node, kept: this.keptAs }))
+  }
+}
+
+function stampsOf(ask: Ask): string {
+  return Array.from(graphsOf(ask), ({ stamp }) => `${stamp.writer}.${stamp.commit}`).join(' ')
+}
+
+/** The first place at which nothing is below `node`. */
+function placeIn(nodes: Uint32Array, node: NodeId): number {
+  let low = 0
+  let high = nodes.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((nodes[middle] ?? 0) < node) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Ascending, each once. */
+function together(lists: readonly Uint32Array[]): Uint32Array {
+  const filled = lists.filter(({ length }) => length > 0)
+  if (filled.length <= 1) return filled[0] ?? new Uint32Array(0)
+  const all = new Uint32Array(filled.reduce((sum, { length }) => sum + length, 0))
+  let length = 0
+  for (const list of filled) {
+    all.set(list, length)
+    length += list.length
+  }
+  all.sort()
+  length = 0
+  for (let i = 0; i < all.length; i++) if (all[i] !== all[i - 1]) all[length++] = all[i] ?? 0
+  return all.subarray(0, length)
+}

@@ -1,0 +1,56 @@
+// What a search found for its first page and could not find in parts is kept for the pages behind it, so that all of them
+// together cost one search. Only tokens lead to it, and nothing depends on it: what is gone, or was found by another
+// process, is found anew.
+import type { CompiledPolicy } from '../policy/library.ts'
+
+/** The oldest go when those kept are larger than this together: some 16 million results. */
+const BYTES_MAX = 64 * 1024 * 1024
+
+export interface KeptList {
+  /** Ascending. */
+  readonly nodes: Uint32Array
+  /** The states of the graphs that it was found in. */
+  readonly stamps: string
+}
+
+export class KeptSearches {
+  private readonly bytesMax: number
+  /** The one used last stands last. */
+  private readonly searches = new Map<string, Map<CompiledPolicy, KeptList>>()
+  private bytes = 0
+
+  constructor(bytesMax = BYTES_MAX) {
+    this.bytesMax = bytesMax
+  }
+
+  find(search: string, policy: CompiledPolicy): KeptList | null {
+    const lists = this.searches.get(search)
+    if (lists === undefined) return null
+    this.searches.delete(search)
+    this.searches.set(search, lists)
+    return lists.get(policy) ?? null
+  }
+
+  /** `search` is its name, '' when it has none yet. Returns its name. */
+  keep(search: string, policy: CompiledPolicy, list: KeptList): string {
+    const { nodes, stamps } = list
+    if (nodes.byteLength > this.bytesMax) return search
+    const name = search === '' ? crypto.randomUUID() : search
+    const lists = this.searches.get(name) ?? new Map<CompiledPolicy, KeptList>()
+    this.bytes += nodes.byteLength - (lists.get(policy)?.nodes.byteLength ?? 0)
+    // What it is a part of may be many times as large.
+    lists.set(policy, { nodes: nodes.slice(), stamps })
+    this.searches.delete(name)
+    this.searches.set(name, lists)
+    for (const oldest of this.searches.keys()) {
+      if (this.bytes <= this.bytesMax) break
+      this.drop(oldest)
+    }
+    return name
+  }
+
+  drop(search: string): void {
+    for (const { nodes } of this.searches.get(search)?.values() ?? []) this.bytes -= nodes.byteLength
+    this.searches.delete(search)
+  }
+}
