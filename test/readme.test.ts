@@ -21,7 +21,7 @@ interface Served {
   readonly printed: string
 }
 
-/** Starts `serve --demo`, and answers what it printed up to the last promised answer. */
+/** Starts `serve --demo`, and answers what it printed up to the last line to paste. */
 async function serveDemo(dataDir: string): Promise<Served> {
   const child = Bun.spawn([process.execPath, 'src/main.ts', 'serve', '--demo', '--data', dataDir, '--port', '0'], {
     cwd: top,
@@ -34,12 +34,7 @@ async function serveDemo(dataDir: string): Promise<Served> {
   let printed = ''
   for await (const bytes of child.stdout) {
     printed += decoder.decode(bytes, { stream: true })
-    if (
-      /listening on http/.test(printed) &&
-      printed.split('\n').filter((line) => /^ *answers /.test(line)).length === 3
-    ) {
-      return { child, printed }
-    }
+    if (/listening on http/.test(printed) && /modelcontextprotocol.*\n/.test(printed)) return { child, printed }
   }
   throw new Error(`serve --demo ended: ${printed}`)
 }
@@ -83,6 +78,25 @@ describe('npm start', () => {
       '{"results":[{"typ',
     ])
     for (const { curl, promised } of lines) expect(await shell(curl), curl).toBe(promised)
+  })
+
+  test('prints what connects an agent: the token of a person, and a client that asks as that person', async () => {
+    const lines = served.printed.split('\n').map((line) => line.trim())
+    const [token] = lines.filter((line) => line.startsWith('TOKEN=')) as [string]
+    const [inspector] = lines.filter((line) => line.startsWith('npx @modelcontextprotocol/inspector')) as [string]
+    const ask = (tokenLine: string) => shell(`cd '${top}'\n${tokenLine}\n${inspector} 2> /dev/null`)
+    const another = `TOKEN=$('${process.execPath}' src/main.ts demo-token --data '${dataDir}' --person gus)`
+    const [dara, gus] = await Promise.all([ask(token), ask(another)])
+    const cars = (printed: string) =>
+      JSON.parse(printed).structuredContent.data.map(({ nodes: found }: { nodes: object }) => Object.values(found))
+    expect(cars(dara)).toEqual([['bramble', 2000, 'Station Yard']])
+    expect(cars(gus).sort()).toEqual([
+      ['burdock', 3500, 'Old Mill'],
+      ['thistle', 2200, 'Old Mill'],
+    ])
+    expect(
+      lines.some((line) => /^claude mcp add --transport http \w+ http:\S+\/mcp\/v1\/gid:\w+ --header /.test(line)),
+    ).toBe(true)
   })
 
   describe('the demo world answers every cell of data/README.md', () => {

@@ -4,18 +4,8 @@ import { join } from 'node:path'
 import nodes from '../../data/demo/nodes.json' with { type: 'json' }
 import policies from '../../data/demo/policies.json' with { type: 'json' }
 import relationships from '../../data/demo/relationships.json' with { type: 'json' }
-import type { FrontRequest, FrontResponse } from '../http/route.ts'
-
-/** What the loader needs of a running service. */
-export interface DemoHost {
-  handle(request: FrontRequest): FrontResponse | Promise<FrontResponse>
-  readonly organizationId: string
-  /** A service-account bearer that may configure. */
-  readonly token: string
-  readonly dataDir: string
-  /** `http://127.0.0.1:8080`, for the lines to paste. */
-  readonly address: string
-}
+import { type DemoHost, DemoRequests, memberOf, refused } from './demo-host.ts'
+import { mcpLines, prepareMcp } from './demo-mcp.ts'
 
 export interface DemoQuestion {
   readonly title: string
@@ -65,19 +55,26 @@ const PROVISIONING_POLL_MS = 5
 interface Marker {
   readonly project_id: string
   readonly application_agent_id: string
+  /** The MCP server was made. */
+  readonly mcp?: true
 }
 
 export async function loadDemo(host: DemoHost): Promise<{ lines: string[] }> {
-  const markerPath = join(host.dataDir, 'demo.json')
+  const { address, dataDir } = host
+  const requests = new DemoRequests(host)
+  const markerPath = join(dataDir, 'demo.json')
   const loaded = existsSync(markerPath)
-  const marker: Marker = loaded ? JSON.parse(readFileSync(markerPath, 'utf8')) : await prepareProject(host)
+  const marker: Marker = loaded
+    ? JSON.parse(readFileSync(markerPath, 'utf8'))
+    : await prepareProject(requests, host.organizationId)
   // A key can be shown once only, so every start makes one of its own; the earlier ones live on until they expire.
-  const key = await issueKey(host, marker.application_agent_id)
-  if (!loaded) {
-    await loadWorld(host, marker, key)
-    writeFileSync(markerPath, `${JSON.stringify(marker)}\n`)
+  const key = await issueKey(requests, marker.application_agent_id)
+  if (!loaded) await loadWorld(requests, marker, key)
+  if (marker.mcp !== true) {
+    await prepareMcp(requests, marker.project_id, dataDir)
+    writeFileSync(markerPath, `${JSON.stringify({ ...marker, mcp: true } satisfies Marker)}\n`)
   }
-  return { lines: linesFor(host.address, marker, key) }
+  return { lines: [...linesFor(address, marker, key), ...(await mcpLines(address, marker.project_id, dataDir))] }
 }
 
 export function curlFor(address: string, key: string, { path, body }: DemoQuestion): string {
@@ -99,97 +96,45 @@ function linesFor(address: string, marker: Marker, key: string): string[] {
 }
 
 /** Each step is safe to repeat, so a start that was cut off half-way is completed by the next. */
-async function prepareProject(host: DemoHost): Promise<Marker> {
-  const configure = { authorization: `Bearer ${host.token}` }
-  const ensure = async (kind: string, parentField: string, parentId: string, body: object): Promise<string> => {
-    const name = 'demo'
-    const created = await ask(host, 'POST', `/configs/v1/${kind}`, configure, {
-      name,
-      [parentField]: parentId,
-      ...body,
-    })
-    if (created.status === 201) return memberOf(created, 'id')
-    if (created.status !== 409) throw refused(`creating the demo's ${kind}`, created)
-    const scope = kind === 'projects' ? `organization_id=${parentId}` : `project_id=${projectId}`
-    return await read(host, `/configs/v1/${kind}/${name}?${scope}`, configure, 'id')
-  }
-
-  let projectId = ''
-  projectId = await ensure('projects', 'organization_id', host.organizationId, {
-    region: 'local',
-    display_name: 'Fernhill Car Club',
-  })
-  while ((await read(host, `/configs/v1/projects/${projectId}`, configure, 'ikg_status')) === 'PENDING') {
+async function prepareProject(requests: DemoRequests, organizationId: string): Promise<Marker> {
+  const name = 'demo'
+  const project = { name, organization_id: organizationId, region: 'local', display_name: 'Fernhill Car Club' }
+  const projectId = await requests.ensure('projects', `organization_id=${organizationId}`, project)
+  const scope = `project_id=${projectId}`
+  while ((await requests.read(`projects/${projectId}`, 'ikg_status')) === 'PENDING') {
     await new Promise((resolve) => setTimeout(resolve, PROVISIONING_POLL_MS))
   }
-  const applicationId = await ensure('applications', 'project_id', projectId, {})
-  const agentId = await ensure('application-agents', 'application_id', applicationId, {
-    api_permissions: ['Authorization', 'Capture', 'ReadAuthZConfigs'],
-  })
+  const application = { name, project_id: projectId }
+  const applicationId = await requests.ensure('applications', scope, application)
+  const api_permissions = ['Authorization', 'Capture', 'ReadAuthZConfigs']
+  const agent = { name, application_id: applicationId, api_permissions }
+  const agentId = await requests.ensure('application-agents', scope, agent)
   for (const { policy, ...envelope } of policies.policies) {
     const body = { ...envelope, project_id: projectId, policy: JSON.stringify(policy) }
-    const created = await ask(host, 'POST', '/configs/v1/authorization-policies', configure, body)
+    const created = await requests.post('authorization-policies', body)
     if (created.status !== 201 && created.status !== 409) throw refused(`creating the policy ${envelope.name}`, created)
   }
   return { project_id: projectId, application_agent_id: agentId }
 }
 
-async function loadWorld(host: DemoHost, { application_agent_id }: Marker, key: string): Promise<void> {
-  const configure = { authorization: `Bearer ${host.token}` }
-  const agent = `/configs/v1/application-agents/${application_agent_id}`
-  const applicationId = await read(host, agent, configure, 'application_id')
+async function loadWorld(requests: DemoRequests, { application_agent_id }: Marker, key: string): Promise<void> {
+  const applicationId = await requests.read(`application-agents/${application_agent_id}`, 'application_id')
   const withApplication = JSON.parse(JSON.stringify(relationships).replaceAll('$application', applicationId))
   for (const [kind, body] of [
     ['nodes', nodes],
     ['relationships', withApplication],
   ] as const) {
-    const captured = await ask(host, 'POST', `/capture/v1/${kind}`, { 'x-svc-clientkey': key }, body)
+    const captured = await requests.ask('POST', `/capture/v1/${kind}`, { 'x-svc-clientkey': key }, body)
     if (captured.status !== 200) throw refused(`capturing the demo's ${kind}`, captured)
   }
 }
 
-async function issueKey(host: DemoHost, agentId: string): Promise<string> {
-  const body = {
+async function issueKey(requests: DemoRequests, agentId: string): Promise<string> {
+  const created = await requests.post('application-agent-credentials', {
     application_agent_id: agentId,
     display_name: 'demo',
     expire_time: new Date(Date.now() + CREDENTIAL_DAYS * 86_400_000).toISOString(),
-  }
-  const configure = { authorization: `Bearer ${host.token}` }
-  const created = await ask(host, 'POST', '/configs/v1/application-agent-credentials', configure, body)
+  })
   if (created.status !== 201) throw refused('making a key for the demo', created)
   return memberOf(created, 'api_key')
-}
-
-async function read(host: DemoHost, path: string, headers: Record<string, string>, member: string): Promise<string> {
-  const answer = await ask(host, 'GET', path, headers)
-  if (answer.status !== 200) throw refused(`reading ${path}`, answer)
-  return memberOf(answer, member)
-}
-
-function memberOf(answer: FrontResponse, member: string): string {
-  const value = (JSON.parse(answer.body) as Record<string, unknown>)[member]
-  if (typeof value !== 'string') throw refused(`reading \`${member}\``, answer)
-  return value
-}
-
-function refused(doing: string, { status, body }: FrontResponse): Error {
-  return new Error(`${doing} answered ${status}: ${body}`)
-}
-
-/** One request through the same door that the socket uses. */
-async function ask(
-  host: DemoHost,
-  method: string,
-  target: string,
-  headers: Record<string, string>,
-  body?: unknown,
-): Promise<FrontResponse> {
-  const [path = '', query = ''] = target.split('?')
-  const bytes = new TextEncoder().encode(body === undefined ? '' : JSON.stringify(body))
-  const all: Record<string, string> = {
-    'content-type': 'application/json',
-    'content-length': `${bytes.length}`,
-    ...headers,
-  }
-  return host.handle({ method, path, query, header: (name) => all[name.toLowerCase()] ?? null, body: () => bytes })
 }

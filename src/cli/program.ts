@@ -7,6 +7,7 @@ import { findSettings, readSettings, type SettingSources, type Settings } from '
 import { backupFolder, restoreFolder } from './backup.ts'
 import { CliError } from './cli-error.ts'
 import { initialise, issueToken } from './credentials.ts'
+import { printMemberToken } from './demo-members.ts'
 import { migrate } from './migrate.ts'
 import { rotateMasterKey } from './rotate-master-key.ts'
 import { say, sayError } from './say.ts'
@@ -74,6 +75,14 @@ function program(): Command {
     .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '86400')
     .action(async (flags: Flags & { json: boolean; lifetime: string }) => {
       await issueToken(settingsFrom(flags), flags.json, lifetimeFrom(flags.lifetime))
+    })
+
+  withSettings(command.command('demo-token'))
+    .description('print a token of one of the people of the demo, for its MCP server')
+    .option('--person <id>', 'whose it is', 'dara')
+    .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '28800')
+    .action(async (flags: Flags & { person: string; lifetime: string }) => {
+      await printMemberToken(settingsFrom(flags), flags.person, lifetimeFrom(flags.lifetime))
     })
 
   withSettings(command.command('rotate-master-key'))
