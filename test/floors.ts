@@ -70,6 +70,7 @@ const everything = [
   'zod',
   're2js',
   'commander',
+  'jose',
   'pino',
   'picocolors',
   'lmdb',
