@@ -582,6 +582,14 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
+    id: 'C26',
+    sentence: 'a query is filtered by nothing that its policy does not let be read, but for whole ids',
+    shownBy: [
+      ['ciq/filters.test.ts', 'is refused where it stands, and taken where the policy has it'],
+      ['ciq/filters.test.ts', 'is refused when its policy is narrowed, like a path that it asks for'],
+    ],
+  },
+  {
     id: 'C6',
     sentence: 'a token filter that does not surely hold answers 403 with the advice of its policy',
     shownBy: [['ciq/execute.test.ts', 'answers 403 with the advice of the policy where the token filter fails']],

@@ -2,8 +2,8 @@
 // the policy allows, and every name is one that the pattern binds or the query itself writes.
 import type { VariableKind } from '../engine/reading.ts'
 import type { ContextPolicy } from '../policy/compile-context.ts'
-import { variablesOf } from '../policy/context-filter.ts'
 import { covers, type ElementKind, type ElementPath, parsePath } from '../policy/paths.ts'
+import { filterIssues } from './check-filter.ts'
 import { protectedNames, type QueryDocument } from './query-document.ts'
 import { compileWrites } from './writes.ts'
 
@@ -39,9 +39,7 @@ export function queryIssues(query: QueryDocument, policy: ContextPolicy): string
       // A name of the query's own is no alias of the pattern: what it meets is told path by path.
       return policy.variables.has(name) ? [] : [`${at}: the policy binds no \`${name}\``]
     }),
-    ...(query.filter === undefined ? [] : variablesOf(query.filter))
-      .filter((name) => !policy.variables.has(name))
-      .map((name) => `query.filter: the policy binds no \`${name}\``),
+    ...filterIssues(query, policy),
     ...nodeIssues(query, policy),
     ...relationshipIssues(query, policy),
     ...(writes.ok ? [] : writes.error),

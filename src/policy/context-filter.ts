@@ -61,11 +61,33 @@ export const contextFilter: z.ZodType<ContextFilter> = z.lazy(() =>
     }),
 )
 
-/** The first steps of all attributes that are no parameters: variables and aliases of the condition. */
-export function variablesOf(filter: ContextFilter): string[] {
+/** What a filter reads of a row: the path as it is written, where it stands below the filter, and what is asked of it. */
+export interface FilterRead {
+  readonly text: string
+  readonly at: string
+  readonly operator: string
+}
+
+/** On the left side and on the right, in the order of the document; tokens and parameters are no part of a row. */
+export function readsOf({ operator, operands = [], attribute, value }: ContextFilter): FilterRead[] {
   const own =
-    filter.attribute === undefined || filter.attribute.startsWith('$') ? [] : [filter.attribute.split('.')[0]!]
-  const compared =
-    typeof filter.value === 'string' ? /^@([\p{L}_][\p{L}\p{N}_]*)\./u.exec(filter.value)?.[1] : undefined
-  return [...own, ...(compared === undefined ? [] : [compared]), ...(filter.operands ?? []).flatMap(variablesOf)]
+    attribute === undefined || attribute.startsWith('$') ? [] : [{ text: attribute, at: '.attribute', operator }]
+  const compared = elementsIn(value, '.value').map(({ text, at }) => ({ text, at, operator }))
+  const below = operands.flatMap((operand, i) =>
+    readsOf(operand).map((read) => ({ ...read, at: `.operands[${i}]${read.at}` })),
+  )
+  return [...own, ...compared, ...below]
+}
+
+/** `@car.property.price`, in a list and in a datetime too. */
+function elementsIn(value: unknown, at: string): { text: string; at: string }[] {
+  if (typeof value === 'string') return /^@[\p{L}_]/u.test(value) ? [{ text: value.slice(1), at }] : []
+  if (Array.isArray(value)) return value.flatMap((item, i) => elementsIn(item, `${at}[${i}]`))
+  if (typeof value === 'object' && value !== null && 'value' in value) return elementsIn(value.value, at)
+  return []
+}
+
+/** The variables and aliases of the condition that a filter is about. */
+export function variablesOf(filter: ContextFilter): string[] {
+  return readsOf(filter).map(({ text }) => text.split('.')[0] as string)
 }

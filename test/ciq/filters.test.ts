@@ -42,7 +42,11 @@ const policy = {
     cypher:
       'MATCH (subject:Person {external_id: $token.sub})-[r:OWNS]->(car:Car) WITH subject, r, car, r.since AS year',
   },
-  allowed_reads: { nodes: ['car.external_id'] },
+  allowed_reads: {
+    nodes: ['car.*', 'car.property.price.metadata.source', 'car.trust_score.*', 'subject.property.likes'],
+    relationships: ['r.*'],
+    aggregate_values: ['year'],
+  },
 }
 
 /** The cars that the filter lets through, wherever it stands. */
@@ -145,5 +149,81 @@ describe('a filter', () => {
     [leaf('car.property.price', 'LIKE', 5), 'query.filter.operator'],
   ])('%j is refused when it is stored', async (filter, issue) => {
     await expect(house.addQuery(`q${++number}`, policy, { nodes: ['car.external_id'], filter })).rejects.toThrow(issue)
+  })
+})
+
+describe('a filter of a query, by whose values a caller could find out what it may not read', () => {
+  const stored = (allowed_reads: object, filter: object, inPolicy = false): Promise<unknown> => {
+    const { cypher } = policy.condition
+    const condition = inPolicy ? { cypher, filter: [filter] } : { cypher }
+    const query = { nodes: ['car.external_id'], ...(inPolicy ? {} : { filter }) }
+    return house.addQuery(`o${++number}`, { ...policy, condition, allowed_reads }, query)
+  }
+  const narrow = { nodes: ['car.external_id'] }
+  const either = (...operands: object[]) => ({ operator: 'OR', operands })
+
+  const hidden: [filter: object, at: string, path: string][] = [
+    [leaf('car.property.price', '<', '$guess'), '.attribute', 'car.property.price'],
+    [leaf('car.property.price', 'IS NULL'), '.attribute', 'car.property.price'],
+    [{ operator: 'NOT', operands: [leaf('r.since', '=', '$guess')] }, '.operands[0].attribute', 'r.since'],
+    [leaf('car.external_id', '=', '@subject.property.likes'), '.value', 'subject.property.likes'],
+    [
+      either(leaf('car.external_id', '=', 'c1'), leaf('car.external_id', 'IN', ['x', '@car.property.price'])),
+      '.operands[1].value[1]',
+      'car.property.price',
+    ],
+    [leaf('car.create_time', '<', { type: 'datetime', value: '$guess' }), '.attribute', 'car.create_time'],
+    [leaf('car.property.price.metadata.source', '=', '$guess'), '.attribute', 'car.property.price.metadata.source'],
+    [leaf('car.trust_score._final_score', '>', '$guess'), '.attribute', 'car.trust_score._final_score'],
+    [leaf('year', '<', '$guess'), '.attribute', 'year'],
+    [leaf('subject', 'IS NULL'), '.attribute', 'subject'],
+    [leaf('subject.external_id', 'STARTS WITH', '$guess'), '.attribute', 'subject.external_id'],
+  ]
+  it.each(hidden)('%j is refused where it stands, and taken where the policy has it', async (filter, at, path) => {
+    await expect(stored(narrow, filter)).rejects.toThrow(
+      `"query.filter${at}: the policy does not let \`${path}\` be read, so nothing is filtered by it"`,
+    )
+    await stored(narrow, filter, true)
+  })
+
+  it.each<[object, object]>([
+    [leaf('subject.external_id', '=', '$token.sub'), narrow],
+    [leaf('subject.external_id', 'IN', ['$one', '$other']), narrow],
+    [leaf('car.type', '=', 'Car'), narrow],
+    [leaf('$token.level', '=', '$level'), narrow],
+    [leaf('car.external_id', '>', '$from'), narrow],
+    [leaf('car', 'IS NOT NULL'), narrow],
+    [leaf('car.property.price', '<', '$guess'), { nodes: ['car.external_id', 'car.property.price'] }],
+    [leaf('car.property.price', '<', '$guess'), { nodes: ['car.external_id', 'car.property.*'] }],
+    [leaf('car.property.price', '<', '$guess'), { nodes: ['car.external_id', 'car.*'] }],
+    // It reads back with its properties.
+    [leaf('car.property.price', '<', '$guess'), { nodes: ['car.external_id', 'car'] }],
+    [leaf('r.since', '<', '$guess'), { ...narrow, relationships: ['r'] }],
+    [leaf('year', '<', '$guess'), { ...narrow, aggregate_values: ['year'] }],
+  ])('%j is taken with %j', async (filter, reads) => {
+    await stored(reads, filter)
+  })
+
+  it('is refused when its policy is narrowed, like a path that it asks for', async () => {
+    const wide = { nodes: ['car.external_id', 'car.property.price'] }
+    const name = `o${++number}`
+    const query = { nodes: ['car.external_id'], filter: leaf('car.property.price', '<', '$guess') }
+    const id = await house.addQuery(name, { ...policy, allowed_reads: wide }, query)
+    const asked = () => house.execute(id, { input_params: { guess: 15 } }, token)
+    expect((await asked()).body).toEqual({ data: [{ nodes: { 'car.external_id': 'c1' } }] })
+
+    const { configure, projectId } = house.service
+    const at = await configure('GET', `authorization-policies/${name}-policy?project_id=${projectId}`)
+    const narrowed = JSON.stringify({ meta: { policy_version: '1.0-ciq' }, ...policy, allowed_reads: narrow })
+    const changed = await configure('PUT', `authorization-policies/${at.body.id}`, {
+      policy: narrowed,
+      status: 'ACTIVE',
+    })
+    expect(changed.status).toBe(200)
+    const { status, body } = await asked()
+    expect([status, body.message]).toEqual([
+      403,
+      'the policy of the knowledge query no longer allows it: query.filter.attribute: the policy does not let `car.property.price` be read, so nothing is filtered by it',
+    ])
   })
 })
