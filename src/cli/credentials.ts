@@ -1,7 +1,6 @@
 // `init` and `token`: the first organization with its admin account, and further tokens of that account.
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { type AdminToken, makeAdminToken } from '../app/configuration.ts'
-import { createApp } from '../app.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 
@@ -9,6 +8,7 @@ import { CliError } from './cli-error.ts'
 export const TOKEN_LIFETIME_S = 86_400
 
 export async function initialise(settings: Settings, json: boolean): Promise<void> {
+  const { createApp } = await import('../app.ts')
   const app = await createApp(settings)
   try {
     if (!app.bootstrapped) {

@@ -10,8 +10,9 @@ import type { Settings } from '../settings.ts'
 import { lockFolder } from '../store/folder-lock.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
+import { WORKER_COMMAND } from './own-process.ts'
 import { demoLines, printFirstToken, reasonOf } from './serve.ts'
-import { type Order, WORKER_COMMAND, type Word } from './worker.ts'
+import type { Order, Word } from './worker.ts'
 
 /** Before the place of a dead worker is filled again: doubled each time, until one has lived long enough. */
 const PAUSE_MIN_MS = 100

@@ -7,8 +7,6 @@ import { CliError } from './cli-error.ts'
 import { sayError } from './say.ts'
 import { reasonOf } from './serve.ts'
 
-export const WORKER_COMMAND = 'worker'
-
 /** What the parent says. */
 export type Order =
   | { readonly order: 'open'; readonly settings: Settings; readonly number: number; readonly proof: string }
