@@ -84,16 +84,26 @@ describe('npm start', () => {
     const lines = served.printed.split('\n').map((line) => line.trim())
     const [token] = lines.filter((line) => line.startsWith('TOKEN=')) as [string]
     const [inspector] = lines.filter((line) => line.startsWith('npx @modelcontextprotocol/inspector')) as [string]
-    const ask = (tokenLine: string) => shell(`cd '${top}'\n${tokenLine}\n${inspector} 2> /dev/null`)
-    const another = `TOKEN=$('${process.execPath}' src/main.ts demo-token --data '${dataDir}' --person gus)`
-    const [dara, gus] = await Promise.all([ask(token), ask(another)])
-    const cars = (printed: string) =>
-      JSON.parse(printed).structuredContent.data.map(({ nodes: found }: { nodes: object }) => Object.values(found))
-    expect(cars(dara)).toEqual([['bramble', 2000, 'Station Yard']])
-    expect(cars(gus).sort()).toEqual([
-      ['burdock', 3500, 'Old Mill'],
-      ['thistle', 2200, 'Old Mill'],
+    const dara = await shell(`cd '${top}'\n${token}\n${inspector} 2> /dev/null`)
+    expect(JSON.parse(dara).structuredContent.data).toEqual([
+      {
+        nodes: {
+          'car.external_id': 'bramble',
+          'car.property.towing_kg': 2000,
+          'garage.property.name': 'Station Yard',
+        },
+      },
     ])
+    const gus = await shell(
+      `cd '${top}' && '${process.execPath}' src/main.ts demo-token --data '${dataDir}' --person gus`,
+    )
+    const [url] = /http:\S+\/mcp\/v1\/\S+/.exec(inspector) as unknown as [string]
+    const opened = await fetch(url, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gus.trim()}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } }),
+    })
+    expect([opened.status, opened.headers.has('mcp-session-id')]).toEqual([200, true])
     expect(
       lines.some((line) => /^claude mcp add --transport http \w+ http:\S+\/mcp\/v1\/gid:\w+ --header /.test(line)),
     ).toBe(true)

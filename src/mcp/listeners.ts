@@ -194,8 +194,9 @@ export class Listeners implements Listening {
         one.quietLooks += 1
         if (one.quietLooks < this.quietLooksMax) continue
         one.quietLooks = 0
-        one.stream.say(KEEP_ALIVE)
-        void this.endUnlessAdmitted(one)
+        // Nobody has read anything for a while: the connection may be gone without a word.
+        if (one.stream.say(KEEP_ALIVE)) void this.endUnlessAdmitted(one)
+        else this.end(one)
       }
     }
   }

@@ -17,10 +17,13 @@ export class NoticeStream implements AsyncIterator<string, void> {
     this.onLeft = onLeft
   }
 
-  say(event: string): void {
-    if (this.ended) return
+  /** False: it waits already, for nothing was taken since it was said before. */
+  say(event: string): boolean {
+    if (this.ended) return true
+    if (this.waiting.has(event)) return false
     this.waiting.add(event)
     this.give()
+    return true
   }
 
   end(last: readonly string[]): void {

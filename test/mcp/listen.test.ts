@@ -4,8 +4,13 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { Repository } from '../../src/config/repository.ts'
 import { HandClock } from '../../src/kernel/clock.ts'
+import { Listeners } from '../../src/mcp/listeners.ts'
 import { NoticeStream } from '../../src/mcp/notice-stream.ts'
+import { McpServers } from '../../src/mcp/servers.ts'
+import { removeTemporaryFolders, temporaryFolder } from '../config/house.ts'
+import { openStore } from '../config/open-store.ts'
 import { type Events, eventsOf } from './events.ts'
 import { type McpService, startMcpService } from './mcp-service.ts'
 
@@ -34,6 +39,7 @@ afterEach(async () => {
   for (const events of open.splice(0)) await events.leave()
 })
 afterAll(() => house.stop())
+afterAll(removeTemporaryFolders)
 
 const query = JSON.stringify({ nodes: ['car.external_id'] })
 const newName = () => `made-${++made}`
@@ -359,17 +365,32 @@ describe('a stream', () => {
     expect(await stream.next()).toEqual({ value: undefined, done: true })
   })
 
+  it('that nobody reads makes room for another', async () => {
+    const store = openStore(temporaryFolder())
+    const documents = new Repository(store)
+    const limits = { streamsMax: 1, projectStreamsMax: 1, keepAliveMs: 1 }
+    const servers = new McpServers(documents)
+    const onFailure = (error: unknown) => expect(error).toBe(null)
+    const listeners = new Listeners({ documents, servers, clock, limits, versions: () => new Map(), onFailure })
+    const server = { projectId: 'p', tokenIntrospectId: 't', issuer: '', scopes: [], agent: null }
+    const user = { nodeType: '', subjectId: 'ann', claims: {}, delegation: null }
+    const caller = { server, requestId: '', user, agent: null, isAdmitted: async () => true }
+    const listener = { caller, place: null, first: [], last: [], told: () => [], stands: () => true }
+    const unread = listeners.listen(listener)
+    expect([unread.ok, listeners.listen(listener).ok]).toEqual([true, false])
+    await until(
+      async () => listeners.listen(listener),
+      ({ ok }) => ok,
+    )
+    listeners.close()
+    await store.close()
+  })
+
   it('ends in good order when the service stops, and holds it up by nothing', async () => {
-    const other = await startMcpService()
-    const path = other.path
-    const as = await other.tokenOf('ann')
-    const before = house
-    house = other
-    const events = await listen({ resourcesListChanged: true }, { as, path })
-    const held = follow(await get(await other.open(as), {}, as))
-    house = before
+    const events = await listen({ resourcesListChanged: true })
+    const held = follow(await get(await house.open(token)))
     await events.next()
-    await other.stop()
+    await house.stop()
     expect([await events.next(), await events.next(), await held.next()]).toEqual([ended, null, null])
   })
 })
