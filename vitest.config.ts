@@ -9,6 +9,7 @@ export default defineConfig({
     // The files of a worker share what they import: to read and to warm it up for each was a third of the time. No test
     // changes what it imports, and any order of the files is right (`npm test -- --sequence.shuffle.files`).
     isolate: false,
+    setupFiles: ['test/support/each-file.ts'],
     // For what hangs: nothing takes a tenth of it, and a busy machine is no failure.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -195,7 +195,7 @@ describe.skipIf(openssl === null)('a certificate', () => {
     }
   })
   afterEach(async () => {
-    await service?.app.close()
+    await service?.stop()
     service = null
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,8 +1,7 @@
-// Folders that live as long as the tests of one file.
+// Folders that live as long as the tests of one file: test/support/each-file.ts sees to it.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 
 const made: string[] = []
 
@@ -12,6 +11,6 @@ export function temporaryFolder(): string {
   return folder
 }
 
-afterAll(() => {
+export function removeTemporaryFolders(): void {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true })
-})
+}
