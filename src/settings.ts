@@ -209,10 +209,10 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
     rule: { kind: 'integer', min: 1, max: 31_536_000, unit: ' seconds' },
   },
   mcpPageMax: { name: 'mcp_page_max', rule: { kind: 'integer', min: 1, max: 10_000, unit: ' entries' } },
-  mcpStreamsMax: { name: 'mcp_streams_max', rule: { kind: 'integer', min: 0, max: 1_000_000, unit: ' streams' } },
+  mcpStreamsMax: { name: 'mcp_streams_max', rule: { kind: 'integer', min: 1, max: 1_000_000, unit: ' streams' } },
   mcpProjectStreamsMax: {
     name: 'mcp_project_streams',
-    rule: { kind: 'integer', min: 0, max: 1_000_000, unit: ' streams' },
+    rule: { kind: 'integer', min: 1, max: 1_000_000, unit: ' streams' },
   },
   captureItemsMax: { name: 'capture_items_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
   hotBytesMax: { name: 'hot_bytes_max', rule: { kind: 'integer', min: 0, max: 1 << 30, unit: ' bytes' } },

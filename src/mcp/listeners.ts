@@ -61,6 +61,9 @@ interface Project {
   gathering: ReturnType<typeof setTimeout> | null
 }
 
+/** Of a project's streams, so that nobody takes them all. */
+const PERSON_SHARE = 1 / 4
+
 const GATHER_MS = 50
 const LOOK_MS = 250
 /** For the connection: whoever reads events skips it. */
@@ -89,14 +92,12 @@ export class Listeners implements Listening {
 
   listen(listener: Listener): Result<Live, ServiceError> {
     const { server, user } = listener.caller
-    const { streamsMax, projectStreamsMax } = this.parts.limits
     if (this.closed) return err({ kind: 'unavailable', message: 'the server is stopping' })
     const there = this.projects.get(server.projectId)
     for (const open of there?.open ?? []) {
       if (listener.place !== null && open.listener.place === listener.place) this.end(open)
     }
-    const inProject = this.projects.get(server.projectId)?.open.size ?? 0
-    if (this.count >= streamsMax || inProject >= projectStreamsMax) {
+    if (!this.hasRoom(server.projectId, user.subjectId)) {
       return err({ kind: 'unavailable', message: 'as many listen as may listen at once', retryAfterS: 30 })
     }
     const { exp } = user.claims
@@ -115,6 +116,15 @@ export class Listeners implements Listening {
   close(): void {
     this.closed = true
     for (const project of this.projects.values()) this.endAll(project)
+  }
+
+  private hasRoom(projectId: string, subjectId: string): boolean {
+    const { streamsMax, projectStreamsMax } = this.parts.limits
+    const inProject = [...(this.projects.get(projectId)?.open ?? [])]
+    // Whose tokens are taken is one issuer, so subjects are told apart by their names.
+    const own = inProject.filter(({ listener }) => listener.caller.user.subjectId === subjectId).length
+    const ownMax = Math.max(1, Math.floor(projectStreamsMax * PERSON_SHARE))
+    return this.count < streamsMax && inProject.length < projectStreamsMax && own < ownMax
   }
 
   private begin(server: McpServer): Project {

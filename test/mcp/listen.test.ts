@@ -15,6 +15,7 @@ import { type Events, eventsOf } from './events.ts'
 import { type McpService, startMcpService } from './mcp-service.ts'
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
+/** Of one person: a quarter of those of the project. */
 const STREAMS_MAX = 4
 
 let house: McpService
@@ -27,7 +28,7 @@ const open: Events[] = []
 beforeAll(async () => {
   clock = new HandClock(Date.now())
   house = await startMcpService({
-    settings: { mcpProjectStreamsMax: STREAMS_MAX, mcpSessionTimeS: 60 },
+    settings: { mcpProjectStreamsMax: 4 * STREAMS_MAX, mcpSessionTimeS: 60 },
     overrides: { clock },
   })
   token = await house.tokenOf('ann', { expires: '3 hours' })
@@ -334,11 +335,13 @@ describe('a stream', () => {
     await change('token-introspects', house.introspectId, { jwt_matcher, offline_validation })
   })
 
-  it('is one of so many: more are refused until one is left', async () => {
+  it('is one of so many of a person: more are refused until one is left', async () => {
     const all = await Promise.all(Array.from({ length: STREAMS_MAX }, () => listen({ resourcesListChanged: true })))
     for (const events of all) await events.next()
     const refused = await listen({ resourcesListChanged: true })
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30'])
+    const bob = await house.tokenOf('bob', { expires: '3 hours' })
+    expect((await listen({ resourcesListChanged: true }, { as: bob })).status).toBe(200)
     // Nobody reads the answer to this: it opens no stream.
     const session = await house.open(token)
     await all[0]?.leave()
@@ -368,19 +371,20 @@ describe('a stream', () => {
   it('that nobody reads makes room for another', async () => {
     const store = openStore(temporaryFolder())
     const documents = new Repository(store)
-    const limits = { streamsMax: 1, projectStreamsMax: 1, keepAliveMs: 1 }
+    const limits = { streamsMax: 2, projectStreamsMax: 2, keepAliveMs: 1 }
     const servers = new McpServers(documents)
     const onFailure = (error: unknown) => expect(error).toBe(null)
     const listeners = new Listeners({ documents, servers, clock, limits, versions: () => new Map(), onFailure })
     const server = { projectId: 'p', tokenIntrospectId: 't', issuer: '', scopes: [], agent: null }
     const user = { nodeType: '', subjectId: 'ann', claims: {}, delegation: null }
-    const caller = { server, requestId: '', user, agent: null, isAdmitted: async () => true }
-    const listener = { caller, place: null, first: [], last: [], told: () => [], stands: () => true }
-    const unread = listeners.listen(listener)
-    expect([unread.ok, listeners.listen(listener).ok]).toEqual([true, false])
+    const listen = (subjectId: string) => {
+      const caller = { server, requestId: '', user: { ...user, subjectId }, agent: null, isAdmitted: async () => true }
+      return listeners.listen({ caller, place: null, first: [], last: [], told: () => [], stands: () => true }).ok
+    }
+    expect(['ann', 'ann', 'bob', 'cleo'].map(listen)).toEqual([true, false, true, false])
     await until(
-      async () => listeners.listen(listener),
-      ({ ok }) => ok,
+      async () => listen('cleo'),
+      (ok) => ok,
     )
     listeners.close()
     await store.close()
