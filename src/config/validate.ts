@@ -1,5 +1,6 @@
 // Checks a value by its schema and says every fault as `path: expected …, found …`, in the words that all bodies share.
 import type { z } from 'zod'
+import { foundName } from '../kernel/found.ts'
 import { pathText } from '../kernel/path-text.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
@@ -43,14 +44,6 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
     default:
       return undefined
   }
-}
-
-function foundName(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'array'
-  if (typeof value === 'bigint') return 'number'
-  return typeof value
 }
 
 function foundValue(value: unknown): string {

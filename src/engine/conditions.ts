@@ -17,7 +17,7 @@ import { mayBeExternal } from './value/external.ts'
 import { Explainer, type Why } from './why.ts'
 
 export type { GraphReference } from './bind/bound.ts'
-export type { DialectName } from './bind/dialect.ts'
+export { type DialectName, platformParameters } from './bind/dialect.ts'
 export { Budget, type BudgetLimits } from './exec/context.ts'
 export type { Asking, EngineOptions } from './planned-query.ts'
 export type { NodesBehind } from './questions.ts'

@@ -1,12 +1,12 @@
 // What every question of this folder shares: the policies it may use, the parameters it binds, and what of its parameters
 // is refused before any graph is read.
+import { platformParameters } from '../engine/conditions.ts'
 import type { RunFault } from '../engine/errors.ts'
 import type { ProjectGraphs } from '../engine/store.ts'
 import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller, UserToken } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { platformParameters } from '../policy/compile-policy.ts'
 import { bindInput, claimsAsMap, missingText, refusedInput, toValue } from '../policy/input-parameters.ts'
 import type { CompiledPolicy } from '../policy/library.ts'
 import type { DecisionParts, Question, Side } from './parts.ts'

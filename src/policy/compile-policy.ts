@@ -1,5 +1,5 @@
 // Turns the text of a policy into something that can be asked, or into what its author has to mend.
-import { type Condition, compileCondition } from '../engine/conditions.ts'
+import { type Condition, compileCondition, platformParameters } from '../engine/conditions.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type DecisionDocument, type DecisionVersion, readPolicyDocument } from './document.ts'
 import type { Filter } from './filter.ts'
@@ -30,20 +30,6 @@ export interface CompiledPolicy extends CompiledDocument {
   readonly revision: number
   readonly tags: readonly string[]
 }
-
-/** Bound by the decision itself and never taken from `input_params` (interface, decisions rule 6; facts 1.5.2; ruling D5). */
-export const platformParameters: ReadonlySet<string> = new Set([
-  'subject_external_id',
-  'subject_type',
-  'resource_external_id',
-  'resource_type',
-  'subject_properties',
-  'resource_properties',
-  'action_properties',
-  'token',
-  'svc_token',
-  '_appId',
-])
 
 const CYPHER = 'policy.condition.cypher'
 const FILTER = 'policy.condition.filter'

@@ -64,10 +64,13 @@ export class PolicyLibrary {
         document.fields.status === 'ACTIVE' && !isContextPolicy(document.fields) ? this.compiledFrom(document) : null
       if (policy === null) continue
       shelf.all.push(policy)
-      const byAction = at(shelf.byQuestion, policy.subjectType, () => new Map<string, Map<string, CompiledPolicy[]>>())
+      const byAction = shelf.byQuestion.getOrInsertComputed(
+        policy.subjectType,
+        () => new Map<string, Map<string, CompiledPolicy[]>>(),
+      )
       for (const action of policy.actions) {
-        const byResource = at(byAction, action, () => new Map<string, CompiledPolicy[]>())
-        at(byResource, policy.resourceType, () => []).push(policy)
+        const byResource = byAction.getOrInsertComputed(action, () => new Map<string, CompiledPolicy[]>())
+        byResource.getOrInsertComputed(policy.resourceType, () => []).push(policy)
       }
     }
     // What is not a project must not stay in memory because somebody asked for it.
@@ -90,13 +93,4 @@ export class PolicyLibrary {
     this.policies.set(document, policy)
     return policy
   }
-}
-
-function at<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key)
-  if (value === undefined) {
-    value = make()
-    map.set(key, value)
-  }
-  return value
 }

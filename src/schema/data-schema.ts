@@ -33,7 +33,7 @@ class PropertyCount {
     const { source, assuranceLevel, verifiedTime, custom = {} } = metadata
     const fields = { source, assurance_level: assuranceLevel, verified_time: verifiedTime, ...custom }
     for (const [name, field] of Object.entries(fields)) {
-      if (field !== undefined) at(this.metadata, name, () => new PropertyCount()).add(field)
+      if (field !== undefined) this.metadata.getOrInsertComputed(name, () => new PropertyCount()).add(field)
     }
   }
 
@@ -109,7 +109,12 @@ class Survey {
   private node(id: NodeId, snapshot: Snapshot): void {
     const type = snapshot.nodeOwn(id, 'type') as string | null
     if (type === null || isSystem(type)) return
-    const node = at(this.nodes, type, () => ({ count: 0, identities: 0, labels: new Map(), properties: new Map() }))
+    const node = this.nodes.getOrInsertComputed(type, () => ({
+      count: 0,
+      identities: 0,
+      labels: new Map(),
+      properties: new Map(),
+    }))
     node.count += 1
     if (snapshot.nodeOwn(id, 'is_identity') === true) node.identities += 1
     for (const label of snapshot.labels(id)) {
@@ -139,13 +144,20 @@ class Survey {
     const target = snapshot.nodeOwn(end, 'type') as string | null
     if (target === null || isSystem(target)) return
     const key = JSON.stringify([source, relation, target])
-    const edge = at(this.edges, key, () => ({ source, relation, target, count: 0, properties: new Map() }))
+    const edge = this.edges.getOrInsertComputed(key, () => ({
+      source,
+      relation,
+      target,
+      count: 0,
+      properties: new Map(),
+    }))
     edge.count += 1
     this.properties(edge.properties, snapshot.relationshipStoredProperties(relationship))
   }
 
   private properties(counts: Map<string, PropertyCount>, stored: ReadonlyMap<string, StoredProperty>): void {
-    for (const [name, property] of stored) at(counts, name, () => new PropertyCount()).addStored(property)
+    for (const [name, property] of stored)
+      counts.getOrInsertComputed(name, () => new PropertyCount()).addStored(property)
   }
 
   private times(created: PropertyValue | null, updated: PropertyValue | null): void {
@@ -200,15 +212,6 @@ function typeName(value: unknown): string {
 
 function bump(counts: Map<string, number>, name: string): void {
   counts.set(name, (counts.get(name) ?? 0) + 1)
-}
-
-function at<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key)
-  if (value === undefined) {
-    value = make()
-    map.set(key, value)
-  }
-  return value
 }
 
 function listed<K extends 'type' | 'name'>(

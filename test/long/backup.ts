@@ -10,6 +10,7 @@ import { openCatalog } from '../../src/store/catalog.ts'
 import { openCollections } from '../../src/store/lmdb/collections.ts'
 import { backup } from '../../src/transfer/backup.ts'
 import { restore } from '../../src/transfer/restore.ts'
+import { numberAfter } from './flags.ts'
 
 export interface BackupOutcome {
   readonly rounds: number
@@ -119,8 +120,7 @@ async function stateOf(data: string, project: string): Promise<{ counts: number[
 }
 
 if (import.meta.main) {
-  const at = process.argv.indexOf('--rounds')
-  const outcome = await backupRounds(at < 0 ? 50 : Number(process.argv[at + 1]))
+  const outcome = await backupRounds(numberAfter('--rounds', 50))
   console.log(JSON.stringify(outcome, null, 2))
   process.exit(outcome.faults.length === 0 ? 0 : 1)
 }

@@ -5,7 +5,9 @@ import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '../cli/process.ts'
+import { Chance } from '../generate/chance.ts'
 import { type Answers, writeWorld } from './damage-world.ts'
+import { numberAfter } from './flags.ts'
 
 export interface DamageOutcome {
   readonly flips: number
@@ -35,7 +37,7 @@ export async function damageRounds(
 ): Promise<DamageOutcome> {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-damage-'))
   const whole = join(folder, 'whole')
-  const random = randomFrom(seed)
+  const chance = new Chance(seed)
   const outcome = { same: 0, told: 0, failed: 0, crashed: 0, verified: 0, opening: 0 }
   const wrong: string[] = []
   try {
@@ -43,8 +45,8 @@ export async function damageRounds(
     const bytes = readFileSync(join(whole, 'data.mdb'))
     const right = (await answersOf(whole, options.step)).answers
     for (let flip = 0; flip < flips; flip++) {
-      const at = options.structure ? structuralPlace(bytes, random) : Math.floor(random() * bytes.length)
-      const mask = 1 + Math.floor(random() * 255)
+      const at = options.structure ? structuralPlace(bytes, chance) : chance.between(0, bytes.length - 1)
+      const mask = chance.between(1, 255)
       const copy = join(folder, `${flip}`)
       mkdirSync(copy)
       copyFileSync(join(whole, 'data.mdb'), join(copy, 'data.mdb'))
@@ -79,17 +81,17 @@ export async function damageRounds(
 }
 
 /** In the head of a page of a tree, in its directory, or in the head of an entry: what tells where everything stands. */
-function structuralPlace(bytes: Buffer, random: () => number): number {
+function structuralPlace(bytes: Buffer, chance: Chance): number {
   for (;;) {
-    const page = Math.floor(random() * (bytes.length / PAGE)) * PAGE
+    const page = chance.between(0, bytes.length / PAGE - 1) * PAGE
     const flags = bytes.readUInt16LE(page + 18)
     if (flags !== 1 && flags !== 2) continue
     const count = bytes.readUInt16LE(page + 20) >> 1
-    const entry = page + 24 + bytes.readUInt16LE(page + 24 + 2 * Math.floor(random() * count))
-    const where = random()
-    if (where < 0.3) return page + Math.floor(random() * 24)
-    if (where < 0.6) return page + 24 + Math.floor(random() * 2 * count)
-    return entry + Math.floor(random() * (flags === 1 ? 24 : 8))
+    const entry = page + 24 + bytes.readUInt16LE(page + 24 + 2 * chance.between(0, count - 1))
+    const where = chance.between(0, 9)
+    if (where < 3) return page + chance.between(0, 23)
+    if (where < 6) return page + 24 + chance.between(0, 2 * count - 1)
+    return entry + chance.between(0, flags === 1 ? 23 : 7)
   }
 }
 
@@ -108,26 +110,15 @@ async function answersOf(folder: string, step: number): Promise<{ answers: Answe
   return { answers, ended }
 }
 
-/** mulberry32: small, and the same everywhere. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 if (import.meta.main) {
-  const value = (flag: string, otherwise: number): number => {
-    const at = process.argv.indexOf(flag)
-    return at < 0 ? otherwise : Number(process.argv[at + 1])
-  }
-  const seed = value('--seed', Date.now() % 1_000_000)
+  const seed = numberAfter('--seed', Date.now() % 1_000_000)
   console.log(`seed ${seed}`)
   const structure = process.argv.includes('--structure')
-  const outcome = await damageRounds(value('--flips', 200), seed, { structure, step: value('--step', 7), verify: true })
+  const outcome = await damageRounds(numberAfter('--flips', 200), seed, {
+    structure,
+    step: numberAfter('--step', 7),
+    verify: true,
+  })
   console.log(JSON.stringify(outcome, null, 2))
   process.exit(outcome.wrong.length === 0 ? 0 : 1)
 }

@@ -9,6 +9,7 @@ import { systemClock } from '../../src/kernel/clock.ts'
 import { openCatalog } from '../../src/store/catalog.ts'
 import { runCommand, type Server, startServer } from '../cli/process.ts'
 import { Chance } from '../generate/chance.ts'
+import { numberAfter } from './flags.ts'
 import {
   GROUP_ITEMS,
   HOLDER,
@@ -299,13 +300,9 @@ function post(server: Server, path: string, project: Project, body: unknown): Pr
 }
 
 if (import.meta.main) {
-  const value = (flag: string, otherwise: number): number => {
-    const at = process.argv.indexOf(flag)
-    return at < 0 ? otherwise : Number(process.argv[at + 1])
-  }
-  const seed = value('--seed', Date.now() % 1_000_000)
+  const seed = numberAfter('--seed', Date.now() % 1_000_000)
   console.log(`seed ${seed}`)
-  const outcome = await killRounds(value('--rounds', 20), seed)
+  const outcome = await killRounds(numberAfter('--rounds', 20), seed)
   console.log(JSON.stringify(outcome, null, 2))
   process.exit(outcome.faults.length === 0 ? 0 : 1)
 }

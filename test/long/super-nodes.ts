@@ -9,6 +9,7 @@ import { systemClock } from '../../src/kernel/clock.ts'
 import { checkEnvironment } from '../../src/store/check.ts'
 import { openEnvironment } from '../../src/store/lmdb/environment.ts'
 import { countTouched, reset, type Touched } from '../store/touched.ts'
+import { numberAfter } from './flags.ts'
 
 const HUB = { type: 'Group', externalId: 'all' }
 const member = (number: number) => ({ type: 'Person', externalId: `person-${number}` })
@@ -104,9 +105,8 @@ export async function superNodeWork(degree: number): Promise<SuperNodeWork> {
 }
 
 if (import.meta.main) {
-  const at = process.argv.indexOf('--degree')
   const outcomes = []
-  for (const degree of [2000, at < 0 ? 1_000_000 : Number(process.argv[at + 1])]) {
+  for (const degree of [2000, numberAfter('--degree', 1_000_000)]) {
     outcomes.push(await superNodeWork(degree))
   }
   const [few, many] = outcomes.map(({ work }) => work) as [SuperNodeWork['work'], SuperNodeWork['work']]

@@ -4,6 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Chance } from '../generate/chance.ts'
 import {
   bodyOf,
   type Crew,
@@ -15,6 +16,7 @@ import {
   policyBody,
   startCrew,
 } from '../workers/crew.ts'
+import { numberAfter } from './flags.ts'
 
 /** Pairs of writer and reader at a time, each with people and pages of its own. */
 const LANES = 32
@@ -61,7 +63,7 @@ export async function askCrew(crew: Crew, { workers, pairs, revokes, policies, s
     bodyOf(await (first as Line).request('POST', '/configs/v1/authorization-policies', crew.admin, body), 201)
   await create(policyBody(project, 'wrote', 'MATCH (subject:Person)-[:WROTE]->(resource:Page)'))
   await create(policyBody(project, 'open', "MATCH (subject:Person), (resource:Page) WHERE resource.state = 'open'"))
-  const random = randomFrom(seed)
+  const chance = new Chance(seed)
   const outcome: WorkersOutcome = {
     pairs: 0,
     revokes: 0,
@@ -76,8 +78,8 @@ export async function askCrew(crew: Crew, { workers, pairs, revokes, policies, s
   }
   /** Two different workers' lines of one lane. */
   const two = (lane: number): [Line, Line] => {
-    const writer = Math.floor(random() * workers)
-    const reader = (writer + 1 + Math.floor(random() * (workers - 1))) % workers
+    const writer = chance.between(0, workers - 1)
+    const reader = (writer + chance.between(1, workers - 1)) % workers
     return [(lanes[writer] as Line[])[lane] as Line, (lanes[reader] as Line[])[lane] as Line]
   }
   const everyLane = async (rounds: number, run: (lane: number) => Promise<void>): Promise<number> => {
@@ -107,7 +109,7 @@ export async function askCrew(crew: Crew, { workers, pairs, revokes, policies, s
     const isOpen = !(states.get(lane) ?? false)
     states.set(lane, isOpen)
     // Every hundredth write brings a name that no process has met.
-    const news = random() < 0.01 ? [{ type: `news_${Math.floor(random() * 1e9)}`, value: 1 }] : []
+    const news = chance.odds(0.01) ? [{ type: `news_${chance.between(0, 999_999_999)}`, value: 1 }] : []
     const properties = [{ type: 'state', value: isOpen ? 'open' : 'shut' }, ...news]
     await captured(writer, project, 'nodes', {
       nodes: [{ type: 'Page', external_id: `page-${lane}`, properties }],
@@ -133,16 +135,15 @@ export async function askCrew(crew: Crew, { workers, pairs, revokes, policies, s
 
   outcome.seconds.policies = await everyLane(policies, async (lane) => {
     const [maker, witness] = two(lane)
-    const name = `p${lane}-${outcome.policies}-${Math.floor(random() * 1e9)}`
+    const name = `p${lane}-${outcome.policies}-${chance.between(0, 999_999_999)}`
     const path = '/configs/v1/authorization-policies'
     const body = policyBody(project, name, 'MATCH (subject:Person), (resource:Page)')
     const { id } = bodyOf(await maker.request('POST', path, crew.admin, body), 201)
     compare(true, await mayPerson(witness, project, `person-${lane}`, name, `page-${lane}`))
     const [remover, asked] = two(lane)
-    const ended =
-      random() < 0.5
-        ? await remover.request('PUT', `${path}/${id}`, crew.admin, { policy: body.policy, status: 'INACTIVE' })
-        : await remover.request('DELETE', `${path}/${id}`, crew.admin)
+    const ended = chance.odds(0.5)
+      ? await remover.request('PUT', `${path}/${id}`, crew.admin, { policy: body.policy, status: 'INACTIVE' })
+      : await remover.request('DELETE', `${path}/${id}`, crew.admin)
     bodyOf(ended, 200)
     compare(false, await mayPerson(asked, project, `person-${lane}`, name, `page-${lane}`))
     outcome.policies += 1
@@ -151,29 +152,14 @@ export async function askCrew(crew: Crew, { workers, pairs, revokes, policies, s
   return outcome
 }
 
-/** mulberry32: small, and the same everywhere. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 if (import.meta.main) {
-  const value = (flag: string, otherwise: number): number => {
-    const at = process.argv.indexOf(flag)
-    return at < 0 ? otherwise : Number(process.argv[at + 1])
-  }
-  const seed = value('--seed', Date.now() % 1_000_000)
+  const seed = numberAfter('--seed', Date.now() % 1_000_000)
   console.log(`seed ${seed}`)
   const outcome = await askAcrossWorkers({
-    workers: value('--workers', 2),
-    pairs: value('--pairs', 100_000),
-    revokes: value('--revokes', 100_000),
-    policies: value('--policies', 1000),
+    workers: numberAfter('--workers', 2),
+    pairs: numberAfter('--pairs', 100_000),
+    revokes: numberAfter('--revokes', 100_000),
+    policies: numberAfter('--policies', 1000),
     seed,
   })
   console.log(JSON.stringify(outcome, null, 2))

@@ -1,7 +1,7 @@
-// Label expressions without their spans: what a label test and a pattern both bind to.
+// Label expressions without their spans: what a label test and a pattern both bind to, and how such a test is known again.
 import type { LabelExpression } from '../../../grammar/ast.ts'
 import { unreachable } from '../../kernel/assert.ts'
-import type { BoundLabels } from './bound.ts'
+import type { BoundExpression, BoundLabels, Slot } from './bound.ts'
 
 export function bindLabels(labels: LabelExpression): BoundLabels {
   switch (labels.kind) {
@@ -17,4 +17,15 @@ export function bindLabels(labels: LabelExpression): BoundLabels {
     default:
       return unreachable(labels)
   }
+}
+
+/** Tests the slot for this one label, and for nothing else. */
+export function isLabelTest(predicate: BoundExpression, slot: Slot, label: string): boolean {
+  return (
+    predicate.kind === 'label-test' &&
+    predicate.target.kind === 'slot' &&
+    predicate.target.slot.index === slot.index &&
+    predicate.labels.kind === 'label' &&
+    predicate.labels.name === label
+  )
 }

@@ -21,7 +21,8 @@ export type AggregateSink = ((aggregate: Omit<BoundAggregate, 'slot'>) => Slot) 
 /** In one WITH or RETURN: binding compares every column with every other. */
 const columnsMax = 200
 
-const emptyProjection: BoundProjection = {
+/** Neither computes nor changes anything. */
+export const emptyProjection: BoundProjection = {
   computed: [],
   aggregates: [],
   grouping: null,

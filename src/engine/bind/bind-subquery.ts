@@ -2,6 +2,7 @@
 // turns into a semi-join; everything else is a part of its own, run with the outer row as its argument.
 import type { PathPattern, PatternComprehension, Query, Span, SubqueryBody } from '../../../grammar/ast.ts'
 import { bindPatterns, type PatternSite } from './bind-pattern.ts'
+import { emptyProjection } from './bind-projection.ts'
 import type { BoundExpression, BoundPart, Slot, SlotKind } from './bound.ts'
 import type { Scope } from './frame.ts'
 import { slotsIn } from './walk.ts'
@@ -58,17 +59,7 @@ export function bindComprehension(ast: PatternComprehension, scope: Scope, site:
       { kind: 'match', match },
       {
         kind: 'projection',
-        projection: {
-          computed: [{ slot, expression }],
-          aggregates: [],
-          grouping: null,
-          distinct: false,
-          orderBy: [],
-          skip: null,
-          limit: null,
-          where: null,
-          columns,
-        },
+        projection: { ...emptyProjection, computed: [{ slot, expression }], columns },
       },
     ],
     columns,

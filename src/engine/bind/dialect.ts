@@ -30,7 +30,8 @@ const refusals: Dialect['refusals'] = {
 
 const condition: readonly Clause['kind'][] = ['match', 'with', 'unwind']
 
-const platformBound: ReadonlySet<string> = new Set([
+/** Bound by the decision itself, and so never taken from a caller (interface, decisions rule 6; facts 1.5.2; ruling D5). */
+export const platformParameters: ReadonlySet<string> = new Set([
   'subject_external_id',
   'subject_type',
   'resource_external_id',
@@ -59,7 +60,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     clauses: new Set(condition),
     refusals,
     reservedParameters: new Map(),
-    unroutableParameters: platformBound,
+    unroutableParameters: platformParameters,
     pinned: ['subject', 'resource'],
     externalProperties: 'unknown',
   },
@@ -68,7 +69,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     clauses: new Set([...condition, 'call', 'use']),
     refusals,
     reservedParameters: new Map([['subject_id', 'parameter "$subject_id" is reserved and cannot be referenced']]),
-    unroutableParameters: platformBound,
+    unroutableParameters: platformParameters,
     pinned: ['subject', 'resource'],
     externalProperties: 'refused',
   },
@@ -77,7 +78,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     clauses: new Set(condition),
     refusals,
     reservedParameters: new Map(),
-    unroutableParameters: platformBound,
+    unroutableParameters: platformParameters,
     pinned: ['subject'],
     externalProperties: 'unknown',
   },

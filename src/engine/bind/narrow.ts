@@ -1,5 +1,6 @@
 // Says of one variable which node it is to be, or of which type: where the variable is introduced, when choosing there
 // and choosing at the end keep the same rows; else at the end.
+import { isLabelTest } from './bind-labels.ts'
 import type { BoundClause, BoundExpression, BoundPart, Slot } from './bound.ts'
 import { declaredIn } from './walk.ts'
 
@@ -87,18 +88,8 @@ function keepsChoice(clause: BoundClause, slot: Slot): boolean {
 function withoutTests(clause: BoundClause, slot: Slot, wanted: Wanted): BoundClause {
   if (clause.kind !== 'match' || wanted.type === null) return clause
   const { match } = clause
-  const predicates = match.predicates.filter((predicate) => !isTestFor(predicate, slot, wanted.type!))
+  const predicates = match.predicates.filter((predicate) => !isLabelTest(predicate, slot, wanted.type!))
   return predicates.length === match.predicates.length ? clause : { kind: 'match', match: { ...match, predicates } }
-}
-
-function isTestFor(predicate: BoundExpression, slot: Slot, label: string): boolean {
-  return (
-    predicate.kind === 'label-test' &&
-    predicate.target.kind === 'slot' &&
-    predicate.target.slot.index === slot.index &&
-    predicate.labels.kind === 'label' &&
-    predicate.labels.name === label
-  )
 }
 
 /** The choice as predicates. */

@@ -1,5 +1,6 @@
 // A filter right above a scan says which nodes the scan is after: scan a label instead of everything, seek a key or an
 // indexed value instead of a label. The predicates stay where the access path does not fully stand for them.
+import { isLabelTest } from '../bind/bind-labels.ts'
 import type { BoundExpression, Slot } from '../bind/bound.ts'
 import { slotsOf } from '../bind/walk.ts'
 import type { AllNodes, Filter, LabelScan, Plan } from '../plan/operators.ts'
@@ -82,14 +83,4 @@ function impliedLabels(predicate: BoundExpression, slot: Slot): readonly string[
   // A node carries its own type as a label.
   const isType = equality?.own === 'type' && equality.value.kind === 'constant'
   return isType && typeof equality.value.value === 'string' ? [equality.value.value] : []
-}
-
-function isLabelTest(predicate: BoundExpression, slot: Slot, label: string): boolean {
-  return (
-    predicate.kind === 'label-test' &&
-    predicate.target.kind === 'slot' &&
-    predicate.target.slot.index === slot.index &&
-    predicate.labels.kind === 'label' &&
-    predicate.labels.name === label
-  )
 }

@@ -1,0 +1,7 @@
+// What the long scripts are told on their command lines.
+
+/** `--rounds 20`; a flag that is not there says `otherwise`. */
+export function numberAfter(flag: string, otherwise: number): number {
+  const at = process.argv.indexOf(flag)
+  return at < 0 ? otherwise : Number(process.argv[at + 1])
+}
