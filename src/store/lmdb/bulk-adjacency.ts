@@ -3,7 +3,7 @@
 // Keeps the invariants of AdjacencyEdits.
 import type { Direction, NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
 import { CHUNK_HEAD_BYTES, LONG_HEAD_BYTES } from '../blocks.ts'
-import type { Sink } from '../bytes.ts'
+import type { Sink, Window } from '../bytes.ts'
 import { type ChunkKey, sideOf } from '../keys.ts'
 import type { Databases } from './databases.ts'
 import type { Operations } from './operations.ts'
@@ -61,8 +61,9 @@ export class BulkAdjacency {
       let end = start + 1
       while (end < length && order[end * 2 + 1] === node) end += 1
       const mine = typesWithin(order, types, start, end)
-      const known = this.storedTypes(node, direction)
-      let union = known
+      // Asked only where a list is not there: whoever has a list has its type among them.
+      let known: readonly SymbolId[] | null = null
+      let union: readonly SymbolId[] = NONE
       for (const type of mine) {
         const { added } = this
         added.length = 0
@@ -72,10 +73,21 @@ export class BulkAdjacency {
         }
         if (added.length === 0) continue
         this.sort(added)
-        if (this.addToList(node, sideOf(direction, type), known.includes(type), same, firstId))
-          if (!known.includes(type)) union = union === known ? [...known, type] : [...union, type]
+        const side = sideOf(direction, type)
+        const stored = node < this.firstNewNode ? this.databases.adjacency.get({ node, side }) : null
+        if (stored !== null) {
+          this.addToList(node, side, stored, same, firstId)
+          continue
+        }
+        if (known === null) {
+          known = this.storedTypes(node, direction)
+          union = known
+        }
+        if (known.includes(type)) throw this.databases.adjacency.damage({ node, side }, 'is missing')
+        this.addToList(node, side, null, same, firstId)
+        union = [...union, type]
       }
-      if (union !== known) this.putTypes(node, direction, union)
+      if (known !== null && union !== known) this.putTypes(node, direction, union)
       start = end
     }
   }
@@ -123,40 +135,36 @@ export class BulkAdjacency {
     }
   }
 
-  /** False when all of them were there already. */
   private addToList(
     node: NodeId,
     side: number,
-    isStored: boolean,
+    window: Window | null,
     same: Uint32Array,
     firstId: RelationshipId,
-  ): boolean {
+  ): void {
     const { added, merged, operations, sink } = this
     const { adjacency } = this.databases
     const key = { node, side }
-    const window = isStored ? adjacency.expect(key) : null
     if (window?.bytes === LONG_HEAD_BYTES) {
       const { words } = window
       const [count, first] = [words[0]!, words[1]!]
       const more = this.addToChunks(node, side, same, firstId)
-      if (more === 0) return false
-      this.putHead(node, side, count + more, first)
-      return true
+      if (more > 0) this.putHead(node, side, count + more, first)
+      return
     }
     const stored = window === null ? 0 : window.bytes >>> 3
     const words = window === null ? NO_WORDS : window.words
     const more = merged.merge(words, 0, stored, added, 0, added.length, same, firstId)
-    if (more === 0) return false
+    if (more === 0) return
     if (merged.length <= this.entriesMax) {
       operations.begin(sink)
       merged.write(sink, 0, merged.length)
       operations.put(adjacency, key, sink)
-      return true
+      return
     }
     const id = this.takeChunkId()
     this.putChunks(node, side, id, 0, true)
     this.putHead(node, side, merged.length, id)
-    return true
   }
 
   private putHead(node: NodeId, side: number, count: number, firstChunk: number): void {
