@@ -64,13 +64,13 @@ export class Sink {
     this.bytes.set(bytes, at)
   }
 
-  /** The first `count` words of an array. */
-  run(words: Uint32Array, count: number): void {
+  /** `count` words of an array, from `from` on. */
+  run(words: Uint32Array, count: number, from = 0): void {
     const at = this.take(count * 4)
     if ((at & 3) === 0) {
       const own = this.words()
-      for (let i = 0, to = at >>> 2; i < count; i++) own[to + i] = words[i]!
-    } else for (let i = 0; i < count; i++) this.view.setUint32(at + i * 4, words[i]!, true)
+      for (let i = 0, to = at >>> 2; i < count; i++) own[to + i] = words[from + i]!
+    } else for (let i = 0; i < count; i++) this.view.setUint32(at + i * 4, words[from + i]!, true)
   }
 
   /** Byte length, then the text. */

@@ -101,7 +101,8 @@ export class BulkAdjacency {
   private putTypes(node: NodeId, direction: Direction, types: readonly SymbolId[]): void {
     const { operations, sink } = this
     operations.begin(sink)
-    for (const type of types.toSorted((a, b) => a - b)) sink.u32(type)
+    if (types.length === 1) sink.u32(types[0]!)
+    else for (const type of types.toSorted((a, b) => a - b)) sink.u32(type)
     operations.put(this.databases.adjacency, { node, side: sideOf(direction, 0) }, sink)
   }
 
@@ -350,7 +351,7 @@ class Entries {
   }
 
   write(sink: Sink, from: number, to: number): void {
-    sink.run(this.neighbours.subarray(from, to), to - from)
-    sink.run(this.relationships.subarray(from, to), to - from)
+    sink.run(this.neighbours, to - from, from)
+    sink.run(this.relationships, to - from, from)
   }
 }

@@ -3,7 +3,7 @@
 import type { NodeId, NodeInput, NodeKey, RelationshipId, SymbolId } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { windowOn } from '../bytes.ts'
+import { type Sink, windowOn } from '../bytes.ts'
 import type { IndexKey, UpsertKey } from '../keys.ts'
 import {
   type RelationshipRecord,
@@ -57,10 +57,11 @@ export class BulkBatch extends LmdbWriteBatch {
     entriesPerChunk: number,
     stamp: Stamp,
     ids: KnownNodes,
+    sink: Sink,
   ) {
     // One moment for all of it.
     const now = clock.now()
-    super(databases, symbols, { now: () => now }, entriesPerChunk, stamp)
+    super(databases, symbols, { now: () => now }, entriesPerChunk, stamp, sink)
     this.entriesPerChunk = entriesPerChunk
     this.ids = ids
     ids.beginBatch(this.before, stamp, this.header.nodes === 0)
@@ -201,7 +202,7 @@ export class BulkBatch extends LmdbWriteBatch {
     const { upsertKeys, index, relationships } = this.databases
     const { firstRelationship, length, same, sink, starts } = this
     for (let at = 0; at < length; at++)
-      if (same[at] === 0) relationships.putSealed(firstRelationship + at, sink, starts[at]!, starts[at + 1]!)
+      if (same[at] === 0) relationships.appendSealed(firstRelationship + at, sink, starts[at]!, starts[at + 1]!)
     this.operations.sort(upsertKeys, compareUpsertKeys)
     this.operations.sort(index, compareIndexKeys)
     super.apply()

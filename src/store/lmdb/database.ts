@@ -6,7 +6,7 @@ import { type Sink, sinkFor, type Window, windowOn, windowOnRead } from '../byte
 import { checksum } from '../checksum.ts'
 import type { KeyCodec } from '../keys.ts'
 import type { Stretch } from './absence.ts'
-import { putPiece, type Range, type RawDatabase, type Reading } from './native.ts'
+import { appendPiece, putPiece, type Range, type RawDatabase, type Reading } from './native.ts'
 
 /** A checksum, behind the value and what fills its last word up. */
 export const CHECKSUM_BYTES = 4
@@ -100,6 +100,11 @@ export class Database<K> {
   /** Within a write transaction, for what has been sealed in the sink. */
   putSealed(key: K, sink: Sink, start: number, end: number): void {
     putPiece(this.raw, key, sink.bytes, start, end)
+  }
+
+  /** As it, for a key that is most likely above all others. */
+  appendSealed(key: K, sink: Sink, start: number, end: number): void {
+    appendPiece(this.raw, key, sink.bytes, start, end)
   }
 
   put(key: K, value: Uint8Array): void {

@@ -3,7 +3,7 @@ import type { GraphStore } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { ENTRIES_PER_CHUNK } from '../blocks.ts'
-import type { Window } from '../bytes.ts'
+import { Sink, type Window } from '../bytes.ts'
 import { readText } from '../text.ts'
 import { LmdbBatchView } from './batch-view.ts'
 import { BulkBatch, readCheckpoint } from './bulk-batch.ts'
@@ -53,6 +53,8 @@ export class LmdbEnvironment implements GraphStore {
   /** Tells this environment's batches from those of other processes. */
   private readonly writer = randomWord()
   private readonly known = new KnownNodes()
+  /** Of one batch after the other: memory of this size is costly to take anew. */
+  private readonly sinkOfLoads = new Sink()
   /** Of the batch tried last; those that failed count too, so that no number means two states. */
   private lastBatch = 0
 
@@ -162,7 +164,17 @@ export class LmdbEnvironment implements GraphStore {
   /** A large batch of what is new for the most part; nobody else may write meanwhile. */
   load<T>(change: (batch: BulkBatch) => T): Promise<T> {
     return this.commit((stamp, symbols) => {
-      const batch = new BulkBatch(this.databases, symbols, this.clock, this.entriesPerChunk, stamp, this.known)
+      this.sinkOfLoads.length = 0
+      const batch = new BulkBatch(
+        this.databases,
+        symbols,
+        this.clock,
+        this.entriesPerChunk,
+        stamp,
+        this.known,
+        this.sinkOfLoads,
+      )
+
       // A load takes no proxies along: whoever opens the project next makes them.
       if (batch.hasMark(MARK.complete)) batch.setMark(MARK.complete, false)
       return batch

@@ -30,7 +30,7 @@ export interface RawDatabase<K> {
   getBinaryFast(key: K, reading?: Reading): Uint8Array | undefined
   getRange(range: Range<K>): Iterable<{ key: K; value: Uint8Array }>
   getKeys(range: Range<K>): Iterable<K>
-  put(key: K, value: Uint8Array): unknown
+  put(key: K, value: Uint8Array, options?: { readonly append: boolean }): unknown
   remove(key: K): unknown
 }
 
@@ -39,10 +39,26 @@ export interface RawDatabase<K> {
  * as much as the put. Within a write transaction alone, where the value is copied at once; the bytes begin their memory.
  */
 export function putPiece<K>(database: RawDatabase<K>, key: K, bytes: Uint8Array, start: number, end: number): void {
+  database.put(key, pieceOf(bytes, start, end))
+}
+
+/**
+ * As `putPiece`, for a key that is above all others: it needs no search, and leaves its page full. Where it is not above
+ * them, it is put in its place.
+ */
+export function appendPiece<K>(database: RawDatabase<K>, key: K, bytes: Uint8Array, start: number, end: number): void {
+  const piece = pieceOf(bytes, start, end)
+  const { result } = database.put(key, piece, APPEND) as { result?: boolean }
+  if (result === false) database.put(key, piece)
+}
+
+const APPEND = { append: true }
+
+function pieceOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const piece = bytes as Uint8Array & { start: number; end: number }
   piece.start = start
   piece.end = end
-  database.put(key, piece)
+  return piece
 }
 
 interface NativeTransaction {

@@ -83,7 +83,7 @@ export class LmdbWriteBatch implements WriteBatch {
   private readonly relationships = new Map<RelationshipId, Edited<RelationshipRecord>>()
   /** By type and external id; 0 where the node was deleted. */
   private readonly keys = new Map<string, { readonly type: SymbolId; readonly externalId: string; node: NodeId }>()
-  protected readonly sink = new Sink()
+  protected readonly sink: Sink
   protected readonly operations = new Operations()
   /** By number; null removes. */
   private readonly notes = new Map<number, string | null>()
@@ -92,7 +92,15 @@ export class LmdbWriteBatch implements WriteBatch {
   /** Given by the environment, which opens what is read. */
   viewer: (() => BatchView | null) | null = null
 
-  constructor(databases: Databases, symbols: SymbolTable, clock: Clock, entriesPerChunk: number, stamp: Stamp) {
+  constructor(
+    databases: Databases,
+    symbols: SymbolTable,
+    clock: Clock,
+    entriesPerChunk: number,
+    stamp: Stamp,
+    sink = new Sink(),
+  ) {
+    this.sink = sink
     this.databases = databases
     this.symbols = symbols
     this.clock = clock

@@ -1,0 +1,33 @@
+// What the store asks of the package beyond its documentation.
+import { afterEach, expect, test } from 'vitest'
+import { appendPiece, LmdbFile, putPiece } from '../../src/store/lmdb/native.ts'
+import { temporaryFolder } from './folder.ts'
+
+const opened: LmdbFile[] = []
+
+afterEach(async () => {
+  for (const file of opened.splice(0)) await file.close()
+})
+
+test('puts parts of one run of bytes, appended or in their place', async () => {
+  const file = new LmdbFile(temporaryFolder(), { sync: false })
+  opened.push(file)
+  const numbers = file.numbered('numbers')
+  const bytes = Buffer.allocUnsafeSlow(16)
+  for (let i = 0; i < 16; i++) bytes[i] = i
+  await file.transaction(() => {
+    appendPiece(numbers, 5, bytes, 0, 4)
+    appendPiece(numbers, 9, bytes, 4, 8)
+    // Below the others, and there already.
+    appendPiece(numbers, 3, bytes, 8, 12)
+    appendPiece(numbers, 5, bytes, 12, 16)
+    putPiece(numbers, 4, bytes, 1, 3)
+  })
+  const found = [...numbers.getRange({ start: 0, end: undefined })].map(({ key, value }) => [key, [...value]])
+  expect(found).toEqual([
+    [3, [8, 9, 10, 11]],
+    [4, [1, 2]],
+    [5, [12, 13, 14, 15]],
+    [9, [4, 5, 6, 7]],
+  ])
+})
