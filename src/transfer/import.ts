@@ -24,7 +24,9 @@ import {
   PROJECTS,
   UNFINISHED,
 } from './folders.ts'
-import { type End, LineFault, readLine, type Section } from './lines.ts'
+import { LineFault } from './line-fields.ts'
+import type { End, Section } from './lines.ts'
+import { readLine } from './read-line.ts'
 import { type Batch, LineReader, type RawLine } from './read-lines.ts'
 import { stage } from './staging.ts'
 
