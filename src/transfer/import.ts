@@ -24,10 +24,11 @@ import {
   PROJECTS,
   UNFINISHED,
 } from './folders.ts'
+import { type Batch, LineReader } from './line-batches.ts'
 import { LineFault } from './line-fields.ts'
 import type { End, Section } from './lines.ts'
+import { readPlainLine } from './plain-line.ts'
 import { readLine } from './read-line.ts'
-import { type Batch, LineReader, type RawLine } from './read-lines.ts'
 import { stage } from './staging.ts'
 
 export interface ImportRequest {
@@ -141,7 +142,7 @@ class Import {
         await this.enter({ project: this.request.projectId, part: 'default' }, false)
       for await (const batch of reader.batches()) {
         await this.take(batch)
-        this.request.progress(batch.offset, reader.bytes, `line ${batch.line}`)
+        this.request.progress(batch.offsetOf(batch.count), reader.bytes, `line ${reader.lines}`)
       }
       await this.writeDocuments()
       if (this.end !== null) this.compare(this.end, reader.lines)
@@ -157,30 +158,35 @@ class Import {
   }
 
   /** Lines in their order; those for one graph go into one transaction. */
-  private async take({ lines, offset }: Batch): Promise<void> {
-    for (let at = 0; at < lines.length; ) {
+  private async take(lines: Batch): Promise<void> {
+    const { count } = lines
+    for (let at = 0; at < count; ) {
       let stop = at
-      while (stop < lines.length && !isTurn(lines[stop]!.text)) stop += 1
-      if (stop > at) await this.load(lines.slice(at, stop), stop === lines.length ? offset : lines[stop]!.offset)
-      if (stop < lines.length) await this.turn(lines[stop]!)
+      while (stop < count && !isTurn(lines, stop)) stop += 1
+      if (stop > at) await this.load(lines, at, stop)
+      if (stop < count) await this.turn(lines, stop)
       at = stop + 1
     }
   }
 
-  private async load(lines: readonly RawLine[], offset: number): Promise<void> {
+  private async load(lines: Batch, from: number, to: number): Promise<void> {
     const { graph } = this
-    if (graph === null) {
-      for (const line of lines) if (line.text !== '') read(line, () => refuseHomeless(line.text))
-      return
+    let fresh = from
+    for (; fresh < to && (graph === null || lines.offsetOf(fresh) < graph.offset); fresh++) {
+      if (lines.isBlank(fresh)) continue
+      if (graph === null) read(lines, fresh, () => refuseHomeless(lines.text(fresh)))
+      this.skipped += 1
     }
-    const from = graph.offset
-    const full = lines.filter(({ text }) => text !== '')
-    const fresh = full.filter((line) => line.offset >= from)
-    this.skipped += full.length - fresh.length
-    if (fresh.length === 0) return
+    if (graph === null || fresh === to) return
     const load = graph.environment.load((batch) => {
       const counts = { nodes: 0, relationships: 0 }
-      for (const line of fresh) read(line, () => this.apply(line.text, batch, counts))
+      let at = fresh
+      try {
+        for (; at < to; at++) if (!lines.isBlank(at)) this.apply(lines, at, batch, counts)
+      } catch (fault) {
+        throw told(lines, at, fault)
+      }
+      const offset = lines.offsetOf(to)
       batch.setCheckpoint(JSON.stringify({ file: this.file, offset } satisfies Checkpoint))
       return counts
     })
@@ -194,8 +200,8 @@ class Import {
     this.count.relationships += counted.relationships
   }
 
-  private apply(text: string, batch: BulkBatch, counts: { nodes: number; relationships: number }): void {
-    const line = readLine(text)
+  private apply(lines: Batch, at: number, batch: BulkBatch, counts: { nodes: number; relationships: number }): void {
+    const line = readPlainLine(lines.bytes, lines.start(at), lines.end(at)) ?? readLine(lines.text(at))
     if (line.kind === 'node') {
       batch.upsertNode(line.node, line.node)
       counts.nodes += 1
@@ -224,11 +230,12 @@ class Import {
   }
 
   /** A line that is no element. */
-  private async turn(raw: RawLine): Promise<void> {
-    const line = read(raw, () => {
+  private async turn(lines: Batch, at: number): Promise<void> {
+    const line = read(lines, at, () => {
       if (this.end !== null) throw new LineFault('', 'nothing follows the end')
-      const found = readLine(raw.text)
-      if (found.kind === 'header' && raw.line !== 1) throw new LineFault('', 'a header stands in the first line alone')
+      const found = readLine(lines.text(at))
+      if (found.kind === 'header' && lines.line + at !== 1)
+        throw new LineFault('', 'a header stands in the first line alone')
       return found
     })
     const { projectId } = this.request
@@ -237,10 +244,10 @@ class Import {
       await this.writeDocuments()
       const section = projectId === undefined ? line.section : { ...line.section, project: projectId }
       await this.enter(section, projectId === undefined).catch((fault: unknown) => {
-        throw fault instanceof LineFault ? atLine(raw, fault) : fault
+        throw told(lines, at, fault)
       })
     } else if (line.kind === 'configuration' || line.kind === 'past') {
-      read(raw, () => this.document(line.document, line.kind === 'past' ? PAST : DOCUMENTS))
+      read(lines, at, () => this.document(line.document, line.kind === 'past' ? PAST : DOCUMENTS))
     } else if (line.kind === 'end') this.end = line.end
   }
 
@@ -368,11 +375,15 @@ function offsetIn(environment: LmdbEnvironment, file: string): number {
   return checkpoint.file === file ? checkpoint.offset : 0
 }
 
+/** The third byte of an element that begins at once: no turn has them there. */
+const OF_NODE = 0x6e
+const OF_RELATIONSHIP = 0x72
 const TURN = /^\s*\{\s*"(?:graph|configuration|past|end|format)"/
 
 /** Elements begin otherwise; what else begins so is found out when it is read. */
-function isTurn(text: string): boolean {
-  return TURN.test(text)
+function isTurn(lines: Batch, at: number): boolean {
+  const first = lines.bytes[lines.start(at) + 2]
+  return first !== OF_NODE && first !== OF_RELATIONSHIP && TURN.test(lines.text(at))
 }
 
 function refuseHomeless(text: string): void {
@@ -380,16 +391,19 @@ function refuseHomeless(text: string): void {
   throw new LineFault('', 'no graph was named before it: name one in a line, or the project by `--project`')
 }
 
-function read<T>(line: RawLine, work: () => T): T {
+function read<T>(lines: Batch, at: number, work: () => T): T {
   try {
     return work()
   } catch (fault) {
-    throw fault instanceof LineFault ? atLine(line, fault) : fault
+    throw told(lines, at, fault)
   }
 }
 
-function atLine({ line }: RawLine, { field, message }: LineFault): OperatorFault {
-  return new OperatorFault(`line ${line}: ${field === '' ? '' : `${field}: `}${message}`)
+/** A fault in a line, with its number. */
+function told(lines: Batch, at: number, fault: unknown): unknown {
+  if (!(fault instanceof LineFault)) return fault
+  const { field, message } = fault
+  return new OperatorFault(`line ${lines.line + at}: ${field === '' ? '' : `${field}: `}${message}`)
 }
 
 interface ProjectDocument extends Document {

@@ -67,11 +67,19 @@ let lastMs = 0
 export function time(value: unknown, field: string): number {
   if (value === lastTime) return lastMs
   const found = text(value, field, 1, 64)
-  const ms = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/.test(found)
-    ? Date.parse(found)
+  const ms = timeOf(found)
+  if (ms === null) throw new LineFault(field, `expected an RFC 3339 timestamp, found \`${found}\``)
+  return ms
+}
+
+/** Null when it is no timestamp. */
+export function timeOf(text: string): number | null {
+  if (text === lastTime) return lastMs
+  const ms = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/.test(text)
+    ? Date.parse(text)
     : Number.NaN
-  if (Number.isNaN(ms)) throw new LineFault(field, `expected an RFC 3339 timestamp, found \`${found}\``)
-  lastTime = found
+  if (Number.isNaN(ms)) return null
+  lastTime = text
   lastMs = ms
   return ms
 }

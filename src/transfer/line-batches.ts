@@ -1,0 +1,173 @@
+// A file or a stream as batches of lines, each with its number and with where it begins. A batch is as large as the memory
+// that it may take, and no line may be larger. Lines stay bytes until somebody asks for their text.
+import { createHash } from 'node:crypto'
+import { createReadStream, statSync } from 'node:fs'
+import { OperatorFault } from '../kernel/errors.ts'
+
+/**
+ * Each batch writes a good part of the lists anew, so a large one saves writing. A relationship waits in columns; a node, or
+ * whatever else it is, needs more memory until its batch is written, and counts as several.
+ */
+const BATCH_WEIGHT = 400_000
+const NODE_WEIGHT = 4
+const BATCH_BYTES = 64 * 1024 * 1024
+/** A node may have been given several bodies' worth of properties, one after the other. */
+const LINE_BYTES_MAX = 256 * 1024 * 1024
+const HEAD_BYTES = 64 * 1024
+const CHUNK_BYTES = 1024 * 1024
+const NEWLINE = 10
+const BRACE = 0x7b
+/** What tells a relationship from all other lines: `{"r`. */
+const R = 0x72
+
+/** Valid until the next one is asked for. */
+export class Batch {
+  readonly bytes: Buffer
+  readonly count: number
+  /** Number of its first line, from 1. */
+  readonly line: number
+  /** Of its first byte, in the file. */
+  readonly offset: number
+  private readonly starts: Uint32Array
+
+  /** `starts` has one more: where the line behind the last one would begin. */
+  constructor(bytes: Buffer, starts: Uint32Array, count: number, line: number, offset: number) {
+    this.bytes = bytes
+    this.starts = starts
+    this.count = count
+    this.line = line
+    this.offset = offset
+  }
+
+  /** Where a line begins among the bytes. */
+  start(at: number): number {
+    return this.starts[at]!
+  }
+
+  /** Where it ends: the byte behind it is no part of any line. */
+  end(at: number): number {
+    return this.starts[at + 1]! - 1
+  }
+
+  /** Where it begins in the file. */
+  offsetOf(at: number): number {
+    return this.offset + this.starts[at]!
+  }
+
+  isBlank(at: number): boolean {
+    return this.bytes[this.start(at)] !== BRACE && this.text(at) === ''
+  }
+
+  /** Of a line without anything in it, nothing. */
+  text(at: number): string {
+    // A byte order mark, and the carriage returns of other systems, are no part of a line.
+    let text = this.bytes.toString('utf8', this.start(at), this.end(at))
+    if (this.line + at === 1 && text.startsWith('\ufeff')) text = text.slice(1)
+    if (text.endsWith('\r')) text = text.slice(0, -1)
+    return text.trim() === '' ? '' : text
+  }
+}
+
+export class LineReader {
+  /** Null when nobody knows. */
+  readonly bytes: number | null
+  /** How many there were so far. */
+  lines = 0
+  private readonly batchWeight: number
+  private readonly stream: AsyncIterable<Buffer> & { destroy?(): void }
+  private readonly source: AsyncIterator<Buffer>
+  private head: Buffer = Buffer.alloc(0)
+  /** What has been read and not been taken, from its first byte on. */
+  private block = Buffer.allocUnsafeSlow(4 * CHUNK_BYTES)
+  private filled = 0
+  private starts = new Uint32Array(1 << 16)
+
+  constructor(path: string, batchWeight = BATCH_WEIGHT) {
+    this.batchWeight = batchWeight
+    this.bytes = path === '-' ? null : statSync(path).size
+    this.stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES })
+    this.source = this.stream[Symbol.asyncIterator]()
+  }
+
+  /** What the file begins with, and its length: another file is not taken for the one that was cut off. */
+  async identity(): Promise<string> {
+    while (this.head.length < HEAD_BYTES) {
+      const { value, done } = await this.source.next()
+      if (done === true) break
+      this.head = Buffer.concat([this.head, value])
+    }
+    const hash = createHash('sha256').update(this.head.subarray(0, HEAD_BYTES)).digest('hex').slice(0, 32)
+    return `${hash} ${this.bytes ?? 'stream'}`
+  }
+
+  async *batches(): AsyncGenerator<Batch> {
+    let offset = 0
+    let count = 0
+    let weight = 0
+    let start = 0
+    const take = (end: number): void => {
+      if (count + 2 > this.starts.length) this.starts = grown(this.starts)
+      this.starts[count++] = start
+      this.starts[count] = end + 1
+      weight += this.block[start] === BRACE && this.block[start + 2] === R ? 1 : NODE_WEIGHT
+      start = end + 1
+    }
+    const batch = (): Batch => {
+      const taken = new Batch(this.block, this.starts, count, this.lines + 1, offset)
+      this.lines += count
+      return taken
+    }
+    for await (const chunk of this.chunks()) {
+      let base = this.filled
+      this.append(chunk)
+      for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) {
+        take(base + at)
+        if (weight < this.batchWeight && start < BATCH_BYTES) continue
+        yield batch()
+        this.block.copyWithin(0, start, this.filled)
+        this.filled -= start
+        offset += start
+        base -= start
+        count = 0
+        weight = 0
+        start = 0
+      }
+      if (this.filled - start > LINE_BYTES_MAX)
+        throw new OperatorFault(`line ${this.lines + count + 1}: longer than ${LINE_BYTES_MAX} bytes`)
+    }
+    if (this.filled > start) take(this.filled)
+    if (count > 0) yield batch()
+  }
+
+  private append(chunk: Buffer): void {
+    const length = this.filled + chunk.length
+    if (length > this.block.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(length, this.block.length * 2))
+      this.block.copy(larger, 0, 0, this.filled)
+      this.block = larger
+    }
+    chunk.copy(this.block, this.filled)
+    this.filled = length
+  }
+
+  private async *chunks(): AsyncGenerator<Buffer> {
+    const { head } = this
+    this.head = Buffer.alloc(0)
+    if (head.length > 0) yield head
+    for (;;) {
+      const { value, done } = await this.source.next()
+      if (done === true) return
+      yield value
+    }
+  }
+
+  close(): void {
+    this.stream.destroy?.()
+  }
+}
+
+function grown(starts: Uint32Array): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(starts.length * 2)
+  larger.set(starts)
+  return larger
+}
