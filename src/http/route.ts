@@ -106,7 +106,7 @@ export interface Route {
   readonly example?: unknown
   /**
    * Status → body schema (null: no body), for the interface description and tests. Names what this route adds to what
-   * the way of every request may answer (401, 408, 413, 415, 429, 500: openapi/document.ts knows).
+   * the way of every request may answer (401, 408, 413, 415, 429, 500: openapi/responses.ts knows).
    */
   readonly responses: Readonly<Record<number, z.ZodType | null>>
   /** Of the answers below 300 where it is not JSON; their schema is then one of a string. */

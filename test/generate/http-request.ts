@@ -1,6 +1,6 @@
 // Requests made from the interface description: every operation, mostly as described, often with something wrong, and
 // with identifiers that earlier answers gave, so that what is made is used, changed and removed again.
-import type { Description, Operation } from '../../src/http/openapi/document.ts'
+import type { Description, Operation } from '../../src/http/openapi/description.ts'
 import { samples, type World } from '../config/kind-samples.ts'
 import { type Schema, spoilt, valueBy, type Words } from './by-schema.ts'
 import type { Chance } from './chance.ts'

@@ -1,7 +1,7 @@
 // Holds an answer against the interface description: is its status told, are its headers, is its body of the schema?
 import { Ajv2020 as Ajv, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { type Description, type Operation, responseOf } from '../../src/http/openapi/document.ts'
+import { type Description, type Operation, responseOf } from '../../src/http/openapi/description.ts'
 
 export interface AnswerSeen {
   readonly status: number

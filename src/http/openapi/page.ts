@@ -1,7 +1,7 @@
 // The interface description as a page to read: made whole on the server, with one style sheet inside and no script, so
 // that it needs no other address and a browser may be told to load nothing.
 import { createHash } from 'node:crypto'
-import { type Answered, type Description, type Operation, type Parameter, responseOf } from './document.ts'
+import { type Answered, type Description, type Operation, type Parameter, responseOf } from './description.ts'
 import { Html, html, inline, prose } from './markup.ts'
 import { schemaRows } from './schema-rows.ts'
 import { style } from './style.ts'

@@ -1,5 +1,5 @@
 // A JSON schema as nested rows to read: name, type, limits, and what it means.
-import type { Description } from './document.ts'
+import type { Description } from './description.ts'
 import { type Html, html, inline } from './markup.ts'
 import type { JsonSchema } from './schemas.ts'
 

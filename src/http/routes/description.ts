@@ -1,7 +1,8 @@
 // The service describes itself: as two documents of OpenAPI, and as a page made from the newer one.
 import { z } from 'zod'
 import { ok } from '../../kernel/result.ts'
-import { type Description, describeRoutes, type OpenApiVersion } from '../openapi/document.ts'
+import type { Description, OpenApiVersion } from '../openapi/description.ts'
+import { describeRoutes } from '../openapi/document.ts'
 import { descriptionPage, pagePolicy } from '../openapi/page.ts'
 import type { Answer, Auth, Route, Tag } from '../route.ts'
 

@@ -1,0 +1,106 @@
+// What an operation answers: what its route says, what the way of every request may answer, and the headers of each.
+import type { z } from 'zod'
+import { problem, type Route } from '../route.ts'
+import type { Answered, Reference } from './description.ts'
+import type { SchemaComponents } from './schemas.ts'
+
+export const headers = {
+  RequestId: {
+    description: 'Tells this request in the log: the identifier that the caller sent, or a fresh one.',
+    required: true,
+    schema: { type: 'string' },
+  },
+  RetryAfter: {
+    description: 'Seconds after which a further try is worth it.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  Allow: { description: 'The methods that there are.', schema: { type: 'string' } },
+  Challenge: { description: 'What to show instead.', schema: { type: 'string' } },
+  RateLimit: {
+    description: 'How much of the limit is left (`r`) and in how many seconds it is whole again (`t`).',
+    schema: { type: 'string', examples: ['"agent";r=0;t=1'] },
+  },
+  RateLimitPolicy: {
+    description: 'How many requests (`q`) may be asked in so many seconds (`w`).',
+    schema: { type: 'string', examples: ['"agent";q=100;w=1'] },
+  },
+}
+
+const problemNames: Readonly<Record<number, string>> = {
+  400: 'The request is malformed',
+  401: 'The caller shows nothing, or nothing that is valid here',
+  403: 'The caller may not do this',
+  404: 'There is no such thing',
+  405: 'The method is not offered here',
+  408: 'The body did not come within the time limit',
+  409: 'It exists already',
+  412: 'It has changed since the ETag was read',
+  413: 'The body is beyond the limit',
+  415: 'The body is not JSON',
+  422: 'Well-formed, but it cannot be done as asked',
+  429: 'The agent asks more often than it may',
+  500: 'A fault of the service; the log tells it',
+  503: 'Not now; try again',
+  507: 'There is no room left to store this',
+}
+
+/** What the way of every request may answer, whatever the route. */
+function statusesOfTheWay({ auth, request, read, query, wrongMediaType }: Route): number[] {
+  const takesBody = request !== null || read !== undefined
+  return [
+    ...(auth.kind === 'public' ? [] : [401]),
+    ...(auth.kind === 'agent' ? [429] : []),
+    ...(takesBody ? [400, 408, 413, 503] : []),
+    ...(takesBody && wrongMediaType === undefined ? [415] : []),
+    ...(query === undefined ? [] : [422]),
+    500,
+  ]
+}
+
+export function responsesOf(route: Route, components: SchemaComponents): Record<string, Answered | Reference> {
+  const schemas = new Map<number, z.ZodType | null>(statusesOfTheWay(route).map((status) => [status, problem]))
+  for (const [status, schema] of Object.entries(route.responses)) schemas.set(Number(status), schema)
+  return Object.fromEntries(
+    [...schemas]
+      .sort(([a], [b]) => a - b)
+      .map(([status, schema]) => [
+        status,
+        schema === problem && !(status === 403 && route.stepUp)
+          ? { $ref: `#/components/responses/${status}` }
+          : answered(route, status, schema, components),
+      ]),
+  )
+}
+
+/** Every refusal, told once: it is the same for all routes. */
+export function refusals(components: SchemaComponents): Record<string, Answered> {
+  const content = { 'application/json': { schema: components.describe(problem, 'output') } }
+  return Object.fromEntries(
+    Object.entries(problemNames).map(([status, description]) => [
+      status,
+      { description, headers: headersOf({}, Number(status)), content },
+    ]),
+  )
+}
+
+function answered(route: Route, status: number, schema: z.ZodType | null, components: SchemaComponents): Answered {
+  const mediaType = status < 300 ? (route.mediaType ?? 'application/json') : 'application/json'
+  return {
+    description: problemNames[status] ?? (schema === null ? 'Done' : 'The answer'),
+    headers: headersOf(route, status),
+    ...(schema === null ? {} : { content: { [mediaType]: { schema: components.describe(schema, 'output') } } }),
+  }
+}
+
+function headersOf(route: Pick<Route, 'responseHeaders' | 'stepUp'>, status: number): Record<string, unknown> {
+  const own = status < 300 ? Object.entries(route.responseHeaders ?? {}) : []
+  const refer = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` })
+  return {
+    'X-Request-ID': refer('RequestId'),
+    ...Object.fromEntries(own.map(([name, description]) => [name, { description, schema: { type: 'string' } }])),
+    ...(status === 401 || (status === 403 && route.stepUp) ? { 'WWW-Authenticate': refer('Challenge') } : {}),
+    ...(status === 405 ? { Allow: refer('Allow') } : {}),
+    ...(status === 429 || status === 503 ? { 'Retry-After': refer('RetryAfter') } : {}),
+    ...(status === 429 ? { RateLimit: refer('RateLimit'), 'RateLimit-Policy': refer('RateLimitPolicy') } : {}),
+  }
+}
