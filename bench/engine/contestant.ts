@@ -9,6 +9,8 @@ export type Answers = Readonly<Record<QuestionName, (asked: Asked) => Answer | P
 export interface Contestant {
   readonly name: string
   readonly answers: Answers
+  /** A page of `search_10000`, from behind `after` on (null: the first); null where the engine is not asked for pages. */
+  readonly searchPage?: (asked: Asked, after: number | null, limit: number) => readonly (readonly [number, string])[]
   close(): void | Promise<void>
 }
 

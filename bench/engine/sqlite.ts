@@ -65,6 +65,8 @@ const statements = {
     SELECT 1 FROM account b CROSS JOIN reached WHERE b.external_id = ?2 AND reached.id = b.id LIMIT 1`,
   search_10000: `SELECT DISTINCT d.external_id FROM user u CROSS JOIN member m CROSS JOIN can_view v CROSS JOIN document d
     WHERE u.external_id = ?1 AND m.user = u.id AND v.team = m.team AND d.folder = v.folder`,
+  search_page: `SELECT DISTINCT d.id, d.external_id FROM user u CROSS JOIN member m CROSS JOIN can_view v CROSS JOIN document d
+    WHERE u.external_id = ?1 AND m.user = u.id AND v.team = m.team AND d.folder = v.folder AND d.id > ?2 ORDER BY d.id LIMIT ?3`,
   aggregate_10000: `SELECT d.kind, count(*), sum(d.size) FROM user u CROSS JOIN member m CROSS JOIN can_view v CROSS JOIN document d
     WHERE u.external_id = ?1 AND m.user = u.id AND v.team = m.team AND d.folder = v.folder GROUP BY d.kind`,
 }
@@ -92,6 +94,9 @@ export function sqlite(graph: AuthorizationGraph): Contestant {
   }
   const byId = prepared(statements.node_by_id)
   const byKind = prepared(statements.aggregate_10000)
+  const page = database.query<unknown, [string, number, number]>(statements.search_page) as unknown as {
+    values(first: string, after: number, limit: number): [number, string][]
+  }
   return {
     name: 'sqlite',
     answers: {
@@ -104,6 +109,7 @@ export function sqlite(graph: AuthorizationGraph): Contestant {
       search_10000: firstColumn(statements.search_10000),
       aggregate_10000: ({ first }) => byKind.values(first),
     },
+    searchPage: ({ first }, after, limit) => page.values(first, after ?? -1, limit),
     close: () => {
       database.close()
       rmSync(folder, { recursive: true, force: true })

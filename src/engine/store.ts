@@ -99,6 +99,8 @@ export interface Snapshot {
   /** Null when absent, and where a resolver supplies the value: `nodeStoredProperty` tells the two apart. */
   nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null
   nodeOwn(node: NodeId, field: OwnField): PropertyValue | null
+  /** Of many nodes, in their order: what is read for it is not kept in memory, where it would push out what is asked for often. */
+  externalIds(nodes: Iterable<NodeId>): (string | null)[]
   nodeProperties(node: NodeId): ReadonlyMap<string, PropertyValue>
   relationshipType(relationship: RelationshipId): SymbolId
   relationshipSource(relationship: RelationshipId): NodeId

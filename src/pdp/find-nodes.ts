@@ -7,6 +7,9 @@ import { type Ask, eachGranted, givenId, grants, graphsOf, isAdmitted, mustConfi
 import { type Cut, countedOf, notThisToken, type Page, pageOfNodes, sizeOf } from './page.ts'
 import type { DecisionParts } from './parts.ts'
 
+/** Who reads on so far reads everything: the store is not to remember it in place of what decisions ask for. */
+const REMEMBERED = 10_000
+
 /** Behind the place of the page, ascending; at least as many as are needed, or all. */
 interface Window {
   readonly nodes: Uint32Array
@@ -93,7 +96,7 @@ export class FindNodes {
 
   page(parts: DecisionParts): Result<Page, ServiceError> {
     const { cut } = this
-    const { node, after, kept } = cut.place
+    const { node, after, given, kept } = cut.place
     const nodes = together(this.windows.map((window) => window.nodes))
     const shown = nodes.subarray(0, this.size)
     const ids: string[] = []
@@ -102,7 +105,8 @@ export class FindNodes {
       const known = node === 0 ? null : snapshot.nodeOwn(node, 'external_id')
       // Another order than that of the page before, or another graph under the same name.
       if (node === 0 ? after !== null : known !== null && known !== after) return notThisToken
-      for (const one of shown) ids.push(String(snapshot.nodeOwn(one, 'external_id')))
+      const names = given < REMEMBERED ? Array.from(shown, (one) => snapshot.nodeOwn(one, 'external_id')) : null
+      for (const id of names ?? snapshot.externalIds(shown)) ids.push(String(id))
     }
     const left = this.windows.every(({ isAll }) => isAll) ? nodes.length : null
     if (left === ids.length) parts.keptSearches.drop(kept)

@@ -12,7 +12,7 @@ import type { DecisionParts, Question, QuestionKind, Side } from './parts.ts'
 import type { PageMembers, PageRequest } from './schema.ts'
 
 /** What a page is counted ahead to: whoever asks for a few hears how many there are, unless those are many. */
-const COUNTED_AHEAD = 1000
+const COUNTED_AHEAD = 250
 
 export interface Page {
   readonly ids: readonly string[]

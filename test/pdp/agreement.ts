@@ -43,7 +43,7 @@ export const caller: AgentCaller = {
 }
 
 const ACTIONS = ['a1', 'a2', 'a3'] as const
-const limits = { stepsMax: 2_000_000, timeMs: 60_000 }
+const limits = { stepsMax: 5_000_000, timeMs: 60_000 }
 const signer = new DerivedSigner(new Uint8Array(32), 'page tokens')
 const mask = new Mask('*')
 

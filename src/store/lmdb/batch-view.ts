@@ -69,6 +69,10 @@ export class LmdbBatchView extends LmdbSnapshot implements BatchView {
     return now === undefined ? super.nodeProperty(node, property) : (now?.properties.get(property)?.value ?? null)
   }
 
+  override externalIds(nodes: Iterable<NodeId>): (string | null)[] {
+    return Array.from(nodes, (node) => this.nodeOwn(node, 'external_id') as string | null)
+  }
+
   override nodeOwn(node: NodeId, field: OwnField): PropertyValue | null {
     const now = this.edits.nodeNow(node)
     if (now === undefined) return super.nodeOwn(node, field)

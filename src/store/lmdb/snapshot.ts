@@ -377,6 +377,20 @@ export class LmdbSnapshot implements Snapshot {
     }
   }
 
+  externalIds(nodes: Iterable<NodeId>): (string | null)[] {
+    const ids: (string | null)[] = []
+    const hot = this.isHot
+    for (const node of nodes) {
+      const known = hot ? this.hot.nodes.find(COLUMN.externalId, node) : undefined
+      if (known !== undefined) ids.push(known as string | null)
+      else {
+        const window = this.record(this.databases.nodes, node)
+        ids.push(window === null || records.typeOf(window) === 0 ? null : records.externalIdOf(window))
+      }
+    }
+    return ids
+  }
+
   nodeProperties(node: NodeId): ReadonlyMap<string, PropertyValue> {
     return this.named(this.record(this.databases.nodes, node))
   }
