@@ -222,10 +222,9 @@ describe('an answer', () => {
   })
 
   it('of nobody is told', async () => {
-    const port = await plain(hello)
-    await new Promise((resolve) => open.splice(0)[0]?.close(resolve))
-    expect(await ask(upstream, `http://127.0.0.1:${port}/`)).toBe('unreachable: ECONNREFUSED')
-    expect(await ask(upstreamTo(''), 'https://nobody.invalid/', { timeMs: 5000 })).toBe(
+    // A port that nobody is given: one that was free a moment ago may be somebody's now.
+    expect(await ask(upstream, 'http://127.0.0.1:1/')).toBe('unreachable: ECONNREFUSED')
+    expect(await ask(upstreamTo(''), 'https://nobody.invalid/')).toBe(
       'unreachable: no address of `nobody.invalid` was found',
     )
     const rude = await plain((request) => request.socket.destroy())
