@@ -69,7 +69,9 @@ export class FindNodes {
         sought === 'resource'
           ? condition.resourcesBehind(reading, given, after, enough)
           : condition.subjectsBehind(reading, given, after, enough)
-      if (window.isAll && this.size > 0 && window.nodes.length > this.size) {
+      // What is found later in a page does not reach back to where the next one begins.
+      const isWhole = window.isAll && after === this.cut.place.node
+      if (isWhole && this.size > 0 && window.nodes.length > this.size) {
         const list = { nodes: window.nodes, stamps: stampsOf(ask) }
         this.keptAs = asker.parts.keptSearches.keep(this.keptAs, policy, list)
       }
