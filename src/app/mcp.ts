@@ -1,7 +1,7 @@
 // The MCP endpoint: decisions and context queries by another door, and the sessions that it signs.
 import { join } from 'node:path'
 import type { ContextParts } from '../ciq/execute.ts'
-import type { QueryLibrary } from '../ciq/library.ts'
+import { type QueryLibrary, queriesOfPersons } from '../ciq/library.ts'
 import type { Repository } from '../config/repository.ts'
 import type { AgentRate } from '../http/agent-rate.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
@@ -51,11 +51,12 @@ export function mcpFor(settings: Settings, wiring: McpWiring): McpEndpoint {
     version,
     onFailure,
   } = wiring
+  const personal = queriesOfPersons(queries)
   return new McpEndpoint({
     documents,
     decisions,
-    contexts,
-    queries,
+    contexts: { ...contexts, queries: personal },
+    queries: personal,
     pageMax: settings.mcpPageMax,
     version,
     origins: originsFor(settings.corsOrigins, settings.publicUrl),

@@ -98,7 +98,7 @@ interface Page {
 }
 
 /** Ruling C1. With pages of more than one row 1 is the first page too, as some clients count. */
-function pageOf({ page_token = 0, page_size = PAGE_SIZE }: ExecuteRequest): Page {
+export function pageOf({ page_token = 0, page_size = PAGE_SIZE }: ExecuteRequest): Page {
   return { skip: page_token < 1 || (page_token === 1 && page_size > 1) ? 0 : page_token, size: page_size }
 }
 

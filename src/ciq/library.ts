@@ -4,6 +4,7 @@ import type { Result } from '../kernel/result.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import { type CompiledQuery, compileStored, type Unrunnable } from './compile-query.ts'
 import { queriesKind } from './knowledge-query.ts'
+import { APPLICATION } from './parameters.ts'
 
 export type { CompiledQuery } from './compile-query.ts'
 
@@ -74,5 +75,23 @@ export class QueryLibrary {
     if (!compiled.ok)
       this.report(`knowledge query ${stored.id} (${stored.name}) cannot be run: ${compiled.error.issue}`)
     return compiled
+  }
+}
+
+type Shelves = Pick<QueryLibrary, 'find' | 'refusal' | 'all'>
+
+/**
+ * For callers who show the token of a person and no key of the application: what asks for the application itself is not
+ * there, since nobody has shown that it asks.
+ */
+export function queriesOfPersons(library: Shelves): Shelves {
+  const isOfPersons = ({ policy }: CompiledQuery): boolean => policy.document.subject.type !== APPLICATION
+  return {
+    find(projectId, key) {
+      const found = library.find(projectId, key)
+      return found !== null && isOfPersons(found) ? found : null
+    },
+    refusal: (projectId, key) => library.refusal(projectId, key),
+    all: (projectId) => library.all(projectId).filter(isOfPersons),
   }
 }

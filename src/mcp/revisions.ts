@@ -16,13 +16,18 @@ export const REVISION_KEY = 'io.modelcontextprotocol/protocolVersion'
 
 /**
  * A revision in `_meta` that no session speaks, or in the header a later one than any of them: every request for itself.
- * `initialize` is the handshake of a session, whatever the header.
+ * `initialize` without the first is the handshake of a session, whatever the header.
  */
 export function isStateless(header: string | null, method: string | null, params: Members): boolean {
   const { _meta } = params
   const named = isJsonObject(_meta) ? _meta[REVISION_KEY] : undefined
-  if (named !== undefined) return !(typeof named === 'string' && sessionRevisions.has(named))
-  return method !== 'initialize' && header !== null && /^\d{4}-\d{2}-\d{2}$/.test(header) && header >= STATELESS
+  if (named !== undefined && !(typeof named === 'string' && sessionRevisions.has(named))) return true
+  return method !== 'initialize' && isOfNoSession(header)
+}
+
+/** Told by its date: what comes after this revision will have no sessions either. */
+export function isOfNoSession(revision: string | null): boolean {
+  return revision !== null && /^\d{4}-\d{2}-\d{2}$/.test(revision) && revision >= STATELESS
 }
 
 export function unsupportedRevision(requested: string): RpcError {

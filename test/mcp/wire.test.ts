@@ -160,8 +160,14 @@ describe('the session style', () => {
     expect([other.status, told(other).error?.code]).toEqual([400, -32022])
     const later = await house.tell(ann, session, ping, { 'mcp-protocol-version': '2026-07-28' })
     expect([later.status, told(later).error?.code]).toEqual([400, -32602])
-    const opened = await house.tell(ann, null, initialize('2025-11-25'), { 'mcp-protocol-version': '2026-07-28' })
-    expect([opened.status, told(opened).error?.code]).toEqual([400, -32020])
+    for (const ofNoSession of ['2026-07-28', '2099-01-01']) {
+      const header = { 'mcp-protocol-version': ofNoSession }
+      const opened = await house.tell(ann, null, initialize('2025-11-25'), header)
+      expect([opened.status, told(opened).error?.code]).toEqual([400, -32020])
+      const params = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2025-11-25' } }
+      const differing = await house.tell(ann, session, { ...ping, params }, header)
+      expect([differing.status, told(differing).error?.code]).toEqual([400, -32020])
+    }
   })
 
   it('gives who takes events alone the answer as one, and everybody else JSON', async () => {
@@ -177,10 +183,16 @@ describe('the session style', () => {
         },
         body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
       })
-    const events = await ask('text/event-stream')
-    expect(events.headers.get('content-type')).toBe('text/event-stream')
-    expect(await events.text()).toBe('event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\n\n')
-    for (const accept of ['*/*', 'application/json', 'text/html']) {
+    for (const accept of [
+      'text/event-stream',
+      'Text/Event-Stream; q=0.9',
+      'text/event-stream, text/event-stream;q=1',
+    ]) {
+      const events = await ask(accept)
+      expect(events.headers.get('content-type')).toBe('text/event-stream')
+      expect(await events.text()).toBe('event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\n\n')
+    }
+    for (const accept of ['*/*', 'application/json', 'text/html', 'text/event-stream, application/json;q=0.1']) {
       expect((await ask(accept)).headers.get('content-type')).toBe('application/json')
     }
   })
@@ -262,6 +274,44 @@ describe('tools', () => {
       { type: 'text', text: expect.any(String) },
       { type: 'text', text: 'This page is full: there may be more records, from page_token 1 on.' },
     ])
+    const counted = await call('ciq_execute', { id: 'my-cars', page_size: 2, page_token: 1 })
+    expect(counted.content).toContainEqual({ type: 'text', text: expect.stringContaining('from page_token 2 on') })
+    const written = await call('ciq_execute', {
+      id: 'price-car',
+      page_size: 1,
+      input_params: { car: 'c2', price: 2000 },
+    })
+    expect(written.content).toEqual([{ type: 'text', text: expect.any(String) }])
+  })
+
+  it('ask for the holder of the token alone: a query that asks for the application is not there', async () => {
+    const policy_id = await house.create('authorization-policies', {
+      name: 'own-application',
+      status: 'ACTIVE',
+      policy: JSON.stringify({
+        meta: { policy_version: '1.0-ciq' },
+        subject: { type: '_Application' },
+        condition: { cypher: 'MATCH (subject:_Application {external_id: $_appId}), (car:Car)' },
+        allowed_reads: { nodes: ['car.external_id'] },
+      }),
+    })
+    const query = JSON.stringify({ nodes: ['car.external_id'] })
+    const id = await house.create('knowledge-queries', { name: 'all-cars', status: 'ACTIVE', policy_id, query })
+    const { key } = await house.service.addAgent('backend', ['CIQ'])
+    const asked = { headers: { 'x-svc-clientkey': key }, body: { id } }
+    const overHttp = await house.service.send('/contx-iq/v1/execute', asked)
+    expect([overHttp.status, (overHttp.body as { data: unknown[] }).data.length]).toEqual([200, 3])
+    for (const named of [id, 'all-cars']) {
+      const result = await call('ciq_execute', { id: named })
+      expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('no active knowledge query')])
+      expect(
+        told(await house.ask(ann, 'resources/read', { uri: `svc://knowledge-queries/${named}` })).error,
+      ).toMatchObject({ message: 'Resource not found' })
+    }
+    for (const method of ['resources/list', 'ciq_execute']) {
+      const answered = method === 'resources/list' ? await house.ask(ann, method) : await call(method, { id: 'none' })
+      expect(JSON.stringify(answered)).not.toContain('all-cars')
+    }
   })
 
   const failures: [string, string, object, string][] = [

@@ -201,5 +201,10 @@ function answerOf(answered: Result<RpcAnswer, ServiceError>, context: RequestCon
 
 /** Who takes nothing but events gets the answer as the only one. Everybody else gets JSON, whatever they say. */
 function wantsEvents(accept: string | null): boolean {
-  return accept?.trim() === 'text/event-stream'
+  if (accept === null || !accept.includes('/')) return false
+  const taken = accept
+    .toLowerCase()
+    .split(',')
+    .map((range) => range.trim())
+  return taken.every((range) => range === '' || /^text\/event-stream(?: *;.*)?$/.test(range))
 }

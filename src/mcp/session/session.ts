@@ -5,7 +5,7 @@ import { capabilities, instructions, serverInfo } from '../identity-card.ts'
 import type { Listening } from '../listeners.ts'
 import type { McpCaller, McpMethod, McpParts } from '../parts.ts'
 import { complete, listResources, listTemplates, notFoundCodes, readResource } from '../resources.ts'
-import { REVISION_HEADER, SESSION, STATELESS, sessionRevisions, unsupportedRevision } from '../revisions.ts'
+import { isOfNoSession, REVISION_HEADER, SESSION, sessionRevisions, unsupportedRevision } from '../revisions.ts'
 import {
   accepted,
   errorAnswer,
@@ -48,8 +48,8 @@ export async function answerInSession(
   const id = message.kind === 'request' ? message.id : null
   if (message.kind === 'request' && message.method === 'initialize') {
     // Who opens a session says the revision in the body; this header would be of the style without sessions.
-    if (revision === STATELESS) {
-      return refuse(400, id, { code: rpcCodes.headerMismatch, message: `there is no initialize in ${STATELESS}` })
+    if (isOfNoSession(revision)) {
+      return refuse(400, id, { code: rpcCodes.headerMismatch, message: `there is no initialize in ${revision}` })
     }
     return initialize(parts, sessions, caller, message)
   }
@@ -96,7 +96,7 @@ function sessionOf(
 ): { readonly found: OpenSession } | { readonly answered: Answered } {
   const revision = header(REVISION_HEADER)?.trim() ?? null
   if (revision !== null && !sessionRevisions.has(revision)) {
-    return { answered: revision < STATELESS ? refuse(400, null, unsupportedRevision(revision)) : statelessAlone }
+    return { answered: isOfNoSession(revision) ? statelessAlone : refuse(400, null, unsupportedRevision(revision)) }
   }
   const session = findSession(sessions, caller, header)
   return session.ok ? { found: session.value } : { answered: refuse(session.error.status, null, session.error.error) }

@@ -1,5 +1,5 @@
 // The tool that runs a knowledge query for the holder of the token, as POST /contx-iq/v1/execute does.
-import { execute } from '../../ciq/execute.ts'
+import { execute, pageOf } from '../../ciq/execute.ts'
 import { executeRequest, PAGE_SIZE_MAX } from '../../ciq/schema.ts'
 import { validate } from '../../config/validate.ts'
 import { err, ok } from '../../kernel/result.ts'
@@ -56,12 +56,13 @@ export const queryTool: Tool = {
       return err({ kind: 'not-found', message: `${executed.error.message}; ${known}` })
     }
     const { data } = executed.value
-    const { page_size = 100, page_token = 0 } = request.value
-    const next = Math.max(0, page_token) + data.length
+    const { skip, size } = pageOf(request.value)
+    // One that writes has answered all of its rows, or none.
+    const mayBeMore = data.length === size && contexts.queries.find(agent.projectId, request.value.id)?.writes === null
     return ok({
       structured: executed.value,
-      ...(data.length === page_size && {
-        hint: `This page is full: there may be more records, from page_token ${next} on.`,
+      ...(mayBeMore && {
+        hint: `This page is full: there may be more records, from page_token ${skip + size} on.`,
       }),
     })
   },
