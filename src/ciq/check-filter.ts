@@ -20,11 +20,13 @@ export function filterIssues({ filter }: QueryDocument, policy: ContextPolicy): 
 
 /** What is no path of its variable is left to the compiler, which refuses it. */
 function mayTellApart(
-  { text, operator }: FilterRead,
+  { text, operator, isBound }: FilterRead,
   name: string,
   kind: VariableKind,
   policy: ContextPolicy,
 ): boolean {
+  // Whether a property is what the caller is known by, it does not get to guess.
+  if (isBound && pins.has(operator)) return true
   const { nodes = [], relationships = [], aggregate_values = [] } = policy.document.allowed_reads ?? {}
   if (kind === 'node' || kind === 'relationship') {
     const asked = parsePath(text, kind)

@@ -66,17 +66,29 @@ export interface FilterRead {
   readonly text: string
   readonly at: string
   readonly operator: string
+  /** Compared with what the caller's token or key says, which nobody chooses for a question. */
+  readonly isBound: boolean
 }
 
 /** On the left side and on the right, in the order of the document; tokens and parameters are no part of a row. */
 export function readsOf({ operator, operands = [], attribute, value }: ContextFilter): FilterRead[] {
   const own =
-    attribute === undefined || attribute.startsWith('$') ? [] : [{ text: attribute, at: '.attribute', operator }]
-  const compared = elementsIn(value, '.value').map(({ text, at }) => ({ text, at, operator }))
+    attribute === undefined || attribute.startsWith('$')
+      ? []
+      : [{ text: attribute, at: '.attribute', operator, isBound: isOfCredentials(value) }]
+  const compared = elementsIn(value, '.value').map((element) => ({
+    ...element,
+    operator,
+    isBound: isOfCredentials(attribute),
+  }))
   const below = operands.flatMap((operand, i) =>
     readsOf(operand).map((read) => ({ ...read, at: `.operands[${i}]${read.at}` })),
   )
   return [...own, ...compared, ...below]
+}
+
+function isOfCredentials(side: unknown): boolean {
+  return typeof side === 'string' && /^\$(token|svc_token)\.|^\$_appId$/.test(side)
 }
 
 /** `@car.property.price`, in a list and in a datetime too. */

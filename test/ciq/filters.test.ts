@@ -176,6 +176,9 @@ describe('a filter of a query, by whose values a caller could find out what it m
     [leaf('car.property.price.metadata.source', '=', '$guess'), '.attribute', 'car.property.price.metadata.source'],
     [leaf('car.trust_score._final_score', '>', '$guess'), '.attribute', 'car.trust_score._final_score'],
     [leaf('year', '<', '$guess'), '.attribute', 'year'],
+    [leaf('subject.property.likes', 'STARTS WITH', '$token.likes'), '.attribute', 'subject.property.likes'],
+    [leaf('subject.property.likes', '=', '$tokens'), '.attribute', 'subject.property.likes'],
+    [leaf('subject.property.likes', 'IN', ['$token.likes', '$guess']), '.attribute', 'subject.property.likes'],
     [leaf('subject', 'IS NULL'), '.attribute', 'subject'],
     [leaf('subject.external_id', 'STARTS WITH', '$guess'), '.attribute', 'subject.external_id'],
   ]
@@ -191,6 +194,11 @@ describe('a filter of a query, by whose values a caller could find out what it m
     [leaf('subject.external_id', 'IN', ['$one', '$other']), narrow],
     [leaf('car.type', '=', 'Car'), narrow],
     [leaf('$token.level', '=', '$level'), narrow],
+    // Authentication rule 3 of the interface: on a mapped claim.
+    [leaf('subject.property.likes', '=', '$token.likes'), narrow],
+    [leaf('$token.likes', 'IN', ['@subject.property.likes']), narrow],
+    [leaf('year', '=', '$svc_token.year'), narrow],
+    [leaf('subject.property.app', '=', '$_appId'), narrow],
     [leaf('car.external_id', '>', '$from'), narrow],
     [leaf('car', 'IS NOT NULL'), narrow],
     [leaf('car.property.price', '<', '$guess'), { nodes: ['car.external_id', 'car.property.price'] }],
