@@ -18,7 +18,7 @@ import type { Stamp } from './header.ts'
 import type { KnownNodes } from './known-nodes.ts'
 import type { Touched } from './operations.ts'
 import type { SymbolTable } from './symbols.ts'
-import { type Given, type GivenProperty, LmdbWriteBatch, NO_PROPERTIES } from './write-batch.ts'
+import { type ChangedKey, type Given, type GivenProperty, LmdbWriteBatch, NO_PROPERTIES } from './write-batch.ts'
 
 /** Where a load has come to; kept with the data, so that both are on disk or neither. */
 const CHECKPOINT_KEY = { kind: META.checkpoint, symbol: 0 }
@@ -44,6 +44,7 @@ export class BulkBatch extends LmdbWriteBatch {
   private types = new Uint32Array(4096)
   private targets = new Uint32Array(4096)
   private length = 0
+  private readonly newKeys: ChangedKey[] = []
   /** Encoded and sealed records, by place in the columns: where each begins in the sink, and behind the last its end. */
   private starts = new Float64Array(4097)
   /** Of those that are merged into another one, its id. */
@@ -116,8 +117,12 @@ export class BulkBatch extends LmdbWriteBatch {
 
   protected override setKey(type: SymbolId, externalId: string, node: NodeId): void {
     assert(node !== 0, 'a load deletes no node')
-    super.setKey(type, externalId, node)
+    this.newKeys.push({ type, externalId, node })
     this.ids.add(type, externalId, node)
+  }
+
+  protected override changedKeys(): readonly ChangedKey[] {
+    return this.newKeys
   }
 
   private grow(): void {

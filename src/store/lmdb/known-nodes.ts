@@ -19,7 +19,7 @@ export class KnownNodes {
   /** Everything since the graph was empty is here: what is not, is nowhere. */
   private isWhole = false
 
-  /** For tests: a smaller bound. */
+  /** For tests: a smaller bound. One batch may go beyond it: what it has added itself it never forgets. */
   constructor(wordsMax = WORDS_MAX) {
     this.wordsMax = wordsMax
   }
@@ -30,6 +30,12 @@ export class KnownNodes {
       this.young.clear()
       this.old.clear()
       this.isWhole = isEmpty
+    } else if (this.young.length >= this.wordsMax) {
+      const { old } = this
+      if (old.length > 0) this.isWhole = false
+      old.clear()
+      this.old = this.young
+      this.young = old
     }
     this.stamp = own
   }
@@ -48,12 +54,6 @@ export class KnownNodes {
   /** What is known already stays as it is. */
   add(type: SymbolId, externalId: string, id: NodeId, hash = seedOfText(type, externalId)): void {
     this.young.add(hash, type, externalId, id)
-    if (this.young.length < this.wordsMax) return
-    const { old } = this
-    if (old.length > 0) this.isWhole = false
-    old.clear()
-    this.old = this.young
-    this.young = old
   }
 }
 

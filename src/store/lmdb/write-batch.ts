@@ -43,6 +43,7 @@ import { kindNumber, type SymbolTable } from './symbols.ts'
 const ID_MAX = 0xfffffffe
 
 export const NO_PROPERTIES: StoredProperties = new Map()
+const NO_SYMBOLS: readonly SymbolId[] = []
 
 /** An element as the database has it and as the batch leaves it; null where there is none. */
 interface Edited<R> {
@@ -59,6 +60,13 @@ export interface Given {
 
 export interface GivenProperty extends PropertyInput {
   readonly updatedMs?: number
+}
+
+/** Whom a key names now; 0: nobody. */
+export interface ChangedKey {
+  readonly type: SymbolId
+  readonly externalId: string
+  readonly node: NodeId
 }
 
 interface NewSymbol {
@@ -82,7 +90,9 @@ export class LmdbWriteBatch implements WriteBatch {
   private readonly nodes = new Map<NodeId, Edited<NodeRecord>>()
   private readonly relationships = new Map<RelationshipId, Edited<RelationshipRecord>>()
   /** By type and external id; 0 where the node was deleted. */
-  private readonly keys = new Map<string, { readonly type: SymbolId; readonly externalId: string; node: NodeId }>()
+  private readonly keys = new Map<string, ChangedKey>()
+  /** Of nodes that have no other label than their type. */
+  private readonly ownLabels = new Map<SymbolId, readonly SymbolId[]>()
   protected readonly sink: Sink
   protected readonly operations = new Operations()
   /** By number; null removes. */
@@ -190,6 +200,10 @@ export class LmdbWriteBatch implements WriteBatch {
     return id === 0 ? null : this.node(id).now
   }
 
+  protected changedKeys(): Iterable<ChangedKey> {
+    return this.keys.values()
+  }
+
   protected setKey(type: SymbolId, externalId: string, node: NodeId): void {
     this.keys.set(`${type} ${externalId}`, { type, externalId, node })
   }
@@ -264,10 +278,18 @@ export class LmdbWriteBatch implements WriteBatch {
     return id
   }
 
-  private labels(type: SymbolId, names: readonly string[]): SymbolId[] {
+  private labels(type: SymbolId, names: readonly string[]): readonly SymbolId[] {
+    if (names.length === 0) return this.labelsOfType(type)
     const labels = new Set(names.map((name) => this.intern('label', name)))
     if (type !== 0) labels.add(type)
     return [...labels].sort((a, b) => a - b)
+  }
+
+  private labelsOfType(type: SymbolId): readonly SymbolId[] {
+    if (type === 0) return NO_SYMBOLS
+    const labels = this.ownLabels.get(type) ?? [type]
+    this.ownLabels.set(type, labels)
+    return labels
   }
 
   protected merge(
@@ -468,7 +490,7 @@ export class LmdbWriteBatch implements WriteBatch {
       sink.text(name)
       operations.put(databases.symbols, { kind, symbol }, sink)
     }
-    for (const { type, externalId, node } of this.keys.values()) {
+    for (const { type, externalId, node } of this.changedKeys()) {
       if (node === 0) operations.remove(databases.upsertKeys, { type, externalId })
       else {
         operations.begin(sink)
