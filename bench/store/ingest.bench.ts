@@ -21,7 +21,7 @@ const VALUES_BYTES_MAX = 256 * 2 ** 20
 
 /** As large as those of an import. */
 const NODES_PER_BATCH = 100_000
-const RELATIONSHIPS_PER_BATCH = 400_000
+const RELATIONSHIPS_PER_BATCH = 1_000_000
 
 export const ingest: Bench = {
   name: 'ingest',

@@ -8,9 +8,9 @@ import { OperatorFault } from '../kernel/errors.ts'
  * Each batch writes a good part of the lists anew, so a large one saves writing. A relationship waits in columns; a node, or
  * whatever else it is, needs more memory until its batch is written, and counts as several.
  */
-const BATCH_WEIGHT = 400_000
-const NODE_WEIGHT = 4
-const BATCH_BYTES = 64 * 1024 * 1024
+const BATCH_WEIGHT = 1_000_000
+const NODE_WEIGHT = 10
+const BATCH_BYTES = 160 * 1024 * 1024
 /** A node may have been given several bodies' worth of properties, one after the other. */
 const LINE_BYTES_MAX = 256 * 1024 * 1024
 const HEAD_BYTES = 64 * 1024
