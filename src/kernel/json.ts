@@ -18,6 +18,7 @@ export const JSON_DEPTH_MAX = 200
 
 // Conservative: a number outside of strings stands behind a bracket, a comma, a member's colon or nothing at all. What looks
 // so within a string costs time and nothing else; a timestamp or an identifier does not look so.
+const MAY_NEED_EXACT = /\d(?:[.eE]|\d{15})/
 const NEEDS_EXACT = /(?:^|[[,]|"\s*:)\s*-?(?:\d+[.eE]|\d{16})/
 
 /** An integer that a number may not hold, or an exponent beyond all numbers; within a string it costs time and nothing else. */
@@ -48,7 +49,9 @@ export function parseJson(text: string, numbers: JsonNumbers = 'exact'): Result<
 
 function needsParser(text: string, numbers: JsonNumbers): boolean {
   if (numbers === 'plain') return false
-  return (numbers === 'exact' ? NEEDS_EXACT : MAY_BE_LONG).test(text)
+  if (numbers === 'integers') return MAY_BE_LONG.test(text)
+  // The first takes a quarter of the time of the second, and nearly always is enough: 0.2 µs of an evaluation, or an item.
+  return MAY_NEED_EXACT.test(text) && NEEDS_EXACT.test(text)
 }
 
 /**
