@@ -5,7 +5,7 @@ import { documentsIn, openConfiguration, secretsOf } from './app/configuration.t
 import { contextsFor } from './app/contexts.ts'
 import { decisionLogFile, decisionLogTo, decisionsFor } from './app/decisions.ts'
 import { Duties } from './app/duties.ts'
-import { graphsIn } from './app/graphs.ts'
+import { catalogIn, graphsIn } from './app/graphs.ts'
 import { kindsOf } from './app/kinds.ts'
 import { Listener, type Listening } from './app/listener.ts'
 import { standardLog, unserved } from './app/logs.ts'
@@ -34,7 +34,6 @@ import { serviceMetrics } from './ops/service-metrics.ts'
 import { Mask } from './pdp/mask.ts'
 import type { DecisionEvent, DecisionFault, DecisionParts } from './pdp/parts.ts'
 import type { Settings } from './settings.ts'
-import { openCatalog } from './store/catalog.ts'
 import { joinFolder, lockFolder } from './store/folder-lock.ts'
 
 /** What a test may put in the place of the real thing. */
@@ -126,7 +125,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   // With another master key than the folder's nothing that is sealed could be used: told now, and not with a request.
   await serviceAccounts.issueToken(admin.serviceAccountId, 120)
 
-  const catalog = opened.add(openCatalog(dataDir, { clock, sync, hotBytes: settings.hotBytesMax }))
+  const catalog = opened.add(catalogIn(dataDir, { clock, sync, hotBytes: settings.hotBytesMax }))
   const graphs = graphsIn(catalog, documents, report)
   const graphsOf = (projectId: string): ProjectGraphs | null => graphs.of(projectId)
 

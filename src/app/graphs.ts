@@ -1,7 +1,17 @@
 // The graphs of all projects, closed again when their project is removed.
+import { join } from 'node:path'
 import type { Repository } from '../config/repository.ts'
-import type { Catalog } from '../store/catalog.ts'
+import { type Catalog, openCatalog } from '../store/catalog.ts'
+import type { EnvironmentOptions } from '../store/lmdb/environment.ts'
+import { openSharedNumber } from '../store/shared-number.ts'
 import { GraphsOfProjects } from './project-graphs.ts'
+
+/** Another number after each commit to a graph, for all processes to see. */
+const COMMITS = 'graphs.commit'
+
+export function catalogIn(dataDir: string, options: EnvironmentOptions): Catalog {
+  return openCatalog(dataDir, { ...options, commits: openSharedNumber(join(dataDir, COMMITS)) })
+}
 
 export function graphsIn(catalog: Catalog, documents: Repository, report: (line: string) => void): GraphsOfProjects {
   // Whichever process removed it. Its own effect, or that of the other process, takes the files away.

@@ -9,6 +9,8 @@ export interface SharedNumber {
   /** 32 bits, not negative. */
   load(): number
   store(value: number): void
+  /** Makes it another number than any that was read before; no two processes make it the same. */
+  bump(): void
 }
 
 /** Makes the file if need be; a new number is 0. */
@@ -26,6 +28,9 @@ export function openSharedNumber(path: string): SharedNumber {
     load: () => Atomics.load(words, 0),
     store: (value) => {
       Atomics.store(words, 0, value)
+    },
+    bump: () => {
+      Atomics.add(words, 0, 1)
     },
   }
 }

@@ -16,7 +16,7 @@ import {
 } from '../generate/store-inputs.ts'
 import { temporaryFolder } from './folder.ts'
 import { factsOfModel, factsOfSnapshot, GraphModel, type Names } from './model.ts'
-import { OtherProcess } from './other-process.ts'
+import { commitsIn, OtherProcess } from './other-process.ts'
 
 // Candidates of the index are never kept, so few values are looked for.
 const names: Names = {
@@ -67,7 +67,9 @@ class Scene {
   private readonly held: Held[] = []
 
   constructor(hotBytes: number) {
-    this.environment = openEnvironment(this.folder, { clock: this.clock, sync: false, entriesPerChunk: 4, hotBytes })
+    const commits = commitsIn(this.folder)
+    const options = { clock: this.clock, sync: false, entriesPerChunk: 4, hotBytes, commits }
+    this.environment = openEnvironment(this.folder, options)
   }
 
   async meet(next: Happening): Promise<void> {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { HandClock } from '../../src/kernel/clock.ts'
 import { Float } from '../../src/kernel/float.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
+import { openSharedNumber, type SharedNumber } from '../../src/store/shared-number.ts'
 import { type Step, take } from '../generate/store-inputs.ts'
 
 interface Order {
@@ -24,6 +25,11 @@ function decode(line: string): Order {
     if ('float' in value) return new Float(value.float)
     return 'bigint' in value ? BigInt(value.bigint) : value
   })
+}
+
+/** As all that write to the folder count their commits, so that snapshots of one turn may share a view. */
+export function commitsIn(folder: string): SharedNumber {
+  return openSharedNumber(join(folder, 'commits'))
 }
 
 export class OtherProcess {
@@ -67,7 +73,7 @@ if (import.meta.main) {
     clock.advance(now - clock.now())
     let environment = open.get(folder)
     if (environment === undefined) {
-      environment = openEnvironment(folder, { clock, sync: false, entriesPerChunk: 4 })
+      environment = openEnvironment(folder, { clock, sync: false, entriesPerChunk: 4, commits: commitsIn(folder) })
       open.set(folder, environment)
     }
     await environment.write((batch) => {

@@ -32,7 +32,7 @@ export class LmdbBatchView extends LmdbSnapshot implements BatchView {
   private readonly edits: Edits
 
   constructor(opener: Opener, edits: Edits) {
-    super(opener, WRITING, NO_EPOCH, edits.before.writer, edits.before.commit)
+    super(opener, WRITING, NO_EPOCH, edits.before)
     this.edits = edits
   }
 

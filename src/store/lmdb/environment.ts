@@ -76,6 +76,11 @@ export class LmdbEnvironment implements GraphStore {
   }
 
   snapshot(): LmdbSnapshot {
+    const kept = this.hot.isWriting ? null : this.file.takeKept()
+    if (kept !== null && kept.stamp !== null) {
+      return new LmdbSnapshot(this, kept, this.hot.enter(kept.stamp.writer, kept.stamp.commit), kept.stamp)
+    }
+    const commits = this.file.commitsNow()
     const view = this.file.takeView()
     const header = this.readHeader(view)
     const { words } = header
@@ -85,7 +90,10 @@ export class LmdbEnvironment implements GraphStore {
     if (words[0] !== symbols.count(0) || words[1] !== symbols.count(1) || words[2] !== symbols.count(2)) {
       this.completeSymbols(readSymbolCounts(header), view)
     }
-    return new LmdbSnapshot(this, view, this.hot.enter(writer, commit), writer, commit)
+    const stamp = { writer, commit }
+    // What a batch under way has written may never be.
+    if (!this.hot.isWriting) this.file.mayKeep(view, commits, stamp)
+    return new LmdbSnapshot(this, view, this.hot.enter(writer, commit), stamp)
   }
 
   private readHeader(view: ReadView): Window {

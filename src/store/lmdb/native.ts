@@ -6,7 +6,9 @@ import * as lmdb from 'lmdb'
 import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
 import { OperatorFault, WriteFault } from '../../kernel/errors.ts'
 import type { KeyCodec } from '../keys.ts'
+import type { SharedNumber } from '../shared-number.ts'
 import { faultOfFile } from './file-check.ts'
+import type { Stamp } from './header.ts'
 
 export interface Reading {
   readonly transaction: object | undefined
@@ -114,6 +116,11 @@ export interface FileOptions {
   /** False: commits are not flushed to disk (tests). */
   readonly sync?: boolean
   readonly readOnly?: boolean
+  /**
+   * Another number after each commit of any process, before whoever wrote is told that it is done: only where all that
+   * write to the file bump the same one. Without it nobody knows that nothing was committed.
+   */
+  readonly commits?: Pick<SharedNumber, 'load' | 'bump'>
   /** For tests: the address space to begin with. */
   readonly mapBytes?: number
 }
@@ -123,12 +130,18 @@ export class LmdbFile {
   private readonly path: string
   private readonly root: RootDatabase
   private readonly freeViews: ReadView[] = []
+  private readonly commits: FileOptions['commits'] | null
+  /** The view that began last. One that began before it must not be read after it: states lead forwards only. */
+  private newest: ReadView | null = null
+  private kept: ReadView | null = null
+  private isResting = false
   private readonly views = new Set<ReadView>()
   private closed = false
   private isLeaving = false
 
   constructor(path: string, options: FileOptions) {
     this.path = path
+    this.commits = options.commits ?? null
     // An empty store in its place would hide what is there.
     if (!existsSync(join(path, DATA_FILE)) && existsSync(asideOf(path)))
       throw new OperatorFault(`the migration of ${path} was cut off; \`verdigraph migrate\` finishes it`)
@@ -171,6 +184,9 @@ export class LmdbFile {
       return await committed
     } catch (failure) {
       throw await this.readable(failure)
+    } finally {
+      // Before anybody is told: a decision after that must not be made of a view from before.
+      this.commits?.bump()
     }
   }
 
@@ -222,13 +238,55 @@ export class LmdbFile {
     if (free !== undefined) return free
     const transaction = new Txn((this.root as unknown as { env: object }).env, READ_ONLY)
     resetTxn(transaction.address)
-    const view: ReadView = { transaction }
+    const view: ReadView = { transaction, commits: null, stamp: null }
     this.views.add(view)
     return view
   }
 
-  /** Lets go of the pages; the next reading through the view begins a new one. */
+  /** To be looked at before a view begins that is to be kept. Null: none is. */
+  commitsNow(): number | null {
+    return this.commits?.load() ?? null
+  }
+
+  /** The view has begun after that look, and found that state: it may be read again while nothing is committed. */
+  mayKeep(view: ReadView, commits: number | null, stamp: Stamp): void {
+    view.commits = commits
+    view.stamp = stamp
+    this.newest = view
+  }
+
+  /**
+   * The view that a snapshot of this very turn has given back, with its state, where nobody was told of a commit since it
+   * began. To begin a view and to ask it for its state is a quarter of a decision (1.2 of 4.7 µs). Null where there is none.
+   */
+  takeKept(): ReadView | null {
+    const { kept } = this
+    if (kept === null) return null
+    this.kept = null
+    if (!this.closed && kept.commits === this.commitsNow()) return kept
+    this.rest(kept)
+    return null
+  }
+
+  /** Lets go of the pages, at the latest when this turn is over; the next reading through the view begins a new one. */
   giveBack(view: ReadView): void {
+    if (view.commits === null || view !== this.newest || this.closed) {
+      this.rest(view)
+      return
+    }
+    this.kept = view
+    if (this.isResting) return
+    this.isResting = true
+    setImmediate(() => {
+      this.isResting = false
+      const { kept } = this
+      this.kept = null
+      if (kept !== null) this.rest(kept)
+    })
+  }
+
+  private rest(view: ReadView): void {
+    view.commits = null
     if (this.closed || view.transaction === undefined) return
     resetTxn(view.transaction.address)
     this.freeViews.push(view)
@@ -263,10 +321,13 @@ export class LmdbFile {
 /** A read transaction that begins with the first reading through it. */
 export interface ReadView extends Reading {
   readonly transaction: NativeTransaction | undefined
+  /** Of a view that may be kept: how many commits there were before it began, and the state that it found. */
+  commits: number | null
+  stamp: Stamp | null
 }
 
 /** Reads the write transaction under way, in its own turn. */
-export const WRITING: ReadView = { transaction: undefined }
+export const WRITING: ReadView = { transaction: undefined, commits: null, stamp: null }
 
 function faultIn(file: string): string | null {
   try {

@@ -73,13 +73,13 @@ export class LmdbSnapshot implements Snapshot {
     return this.opener
   }
 
-  constructor(opener: Opener, view: ReadView, epoch: number, writer: number, commit: number) {
+  constructor(opener: Opener, view: ReadView, epoch: number, stamp: Stamp) {
     this.opener = opener
     this.databases = opener.databases
     this.view = view
     this.hot = opener.hot
     this.epoch = epoch
-    this.stamp = { writer, commit }
+    this.stamp = stamp
     this.symbolEpoch = opener.symbols.epoch
   }
 
