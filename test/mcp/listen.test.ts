@@ -217,40 +217,12 @@ describe('a subscription', () => {
 
   it('hears of its own project alone', async () => {
     const { service } = house
-    const project = await service.configure('POST', 'projects', {
-      organization_id: service.app.organizationId,
-      name: 'other',
-      region: 'local',
-    })
-    const project_id = project.body.id as string
-    while ((await service.configure('GET', `projects/${project_id}`)).body.ikg_status === 'PENDING') await Bun.sleep(5)
-    const application_id = await house.create('applications', { project_id, name: 'other' })
-    const created = await service.configure('POST', 'application-agents', {
-      application_id,
-      name: 'other',
-      api_permissions: ['CIQ'],
-    })
-    const introspect = await service.configure('GET', `token-introspects/${house.introspectId}`)
-    const { jwt_matcher, offline_validation } = introspect.body
-    await house.create('mcp-servers', {
-      project_id,
-      name: 'other',
-      app_agent_id: created.body.id,
-      token_introspect_id: await house.create('token-introspects', {
-        ...{ project_id, name: 'other', ikg_node_type: 'Person', jwt_matcher, offline_validation },
-      }),
-      enabled: true,
-      scopes_supported: ['any'],
-    })
-    const policy = await service.configure('GET', `authorization-policies/${policyId}`)
-    const policy_id = await house.create('authorization-policies', {
-      ...{ project_id, name: 'own-cars', status: 'ACTIVE', policy: policy.body.policy },
-    })
+    const other = await house.addProject('other')
     const here = await listen({ resourcesListChanged: true })
-    const there = await listen({ resourcesListChanged: true }, { path: `/mcp/v1/${project_id}` })
+    const there = await listen({ resourcesListChanged: true }, { path: other.path })
     await Promise.all([here.next(), there.next()])
-    const add = (name: string) =>
-      house.create('knowledge-queries', { project_id, name, status: 'ACTIVE', policy_id, query })
+    const of = { project_id: other.projectId, policy_id: other.policyId }
+    const add = (name: string) => house.create('knowledge-queries', { ...of, name, status: 'ACTIVE', query })
     await add('one')
     expect(await there.next()).toEqual(listChanged)
     // What comes first to the others is of their own change.
@@ -262,7 +234,7 @@ describe('a subscription', () => {
     await addQuery('mine')
     expect(await mine.next()).toEqual(updated(uri))
     expect(await here.next()).toEqual(listChanged)
-    expect((await service.configure('DELETE', `projects/${project_id}`)).status).toBe(200)
+    expect((await service.configure('DELETE', `projects/${other.projectId}`)).status).toBe(200)
     expect([await there.next(), await there.next()]).toEqual([ended, null])
   })
 
@@ -386,6 +358,31 @@ describe('a stream', () => {
       async () => listen('cleo'),
       (ok) => ok,
     )
+    listeners.close()
+    await store.close()
+  })
+
+  it('ends when the issuer no longer stands by its token, and when that cannot be told, though nothing else happens', async () => {
+    const store = openStore(temporaryFolder())
+    const documents = new Repository(store)
+    const limits = { streamsMax: 3, projectStreamsMax: 12, keepAliveMs: 1 }
+    const servers = new McpServers(documents)
+    const onFailure = (error: unknown) => expect(error).toBe(null)
+    const listeners = new Listeners({ documents, servers, clock, limits, versions: () => new Map(), onFailure })
+    const server = { projectId: 'p', tokenIntrospectId: 't', issuer: '', scopes: [], agent: null }
+    const user = { nodeType: '', subjectId: 'ann', claims: {}, delegation: null }
+    const listen = (isAdmitted: () => Promise<boolean>) => {
+      const caller = { server, requestId: '', user, agent: null, isAdmitted }
+      const rest = { place: null, first: [], last: ['over'], told: () => [], stands: () => true }
+      const listened = listeners.listen({ caller, ...rest })
+      if (!listened.ok) throw new Error('there is room')
+      return listened.value
+    }
+    const all = [async () => true, async () => false, () => Promise.reject(new Error('no answer'))].map(listen)
+    const heard = async (stream: AsyncIterator<string, void>) => (await stream.next()).value
+    const stillHere = ': still here\n\n'
+    expect(await Promise.all(all.map(heard))).toEqual([stillHere, stillHere, stillHere])
+    expect(await Promise.all(all.map(heard))).toEqual([stillHere, 'over', 'over'])
     listeners.close()
     await store.close()
   })

@@ -19,12 +19,20 @@ export interface McpService {
   /** A token of the person: of the pinned key. */
   tokenOf(subject: string, members?: TokenMembers): Promise<string>
   create(kind: string, body: object): Promise<string>
+  /** Another project of the service, whose server takes the same tokens; it has the policy of the first, and no query. */
+  addProject(name: string): Promise<OtherProject>
   /** One message in the stateless revision, with all that it demands. */
   ask(token: string, method: string, params?: object, more?: Asked): Promise<Answered>
   /** One message in the session style. */
   tell(token: string, session: string | null, message: object, headers?: Record<string, string>): Promise<Answered>
   open(token: string): Promise<string>
   stop(): Promise<void>
+}
+
+export interface OtherProject {
+  readonly projectId: string
+  readonly path: string
+  readonly policyId: string
 }
 
 export interface TokenMembers {
@@ -83,6 +91,7 @@ export async function startMcpService({ settings, overrides, provider }: McpMemb
     })
 
   return {
+    addProject: (name) => addProject(service, create, introspectId, name),
     service,
     path,
     url: `${service.url}${path}`,
@@ -131,6 +140,36 @@ export async function startMcpService({ settings, overrides, provider }: McpMemb
     },
     stop: () => service.stop(),
   }
+}
+
+async function addProject(
+  service: Service,
+  create: McpService['create'],
+  introspectId: string,
+  name: string,
+): Promise<OtherProject> {
+  const organization_id = service.app.organizationId
+  const project_id = await create('projects', { organization_id, project_id: undefined, name, region: 'local' })
+  while ((await service.configure('GET', `projects/${project_id}`)).body.ikg_status === 'PENDING') await Bun.sleep(5)
+  const application_id = await create('applications', { project_id, name })
+  const api_permissions = ['Authorization', 'CIQ']
+  // Which project is told by the application alone.
+  const agent = { project_id: undefined, application_id, name, api_permissions }
+  const introspect = await service.configure('GET', `token-introspects/${introspectId}`)
+  const { jwt_matcher, offline_validation } = introspect.body
+  const taken = { jwt_matcher, offline_validation, ikg_node_type: 'Person' }
+  await create('mcp-servers', {
+    project_id,
+    name,
+    app_agent_id: await create('application-agents', agent),
+    token_introspect_id: await create('token-introspects', { project_id, name, ...taken }),
+    enabled: true,
+    scopes_supported: ['any'],
+  })
+  const here = `authorization-policies/own-cars?project_id=${service.projectId}`
+  const { policy } = (await service.configure('GET', here)).body
+  const policyId = await create('authorization-policies', { project_id, name: 'own-cars', status: 'ACTIVE', policy })
+  return { projectId: project_id, path: `/mcp/v1/${project_id}`, policyId }
 }
 
 /** Ann owns the cars c1 and c2, bob owns c3; owners drive; two queries read and one would write. */

@@ -96,13 +96,16 @@ describe('a session', () => {
       const changed = `${session.slice(0, at)}${session[at] === 'a' ? 'b' : 'a'}${session.slice(at + 1)}`
       expect((await house.tell(ann, changed, ping)).status).toBe(404)
     }
-    const other = await startMcpService({ settings: { mcpSessionTimeS: 60 } })
-    try {
-      const theirs = await other.open(await other.tokenOf('ann'))
-      expect((await house.tell(ann, theirs, ping)).status).toBe(404)
-    } finally {
-      await other.stop()
-    }
+    const other = await house.addProject('other')
+    const elsewhere = { authorization: `Bearer ${ann}`, 'mcp-session-id': session }
+    const initialize = { method: 'initialize', params: { protocolVersion: '2025-11-25' } }
+    const body = { jsonrpc: '2.0', ...ping }
+    expect((await house.service.send(other.path, { headers: elsewhere, body })).status).toBe(404)
+    const opened = await house.service.send(other.path, { headers: elsewhere, body: { ...body, ...initialize } })
+    const theirs = opened.headers.get('mcp-session-id') as string
+    const there = { ...elsewhere, 'mcp-session-id': theirs }
+    expect((await house.service.send(other.path, { headers: there, body })).status).toBe(200)
+    expect((await house.tell(ann, theirs, ping)).status).toBe(404)
     const headers = { authorization: `Bearer ${bob}`, 'mcp-session-id': session }
     expect((await house.service.send(house.path, { method: 'DELETE', headers })).status).toBe(404)
     expect((await house.tell(ann, session, ping)).status).toBe(200)

@@ -63,6 +63,11 @@ describe('the stateless revision', () => {
     expect({ status: answered.status, code: told(answered).error?.code }).toEqual({ status, code })
   })
 
+  it('holds a name that is badly encoded for no name at all, also where the body has none', async () => {
+    const answered = await house.ask(ann, 'tools/call', { name: null }, { headers: { 'mcp-name': '=?base64?Y?=' } })
+    expect([answered.status, told(answered).error?.code]).toEqual([400, -32020])
+  })
+
   it('takes a name with blanks around it, and one in base64', async () => {
     for (const name of [' ciq_execute ', `=?base64?${btoa('ciq_execute')}?=`]) {
       const call = { name: 'ciq_execute', arguments: { id: 'my-cars' } }
@@ -282,6 +287,36 @@ describe('tools', () => {
       input_params: { car: 'c2', price: 2000 },
     })
     expect(written.content).toEqual([{ type: 'text', text: expect.any(String) }])
+  })
+
+  it('and resources show the ACTIVE queries of the own project, and no other is told from one that is not there', async () => {
+    const policy = await house.service.configure(
+      'GET',
+      `authorization-policies/own-cars?project_id=${house.service.projectId}`,
+    )
+    const other = await house.addProject('hidden')
+    const query = JSON.stringify({ nodes: ['car.external_id'] })
+    const here = { policy_id: policy.body.id, query }
+    const hidden = [
+      ['hidden-draft', { ...here, status: 'DRAFT' }],
+      ['hidden-inactive', { ...here, status: 'INACTIVE' }],
+      ['hidden-elsewhere', { project_id: other.projectId, policy_id: other.policyId, query, status: 'ACTIVE' }],
+    ] as const
+    const notFound = (name: string) => `no active knowledge query \`${name}\`; there are: my-cars, my-car, price-car`
+    for (const [name, body] of hidden) {
+      const id = await house.create('knowledge-queries', { name, ...body })
+      for (const key of [id, name]) {
+        expect(textOf(await call('ciq_execute', { id: key }))).toBe(notFound(key))
+        const uri = `svc://knowledge-queries/${key}`
+        expect(told(await house.ask(ann, 'resources/read', { uri })).error).toMatchObject({ data: { uri } })
+      }
+    }
+    const ref = { type: 'ref/resource', uri: 'svc://knowledge-queries/{name}' }
+    const completed = await house.ask(ann, 'completion/complete', { ref, argument: { name: 'name', value: 'hidden' } })
+    expect(told(completed).result).toMatchObject({ completion: { values: [], total: 0, hasMore: false } })
+    const listed = await house.ask(ann, 'resources/list')
+    const collection = await house.ask(ann, 'resources/read', { uri: 'svc://knowledge-queries/' })
+    expect(`${listed.text} ${collection.text}`).not.toContain('hidden')
   })
 
   it('ask for the holder of the token alone: a query that asks for the application is not there', async () => {

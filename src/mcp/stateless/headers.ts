@@ -18,14 +18,15 @@ export function mismatch(header: (name: string) => string | null, method: string
   if (member === undefined) return null
   const name = header('mcp-name')
   if (name === null) return 'the header Mcp-Name is missing'
-  if (decoded(name.trim()) !== params[member]) return `the header Mcp-Name differs from params.${member}`
+  const said = decoded(name.trim())
+  if (said === null || said !== params[member]) return `the header Mcp-Name differs from params.${member}`
   return null
 }
 
 const ENCODED = /^=\?base64\?(.*)\?=$/
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Null: badly encoded, which is equal to nothing. */
+/** Null: badly encoded. */
 function decoded(value: string): string | null {
   const encoded = ENCODED.exec(value)?.[1]
   if (encoded === undefined) return value
