@@ -78,13 +78,15 @@ export class LineReader {
   private readonly source: AsyncIterator<Buffer>
   private head: Buffer = Buffer.alloc(0)
   /** What has been read and not been taken, from its first byte on. */
-  private block = Buffer.allocUnsafeSlow(4 * CHUNK_BYTES)
+  private block: Buffer
   private filled = 0
   private starts = new Uint32Array(1 << 16)
 
   constructor(path: string, batchWeight = BATCH_WEIGHT) {
     this.batchWeight = batchWeight
     this.bytes = path === '-' ? null : statSync(path).size
+    // Of a file it is known how large it will be; only a very long line asks for more.
+    this.block = Buffer.allocUnsafeSlow(Math.min(this.bytes ?? 0, BATCH_BYTES) + 2 * CHUNK_BYTES)
     this.stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES })
     this.source = this.stream[Symbol.asyncIterator]()
   }
