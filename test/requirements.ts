@@ -946,13 +946,18 @@ export const requirements: readonly Requirement[] = [
       [mcpSecurity, 'that is missing is asked for, without an error code'],
       [mcpSecurity, 'is taken by the configuration that the server names alone'],
       [mcpWire, 'name the endpoint, the issuer and the scopes, for pages of every origin'],
+      ['mcp/discovery.test.ts', 'of the first line finds the issuer, and gets a token for this address'],
+      ['mcp/discovery.test.ts', 'of the second line does'],
     ],
   },
   {
     id: 'M9',
     sentence:
       'a token whose scope a policy finds wanting is answered with 403 and the scopes to ask for, any other advice with a text',
-    shownBy: [[mcpSecurity, 'is answered with 403 and the scopes to ask for where it is the scope, else with a text']],
+    shownBy: [
+      [mcpSecurity, 'is answered with 403 and the scopes to ask for where it is the scope, else with a text'],
+      ['mcp/discovery.test.ts', 'gets one with more scopes where a policy asks for more, and repeats its call'],
+    ],
   },
   {
     id: 'M7',
