@@ -15,6 +15,7 @@ const everywhere = new Set([
   'cache-control',
   'content-type',
   'content-length',
+  'transfer-encoding',
   'date',
   'vary',
   'connection',

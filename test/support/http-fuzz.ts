@@ -83,8 +83,17 @@ class Run {
 
   async ask(request: MadeRequest): Promise<void> {
     const { method, url, headers, body, operationId } = request
-    const response = await fetch(`${this.url}${url}`, { method, headers, ...(body === null ? {} : { body }) })
-    const text = await response.text()
+    const leaving = new AbortController()
+    const response = await fetch(`${this.url}${url}`, {
+      method,
+      headers,
+      signal: leaving.signal,
+      ...(body === null ? {} : { body }),
+    })
+    // A stream of notices is open for as long as its reader likes.
+    const isOpen = method === 'GET' && response.headers.get('content-type') === 'text/event-stream'
+    const text = isOpen ? '' : await response.text()
+    if (isOpen) leaving.abort()
     this.asked += 1
     const byStatus = this.statuses.get(operationId) ?? new Map<number, number>()
     this.statuses.set(operationId, byStatus.set(response.status, (byStatus.get(response.status) ?? 0) + 1))
