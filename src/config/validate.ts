@@ -1,6 +1,7 @@
 // Checks a value by its schema and says every fault as `path: expected …, found …`, in the words that all bodies share.
 import type { z } from 'zod'
 import { foundName } from '../kernel/found.ts'
+import { writeJson } from '../kernel/json.ts'
 import { pathText } from '../kernel/path-text.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
@@ -30,6 +31,10 @@ function prototypeIn(value: unknown, path: readonly PropertyKey[]): readonly Pro
 function describe(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
+      // Where numbers are read exactly, what is no integer comes boxed, and one beyond 53 bits as another type.
+      if (issue.expected === 'number' && foundName(issue.input) === 'number') {
+        return `expected integer of at most 53 bits, found \`${writeJson(issue.input)}\``
+      }
       return `expected ${expectedName(String(issue.expected))}, found ${foundName(issue.input)}`
     case 'invalid_value':
       return `expected ${issue.values.map((value) => `\`${String(value)}\``).join(' or ')}, found ${foundValue(issue.input)}`

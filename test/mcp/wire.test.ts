@@ -363,6 +363,21 @@ describe('tools', () => {
     expect(textOf(result)).toContain(expected)
   })
 
+  it('tell a number that is no integer as HTTP does', async () => {
+    const session = await house.open(ann)
+    const headers = { authorization: `Bearer ${ann}`, 'mcp-session-id': session }
+    for (const size of ['2.0', '9007199254740993']) {
+      const params = `{"name":"ciq_execute","arguments":{"id":"my-cars","page_size":${size}}}`
+      const raw = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`
+      const answered = await house.service.send(house.path, {
+        headers: { ...headers, 'content-type': 'application/json' },
+        raw,
+      })
+      const { result = {} } = told(answered)
+      expect(textOf(result)).toBe(`page_size: expected integer of at most 53 bits, found \`${size}\``)
+    }
+  })
+
   it('refuse a decision for somebody else than the subject of the token', async () => {
     const flat = {
       subject_type: 'Person',
