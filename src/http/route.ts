@@ -111,6 +111,8 @@ export interface Route {
   readonly responses: Readonly<Record<number, z.ZodType | null>>
   /** Of the answers below 300 where it is not JSON; their schema is then one of a string. */
   readonly mediaType?: string
+  /** An answer of 200 may come as events instead: to who asks for these, or where there are more than one. */
+  readonly orEvents?: true
   /** Headers of the answers below 300 (`ETag`), and what they say. */
   readonly responseHeaders?: Readonly<Record<string, string>>
   /** A 403 of it says what token would do (RFC 9470). */

@@ -177,17 +177,7 @@ describe('the session style', () => {
 
   it('gives who takes events alone the answer as one, and everybody else JSON', async () => {
     const session = await house.open(ann)
-    const ask = (accept: string) =>
-      fetch(house.url, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${ann}`,
-          'content-type': 'application/json',
-          'mcp-session-id': session,
-          accept,
-        },
-        body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
-      })
+    const ask = (accept: string) => house.tell(ann, session, { id: 1, method: 'ping' }, { accept })
     for (const accept of [
       'text/event-stream',
       'Text/Event-Stream; q=0.9',
@@ -195,7 +185,7 @@ describe('the session style', () => {
     ]) {
       const events = await ask(accept)
       expect(events.headers.get('content-type')).toBe('text/event-stream')
-      expect(await events.text()).toBe('event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\n\n')
+      expect(events.text).toBe('event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\n\n')
     }
     for (const accept of ['*/*', 'application/json', 'text/html', 'text/event-stream, application/json;q=0.1']) {
       expect((await ask(accept)).headers.get('content-type')).toBe('application/json')

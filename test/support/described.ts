@@ -57,12 +57,15 @@ export class Described {
     const told = new Set(Object.keys(answered.headers).map((name) => name.toLowerCase()))
     const faults = this.faultsOfHeaders(headers, told)
     if (method === 'HEAD') return text === '' ? faults : [...faults, 'an answer to HEAD has a body']
-    const [mediaType, content] = Object.entries(answered.content ?? {})[0] ?? []
-    if (mediaType === undefined || content === undefined) {
-      return text === '' ? faults : [...faults, 'a body that is not described']
-    }
+    const contents = answered.content ?? {}
+    const described = Object.keys(contents)
+    if (described.length === 0) return text === '' ? faults : [...faults, 'a body that is not described']
     const given = headers.get('content-type') ?? ''
-    if (given.split(';')[0] !== mediaType) faults.push(`the content type \`${given}\` instead of ${mediaType}`)
+    const [mediaType = ''] = given.split(';')
+    const content = contents[mediaType]
+    if (content === undefined) {
+      return [...faults, `the content type \`${given}\` instead of ${described.join(' or ')}`]
+    }
     if (mediaType !== 'application/json') return faults
     return [
       ...faults,

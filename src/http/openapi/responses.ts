@@ -85,10 +85,13 @@ export function refusals(components: SchemaComponents): Record<string, Answered>
 
 function answered(route: Route, status: number, schema: z.ZodType | null, components: SchemaComponents): Answered {
   const mediaType = status < 300 ? (route.mediaType ?? 'application/json') : 'application/json'
+  const events = status === 200 && route.orEvents ? { 'text/event-stream': { schema: { type: 'string' } } } : {}
   return {
     description: problemNames[status] ?? (schema === null ? 'Done' : 'The answer'),
     headers: headersOf(route, status),
-    ...(schema === null ? {} : { content: { [mediaType]: { schema: components.describe(schema, 'output') } } }),
+    ...(schema === null
+      ? {}
+      : { content: { [mediaType]: { schema: components.describe(schema, 'output') }, ...events } }),
   }
 }
 

@@ -60,7 +60,7 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
       tag,
       summary: 'One message of the Model Context Protocol',
       description:
-        'JSON-RPC 2.0. The token is checked by the token introspection that the MCP server of the project names; the tools ask as its application agent, for the holder of the token. 404 without a JSON-RPC body: the project has no enabled MCP server.',
+        'JSON-RPC 2.0. The token is checked by the token introspection that the MCP server of the project names; the tools ask as its application agent, for the holder of the token. 404 without a JSON-RPC body: the project has no enabled MCP server. The answer is JSON; it is an event where `Accept` names nothing else, and `subscriptions/listen` is answered with events until either side ends it.',
       auth: { kind: 'user' },
       pathParameters,
       requestHeaders: {
@@ -71,6 +71,7 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
       request: rpcRequest,
       readsBody: 'itself',
       stepUp: true,
+      orEvents: true,
       responses: {
         200: z.union([rpcResult, rpcError]),
         202: null,
