@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
-import { OperatorFault } from '../kernel/errors.ts'
+import { OperatorFault, ServiceFault } from '../kernel/errors.ts'
 import { findSettings, readSettings, type SettingSources, type Settings } from '../settings.ts'
 import { backupFolder, restoreFolder } from './backup.ts'
 import { CliError } from './cli-error.ts'
@@ -39,7 +39,7 @@ export async function runCli(argv: readonly string[]): Promise<void> {
 /** Null for what is no fault of whoever called, or of the system that it ran on. */
 function linesOf(error: unknown): readonly string[] | null {
   if (error instanceof CliError) return error.lines
-  if (error instanceof OperatorFault) return [error.message]
+  if (error instanceof OperatorFault || (error instanceof ServiceFault && error.isForOperator)) return [error.message]
   const { code, syscall, message } = error as NodeJS.ErrnoException
   return typeof code === 'string' && typeof syscall === 'string' ? [message] : null
 }

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { LayoutFault } from '../store/lmdb/databases.ts'
-import { DATA_FILE } from '../store/lmdb/native.ts'
+import { cutOff, DATA_FILE, stemOf } from '../store/lmdb/native.ts'
 import { verifyFolder } from '../store/verify.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
@@ -40,7 +40,10 @@ export async function verify(dataDir: string, json: boolean): Promise<void> {
   }
   const verdicts: Verdict[] = []
   for (const folder of folders) {
-    const verdict = { ...(await readFolder(join(dataDir, folder))), folder }
+    const left = stemOf(folder) !== folder
+    const verdict = left
+      ? { folder, findings: [], refused: cutOff(folder) }
+      : { ...(await readFolder(join(dataDir, folder))), folder }
     verdicts.push(verdict)
     if (!json) tell(verdict)
   }

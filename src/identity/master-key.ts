@@ -10,7 +10,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
@@ -86,8 +86,12 @@ export function adoptNextKey(dataDir: string, nextFromEnvironment = ''): void {
 function writeKeyFile(path: string, key: Buffer, flags: 'w' | 'wx'): void {
   const file = openSync(path, flags, 0o600)
   try {
-    writeSync(file, `${key.toString('base64url')}\n`)
+    writeFileSync(file, `${key.toString('base64url')}\n`)
     fsyncSync(file)
+  } catch (failure) {
+    // On a full disk: what is left of it would be taken for a key that is wrong.
+    rmSync(path, { force: true })
+    throw failure
   } finally {
     closeSync(file)
   }

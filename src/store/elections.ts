@@ -25,7 +25,7 @@ export class Elections {
       return
     }
     const timer = setInterval(() => {
-      if (!this.wins(task)) return
+      if (!this.winsNow(task)) return
       clearInterval(timer)
       this.waiting.delete(timer)
       lead()
@@ -38,6 +38,15 @@ export class Elections {
     const lock = lockExclusively(join(this.folder, `${task}.lock`), 0)
     if (lock !== null) this.held.push(lock)
     return lock !== null
+  }
+
+  /** A lock that cannot be tried, for want of descriptors perhaps, is no reason to end: there will be a next time. */
+  private winsNow(task: string): boolean {
+    try {
+      return this.wins(task)
+    } catch {
+      return false
+    }
   }
 
   /** Leaves every task to the others: to be called when this process does nothing more of any. */

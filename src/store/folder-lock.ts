@@ -86,8 +86,9 @@ export function lockExclusively(path: string, patienceMs: number): HeldLock | nu
   const database = new Database(path)
   try {
     database.run(`PRAGMA busy_timeout = ${patienceMs}`)
-    // Nothing is ever written, so there is nothing that a journal could bring back.
-    database.run('PRAGMA journal_mode = OFF')
+    // Nothing is ever written, so there is nothing that a journal could bring back. The system's SQLite takes no OFF, and
+    // a journal in a file would need room: a full disk would keep everybody from every lock.
+    database.run('PRAGMA journal_mode = MEMORY')
     database.run('PRAGMA locking_mode = EXCLUSIVE')
     database.run('BEGIN EXCLUSIVE')
     heldLocks.add(database)

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
 import { projectFolderOf, projectFolders } from '../store/catalog.ts'
-import { DATA_FILE } from '../store/lmdb/native.ts'
+import { cutOff, DATA_FILE, isStored, stemOf } from '../store/lmdb/native.ts'
 
 /** The folder of the configuration in the data folder, and its collections: what counts, and the revisions it replaced. */
 export const CONFIGURATION = 'config'
@@ -30,8 +30,16 @@ export function isOfProject({ kind, id, project_id = '' }: Document, projectId: 
 
 /** Everything that has a database in it. Of one project, its own and the configuration. Throws OperatorFault. */
 export function databaseFolders(dataDir: string, projectId: string | undefined): string[] {
-  if (!existsSync(join(dataDir, CONFIGURATION, DATA_FILE)))
-    throw new OperatorFault(`the folder ${dataDir} holds no organization`)
+  const folders = foldersOf(dataDir, projectId)
+  // One of two copies of the same is not what anybody wants twice.
+  const left = folders.find((folder) => stemOf(folder) !== folder)
+  if (left !== undefined) throw new OperatorFault(cutOff(left))
+  return folders
+}
+
+function foldersOf(dataDir: string, projectId: string | undefined): string[] {
+  const configuration = join(dataDir, CONFIGURATION)
+  if (!isStored(configuration)) throw new OperatorFault(`the folder ${dataDir} holds no organization`)
   if (existsSync(join(dataDir, UNFINISHED))) throw new OperatorFault(unfinished(dataDir))
   if (projectId === undefined) {
     return [
@@ -42,7 +50,7 @@ export function databaseFolders(dataDir: string, projectId: string | undefined):
   const project = projectFolderOf(projectId)
   const folders = project === null ? [] : within(join(dataDir, PROJECTS, project), 2)
   if (folders.length === 0) throw new OperatorFault(`the folder ${dataDir} holds no project ${projectId}`)
-  return [join(dataDir, CONFIGURATION), ...folders]
+  return [configuration, ...folders]
 }
 
 function within(folder: string, depth: number): string[] {

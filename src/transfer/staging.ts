@@ -2,7 +2,8 @@
 // it holds a lock in it, so that what a killed process left is told from what another one is at, and goes with the next.
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { lockExclusively } from '../store/folder-lock.ts'
+import { OperatorFault } from '../kernel/errors.ts'
+import { type HeldLock, lockExclusively } from '../store/folder-lock.ts'
 
 const LOCK = 'staging.lock'
 /** As the system ends the names that it makes. */
@@ -22,7 +23,7 @@ export function stage(parent: string, prefix: string): Staging {
     if (name.startsWith(prefix) && ENDING.test(name.slice(prefix.length))) removeIfLeft(join(parent, name))
   }
   const folder = mkdtempSync(join(parent, prefix))
-  const lock = lockExclusively(join(folder, LOCK), 0)
+  const lock = lockIn(folder, parent)
   return {
     folder,
     strip() {
@@ -33,6 +34,15 @@ export function stage(parent: string, prefix: string): Staging {
       lock?.close()
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+function lockIn(folder: string, parent: string): HeldLock | null {
+  try {
+    return lockExclusively(join(folder, LOCK), 0)
+  } catch (fault) {
+    rmSync(folder, { recursive: true, force: true })
+    throw new OperatorFault(`the folder ${parent} cannot be used: ${(fault as Error).message}`)
   }
 }
 

@@ -1,7 +1,8 @@
-// The command line as a real process, started through the bin of the package.
+// The command line as a real process, started through the bin of the package, or as the file that VERDIGRAPH_TESTED names:
+// the single binary, for one.
 import { join } from 'node:path'
 
-const bin = join(import.meta.dirname, '..', '..', 'src', 'cli', 'verdigraph.sh')
+const bin = process.env.VERDIGRAPH_TESTED ?? join(import.meta.dirname, '..', '..', 'src', 'cli', 'verdigraph.sh')
 
 export interface Finished {
   readonly exitCode: number

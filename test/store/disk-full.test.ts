@@ -1,10 +1,11 @@
 // A disk that is really full: a small file system of its own in memory, which only root may mount.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { WriteFault } from '../../src/kernel/errors.ts'
 import { checkEnvironment } from '../../src/store/check.ts'
+import { lockExclusively } from '../../src/store/folder-lock.ts'
 import { openCollections } from '../../src/store/lmdb/collections.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
 import { temporaryFolder } from './folder.ts'
@@ -97,5 +98,24 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     expect(documents.get('things', 'last')).toMatchObject({ key: 'last' })
     await documents.close()
     expect(unhandled).toEqual([])
+  })
+
+  test('no store is begun where there is no room for its table of readers, and a lock needs none', async () => {
+    const room = Bun.spawnSync(['df', '--output=avail', '-B1', disk]).stdout.toString().split('\n')[1]
+    const file = join(disk, 'all of it')
+    writeFileSync(file, Buffer.alloc(Number(room) - 40_960))
+    expect(() => openEnvironment(join(disk, 'other'), { clock: systemClock })).toThrow(
+      `there is no room for a store in ${join(disk, 'other')}`,
+    )
+    expect(readdirSync(join(disk, 'other'))).toEqual([])
+    const { path, more } = { path: join(disk, 'one.lock'), more: join(disk, 'more') }
+    writeFileSync(path, '')
+    expect(() => writeFileSync(more, Buffer.alloc(1 << 20))).toThrow('no space left')
+    const lock = lockExclusively(path, 0)
+    expect(lock).not.toBeNull()
+    lock?.close()
+    rmSync(file)
+    rmSync(more)
+    await openEnvironment(join(disk, 'other'), { clock: systemClock }).close()
   })
 })

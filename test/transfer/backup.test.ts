@@ -1,6 +1,7 @@
 // Backup and restore: what comes back, at which moment it was, and what is refused.
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -9,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pack } from 'tar-stream'
@@ -19,6 +20,7 @@ import { mintGid } from '../../src/kernel/ids.ts'
 import { openCatalog } from '../../src/store/catalog.ts'
 import { openCollections } from '../../src/store/lmdb/collections.ts'
 import { backup } from '../../src/transfer/backup.ts'
+import { exportFolder } from '../../src/transfer/export.ts'
 import { restore } from '../../src/transfer/restore.ts'
 import { killAll, runCommand, startServer } from '../cli/process.ts'
 import { backupRounds } from '../long/backup.ts'
@@ -204,6 +206,30 @@ test('a folder that holds something is not restored into; an empty one is', asyn
   expect(readdirSync(other).sort()).toEqual(['config', 'projects'])
 })
 
+test.each([
+  ['that has left the old one aside', '.before', true],
+  ['that was writing the new one', '.migrated', true],
+  ['that was cut off between the two', '.before', false],
+])('a folder with a migration %s is neither backed up nor exported nor called sound', async (_, ending, isThere) => {
+  for (const part of ['config', 'default']) {
+    const { data, projects } = await dataFolder()
+    const name = part === 'config' ? part : `projects/${projects[0].slice(4)}/${part}`
+    cpSync(join(data, name), join(data, `${name}${ending}`), { recursive: true })
+    if (!isThere) rmSync(join(data, name), { recursive: true })
+    const out = join(data, '..', 'out')
+    const refusal = `the migration of ${join(data, name)} was cut off; \`verdigraph migrate\` finishes it`
+    await expect(backupOf(data, out)).rejects.toThrow(refusal)
+    await expect(exportFolder({ dataDir: data, out, progress: quiet.progress })).rejects.toThrow(refusal)
+    expect(readdirSync(dirname(out))).toEqual(['data'])
+    if (part !== 'config') continue
+    const { exitCode, stdout } = await runCommand(['verify', '--data', data])
+    expect([exitCode, stdout]).toEqual([
+      2,
+      expect.stringContaining(`not read ${name}${ending}: the migration of ${name} was`),
+    ])
+  }
+})
+
 test('a backup that was cut off or changed anywhere is refused, and nothing is left of it', async () => {
   const { data } = await dataFolder()
   const parent = join(data, '..')
@@ -296,4 +322,27 @@ test('any tar program can look into a backup', async () => {
   const { manifest } = await backupOf(data, out)
   const child = Bun.spawn(['tar', '-xOf', out, 'manifest.json'])
   expect(JSON.parse(await text(Readable.fromWeb(child.stdout as never)))).toEqual(manifest)
+})
+
+test('on a disk that gets full a backup and an export say so, call nothing damaged and leave nothing', async () => {
+  const disk = join(temporaryFolder(), 'disk')
+  mkdirSync(disk)
+  if (Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]).exitCode !== 0) {
+    console.log('skipped: this user may not mount a file system')
+    return
+  }
+  try {
+    const { data } = await dataFolder()
+    for (const freeKb of [0, 24, 60, 110, 150]) {
+      writeFileSync(join(disk, 'ballast'), Buffer.alloc((1024 - freeKb) << 10))
+      const full = /no space left|no room/i
+      await expect(backupOf(data, join(disk, 'out'))).rejects.toThrow(full)
+      await expect(exportFolder({ dataDir: data, out: join(disk, 'out'), progress: quiet.progress })).rejects.toThrow(
+        full,
+      )
+      expect(readdirSync(disk)).toEqual(['ballast'])
+    }
+  } finally {
+    Bun.spawnSync(['umount', disk])
+  }
 })

@@ -58,12 +58,12 @@ async function copy(folder: string, pages: Uint8Array, target: string): Promise<
   const from = openSync(join(folder, DATA_FILE), 'r')
   const to = openSync(join(whole, DATA_FILE), 'wx', 0o600)
   try {
-    writeSync(to, pages, 0, pages.length, 0)
+    writeAll(to, pages, 0)
     const buffer = new Uint8Array(COPY_BYTES)
     for (let at = pages.length; ; ) {
       const length = readSync(from, buffer, 0, COPY_BYTES, at)
       if (length === 0) break
-      writeSync(to, buffer, 0, length, at)
+      writeAll(to, buffer.subarray(0, length), at)
       at += length
     }
   } finally {
@@ -72,6 +72,11 @@ async function copy(folder: string, pages: Uint8Array, target: string): Promise<
   }
   await compact(whole, target)
   rmSync(whole, { recursive: true })
+}
+
+/** A disk that is getting full takes a part of what it is given, and says so with the next. */
+function writeAll(file: number, bytes: Uint8Array, at: number): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, bytes.length - done, at + done)
 }
 
 /** Leaves out free pages and puts the others in the order of the trees. */

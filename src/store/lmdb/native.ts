@@ -1,6 +1,6 @@
 // The one door to the lmdb package: what the store uses of it, in our own types, and read views of our own.
 // The package's shared read transaction arms a timer at each renewal (2.4 µs); a view of our own renews in 0.2 µs.
-import { existsSync, mkdirSync, statfsSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as lmdb from 'lmdb'
 import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
@@ -99,12 +99,20 @@ export function stemOf(path: string): string {
   return path.replace(/\.(migrated|before)$/, '')
 }
 
+/** What to tell of it. */
+export function cutOff(path: string): string {
+  return `the migration of ${stemOf(path)} was cut off; \`verdigraph migrate\` finishes it`
+}
+
 /** Something is stored there, be it that a migration was cut off in between. */
 export function isStored(path: string): boolean {
   return existsSync(join(path, DATA_FILE)) || existsSync(asideOf(path))
 }
 
 const READERS_MAX = 1000
+/** The package's name for the table of them, and what each takes there, with its part of what stands before it. */
+const READERS_FILE = 'lock.mdb'
+const READER_BYTES = 72
 
 /** With less room on the disk, a failed commit is told as one that had none. */
 const ROOM_MIN_BYTES = 64 * 2 ** 20
@@ -143,14 +151,15 @@ export class LmdbFile {
     this.path = path
     this.commits = options.commits ?? null
     // An empty store in its place would hide what is there.
-    if (!existsSync(join(path, DATA_FILE)) && existsSync(asideOf(path)))
-      throw new OperatorFault(`the migration of ${path} was cut off; \`verdigraph migrate\` finishes it`)
+    if (!existsSync(join(path, DATA_FILE)) && existsSync(asideOf(path))) throw new OperatorFault(cutOff(path))
     // The package would make the folder before it finds that it may not write.
     if (options.readOnly === true && !existsSync(join(path, DATA_FILE)))
       throw new OperatorFault(`the folder ${path} holds no store`)
     const file = join(path, DATA_FILE)
     const fault = faultIn(file)
     if (fault !== null) throw new OperatorFault(`${file} ${fault}`)
+    if (options.readOnly !== true) mkdirSync(path, { recursive: true })
+    takeRoomForReaders(path)
     try {
       this.root = open(openOptions(path, options))
     } catch (failure) {
@@ -299,9 +308,13 @@ export class LmdbFile {
   }
 
   /** A copy without free pages, as of when it begins, in a folder that holds none. */
-  copyCompacted(folder: string): Promise<void> {
+  async copyCompacted(folder: string): Promise<void> {
     mkdirSync(folder, { recursive: true })
-    return this.root.backup(folder, true)
+    try {
+      await this.root.backup(folder, true)
+    } catch (failure) {
+      throw new OperatorFault(`${folder} cannot be written: ${(failure as Error).message}`)
+    }
   }
 
   /** Lets go of the pages that readings of killed processes hold; else they are kept until somebody opens the file. */
@@ -328,6 +341,26 @@ export interface ReadView extends Reading {
 
 /** Reads the write transaction under way, in its own turn. */
 export const WRITING: ReadView = { transaction: undefined, commits: null, stamp: null }
+
+/**
+ * LMDB maps a table of its readers, and the disk gives it room where it is first touched: with none left, the system ends
+ * the process that touches it. So it is filled before anybody maps it.
+ */
+function takeRoomForReaders(path: string): void {
+  const file = join(path, READERS_FILE)
+  if (existsSync(file)) return
+  const draft = `${file}.${process.pid}`
+  try {
+    writeFileSync(draft, new Uint8Array(READERS_MAX * READER_BYTES))
+    // Never over one that another process has in use already.
+    linkSync(draft, file)
+  } catch (failure) {
+    const { code } = failure as { code?: string }
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw new OperatorFault(`there is no room for a store in ${path}`)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
 
 function faultIn(file: string): string | null {
   try {
