@@ -13,8 +13,8 @@ const LETTERS = Buffer.from(ALPHABET, 'latin1')
 let lastMs = -1
 let counter = 0
 let drawn = pool.length
-/** The characters of the time, and of one identifier. */
-const times = Buffer.alloc(TIME)
+/** The characters of the time, and of one identifier. Before 1970 there is no time to write: it is the first one. */
+const times = Buffer.alloc(TIME, ALPHABET[0])
 const minted = Buffer.alloc(MINTED_LENGTH)
 
 /**
