@@ -3,8 +3,11 @@
 // process, is found anew.
 import type { CompiledPolicy } from '../policy/library.ts'
 
-/** The oldest go when those kept are larger than this together: some 16 million results. */
+/** The oldest go when those kept are larger than this together: some 16 million results, or 60,000 short lists. */
 const BYTES_MAX = 64 * 1024 * 1024
+
+/** What is around the results of a list, with the name of its search; measured at 700, and rounded up. */
+const BYTES_PER_LIST = 1024
 
 export interface KeptList {
   /** Ascending. */
@@ -34,10 +37,11 @@ export class KeptSearches {
   /** `search` is its name, '' when it has none yet. Returns its name. */
   keep(search: string, policy: CompiledPolicy, list: KeptList): string {
     const { nodes, stamps } = list
-    if (nodes.byteLength > this.bytesMax) return search
+    if (bytesOf(list) > this.bytesMax) return search
     const name = search === '' ? crypto.randomUUID() : search
     const lists = this.searches.get(name) ?? new Map<CompiledPolicy, KeptList>()
-    this.bytes += nodes.byteLength - (lists.get(policy)?.nodes.byteLength ?? 0)
+    const replaced = lists.get(policy)
+    this.bytes += bytesOf(list) - (replaced === undefined ? 0 : bytesOf(replaced))
     // What it is a part of may be many times as large.
     lists.set(policy, { nodes: nodes.slice(), stamps })
     this.searches.delete(name)
@@ -50,7 +54,11 @@ export class KeptSearches {
   }
 
   drop(search: string): void {
-    for (const { nodes } of this.searches.get(search)?.values() ?? []) this.bytes -= nodes.byteLength
+    for (const list of this.searches.get(search)?.values() ?? []) this.bytes -= bytesOf(list)
     this.searches.delete(search)
   }
+}
+
+function bytesOf({ nodes }: KeptList): number {
+  return nodes.byteLength + BYTES_PER_LIST
 }

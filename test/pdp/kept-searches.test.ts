@@ -17,7 +17,7 @@ function policy(id: string): CompiledPolicy {
 }
 
 const [one, other] = [policy('one'), policy('other')]
-/** Takes 40 bytes. */
+/** Takes 40 bytes, and 1024 for what is around them. */
 const list = (first: number) => ({ nodes: Uint32Array.from({ length: 10 }, (_, i) => first + i), stamps: '1.1' })
 
 describe('what a search keeps for its next pages', () => {
@@ -32,7 +32,7 @@ describe('what a search keeps for its next pages', () => {
   })
 
   it('is as large as allowed: what was not used for longest goes first', () => {
-    const kept = new KeptSearches(100)
+    const kept = new KeptSearches(2 * 1064)
     const [first, second] = [kept.keep('', one, list(1)), kept.keep('', one, list(20))]
     expect(kept.find(first, one)).not.toBeNull()
     const third = kept.keep('', one, list(50))
@@ -40,8 +40,15 @@ describe('what a search keeps for its next pages', () => {
     // In the place of another, it takes no more room.
     for (let times = 0; times < 9; times++) kept.keep(third, one, list(60))
     expect([first, third].map((name) => kept.find(name, one)?.nodes[0])).toEqual([1, 60])
-    expect(kept.keep('', one, { nodes: new Uint32Array(26), stamps: '' })).toBe('')
+    expect(kept.keep('', one, { nodes: new Uint32Array(277), stamps: '' })).toBe('')
     expect(kept.find(first, one)).not.toBeNull()
+  })
+
+  it('counts what is around short lists too', () => {
+    const kept = new KeptSearches(2 ** 20)
+    const first = kept.keep('', one, list(1))
+    for (let i = 0; i < 2000; i++) kept.keep('', one, { nodes: Uint32Array.of(1, 2), stamps: '' })
+    expect(kept.find(first, one)).toBeNull()
   })
 
   it('does not hold on to the larger list that it was cut from', () => {
