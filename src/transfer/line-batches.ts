@@ -1,5 +1,6 @@
 // A file or a stream as batches of lines, each with its number and with where it begins. A batch is as large as the memory
 // that it may take, and no line may be larger. Lines stay bytes until somebody asks for their text.
+import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { createReadStream, statSync } from 'node:fs'
 import { OperatorFault } from '../kernel/errors.ts'
@@ -58,10 +59,14 @@ export class Batch {
     return this.bytes[this.start(at)] !== BRACE && this.text(at) === ''
   }
 
-  /** Of a line without anything in it, nothing. */
+  /** Of a line without anything in it, nothing. Throws OperatorFault. */
   text(at: number): string {
     // A byte order mark, and the carriage returns of other systems, are no part of a line.
-    let text = this.bytes.toString('utf8', this.start(at), this.end(at))
+    const [start, end] = [this.start(at), this.end(at)]
+    let text = this.bytes.toString('utf8', start, end)
+    // What stands in the place of bytes that are no text would make two names one; it may also be what was written.
+    if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(start, end)))
+      throw new OperatorFault(`line ${this.line + at}: expected UTF-8 text`)
     if (this.line + at === 1 && text.startsWith('\ufeff')) text = text.slice(1)
     if (text.endsWith('\r')) text = text.slice(0, -1)
     return text.trim() === '' ? '' : text

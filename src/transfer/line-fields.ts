@@ -61,7 +61,7 @@ export function name(value: unknown, field: string, min: number, max: number): s
   return found
 }
 
-let lastTime = ''
+let lastTime: string | null = null
 let lastMs = 0
 
 export function time(value: unknown, field: string): number {

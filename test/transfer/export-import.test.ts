@@ -25,7 +25,7 @@ async function exported(dataDir: string): Promise<string> {
   return readFileSync(out, 'utf8')
 }
 
-function importInto(dataDir: string, text: string, more: Partial<ImportRequest> = {}) {
+function importInto(dataDir: string, text: string | Buffer, more: Partial<ImportRequest> = {}) {
   const from = more.from ?? join(temporaryFolder(), 'lines')
   writeFileSync(from, text)
   return importFile({ dataDir, from, dryRun: false, resume: false, progress, ...more })
@@ -215,6 +215,7 @@ test('a line that is wrong is told with its number and its field, and its batch 
       ),
       'metadata.custom_metadata: the integer 9',
     ],
+    [of({ create_time: '' }), 'node.create_time: expected 1 to 64 characters, found 0'],
     ['{"node":{"type":"Person","external_id":"x","external_id":"y"}}', 'is given twice'],
     [
       JSON.stringify({ relationship: { source: person('ann'), type: 'KNOWS', target: person('bob') } }),
@@ -240,6 +241,20 @@ test('a line that is wrong is told with its number and its field, and its batch 
   await importInto(data, '', { from, projectId: project })
   const after = await exported(data)
   expect(after.replaceAll(/\{"node".*\n|"nodes":1/g, '')).toBe(before.replace('"nodes":0', ''))
+})
+
+test('bytes that are no text are refused, and nothing is put in their place', async () => {
+  const { data, project } = await emptyProject()
+  const line = (bytes: number[]): Buffer =>
+    Buffer.concat([Buffer.from('{"node":{"type":"Person","external_id":"x'), Buffer.from(bytes), Buffer.from('"}}\n')])
+  // The second is that character itself, which may stand in a name.
+  const lines = [[0x41], [0xef, 0xbf, 0xbd], [0xff]].map(line)
+  for (const dryRun of [true, false])
+    await expect(importInto(data, Buffer.concat(lines), { projectId: project, dryRun })).rejects.toThrow(
+      'line 3: expected UTF-8 text',
+    )
+  await importInto(data, Buffer.concat(lines.slice(0, 2)), { projectId: project })
+  expect(await exported(data)).toContain('"x\ufffd"')
 })
 
 test('whatever captures may have made is imported: lengths count characters, and bodies may have added up', async () => {
