@@ -21,12 +21,17 @@ export class FindNodes {
   private readonly cut: Cut
   private readonly size: number
   private readonly needed: number
+  private readonly isOnly: boolean
   private readonly windows: Window[] = []
   private keptAs: string
 
-  /** `snapshot`: of the graph that holds what is sought. It may turn out to have gone, which is every policy's fault. */
-  constructor(parts: DecisionParts, cut: Cut, snapshot: () => Snapshot) {
+  /**
+   * `snapshot`: of the graph that holds what is sought. It may turn out to have gone, which is every policy's fault.
+   * `isOnly`: one policy alone is asked.
+   */
+  constructor(parts: DecisionParts, cut: Cut, snapshot: () => Snapshot, isOnly: boolean) {
     this.snapshot = snapshot
+    this.isOnly = isOnly
     this.cut = cut
     this.size = sizeOf(parts, cut)
     // One more than there is room for, or than is counted, tells that there are more.
@@ -43,14 +48,13 @@ export class FindNodes {
     const { policy, asker } = ask
     const { node, kept } = this.cut.place
     const list = kept === '' ? null : asker.parts.keptSearches.find(kept, policy)
-    if (list === null) this.windows.push(this.found(ask))
+    // Found in another state of the graph, or for what the caller's token said then: what is granted now is looked up.
+    const isSame = list !== null && list.stamps === stampsOf(ask) && !policy.takesParameters
+    // What another policy granted then, this one may grant now.
+    if (list === null || !(isSame || list.isOnly)) this.windows.push(this.found(ask))
     else {
-      // Found in another state of the graph, or for what the caller's token said then: what is granted now is looked up.
-      const isSame = list.stamps === stampsOf(ask) && !policy.takesParameters && !mustConfirm(ask)
-      const rest = list.nodes.subarray(placeIn(list.nodes, node + 1))
-      this.windows.push(
-        isSame ? { nodes: rest, isAll: true } : this.confirmed(ask, () => ({ nodes: rest, isAll: true })),
-      )
+      const rest: Window = { nodes: list.nodes.subarray(placeIn(list.nodes, node + 1)), isAll: true }
+      this.windows.push(isSame && !mustConfirm(ask) ? rest : this.confirmed(ask, () => rest))
     }
   }
 
@@ -72,7 +76,7 @@ export class FindNodes {
       // What is found later in a page does not reach back to where the next one begins.
       const isWhole = window.isAll && after === this.cut.place.node
       if (isWhole && this.size > 0 && window.nodes.length > this.size) {
-        const list = { nodes: window.nodes, stamps: stampsOf(ask) }
+        const list = { nodes: window.nodes, stamps: stampsOf(ask), isOnly: this.isOnly }
         this.keptAs = asker.parts.keptSearches.keep(this.keptAs, policy, list)
       }
       return window

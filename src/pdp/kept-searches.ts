@@ -14,6 +14,8 @@ export interface KeptList {
   readonly nodes: Uint32Array
   /** The states of the graphs that it was found in. */
   readonly stamps: string
+  /** No other policy was asked: whatever was granted then is in the list. */
+  readonly isOnly: boolean
 }
 
 export class KeptSearches {
@@ -36,14 +38,14 @@ export class KeptSearches {
 
   /** `search` is its name, '' when it has none yet. Returns its name. */
   keep(search: string, policy: CompiledPolicy, list: KeptList): string {
-    const { nodes, stamps } = list
+    const { nodes } = list
     if (bytesOf(list) > this.bytesMax) return search
     const name = search === '' ? crypto.randomUUID() : search
     const lists = this.searches.get(name) ?? new Map<CompiledPolicy, KeptList>()
     const replaced = lists.get(policy)
     this.bytes += bytesOf(list) - (replaced === undefined ? 0 : bytesOf(replaced))
     // What it is a part of may be many times as large.
-    lists.set(policy, { nodes: nodes.slice(), stamps })
+    lists.set(policy, { ...list, nodes: nodes.slice() })
     this.searches.delete(name)
     this.searches.set(name, lists)
     for (const oldest of this.searches.keys()) {

@@ -142,7 +142,7 @@ function search(asker: Asker, reading: Reading, question: Question, cut: Cut): R
   const found =
     graph === null
       ? new FindNames(cut)
-      : new FindNodes(parts, cut, () => (graph === '' ? reading.snapshot : reading.locate(graph)))
+      : new FindNodes(parts, cut, () => (graph === '' ? reading.snapshot : reading.locate(graph)), asks.length === 1)
   for (const ask of asks) {
     const { policy } = ask
     reading.parameters = parameters
