@@ -1,5 +1,5 @@
 // Lists in pages: entries have a stable order by their keys, and a cursor says after which key to go on, opaquely.
-import { err, ok, type Result } from '../kernel/result.ts'
+import { ok, type Result } from '../kernel/result.ts'
 import { invalidParams, type Members, type RpcError } from './rpc.ts'
 
 const FORM = /^[A-Za-z0-9_-]{1,1024}$/
@@ -18,7 +18,7 @@ export function pageOf<T>(
   max: number,
 ): Result<Listed<T>, RpcError> {
   const after = cursor === undefined ? '' : readCursor(list, cursor)
-  if (after === null) return err(badCursor)
+  if (after === null) return badCursor
   const rest = all.filter((entry) => keyOf(entry) > after)
   const entries = rest.slice(0, max)
   const last = entries.at(-1)
@@ -28,8 +28,7 @@ export function pageOf<T>(
   })
 }
 
-const refused = invalidParams('cursor: expected the nextCursor of an earlier answer to this method')
-const badCursor = refused.ok ? (undefined as never) : refused.error
+const badCursor = invalidParams('cursor: expected the nextCursor of an earlier answer to this method')
 
 function writeCursor(list: string, key: string): string {
   return Buffer.from(`${list} ${key}`, 'utf8').toString('base64url')

@@ -1,8 +1,6 @@
 // The tools of the endpoint, listed and called. Nothing is decided here: a tool asks the service that HTTP asks, as the
 // bound agent and for the holder of the token, and what the service refuses is a result with `isError` and a text.
-
-import type { ServiceError } from '../kernel/errors.ts'
-import { ServiceFault } from '../kernel/errors.ts'
+import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
 import { foundName, isJsonObject } from '../kernel/found.ts'
 import { writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'

@@ -15,6 +15,7 @@ import {
   type RpcAnswer,
   type RpcError,
   type RpcId,
+  rpcCodes,
   writtenAnswer,
 } from '../rpc.ts'
 
@@ -42,7 +43,10 @@ export function listen(
   card: Members,
 ): Result<RpcAnswer, ServiceError> {
   if (typeof id === 'string' && id.length > ID_LENGTH_MAX) {
-    return refuse(id, { code: -32602, message: `id: expected at most ${ID_LENGTH_MAX} characters, to listen` })
+    return refuse(id, {
+      code: rpcCodes.invalidParams,
+      message: `id: expected at most ${ID_LENGTH_MAX} characters, to listen`,
+    })
   }
   const filter = readFilter(notifications)
   if (!filter.ok) return refuse(id, filter.error)
