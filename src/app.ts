@@ -196,7 +196,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   const storeFault = (): string | null => {
     try {
       collections.read((reading) => reading.get('configuration', 'none'))
-      return null
+      return collections.isInPlace() ? null : 'the data folder is gone'
     } catch {
       return 'the store is not open'
     }

@@ -138,6 +138,11 @@ export class Collections {
     operations.apply(sink)
   }
 
+  /** False when its file was removed or replaced: nobody will read what is written to it. */
+  isInPlace(): boolean {
+    return this.file.isInPlace()
+  }
+
   /** After another process was killed. */
   checkReaders(): void {
     this.file.checkReaders()
