@@ -2,7 +2,7 @@
 // while it is fresh, renewed when a token names a key that is not among them, and relied on for a while when the issuer
 // cannot be reached.
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, isWithin } from '../kernel/clock.ts'
 import { isJsonObject } from '../kernel/found.ts'
 import { parseJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -73,9 +73,9 @@ export class Issuers {
 
   private async published(issuer: string): Promise<Published | null> {
     const known = this.of(issuer)
-    const age = (): number => this.parts.clock.now() - known.publishedAtMs
-    if (known.published === null || age() >= FRESH_MS) await this.renew(issuer, known)
-    return age() < KEPT_MS ? known.published : null
+    const isYoung = (spanMs: number): boolean => isWithin(this.parts.clock.now(), known.publishedAtMs, spanMs)
+    if (known.published === null || !isYoung(FRESH_MS)) await this.renew(issuer, known)
+    return isYoung(KEPT_MS) ? known.published : null
   }
 
   private of(issuer: string): Known {
@@ -92,7 +92,7 @@ export class Issuers {
   /** One call at a time, and none soon after another. */
   private renew(issuer: string, known: Known): Promise<void> {
     if (known.running !== null) return known.running
-    if (this.parts.clock.now() - known.triedAtMs < PAUSE_MS) return Promise.resolve()
+    if (isWithin(this.parts.clock.now(), known.triedAtMs, PAUSE_MS)) return Promise.resolve()
     known.running = this.fetch(issuer).then((fetched) => {
       known.running = null
       known.triedAtMs = this.parts.clock.now()

@@ -1,7 +1,9 @@
 // User tokens → who is meant, or why nobody is: 401 and in which words (facts 1.6.5, 1.11), or 503 where it cannot be told
 // now. What was found out about a token is kept for a short while, under the configuration that it was found out by.
+
 import { hash } from 'node:crypto'
 import type { GraphStore } from '../engine/store.ts'
+import { isWithin } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -51,6 +53,7 @@ interface Examined {
   readonly finding: Finding
   /** Null: no configuration takes the token. */
   readonly rule: TokenRule | null
+  readonly fromMs: number
   readonly untilMs: number
   /** Characters. */
   readonly size: number
@@ -113,7 +116,9 @@ export class UserTokens {
   private recall(key: string): Examined | null {
     const known = this.kept.get(key)
     if (known === undefined || known.rule === null) return null
-    return this.parts.clock.now() < known.untilMs && this.parts.rules.holds(known.rule) ? known : null
+    const { fromMs, untilMs } = known
+    const isFresh = isWithin(this.parts.clock.now(), fromMs, untilMs - fromMs)
+    return isFresh && this.parts.rules.holds(known.rule) ? known : null
   }
 
   /** One examination of a token at a time. */
@@ -185,6 +190,7 @@ function examined(checked: Result<CheckedToken, TokenFault>, rule: TokenRule, no
       finding: checked,
       rule,
       size: KEPT_SIZE_LEAST,
+      fromMs: nowMs,
       untilMs: refused && validation.kind === 'online' ? nowMs + REFUSAL_KEPT_MS : 0,
       noted: true,
     }
@@ -195,13 +201,14 @@ function examined(checked: Result<CheckedToken, TokenFault>, rule: TokenRule, no
     finding: ok(verified),
     rule,
     size: KEPT_SIZE_LEAST + writeJson(verified.claims).length,
+    fromMs: nowMs,
     untilMs: keptMs === 0 ? 0 : Math.min(nowMs + keptMs, checked.value.expiresAtMs),
     noted: verified.node === null,
   }
 }
 
 function forgotten(finding: Finding): Examined {
-  return { finding, rule: null, size: 0, untilMs: 0, noted: true }
+  return { finding, rule: null, size: 0, fromMs: 0, untilMs: 0, noted: true }
 }
 
 function verifiedBy({ claims, source }: CheckedToken, rule: TokenRule): Verified {

@@ -1,4 +1,5 @@
 // Asks an issuer about a bearer token, at its user-info endpoint: whether it still stands by it, and for whom.
+import { isWithin } from '../kernel/clock.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Claims } from './caller.ts'
 import { jsonObjectIn, type OutgoingParts, PAUSE_MS, type Unavailable } from './issuers.ts'
@@ -35,7 +36,7 @@ export class UserInfo {
   /** An outage is told now and then, not with every token. */
   private unavailable(endpoint: string, cause: string): Result<never, Unavailable> {
     const now = this.parts.clock.now()
-    if (now - this.reportedAtMs >= PAUSE_MS) {
+    if (!isWithin(now, this.reportedAtMs, PAUSE_MS)) {
       this.reportedAtMs = now
       this.parts.report(`the user-info endpoint ${endpoint} gave no answer to use: ${cause}`)
     }

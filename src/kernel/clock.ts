@@ -7,6 +7,11 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
+/** What was found at `fromMs` still does for `spanMs`. From a clock that was set back nobody knows, so it does not. */
+export function isWithin(nowMs: number, fromMs: number, spanMs: number): boolean {
+  return nowMs >= fromMs && nowMs - fromMs < spanMs
+}
+
 /** A clock that moves only when told to. */
 export class HandClock implements Clock {
   private ms: number

@@ -1,5 +1,5 @@
 // What upstreams answered a moment ago, kept for equal requests under the same revision of a resolver.
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, isWithin } from '../kernel/clock.ts'
 
 export interface Selected {
   /** JSON data. */
@@ -14,7 +14,7 @@ const KEPT_BYTES_MAX = 16 * 1024 * 1024
 const KEPT_BYTES_LEAST = 512
 
 interface Kept extends Selected {
-  readonly untilMs: number
+  readonly fromMs: number
 }
 
 export class KeptAnswers {
@@ -32,7 +32,7 @@ export class KeptAnswers {
   find(key: string): Selected | null {
     const kept = this.kept.get(key)
     if (kept === undefined) return null
-    if (this.clock.now() < kept.untilMs) return kept
+    if (isWithin(this.clock.now(), kept.fromMs, this.keptMs)) return kept
     this.forget(key)
     return null
   }
@@ -40,7 +40,7 @@ export class KeptAnswers {
   keep(key: string, selected: Selected): void {
     if (this.keptMs === 0) return
     this.forget(key)
-    this.kept.set(key, { ...selected, untilMs: this.clock.now() + this.keptMs })
+    this.kept.set(key, { ...selected, fromMs: this.clock.now() })
     this.bytes += sizeOf(key, selected)
     for (const oldest of this.kept.keys()) {
       if (this.bytes <= KEPT_BYTES_MAX) break

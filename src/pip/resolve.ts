@@ -2,7 +2,7 @@
 // that wants them, so many at once, and each equal request once. What fails says why in words that hold nothing of the
 // request, the address or the answer; the operator's log says more.
 import type { ConfigReader } from '../config/kind.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, isWithin } from '../kernel/clock.ts'
 import { parseJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Upstream, UpstreamAnswer, UpstreamFault } from '../upstream/client.ts'
@@ -74,7 +74,7 @@ export class Resolvers {
   /** An outage is told now and then, not with every row. */
   report({ id, name }: CompiledResolver, cause: string): void {
     const now = this.parts.clock.now()
-    if (now - (this.reportedAtMs.get(id) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS) return
+    if (isWithin(now, this.reportedAtMs.get(id) ?? Number.NEGATIVE_INFINITY, PAUSE_MS)) return
     if (this.reportedAtMs.size >= REPORTED_MAX) this.reportedAtMs.clear()
     this.reportedAtMs.set(id, now)
     this.parts.report(`the external data resolver ${id} (${name}) supplied no value: ${cause}`)

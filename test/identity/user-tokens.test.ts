@@ -293,6 +293,15 @@ describe('a signature', () => {
     expect(await desk.ask(await desk.token({}, old))).toBe(refused('no such key of the issuer'))
   })
 
+  it('is checked anew, with keys read anew, when the clock was set back', async () => {
+    await desk.introspect()
+    const old = await desk.token({ iat: desk.clock.now() / 1000 - 3600 })
+    expect(await desk.ask(old)).toMatchObject(ann)
+    desk.issuer.keys = [await makeKey('next')]
+    desk.clock.advance(-60_000)
+    expect(await desk.ask(old)).toBe(refused('no such key of the issuer'))
+  })
+
   it('is checked with the keys that the configuration holds, and then nobody is asked', async () => {
     const key = desk.issuer.keys[0]
     const other = await makeKey('other', 'RS256')
