@@ -3,7 +3,13 @@ import type { Handle } from '../http/dispatch.ts'
 import type { Route } from '../http/route.ts'
 import { type Front, startFront } from '../http/server.ts'
 import { assert } from '../kernel/assert.ts'
-import { type Certificate, type CertificateWatch, readCertificate, watchCertificate } from '../ops/certificate.ts'
+import {
+  type Certificate,
+  type CertificateFiles,
+  type CertificateWatch,
+  readCertificate,
+  watchCertificate,
+} from '../ops/certificate.ts'
 import type { Log } from '../ops/log.ts'
 import type { Settings } from '../settings.ts'
 
@@ -14,6 +20,15 @@ export interface Listening {
   readonly host: string
   readonly port: number
   readonly url: string
+}
+
+/** Null: plain HTTP. Throws OperatorFault for one that cannot be used. */
+export function certificateOf(settings: Settings): Certificate | null {
+  return settings.tlsCertificate === '' ? null : readCertificate(filesOf(settings))
+}
+
+function filesOf({ tlsCertificate, tlsKey }: Settings): CertificateFiles {
+  return { certificate: tlsCertificate, key: tlsKey }
 }
 
 export class Listener {
@@ -41,8 +56,8 @@ export class Listener {
   listen(handle: Handle, routes: readonly Route[]): Listening {
     assert(this.front === null && !this.closing, 'an app listens once')
     const { host, port, bodyBytesMax, bodyTimeMs, drainMs, idleTimeS } = this.settings
-    const files = { certificate: this.settings.tlsCertificate, key: this.settings.tlsKey }
-    const tls = files.certificate === '' ? null : readCertificate(files)
+    const files = filesOf(this.settings)
+    const tls = certificateOf(this.settings)
     const paths = [...new Set(routes.map(({ path }) => path).filter((path) => !path.includes('{')))]
     const { shared, log } = this
     const front = startFront(handle, { host, port, bodyBytesMax, bodyTimeMs, drainMs, idleTimeS, tls, shared, paths })

@@ -1,5 +1,6 @@
 // `serve`: from settings to a listening service, and from a signal to a clean exit.
 
+import { certificateOf } from '../app/listener.ts'
 import { type App, createApp } from '../app.ts'
 import { OperatorFault } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
@@ -9,6 +10,8 @@ import { TOKEN_LIFETIME_S, tokenLines } from './credentials.ts'
 import { loadDemo } from './demo.ts'
 
 export async function serve(settings: Settings, demo: boolean): Promise<void> {
+  // Before a folder is made ready whose first token nobody would see.
+  certificateOf(settings)
   const app = await createApp(settings)
   const stopped = stopOnSignal(() => app.close())
   // What rotates log files sends this once it has renamed one, and what renews certificates.

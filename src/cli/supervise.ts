@@ -2,6 +2,7 @@
 // them, does what is done once, starts the workers and those that take the places of dead ones, and stops them all.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { certificateOf } from '../app/listener.ts'
 import { standardLog } from '../app/logs.ts'
 import { createApp } from '../app.ts'
 import { type ReservedPort, reservePort } from '../http/server.ts'
@@ -24,6 +25,8 @@ const STOP_GRACE_MS = 5000
 
 export async function supervise(settings: Settings, demo: boolean): Promise<void> {
   const { host, port, dataDir } = settings
+  // Once, and not by each worker.
+  certificateOf(settings)
   const folder = lockFolder(dataDir)
   let reserved: ReservedPort
   try {

@@ -70,6 +70,7 @@ export async function work(): Promise<void> {
         if (app === null || stopping) return
         const { host, port } = app.settings
         await app.listen().catch((failure: unknown) => {
+          if (failure instanceof OperatorFault) throw failure
           throw new CliError([`cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`])
         })
         say('listening')

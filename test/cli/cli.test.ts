@@ -399,6 +399,22 @@ describe('settings', () => {
     ])
   })
 
+  it.each([
+    ['alone', []],
+    ['with workers', ['--workers', '2']],
+  ])('say once which certificate cannot be used, and make nothing ready (%s)', async (_name, more) => {
+    const certificate = join(folder, 'cert.pem')
+    writeFileSync(certificate, 'no certificate')
+    const environment = { VERDIGRAPH_TLS_CERTIFICATE: certificate, VERDIGRAPH_TLS_KEY: certificate }
+    const started = await runCommand(['serve', '--data', data, '--port', '0', ...more], environment)
+    expect([started.exitCode, started.stdout, started.stderr]).toEqual([
+      1,
+      '',
+      `error: ${certificate} and ${certificate} cannot be used: expected a certificate and its key, both in PEM\n`,
+    ])
+    expect(existsSync(data)).toBe(false)
+  })
+
   it('say which address cannot be listened on', async () => {
     const server = await startServer(['--data', data])
     const { port } = new URL(server.url)
