@@ -162,12 +162,13 @@ export class LmdbFile {
     this.file = file
     const fault = faultIn(file)
     if (fault !== null) throw new OperatorFault(`${file} ${fault}`)
-    if (options.readOnly !== true) mkdirSync(path, { recursive: true })
-    takeRoomForReaders(path)
     try {
+      if (options.readOnly !== true) mkdirSync(path, { recursive: true })
+      takeRoomForReaders(path)
       this.root = open(openOptions(path, options))
       this.inode = statSync(file).ino
     } catch (failure) {
+      if (failure instanceof OperatorFault) throw failure
       throw new OperatorFault(`the store in ${path} cannot be opened: ${(failure as Error).message}`)
     }
   }
