@@ -33,7 +33,10 @@ export async function work(): Promise<void> {
     const closed = opening === null ? Promise.resolve() : opening.then((app) => app.close())
     closed.then(
       () => process.exit(0),
-      () => process.exit(1),
+      (failure: unknown) => {
+        sayError(`stopping failed: ${String((failure as Error).stack ?? failure)}`)
+        process.exit(1)
+      },
     )
   }
   process.on('SIGTERM', stop)

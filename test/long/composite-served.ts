@@ -8,7 +8,7 @@ import { systemClock } from '../../src/kernel/clock.ts'
 import { openCatalog } from '../../src/store/catalog.ts'
 import { killAll, runCommand, type Server, startServer } from '../cli/process.ts'
 import { Chance, seedOfRun } from '../generate/chance.ts'
-import { Line } from '../workers/line.ts'
+import { Line, linesTo } from '../workers/line.ts'
 import { numberAfter } from './flags.ts'
 
 const WRITERS = 6
@@ -105,6 +105,8 @@ export async function servedRounds(rounds: number, seed: number): Promise<Served
         // The other goes on meanwhile, and the new one comes in.
         while (workersOf(server.pid).includes(victim) || workersOf(server.pid).length < 2) await Bun.sleep(10)
         await Bun.sleep(chance.between(0, 200))
+        // Whoever takes a place follows, before it listens, what the one before it left undone.
+        for (const line of (await linesTo(server.url, 2, 1)).flat()) line.close()
         stopped = true
         await Promise.all(writers)
         if (chance.between(0, 1) === 0) {
