@@ -189,7 +189,7 @@ export class LmdbEnvironment implements GraphStore {
     }, change)
   }
 
-  /** Where the last load came to, as it said itself; null when it ended, or never was. */
+  /** Where the last load came to, as it said itself; null when it said nothing. */
   checkpoint(): string | null {
     return readCheckpoint(this.databases)
   }
