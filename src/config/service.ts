@@ -283,9 +283,11 @@ export class ConfigService {
     const parent = draft.get(kind.parent.kind, current.parent_id)
     assert(parent !== null, 'a document goes when its parent goes')
     const fields = dropEmptySecrets(keepSecrets(Object.fromEntries(kept), current.fields, kind), kind)
-    const stranded = strandedSecrets(fields, current.fields, body, kind)
-    if (stranded.length > 0) return err({ kind: 'invalid', issues: stranded })
-    return kind.check(fields, { reader: draft, current, parent, given: body })
+    const checked = kind.check(fields, { reader: draft, current, parent, given: body })
+    if (!checked.ok) return checked
+    // Of what would be stored: a secret that the change itself takes away goes nowhere.
+    const stranded = strandedSecrets(checked.value.fields, current.fields, body, kind)
+    return stranded.length === 0 ? checked : err({ kind: 'invalid', issues: stranded })
   }
 
   private revisionOf(kind: ConfigKind, present: StoredDocument, version: string): Result<StoredDocument, ServiceError> {

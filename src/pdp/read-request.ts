@@ -2,6 +2,7 @@
 // decision. Says exactly what schema.ts would say (a test compares them on generated requests).
 import type { ServiceError } from '../kernel/errors.ts'
 import { foundName, isJsonObject } from '../kernel/found.ts'
+import { writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { limitOf } from './page-limit.ts'
 import type { ActionSearchRequest, EvaluationRequest, ResourceSearchRequest, SubjectSearchRequest } from './schema.ts'
@@ -136,7 +137,10 @@ function faultsOf(body: unknown, form: Form): string[] {
     const { token, limit } = page
     if (token === '') faults.push('page.token: expected a token, found an empty string')
     else if (token !== undefined) string('page.token', token)
-    if (limit !== undefined && limitOf(limit) === null) expect('page.limit', 'an integer of 0 or more', limit)
+    if (limit !== undefined && limitOf(limit) === null) {
+      const found = foundName(limit) === 'number' ? `\`${writeJson(limit).slice(0, 64)}\`` : foundName(limit)
+      faults.push(`page.limit: expected an integer of 0 or more, found ${found}`)
+    }
     optionalObject('page.properties', page.properties)
   }
   return faults

@@ -138,6 +138,19 @@ test('the parameters of a signing key are required again, each of them, for anot
   expect(opened('audit-signings', id, 'auth_params.tenant')).toBe('t')
 })
 
+test('the parameters of a signing key go with it where the platform keeps the key, and are not asked for', async () => {
+  const { id } = await house.create('audit-signings', {
+    project_id: house.project,
+    name: 'signing',
+    provider: 'CUSTOMER_CLOUD1_KMS',
+    key_resource: 'arn:key/1',
+    kid: 'key-1',
+    auth_params: { role_arn: 'arn:role' },
+  })
+  valueIn(await update('audit-signings', id, { provider: 'PLATFORM_MANAGED' }))
+  expect(house.documents.get('audit-signings', id)?.fields).not.toHaveProperty('auth_params')
+})
+
 test('the password of a database is required again for another address', async () => {
   const db_connection = { url: 'lmdb:', username: 'ann', password: 'pw' }
   const { id } = await house.create('projects', projectBody(house, { name: 'other', db_connection }))

@@ -296,6 +296,9 @@ describe('AZ paging', () => {
     ]) {
       expect([page, (await ask('resource', page)).status]).toEqual([page, 400])
     }
+    expect((await ask('resource', { limit: -1 })).body).toMatchObject({
+      errors: ['page.limit: expected an integer of 0 or more, found `-1`'],
+    })
     const { body } = await ask('resource', { limit: 0 })
     const counted = body as unknown as PageBody
     expect([counted.results, counted.page.count, counted.page.total]).toEqual([[], 0, 7])
