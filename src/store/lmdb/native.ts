@@ -1,6 +1,6 @@
 // The one door to the lmdb package: what the store uses of it, in our own types, and read views of our own.
 // The package's shared read transaction arms a timer at each renewal (2.4 µs); a view of our own renews in 0.2 µs.
-import { existsSync, linkSync, mkdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as lmdb from 'lmdb'
 import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
@@ -113,6 +113,8 @@ const READERS_MAX = 1000
 /** The package's name for the table of them, and what each takes there, with its part of what stands before it. */
 const READERS_FILE = 'lock.mdb'
 const READER_BYTES = 72
+/** With the first pages of a store: LMDB spoils its memory, and the process dies at its end, where these find no room. */
+const FIRST_BYTES = 512 * 1024
 
 /** With less room on the disk, a failed commit is told as one that had none. */
 const ROOM_MIN_BYTES = 64 * 2 ** 20
@@ -364,7 +366,8 @@ function takeRoomForReaders(path: string): void {
   if (existsSync(file)) return
   const draft = `${file}.${process.pid}`
   try {
-    writeFileSync(draft, new Uint8Array(READERS_MAX * READER_BYTES))
+    writeFileSync(draft, new Uint8Array(FIRST_BYTES))
+    truncateSync(draft, READERS_MAX * READER_BYTES)
     // Never over one that another process has in use already.
     linkSync(draft, file)
   } catch (failure) {
