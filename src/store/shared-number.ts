@@ -1,7 +1,7 @@
 // One number that all processes on a data folder see at once: a word of a file that each of them has mapped. Reading it
 // costs some nanoseconds, so it can stand before every request. It survives no crash of the machine and need not: whoever
 // uses it keeps the truth in the database, and asks there whenever the number is not the one that it knows.
-import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
 
 const BYTES = 4
 
@@ -17,8 +17,9 @@ export interface SharedNumber {
 export function openSharedNumber(path: string): SharedNumber {
   const file = openSync(path, 'a')
   try {
-    // To make a file longer can be repeated: of two processes that come here at once, neither takes away from the other.
-    if (fstatSync(file).size < BYTES) ftruncateSync(file, BYTES)
+    // Written, not only made longer: what a full disk has no room for ends the process that touches it in memory. And at the
+    // end: of two processes that come here at once, neither takes away from the other.
+    if (fstatSync(file).size < BYTES) writeSync(file, new Uint8Array(BYTES))
   } finally {
     closeSync(file)
   }

@@ -1,5 +1,5 @@
 // A disk that is really full: a small file system of its own in memory, which only root may mount.
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -117,5 +117,16 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     rmSync(file)
     rmSync(more)
     await openEnvironment(join(disk, 'other'), { clock: systemClock }).close()
+  })
+
+  test('a number that processes share has its room when it is made, and is refused without it', () => {
+    writeFileSync(ballast, '')
+    expect(() => appendFileSync(ballast, Buffer.alloc(8 << 20))).toThrow('no space left')
+    // In a process of its own, which the system would end.
+    const source = join(import.meta.dirname, '..', '..', 'src', 'store', 'shared-number.ts')
+    const script = `const { openSharedNumber } = await import('${source}'); openSharedNumber('${disk}/number').bump()`
+    const child = Bun.spawnSync([process.execPath, '-e', script])
+    rmSync(ballast)
+    expect([child.signalCode ?? null, child.stderr.toString()]).toEqual([null, expect.stringContaining('ENOSPC')])
   })
 })
