@@ -73,6 +73,9 @@ class Exchange implements RequestContext {
   }
 }
 
+/** Who sends a body slower than this is looked at again when it is there: a key may have been revoked meanwhile. */
+const LATE_MS = 10
+
 type Coming<T> = T | Promise<T>
 
 /** At once where it is there. */
@@ -114,7 +117,13 @@ export function createDispatcher(parts: DispatchParts): Handle {
     if (!isJsonType(contentType)) return refusal(refusedType(contentType, route.wrongMediaType), requestId)
     return after(request.body(), (bytes) => {
       const body = readBody(route, bytes)
-      return body.ok ? asked(exchange, route, body.value) : refusal(body.error, requestId)
+      if (!body.ok) return refusal(body.error, requestId)
+      if (performance.now() - exchange.startMs < LATE_MS) return asked(exchange, route, body.value)
+      return after(parts.authenticate(route.auth, request), (still) => {
+        if (!still.ok) return refusal(still.error, requestId)
+        exchange.caller = still.value
+        return asked(exchange, route, body.value)
+      })
     })
   }
 

@@ -324,4 +324,19 @@ describe('who may ask', () => {
     expect((await service.configure('DELETE', `application-agent-credentials/${credentialId}`)).status).toBe(200)
     expect((await send({ 'x-svc-clientkey': key })).status).toBe(401)
   })
+  it('refuses a key that is deleted while the body comes', async () => {
+    const { key, credentialId } = await service.addAgent('slow', ['Authorization'])
+    const text = JSON.stringify(body)
+    const raw = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(Buffer.from(text.slice(0, 10)))
+        await Bun.sleep(50)
+        await service.configure('DELETE', `application-agent-credentials/${credentialId}`)
+        controller.enqueue(Buffer.from(text.slice(10)))
+        controller.close()
+      },
+    })
+    const headers = { 'x-svc-clientkey': key, 'content-type': 'application/json' }
+    expect((await service.send('/access/v1/evaluation', { method: 'POST', headers, raw })).status).toBe(401)
+  })
 })
