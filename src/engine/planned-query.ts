@@ -10,7 +10,7 @@ import { optimize } from './optimize/optimize.ts'
 import { buildInner, buildPlan, ExtraSlots, type InnerQuery, type PlanSite } from './plan/build-plan.ts'
 import type { Plan } from './plan/operators.ts'
 import { type Counts, costOrder, textOrder } from './plan/order-expands.ts'
-import type { Snapshot } from './store.ts'
+import type { Snapshot, Stamp } from './store.ts'
 import type { Value } from './value/value.ts'
 
 /** With rules off a plan is what the text says, step by step: slower, the same rows. For proofs. */
@@ -23,6 +23,12 @@ export interface EngineOptions {
 }
 
 export const defaultOptions: EngineOptions = { rules: 'on' }
+
+/**
+ * What a plan depends on beside the text. `history`: the counts that it was made with, while these are about right. `graph`: the
+ * graph as it is at each run and nothing else, so that rows come in one order whoever ran it before, in every process.
+ */
+export type PlanOf = 'history' | 'graph'
 
 /** What one run is asked with. */
 export interface Asking {
@@ -49,6 +55,8 @@ interface Compiled extends Execution {
   readonly environments: readonly object[]
   readonly symbolEpochs: readonly number[]
   readonly counts: RecordedCounts
+  /** The state of the graph that the counts were last held against. */
+  heldAgainst: Stamp
   /** For the runs that share none. */
   readonly ownBudget: Budget
   uses: number
@@ -66,17 +74,25 @@ export class PlannedQuery {
   private readonly given: readonly Slot[]
   private readonly finish: (plan: Plan) => Plan
   private readonly options: EngineOptions
+  private readonly planOf: PlanOf
   /** The one used last stands first. */
   private readonly compiled: Compiled[] = []
 
   /**
    * `given`: slots that the caller fills in. `finish` puts the question on top of the query's own plan.
    */
-  constructor(query: BoundQuery, given: readonly Slot[], finish: (plan: Plan) => Plan, options: EngineOptions) {
+  constructor(
+    query: BoundQuery,
+    given: readonly Slot[],
+    finish: (plan: Plan) => Plan,
+    options: EngineOptions,
+    planOf: PlanOf = 'history',
+  ) {
     this.query = query
     this.given = given
     this.finish = finish
     this.options = options
+    this.planOf = planOf
   }
 
   plan(counts: Counts): { readonly plan: Plan; readonly site: PlanSite } {
@@ -143,20 +159,26 @@ export class PlannedQuery {
     if (graphs === null) {
       if (compiled.symbolEpochs[0] !== snapshot.symbolEpoch) return true
     } else if (graphs.some((graph, i) => graph.symbolEpoch !== compiled.symbolEpochs[i])) return true
-    return compiled.uses % REVIEW_EVERY === REVIEW_EVERY - 1 && compiled.counts.haveDrifted(snapshot)
+    if (this.planOf === 'history') {
+      return compiled.uses % REVIEW_EVERY === REVIEW_EVERY - 1 && compiled.counts.haveDrifted(snapshot)
+    }
+    const { writer, commit } = snapshot.stamp
+    if (writer === compiled.heldAgainst.writer && commit === compiled.heldAgainst.commit) return false
+    compiled.heldAgainst = snapshot.stamp
+    return compiled.counts.haveChanged(snapshot)
   }
 
   /** Compiled anew for one run, with every operator observed; the parameters and the budget are set. */
   prepareObserved(asking: Asking, profiler: Profiler): Execution & { readonly plan: Plan } {
     const graphs = this.locate(asking).map((graph) => profiler.counting(graph))
-    const built = this.build(graphs, new RecordedCounts(asking.snapshot), profiler.observe)
+    const built = this.build(graphs, new RecordedCounts(asking.snapshot, this.planOf), profiler.observe)
     built.run.parameters = asking.parameters
     built.run.budget = asking.budget ?? startedBudget(built.run.budget, asking.limits)
     return built
   }
 
   private compileFor(graphs: readonly Snapshot[]): Compiled {
-    const counts = new RecordedCounts(graphs[0]!)
+    const counts = new RecordedCounts(graphs[0]!, this.planOf)
     const { root, run, isInOrder } = this.build(graphs, counts)
     const compiled: Compiled = {
       root,
@@ -165,6 +187,7 @@ export class PlannedQuery {
       environments: graphs.map((graph) => graph.environment),
       symbolEpochs: graphs.map((graph) => graph.symbolEpoch),
       counts,
+      heldAgainst: graphs[0]!.stamp,
       ownBudget: run.budget,
       uses: 0,
     }
@@ -214,10 +237,12 @@ function startedBudget(budget: Budget, limits: BudgetLimits): Budget {
 /** The counts of a snapshot, and which of them a plan was made with. */
 class RecordedCounts implements Counts {
   private readonly snapshot: Snapshot
+  private readonly planOf: PlanOf
   private readonly asked = new Map<string, { kind: 'label' | 'type'; name: string | null; count: number }>()
 
-  constructor(snapshot: Snapshot) {
+  constructor(snapshot: Snapshot, planOf: PlanOf) {
     this.snapshot = snapshot
+    this.planOf = planOf
   }
 
   nodes(label: string | null): number {
@@ -236,14 +261,27 @@ class RecordedCounts implements Counts {
     return false
   }
 
+  /** Whether a plan that is made now would see others. */
+  haveChanged(snapshot: Snapshot): boolean {
+    for (const { kind, name, count } of this.asked.values())
+      if (rounded(read(snapshot, kind, name)) !== count) return true
+    return false
+  }
+
   private ask(kind: 'label' | 'type', name: string | null): number {
     const key = `${kind} ${name ?? ''}`
     const known = this.asked.get(key)
     if (known) return known.count
-    const count = read(this.snapshot, kind, name)
+    const exact = read(this.snapshot, kind, name)
+    const count = this.planOf === 'graph' ? rounded(exact) : exact
     this.asked.set(key, { kind, name, count })
     return count
   }
+}
+
+/** Down to a power of two: a plan that follows the counts is not made anew with each of them. */
+function rounded(count: number): number {
+  return count === 0 ? 0 : 2 ** Math.floor(Math.log2(count))
 }
 
 function read(snapshot: Snapshot, kind: 'label' | 'type', name: string | null): number {

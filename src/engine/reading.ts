@@ -44,7 +44,8 @@ export interface Reading {
   /** Of text and filter. */
   readonly parameters: readonly string[]
   /**
-   * Begins a run; rows come in an order that is stable while the graph is unchanged, and only as they are asked for.
+   * Begins a run; rows come in an order that is stable while the graph is unchanged, in this process and in others, and only
+   * as they are asked for.
    * One run at a time. Throws RunFault (missing parameter, type, budget), as `next` does.
    */
   open(asking: Asking): ReadingCursor
@@ -141,6 +142,7 @@ class CompiledReading implements Reading {
       [],
       (plan) => (atEnd.length > 0 ? { op: 'filter', input: plan, predicates: atEnd } : plan),
       options,
+      'graph',
     )
   }
 

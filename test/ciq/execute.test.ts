@@ -148,6 +148,37 @@ describe('execute', () => {
     expect(await rows(1, 1)).toEqual(whole.slice(1, 2))
   })
 
+  it('gives pages in the same order whoever ran the query when the graph was another', async () => {
+    const policy = {
+      subject: { type: 'Person' },
+      condition: { cypher: 'MATCH (subject:Person)-[:FLIES]->(plane:Plane)' },
+      allowed_reads: { nodes: ['subject.external_id', 'plane.external_id'] },
+    }
+    const query = { nodes: ['subject.external_id', 'plane.external_id'] }
+    const token = await house.tokenOf('ann')
+    const plane = (external_id: string) => ({ type: 'Plane', external_id })
+    const flies = (person: string, to: string) => ({
+      source: { type: 'Person', external_id: person },
+      target: plane(to),
+      type: 'FLIES',
+    })
+    await house.capture('nodes', { nodes: [plane('x0')] })
+    await house.capture('relationships', { relationships: [flies('bob', 'x0')] })
+    const id = await house.addQuery('flown', policy, query)
+    const rows = async () => (await house.execute(id, {}, token)).body.data
+    expect(await rows()).toHaveLength(1)
+
+    const planes = Array.from({ length: 20 }, (_, i) => `x${i + 1}`)
+    await house.capture('nodes', { nodes: planes.map(plane) })
+    const relationships = planes.flatMap((to) => [flies('bob', to), flies('ann', to)])
+    await house.capture('relationships', { relationships })
+    const before = await rows()
+    expect(before).toHaveLength(41)
+    // With another query stored, all of the project are planned anew, as in another process.
+    await house.addQuery('flown-too', policy, query)
+    expect(await rows()).toEqual(before)
+  })
+
   it('says which page cannot be asked for, and gives nothing behind the last row', async () => {
     const headers = { 'x-svc-clientkey': house.key, authorization: `Bearer ${await house.tokenOf('ann')}` }
     const answerTo = async (page: string) => {
