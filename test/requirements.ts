@@ -984,6 +984,7 @@ export const requirements: readonly Requirement[] = [
     shownBy: [
       [mcpListen, 'ends in good order with its token'],
       [mcpListen, 'ends with the session'],
+      [mcpListen, 'is ended by no other method than DELETE, and HEAD is answered as GET would be'],
       [mcpListen, 'ends when the server is disabled, and when it takes other tokens'],
       [mcpListen, 'is one of so many of a person: more are refused until one is left'],
       [mcpListen, 'that nobody reads makes room for another'],

@@ -64,6 +64,10 @@ class Exchange implements RequestContext {
     return new URLSearchParams(this.request.query)
   }
 
+  get headOnly(): boolean {
+    return this.request.method === 'HEAD'
+  }
+
   header(name: string): string | null {
     return this.request.header(name)
   }
@@ -130,7 +134,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
   function asked(exchange: Exchange, route: Route, body: unknown): Coming<FrontResponse> {
     return after(route.handle(exchange, body), (result) =>
       result.ok
-        ? plainAnswer(result.value, exchange.requestId, exchange.request.method === 'HEAD')
+        ? plainAnswer(result.value, exchange.requestId, exchange.headOnly)
         : refusal(result.error, exchange.requestId),
     )
   }

@@ -49,6 +49,8 @@ export interface RequestContext {
   /** `{id}` and the like of the route's path. */
   readonly pathParameters: Readonly<Record<string, string>>
   readonly query: URLSearchParams
+  /** A HEAD: nobody reads a body, so nothing may be begun that lasts as long as one. */
+  readonly headOnly: boolean
   header(name: string): string | null
   /** For a route that reads it itself; as of `FrontRequest`. */
   body(): Promise<Uint8Array> | Uint8Array

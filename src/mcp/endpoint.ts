@@ -36,6 +36,8 @@ export interface EndpointParts extends McpParts {
 export interface McpRequest {
   readonly projectId: string
   readonly requestId: string
+  /** Only the head of the answer is asked for. */
+  readonly headOnly: boolean
   /** Where the metadata of this server are: for challenges. */
   metadataUrl(): string | null
   header(name: string): string | null
@@ -114,7 +116,8 @@ export class McpEndpoint {
     const caller = await this.callerOf(request)
     if (!caller.ok) return caller
     if ('status' in caller.value) return ok(caller.value)
-    return openStream(this.parts.sessions, this.listeners, caller.value, (name) => request.header(name))
+    const header = (name: string): string | null => request.header(name)
+    return openStream(this.parts.sessions, this.listeners, caller.value, header, request.headOnly)
   }
 
   /** Forgets what is kept of projects that are gone. */

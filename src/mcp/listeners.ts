@@ -24,6 +24,8 @@ export interface Listener {
 
 export interface Listening {
   listen(listener: Listener): Result<Live, ServiceError>
+  /** What `listen` would answer, with a stream that is over: nothing is opened, and nothing ended. */
+  wouldListen(listener: Listener): Result<Live, ServiceError>
 }
 
 export interface ListenerLimits {
@@ -91,15 +93,10 @@ export class Listeners implements Listening {
   }
 
   listen(listener: Listener): Result<Live, ServiceError> {
+    const refused = this.refusal(listener)
+    if (refused !== null) return err(refused)
     const { server, user } = listener.caller
-    if (this.closed) return err({ kind: 'unavailable', message: 'the server is stopping' })
-    const there = this.projects.get(server.projectId)
-    for (const open of there?.open ?? []) {
-      if (listener.place !== null && open.listener.place === listener.place) this.end(open)
-    }
-    if (!this.hasRoom(server.projectId, user.subjectId)) {
-      return err({ kind: 'unavailable', message: 'as many listen as may listen at once', retryAfterS: 30 })
-    }
+    for (const open of this.inProject(server.projectId)) if (sharesPlace(open, listener)) this.end(open)
     const { exp } = user.claims
     const untilMs = typeof exp === 'number' ? exp * 1000 : Number.POSITIVE_INFINITY
     const stream = new NoticeStream(listener.first, () => this.forget(open))
@@ -112,19 +109,38 @@ export class Listeners implements Listening {
     return ok(stream)
   }
 
+  wouldListen(listener: Listener): Result<Live, ServiceError> {
+    const refused = this.refusal(listener)
+    return refused === null ? ok(new NoticeStream([], () => undefined)) : err(refused)
+  }
+
   /** Ends all of them, and takes no more. */
   close(): void {
     this.closed = true
     for (const project of this.projects.values()) this.endAll(project)
   }
 
-  private hasRoom(projectId: string, subjectId: string): boolean {
+  private refusal(listener: Listener): ServiceError | null {
+    if (this.closed) return { kind: 'unavailable', message: 'the server is stopping' }
+    if (this.hasRoom(listener)) return null
+    return { kind: 'unavailable', message: 'as many listen as may listen at once', retryAfterS: 30 }
+  }
+
+  /** Whose place it takes makes room for it. */
+  private hasRoom(listener: Listener): boolean {
     const { streamsMax, projectStreamsMax } = this.parts.limits
-    const inProject = [...(this.projects.get(projectId)?.open ?? [])]
+    const { server, user } = listener.caller
+    const inProject = this.inProject(server.projectId)
+    const staying = inProject.filter((open) => !sharesPlace(open, listener))
+    const count = this.count - (inProject.length - staying.length)
     // Whose tokens are taken is one issuer, so subjects are told apart by their names.
-    const own = inProject.filter(({ listener }) => listener.caller.user.subjectId === subjectId).length
+    const own = staying.filter((open) => open.listener.caller.user.subjectId === user.subjectId).length
     const ownMax = Math.max(1, Math.floor(projectStreamsMax * PERSON_SHARE))
-    return this.count < streamsMax && inProject.length < projectStreamsMax && own < ownMax
+    return count < streamsMax && staying.length < projectStreamsMax && own < ownMax
+  }
+
+  private inProject(projectId: string): readonly Open[] {
+    return [...(this.projects.get(projectId)?.open ?? [])]
   }
 
   private begin(server: McpServer): Project {
@@ -216,4 +232,8 @@ export class Listeners implements Listening {
     const admitted = await open.listener.caller.isAdmitted().catch(() => false)
     if (!admitted) this.end(open)
   }
+}
+
+function sharesPlace(open: Open, { place }: Listener): boolean {
+  return place !== null && open.listener.place === place
 }

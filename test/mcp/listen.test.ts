@@ -259,6 +259,30 @@ describe('the stream of a session', () => {
     expect(await second.next()).toEqual({ jsonrpc: '2.0', method: 'notifications/resources/list_changed' })
   })
 
+  it('is ended by no other method than DELETE, and HEAD is answered as GET would be', async () => {
+    const session = await house.open(token)
+    const events = follow(await get(session))
+    const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream', 'mcp-session-id': session }
+    const send = async (method: string, more: Record<string, string> = {}, body?: string) => {
+      const answered = await fetch(house.url, {
+        method,
+        headers: { ...headers, ...more },
+        ...(body === undefined ? {} : { body }),
+      })
+      const text = await answered.text()
+      return method === 'HEAD' ? [answered.status, answered.headers.get('content-type'), text] : answered.status
+    }
+    expect(await send('HEAD')).toEqual([200, 'text/event-stream', ''])
+    expect(await send('HEAD', { accept: 'application/json' })).toEqual([405, 'application/json', ''])
+    expect(await send('HEAD', { 'mcp-session-id': 'none' })).toEqual([404, 'application/json', ''])
+    expect(await send('OPTIONS')).toBe(204)
+    for (const method of ['PUT', 'PATCH']) expect(await send(method)).toBe(405)
+    const ping = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+    expect(await send('POST', { 'content-type': 'application/json' }, ping)).toBe(200)
+    await addQuery()
+    expect(await events.next()).toEqual({ jsonrpc: '2.0', method: 'notifications/resources/list_changed' })
+  })
+
   it('is opened to its holder alone, and to whoever takes events', async () => {
     const session = await house.open(token)
     const bob = await house.tokenOf('bob', { expires: '3 hours' })

@@ -175,6 +175,7 @@ function requestOf(context: RequestContext, address: McpAddress): McpRequest {
   return {
     projectId,
     requestId: context.requestId,
+    headOnly: context.headOnly,
     // The path may hold anything, and this is asked for a project that is there.
     metadataUrl() {
       const base = baseOf(context, address)

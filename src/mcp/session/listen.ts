@@ -1,8 +1,9 @@
 // GET opens the stream of a session, on which the server tells of changes. It holds as long as the session; another GET of
-// the same session takes its place, since a client that has lost its connection knows that before the server does.
+// the same session takes its place, since a client that has lost its connection knows that before the server does. A HEAD
+// opens none, so it leaves the open one alone.
 import type { ServiceError } from '../../kernel/errors.ts'
 import { ok, type Result } from '../../kernel/result.ts'
-import type { Listening } from '../listeners.ts'
+import type { Listener, Listening } from '../listeners.ts'
 import type { McpCaller } from '../parts.ts'
 import { noticeEvent, type RpcAnswer } from '../rpc.ts'
 
@@ -16,7 +17,9 @@ export function listenInSession(
   caller: McpCaller,
   place: string,
   stands: () => boolean,
+  headOnly: boolean,
 ): Result<RpcAnswer, ServiceError> {
-  const listened = listening.listen({ caller, place, first: [OPENED], told: () => [listChanged], last: [], stands })
+  const listener: Listener = { caller, place, first: [OPENED], told: () => [listChanged], last: [], stands }
+  const listened = headOnly ? listening.wouldListen(listener) : listening.listen(listener)
   return listened.ok ? ok({ status: 200, text: '', live: listened.value }) : listened
 }

@@ -76,14 +76,20 @@ export async function endSession(sessions: SessionIds, caller: McpCaller, header
   return ok({ status: 204, text: '' })
 }
 
-/** GET opens the stream of the session that it names. */
-export function openStream(sessions: SessionIds, listening: Listening, caller: McpCaller, header: Headers): Answered {
+/** GET opens the stream of the session that it names; HEAD asks how that would be answered. */
+export function openStream(
+  sessions: SessionIds,
+  listening: Listening,
+  caller: McpCaller,
+  header: Headers,
+  headOnly: boolean,
+): Answered {
   const session = sessionOf(sessions, caller, header)
   if ('answered' in session) return session.answered
   const accept = header('accept')
   if (accept !== null && !/text\/event-stream|\*\/\*/.test(accept)) return statelessAlone
   const stands = (): boolean => findSession(sessions, caller, header).ok
-  return listenInSession(listening, caller, session.found.key, stands)
+  return listenInSession(listening, caller, session.found.key, stands, headOnly)
 }
 
 const statelessAlone: Answered = err({ kind: 'method-not-allowed', allow: ['OPTIONS', 'POST'] })
