@@ -145,9 +145,18 @@ export const rooms: readonly Room[] = [
   },
   {
     holds: ['src/store/'],
-    may: ['src/store/', 'src/engine/store.ts', 'src/engine/value/', 'src/kernel/', 'lmdb', 'node:', 'bun:sqlite'],
+    may: [
+      'src/store/',
+      'src/engine/store.ts',
+      'src/engine/value/',
+      'src/kernel/',
+      'lmdb',
+      'node:',
+      'bun:sqlite',
+      'bun:ffi',
+    ],
     sentence:
-      'store imports engine/store.ts, engine/value, kernel and lmdb, and bun:sqlite for a lock; never plans, operators or features',
+      'store imports engine/store.ts, engine/value, kernel and lmdb, and bun:sqlite and bun:ffi for locks; never plans, operators or features',
   },
   {
     holds: ['src/upstream/'],

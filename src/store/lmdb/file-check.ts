@@ -9,10 +9,11 @@ import { type Meta, metaAt, Page, PageFile } from './pages.ts'
 
 /** A tenth of a second at most; the pages that lead to others are some hundredth of a file. */
 const PAGES_AT_OPENING = 4000
-/** Another process may write to the file meanwhile, and use its pages again. */
-const LOOKS_MAX = 4
 
-/** What is wrong with the file, in words that follow its name; null when LMDB may open it. It need not exist. */
+/**
+ * What is wrong with the file, in words that follow its name; null when LMDB may open it. It need not exist. Nobody writes to
+ * it meanwhile, or what changes would look damaged.
+ */
 export function faultOfFile(path: string): string | null {
   if (!existsSync(path)) {
     const isOld = existsSync(join(dirname(path), 'lock.mdb'))
@@ -26,7 +27,6 @@ function faultOfSize(path: string): { readonly fault: string } | { readonly leav
   const file = openSync(path, 'r')
   try {
     const first = metaAt(file, 0)
-    // The size is read after the meta pages, so that a process that is writing meanwhile has grown the file before.
     const second = first === null ? null : metaAt(file, first.pageBytes)
     const { size } = fstatSync(file)
     if (size === 0) return { fault: 'is empty' }
@@ -65,18 +65,11 @@ export function metaPages(path: string): Uint8Array {
 function faultOfPages(path: string, leaves: boolean): string | null {
   const file = new PageFile(path)
   try {
-    let before: number | null = null
-    for (let look = 0; ; look++) {
-      const metas = file.metas()
-      if (metas === null) return 'is not a database, or damaged'
-      const [newest] = metas
-      const pagesMax = leaves ? Number.POSITIVE_INFINITY : PAGES_AT_OPENING
-      const fault = faultOfMetas(file, metas) ?? faultOfTrees(file, newest, { leaves, pagesMax })
-      // What was found twice of one state, or on and on, is no trace of another process.
-      if (fault === null) return null
-      if (before === newest.transaction || look === LOOKS_MAX) return `is damaged: ${fault}`
-      before = newest.transaction
-    }
+    const metas = file.metas()
+    if (metas === null) return 'is not a database, or damaged'
+    const pagesMax = leaves ? Number.POSITIVE_INFINITY : PAGES_AT_OPENING
+    const fault = faultOfMetas(file, metas) ?? faultOfTrees(file, metas[0], { leaves, pagesMax })
+    return fault === null ? null : `is damaged: ${fault}`
   } finally {
     file.close()
   }

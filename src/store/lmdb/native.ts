@@ -9,6 +9,7 @@ import type { KeyCodec } from '../keys.ts'
 import type { SharedNumber } from '../shared-number.ts'
 import { faultOfFile } from './file-check.ts'
 import type { Stamp } from './header.ts'
+import { OpeningGate } from './opening-gate.ts'
 
 export interface Reading {
   readonly transaction: object | undefined
@@ -142,6 +143,8 @@ export class LmdbFile {
   /** What the system knows the open file by, whatever its path leads to later. */
   private readonly inode: number
   private readonly root: RootDatabase
+  private readonly gate: OpeningGate
+  private readonly isReadOnly: boolean
   private readonly freeViews: ReadView[] = []
   private readonly commits: FileOptions['commits'] | null
   /** The view that began last. One that began before it must not be read after it: states lead forwards only. */
@@ -155,21 +158,23 @@ export class LmdbFile {
   constructor(path: string, options: FileOptions) {
     this.path = path
     this.commits = options.commits ?? null
+    this.isReadOnly = options.readOnly === true
     // An empty store in its place would hide what is there.
     if (!existsSync(join(path, DATA_FILE)) && existsSync(asideOf(path))) throw new OperatorFault(cutOff(path))
     // The package would make the folder before it finds that it may not write.
-    if (options.readOnly === true && !existsSync(join(path, DATA_FILE)))
+    if (this.isReadOnly && !existsSync(join(path, DATA_FILE)))
       throw new OperatorFault(`the folder ${path} holds no store`)
     const file = join(path, DATA_FILE)
     this.file = file
-    const fault = faultIn(file)
-    if (fault !== null) throw new OperatorFault(`${file} ${fault}`)
+    let gate: OpeningGate | null = null
     try {
-      if (options.readOnly !== true) mkdirSync(path, { recursive: true })
-      takeRoomForReaders(path)
-      this.root = open(openOptions(path, options))
+      if (!this.isReadOnly) mkdirSync(path, { recursive: true })
+      gate = OpeningGate.of(file)
+      this.gate = gate
+      this.root = gate.whileStill(() => openSound(path, file, options))
       this.inode = statSync(file).ino
     } catch (failure) {
+      gate?.close()
       if (failure instanceof OperatorFault) throw failure
       throw new OperatorFault(`the store in ${path} cannot be opened: ${(failure as Error).message}`)
     }
@@ -185,7 +190,8 @@ export class LmdbFile {
   }
 
   private openNamed<K>(options: object): RawDatabase<K> {
-    const database = this.root.openDB(options as { name: string }) as RawDatabase<K> | undefined
+    const openIt = () => this.root.openDB(options as { name: string }) as RawDatabase<K> | undefined
+    const database = this.isReadOnly ? openIt() : this.gate.during(openIt)
     if (database === undefined) throw new Error('the folder holds no such store')
     return database
   }
@@ -193,11 +199,15 @@ export class LmdbFile {
   /**
    * Runs `change` in the next write transaction. The promise resolves when the commit is on disk, and rejects with
    * WriteFault when it could not be written: then nothing of it is, and what was committed before stays as it is.
+   * `change` does not throw, for the package would commit what it has written by then.
    */
   async transaction<T>(change: () => T): Promise<T> {
-    // A file that was removed or replaced takes what is written to it, and nobody ever reads it again.
-    if (!this.isInPlace()) throw new WriteFault(`${this.file} is not the file any more that was opened`, false)
+    const turn = this.gate.enter()
+    // Awaited only where it must be: what is written in one turn shares a batch.
+    if (turn !== null) await turn
     try {
+      // A file that was removed or replaced takes what is written to it, and nobody ever reads it again.
+      if (!this.isInPlace()) throw new WriteFault(`${this.file} is not the file any more that was opened`, false)
       const committed = this.root.transaction(change)
       this.leaveBatchToCommit()
       return await committed
@@ -206,6 +216,7 @@ export class LmdbFile {
     } finally {
       // Before anybody is told: a decision after that must not be made of a view from before.
       this.commits?.bump()
+      this.gate.leave()
     }
   }
 
@@ -252,7 +263,7 @@ export class LmdbFile {
 
   /** Blocks the process: for opening only. */
   transactionNow(change: () => void): void {
-    this.root.transactionSync(change)
+    this.gate.during(() => this.root.transactionSync(change))
   }
 
   /** A view of what is committed now. Give it back within the same turn. */
@@ -342,7 +353,11 @@ export class LmdbFile {
     this.closed = true
     for (const view of this.views) view.transaction?.abort()
     this.views.clear()
-    await this.root.close()
+    try {
+      await this.root.close()
+    } finally {
+      this.gate.close()
+    }
   }
 }
 
@@ -376,6 +391,14 @@ function takeRoomForReaders(path: string): void {
   } finally {
     rmSync(draft, { force: true })
   }
+}
+
+/** Looked at while nobody writes: what changes meanwhile would look damaged. */
+function openSound(path: string, file: string, options: FileOptions): RootDatabase {
+  const fault = faultIn(file)
+  if (fault !== null) throw new OperatorFault(`${file} ${fault}`)
+  takeRoomForReaders(path)
+  return open(openOptions(path, options))
 }
 
 function faultIn(file: string): string | null {

@@ -1,0 +1,199 @@
+// Keeps the writers of all processes still while one of them opens an environment. LMDB puts the number of the last commit
+// into the table that all processes share, as it has read it from the file some moments before (`mdb_env_open2`): a commit in
+// between is taken back by that. Readers see the state before it, and the next writer writes over it, acknowledged or not.
+// Two locks that the system drops with their process: on the folder, the turnstile that a writer passes and an opener holds;
+// on the data file, what writers share and an opener waits to have alone. The turnstile lets no stream of writers starve it.
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { OperatorFault, WriteFault } from '../../kernel/errors.ts'
+
+const SHARED = 1
+const EXCLUSIVE = 2
+const AT_ONCE = 4
+const UNLOCK = 8
+
+/** For an opening to end, or for those who write to finish what they have begun. */
+const PATIENCE_MS = 10_000
+/** Blocked here, this process finishes no write of its own, for which another may be waiting that blocks in the same way. */
+const PATIENCE_OF_A_WRITER_MS = 1000
+const LOOK_AGAIN_MS = 1
+
+/** flock(2): 0, or -1 where it would have to wait. */
+type Flock = (file: number, operation: number) => number
+
+/** The names of the C library, by system. */
+const LIBRARIES = ['libc.so.6', 'libSystem.B.dylib', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
+
+/** Node and Windows have none: there a folder is to be opened by one process alone. */
+const hasLocks = typeof Bun !== 'undefined' && process.platform !== 'win32'
+let flock: Flock | null = null
+
+function findFlock(): Flock {
+  const { dlopen } = process.getBuiltinModule('bun:ffi') as typeof import('bun:ffi')
+  for (const library of LIBRARIES) {
+    try {
+      return dlopen(library, { flock: { args: ['i32', 'i32'], returns: 'i32' } }).symbols.flock
+    } catch {
+      // Another system's name.
+    }
+  }
+  throw new OperatorFault('the C library of this system is not found, and no store is opened without its locks')
+}
+
+/** In all folders: writes that this process has begun and not finished. */
+let writing = 0
+
+/** By the folder's device and inode: those that open one folder twice in a process share the locks, as they share LMDB's. */
+const gates = new Map<string, OpeningGate>()
+
+export class OpeningGate {
+  private readonly name: string
+  private readonly file: string
+  /** Null where there are no such locks. */
+  private readonly turnstile: number | null
+  /** The data file, once there is one. */
+  private passage: number | null = null
+  private users = 0
+  private writers = 0
+  /** The last of those who wait to write, in their order. */
+  private queue: Promise<void> | null = null
+
+  private constructor(name: string, file: string, turnstile: number | null) {
+    this.name = name
+    this.file = file
+    this.turnstile = turnstile
+  }
+
+  /** Of a data file that need not exist, in a folder that does. To be closed as often as it was asked for. */
+  static of(file: string): OpeningGate {
+    if (hasLocks) flock ??= findFlock()
+    const { dev, ino } = statSync(dirname(file))
+    const name = `${dev}:${ino}`
+    let gate = gates.get(name)
+    if (gate === undefined) {
+      gate = new OpeningGate(name, file, hasLocks ? openSync(dirname(file), 'r') : null)
+      gates.set(name, gate)
+    }
+    gate.users++
+    return gate
+  }
+
+  /** Blocks until nobody writes, and lets nobody begin before `open` has ended. Throws OperatorFault when that takes long. */
+  whileStill<T>(open: () => T): T {
+    // What this process is writing to it has open already, and LMDB opens nothing anew.
+    if (this.turnstile === null || this.writers > 0) return open()
+    const until = Date.now() + (writing > 0 ? PATIENCE_OF_A_WRITER_MS : PATIENCE_MS)
+    try {
+      this.haveAlone(this.turnstile, until)
+      this.forgetPassage()
+      this.findPassage()
+      if (this.passage !== null) this.haveAlone(this.passage, until)
+      return open()
+    } finally {
+      this.findPassage()
+      if (this.passage !== null) locked(this.passage, UNLOCK)
+      locked(this.turnstile, UNLOCK)
+    }
+  }
+
+  private haveAlone(lock: number, until: number): void {
+    while (!locked(lock, EXCLUSIVE)) {
+      if (Date.now() > until) throw new OperatorFault(`${this.file} is busy: others do not stop writing to it`)
+      sleep(LOOK_AGAIN_MS)
+    }
+  }
+
+  /** The file may be another one by now. */
+  private forgetPassage(): void {
+    if (this.passage !== null) closeSync(this.passage)
+    this.passage = null
+  }
+
+  private findPassage(): void {
+    if (this.passage === null && existsSync(this.file)) this.passage = openSync(this.file, 'r')
+  }
+
+  /**
+   * Before a write begins, which lasts until `leave`. Null: it may begin at once; else it waits behind those who wait
+   * already. Rejects with WriteFault when it waits for long.
+   */
+  enter(): Promise<void> | null {
+    if (this.queue === null && this.passes()) {
+      this.begin()
+      return null
+    }
+    const wait = () => this.waitToEnter()
+    const turn = (this.queue ?? Promise.resolve()).then(wait, wait)
+    this.queue = turn
+    const end = () => {
+      if (this.queue === turn) this.queue = null
+    }
+    turn.then(end, end)
+    return turn
+  }
+
+  private async waitToEnter(): Promise<void> {
+    const until = Date.now() + PATIENCE_MS
+    while (!this.passes()) {
+      if (Date.now() > until) throw new WriteFault(`another process does not finish opening ${this.file}`, false)
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+    }
+    this.begin()
+  }
+
+  /** Blocks while somebody is opening the folder. */
+  during<T>(write: () => T): T {
+    const until = Date.now() + PATIENCE_MS
+    // A write of this process under way keeps others from opening: to wait for them would be to wait for itself.
+    while (this.writers === 0 && !this.passes()) {
+      if (Date.now() > until)
+        throw new OperatorFault(`${this.file} is busy: another process does not finish opening it`)
+      sleep(LOOK_AGAIN_MS)
+    }
+    this.begin()
+    try {
+      return write()
+    } finally {
+      this.leave()
+    }
+  }
+
+  private passes(): boolean {
+    if (this.turnstile === null) return true
+    if (!locked(this.turnstile, SHARED)) return false
+    try {
+      return this.writers > 0 || this.passage === null || locked(this.passage, SHARED)
+    } finally {
+      locked(this.turnstile, UNLOCK)
+    }
+  }
+
+  private begin(): void {
+    this.writers++
+    writing++
+  }
+
+  /** The write is on disk, or has failed. */
+  leave(): void {
+    this.writers--
+    writing--
+    if (this.writers === 0 && this.passage !== null) locked(this.passage, UNLOCK)
+  }
+
+  close(): void {
+    this.users--
+    if (this.users > 0) return
+    gates.delete(this.name)
+    this.forgetPassage()
+    if (this.turnstile !== null) closeSync(this.turnstile)
+  }
+}
+
+/** False: somebody else has it. */
+function locked(file: number, operation: number): boolean {
+  return flock?.(file, operation | AT_ONCE) === 0
+}
+
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
