@@ -1,5 +1,6 @@
 // Flags, environment and a file → checked settings. Every limit of the process has its name, unit and reason here.
 import { err, ok, type Result } from './kernel/result.ts'
+import { suggestion } from './kernel/suggest.ts'
 
 export interface Settings {
   readonly dataDir: string
@@ -307,7 +308,9 @@ function membersOfFile(file: SettingSources['file'], faults: string[]): Record<s
   }
   const known = new Set(Object.values(settingRows).map((row) => row.name))
   for (const name of Object.keys(content)) {
-    if (!known.has(name)) faults.push(`${path}: unknown setting \`${name}\`, expected one of ${[...known].join(', ')}`)
+    if (known.has(name)) continue
+    const hint = suggestion(name, known) || `, expected one of ${[...known].join(', ')}`
+    faults.push(`${path}: unknown setting \`${name}\`${hint}`)
   }
   return content as Record<string, unknown>
 }

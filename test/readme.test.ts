@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import nodes from '../data/demo/nodes.json' with { type: 'json' }
+import { ownEnvironment } from './cli/process.ts'
 
 const top = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'verdigraph-readme-'))
@@ -25,6 +26,7 @@ interface Served {
 async function serveDemo(dataDir: string): Promise<Served> {
   const child = Bun.spawn([process.execPath, 'src/main.ts', 'serve', '--demo', '--data', dataDir, '--port', '0'], {
     cwd: top,
+    env: ownEnvironment,
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'inherit',
@@ -42,7 +44,7 @@ async function serveDemo(dataDir: string): Promise<Served> {
 async function shell(script: string, env: Record<string, string> = {}): Promise<string> {
   const child = Bun.spawn(['bash', '-c', script], {
     cwd: folder,
-    env: { ...process.env, ...env },
+    env: { ...ownEnvironment, ...env },
     stdin: 'ignore',
     stdout: 'pipe',
   })

@@ -499,8 +499,12 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: 'F10',
-    sentence: 'settings come from flags, the environment and a file, in this order',
-    shownBy: [['cli/cli.test.ts', 'come from a file, which the environment and flags win over']],
+    sentence: 'settings come from flags, the environment and a file, in this order, and one that is unknown is refused',
+    shownBy: [
+      ['cli/cli.test.ts', 'come from a file, which the environment and flags win over'],
+      ['cli/cli.test.ts', 'are refused before anything is made of them: a mistyped master key makes no other'],
+      ['cli/cli.test.ts', 'in a file must be known, and the file must be there'],
+    ],
   },
   {
     id: 'D19',

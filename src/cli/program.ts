@@ -12,9 +12,10 @@ import { printMemberToken } from './demo-members.ts'
 import { migrate } from './migrate.ts'
 import { WORKER_COMMAND } from './own-process.ts'
 import { rotateMasterKey } from './rotate-master-key.ts'
-import { say, sayError } from './say.ts'
-import { settingLines, strangersIn } from './setting-lines.ts'
+import { sayError } from './say.ts'
+import { settingLines } from './setting-lines.ts'
 import { exportTo, type ImportFlags, importFrom } from './transfer.ts'
+import { settingsFileVariable, unknownVariables, withoutServiceLinks } from './variables.ts'
 import { READING_COMMAND, readFolderHere, verify } from './verify.ts'
 
 interface Flags {
@@ -134,7 +135,8 @@ function program(): Command {
       const found = findSettings(sourcesFrom(flags))
       if (!found.ok) throw new CliError(found.error)
       for (const line of settingLines(found.value, process.env, flags.json)) console.log(line)
-      for (const variable of strangersIn(process.env)) say(`${variable} is no setting, and is not read`)
+      const unknown = unknownVariables(process.env)
+      if (unknown.length > 0) throw new CliError(unknown)
     })
 
   withSettings(command.command('verify'))
@@ -174,13 +176,14 @@ function withSettings(command: Command): Command {
 
 function settingsFrom(flags: Flags): Settings {
   const read = readSettings(sourcesFrom(flags))
-  if (!read.ok) throw new CliError(read.error)
+  const unknown = unknownVariables(process.env)
+  if (!read.ok || unknown.length > 0) throw new CliError([...unknown, ...(read.ok ? [] : read.error)])
   return read.value
 }
 
 /** Flags win over the environment, which wins over the file (ruling F10). */
 function sourcesFrom(flags: Flags): SettingSources {
-  const path = flags.settings ?? process.env.VERDIGRAPH_SETTINGS
+  const path = flags.settings ?? process.env[settingsFileVariable]
   const { data, host, port, workers } = flags
   return {
     flags: {
@@ -189,7 +192,7 @@ function sourcesFrom(flags: Flags): SettingSources {
       ...(port === undefined ? {} : { port }),
       ...(workers === undefined ? {} : { workers }),
     },
-    environment: process.env,
+    environment: withoutServiceLinks(process.env),
     file: path === undefined || path === '' ? undefined : { path, content: readFile(path) },
   }
 }

@@ -1,6 +1,7 @@
 // `verdigraph settings`: one table of what would hold, and where each value comes from; what is secret is masked.
-import { masterKeyVariable, nextMasterKeyVariable } from '../identity/master-key.ts'
-import { type FoundSetting, settingRows, variableOf } from '../settings.ts'
+import { masterKeyVariable } from '../identity/master-key.ts'
+import { type FoundSetting, settingRows } from '../settings.ts'
+import type { Environment } from './variables.ts'
 
 const MASK = '********'
 
@@ -10,11 +11,7 @@ interface Line {
   readonly from: string
 }
 
-export function settingLines(
-  found: readonly FoundSetting[],
-  environment: Readonly<Record<string, string | undefined>>,
-  json: boolean,
-): string[] {
+export function settingLines(found: readonly FoundSetting[], environment: Environment, json: boolean): string[] {
   const rows: Line[] = found.map(({ field, value, place }) => ({
     name: settingRows[field].name,
     value,
@@ -27,16 +24,4 @@ export function settingLines(
   const names = widest(({ name }) => name)
   const values = widest(({ value }) => String(value))
   return rows.map(({ name, value, from }) => `${name.padEnd(names)}  ${String(value).padEnd(values)}  ${from}`)
-}
-
-/**
- * Variables that look like settings and are none: mistyped ones, most likely. Not refused, because an orchestrator may
- * hand out such names by itself, as Kubernetes does for a service of this name.
- */
-export function strangersIn(environment: Readonly<Record<string, string | undefined>>): string[] {
-  const known = new Set([masterKeyVariable, nextMasterKeyVariable, 'VERDIGRAPH_SETTINGS'])
-  for (const row of Object.values(settingRows)) known.add(variableOf(row))
-  return Object.keys(environment)
-    .filter((name) => name.startsWith('VERDIGRAPH_') && !known.has(name))
-    .sort()
 }

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { settingRows } from '../../src/settings.ts'
-import { killAll, runCommand, startServer } from './process.ts'
+import { killAll, ownEnvironment, runCommand, startServer } from './process.ts'
 
 let folder: string
 let data: string
@@ -130,7 +130,7 @@ describe('verdigraph serve', () => {
     const link = join(folder, 'verdigraph')
     symlinkSync(join(import.meta.dirname, '..', '..', 'src', 'cli', 'verdigraph.sh'), link)
     const child = Bun.spawn([link, 'serve', '--data', data, '--port', '0'], {
-      env: { ...process.env, NO_COLOR: '1' },
+      env: { ...ownEnvironment, NO_COLOR: '1' },
       stdout: 'pipe',
       stderr: 'pipe',
     })
@@ -219,7 +219,7 @@ describe('a folder that cannot be used', () => {
     const bin = join(top, 'src', 'cli', 'verdigraph.sh')
     for (const at of [data, folder]) {
       const child = Bun.spawn([...prefix, bin, 'serve', '--data', at, '--port', '0'], {
-        env: { ...process.env, NO_COLOR: '1' },
+        env: { ...ownEnvironment, NO_COLOR: '1' },
         stdout: 'pipe',
         stderr: 'pipe',
       })
@@ -328,16 +328,16 @@ describe('verdigraph settings', () => {
     expect(json).toContainEqual({ name: 'port', value: 81, from: 'VERDIGRAPH_PORT' })
   })
 
-  it('names variables that look like settings and are none', async () => {
-    const { exitCode, stderr } = await runCommand(['settings'], {
+  it('names variables that look like settings and are none, after what would hold without them', async () => {
+    const { exitCode, stdout, stderr } = await runCommand(['settings'], {
       VERDIGRAPH_METRIC_ACCESS: 'off',
       VERDIGRAPH_PORT: '',
     })
-    expect([exitCode, stderr.match(/^VERDIGRAPH_METRIC.*$/m)?.[0]]).toEqual([
-      0,
-      'VERDIGRAPH_METRIC_ACCESS is no setting, and is not read',
+    expect([exitCode, stderr]).toEqual([
+      1,
+      'error: VERDIGRAPH_METRIC_ACCESS: unknown setting; did you mean `VERDIGRAPH_METRICS_ACCESS`?\n',
     ])
-    expect(stderr).not.toContain('VERDIGRAPH_PORT')
+    expect(stdout).toMatch(/^metrics_access +account +default$/m)
   })
 
   it('tells what is wrong, as the other commands do', async () => {
@@ -367,9 +367,53 @@ describe('settings', () => {
       { VERDIGRAPH_BODY_BYTES_MAX: '12' },
       'VERDIGRAPH_BODY_BYTES_MAX: expected an integer from 1024 to 1073741824 bytes, found `12`',
     ],
+    [
+      'the environment, where a name is mistyped',
+      [],
+      { VERDIGRAPH_PROT: '8081' },
+      'VERDIGRAPH_PROT: unknown setting; did you mean `VERDIGRAPH_PORT`?',
+    ],
   ])('are checked in %s', async (_, flags, environment, message) => {
     const { exitCode, stderr } = await runCommand(['serve', '--data', data, ...flags], environment)
     expect([exitCode, stderr]).toEqual([1, `error: ${message}\n`])
+  })
+
+  it('are refused before anything is made of them: a mistyped master key makes no other', async () => {
+    const { exitCode, stderr } = await runCommand(['init', '--data', data], {
+      VERDIGRAPH_MASTERKEY: '01'.repeat(32),
+      VERDIGRAPH_PORT: 'eighty',
+    })
+    expect([exitCode, stderr.split('\n')]).toEqual([
+      1,
+      [
+        'error: VERDIGRAPH_MASTERKEY: unknown setting; did you mean `VERDIGRAPH_MASTER_KEY`?',
+        'error: VERDIGRAPH_PORT: expected an integer from 0 to 65535, found `eighty`',
+        '',
+      ],
+    ])
+    expect(existsSync(data)).toBe(false)
+  })
+
+  it('are not taken from what an orchestrator hands out under such names, nor from what is empty', async () => {
+    const environment = {
+      VERDIGRAPH_SERVICE_HOST: '10.0.0.11',
+      VERDIGRAPH_SERVICE_PORT: '8080',
+      VERDIGRAPH_SERVICE_PORT_HTTP: '8080',
+      VERDIGRAPH_PORT: 'tcp://10.0.0.11:8080',
+      VERDIGRAPH_PORT_8080_TCP: 'tcp://10.0.0.11:8080',
+      VERDIGRAPH_PORT_8080_TCP_ADDR: '10.0.0.11',
+      VERDIGRAPH_METRICS_SERVICE_HOST: '10.0.0.12',
+      VERDIGRAPH_METRICS_PORT: 'tcp://10.0.0.12:9090',
+      VERDIGRAPH_PROT: '',
+    }
+    const { exitCode, stdout, stderr } = await runCommand(['settings'], environment)
+    expect([exitCode, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^port +8080 +default$/m)
+    const own = await runCommand(['settings'], { ...environment, VERDIGRAPH_METRICS_PORT: '9090' })
+    expect([own.exitCode, own.stderr]).toEqual([
+      1,
+      'error: VERDIGRAPH_METRICS_PORT: unknown setting; `verdigraph settings` prints all of them\n',
+    ])
   })
 
   it('come from a file, which the environment and flags win over', async () => {
@@ -384,13 +428,10 @@ describe('settings', () => {
   it('in a file must be known, and the file must be there', async () => {
     const file = join(folder, 'settings.json')
     writeFileSync(file, '{"prot": 1}')
-    const known = Object.values(settingRows)
-      .map(({ name }) => name)
-      .join(', ')
     const unknown = await runCommand(['init', '--settings', file])
     expect([unknown.exitCode, unknown.stderr]).toEqual([
       1,
-      `error: ${file}: unknown setting \`prot\`, expected one of ${known}\n`,
+      `error: ${file}: unknown setting \`prot\`; did you mean \`port\`?\n`,
     ])
     const missing = await runCommand(['init', '--settings', join(folder, 'none.json')])
     expect([missing.exitCode, missing.stderr]).toEqual([

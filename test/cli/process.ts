@@ -4,6 +4,11 @@ import { join } from 'node:path'
 
 const bin = process.env.VERDIGRAPH_TESTED ?? join(import.meta.dirname, '..', '..', 'src', 'cli', 'verdigraph.sh')
 
+/** That of this process, without what a run of tests takes from it: `VERDIGRAPH_SEED` is no setting. */
+export const ownEnvironment = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith('VERDIGRAPH_')),
+)
+
 export interface Finished {
   readonly exitCode: number
   readonly stdout: string

@@ -8,7 +8,7 @@ import { rotate } from '../../src/cli/rotate-master-key.ts'
 import { defaultSettings } from '../../src/settings.ts'
 import { Chance, seedOfRun } from '../generate/chance.ts'
 import { startService } from '../http/service.ts'
-import { killAll, runCommand } from './process.ts'
+import { killAll, ownEnvironment, runCommand } from './process.ts'
 
 let folder: string
 let data: string
@@ -141,6 +141,7 @@ describe('verdigraph rotate-master-key', () => {
     for (let round = 0; round < 4; round++) {
       const child = Bun.spawn([process.execPath, 'src/main.ts', 'rotate-master-key', '--data', data], {
         cwd: join(import.meta.dirname, '..', '..'),
+        env: ownEnvironment,
         stdin: 'ignore',
         stdout: 'ignore',
         stderr: 'ignore',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nearest } from '../../src/engine/bind/suggest.ts'
+import { nearest } from '../../src/kernel/suggest.ts'
 import { bindText, refusalsOf, type Surroundings } from './evaluate-text.ts'
 
 const graph: Surroundings = {

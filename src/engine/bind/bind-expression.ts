@@ -15,6 +15,7 @@ import type {
 } from '../../../grammar/ast.ts'
 import { unreachable } from '../../kernel/assert.ts'
 import { Float } from '../../kernel/float.ts'
+import { suggestion } from '../../kernel/suggest.ts'
 import type { OwnField } from '../store.ts'
 import { aggregateNamed, aggregateNames } from '../value/aggregates.ts'
 import { nodeFieldNamed } from '../value/element.ts'
@@ -36,7 +37,6 @@ import type { Value } from '../value/value.ts'
 import { bindLabels } from './bind-labels.ts'
 import type { BoundExpression, Slot, SlotKind } from './bound.ts'
 import type { ExpressionScope } from './scope.ts'
-import { suggestion } from './suggest.ts'
 
 /**
  * Where an expression stands. `condition`: a truth is expected, and a pattern may stand for one. `column`: a value is

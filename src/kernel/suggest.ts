@@ -2,6 +2,8 @@
 
 /** The known name within a third of the word's length in edits, ignoring case; null where none is near. */
 export function nearest(word: string, known: Iterable<string>): string | null {
+  // A word of thousands of characters is no slip of the hand, and edit distance is quadratic.
+  if (word.length > 100) return null
   const wanted = word.toLowerCase()
   let best: string | null = null
   let fewest = Math.max(1, Math.floor(wanted.length / 3)) + 1
@@ -18,8 +20,7 @@ export function nearest(word: string, known: Iterable<string>): string | null {
 
 /** `; did you mean …`, or nothing. */
 export function suggestion(word: string, known: Iterable<string>): string {
-  // A word of thousands of characters is no slip of the hand, and edit distance is quadratic.
-  const near = word.length <= 100 ? nearest(word, known) : null
+  const near = nearest(word, known)
   return near === null ? '' : `; did you mean \`${near}\`?`
 }
 
