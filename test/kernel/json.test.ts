@@ -148,6 +148,7 @@ describe('writing', () => {
     ],
     [{ a: undefined, b: [undefined, new Float(1)], c: { d: null } }, '{"b":[null,1.0],"c":{"d":null}}'],
     [{ when: new Date(0), float: new Float(1) }, '{"when":"1970-01-01T00:00:00.000Z","float":1.0}'],
+    [{ toJSON: 1n, float: new Float(2) }, '{"toJSON":1,"float":2.0}'],
     [{ a: undefined, b: 'x"\n' }, '{"b":"x\\"\\n"}'],
     [undefined, 'null'],
   ]
