@@ -19,6 +19,8 @@ export interface Ask {
   readonly parameters: ReadonlyMap<string, Value>
   readonly question: Question
   readonly sought: Sought
+  /** Input parameters that turned out not to be what their place takes. */
+  readonly missing: Set<string>
 }
 
 /** The id of the side that is given. */
@@ -31,7 +33,7 @@ export function isAdmitted({ policy, parameters }: Ask): boolean {
 }
 
 /** As in an evaluation of this pair: a fault does not grant, and a limit is thrown on. */
-export function grants({ policy, reading, question, sought }: Ask, id: string): boolean {
+export function grants({ policy, reading, question, sought, missing }: Ask, id: string): boolean {
   const subjectId = sought === 'subject' ? id : question.subject.id
   const resourceId = sought === 'resource' ? id : question.resource.id
   if (subjectId === null || resourceId === null) return false
@@ -40,6 +42,7 @@ export function grants({ policy, reading, question, sought }: Ask, id: string): 
     return policy.condition.check(reading, subjectId, resourceId)
   } catch (fault) {
     if (!(fault instanceof RunFault) || isSpent(fault)) throw fault
+    if (fault.code === 'missing-parameter' && fault.subject !== null) missing.add(fault.subject)
     return false
   }
 }

@@ -131,12 +131,12 @@ function search(asker: Asker, reading: Reading, question: Question, cut: Cut): R
   const misplaced = refusedLocation(policies, parameters, reading.graphs)
   if (misplaced !== null) return misplaced
 
-  const missing: string[] = []
+  const missing = new Set<string>()
   const asks: Ask[] = []
   for (const policy of policies) {
     const name = lacking(policy, parameters)
-    if (name === null) asks.push({ asker, policy, reading, parameters, question, sought })
-    else missing.push(name)
+    if (name === null) asks.push({ asker, policy, reading, parameters, question, sought, missing })
+    else missing.add(name)
   }
   const graph = graphOfAll(asks)
   const found =
@@ -152,7 +152,7 @@ function search(asker: Asker, reading: Reading, question: Question, cut: Cut): R
     } catch (fault) {
       if (!(fault instanceof RunFault)) throw fault
       if (fault.code === 'missing-parameter' && fault.subject !== null) {
-        missing.push(fault.subject)
+        missing.add(fault.subject)
         continue
       }
       tellFault(asker, policy, fault)
@@ -168,7 +168,7 @@ function search(asker: Asker, reading: Reading, question: Question, cut: Cut): R
     }
   }
   const isNothing = found.isEmpty && cut.place.given === 0
-  return isNothing && missing.length > 0 ? missingParameters(missing) : found.page(parts)
+  return isNothing && missing.size > 0 ? missingParameters(missing) : found.page(parts)
 }
 
 /** The location of the one graph in which all that is sought lies, '' for the default one; null: there are several. */
