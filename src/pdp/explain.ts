@@ -19,7 +19,7 @@ import type {
 } from './explain-schema.ts'
 import type { Mask } from './mask.ts'
 import type { DecisionParts, Question } from './parts.ts'
-import { bindParameters, hasOneOf, maySpeakFor, noGraph } from './question.ts'
+import { bindParameters, hasOneOf, maySpeakFor, noGraph, policiesFor } from './question.ts'
 import { Reading } from './reading.ts'
 import type { EvaluationRequest } from './schema.ts'
 
@@ -42,16 +42,18 @@ export function explainDecision(
     const asker: Asker = { parts: { ...parts, onFault: () => {} }, caller, kind: 'evaluation' }
     const decided = decide(asker, reading, question)
     if (!decided.ok) return decided
-    const policies = parts.policies.find(caller.projectId, subject.type, action.name, resource.type)
-    const bound = bindParameters(parts, caller, question, policies)
+    // What no policy that was asked takes refuses nothing here, as it refuses no evaluation.
+    const asked = policiesFor(parts, caller.projectId, question)
+    const bound = bindParameters(parts, caller, question, asked)
     if (!bound.ok) return bound
     reading.parameters = bound.value
     // Each policy has a budget of its own; all of them together have the time of a batch, for nobody else is answered meanwhile.
     const endsMs = startedMs + parts.batchTimeMs
+    const policies = parts.policies.find(caller.projectId, subject.type, action.name, resource.type)
     const explained = policies.map((policy) => explainPolicy(policy, caller, reading, question, endsMs))
     return ok({
       ...decided.value,
-      parameters: parametersUsed(policies, bound.value, mask),
+      parameters: parametersUsed(asked, bound.value, mask),
       policies: explained,
       duration_ms: performance.now() - startedMs,
     })

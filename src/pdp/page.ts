@@ -76,9 +76,9 @@ export function isPlaceAmongNames({ node }: PagePlace): boolean {
 
 export function pageOfNames(parts: DecisionParts, cut: Cut, found: ReadonlySet<string>): Page {
   const { after } = cut.place
-  if (!cut.asked && found.size <= parts.searchPageMax) return { ids: [...found], page: null }
   // An order of code units, as `>` has it: any would do that is the same in every process.
   const left = (after === null ? [...found] : [...found].filter((id) => id > after)).sort()
+  if (!cut.asked && left.length <= parts.searchPageMax) return { ids: left, page: null }
   const { ids, page } = pageWith(parts, cut, left.slice(0, sizeOf(parts, cut)), left.length, { node: 0, kept: '' })
   return { ids, page: page === null ? null : { ...page, total: found.size } }
 }

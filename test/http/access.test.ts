@@ -51,6 +51,10 @@ beforeAll(async () => {
     actions: ['name'],
     cypher: `${owned} WHERE resource.external_id = $resource_external_id AND $subject_external_id = 'ann' AND resource.wheels = 4`,
   })
+  const matched = { operator: '=~', attribute: 'resource.external_id', value: '$min' }
+  const orFirst = { operator: 'OR', operands: [{ ...matched, operator: '=', value: 'c1' }, matched] }
+  await service.addPolicy({ name: 'match', actions: ['match'], cypher: owned, filter: matched })
+  await service.addPolicy({ name: 'match-or-c1', actions: ['match-or-c1'], cypher: owned, filter: orFirst })
   await service.addPolicy({
     name: 'claimed',
     actions: ['claim'],
@@ -233,6 +237,15 @@ describe('a search', () => {
     expect(await resourcesFor(ann, 'wash')).toBe(missingMin)
   })
 
+  it('treats a parameter that its place does not take as the evaluation does', async () => {
+    const wrong = { input_params: { min: '(' } }
+    expect(await decisionOf(ann, 'match', car('c1'), wrong)).toBe(missingMin)
+    expect(await resourcesFor(ann, 'match', wrong)).toBe(missingMin)
+    expect(await subjectsFor(car('c1'), 'match', wrong)).toBe(missingMin)
+    expect(await decisionOf(ann, 'match-or-c1', car('c2'), wrong)).toBe(missingMin)
+    expect(await resourcesFor(ann, 'match-or-c1', wrong)).toEqual(['c1'])
+  })
+
   it('leaves out only the candidate on which the policy faults', async () => {
     expect(await resourcesFor(ann, 'halve')).toEqual(['c1'])
   })
@@ -240,6 +253,15 @@ describe('a search', () => {
   it('works with a condition that reads the external id of the sought side', async () => {
     expect(await resourcesFor(ann, 'name')).toEqual(['c1'])
     expect(await subjectsFor(car('c1'), 'name')).toEqual(['ann'])
+  })
+
+  it('gives actions in the order of their names, in pages or not', async () => {
+    const asked = { subject: ann, resource: car('c1'), context: { input_params: { min: 4 } } }
+    const whole = (await service.ask('/access/v1/search/action', asked)).body.results
+    const names = (whole as { name: string }[]).map(({ name }) => name)
+    expect(names).toEqual(['drive', 'halve', 'lend', 'match-or-c1', 'name', 'wash'])
+    const paged = await service.ask('/access/v1/search/action', { ...asked, page: {} })
+    expect(paged.body.results).toEqual(whole)
   })
 
   it('ignores an id on the sought side', async () => {

@@ -205,6 +205,20 @@ describe('an explanation', () => {
     expect([of('team').outcome, of('owner')]).toMatchObject(['granted', { outcome: 'skipped', because: 'tags' }])
   })
 
+  it('takes what the evaluation takes, though a policy that was skipped could not', async () => {
+    const cypher = 'MATCH (subject), (resource)'
+    await service.addPolicy({ name: 'tow', actions: ['tow'], cypher, tags: ['fleet'] })
+    await service.addPolicy({ name: 'tow-some', actions: ['tow'], cypher: `${cypher} WHERE $max > 1` })
+    const subject = '{"type":"Person","id":"ann","properties":{"beyond 64 bits":99999999999999999999999999}}'
+    const question = `{"subject":${subject},"action":{"name":"tow"},"resource":{"type":"Car","id":"c1"}`
+    const both = async (raw: string) => {
+      const ask = (name: string) => service.send(`/access/v1/${name}`, { headers: { 'x-svc-clientkey': key }, raw })
+      return [await ask('evaluation'), await ask('explain')].map(({ status, body }) => [status, body.decision])
+    }
+    expect(await both(`${question},"context":{"policy_tags":["fleet"]}}`)).toEqual(Array(2).fill([200, true]))
+    expect(await both(`${question}}`)).toEqual(Array(2).fill([422, undefined]))
+  })
+
   it('tells of a fault inside a policy, and of the parameter that one lacks', async () => {
     const { of } = await explain('ann', 'halve', 'c2', { input_params: { min: 4 } })
     expect(of('faulty')).toMatchObject({ outcome: 'faulted', fault: { code: 'arithmetic' } })
