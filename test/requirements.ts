@@ -856,6 +856,14 @@ export const requirements: readonly Requirement[] = [
     shownBy: [['http/problems.test.ts', 'tells nothing of a broken promise of our own']],
   },
   {
+    id: 'E9',
+    sentence: 'a compressed body is refused with 415, wherever a body is taken',
+    shownBy: [
+      [server, 'refuses a compressed body, on every route that takes one'],
+      [mcpSecurity, 'that is compressed is a 415 too'],
+    ],
+  },
+  {
     id: 'O1',
     sentence: 'the interface describes itself in OpenAPI 3.1 and 3.2, and every answer is as described',
     shownBy: [

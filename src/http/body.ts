@@ -1,4 +1,4 @@
-// From the bytes of a body to a JSON value: media type, size, UTF-8 and syntax are refused here, each in its own words.
+// From the bytes of a body to a JSON value: media type, encoding, size, UTF-8 and syntax are refused here, each in its own words.
 import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
 import { parseJson } from '../kernel/json.ts'
 import { err, type Result } from '../kernel/result.ts'
@@ -12,14 +12,28 @@ export class BodyRefused extends ServiceFault {
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
-export function isJsonType(contentType: string | null): boolean {
+type Headers = { header(name: string): string | null }
+
+/** What the headers say of the body, before it is read. `wrongMediaType`: as of a route. */
+export function refusedHead(request: Headers, wrongMediaType: 'malformed' | undefined): ServiceError | null {
+  const type = request.header('content-type')
+  if (!isJsonType(type)) {
+    const message = `content-type: expected application/json, found ${named(type)}`
+    return wrongMediaType === undefined
+      ? { kind: 'unsupported-media-type', message }
+      : { kind: wrongMediaType, issues: [message] }
+  }
+  const encoding = request.header('content-encoding')
+  if (encoding === null || encoding.split(',').every((one) => /^(?:identity)?$/i.test(one.trim()))) return null
+  return { kind: 'unsupported-encoding', message: `content-encoding: expected none, found ${named(encoding)}` }
+}
+
+function isJsonType(contentType: string | null): boolean {
   return contentType === 'application/json' || (contentType !== null && JSON_TYPE.test(contentType))
 }
 
-export function refusedType(contentType: string | null, kind: 'malformed' | undefined): ServiceError {
-  const found = contentType === null || contentType === '' ? 'nothing' : `\`${contentType.slice(0, 64)}\``
-  const message = `content-type: expected application/json, found ${found}`
-  return kind === 'malformed' ? { kind, issues: [message] } : { kind: 'unsupported-media-type', message }
+function named(value: string | null): string {
+  return value === null || value === '' ? 'nothing' : `\`${value.slice(0, 64)}\``
 }
 
 export function readJson(bytes: Uint8Array, numbers: 'exact' | 'plain'): Result<unknown, ServiceError> {

@@ -4,7 +4,7 @@ import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
 import type { Result } from '../kernel/result.ts'
 import type { AgentRate } from './agent-rate.ts'
-import { isJsonType, readJson, refusedType } from './body.ts'
+import { readJson, refusedHead } from './body.ts'
 import type { Cors } from './cors.ts'
 import { readBySchema } from './issues.ts'
 import { internalProblem, type Problem, problemText, toProblem } from './problems.ts'
@@ -117,8 +117,8 @@ export function createDispatcher(parts: DispatchParts): Handle {
       if (!query.ok) return refusal(query.error, requestId)
     }
     if (!takesBody(route)) return asked(exchange, route, undefined)
-    const contentType = request.header('content-type')
-    if (!isJsonType(contentType)) return refusal(refusedType(contentType, route.wrongMediaType), requestId)
+    const refused = refusedHead(request, route.wrongMediaType)
+    if (refused !== null) return refusal(refused, requestId)
     return after(request.body(), (bytes) => {
       const body = readBody(route, bytes)
       if (!body.ok) return refusal(body.error, requestId)

@@ -49,6 +49,13 @@ export function toProblem(error: ServiceError): Problem {
       return { status: 408, message: 'Request Timeout', errors: [error.message] }
     case 'unsupported-media-type':
       return { status: 415, message: 'Unsupported Media Type', errors: [error.message] }
+    case 'unsupported-encoding':
+      return {
+        status: 415,
+        message: 'Unsupported Media Type',
+        errors: [error.message],
+        headers: { 'accept-encoding': 'identity' },
+      }
     case 'too-many':
       return {
         status: 429,

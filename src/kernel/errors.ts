@@ -80,6 +80,8 @@ export type ServiceError =
   | { readonly kind: 'stale-etag' }
   | { readonly kind: 'method-not-allowed'; readonly allow: readonly string[] }
   | { readonly kind: 'unsupported-media-type'; readonly message: string }
+  /** The body is compressed, and nothing here unpacks it (415). */
+  | { readonly kind: 'unsupported-encoding'; readonly message: string }
   | { readonly kind: 'too-large'; readonly limitBytes: number }
   /** What the caller began to send did not come (408). */
   | { readonly kind: 'too-slow'; readonly message: string }

@@ -14,6 +14,7 @@ export function failureText(error: ServiceError): string {
     case 'not-found':
     case 'conflict':
     case 'unsupported-media-type':
+    case 'unsupported-encoding':
     case 'too-slow':
     case 'budget':
     case 'timed-out':

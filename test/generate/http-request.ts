@@ -188,7 +188,11 @@ export class RequestMaker {
       operationId: operation.operationId,
       method: asked,
       url,
-      headers: { ...headers, 'content-type': type },
+      headers: {
+        ...headers,
+        'content-type': type,
+        ...(chance.odds(0.01) ? { 'content-encoding': chance.pick(['gzip', 'identity', 'br, gzip', '']) } : {}),
+      },
       body: bodyText(JSON.stringify(value), chance),
     }
   }

@@ -24,6 +24,12 @@ const pins: readonly [ServiceError, number, string, Record<string, string>?][] =
   [{ kind: 'conflict', message: 'taken' }, 409, '{"message":"taken"}'],
   [{ kind: 'stale-etag' }, 412, '{"message":"Precondition Failed"}'],
   [
+    { kind: 'unsupported-encoding', message: 'content-encoding: no' },
+    415,
+    '{"message":"Unsupported Media Type","errors":["content-encoding: no"]}',
+    { 'accept-encoding': 'identity' },
+  ],
+  [
     { kind: 'too-large', limitBytes: 10 },
     413,
     '{"message":"Content Too Large","errors":["body: expected at most 10 bytes"]}',

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FrontResponse } from '../../src/http/route.ts'
 import { startFront } from '../../src/http/server.ts'
@@ -92,6 +93,35 @@ describe('bodies', () => {
       const elsewhere = await service.send(at, { headers: { ...headers, 'content-type': 'text/plain' }, body })
       expect(answer(elsewhere)).toEqual([415, `{"message":"Unsupported Media Type",${refused}`])
     }
+  })
+
+  it('refuses a compressed body, on every route that takes one', async () => {
+    const admin = { authorization: `Bearer ${service.token}` }
+    const { key } = await service.addAgent('packer', ['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs'])
+    const described = (await service.send('/openapi.json')).body.paths as Record<string, Record<string, object>>
+    const taking = Object.entries(described).flatMap(([at, operations]) =>
+      Object.entries(operations).flatMap(([method, operation]) =>
+        'requestBody' in operation && !at.startsWith('/mcp/') ? [[method.toUpperCase(), at] as const] : [],
+      ),
+    )
+    expect(taking.length).toBeGreaterThan(20)
+    const raw = gzipSync(JSON.stringify(body))
+    for (const [method, at] of taking) {
+      const who = at.startsWith('/configs/') ? admin : { 'x-svc-clientkey': key }
+      const headers = { ...who, 'content-type': 'application/json', 'content-encoding': 'gzip' }
+      const refused = await service.send(at.replace(/\{\w+\}/g, 'x'), { method, headers, raw })
+      expect([method, at, ...answer(refused), refused.headers.get('accept-encoding')]).toEqual([
+        method,
+        at,
+        415,
+        '{"message":"Unsupported Media Type","errors":["content-encoding: expected none, found `gzip`"]}',
+        'identity',
+      ])
+    }
+    const encoded = (encoding: string) =>
+      service.send(path, { headers: { ...withKey(), 'content-encoding': encoding }, body })
+    for (const encoding of ['br', 'deflate, identity', 'zstd']) expect((await encoded(encoding)).status).toBe(415)
+    for (const encoding of ['identity', 'Identity , identity']) expect((await encoded(encoding)).status).toBe(200)
   })
 
   it('refuses a body without a type', async () => {

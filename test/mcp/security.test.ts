@@ -1,6 +1,7 @@
 // Who gets in, and what nobody can do who should not: tokens, sessions of others, origins, bodies, and a great many sessions.
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { HandClock } from '../../src/kernel/clock.ts'
@@ -299,6 +300,21 @@ describe('a body', () => {
   it('of another media type is a 415', async () => {
     const headers = { authorization: `Bearer ${ann}`, 'content-type': 'text/plain' }
     expect((await house.service.send(house.path, { headers, raw: '{}' })).status).toBe(415)
+  })
+
+  it('that is compressed is a 415 too', async () => {
+    const headers = {
+      authorization: `Bearer ${ann}`,
+      'content-type': 'application/json',
+      'content-encoding': 'gzip',
+    }
+    const raw = gzipSync(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }))
+    const refused = await house.service.send(house.path, { headers, raw })
+    expect([refused.status, refused.body.errors, refused.headers.get('accept-encoding')]).toEqual([
+      415,
+      ['content-encoding: expected none, found `gzip`'],
+      'identity',
+    ])
   })
 
   it('that meets a fault of ours is told so and no more, in the words of the protocol; the log has the rest', async () => {

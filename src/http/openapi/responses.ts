@@ -15,6 +15,10 @@ export const headers = {
     schema: { type: 'integer', minimum: 0 },
   },
   Allow: { description: 'The methods that there are.', schema: { type: 'string' } },
+  AcceptEncoding: {
+    description: 'Where the body was compressed: that it should not be.',
+    schema: { type: 'string', const: 'identity' },
+  },
   Challenge: { description: 'What to show instead.', schema: { type: 'string' } },
   RateLimit: {
     description: 'How much of the limit is left (`r`) and in how many seconds it is whole again (`t`).',
@@ -36,7 +40,7 @@ const problemNames: Readonly<Record<number, string>> = {
   409: 'It exists already',
   412: 'It has changed since the ETag was read',
   413: 'The body is beyond the limit',
-  415: 'The body is not JSON',
+  415: 'The body is not JSON, or compressed',
   422: 'Well-formed, but it cannot be done as asked',
   429: 'The agent asks more often than it may',
   500: 'A fault of the service; the log tells it',
@@ -45,13 +49,12 @@ const problemNames: Readonly<Record<number, string>> = {
 }
 
 /** What the way of every request may answer, whatever the route. */
-function statusesOfTheWay({ auth, request, read, query, wrongMediaType }: Route): number[] {
+function statusesOfTheWay({ auth, request, read, query }: Route): number[] {
   const takesBody = request !== null || read !== undefined
   return [
     ...(auth.kind === 'public' ? [] : [401]),
     ...(auth.kind === 'agent' ? [429] : []),
-    ...(takesBody ? [400, 408, 413, 503] : []),
-    ...(takesBody && wrongMediaType === undefined ? [415] : []),
+    ...(takesBody ? [400, 408, 413, 415, 503] : []),
     ...(query === undefined ? [] : [422]),
     500,
   ]
@@ -102,6 +105,7 @@ function headersOf(route: Pick<Route, 'responseHeaders' | 'stepUp'>, status: num
     'X-Request-ID': refer('RequestId'),
     ...Object.fromEntries(own.map(([name, description]) => [name, { description, schema: { type: 'string' } }])),
     ...(status === 401 || (status === 403 && route.stepUp) ? { 'WWW-Authenticate': refer('Challenge') } : {}),
+    ...(status === 415 ? { 'Accept-Encoding': refer('AcceptEncoding') } : {}),
     ...(status === 405 ? { Allow: refer('Allow') } : {}),
     ...(status === 429 || status === 503 ? { 'Retry-After': refer('RetryAfter') } : {}),
     ...(status === 429 ? { RateLimit: refer('RateLimit'), 'RateLimit-Policy': refer('RateLimitPolicy') } : {}),

@@ -8,7 +8,7 @@ import type { McpEndpoint, McpRequest } from '../../mcp/endpoint.ts'
 import { metadataFor, metadataRoutePath, metadataUrl, resourceMetadata } from '../../mcp/metadata.ts'
 import { eventOf, type RpcAnswer } from '../../mcp/rpc.ts'
 import { baseFromHost } from '../../pdp/metadata.ts'
-import { isJsonType, readJson, refusedType } from '../body.ts'
+import { readJson, refusedHead } from '../body.ts'
 import { type Answer, problem, problemStatuses, type RequestContext, type Route, type Tag } from '../route.ts'
 
 const tag: Tag = {
@@ -183,8 +183,8 @@ function requestOf(context: RequestContext, address: McpAddress): McpRequest {
     },
     header: (name) => context.header(name),
     async body() {
-      const type = context.header('content-type')
-      return isJsonType(type) ? readJson(await context.body(), 'exact') : err(refusedType(type, undefined))
+      const refused = refusedHead(context, undefined)
+      return refused === null ? readJson(await context.body(), 'exact') : err(refused)
     },
   }
 }
