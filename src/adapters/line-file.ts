@@ -1,11 +1,13 @@
 // A file that lines are appended to in the background: a bounded buffer in front of it, so that nobody waits for the disk,
 // and a count of what did not fit. Opened for appending, so that it may be rotated under us and shared by processes.
-import { closeSync, openSync, write } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, write } from 'node:fs'
 import { OperatorFault } from '../kernel/errors.ts'
 import type { LineSink } from '../pdp/decision-log.ts'
 
 /** Lines of so long go to the disk together. */
 const GATHER_MS = 20
+
+const NEWLINE = 0x0a
 
 export interface LineFileOptions {
   /** Of lines that are not on their way to the disk yet. */
@@ -22,6 +24,8 @@ export class LineFile implements LineSink {
   private waitingBytes = 0
   private lost = 0
   private losing = false
+  /** A full disk or a crash may have cut the last line off, ours or another process's. */
+  private mayBeCut = true
   private timer: ReturnType<typeof setTimeout> | null = null
   private writing: Promise<void> | null = null
 
@@ -60,6 +64,7 @@ export class LineFile implements LineSink {
     }
     const old = this.descriptor
     this.descriptor = fresh
+    this.mayBeCut = true
     const close = (): void => closeSync(old)
     if (this.writing === null) close()
     else this.writing.then(close)
@@ -90,12 +95,33 @@ export class LineFile implements LineSink {
     const lines = this.waiting
     const bytes = this.waitingBytes
     this.waiting = []
-    const failure = await appended(this.descriptor, Buffer.from(`${lines.join('\n')}\n`, 'utf8'))
+    // What follows half a line would be lost with it.
+    const start = this.mayBeCut && this.endsWithinLine() ? '\n' : ''
+    const failure = await appended(this.descriptor, Buffer.from(`${start}${lines.join('\n')}\n`, 'utf8'))
+    this.mayBeCut = failure !== null
     this.waitingBytes -= bytes
     if (failure !== null) this.lose(lines.length, failure)
     else if (this.losing) {
       this.losing = false
       this.options.report(`${this.path} is written again; ${this.lost} lines were lost since the start`)
+    }
+  }
+
+  /** Also where it cannot be looked at: an empty line harms nobody. */
+  private endsWithinLine(): boolean {
+    const written = fstatSync(this.descriptor)
+    if (!written.isFile() || written.size === 0) return false
+    try {
+      const descriptor = openSync(this.path, 'r')
+      try {
+        const last = Buffer.alloc(1)
+        readSync(descriptor, last, 0, 1, written.size - 1)
+        return fstatSync(descriptor).ino !== written.ino || last[0] !== NEWLINE
+      } finally {
+        closeSync(descriptor)
+      }
+    } catch {
+      return true
     }
   }
 

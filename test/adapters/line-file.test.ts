@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -6,7 +6,15 @@ import { LineFile } from '../../src/adapters/line-file.ts'
 import { OperatorFault } from '../../src/kernel/errors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verdigraph-lines-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const disk = join(folder, 'disk')
+mkdirSync(disk)
+const isMounted = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]).exitCode === 0
+if (!isMounted) console.log('skipped: this user may not mount a file system')
+
+afterAll(() => {
+  if (isMounted) Bun.spawnSync(['umount', disk])
+  rmSync(folder, { recursive: true, force: true })
+})
 
 describe('a file of lines', () => {
   it('holds what was written, in order, readable for its owner alone', async () => {
@@ -45,6 +53,32 @@ describe('a file of lines', () => {
     await file.close()
     expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(11)
     expect(told.slice(1)).toEqual([`${path} is written again; 41 lines were lost since the start`])
+  })
+
+  it('goes on in a line of its own where the last one was cut off', async () => {
+    const path = join(folder, 'cut')
+    writeFileSync(path, 'whole\nha')
+    const file = new LineFile(path, { bufferBytesMax: 100, report: () => {} })
+    file.write('one')
+    await Bun.sleep(60)
+    file.write('two')
+    await file.close()
+    expect(readFileSync(path, 'utf8')).toBe('whole\nha\none\ntwo\n')
+  })
+
+  it.skipIf(!isMounted)('goes on in a line of its own when a full disk has room again', async () => {
+    const path = join(disk, 'lines')
+    const ballast = join(disk, 'ballast')
+    writeFileSync(ballast, Buffer.alloc(48 * 1024))
+    const told: string[] = []
+    const file = new LineFile(path, { bufferBytesMax: 1 << 20, report: (message) => told.push(message) })
+    for (let i = 0; i < 1000; i++) file.write(`line ${i} of a disk that has no room for all of them`)
+    while (told.length < 1) await Bun.sleep(5)
+    expect(told[0]).toContain('are lost: ENOSPC')
+    rmSync(ballast)
+    file.write('again')
+    await file.close()
+    expect(readFileSync(path, 'utf8')).toMatch(/them\nl[^\n]*\nagain\n$/)
   })
 
   it('that cannot be opened keeps the service from starting', () => {
