@@ -114,6 +114,16 @@ function joined(operands: readonly FilterNode[], parameters: Parameters, decisiv
   return truth
 }
 
+/** After the filter has decided: a parameter that is wrong where the decision never looked leaves its leaf open. */
+function truthAfter(node: FilterNode, parameters: Parameters): Truth {
+  try {
+    return truthOf(node, parameters)
+  } catch (fault) {
+    if (!(fault instanceof RunFault)) throw fault
+    return null
+  }
+}
+
 /** The leaves that keep `node` from being `wanted`, which it is not. */
 function collect(
   node: FilterNode,
@@ -124,13 +134,13 @@ function collect(
 ): void {
   if (node.advice !== null) advice.add(node.advice)
   if (node.kind === 'leaf') {
-    const unknown = leafTruth(node, parameters) === null
+    const unknown = truthAfter(node, parameters) === null
     leaves.push({ path: node.path, operator: node.operator, attribute: node.attribute.text, unknown })
   } else if (node.kind === 'not') {
     collect(node.operand, !wanted, parameters, advice, leaves)
   } else {
     for (const operand of node.operands) {
-      if (truthOf(operand, parameters) !== wanted) collect(operand, wanted, parameters, advice, leaves)
+      if (truthAfter(operand, parameters) !== wanted) collect(operand, wanted, parameters, advice, leaves)
     }
   }
 }

@@ -208,6 +208,24 @@ describe('an evaluation', () => {
   })
 })
 
+it('a filter that decides before it comes to a wrong parameter denies, alone, in a batch and explained', async () => {
+  const matched = { operator: '=~', attribute: 'resource.external_id', value: '$min' }
+  const both = { operator: 'AND', operands: [{ operator: 'IS NOT NULL', attribute: '$token.sub' }, matched] }
+  await service.addPolicy({ name: 'early', actions: ['early'], cypher: 'MATCH (subject), (resource)', filter: both })
+  const question = { subject: ann, action: { name: 'early' }, resource: car('c1') }
+  const context = { input_params: { min: '(' } }
+  const refused = { decision: false, context: { reason: expect.stringContaining('does not admit') } }
+  expect((await evaluate(ann, 'early', car('c1'), context)).body).toEqual(refused)
+  const batch = await service.ask('/access/v1/evaluations', { ...question, context, evaluations: [{}] })
+  expect(batch.body).toEqual({ evaluations: [refused] })
+  const { key } = await service.addAgent('explains', ['Authorization', 'ReadAuthZConfigs'])
+  const explained = await service.send('/access/v1/explain', {
+    headers: { 'x-svc-clientkey': key },
+    body: { ...question, context },
+  })
+  expect(explained.body).toMatchObject({ ...refused, policies: [{ outcome: 'skipped', because: 'filter' }] })
+})
+
 describe('a search', () => {
   it('finds the resources of a subject and the subjects of a resource', async () => {
     expect(await resourcesFor(ann, 'drive')).toEqual(['c1', 'c2', 'c3'])

@@ -228,6 +228,18 @@ describe('advice', () => {
     expect(adviceOf(not({ operator: 'AND', operands: [a, b] }), { token: { a: 1, b: 1 } })).toEqual(['a', 'b'])
   })
 
+  it('comes of a leaf, too, that a wrong parameter leaves open where nothing depended on it', () => {
+    const c = advised('=~', '$token.b', '$pattern', 'c')
+    const filter = { operator: 'AND', operands: [a, c] }
+    for (const data of [
+      { token: { a: 2, b: 'x' }, pattern: '(' },
+      { token: { a: 2, b: 'x' }, pattern: 5 },
+    ]) {
+      expect(filterOf(filter).admits(parametersOf(data))).toBe(false)
+      expect(adviceOf(filter, data)).toEqual(['a', 'c'])
+    }
+  })
+
   it('of a branch comes before that of its leaves', () => {
     const branch = { operator: 'AND', operands: [a, b], advice: { error: 'both' }, app: 'label' }
     expect(adviceOf(branch, { token: { b: 1 } })).toEqual(['both', 'a'])
