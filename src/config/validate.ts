@@ -1,5 +1,7 @@
-// Checks a value by its schema and says every fault as `path: expected …, found …`, in the words that all bodies share.
+// Checks a value by its schema and says every fault as `path: expected …, found …`: the one place that words what a schema
+// refuses, for bodies, queries, stored documents and tools.
 import type { z } from 'zod'
+import { Float } from '../kernel/float.ts'
 import { foundName } from '../kernel/found.ts'
 import { writeJson } from '../kernel/json.ts'
 import { pathText } from '../kernel/path-text.ts'
@@ -9,23 +11,39 @@ import { err, ok, type Result } from '../kernel/result.ts'
 export function validate<T>(schema: z.ZodType<T>, value: unknown, at = ''): Result<T, readonly string[]> {
   const read = schema.safeParse(value, { error: describe, reportInput: true })
   if (read.success) {
-    const lost = prototypeIn(value, at === '' ? [] : [at])
-    return lost === null ? ok(read.data) : err([`${pathText('', lost) || 'body'}: unknown member \`__proto__\``])
+    const lost = lostIn(value, read.data)
+    return lost === null ? ok(read.data) : err([`${pathText(at, lost) || 'body'}: unknown member \`__proto__\``])
   }
   // The value itself is the body.
   return err(read.error.issues.map((issue) => `${pathText(at, issue.path) || 'body'}: ${issue.message}`))
 }
 
-/** Where it stands, or null. Maps of zod leave out this one name and say nothing. */
-function prototypeIn(value: unknown, path: readonly PropertyKey[]): readonly PropertyKey[] | null {
-  if (typeof value !== 'object' || value === null) return null
-  if (Object.hasOwn(value, '__proto__')) return path
-  for (const [name, member] of Object.entries(value)) {
-    const found = prototypeIn(member, [...path, Array.isArray(value) ? Number(name) : name])
-    if (found !== null) return found
+/**
+ * Where a member `__proto__` is no longer there, or null: maps of zod leave out this one name and say nothing. What it
+ * hands on as it is (free JSON) is whole.
+ */
+function lostIn(given: unknown, read: unknown): readonly PropertyKey[] | null {
+  if (given === read || typeof given !== 'object' || given === null) return null
+  const kept = typeof read === 'object' && read !== null ? (read as Members) : none
+  if (Array.isArray(given)) {
+    for (let i = 0; i < given.length; i++) {
+      const found = lostIn(given[i], kept[i])
+      if (found !== null) return [i, ...found]
+    }
+    return null
+  }
+  for (const name in given) {
+    if (name === '__proto__' && !Object.hasOwn(kept, name)) return []
+    const member = (given as Members)[name]
+    // Most members are no objects, and a body has thousands of them.
+    const found = typeof member === 'object' ? lostIn(member, kept[name]) : null
+    if (found !== null) return [name, ...found]
   }
   return null
 }
+
+type Members = Readonly<Record<string, unknown>>
+const none: Members = Object.freeze({})
 
 /** Undefined leaves the schema's own message. */
 function describe(issue: z.core.$ZodRawIssue): string | undefined {
@@ -39,6 +57,8 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_value':
       return `expected ${issue.values.map((value) => `\`${String(value)}\``).join(' or ')}, found ${foundValue(issue.input)}`
     case 'unrecognized_keys':
+      // A boxed float is an object to zod and a number to everybody else.
+      if (issue.input instanceof Float) return 'expected object, found number'
       return `unknown member ${issue.keys.map((key) => `\`${key}\``).join(', ')}`
     case 'too_small':
       return `expected at least ${issue.minimum}${unitOf(issue.origin, issue.minimum)}`
@@ -52,7 +72,9 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 function foundValue(value: unknown): string {
-  return typeof value === 'string' ? `\`${value.length > 64 ? `${value.slice(0, 64)}…` : value}\`` : foundName(value)
+  if (typeof value === 'string') return `\`${value.length > 64 ? `${value.slice(0, 64)}…` : value}\``
+  const isPlain = typeof value === 'boolean' || foundName(value) === 'number'
+  return isPlain ? `\`${writeJson(value)}\`` : foundName(value)
 }
 
 function expectedName(expected: string): string {
@@ -65,5 +87,6 @@ function unitOf(origin: string, count: number | bigint): string {
   const plural = Number(count) === 1 ? '' : 's'
   if (origin === 'string') return ` character${plural}`
   if (origin === 'array' || origin === 'set') return ` item${plural}`
+  if (origin === 'object' || origin === 'record') return ` member${plural}`
   return ''
 }

@@ -1,12 +1,12 @@
 // The way of every request: route → caller → body → handler → answer. Nothing here knows a socket or a feature.
+import { validate } from '../config/validate.ts'
 import type { Caller } from '../identity/caller.ts'
 import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
-import type { Result } from '../kernel/result.ts'
+import { err, type Result } from '../kernel/result.ts'
 import type { AgentRate } from './agent-rate.ts'
 import { readJson, refusedHead } from './body.ts'
 import type { Cors } from './cors.ts'
-import { readBySchema } from './issues.ts'
 import { internalProblem, type Problem, problemText, toProblem } from './problems.ts'
 import { refusedQuery } from './query.ts'
 import { requestIdOf } from './request-id.ts'
@@ -203,7 +203,9 @@ function readBody(route: Route, bytes: Uint8Array): Result<unknown, ServiceError
   const json = readJson(bytes, route.numbers ?? 'plain')
   if (!json.ok) return json
   if (route.read !== undefined) return route.read(json.value)
-  return route.request === null ? json : readBySchema(route.request, json.value)
+  if (route.request === null) return json
+  const read = validate(route.request, json.value)
+  return read.ok ? read : err({ kind: 'malformed', issues: read.error })
 }
 
 function plainAnswer(answer: Answer, requestId: string, headOnly: boolean): FrontResponse {

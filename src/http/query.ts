@@ -1,8 +1,8 @@
 // Reads the query of a route by its schema: every parameter is known, given once, and what its schema takes.
 import type { z } from 'zod'
+import { validate } from '../config/validate.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { issuesOf } from './issues.ts'
 
 /** A percent sign that begins no byte of UTF-8 is a fault too, not a question mark. */
 export function refusedQuery(schema: z.ZodObject, query: string): Result<null, ServiceError> {
@@ -19,7 +19,8 @@ export function refusedQuery(schema: z.ZodObject, query: string): Result<null, S
 
 function faultsIn(schema: z.ZodObject, parameters: URLSearchParams, faults: string[]): Result<null, ServiceError> {
   const known = [...parameters].filter(([name]) => Object.hasOwn(schema.shape, name))
-  const issues = [...faults, ...issuesOf(schema, Object.fromEntries(known))]
+  const read = validate(schema, Object.fromEntries(known))
+  const issues = read.ok ? faults : [...faults, ...read.error]
   return issues.length === 0 ? ok(null) : err({ kind: 'invalid', issues })
 }
 

@@ -97,7 +97,7 @@ describe('capturing nodes', () => {
   })
 
   it('refuses a batch of none and of more than 250', async () => {
-    expect(errorsOf(await nodes())).toEqual([400, 'nodes: expected at least 1 items'])
+    expect(errorsOf(await nodes())).toEqual([400, 'nodes: expected at least 1 item'])
     const many = Array.from({ length: 251 }, (_, i) => person(`m${i}`))
     expect(errorsOf(await nodes(...many))).toEqual([400, 'nodes: expected at most 250 items'])
     expect((await nodes(...many.slice(1))).status).toBe(200)
@@ -105,7 +105,7 @@ describe('capturing nodes', () => {
 
   it.each([
     [{ type: 'Person' }, 'nodes[0].external_id: expected string, found nothing'],
-    [{ type: 'Person', external_id: '' }, 'nodes[0].external_id: expected at least 1 characters'],
+    [{ type: 'Person', external_id: '' }, 'nodes[0].external_id: expected at least 1 character'],
     [person('x'.repeat(257)), 'nodes[0].external_id: expected at most 256 characters'],
     [{ external_id: 'a', type: 'P' }, 'nodes[0].type: expected at least 2 characters'],
     [
@@ -144,7 +144,7 @@ describe('capturing nodes', () => {
     ],
     [
       { ...person('a'), properties: [{ type: 'x', value: 1, metadata: { assurance_level: 4 } }] },
-      'nodes[0].properties[0].metadata.assurance_level: expected 1, 2 or 3, found `4`',
+      'nodes[0].properties[0].metadata.assurance_level: expected `1` or `2` or `3`, found `4`',
     ],
     [
       { ...person('a'), properties: [{ type: 'x', value: 1, metadata: { verified_time: 'noon' } }] },

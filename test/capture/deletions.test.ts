@@ -86,10 +86,10 @@ describe('deleting nodes', () => {
 
   it.each([
     [{}, 'nodes: expected array, found nothing'],
-    [{ nodes: [] }, 'nodes: expected at least 1 items'],
+    [{ nodes: [] }, 'nodes: expected at least 1 item'],
     [{ nodes: Array.from({ length: 251 }, () => car('x')) }, 'nodes: expected at most 250 items'],
     [{ nodes: [{ type: 'Car' }] }, 'nodes[0].external_id: expected string, found nothing'],
-    [{ nodes: [{ ...car(''), type: 'C' }] }, 'nodes[0].external_id: expected at least 1 characters'],
+    [{ nodes: [{ ...car(''), type: 'C' }] }, 'nodes[0].external_id: expected at least 1 character'],
     [{ nodes: [{ ...car('x'), location: 'x' }] }, 'nodes[0].location: expected at least 2 characters'],
     [{ nodes: [{ ...car('x'), location: 'x'.repeat(33) }] }, 'nodes[0].location: expected at most 32 characters'],
     [{ nodes: [{ ...car('x'), properties: [] }] }, 'nodes[0]: unknown member `properties`'],
@@ -141,10 +141,10 @@ describe('deleting properties of nodes', () => {
 
   it.each([
     [undefined, 'nodes[0].property_types: expected array, found nothing'],
-    [[], 'nodes[0].property_types: expected at least 1 items'],
+    [[], 'nodes[0].property_types: expected at least 1 item'],
     [Array.from({ length: 251 }, (_, i) => `p${i}`), 'nodes[0].property_types: expected at most 250 items'],
     [[5], 'nodes[0].property_types[0]: expected string, found number'],
-    [[''], 'nodes[0].property_types[0]: expected at least 1 characters'],
+    [[''], 'nodes[0].property_types[0]: expected at least 1 character'],
     [['x'.repeat(129)], 'nodes[0].property_types[0]: expected at most 128 characters'],
   ])('refuses the names %j', async (property_types, message) => {
     const nodes = [{ ...car('p1'), property_types }]
@@ -205,8 +205,8 @@ describe('deleting metadata', () => {
 
   it.each([
     [{ property_type: 'a' }, 'nodes[0].metadata_fields: expected array, found nothing'],
-    [{ property_type: 'a', metadata_fields: [] }, 'nodes[0].metadata_fields: expected at least 1 items'],
-    [{ property_type: 'a', metadata_fields: [''] }, 'nodes[0].metadata_fields[0]: expected at least 1 characters'],
+    [{ property_type: 'a', metadata_fields: [] }, 'nodes[0].metadata_fields: expected at least 1 item'],
+    [{ property_type: 'a', metadata_fields: [''] }, 'nodes[0].metadata_fields[0]: expected at least 1 character'],
     [
       { property_type: 'a', metadata_fields: Array.from({ length: 251 }, () => 'x') },
       'nodes[0].metadata_fields: expected at most 250 items',
@@ -258,7 +258,7 @@ describe('deleting relationships', () => {
   })
 
   it.each([
-    ['relationships/delete', { relationships: [] }, 'relationships: expected at least 1 items'],
+    ['relationships/delete', { relationships: [] }, 'relationships: expected at least 1 item'],
     [
       'relationships/delete',
       { relationships: [{ source: person('a'), type: 'SEES' }] },

@@ -195,6 +195,10 @@ describe('execute', () => {
       const issue = `page_token: expected integer of at most 53 bits, found \`${token}\``
       expect(await answerTo(`"page_token": ${token}`)).toEqual([400, [issue]])
     }
+    expect(await answerTo('"page_size": "a", "size": 1')).toEqual([
+      400,
+      ['page_size: expected number, found string', 'body: unknown member `size`'],
+    ])
   })
 
   it('looks at the policy as it is now: 403 for what it no longer allows, 404 where it is not in use', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
-import { readBySchema } from '../../src/http/issues.ts'
+import { validate } from '../../src/config/validate.ts'
 import type { ServiceError } from '../../src/kernel/errors.ts'
 import type { Result } from '../../src/kernel/result.ts'
 import { readEvaluation, readResourceSearch, readSubjectSearch } from '../../src/pdp/read-request.ts'
@@ -39,11 +39,13 @@ describe.each(readers)('the reader of a %s', (_, read, schema) => {
     let refused = 0
     fc.assert(
       fc.property(mostly(request), (body) => {
+        // A schema would lose it, so it is refused where one reads; by hand it is a name like others.
+        fc.pre(!JSON.stringify(body)?.includes('__proto__'))
         const byHand = read(body)
-        const bySchema = readBySchema(schema, body)
+        const bySchema = validate(schema, body)
         expect(byHand.ok).toBe(bySchema.ok)
         if (!byHand.ok) {
-          expect(byHand).toEqual(bySchema)
+          expect(byHand.error).toEqual({ kind: 'malformed', issues: bySchema.ok ? [] : bySchema.error })
           refused += 1
         } else accepted += 1
       }),
