@@ -48,6 +48,8 @@ export function cutFor(
   }
   const place = parts.pageTokens.read(page.token, binding())
   if (place === null) return notThisToken
+  // Only a page that counted gave nothing out. Its limit may be sent again like any other, and counts again.
+  if (limit === 0 && place.after === null) return ok({ place: { ...place, limit }, binding, asked: true })
   if (limit !== null && limit !== place.limit) {
     const expected = place.limit === null ? 'no limit' : String(place.limit)
     return err({ kind: 'malformed', issues: [`page.limit: expected ${expected} as on the first page, found ${limit}`] })
