@@ -50,7 +50,7 @@ export async function execute(
   if (query === null) {
     const beyond = parts.queries.refusal(caller.projectId, request.id)
     return beyond === null
-      ? err({ kind: 'not-found', message: `no active knowledge query \`${request.id}\`` })
+      ? err({ kind: 'not-found', message: `no active knowledge query \`${request.id}\``, what: 'knowledge query' })
       : err({ kind: 'forbidden', message: `the policy of the knowledge query no longer allows it: ${beyond}` })
   }
   const subjectType = query.policy.document.subject.type

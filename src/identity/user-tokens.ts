@@ -236,12 +236,17 @@ function answerOf(user: Finding, delegated: Finding | null): Result<UserToken, S
   return ok({ ...answer.value, delegation })
 }
 
-function faultAnswer(header: string, fault: TokenFault): Result<never, ServiceError> {
+function faultAnswer(header: Header, fault: TokenFault): Result<never, ServiceError> {
   return fault.kind === 'unavailable' ? notNow : refusal(header, fault.why)
 }
 
-function refusal(header: string, why: string): Result<never, ServiceError> {
-  return err({ kind: 'unauthenticated', message: `Invalid token in ${header} header`, invalidToken: why })
+type Header = 'Authorization' | 'X-SVC-Token'
+
+function refusal(header: Header, why: string): Result<never, ServiceError> {
+  const message = `Invalid token in ${header} header`
+  return header === 'Authorization'
+    ? err({ kind: 'unauthenticated', message, invalidToken: why })
+    : err({ kind: 'unauthenticated', message, invalidToken: why, isDelegation: true })
 }
 
 function delegationRefusal(how: string): Result<never, ServiceError> {
@@ -249,6 +254,7 @@ function delegationRefusal(how: string): Result<never, ServiceError> {
     kind: 'unauthenticated',
     message: `token in X-SVC-Token header ${how}`,
     invalidToken: `the delegation token ${how}`,
+    isDelegation: true,
   })
 }
 

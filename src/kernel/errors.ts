@@ -60,11 +60,15 @@ export type ServiceError =
   | { readonly kind: 'invalid'; readonly issues: readonly string[] }
   /** 422; interface, decisions rule 4. */
   | { readonly kind: 'unknown-location'; readonly location: string; readonly parameter: string }
-  /** `invalidToken`: a bearer token was shown and is not taken; why, in words that give nothing away (RFC 6750). */
+  /**
+   * `invalidToken`: a bearer token was shown and is not taken; why, in words that give nothing away (RFC 6750).
+   * `isDelegation`: it is the one in `X-SVC-Token`, and not the user's own.
+   */
   | {
       readonly kind: 'unauthenticated'
       readonly message: string
       readonly invalidToken?: string
+      readonly isDelegation?: true
       readonly challenge?: ResourceChallenge
     }
   | { readonly kind: 'forbidden'; readonly message: string }
@@ -74,8 +78,8 @@ export type ServiceError =
       readonly advice: readonly Readonly<Record<string, string>>[]
       readonly resourceMetadata?: string
     }
-  /** 404; `what` is the whole message. */
-  | { readonly kind: 'not-found'; readonly message: string }
+  /** 404. */
+  | { readonly kind: 'not-found'; readonly message: string; readonly what?: 'knowledge query' }
   | { readonly kind: 'conflict'; readonly message: string }
   | { readonly kind: 'stale-etag' }
   | { readonly kind: 'method-not-allowed'; readonly allow: readonly string[] }

@@ -155,8 +155,7 @@ export class McpEndpoint {
     const user = asked instanceof Promise ? await asked : asked
     if (!user.ok) {
       if (user.error.kind !== 'unauthenticated') return user
-      // Its refusals name the header; those of the user's own token name the other one.
-      if (delegation !== null && user.error.message.includes('X-SVC-Token')) {
+      if (user.error.isDelegation) {
         const text = JSON.stringify({ error: 'invalid_request', error_description: user.error.message })
         return ok({ status: 400, text })
       }

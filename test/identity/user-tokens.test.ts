@@ -608,6 +608,19 @@ describe('a delegation token', () => {
     )
   })
 
+  it('is named as the one that is refused, and the token of the user is not', async () => {
+    await desk.introspect()
+    const refused = async (token: string, delegation: string | null) => {
+      const read = await desk.tokens.authenticateUser(desk.project, token, delegation)
+      return read.ok || read.error.kind !== 'unauthenticated' ? null : (read.error.isDelegation ?? false)
+    }
+    const token = await desk.token()
+    for (const other of ['nonsense', await desk.token({ sub: 'eve' }), await desk.token({ sub: undefined })]) {
+      expect(await refused(token, other)).toBe(true)
+    }
+    expect([await refused('nonsense', null), await refused('nonsense', token)]).toEqual([false, false])
+  })
+
   it('does not mend a token of the user that is refused', async () => {
     await desk.introspect()
     expect(await desk.ask('nonsense', await desk.token())).toBe(noOpaque)

@@ -50,7 +50,7 @@ export const queryTool: Tool = {
     if (!request.ok) return err({ kind: 'malformed', issues: request.error })
     const executed = await execute(contexts, agent, request.value)
     if (!executed.ok) {
-      if (executed.error.kind !== 'not-found' || !executed.error.message.includes('query')) return executed
+      if (executed.error.kind !== 'not-found' || executed.error.what !== 'knowledge query') return executed
       const names = queries.all(agent.projectId).map(({ name }) => name)
       const known = names.length === 0 ? 'there are none' : `there are: ${names.slice(0, NAMES_MAX).join(', ')}`
       return err({ kind: 'not-found', message: `${executed.error.message}; ${known}` })
