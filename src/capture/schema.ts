@@ -1,26 +1,32 @@
 // What a capture batch looks like: fields, lengths and syntax (400 when broken). What a batch means is apply.ts.
 import { z } from 'zod'
 import type { PropertyValue } from '../engine/value/value.ts'
+import {
+  ASSURANCE_LEVELS,
+  ELEMENT_NAME,
+  elementNameRule,
+  externalIdLength,
+  externalValueLength,
+  LABELS_MAX,
+  type Length,
+  labelLength,
+  locationLength,
+  propertyNameLength,
+  relationshipTypeLength,
+} from '../kernel/element.ts'
 import { Float } from '../kernel/float.ts'
 import { foundName, isJsonObject } from '../kernel/found.ts'
 
-const externalId = z.string().min(1).max(256)
+function textOf({ min, max }: Length): z.ZodString {
+  return z.string().min(min).max(max)
+}
 
-const label = z
-  .string()
-  .min(2)
-  .max(64)
-  .regex(/^[\p{L}_][\p{L}\p{N}_]*$/u, { error: 'expected a label: a letter or `_`, then letters, digits and `_`' })
-
-const relationshipType = z
-  .string()
-  .min(1)
-  .max(128)
-  .regex(/^[\p{L}_][\p{L}\p{N}_]*$/u, {
-    error: 'expected a relationship type: a letter or `_`, then letters, digits and `_`',
-  })
-
-const location = z.string().min(2).max(32)
+const externalId = textOf(externalIdLength)
+const label = textOf(labelLength).regex(ELEMENT_NAME, { error: `expected a label: ${elementNameRule}` })
+const relationshipType = textOf(relationshipTypeLength).regex(ELEMENT_NAME, {
+  error: `expected a relationship type: ${elementNameRule}`,
+})
+const location = textOf(locationLength)
 
 const INTEGER_MAX = 2n ** 63n
 
@@ -48,7 +54,7 @@ function valueName(value: unknown): string {
 
 const metadata = z.strictObject({
   source: z.string().optional(),
-  assurance_level: z.literal([1, 2, 3]).optional(),
+  assurance_level: z.literal(ASSURANCE_LEVELS).optional(),
   verified_time: z.iso
     .datetime({ offset: true, error: ({ input }) => `expected an RFC 3339 timestamp, found ${quoted(input)}` })
     .optional(),
@@ -75,9 +81,9 @@ function quoted(value: unknown): string {
 }
 
 const propertyMembers = {
-  type: z.string().min(1).max(128),
+  type: textOf(propertyNameLength),
   value: propertyValue.optional(),
-  external_value: z.string().min(1).max(256).optional(),
+  external_value: textOf(externalValueLength).optional(),
 }
 
 function hasOneSource(property: { value?: unknown; external_value?: unknown }): boolean {
@@ -92,7 +98,7 @@ const relationshipProperty = z.strictObject(propertyMembers).refine(hasOneSource
 const node = z.strictObject({
   external_id: externalId,
   type: label,
-  labels: z.array(label).max(64).optional(),
+  labels: z.array(label).max(LABELS_MAX).optional(),
   is_identity: z.boolean().optional(),
   location: location.optional(),
   properties: z.array(property).optional(),
@@ -112,7 +118,7 @@ const relationship = z.strictObject({
 /** Facts 1.2.3: of one entry, however many entries there are. */
 const NAMES_MAX = 250
 
-const propertyType = z.string().min(1).max(128)
+const propertyType = textOf(propertyNameLength)
 const propertyTypes = z.array(propertyType).min(1).max(NAMES_MAX)
 
 const trimmedNode = z.strictObject({ ...endNode.shape, property_types: propertyTypes })

@@ -1,10 +1,11 @@
 // Whether a knowledge query stays within its policy (ruling C3): every path that it reads, writes or deletes is one that
 // the policy allows, and every name is one that the pattern binds or the query itself writes.
 import type { VariableKind } from '../engine/reading.ts'
+import { protectedNames } from '../kernel/element.ts'
 import type { ContextPolicy } from '../policy/compile-context.ts'
 import { covers, type ElementKind, type ElementPath, parsePath } from '../policy/paths.ts'
 import { filterIssues } from './check-filter.ts'
-import { protectedNames, type QueryDocument } from './query-document.ts'
+import type { QueryDocument } from './query-document.ts'
 import { compileWrites } from './writes.ts'
 
 /** Issues name the member by its path from `query`. */

@@ -1,5 +1,15 @@
 // The document of a knowledge query (facts 1.6.1): what of its policy's pattern is returned, and what each row writes.
 import { z } from 'zod'
+import {
+  ELEMENT_NAME,
+  elementNameRule,
+  externalIdLength,
+  externalValueLength,
+  type Length,
+  propertyNameLength,
+  protectedNames,
+  relationshipTypeLength,
+} from '../kernel/element.ts'
 import type { Result } from '../kernel/result.ts'
 import { aggregateNames, nodePaths, readMember, relationshipPaths, variable } from '../policy/context-document.ts'
 import { contextFilter } from '../policy/context-filter.ts'
@@ -7,15 +17,9 @@ import { label } from '../policy/document.ts'
 
 const ENTRIES_MAX = 250
 
-/** Own fields of an element, which nobody writes or deletes. */
-export const protectedNames: ReadonlySet<string> = new Set([
-  '_service',
-  'create_time',
-  'external_id',
-  'id',
-  'type',
-  'update_time',
-])
+function textOf({ min, max }: Length): z.ZodString {
+  return z.string().min(min).max(max)
+}
 
 const scalar = z.union([z.string(), z.number(), z.int64(), z.boolean()], {
   error: 'expected a string, a number or a boolean',
@@ -26,14 +30,11 @@ const value = z.union([scalar, z.array(scalar)], {
 
 const property = z
   .strictObject({
-    type: z
-      .string()
-      .min(1)
-      .max(128)
+    type: textOf(propertyNameLength)
       .refine((name) => !name.startsWith('$'), { error: 'a property is named literally, not by a parameter' })
       .refine((name) => !protectedNames.has(name), { error: 'is a protected name' }),
     value: value.optional(),
-    external_value: z.string().min(1).max(256).optional(),
+    external_value: textOf(externalValueLength).optional(),
     metadata: z
       .array(z.strictObject({ type: z.string().min(1).max(128), value }))
       .max(ENTRIES_MAX)
@@ -49,13 +50,9 @@ const labelOrReference = z.union([z.string().max(256).startsWith('$'), label], {
   error: 'expected a label or `$param`',
 })
 
-const relationshipType = z
-  .string()
-  .min(1)
-  .max(128)
-  .regex(/^[\p{L}_][\p{L}\p{N}_]*$/u, {
-    error: 'expected a relationship type: a letter or `_`, then letters, digits and `_`',
-  })
+const relationshipType = textOf(relationshipTypeLength).regex(ELEMENT_NAME, {
+  error: `expected a relationship type: ${elementNameRule}`,
+})
 
 const properties = z
   .array(property)
@@ -73,7 +70,7 @@ const queryDocument = z.strictObject({
       z.strictObject({
         name: variable,
         type: label.optional(),
-        external_id: z.string().min(1).max(256).optional(),
+        external_id: textOf(externalIdLength).optional(),
         labels: z.array(labelOrReference).max(100).optional(),
         properties: properties.optional(),
       }),

@@ -3,6 +3,7 @@
 import type { PropertyMetadata } from '../engine/store.ts'
 import { fromJson, toJson } from '../engine/value/convert.ts'
 import type { PropertyScalar, PropertyValue, Value } from '../engine/value/value.ts'
+import { isTimestamp } from '../kernel/element.ts'
 import { Float } from '../kernel/float.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { label } from '../policy/document.ts'
@@ -110,8 +111,6 @@ function isLabel(value: Value): boolean {
 
 // -- metadata
 
-const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
-
 /** One entry of an array of metadata, or what was expected of it. Names that are not the service's own are custom ones. */
 export function metadataEntry(type: string, value: Value): Result<PropertyMetadata, string> {
   switch (type) {
@@ -120,9 +119,9 @@ export function metadataEntry(type: string, value: Value): Result<PropertyMetada
     case 'assurance_level':
       return value === 1 || value === 2 || value === 3 ? ok({ assuranceLevel: value }) : err('expected 1, 2 or 3')
     case 'verified_time':
-      if (typeof value !== 'string' || !TIMESTAMP.test(value) || Number.isNaN(Date.parse(value)))
-        return err('expected an RFC 3339 timestamp')
-      return ok({ verifiedTime: value })
+      return typeof value === 'string' && isTimestamp(value)
+        ? ok({ verifiedTime: value })
+        : err('expected an RFC 3339 timestamp')
     case 'custom_metadata':
       return value instanceof Map ? ok({ custom: plain(value) as Record<string, unknown> }) : err('expected an object')
     default:

@@ -1,6 +1,7 @@
 // Where a project's graph is kept (ruling F9), and the logical locations of a composite project.
 import { z } from 'zod'
 import type { Constituent, GraphLayout } from '../engine/store.ts'
+import { locationLength } from '../kernel/element.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Fields, StoredDocument } from './kind.ts'
 
@@ -56,8 +57,10 @@ export function parseAliasMapping(text: string): Result<ReadonlyMap<string, stri
     if (location == null || database == null || database === '' || rest.length > 0) {
       return err(`expected \`location=database\`, found \`${pair}\``)
     }
-    if (location.length < 2 || location.length > 32)
-      return err(`expected a location of 2 to 32 characters, found \`${location}\``)
+    const { min, max } = locationLength
+    const { length } = [...location]
+    if (length < min || length > max)
+      return err(`expected a location of ${min} to ${max} characters, found \`${location}\``)
     if (aliases.has(location)) return err(`the location \`${location}\` is mapped twice`)
     aliases.set(location, database)
   }

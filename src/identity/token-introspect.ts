@@ -3,6 +3,7 @@
 import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
 import { type ConfigKind, type ConfigReader, envelope, envelopeUpdate, type Fields, reference } from '../config/kind.ts'
+import { propertyNameLength, protectedNames } from '../kernel/element.ts'
 import { err, ok } from '../kernel/result.ts'
 import type { Upstream } from '../upstream/client.ts'
 
@@ -39,13 +40,11 @@ const label = z
   .max(64)
   .regex(/^\p{Lu}[\p{L}\p{N}_]*$/u, { error: 'expected a label: an upper-case letter, then letters, digits and `_`' })
 
-/** Own fields of a node, which a claim must not become. */
-const protectedNames = new Set(['_service', 'create_time', 'external_id', 'id', 'type', 'update_time'])
 /** What a token says of itself keeps its meaning under its own name. */
 const tokenNames = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'act'])
 
 const claimsMapping = z
-  .record(z.string().min(1).max(128), z.strictObject({ selector }))
+  .record(z.string().min(propertyNameLength.min).max(propertyNameLength.max), z.strictObject({ selector }))
   .superRefine((mapping, context) => {
     for (const [name, { selector }] of Object.entries(mapping)) {
       if (protectedNames.has(name)) context.addIssue({ code: 'custom', path: [name], message: 'is a protected name' })

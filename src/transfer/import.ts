@@ -174,7 +174,7 @@ class Import {
     let fresh = from
     for (; fresh < to && (graph === null || lines.offsetOf(fresh) < graph.offset); fresh++) {
       if (lines.isBlank(fresh)) continue
-      if (graph === null) read(lines, fresh, () => refuseHomeless(lines.text(fresh)))
+      if (graph === null) read(lines, fresh, () => refuseHomeless(lines.text(fresh), this.hasHeader))
       this.skipped += 1
     }
     if (graph === null || fresh === to) return
@@ -201,7 +201,9 @@ class Import {
   }
 
   private apply(lines: Batch, at: number, batch: BulkBatch, counts: { nodes: number; relationships: number }): void {
-    const line = readPlainLine(lines.bytes, lines.start(at), lines.end(at)) ?? readLine(lines.text(at))
+    const line =
+      readPlainLine(lines.bytes, lines.start(at), lines.end(at), this.hasHeader) ??
+      readLine(lines.text(at), this.hasHeader)
     if (line.kind === 'node') {
       batch.upsertNode(line.node, line.node)
       counts.nodes += 1
@@ -233,7 +235,7 @@ class Import {
   private async turn(lines: Batch, at: number): Promise<void> {
     const line = read(lines, at, () => {
       if (this.end !== null) throw new LineFault('', 'nothing follows the end')
-      const found = readLine(lines.text(at))
+      const found = readLine(lines.text(at), this.hasHeader)
       if (found.kind === 'header' && lines.line + at !== 1)
         throw new LineFault('', 'a header stands in the first line alone')
       return found
@@ -386,8 +388,8 @@ function isTurn(lines: Batch, at: number): boolean {
   return first !== OF_NODE && first !== OF_RELATIONSHIP && TURN.test(lines.text(at))
 }
 
-function refuseHomeless(text: string): void {
-  readLine(text)
+function refuseHomeless(text: string, isExport: boolean): void {
+  readLine(text, isExport)
   throw new LineFault('', 'no graph was named before it: name one in a line, or the project by `--project`')
 }
 

@@ -1,4 +1,5 @@
 // What single fields of a line may hold, of a stranger's as of an export's. What is wrong is told with the name of the field.
+import { ELEMENT_NAME, elementNameRule, isReserved, isTimestamp, type Length } from '../kernel/element.ts'
 import { foundName, isJsonObject } from '../kernel/found.ts'
 import { isGid } from '../kernel/ids.ts'
 
@@ -28,9 +29,9 @@ export function known(members: Members, names: ReadonlySet<string>, field: strin
   for (const name in members) if (!names.has(name)) throw new LineFault(`${field}.${name}`, 'unknown field')
 }
 
-export function text(value: unknown, field: string, min: number, max: number): string {
+export function text(value: unknown, field: string, { min, max }: Length): string {
   if (typeof value !== 'string') throw new LineFault(field, `expected a string, found ${foundName(value)}`)
-  if (value.length < min || value.length > max) {
+  if (value.length < 2 * min - 1 || value.length > max) {
     // Characters as a capture counts them: what is beyond the first plane takes two units of a string.
     const length = [...value].length
     if (length < min || length > max)
@@ -39,34 +40,35 @@ export function text(value: unknown, field: string, min: number, max: number): s
   return value
 }
 
-// Names as capture takes them, and those of the service with them.
-const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u
+/** There are few of them, and they come again. */
+const knownNames = new Map<Length, Set<string>>()
 
-export function isName(text: string): boolean {
-  return NAME.test(text)
-}
-
-const knownNames = new Map<string, Set<string>>()
-
-export function name(value: unknown, field: string, min: number, max: number): string {
-  const found = text(value, field, min, max)
-  let good = knownNames.get(`${min} ${max}`)
+export function name(value: unknown, field: string, length: Length): string {
+  const found = text(value, field, length)
+  let good = knownNames.get(length)
   if (good === undefined) {
     good = new Set()
-    knownNames.set(`${min} ${max}`, good)
+    knownNames.set(length, good)
   }
   if (good.has(found)) return found
-  if (!isName(found)) throw new LineFault(field, `expected a letter or \`_\`, then letters, digits and \`_\``)
+  if (!ELEMENT_NAME.test(found)) throw new LineFault(field, `expected ${elementNameRule}`)
   if (good.size < 10_000) good.add(found)
   return found
 }
 
+/** What the service writes by itself comes back with an export alone. */
+export function refuseReserved(name: string, field: string): void {
+  if (isReserved(name))
+    throw new LineFault(field, `\`${name}\` is reserved for the service: only an export, header and all, brings it`)
+}
+
+const TIME: Length = { min: 1, max: 64 }
 let lastTime: string | null = null
 let lastMs = 0
 
 export function time(value: unknown, field: string): number {
   if (value === lastTime) return lastMs
-  const found = text(value, field, 1, 64)
+  const found = text(value, field, TIME)
   const ms = timeOf(found)
   if (ms === null) throw new LineFault(field, `expected an RFC 3339 timestamp, found \`${found}\``)
   return ms
@@ -75,9 +77,7 @@ export function time(value: unknown, field: string): number {
 /** Null when it is no timestamp. */
 export function timeOf(text: string): number | null {
   if (text === lastTime) return lastMs
-  const ms = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/.test(text)
-    ? Date.parse(text)
-    : Number.NaN
+  const ms = isTimestamp(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(ms)) return null
   lastTime = text
   lastMs = ms

@@ -1,8 +1,9 @@
 // Reads the lines that most lines are from their bytes: an element without properties, its members in the order of an
 // export, nothing in its text that JSON would escape. Null for all others, be they wrong or not: those are read field by field.
 import type { NodeKey } from '../engine/store.ts'
+import { ELEMENT_NAME, externalIdLength, type Length, labelLength, relationshipTypeLength } from '../kernel/element.ts'
 import { isGid } from '../kernel/ids.ts'
-import { isName, timeOf } from './line-fields.ts'
+import { timeOf } from './line-fields.ts'
 import type { Line } from './lines.ts'
 
 const NODE = Buffer.from('{"node":{"type":"')
@@ -19,22 +20,27 @@ const END = Buffer.from('}}')
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
+/** What names begin with that are reserved for the service. */
+const UNDERSCORE = 0x5f
 const GID_LENGTH = 30
 
 /** Of the line that is read: one at a time. */
 let bytes: Buffer = END
 let at = 0
 let end = 0
+let isExport = false
 
-export function readPlainLine(source: Buffer, start: number, stop: number): Line | null {
+export function readPlainLine(source: Buffer, start: number, stop: number, ofExport: boolean): Line | null {
   bytes = source
   at = start
   end = stop
+  isExport = ofExport
   if (takes(RELATIONSHIP)) return relationship()
   return takes(NODE) ? node() : null
 }
 
 function node(): Line | null {
+  if (isReservedHere()) return null
   const key = nodeKey()
   if (key === null || !takesQuote()) return null
   const given = common()
@@ -43,8 +49,8 @@ function node(): Line | null {
 
 function relationship(): Line | null {
   const source = nodeKey()
-  if (source === null || !takes(TYPE)) return null
-  const type = name(1, 128)
+  if (source === null || !takes(TYPE) || isReservedHere()) return null
+  const type = name(relationshipTypeLength)
   if (type === null || !takes(TARGET)) return null
   const target = nodeKey()
   if (target === null || !takesQuote() || !takes(BRACE)) return null
@@ -53,10 +59,10 @@ function relationship(): Line | null {
 }
 
 function nodeKey(): NodeKey | null {
-  const type = name(2, 64)
+  const type = name(labelLength)
   if (type === null || !takes(EXTERNAL_ID)) return null
   const from = at
-  if (!passText(1, 256)) return null
+  if (!passText(externalIdLength.min, externalIdLength.max)) return null
   return { type, externalId: bytes.toString('latin1', from, at) }
 }
 
@@ -90,6 +96,10 @@ function common(): Common | null {
 function time(): number | null {
   const from = at
   return passText(1, 64) ? timeOf(bytes.toString('latin1', from, at)) : null
+}
+
+function isReservedHere(): boolean {
+  return !isExport && bytes[at] === UNDERSCORE
 }
 
 function takesQuote(): boolean {
@@ -129,7 +139,7 @@ interface Known {
 
 const names: (Known | undefined)[] = new Array(256).fill(undefined)
 
-function name(min: number, max: number): string | null {
+function name({ min, max }: Length): string | null {
   const from = at
   if (!passText(min, max)) return null
   const length = at - from
@@ -137,7 +147,7 @@ function name(min: number, max: number): string | null {
   const known = names[place]
   if (known !== undefined && known.bytes.length === length && isAt(known.bytes, from)) return known.text
   const text = bytes.toString('latin1', from, at)
-  if (!isName(text)) return null
+  if (!ELEMENT_NAME.test(text)) return null
   names[place] = { bytes: Uint8Array.from(bytes.subarray(from, at)), text }
   return text
 }

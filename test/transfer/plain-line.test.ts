@@ -42,9 +42,9 @@ const bent = fc
     return Buffer.from(bytes)
   })
 
-function carefully(text: string): Line | null {
+function carefully(text: string, isExport: boolean): Line | null {
   try {
-    return readLine(text)
+    return readLine(text, isExport)
   } catch (fault) {
     if (fault instanceof LineFault) return null
     throw fault
@@ -54,13 +54,13 @@ function carefully(text: string): Line | null {
 test('a line read from its bytes is what the reader of all lines makes of it', () => {
   let read = 0
   fc.assert(
-    fc.property(bent, (line) => {
+    fc.property(bent, fc.boolean(), (line, isExport) => {
       // Among others, as in a block.
       const bytes = Buffer.concat([Buffer.from('}}\n'), line, Buffer.from('\n{"node"')])
-      const plain = readPlainLine(bytes, 3, 3 + line.length)
+      const plain = readPlainLine(bytes, 3, 3 + line.length, isExport)
       if (plain === null) return
       read += 1
-      expect(plain).toEqual(carefully(line.toString('utf8')))
+      expect(plain).toEqual(carefully(line.toString('utf8'), isExport))
     }),
     { seed: seedOfRun(), numRuns: 4000 },
   )
@@ -74,6 +74,6 @@ test('elements without properties are read from their bytes, written by an expor
   const joined = relationshipLine({ ...ends, type: 'OWNS', ...given, updatedMs: 1000 })
   for (const line of [node, joined, '{"node":{"type":"Person","external_id":"1"}}\n']) {
     const bytes = Buffer.from(line)
-    expect(readPlainLine(bytes, 0, bytes.length - 1)).toEqual(readLine(line))
+    expect(readPlainLine(bytes, 0, bytes.length - 1, false)).toEqual(readLine(line, false))
   }
 })
