@@ -7,7 +7,7 @@ import { isTimestamp } from '../kernel/element.ts'
 import { Float } from '../kernel/float.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { label } from '../policy/document.ts'
-import { type Reference, readReference, valueAt } from '../policy/reference.ts'
+import { expectedReference, type Reference, readReference, valueAt } from '../policy/reference.ts'
 import type { Parameters } from './parameters.ts'
 
 export type Source =
@@ -20,7 +20,7 @@ export function readSource(value: unknown): Result<Source, string> {
   if (typeof value === 'string' && value.startsWith('$')) {
     const reference = readReference(value)
     if (reference.ok) return ok({ kind: 'reference', reference: reference.value })
-    return err('expected a reference such as `$param`, `$param.member` or `$token.<claim>`')
+    return err(expectedReference)
   }
   if (!Array.isArray(value)) return ok({ kind: 'literal', value: fromJson(value) })
   const items: Source[] = []

@@ -5,6 +5,7 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import { type ContextDocument, contextVersion, readContextDocument } from './context-document.ts'
 import { variablesOf } from './context-filter.ts'
 import type { Filter } from './filter.ts'
+import { filterExpression } from './filter-expression.ts'
 import { parsePath } from './paths.ts'
 import { readFilter } from './read-filter.ts'
 import { rendered } from './rendered.ts'
@@ -32,7 +33,18 @@ export function compileContextPolicy(text: string): Result<ContextPolicy, readon
     ...(pattern.ok ? strayVariables(document, pattern.value.variables) : []),
   ]
   if (!pattern.ok || !tokenFilter.ok || issues.length > 0) return err(issues)
+  const faults = filterFaults(document, pattern.value)
+  if (faults.length > 0) return err(faults)
   return ok({ document, tokenFilter: tokenFilter.value, source: pattern.value, variables: pattern.value.variables })
+}
+
+/** A query compiles the filters anew, with its own beside them; what is wrong with these alone their author is told. */
+function filterFaults({ condition }: ContextDocument, source: ReadingSource): readonly string[] {
+  const filters = (condition.filter ?? []).map((filter, i) => ({ filter, at: `policy.condition.filter[${i}]` }))
+  const expression = filterExpression(filters, source.variables)
+  if (!expression.ok) return expression.error
+  const reading = source.filtered(expression.value)
+  return reading.ok ? [] : reading.error.map(({ message }) => `policy.condition.filter: ${message}`)
 }
 
 /** Reads may name what a query writes under a name of its own; all else is about what the condition binds. */

@@ -11,8 +11,11 @@ export interface Reference {
   readonly text: string
 }
 
-const SEGMENT = /\.(?:([A-Za-z0-9_-]+)|`([^`]+)`)/y
-const ROOT = /^\$([A-Za-z_][A-Za-z0-9_]*)/
+const SEGMENT = /\.(?:([\p{L}\p{N}_-]+)|`([^`]+)`)/uy
+const ROOT = /^\$([\p{L}_][\p{L}\p{N}_]*)/u
+
+/** Where a reference alone can stand for what begins with `$`. */
+export const expectedReference = 'expected a reference such as `$param`, `$param.member` or `$token.<claim>`'
 
 /** The ends of the question, which need no graph to be known. */
 const endsOfQuestion: ReadonlyMap<string, string> = new Map([

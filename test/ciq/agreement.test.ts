@@ -2,11 +2,11 @@
 // interpreter. The reference is given the filter as text that this test writes, not as the product writes it.
 import { expect, test } from 'vitest'
 import { parse } from '../../grammar/index.ts'
-import { filterExpression } from '../../src/ciq/filter-expression.ts'
 import { RunFault } from '../../src/engine/errors.ts'
 import { compileReading, type ReadingSource } from '../../src/engine/reading.ts'
 import { NodeValue } from '../../src/engine/value/value.ts'
 import type { ContextFilter } from '../../src/policy/context-filter.ts'
+import { filterExpression } from '../../src/policy/filter-expression.ts'
 import { Chance, seedOfRun } from '../generate/chance.ts'
 import { PARAMETERS, randomCondition } from '../generate/condition.ts'
 import { randomGraph } from '../generate/graph.ts'

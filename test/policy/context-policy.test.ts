@@ -92,6 +92,36 @@ describe('a context policy', () => {
       ['policy.condition.filter[0]: the condition binds no `bike`'],
     ],
     [
+      'a filter that names no path of its variable',
+      { condition: { filter: [{ operator: '=', attribute: 'subject.name', value: 1 }] } },
+      undefined,
+      [
+        'policy.condition.filter[0].attribute: expected a path such as `var`, `var.*`, `var.external_id`, `var.property.name` or `var.trust_score.name`, found `subject.name`',
+      ],
+    ],
+    [
+      'a filter with what looks like a parameter and is none',
+      {
+        condition: {
+          filter: [
+            { operator: '=', attribute: 'subject.property.price', value: '$5.00' },
+            { operator: '<>', attribute: 'subject.property.owner', value: '$token' },
+            { operator: '=', attribute: '$a..b', value: ['$'] },
+          ],
+        },
+      },
+      undefined,
+      [
+        ['[0].value', '$5.00'],
+        ['[1].value', '$token'],
+        ['[2].attribute', '$a..b'],
+        ['[2].value[0]', '$'],
+      ].map(
+        ([at, found]) =>
+          `policy.condition.filter${at}: expected a reference such as \`$param\`, \`$param.member\` or \`$token.<claim>\`, found \`${found}\``,
+      ),
+    ],
+    [
       'a token filter that asks the graph, which a parameter of the caller would answer',
       { condition: { token_filter: { operator: '=', attribute: 'subject.external_id', value: '$token.sub' } } },
       undefined,

@@ -3,8 +3,9 @@
 import type { Expression, VariableKind } from '../engine/reading.ts'
 import { assert } from '../kernel/assert.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { ContextFilter } from '../policy/context-filter.ts'
-import { parsePath } from '../policy/paths.ts'
+import type { ContextFilter } from './context-filter.ts'
+import { parsePath } from './paths.ts'
+import { expectedReference, readReference } from './reference.ts'
 
 const span = { start: 0, end: 0 }
 
@@ -77,7 +78,7 @@ class Writer {
 
   /** `car.property.price`, `r.since`, an alias, `$token.sub`. */
   private attribute(text: string, at: string): Expression {
-    if (text.startsWith('$')) return parameterPath(text)
+    if (text.startsWith('$')) return this.reference(text, at)
     const [name = ''] = text.split('.')
     const kind = this.variables.get(name)
     if (kind === undefined) return this.fault(at, `there is no \`${name}\``)
@@ -109,9 +110,17 @@ class Writer {
     if (Array.isArray(value)) {
       return { kind: 'list', items: value.map((item, i) => this.value(item, `${at}[${i}]`)), span }
     }
-    if (typeof value === 'string' && value.startsWith('$')) return parameterPath(value)
+    if (typeof value === 'string' && value.startsWith('$')) return this.reference(value, at)
     if (typeof value === 'string' && /^@[\p{L}_]/u.test(value)) return this.attribute(value.slice(1), at)
     return literal(value)
+  }
+
+  /** `$token.act.sub`: member by member; a claim that is absent is null. What begins with `$` is never a literal. */
+  private reference(text: string, at: string): Expression {
+    const reference = readReference(text)
+    if (!reference.ok) return this.fault(at, `${expectedReference}, found \`${text.slice(0, 64)}\``)
+    const { root, path } = reference.value
+    return path.reduce(member, { kind: 'parameter', name: root, span })
   }
 
   private fault(at: string, message: string): Expression {
@@ -143,12 +152,6 @@ function literal(value: unknown): Expression {
   if (typeof value === 'bigint') return { kind: 'integer', value, span }
   assert(typeof value === 'number', 'the schema lets through strings, numbers and booleans')
   return Number.isSafeInteger(value) ? { kind: 'integer', value, span } : { kind: 'float', value, span }
-}
-
-/** `$token.act.sub`: member by member; a claim that is absent is null. */
-function parameterPath(text: string): Expression {
-  const [root = '', ...path] = text.slice(1).split('.')
-  return path.reduce(member, { kind: 'parameter', name: root, span })
 }
 
 /** Of the node's trust score: `[(n)-[:_HAS]->(t:_TrustScore) | t.name][0]`; null before the first scoring pass. */
