@@ -15,11 +15,18 @@ interface Shelf {
   readonly refusals: ReadonlyMap<string, string>
 }
 
+interface Known {
+  readonly policy: StoredDocument
+  readonly compiled: Result<CompiledQuery, Unrunnable>
+}
+
 export class QueryLibrary {
   private readonly documents: ConfigSource
   private readonly report: (line: string) => void
   /** By project. A change of any query or policy of the project makes it anew. */
   private readonly shelves = new Map<string, Shelf>()
+  /** By stored query, which is never changed: a new revision is another one, of its policy too. */
+  private readonly known = new WeakMap<StoredDocument, Known>()
 
   constructor(documents: ConfigSource, report: (line: string) => void) {
     this.documents = documents
@@ -70,7 +77,10 @@ export class QueryLibrary {
   private compiled(stored: StoredDocument): Result<CompiledQuery, Unrunnable> | null {
     const policy = this.documents.get(policiesKind, stored.fields.policy_id as string)
     if (policy === null || policy.fields.status !== 'ACTIVE') return null
+    const known = this.known.get(stored)
+    if (known?.policy === policy) return known.compiled
     const compiled = compileStored(stored, policy)
+    this.known.set(stored, { policy, compiled })
     // It was held against its policy when it was stored; the policy may have been changed since.
     if (!compiled.ok)
       this.report(`knowledge query ${stored.id} (${stored.name}) cannot be run: ${compiled.error.issue}`)

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ContextService, startContextService } from './context-service.ts'
 
 let house: ContextService
+const logged: string[] = []
 beforeAll(async () => {
-  house = await startContextService()
+  house = await startContextService({}, { log: ({ message }) => logged.push(message) })
   const people = ['ann', 'bob'].map((external_id) => ({
     type: 'Person',
     external_id,
@@ -174,8 +175,10 @@ describe('execute', () => {
     await house.capture('relationships', { relationships })
     const before = await rows()
     expect(before).toHaveLength(41)
-    // With another query stored, all of the project are planned anew, as in another process.
-    await house.addQuery('flown-too', policy, query)
+    // Another revision is compiled and planned anew, as by another process.
+    const { policy_id } = (await house.service.configure('GET', `knowledge-queries/${id}`)).body
+    const revised = { policy_id, query: JSON.stringify(query), status: 'ACTIVE', display_name: 'flown again' }
+    expect((await house.service.configure('PUT', `knowledge-queries/${id}`, revised)).status).toBe(200)
     expect(await rows()).toEqual(before)
   })
 
@@ -218,6 +221,10 @@ describe('execute', () => {
       403,
       true,
     ])
+    // Told once, however often others of the project change.
+    await house.addQuery('beside', ownCars, { nodes: ['car.property.plate'] })
+    expect((await house.execute('shrinking', {}, token)).status).toBe(403)
+    expect(logged.filter((line) => line.includes(`${id} (shrinking) cannot be run`))).toHaveLength(1)
     expect((await answerUnder('INACTIVE', ['car.*'])).status).toBe(404)
     expect((await answerUnder('ACTIVE', ['car.*'])).status).toBe(200)
   })
