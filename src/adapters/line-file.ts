@@ -24,8 +24,8 @@ export class LineFile implements LineSink {
   private waitingBytes = 0
   private lost = 0
   private losing = false
-  /** A full disk or a crash may have cut the last line off, ours or another process's. */
-  private mayBeCut = true
+  /** The file ends within a line, ours or another process's: a full disk or a crash cut it off. */
+  private isCut: boolean
   private timer: ReturnType<typeof setTimeout> | null = null
   private writing: Promise<void> | null = null
 
@@ -34,6 +34,7 @@ export class LineFile implements LineSink {
     this.path = path
     this.options = options
     this.descriptor = openForAppending(path)
+    this.isCut = this.endsWithinLine()
   }
 
   /** Lines that were never written, since the start. */
@@ -64,7 +65,7 @@ export class LineFile implements LineSink {
     }
     const old = this.descriptor
     this.descriptor = fresh
-    this.mayBeCut = true
+    this.isCut = this.endsWithinLine()
     const close = (): void => closeSync(old)
     if (this.writing === null) close()
     else this.writing.then(close)
@@ -92,13 +93,15 @@ export class LineFile implements LineSink {
 
   private async drain(): Promise<void> {
     if (this.waiting.length === 0) return
-    const lines = this.waiting
+    const { waiting: lines, descriptor } = this
     const bytes = this.waitingBytes
     this.waiting = []
     // What follows half a line would be lost with it.
-    const start = this.mayBeCut && this.endsWithinLine() ? '\n' : ''
-    const failure = await appended(this.descriptor, Buffer.from(`${start}${lines.join('\n')}\n`, 'utf8'))
-    this.mayBeCut = failure !== null
+    const start = this.isCut || (this.losing && this.endsWithinLine()) ? '\n' : ''
+    const text = Buffer.from(`${start}${lines.join('\n')}\n`, 'utf8')
+    const { failure, written } = await appended(descriptor, text)
+    // Unless it goes on in another file meanwhile.
+    if (descriptor === this.descriptor) this.isCut = written === 0 ? start !== '' : text[written - 1] !== NEWLINE
     this.waitingBytes -= bytes
     if (failure !== null) this.lose(lines.length, failure)
     else if (this.losing) {
@@ -107,7 +110,7 @@ export class LineFile implements LineSink {
     }
   }
 
-  /** Also where it cannot be looked at: an empty line harms nobody. */
+  /** As far as it can be looked at: it may be no file, or have another name by now. */
   private endsWithinLine(): boolean {
     const written = fstatSync(this.descriptor)
     if (!written.isFile() || written.size === 0) return false
@@ -116,12 +119,12 @@ export class LineFile implements LineSink {
       try {
         const last = Buffer.alloc(1)
         readSync(descriptor, last, 0, 1, written.size - 1)
-        return fstatSync(descriptor).ino !== written.ino || last[0] !== NEWLINE
+        return fstatSync(descriptor).ino === written.ino && last[0] !== NEWLINE
       } finally {
         closeSync(descriptor)
       }
     } catch {
-      return true
+      return false
     }
   }
 
@@ -141,14 +144,14 @@ function openForAppending(path: string): number {
   }
 }
 
-/** Null, or why not all of it was. */
-function appended(descriptor: number, bytes: Uint8Array): Promise<string | null> {
+/** How much of it was, and why not all. */
+function appended(descriptor: number, bytes: Uint8Array): Promise<{ failure: string | null; written: number }> {
   return new Promise((resolve) => {
     const from = (offset: number): void =>
       write(descriptor, bytes, offset, bytes.length - offset, null, (failure, written) => {
-        if (failure !== null) resolve(failure.message)
+        if (failure !== null) resolve({ failure: failure.message, written: offset })
         else if (offset + written < bytes.length) from(offset + written)
-        else resolve(null)
+        else resolve({ failure: null, written: bytes.length })
       })
     from(0)
   })

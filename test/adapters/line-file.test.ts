@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -64,6 +64,19 @@ describe('a file of lines', () => {
     file.write('two')
     await file.close()
     expect(readFileSync(path, 'utf8')).toBe('whole\nha\none\ntwo\n')
+  })
+
+  it('begins with no empty line, though the file was rotated before the first one', async () => {
+    const path = join(folder, 'rotated')
+    writeFileSync(path, 'whole\n')
+    const file = new LineFile(path, { bufferBytesMax: 100, report: () => {} })
+    renameSync(path, `${path}.1`)
+    file.write('old')
+    await Bun.sleep(60)
+    file.reopen()
+    file.write('new')
+    await file.close()
+    expect([`${path}.1`, path].map((one) => readFileSync(one, 'utf8'))).toEqual(['whole\nold\n', 'new\n'])
   })
 
   it.skipIf(!isMounted)('goes on in a line of its own when a full disk has room again', async () => {
