@@ -33,6 +33,7 @@ import type { LogEntry } from './ops/log.ts'
 import { serviceMetrics } from './ops/service-metrics.ts'
 import { Mask } from './pdp/mask.ts'
 import type { DecisionEvent, DecisionFault, DecisionParts } from './pdp/parts.ts'
+import { PolicyLibrary } from './policy/library.ts'
 import type { Settings } from './settings.ts'
 import { joinFolder, lockFolder } from './store/folder-lock.ts'
 
@@ -144,13 +145,13 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   const mask = new Mask(settings.parameterMask)
   const logFile = decisionLogFile(settings, report)
   if (logFile !== null) opened.add(logFile)
+  const policies = new PolicyLibrary(documents, report)
   const decisions = decisionsFor(settings, {
-    documents,
+    policies,
     graphsOf,
     masterKey: keys.current,
     clock,
     log,
-    report,
     metrics,
     decisionLog: decisionLogTo(logFile, settings, clock, mask),
     onServiceFault: (fault) => tellOperator(fault, {}),
@@ -186,7 +187,16 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   await config.resume(worker === null)
   await provisioning.repair()
   const duties = opened.add(
-    new Duties({ dataDir, documents, provisioning, config, mcp, report, alone: worker === null }),
+    new Duties({
+      dataDir,
+      documents,
+      provisioning,
+      config,
+      mcp,
+      policies,
+      report,
+      alone: worker === null,
+    }),
   )
   duties.begin()
 

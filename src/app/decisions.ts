@@ -1,6 +1,5 @@
 // What decisions are made with, and who is told of them: the metrics, the decision log and the log of the process.
 import { LineFile } from '../adapters/line-file.ts'
-import type { Repository } from '../config/repository.ts'
 import type { ProjectGraphs } from '../engine/store.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -12,17 +11,16 @@ import { KeptSearches } from '../pdp/kept-searches.ts'
 import type { Mask } from '../pdp/mask.ts'
 import { PageTokens } from '../pdp/page-token.ts'
 import type { DecisionEvent, DecisionFault, DecisionParts } from '../pdp/parts.ts'
-import { PolicyLibrary } from '../policy/library.ts'
+import type { PolicyLibrary } from '../policy/library.ts'
 import type { Settings } from '../settings.ts'
 import { faultedPolicies } from './logs.ts'
 
 export interface DecisionWiring {
-  readonly documents: Repository
+  readonly policies: PolicyLibrary
   graphsOf(projectId: string): ProjectGraphs | null
   readonly masterKey: Uint8Array
   readonly clock: Clock
   readonly log: Log
-  readonly report: (line: string) => void
   readonly metrics: ServiceMetrics
   /** Null: no setting asks for it. */
   readonly decisionLog: DecisionLog | null
@@ -33,10 +31,10 @@ export interface DecisionWiring {
 }
 
 export function decisionsFor(settings: Settings, wiring: DecisionWiring): DecisionParts {
-  const { documents, graphsOf, masterKey, clock, log, report, metrics, decisionLog } = wiring
+  const { policies, graphsOf, masterKey, clock, log, metrics, decisionLog } = wiring
   const tellFault = faultedPolicies(log, clock)
   return {
-    policies: new PolicyLibrary(documents, report),
+    policies,
     graphsOf,
     limits: {
       stepsMax: settings.traversalStepsMax,

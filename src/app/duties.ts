@@ -1,5 +1,5 @@
 // What a process does unasked: of several on a folder one provisions and one sweeps, and every one follows what the
-// others commit.
+// others commit and gets its policies ready.
 import type { Provisioning } from '../config/provisioning.ts'
 import type { Repository } from '../config/repository.ts'
 import type { ConfigService } from '../config/service.ts'
@@ -10,6 +10,9 @@ const SWEEP_MS = 3_600_000
 /** How late a worker that gets no requests may learn of what the others commit. Looking costs some nanoseconds. */
 const FOLLOW_MS = 25
 
+/** Policies are compiled for so long, and then requests are answered for as long: the first one of all takes some 2 ms. */
+const WARMING_MS = 2
+
 export interface DutyParts {
   readonly dataDir: string
   readonly documents: Repository
@@ -17,6 +20,7 @@ export interface DutyParts {
   readonly config: ConfigService
   /** Holds sessions by project, and is no configuration. */
   readonly mcp: { sweep(): Promise<void> }
+  readonly policies: { warming(): Iterator<void, void> }
   readonly report: (line: string) => void
   /** No other process serves the folder. */
   readonly alone: boolean
@@ -46,6 +50,7 @@ export class Duties {
     })
     // A process that nobody asks anything follows too: it may be the one that provisions, or hold a removed graph open.
     if (!alone) this.every(FOLLOW_MS, () => documents.follow())
+    this.warm(this.parts.policies.warming())
   }
 
   async close(): Promise<void> {
@@ -67,6 +72,16 @@ export class Duties {
     const timer = setInterval(run, periodMs)
     timer.unref()
     this.timers.push(timer)
+  }
+
+  private warm(steps: Iterator<void, void>): void {
+    const timer = setTimeout(() => {
+      if (this.closing) return
+      const untilMs = performance.now() + WARMING_MS
+      while (performance.now() < untilMs) if (steps.next().done === true) return
+      this.warm(steps)
+    }, WARMING_MS)
+    timer.unref()
   }
 
   private sweep(): void {

@@ -33,12 +33,21 @@ export class PolicyLibrary {
     })
   }
 
-  /** At start: compiles everything now, so that no decision waits for it and faults are told at once. */
-  warm(): void {
-    for (const { id } of this.documents.all('projects')) if (!this.shelves.has(id)) this.fill(id)
+  /**
+   * After a start: compiles one policy at each step, so that no decision waits for all of its project, and what does not
+   * compile any more is told before somebody asks.
+   */
+  *warming(): Generator<void, void> {
+    for (const { id } of [...this.documents.all('projects')]) {
+      for (const document of this.documents.inScope(policiesKind, id)) {
+        if (!decides(document)) continue
+        this.compiledFrom(document)
+        yield
+      }
+    }
   }
 
-  /** In the order in which the policies were made. A project's policies are compiled when first asked for. */
+  /** In the order in which the policies were made. What is not compiled yet is compiled when its project is asked for. */
   find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[] {
     const shelf = this.shelves.get(projectId) ?? this.fill(projectId)
     return shelf.byQuestion.get(subjectType)?.get(action)?.get(resourceType) ?? nothing
@@ -60,8 +69,7 @@ export class PolicyLibrary {
   private fill(projectId: string): Shelf {
     const shelf: Shelf = { byQuestion: new Map(), all: [] }
     for (const document of this.documents.inScope(policiesKind, projectId)) {
-      const policy =
-        document.fields.status === 'ACTIVE' && !isContextPolicy(document.fields) ? this.compiledFrom(document) : null
+      const policy = decides(document) ? this.compiledFrom(document) : null
       if (policy === null) continue
       shelf.all.push(policy)
       const byAction = shelf.byQuestion.getOrInsertComputed(
@@ -93,4 +101,8 @@ export class PolicyLibrary {
     this.policies.set(document, policy)
     return policy
   }
+}
+
+function decides({ fields }: StoredDocument): boolean {
+  return fields.status === 'ACTIVE' && !isContextPolicy(fields)
 }

@@ -283,7 +283,7 @@ describe('the library', () => {
     const id = valueIn(await create(good)).body.id as string
     await house.close()
     house = await openHouse({ dir: house.dir, board: house.board })
-    house.library.warm()
+    for (const _ of house.library.warming()) expect(house.log).toEqual([])
     expect(find().map((policy) => policy.id)).toEqual([id])
     expect(house.log).toEqual([])
   })
