@@ -2,9 +2,9 @@
 import type { Expression } from '../../grammar/ast.ts'
 import { parse } from '../../grammar/index.ts'
 import type { Issue } from '../../grammar/issue.ts'
-import { bindExpression, type Place } from '../../src/engine/bind/bind-expression.ts'
+import { bindExpression } from '../../src/engine/bind/bind-expression.ts'
 import type { BoundAggregate, BoundExpression, Slot, SlotKind } from '../../src/engine/bind/bound.ts'
-import type { ExpressionScope } from '../../src/engine/bind/scope.ts'
+import type { ExpressionScope, Place } from '../../src/engine/bind/scope.ts'
 import { Budget, Moment, type Run } from '../../src/engine/exec/context.ts'
 import {
   compileExpression,

@@ -12,10 +12,11 @@ import type {
 } from '../../../grammar/ast.ts'
 import type { Issue } from '../../../grammar/issue.ts'
 import { admits } from '../value/static-type.ts'
-import { ownFieldOf, type Place } from './bind-expression.ts'
+import { ownFieldOf } from './bind-access.ts'
 import { bindLabels } from './bind-labels.ts'
 import type { BoundExpression, BoundMatch, BoundNode, BoundRelationship, Slot, SlotKind } from './bound.ts'
 import type { Scope } from './frame.ts'
+import type { Place } from './scope.ts'
 import { slotsOf } from './walk.ts'
 
 /** In one MATCH. People write a handful; planning a chain costs the square of its length, and the first decision waits for it. */

@@ -2,9 +2,10 @@
 import type { Expression, ReturnClause, Span, WithClause } from '../../../grammar/ast.ts'
 import type { Issue } from '../../../grammar/issue.ts'
 import type { StaticType } from '../value/static-type.ts'
-import type { Place, Typed } from './bind-expression.ts'
 import type { BoundAggregate, BoundExpression, BoundProjection, BoundSort, Slot, SlotKind } from './bound.ts'
 import type { Scope } from './frame.ts'
+import type { Place } from './scope.ts'
+import type { Typed } from './typed.ts'
 import { mapChildren, slotsOf } from './walk.ts'
 
 /** What a projection needs from the binder of the query. */

@@ -5,7 +5,7 @@ import type { Issue } from '../../../grammar/issue.ts'
 import { unreachable } from '../../kernel/assert.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { type StaticType, typeOf } from '../value/static-type.ts'
-import { bindTyped, type Place, type Typed } from './bind-expression.ts'
+import { bindTyped } from './bind-expression.ts'
 import { bindPatterns, type PatternSite } from './bind-pattern.ts'
 import { type AggregateSink, bindProjection } from './bind-projection.ts'
 import { bindCollect, bindComprehension, bindCount, bindExists } from './bind-subquery.ts'
@@ -13,7 +13,8 @@ import type { BoundClause, BoundColumn, BoundPart, BoundQuery, Slot, SlotKind } 
 import { type Dialect, reservedPrefix } from './dialect.ts'
 import { FrameLayout, type Scope } from './frame.ts'
 import { Graphs } from './graphs.ts'
-import type { ExpressionScope } from './scope.ts'
+import type { ExpressionScope, Place } from './scope.ts'
+import type { Typed } from './typed.ts'
 import { markUnknownReads } from './unknown-reads.ts'
 
 /** `rows`: the query ends in RETURN. `condition`: it has none, and its columns are what is in scope at the end. */

@@ -3,6 +3,12 @@ import type { PathPattern, PatternComprehension, Query, Span, SubqueryBody } fro
 import type { Issue } from '../../../grammar/issue.ts'
 import type { BoundAggregate, BoundExpression, Slot, SlotKind } from './bound.ts'
 
+/**
+ * Where an expression stands. `condition`: a truth is expected, and a pattern may stand for one. `column`: a value is
+ * expected, and a pattern may not. `open`: the caller does not say; a pattern may stand at the top.
+ */
+export type Place = 'condition' | 'column' | 'open'
+
 export interface ExpressionScope {
   lookup(name: string): Slot | undefined
   /** Names in scope, for suggestions. */

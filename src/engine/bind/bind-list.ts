@@ -1,0 +1,67 @@
+// Lists as they are written, and what goes over the items of one: comprehensions, quantifiers, reduce().
+import type { Expression, ListComprehension, Quantifier, Reduce } from '../../../grammar/ast.ts'
+import { ANY, join, type StaticType, typeOf } from '../value/static-type.ts'
+import type { BoundExpression } from './bound.ts'
+import type { ExpressionBinder } from './expression-binder.ts'
+import { constant, isConstant, NOTHING, type Typed, truth } from './typed.ts'
+
+/** Of constants: a constant. */
+export function bindList(asts: readonly Expression[], binder: ExpressionBinder): Typed {
+  const typed = asts.map((item) => binder.bind(item))
+  const type = typeOf('list', join(typed.map((item) => item.type)))
+  const items = typed.map((item) => item.bound)
+  if (items.every(isConstant)) {
+    const values = items.map((item) => item.value)
+    return constant(values, type)
+  }
+  return { bound: { kind: 'list', items }, type }
+}
+
+export function bindListComprehension(ast: ListComprehension, binder: ExpressionBinder): Typed {
+  const { list, item } = listOf(ast.list, 'a list comprehension', binder)
+  return binder.overItems(ast.variable.text, item, (inner, variable) => {
+    const where = ast.where && inner.condition(ast.where)
+    const projected = ast.projection && inner.bind(ast.projection)
+    const projection = projected?.bound ?? null
+    return {
+      bound: { kind: 'list-comprehension', variable, list, where, projection, span: ast.span },
+      type: typeOf('list', projected ? projected.type : item),
+    }
+  })
+}
+
+export function bindQuantifier(ast: Quantifier, binder: ExpressionBinder): Typed {
+  const { quantifier, span } = ast
+  const { list, item } = listOf(ast.list, `${quantifier}()`, binder)
+  const condition = ast.where
+  if (!condition) {
+    binder.report('UnexpectedSyntax', `${quantifier}() needs WHERE and a condition`, span)
+    return NOTHING
+  }
+  return binder.overItems(ast.variable.text, item, (inner, variable) => {
+    const where = inner.condition(condition)
+    return truth({ kind: 'quantifier', quantifier, variable, list, where, span })
+  })
+}
+
+export function bindReduce(ast: Reduce, binder: ExpressionBinder): Typed {
+  const initial = binder.bind(ast.initial).bound
+  const { list, item } = listOf(ast.list, 'reduce()', binder)
+  // The accumulator's type may change from step to step, so nothing is said of it.
+  return binder.overItems(ast.accumulator.text, ANY, (outer, accumulator) =>
+    outer.overItems(ast.variable.text, item, (inner, variable) => {
+      const expression = inner.bind(ast.expression).bound
+      return { bound: { kind: 'reduce', accumulator, initial, variable, list, expression, span: ast.span }, type: ANY }
+    }),
+  )
+}
+
+function listOf(
+  ast: Expression,
+  what: string,
+  binder: ExpressionBinder,
+): { readonly list: BoundExpression; readonly item: StaticType } {
+  const { bound: list, type } = binder.bind(ast)
+  binder.expect(['list'], type, ast.span, what)
+  return { list, item: type.item ?? ANY }
+}

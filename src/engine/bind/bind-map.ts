@@ -1,0 +1,49 @@
+// Maps as they are written, and those taken of a map or an element.
+import type { Expression, MapLiteral, MapProjection } from '../../../grammar/ast.ts'
+import { MAP_PROJECTION } from '../value/functions.ts'
+import { typeOf } from '../value/static-type.ts'
+import { bindVariable } from './bind-access.ts'
+import type { BoundExpression } from './bound.ts'
+import type { ExpressionBinder } from './expression-binder.ts'
+import { type Constant, constant, NOTHING, type Typed } from './typed.ts'
+
+interface Entry {
+  readonly key: string
+  readonly value: BoundExpression
+}
+
+export function bindMap(ast: MapLiteral, binder: ExpressionBinder): Typed {
+  return mapOf(ast.entries.map(({ key, value }) => ({ key: key.text, value: binder.bind(value).bound })))
+}
+
+/** Of constants: a constant. */
+function mapOf(entries: readonly Entry[]): Typed {
+  const type = typeOf('map')
+  if (entries.every((entry) => entry.value.kind === 'constant')) {
+    return constant(new Map(entries.map(({ key, value }) => [key, (value as Constant).value])), type)
+  }
+  return { bound: { kind: 'map', entries }, type }
+}
+
+/** `n {.a, b: 1, c, .*}`: null for null, else all properties (with `.*`) under the entries. */
+export function bindMapProjection(ast: MapProjection, binder: ExpressionBinder): Typed {
+  const { text: name, span } = ast.variable
+  const base = bindVariable(name, span, binder)
+  if (!binder.expect(['map', 'node', 'relationship'], base.type, span, 'a map projection')) return NOTHING
+  const target: Expression = { kind: 'variable', name, span }
+  let all = false
+  const entries: Entry[] = []
+  for (const item of ast.items) {
+    if (item.kind === 'all') all = true
+    else if (item.kind === 'entry') entries.push({ key: item.key.text, value: binder.bind(item.value).bound })
+    else if (item.kind === 'variable') {
+      const { text, span } = item.variable
+      entries.push({ key: text, value: bindVariable(text, span, binder).bound })
+    } else {
+      const value = binder.bind({ kind: 'property', target, key: item.key, span: item.span }).bound
+      entries.push({ key: item.key.text, value })
+    }
+  }
+  const args: BoundExpression[] = [base.bound, mapOf(entries).bound, { kind: 'constant', value: all }]
+  return { bound: { kind: 'function', name: MAP_PROJECTION, args, span: ast.span }, type: typeOf('map') }
+}

@@ -1,0 +1,128 @@
+// Operators, comparisons and CASE: what they take, and what can be said of what they give.
+import type { Binary, Case, Comparison, Expression, Span, Unary } from '../../../grammar/ast.ts'
+import { Float } from '../../kernel/float.ts'
+import { compilePattern } from '../value/pattern.ts'
+import {
+  ANY,
+  arithmeticType,
+  join,
+  type Kind,
+  kindPhrase,
+  numberType,
+  type StaticType,
+  sumType,
+  typeOf,
+} from '../value/static-type.ts'
+import type { BoundExpression } from './bound.ts'
+import type { ExpressionBinder } from './expression-binder.ts'
+import { constant, isConstant, type Typed, truth } from './typed.ts'
+
+const ONE: BoundExpression = { kind: 'constant', value: 1 }
+
+export function bindBinary(ast: Binary, binder: ExpressionBinder): Typed {
+  const { operator } = ast
+  if (operator === 'AND' || operator === 'OR') return junction(ast, operator, binder)
+  if (operator === 'XOR') {
+    return truth({ kind: 'xor', left: binder.condition(ast.left), right: binder.condition(ast.right) })
+  }
+  const left = binder.bind(ast.left)
+  const right = binder.bind(ast.right)
+  const bound: BoundExpression = { kind: 'binary', operator, left: left.bound, right: right.bound, span: ast.span }
+  switch (operator) {
+    case 'IN':
+      binder.expect(['list'], right.type, ast.right.span, '`IN`')
+      return truth(bound)
+    case 'STARTS WITH':
+    case 'ENDS WITH':
+    case 'CONTAINS':
+      return truth(bound)
+    case '=~':
+      checkPattern(right.bound, ast.right.span, binder)
+      return truth(bound)
+    case '+':
+      return { bound, type: sum(left.type, right.type, ast.span, binder) }
+    default: {
+      const takes: readonly Kind[] = operator === '%' || operator === '^' ? ['number'] : ['number', 'temporal']
+      binder.expect(takes, left.type, ast.left.span, `\`${operator}\``)
+      binder.expect(takes, right.type, ast.right.span, `\`${operator}\``)
+      return { bound, type: operator === '^' ? typeOf('float') : arithmeticType(operator, left.type, right.type) }
+    }
+  }
+}
+
+/** `a AND b AND c` leans to the left in the tree: its spine is walked in a loop, so that it may be as long as it likes. */
+function junction(ast: Binary, operator: 'AND' | 'OR', binder: ExpressionBinder): Typed {
+  const kind = operator === 'AND' ? 'and' : 'or'
+  const asts: Expression[] = []
+  let spine: Expression = ast
+  while (spine.kind === 'binary' && spine.operator === operator) {
+    asts.push(spine.right)
+    spine = spine.left
+  }
+  asts.push(spine)
+  const operands = asts.reverse().flatMap((operand) => {
+    const bound = binder.condition(operand)
+    return bound.kind === kind ? bound.operands : [bound]
+  })
+  return truth({ kind, operands })
+}
+
+function checkPattern(bound: BoundExpression, span: Span, binder: ExpressionBinder): void {
+  if (bound.kind !== 'constant' || typeof bound.value !== 'string') return
+  const compiled = compilePattern(bound.value)
+  if (!compiled.ok) binder.report('InvalidRegularExpression', `not a pattern: ${compiled.error}`, span)
+}
+
+function sum(left: StaticType, right: StaticType, span: Span, binder: ExpressionBinder): StaticType {
+  const type = sumType(left, right)
+  if (type !== null) return type
+  const message = `\`+\` does not take ${kindPhrase(left.kind)} and ${kindPhrase(right.kind)}`
+  binder.report('InvalidArgumentType', message, span)
+  return ANY
+}
+
+export function bindUnary({ operator, operand, span }: Unary, binder: ExpressionBinder): Typed {
+  if (operator === 'NOT') return truth({ kind: 'not', operand: binder.condition(operand) })
+  return sign(operator, operand, span, binder)
+}
+
+function sign(operator: '-' | '+', ast: Expression, span: Span, binder: ExpressionBinder): Typed {
+  const { bound: operand, type } = binder.bind(ast)
+  binder.expect(['number'], type, ast.span, `\`${operator}\``)
+  if (operator === '+') {
+    // Times 1 is the same number, and a fault for what is none.
+    return { bound: { kind: 'binary', operator: '*', left: ONE, right: operand, span }, type: numberType(type, type) }
+  }
+  if (isConstant(operand)) {
+    if (typeof operand.value === 'number') return constant(0 - operand.value, type)
+    if (operand.value instanceof Float) return constant(new Float(-operand.value.value), type)
+  }
+  return { bound: { kind: 'negate', operand, span }, type: numberType(type, type) }
+}
+
+export function bindComparison(ast: Comparison, binder: ExpressionBinder): Typed {
+  const links: BoundExpression[] = []
+  let left = binder.bind(ast.first).bound
+  for (const { operator, operand } of ast.rest) {
+    const right = binder.bind(operand).bound
+    links.push({ kind: 'comparison', operator, left, right })
+    left = right
+  }
+  return truth(links.length === 1 ? links[0]! : { kind: 'and', operands: links })
+}
+
+export function bindCase(ast: Case, binder: ExpressionBinder): Typed {
+  const subject = ast.subject && binder.bind(ast.subject).bound
+  const types: StaticType[] = []
+  const value = (expression: Expression): BoundExpression => {
+    const typed = binder.bind(expression)
+    types.push(typed.type)
+    return typed.bound
+  }
+  const branches = ast.branches.map(({ when, then }) => ({
+    when: subject ? binder.bind(when).bound : binder.condition(when),
+    then: value(then),
+  }))
+  const otherwise = ast.otherwise && value(ast.otherwise)
+  return { bound: { kind: 'case', subject, branches, otherwise }, type: join(types) }
+}
