@@ -2,12 +2,30 @@
 // gone, everything else stands in its slot.
 import type { Slot } from './bind/bound.ts'
 import { filledBy } from './optimize/rewrite.ts'
-import type { Plan } from './plan/operators.ts'
+import type { Plan, Union } from './plan/operators.ts'
 
 /** Slots of nodes and relationships, in the order in which the plan fills them. */
 export function readableElements(plan: Plan): readonly Slot[] {
   const slots = new Map(readable(plan).map((slot) => [slot.index, slot]))
   return [...slots.values()].filter((slot) => slot.kind !== 'value' && slot.kind !== 'path')
+}
+
+/** Unions that gave a part of the row: which branch it came from, and what stands in its slots, a run alone can tell. */
+export function readableUnions(plan: Plan): readonly Union[] {
+  switch (plan.op) {
+    case 'argument':
+    case 'aggregate':
+    case 'sort':
+      return []
+    case 'union':
+      return [plan]
+    case 'semi-apply':
+      return plan.negated ? readableUnions(plan.input) : [...readableUnions(plan.input), ...readableUnions(plan.inner)]
+    case 'apply':
+      return [...readableUnions(plan.input), ...readableUnions(plan.inner)]
+    default:
+      return readableUnions(plan.input)
+  }
 }
 
 function readable(plan: Plan): readonly Slot[] {

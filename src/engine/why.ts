@@ -7,7 +7,7 @@ import { describe, explain, type PlanNode } from './plan/explain.ts'
 import type { Plan } from './plan/operators.ts'
 import type { Asking, EngineOptions } from './planned-query.ts'
 import { Answerer, nodeByKey, type Question } from './questions.ts'
-import { readableElements } from './readable.ts'
+import { readableElements, readableUnions } from './readable.ts'
 import type { NodeId, RelationshipId, Snapshot } from './store.ts'
 
 export interface ElementKey {
@@ -86,7 +86,7 @@ export class Explainer {
     return {
       decision,
       unknown: names.filter((name, i) => graphs.every((graph) => nodeByKey(graph, types.get(name)!, given[i]!) === 0)),
-      matched: decision && execution ? matched(plan, execution.run.frame, execution.run.graphs) : null,
+      matched: decision && execution ? matched(plan, execution.run.frame, execution.run.graphs, profiler) : null,
       nearestMiss: decision || !execution ? null : nearestMiss(plan, profiler, execution.run.graphs),
       profile: profileOf(describe(plan), profiler),
     }
@@ -112,7 +112,7 @@ function nearestMiss(plan: Plan, profiler: Profiler, graphs: readonly Snapshot[]
   for (let at: Plan | null = plan; at; at = next(at, profiler)) {
     const { rows, lastRow } = profiler.of(at)
     if (rows > 0 && lastRow) {
-      const reached = { step: stepOf(at), rows, sample: matched(at, lastRow, graphs) }
+      const reached = { step: stepOf(at), rows, sample: matched(at, lastRow, graphs, profiler) }
       return { reached, stopped: stoppedAt(stopped, profiler, graphs) }
     }
     // `First` asks and adds nothing: what it asked is what stopped.
@@ -138,7 +138,7 @@ function stoppedAt(plan: Plan, profiler: Profiler, graphs: readonly Snapshot[]):
     case 'semi-apply': {
       if (!plan.negated) return stopped(`the pattern is not there: ${patternOf(plan.inner)}`)
       const { lastRow } = profiler.of(plan.inner)
-      const found = lastRow ? matched(plan.inner, lastRow, graphs) : null
+      const found = lastRow ? matched(plan.inner, lastRow, graphs, profiler) : null
       return stopped(`a forbidden pattern is there: ${patternOf(plan.inner)}`, found)
     }
     case 'expand':
@@ -197,9 +197,26 @@ function deepestRows(plan: Plan, profiler: Profiler): boolean {
   return false
 }
 
-function matched(plan: Plan, frame: readonly unknown[], graphs: readonly Snapshot[]): Matched {
-  const nodes = new Map<string, MatchedNode>()
-  const relationships = new Map<string, MatchedRelationship>()
+function matched(plan: Plan, frame: readonly unknown[], graphs: readonly Snapshot[], profiler: Profiler): Matched {
+  const found: Found = { nodes: new Map(), relationships: new Map() }
+  gather(plan, frame, graphs, profiler, found)
+  return { nodes: [...found.nodes.values()], relationships: [...found.relationships.values()] }
+}
+
+/** By graph and id. */
+interface Found {
+  readonly nodes: Map<string, MatchedNode>
+  readonly relationships: Map<string, MatchedRelationship>
+}
+
+function gather(
+  plan: Plan,
+  frame: readonly unknown[],
+  graphs: readonly Snapshot[],
+  profiler: Profiler,
+  found: Found,
+): void {
+  const { nodes, relationships } = found
   for (const slot of readableElements(plan)) {
     const snapshot = graphs[slot.graph]!
     const held = frame[slot.index]
@@ -214,7 +231,11 @@ function matched(plan: Plan, frame: readonly unknown[], graphs: readonly Snapsho
       if (id !== 0 && id !== null) relationships.set(`${slot.graph} ${id}`, relationshipOf(slot, id, snapshot))
     }
   }
-  return { nodes: [...nodes.values()], relationships: [...relationships.values()] }
+  for (const { branches } of readableUnions(plan)) {
+    const [latest] = branches.toSorted((a, b) => profiler.of(b).lastAt - profiler.of(a).lastAt)
+    const lastRow = latest && profiler.of(latest).lastRow
+    if (lastRow) gather(latest, lastRow, graphs, profiler, found)
+  }
 }
 
 function relationshipOf(slot: Slot, id: RelationshipId, snapshot: Snapshot): MatchedRelationship {

@@ -40,6 +40,22 @@ function why(text: string, subject: string, resource: string): Why {
 const throughTeams = 'MATCH (subject)-[m:MEMBER]->(t:Team)-[:PARENT*0..2]->(top:Team)-[:OWNS]->(resource)'
 
 describe('a permit shows the way', () => {
+  test('of the branch of a union that it came by, and of no other', () => {
+    const above = 'MATCH (subject)-[:MEMBER]->(t)-[:PARENT]->(top)-[:OWNS]->(resource) RETURN subject, resource'
+    const own = 'MATCH (subject)-[:MEMBER]->(t:Team)-[:OWNS]->(resource) RETURN subject, resource'
+    for (const [subject, resource, teams] of [
+      ['ann', 'c1', ['t=Team:red', 'top=Team:all']],
+      ['bob', 'c2', ['t=Team:blue']],
+    ] as const) {
+      for (const text of [`CALL () { ${above} UNION ${own} }`, `CALL () { ${own} UNION ALL ${above} }`]) {
+        const { nodes, relationships } = why(text, subject, resource).matched!
+        const named = nodes.map((node) => `${node.variable}=${node.type}:${node.externalId}`).sort()
+        expect(named).toEqual([`resource=Car:${resource}`, `subject=Person:${subject}`, ...teams])
+        expect(relationships).toHaveLength(teams.length + 1)
+      }
+    }
+  })
+
   test('every element of the pattern, the steps of a variable length among them', () => {
     const { decision, matched, nearestMiss, unknown } = why(throughTeams, 'ann', 'c1')
     expect(decision).toBe(true)

@@ -214,6 +214,20 @@ describe('a condition that names its locations', () => {
       { outcome: 'granted', unknown: [], matched: { relationships: [{ type: 'OWNS' }] } },
     ])
     expect(text).not.toContain('physical')
+    const both = { ...body, subject: person('bob'), action: { name: 'see' }, resource: car('u1'), ...at('us') }
+    const { body: united } = await service.send('/access/v1/explain', {
+      headers: { 'x-svc-clientkey': key },
+      body: both,
+    })
+    const [bob, u1] = [person('bob'), car('u1')]
+    const matched = {
+      nodes: expect.arrayContaining([
+        { variable: 'subject', ...bob },
+        { variable: 'resource', ...u1 },
+      ]),
+      relationships: [{ variable: null, type: 'OWNS', source: bob, target: u1 }],
+    }
+    expect(united.policies).toMatchObject([{ outcome: 'granted', unknown: [], matched }])
   })
 })
 

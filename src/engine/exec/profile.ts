@@ -11,6 +11,8 @@ export interface OperatorCounts {
   timeMs: number
   /** The frame of its last row; null while there was none. */
   lastRow: readonly unknown[] | null
+  /** Which row of the run that was, of all operators; 0 while there was none. */
+  lastAt: number
 }
 
 /** Names are kept in memory: asking for them reads nothing. */
@@ -19,6 +21,7 @@ const NOT_READS: ReadonlySet<string | symbol> = new Set(['symbol', 'symbolName',
 export class Profiler {
   private readonly counts = new Map<Plan, OperatorCounts>()
   private total = 0
+  private rows = 0
   /** Of the operators that the one being measured asked. */
   private innerMs = 0
 
@@ -26,7 +29,7 @@ export class Profiler {
   of(plan: Plan): OperatorCounts {
     let counts = this.counts.get(plan)
     if (!counts) {
-      counts = { rows: 0, reads: 0, timeMs: 0, lastRow: null }
+      counts = { rows: 0, reads: 0, timeMs: 0, lastRow: null, lastAt: 0 }
       this.counts.set(plan, counts)
     }
     return counts
@@ -56,6 +59,7 @@ export class Profiler {
         if (more) {
           counts.rows += 1
           counts.lastRow = [...run.frame]
+          counts.lastAt = ++this.rows
         }
         return more
       },
