@@ -203,14 +203,19 @@ async function endpointOf(
 }
 
 async function checkOpaque(
-  { userInfo }: CheckParts,
+  { userInfo, clock }: CheckParts,
   { validation }: TokenRule,
   token: string,
 ): Promise<Result<CheckedToken, TokenFault>> {
   if (validation.kind !== 'online' || validation.endpoint === null) return refused('the token is malformed')
   const info = await userInfo.ask(validation.endpoint, token)
   if (!info.ok) return info.error === 'refused' ? refused('the issuer refuses the token') : err(unavailable)
-  return ok({ claims: info.value, expiresAtMs: Number.POSITIVE_INFINITY, source: validation.endpoint })
+  // An endpoint need not say either; one that does, in the words of RFC 7662, section 2.2, is believed.
+  const { active, exp } = info.value
+  if (active === false) return refused('the issuer refuses the token')
+  const expiresAtMs = exp === undefined ? Number.POSITIVE_INFINITY : Number(exp) * 1000
+  if (!(expiresAtMs > clock.now())) return refused('the token is expired')
+  return ok({ claims: info.value, expiresAtMs, source: validation.endpoint })
 }
 
 function refused(why: string): Result<never, TokenFault> {

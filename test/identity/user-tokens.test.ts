@@ -497,6 +497,24 @@ describe('online', () => {
     expect(await desk.ask(await desk.token())).toBe(foreign)
     expect(desk.issuer.calls).toHaveLength(calls)
   })
+
+  it('an opaque token is over when the endpoint says so, however long its answers are kept', async () => {
+    await desk.introspect({
+      jwt_matcher: null,
+      opaque_matcher: { hint: 'people' },
+      offline_validation: null,
+      online_validation: { userinfo_endpoint: `${desk.issuer.url}/userinfo`, cache_ttl: 3600 },
+    })
+    const nowS = desk.clock.now() / 1000
+    desk.issuer.userinfo.set('short', { sub: 'ann', exp: nowS + 5 })
+    expect(await desk.ask('short')).toMatchObject(ann)
+    desk.clock.advance(5000)
+    expect(await desk.ask('short')).toBe(refused('the token is expired'))
+    desk.issuer.userinfo.set('odd', { sub: 'ann', exp: 'soon' })
+    expect(await desk.ask('odd')).toBe(refused('the token is expired'))
+    desk.issuer.userinfo.set('revoked', { sub: 'ann', active: false })
+    expect(await desk.ask('revoked')).toBe(refused('the issuer refuses the token'))
+  })
 })
 
 describe('what was found out about a token', () => {

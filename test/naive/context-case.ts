@@ -23,6 +23,7 @@ class CaseWriter {
   private readonly chance: Chance
   private readonly subjectType: string
   private readonly pattern: RandomCondition
+  private labelled = false
 
   constructor(chance: Chance, subjectType: string) {
     this.chance = chance
@@ -255,9 +256,12 @@ class CaseWriter {
     ])
   }
 
+  /** For one of the writes: two that set the labels of one node would make the outcome a question of the order of rows. */
   private labels(odds: number): string[] | null {
     const { chance } = this
-    return chance.odds(odds) ? EXTRA_LABELS.filter(() => chance.odds(0.6)) : null
+    if (this.labelled || !chance.odds(odds)) return null
+    this.labelled = true
+    return EXTRA_LABELS.filter(() => chance.odds(0.6))
   }
 
   /** Names that two writes share would make the outcome a question of the order of rows. */
