@@ -61,6 +61,7 @@ export async function execute(
   if (!bound.ok) return bound
   const { tokenFilter } = query.policy
   const named = [...query.reading.parameters, ...(tokenFilter?.parameters ?? []), ...(query.writes?.parameters ?? [])]
+  const limits = query.document.batch_read === true ? { ...parts.limits, timeMs: parts.batchReadTimeMs } : parts.limits
   const missing = named.filter((name) => !bound.value.has(name))
   if (missing.length > 0) return missingParameters(missing)
   try {
@@ -68,15 +69,19 @@ export async function execute(
       return err({ kind: 'step-up', advice: tokenFilter.refusal(bound.value).advice })
     }
     const page = pageOf(request)
-    const limits =
-      query.document.batch_read === true ? { ...parts.limits, timeMs: parts.batchReadTimeMs } : parts.limits
     const resolution = parts.resolvers.begin(caller.projectId, limits.timeMs)
     const given =
       query.writes === null
         ? ok(readPage(graphs.default, query, bound.value, limits, page))
         : await writePage(
             parts,
-            { graph: graphs.default, query, parameters: bound.value, limits },
+            {
+              graph: graphs.default,
+              query,
+              parameters: bound.value,
+              limits,
+              untilMs: performance.now() + limits.timeMs,
+            },
             query.writes,
             page,
             resolution,
@@ -87,7 +92,7 @@ export async function execute(
     const warnings = await fillAwaited(awaited, bound.value, resolution)
     return ok(warnings.length === 0 ? { data } : { data, warnings })
   } catch (fault) {
-    if (fault instanceof RunFault) return err(errorOf(fault))
+    if (fault instanceof RunFault) return err(errorOf(fault, limits))
     throw fault
   }
 }
@@ -128,7 +133,7 @@ function readPage(
 /** Once per matched row, so there is one page: all of the rows, or a refusal. */
 async function writePage(
   { writesMax }: ContextParts,
-  call: Pick<WritingCall, 'graph' | 'query' | 'parameters' | 'limits'>,
+  call: Pick<WritingCall, 'graph' | 'query' | 'parameters' | 'limits' | 'untilMs'>,
   writes: Writes,
   { skip, size }: Page,
   resolution: Resolution,
@@ -160,11 +165,14 @@ async function suppliedFor(
   return resolveWrites(bound, parameters, resolution)
 }
 
-function errorOf(fault: RunFault): ServiceError {
+function errorOf(fault: RunFault, { timeMs }: BudgetLimits): ServiceError {
   if (fault.code === 'missing-parameter' && fault.subject !== null) {
     return { kind: 'invalid', issues: [`missing or wrong input params, '${fault.subject}'`] }
   }
   if (fault.code !== 'budget') return { kind: 'invalid', issues: [fault.withoutValues] }
-  if (fault.subject === 'decisionTimeMs') return { kind: 'timed-out', message: fault.message }
+  if (fault.subject === 'decisionTimeMs') {
+    // What was left of it for the last reading says nothing to the caller.
+    return { kind: 'timed-out', message: `the time limit of ${timeMs} ms is reached` }
+  }
   return { kind: 'budget', limit: fault.subject ?? '', message: fault.message }
 }

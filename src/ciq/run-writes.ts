@@ -22,6 +22,8 @@ export interface WritingCall {
   readonly parameters: Parameters
   readonly bound: BoundWrites
   readonly limits: BudgetLimits
+  /** When the time of the call is over, by the clock of `performance`. */
+  readonly untilMs: number
   /** Of one call. */
   readonly rowsMax: number
   readonly writesMax: number
@@ -42,7 +44,6 @@ class Moved extends Error {
 
 /** Throws RunFault. */
 export async function runWrites(call: WritingCall): Promise<Result<Written, ServiceError>> {
-  const deadline = performance.now() + call.limits.timeMs
   try {
     for (;;) {
       const { rows, stamp, isLong } = readOutside(call)
@@ -54,7 +55,7 @@ export async function runWrites(call: WritingCall): Promise<Result<Written, Serv
           throw fault
         })
       if (written !== null) return ok(written)
-      if (performance.now() > deadline) {
+      if (performance.now() > call.untilMs) {
         return err({ kind: 'unavailable', message: 'the graph is being written to by others', retryAfterS: 1 })
       }
     }
@@ -68,7 +69,7 @@ function readOutside(call: WritingCall): { rows: HeldRow[]; stamp: Stamp; isLong
   const begun = performance.now()
   const snapshot = call.graph.snapshot()
   try {
-    const rows = allowedRows(call, holdRows(asked(call, call.limits), snapshot))
+    const rows = allowedRows(call, holdRows(asked(call, left(call)), snapshot))
     return { rows, stamp: snapshot.stamp, isLong: performance.now() - begun > LOCKED_MS }
   } finally {
     snapshot.close()
@@ -89,12 +90,17 @@ function rowsOf(call: WritingCall, view: BatchView, rows: HeldRow[], read: Stamp
   if (view.stamp.writer === read.writer && view.stamp.commit === read.commit) return rows
   if (isLong) throw new Moved()
   try {
-    const limits = { ...call.limits, timeMs: Math.min(call.limits.timeMs, LOCKED_MS) }
-    return allowedRows(call, holdRows(asked(call, limits), view))
+    const { timeMs, ...others } = left(call)
+    return allowedRows(call, holdRows(asked(call, { ...others, timeMs: Math.min(timeMs, LOCKED_MS) }), view))
   } catch (fault) {
     const isLate = fault instanceof RunFault && fault.code === 'budget' && fault.subject === 'decisionTimeMs'
     throw isLate ? new Moved() : fault
   }
+}
+
+/** Several readings of one call share its time. */
+function left({ limits, untilMs }: WritingCall): BudgetLimits {
+  return { ...limits, timeMs: Math.max(0, untilMs - performance.now()) }
 }
 
 function asked({ query, parameters, rowsMax }: WritingCall, limits: BudgetLimits): RowsAsked {

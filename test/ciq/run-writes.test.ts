@@ -23,11 +23,11 @@ const query = {
   upsert_nodes: [{ name: 'seat', properties: [{ type: 'taken', value: true }] }],
 }
 
-function compiled(more: object = {}): CompiledQuery {
+function compiled(more: object = {}, condition: object = policy.condition): CompiledQuery {
   const stored = (fields: object) => ({ id: 'gid:x', name: 'x', fields }) as unknown as StoredDocument
   const result = compileStored(
     stored({ query: JSON.stringify({ ...query, ...more }) }),
-    stored({ policy: JSON.stringify(policy) }),
+    stored({ policy: JSON.stringify({ ...policy, condition }) }),
   )
   if (!result.ok) throw new Error(result.error.issue)
   return result.value
@@ -75,7 +75,7 @@ describe('a graph to which others write', () => {
   const run = (graph: GraphStore, timeMs = 10_000) => {
     const limits = { stepsMax: 1_000_000, timeMs }
     const call = { query: compiled(), parameters: new Map(), bound: bound(), rowsMax: 10, writesMax: 10 }
-    return runWrites({ graph, limits, ...call })
+    return runWrites({ graph, limits, untilMs: performance.now() + timeMs, ...call })
   }
   const bound = () => {
     const result = compiled().writes?.bind(new Map())
@@ -130,6 +130,22 @@ describe('a graph to which others write', () => {
     expect(again.ok && again.value.data).toHaveLength(1)
   })
 
+  test('is read for no longer than is left of the time of its call', async () => {
+    const nodes = Array.from({ length: 60 }, (_, i) => ({ type: 'Noise', externalId: `${i}` }))
+    await environment.write((batch) => {
+      for (const node of nodes) batch.upsertNode(node)
+    })
+    const cypher =
+      'MATCH (subject:Person)-[:WANTS]->(seat:Seat), (a:Noise), (b:Noise), (c:Noise) WHERE a.external_id <= b.external_id AND b.external_id <= c.external_id WITH subject, seat, count(*) AS n'
+    const long = { query: compiled({}, { cypher }), parameters: new Map(), bound: bound(), rowsMax: 10, writesMax: 10 }
+    const limits = { stepsMax: 1_000_000, timeMs: 60_000 }
+    // Resolvers were asked before, for all of it.
+    const over = runWrites({ graph: environment, limits, untilMs: performance.now(), ...long })
+    await expect(over).rejects.toThrow('the time limit of 0 ms is reached')
+    const untilMs = performance.now() + limits.timeMs
+    expect((await runWrites({ graph: environment, limits, untilMs, ...long })).ok).toBe(true)
+  })
+
   test('keeps nothing of a call that a fault ends within the transaction', async () => {
     const faulting: GraphStore = {
       snapshot: () => environment.snapshot(),
@@ -166,8 +182,9 @@ test('a composite project gets proxies of what a query makes, and loses those of
     const bound = query.writes?.bind(new Map())
     if (bound?.ok !== true) throw new Error('the query binds')
     const limits = { stepsMax: 1_000_000, timeMs: 10_000 }
-    const call = { graph, query, limits, parameters: new Map(), bound: bound.value, rowsMax: 10, writesMax: 10 }
-    expect((await runWrites(call)).ok).toBe(true)
+    const untilMs = performance.now() + limits.timeMs
+    const call = { graph, query, limits, untilMs, bound: bound.value, rowsMax: 10, writesMax: 10 }
+    expect((await runWrites({ ...call, parameters: new Map() })).ok).toBe(true)
     expect(checkProxies(parts)).toEqual([])
     const has = (type: string, externalId: string) =>
       global.write((batch) => batch.findNode({ type, externalId }) !== 0)

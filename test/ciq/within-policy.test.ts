@@ -186,6 +186,7 @@ async function tried(graph: GraphStore, { policy, query, parameters, graph: worl
     parameters: given,
     bound: bound.value,
     limits: { stepsMax: 1_000_000, timeMs: 10_000 },
+    untilMs: performance.now() + 10_000,
     rowsMax: 1000,
     writesMax: 10_000,
   })
