@@ -39,11 +39,11 @@ export class Constituent implements GraphStore {
     const { followed } = this
     const { value, watched } = await this.own.write((batch) => {
       // Asked within the transaction: a project may become composite while writes are under way.
-      if (!batch.hasMark(MARK.constituent)) return { value: synchronous(change(batch)), watched: null }
+      if (!batch.marks.has(MARK.constituent)) return { value: synchronous(change(batch)), watched: null }
       const watched = new WatchedBatch(batch)
       const value = synchronous(change(watched))
       watched.leaveNote()
-      for (const note of followed) batch.removeNote(note)
+      for (const note of followed) batch.notes.remove(note)
       return { value, watched }
     })
     if (watched === null) return value
@@ -62,7 +62,7 @@ function synchronous<T>(value: T): T {
 /** From now on every write of a constituent takes its proxies along. */
 export async function markConstituents(parts: CompositeParts): Promise<void> {
   for (const constituent of parts.constituents()) {
-    if (!constituent.hasMark(MARK.constituent)) await constituent.write((batch) => batch.setMark(MARK.constituent))
+    if (!constituent.hasMark(MARK.constituent)) await constituent.write((batch) => batch.marks.set(MARK.constituent))
   }
 }
 
@@ -73,7 +73,7 @@ export async function followNotes(parts: CompositeParts): Promise<void> {
     if (notes.size === 0) continue
     await follow(parts, [...notes.values()].flatMap(WatchedBatch.readNote))
     await constituent.write((batch) => {
-      for (const note of notes.keys()) batch.removeNote(note)
+      for (const note of notes.keys()) batch.notes.remove(note)
     })
   }
 }
@@ -87,7 +87,7 @@ export async function completeProxies(parts: CompositeParts): Promise<void> {
       await follow(parts, stale(parts, constituent, keys))
       from = next
     }
-    await constituent.write((batch) => batch.setMark(MARK.complete))
+    await constituent.write((batch) => batch.marks.set(MARK.complete))
   }
 }
 

@@ -1,6 +1,51 @@
-// What deletions do to the properties of one element. What changes nothing gives back the very same map.
-import type { MetadataFields, PropertyMetadata, SymbolId } from '../engine/store.ts'
+// What writing and deleting do to the properties of one element. What changes nothing gives back the very same map.
+import {
+  externalMark,
+  type MetadataFields,
+  type PropertyInput,
+  type PropertyMetadata,
+  type StoredProperty,
+  type SymbolId,
+  type SymbolKind,
+} from '../engine/store.ts'
+import { assert } from '../kernel/assert.ts'
 import type { StoredProperties } from './records.ts'
+
+export const NO_PROPERTIES: StoredProperties = new Map()
+
+export interface GivenProperty extends PropertyInput {
+  readonly updatedMs?: number
+}
+
+/** Knows the ids of names, and gives one to a name that has none. */
+export interface Interning {
+  intern(kind: SymbolKind, name: string): SymbolId
+}
+
+export function withProperties(
+  properties: StoredProperties,
+  inputs: readonly GivenProperty[] | undefined,
+  updatedMs: number,
+  symbols: Interning,
+): StoredProperties {
+  if (inputs === undefined || inputs.length === 0) return properties
+  const merged = new Map(properties)
+  for (const input of inputs) {
+    const given = (input.value === undefined ? 0 : 1) + (input.externalValue === undefined ? 0 : 1)
+    assert(given === 1, 'a property has either a value or a resolver')
+    if (input.externalValue !== undefined) {
+      for (const name of [input.name, '']) symbols.intern('property', externalMark(name))
+    }
+    const property: StoredProperty = {
+      value: input.value ?? null,
+      externalValue: input.externalValue ?? null,
+      updatedMs: input.updatedMs ?? updatedMs,
+      metadata: input.metadata ?? null,
+    }
+    merged.set(symbols.intern('property', input.name), property)
+  }
+  return merged
+}
 
 export function withoutProperties(properties: StoredProperties, symbols: readonly SymbolId[]): StoredProperties {
   if (!symbols.some((symbol) => properties.has(symbol))) return properties

@@ -33,7 +33,7 @@ export class WatchedBatch implements WriteBatch {
   leaveNote(): void {
     if (this.moved.size === 0) return
     this.note = crypto.getRandomValues(new Uint32Array(1))[0]!
-    this.batch.putNote(
+    this.batch.notes.put(
       this.note,
       JSON.stringify([...this.moved.values()].map(({ type, externalId }) => [type, externalId])),
     )

@@ -16,13 +16,20 @@ import type { Stamp } from './header.ts'
 import { WRITING } from './native.ts'
 import { LmdbSnapshot, type Opener } from './snapshot.ts'
 
-/** The batch, as far as a view of it asks. Undefined: untouched. */
+/** The batch, as far as a view of it asks. */
 export interface Edits {
   readonly before: Stamp
-  nodeNow(id: NodeId): NodeRecord | null | undefined
-  relationshipNow(id: RelationshipId): RelationshipRecord | null | undefined
-  symbolId(kind: SymbolKind, name: string): SymbolId
-  symbolName(kind: SymbolKind, id: SymbolId): string
+  readonly symbols: {
+    find(kind: SymbolKind, name: string): SymbolId
+    name(kind: SymbolKind, id: SymbolId): string
+  }
+  readonly nodes: Latest<NodeRecord>
+  readonly relationships: Latest<RelationshipRecord>
+}
+
+interface Latest<R> {
+  /** Null: gone; undefined: untouched. */
+  now(id: number): R | null | undefined
 }
 
 /** No cache is ever at this epoch. */
@@ -37,35 +44,35 @@ export class LmdbBatchView extends LmdbSnapshot implements BatchView {
   }
 
   hasNode(node: NodeId): boolean {
-    const now = this.edits.nodeNow(node)
+    const now = this.edits.nodes.now(node)
     return now === undefined ? super.labels(node).length > 0 || super.nodeOwn(node, 'id') !== null : now !== null
   }
 
   hasRelationship(relationship: RelationshipId): boolean {
-    const now = this.edits.relationshipNow(relationship)
+    const now = this.edits.relationships.now(relationship)
     return now === undefined ? super.relationshipType(relationship) !== 0 : now !== null
   }
 
   override symbol(kind: SymbolKind, name: string): SymbolId {
-    return this.edits.symbolId(kind, name)
+    return this.edits.symbols.find(kind, name)
   }
 
   override symbolName(kind: SymbolKind, id: SymbolId): string {
-    return this.edits.symbolName(kind, id)
+    return this.edits.symbols.name(kind, id)
   }
 
   override hasLabel(node: NodeId, label: SymbolId): boolean {
-    const now = this.edits.nodeNow(node)
+    const now = this.edits.nodes.now(node)
     return now === undefined ? super.hasLabel(node, label) : (now?.labels.includes(label) ?? false)
   }
 
   override labels(node: NodeId): readonly SymbolId[] {
-    const now = this.edits.nodeNow(node)
+    const now = this.edits.nodes.now(node)
     return now === undefined ? super.labels(node) : (now?.labels ?? [])
   }
 
   override nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null {
-    const now = this.edits.nodeNow(node)
+    const now = this.edits.nodes.now(node)
     return now === undefined ? super.nodeProperty(node, property) : (now?.properties.get(property)?.value ?? null)
   }
 
@@ -74,7 +81,7 @@ export class LmdbBatchView extends LmdbSnapshot implements BatchView {
   }
 
   override nodeOwn(node: NodeId, field: OwnField): PropertyValue | null {
-    const now = this.edits.nodeNow(node)
+    const now = this.edits.nodes.now(node)
     if (now === undefined) return super.nodeOwn(node, field)
     if (now === null) return null
     switch (field) {
@@ -92,61 +99,61 @@ export class LmdbBatchView extends LmdbSnapshot implements BatchView {
   }
 
   override nodeProperties(node: NodeId): ReadonlyMap<string, PropertyValue> {
-    const now = this.edits.nodeNow(node)
+    const now = this.edits.nodes.now(node)
     return now === undefined ? super.nodeProperties(node) : this.values(now)
   }
 
   override nodeStoredProperty(node: NodeId, property: SymbolId): StoredProperty | null {
-    const now = this.edits.nodeNow(node)
+    const now = this.edits.nodes.now(node)
     return now === undefined ? super.nodeStoredProperty(node, property) : (now?.properties.get(property) ?? null)
   }
 
   override nodeStoredProperties(node: NodeId): ReadonlyMap<string, StoredProperty> {
-    const now = this.edits.nodeNow(node)
+    const now = this.edits.nodes.now(node)
     return now === undefined ? super.nodeStoredProperties(node) : this.byName(now)
   }
 
   override relationshipType(relationship: RelationshipId): SymbolId {
-    const now = this.edits.relationshipNow(relationship)
+    const now = this.edits.relationships.now(relationship)
     return now === undefined ? super.relationshipType(relationship) : (now?.type ?? 0)
   }
 
   override relationshipSource(relationship: RelationshipId): NodeId {
-    const now = this.edits.relationshipNow(relationship)
+    const now = this.edits.relationships.now(relationship)
     return now === undefined ? super.relationshipSource(relationship) : (now?.source ?? 0)
   }
 
   override relationshipTarget(relationship: RelationshipId): NodeId {
-    const now = this.edits.relationshipNow(relationship)
+    const now = this.edits.relationships.now(relationship)
     return now === undefined ? super.relationshipTarget(relationship) : (now?.target ?? 0)
   }
 
   override relationshipProperty(relationship: RelationshipId, property: SymbolId): PropertyValue | null {
-    const now = this.edits.relationshipNow(relationship)
+    const now = this.edits.relationships.now(relationship)
     if (now === undefined) return super.relationshipProperty(relationship, property)
     return now?.properties.get(property)?.value ?? null
   }
 
   override relationshipOwn(relationship: RelationshipId, field: OwnField): PropertyValue | null {
-    const now = this.edits.relationshipNow(relationship)
+    const now = this.edits.relationships.now(relationship)
     if (now === undefined) return super.relationshipOwn(relationship, field)
     if (now === null) return null
     return field === 'type' ? this.symbolName('type', now.type) : sharedField(now, field)
   }
 
   override relationshipProperties(relationship: RelationshipId): ReadonlyMap<string, PropertyValue> {
-    const now = this.edits.relationshipNow(relationship)
+    const now = this.edits.relationships.now(relationship)
     return now === undefined ? super.relationshipProperties(relationship) : this.values(now)
   }
 
   override relationshipStoredProperty(relationship: RelationshipId, property: SymbolId): StoredProperty | null {
-    const now = this.edits.relationshipNow(relationship)
+    const now = this.edits.relationships.now(relationship)
     if (now === undefined) return super.relationshipStoredProperty(relationship, property)
     return now?.properties.get(property) ?? null
   }
 
   override relationshipStoredProperties(relationship: RelationshipId): ReadonlyMap<string, StoredProperty> {
-    const now = this.edits.relationshipNow(relationship)
+    const now = this.edits.relationships.now(relationship)
     return now === undefined ? super.relationshipStoredProperties(relationship) : this.byName(now)
   }
 

@@ -1,10 +1,9 @@
 // One batch of a bulk load: as any batch, but relationships are kept in columns and not in objects, come together with their
 // lists at the end, and everything is put in the order of its keys. Nobody else may write to the environment meanwhile.
 import type { NodeId, NodeInput, NodeKey, RelationshipId, SymbolId } from '../../engine/store.ts'
-import { assert } from '../../kernel/assert.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import { type Sink, windowOn } from '../bytes.ts'
 import type { IndexKey, UpsertKey } from '../keys.ts'
+import { type GivenProperty, NO_PROPERTIES, withProperties } from '../properties.ts'
 import {
   type RelationshipRecord,
   readRelationship,
@@ -14,16 +13,17 @@ import {
 } from '../records.ts'
 import { BulkAdjacency, type Columns } from './bulk-adjacency.ts'
 import { type Databases, META } from './databases.ts'
-import type { Stamp } from './header.ts'
+import type { Given } from './element-edits.ts'
+import { takeId } from './header.ts'
 import type { KnownNodes } from './known-nodes.ts'
+import { LoadKeys } from './load-keys.ts'
 import type { Touched } from './operations.ts'
-import type { SymbolTable } from './symbols.ts'
-import { type ChangedKey, type Given, type GivenProperty, LmdbWriteBatch, NO_PROPERTIES } from './write-batch.ts'
+import { type BatchStart, LmdbWriteBatch } from './write-batch.ts'
 
 /** Where a load has come to; kept with the data, so that both are on disk or neither. */
 const CHECKPOINT_KEY = { kind: META.checkpoint, symbol: 0 }
 
-export type { GivenProperty } from './write-batch.ts'
+export type { GivenProperty } from '../properties.ts'
 
 export interface GivenRelationship extends Given {
   readonly source: NodeKey
@@ -38,34 +38,26 @@ const NO_WORDS = new Uint32Array(0)
 
 export class BulkBatch extends LmdbWriteBatch {
   private readonly entriesPerChunk: number
-  private readonly ids: KnownNodes
+  private readonly firstNewNode: NodeId
   private readonly firstRelationship: RelationshipId
   private sources = new Uint32Array(4096)
   private types = new Uint32Array(4096)
   private targets = new Uint32Array(4096)
   private length = 0
-  private readonly newKeys: ChangedKey[] = []
   /** Encoded and sealed records, by place in the columns: where each begins in the sink, and behind the last its end. */
   private starts = new Float64Array(4097)
   /** Of those that are merged into another one, its id. */
   private same = NO_WORDS
   private checkpoint: string | null | undefined = undefined
 
-  constructor(
-    databases: Databases,
-    symbols: SymbolTable,
-    clock: Clock,
-    entriesPerChunk: number,
-    stamp: Stamp,
-    ids: KnownNodes,
-    sink: Sink,
-  ) {
+  constructor(start: BatchStart, known: KnownNodes, sink: Sink) {
     // One moment for all of it.
-    const now = clock.now()
-    super(databases, symbols, { now: () => now }, entriesPerChunk, stamp, sink)
+    const now = start.clock.now()
+    const { databases, entriesPerChunk, stamp } = start
+    super({ ...start, clock: { now: () => now } }, new LoadKeys(databases.upsertKeys, known), sink)
+    known.beginBatch(this.before, stamp, this.header.nodes === 0)
     this.entriesPerChunk = entriesPerChunk
-    this.ids = ids
-    ids.beginBatch(this.before, stamp, this.header.nodes === 0)
+    this.firstNewNode = this.header.nextNode
     this.firstRelationship = this.header.nextRelationship
   }
 
@@ -87,42 +79,23 @@ export class BulkBatch extends LmdbWriteBatch {
     const now = input.updatedMs ?? input.createdMs ?? this.clock.now()
     const at = this.length
     if (at === this.sources.length) this.grow()
-    const type = this.intern('type', input.type)
+    const type = this.symbols.intern('type', input.type)
     this.sources[at] = source
     this.types[at] = type
     this.targets[at] = target
     this.length = at + 1
-    const id = this.takeId('nextRelationship')
+    const id = takeId(this.header, 'nextRelationship')
     const start = this.sink.length
     this.starts[at] = start
     const { gid } = input
     const createdMs = input.createdMs ?? now
-    const properties = this.merge(NO_PROPERTIES, input.properties, now)
+    const properties = withProperties(NO_PROPERTIES, input.properties, now, this.symbols)
     const record = { type, source, target, createdMs, updatedMs: now, properties }
     if (gid === undefined) writeNewRelationship(this.sink, record)
     else writeRelationship(this.sink, { ...record, gid })
     this.databases.relationships.seal(id, this.sink, start)
     this.starts[at + 1] = this.sink.length
     return null
-  }
-
-  protected override nodeByKey(type: SymbolId, externalId: string): NodeId {
-    if (type === 0) return 0
-    const known = this.ids.find(type, externalId)
-    if (known !== null) return known
-    const id = super.nodeByKey(type, externalId)
-    if (id !== 0) this.ids.add(type, externalId, id)
-    return id
-  }
-
-  protected override setKey(type: SymbolId, externalId: string, node: NodeId): void {
-    assert(node !== 0, 'a load deletes no node')
-    this.newKeys.push({ type, externalId, node })
-    this.ids.add(type, externalId, node)
-  }
-
-  protected override changedKeys(): readonly ChangedKey[] {
-    return this.newKeys
   }
 
   private grow(): void {
@@ -149,7 +122,7 @@ export class BulkBatch extends LmdbWriteBatch {
       databases,
       this.entriesPerChunk,
       this.firstNewNode,
-      () => this.takeId('nextChunk'),
+      () => takeId(this.header, 'nextChunk'),
       sink,
       operations,
     )
@@ -164,7 +137,6 @@ export class BulkBatch extends LmdbWriteBatch {
       }
       const type = this.types[at]!
       counts.set(type, (counts.get(type) ?? 0) + 1)
-      this.header.relationships += 1
     }
     // `apply` puts them behind the records that they replace, where both are of this batch.
     for (const [id, record] of merged) {

@@ -29,7 +29,7 @@ import { type FileOptions, LmdbFile, type Reading, type ReadView } from './nativ
 import { Prover } from './prover.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 import { SymbolTable } from './symbols.ts'
-import { LmdbWriteBatch } from './write-batch.ts'
+import { type BatchStart, LmdbWriteBatch } from './write-batch.ts'
 
 export interface EnvironmentOptions extends FileOptions {
   readonly clock: Clock
@@ -164,27 +164,16 @@ export class LmdbEnvironment implements GraphStore {
   }
 
   write<T>(change: (batch: LmdbWriteBatch) => T): Promise<T> {
-    return this.commit((stamp, symbols) => {
-      return new LmdbWriteBatch(this.databases, symbols, this.clock, this.entriesPerChunk, stamp)
-    }, change)
+    return this.commit((start) => new LmdbWriteBatch(start), change)
   }
 
   /** A large batch of what is new for the most part; nobody else may write meanwhile. */
   load<T>(change: (batch: BulkBatch) => T): Promise<T> {
-    return this.commit((stamp, symbols) => {
+    return this.commit((start) => {
       this.sinkOfLoads.length = 0
-      const batch = new BulkBatch(
-        this.databases,
-        symbols,
-        this.clock,
-        this.entriesPerChunk,
-        stamp,
-        this.known,
-        this.sinkOfLoads,
-      )
-
+      const batch = new BulkBatch(start, this.known, this.sinkOfLoads)
       // A load takes no proxies along: whoever opens the project next makes them.
-      if (batch.hasMark(MARK.complete)) batch.setMark(MARK.complete, false)
+      if (batch.marks.has(MARK.complete)) batch.marks.remove(MARK.complete)
       return batch
     }, change)
   }
@@ -195,7 +184,7 @@ export class LmdbEnvironment implements GraphStore {
   }
 
   private async commit<B extends LmdbWriteBatch, T>(
-    begin: (stamp: Stamp, symbols: SymbolTable) => B,
+    begin: (start: BatchStart) => B,
     change: (batch: B) => T,
   ): Promise<T> {
     if (this.readOnly) throw new Error('the store was opened for reading only')
@@ -211,13 +200,14 @@ export class LmdbEnvironment implements GraphStore {
   }
 
   private attempt<B extends LmdbWriteBatch, T>(
-    begin: (stamp: Stamp, symbols: SymbolTable) => B,
+    begin: (start: BatchStart) => B,
     change: (batch: B) => T,
   ): { value: T } | { fault: unknown } {
     this.writerSymbols ??= new SymbolTable()
     this.lastBatch = (this.lastBatch + 1) >>> 0
+    const { databases, clock, entriesPerChunk, writerSymbols: symbols } = this
     const stamp = { writer: this.writer, commit: this.lastBatch }
-    const batch = begin(stamp, this.writerSymbols)
+    const batch = begin({ databases, symbols, clock, entriesPerChunk, stamp })
     batch.viewer = () => this.viewOf(batch)
     const epoch = this.hot.beginWriting()
     try {
@@ -248,7 +238,7 @@ export class LmdbEnvironment implements GraphStore {
    */
   private viewOf(batch: LmdbWriteBatch): LmdbBatchView | null {
     if (!this.symbols.isComplete(batch.countsBefore)) return null
-    return new LmdbBatchView(this, batch)
+    return new LmdbBatchView(this, batch.edits)
   }
 
   /** Waits for writes under way. */

@@ -1,5 +1,6 @@
 // The counters of one environment, in one small value that every snapshot reads first.
 import type { Stamp } from '../../engine/store.ts'
+import { assert } from '../../kernel/assert.ts'
 import type { Sink, Window } from '../bytes.ts'
 
 export type { Stamp } from '../../engine/store.ts'
@@ -20,6 +21,9 @@ export interface Header {
   relationships: number
 }
 
+/** Ids are 32 bits; the greatest stands for the end of a range. */
+const ID_MAX = 0xfffffffe
+
 /** Where the stamp stands, in words: a snapshot reads no more than the counts of symbols and this. */
 export const WRITER = 8
 export const COMMIT = 9
@@ -35,6 +39,13 @@ export function emptyHeader(): Header {
     writer: 0,
     commit: 0,
   }
+}
+
+export function takeId(header: Header, counter: 'nextNode' | 'nextRelationship' | 'nextChunk'): number {
+  const id = header[counter]
+  assert(id <= ID_MAX, `the ids of an environment are not used up: ${counter}`)
+  header[counter] = id + 1
+  return id
 }
 
 export function readHeader({ words }: Window): Header {
