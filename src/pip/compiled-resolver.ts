@@ -42,11 +42,13 @@ function compile({ id, name, revision, fields }: StoredDocument): Result<Compile
   const url = readUrlTemplate(fields.url as string)
   if (!url.ok) return err(`its URL cannot be used: ${url.error}`)
   const method = fields.method as UpstreamRequest['method']
-  const payload = readPayloadTemplate(method === 'GET' ? '' : (fields.request_payload as string))
+  // Neither need be given, and an update may take the payload away.
+  const template = method === 'GET' ? '' : ((fields.request_payload ?? '') as string)
+  const payload = readPayloadTemplate(template)
   if (!payload.ok) return err(`its payload cannot be used: ${payload.error}`)
   const selection = parseSelector(fields.response_selector as string)
   if (!selection.ok) return err(`its selector cannot be used: ${selection.error}`)
-  const headers = Object.entries(fields.headers as Readonly<Record<string, string | readonly string[]>>)
+  const headers = Object.entries((fields.headers ?? {}) as Readonly<Record<string, string | readonly string[]>>)
     .filter(([header]) => !OWN_HEADERS.has(header.toLowerCase()))
     .flatMap(([header, values]) => [values].flat().map((value) => [header, value] as const))
   return ok({
@@ -57,7 +59,7 @@ function compile({ id, name, revision, fields }: StoredDocument): Result<Compile
     headers: [
       ...headers,
       ['Accept', 'application/json'],
-      ...(fields.request_payload === '' || method === 'GET' ? [] : [['Content-Type', 'application/json'] as const]),
+      ...(template === '' ? [] : [['Content-Type', 'application/json'] as const]),
     ],
     url: url.value,
     payload: payload.value,

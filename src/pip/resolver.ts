@@ -25,6 +25,8 @@ const headerValue = z
   .min(1)
   .max(255)
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: 'expected Latin-1 text without control characters' })
+  // It would be sent as it stands.
+  .refine((text) => !/\{\$[A-Za-z_]/.test(text), { error: 'a placeholder has no place in a header' })
 
 const headers = z.record(
   z.string().regex(/^[A-Za-z0-9-]{1,128}$/, { error: 'expected letters, digits and hyphens' }),

@@ -133,6 +133,13 @@ async function fails(read: Awaited<ReturnType<typeof carWith>>, reason: string):
 }
 
 describe('a value that a resolver supplies', () => {
+  it.each(['GET', 'POST'])('is asked for with %s where neither headers nor a payload are given', async (method) => {
+    const read = await carWith({ method, headers: undefined })
+    expect(priceOf(await read())).toBe(7)
+    expect(seen).toMatchObject([{ method, body: '' }])
+    expect(seen[0]?.headers['content-type']).toBeUndefined()
+  })
+
   it('is asked for when it is read, wherever in the record it stands', async () => {
     const read = await carWith({}, { query: { nodes: ['car.property.price', 'car.property.*', 'car'] } })
     const { data, warnings } = await read()

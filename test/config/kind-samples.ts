@@ -232,6 +232,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       [{ response_selector: `.${'x'.repeat(255)}` }, ['response_selector: expected at most 255 characters']],
       [{ headers: { 'X One': 'a' } }, ['headers.X One: expected letters, digits and hyphens']],
       [{ headers: { 'X-One': 'a\r\nX-Two: b' } }, ['headers.X-One: expected Latin-1 text without control characters']],
+      [{ headers: { 'X-One': 'Bearer {$token.sub}' } }, ['headers.X-One: a placeholder has no place in a header']],
       [{ headers: { 'X-One': '5 €' } }, ['headers.X-One: expected Latin-1 text without control characters']],
     ],
   },
