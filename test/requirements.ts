@@ -104,6 +104,14 @@ export const requirements: readonly Requirement[] = [
     shownBy: [['store/map-size.test.ts', 'grows beyond the address space that it was opened with']],
   },
   {
+    id: 'R16',
+    sentence: 'a graph for which the process has no room is refused, and the others go on',
+    shownBy: [
+      ['store/many-stores.test.ts', 'a store beyond the address space is refused, until another one is closed'],
+      ['store/many-stores.test.ts', 'a store beyond the files that a process may open is refused'],
+    ],
+  },
+  {
     id: 'R5',
     sentence: 'a backup of a served folder restores to one moment that existed, in all environments of a project',
     shownBy: [

@@ -10,6 +10,7 @@ import type { SharedNumber } from '../shared-number.ts'
 import { faultOfFile } from './file-check.ts'
 import type { Stamp } from './header.ts'
 import { OpeningGate } from './opening-gate.ts'
+import { takeRoom } from './room.ts'
 
 export interface Reading {
   readonly transaction: object | undefined
@@ -80,8 +81,11 @@ const { Txn, resetTxn } = (lmdb as unknown as { nativeAddon: NativeAddon }).nati
 /** MDB_RDONLY. */
 const READ_ONLY = 0x20000
 
-/** Address space, not disk: one environment may grow to this size without being mapped anew. */
-const MAP_BYTES = 256 * 2 ** 30
+/**
+ * Address space, not disk: a store that grows beyond it is mapped anew, at twice its size. A process has room for some
+ * 6,000 of them; maps of 256 GiB filled it with 500.
+ */
+const MAP_BYTES = 16 * 2 ** 30
 
 /** The package's name for the file in the folder. */
 export const DATA_FILE = 'data.mdb'
@@ -143,6 +147,7 @@ export class LmdbFile {
   /** What the system knows the open file by, whatever its path leads to later. */
   private readonly inode: number
   private readonly root: RootDatabase
+  private readonly leaveRoom: () => void
   private readonly gate: OpeningGate
   private readonly isReadOnly: boolean
   private readonly freeViews: ReadView[] = []
@@ -166,15 +171,18 @@ export class LmdbFile {
       throw new OperatorFault(`the folder ${path} holds no store`)
     const file = join(path, DATA_FILE)
     this.file = file
+    const mapBytes = options.mapBytes ?? MAP_BYTES
+    this.leaveRoom = takeRoom(path, mapBytes)
     let gate: OpeningGate | null = null
     try {
       if (!this.isReadOnly) mkdirSync(path, { recursive: true })
       gate = OpeningGate.of(file)
       this.gate = gate
-      this.root = gate.whileStill(() => openSound(path, file, options))
+      this.root = gate.whileStill(() => openSound(path, file, openOptions(path, options, mapBytes)))
       this.inode = statSync(file).ino
     } catch (failure) {
       gate?.close()
+      this.leaveRoom()
       if (failure instanceof OperatorFault) throw failure
       throw new OperatorFault(`the store in ${path} cannot be opened: ${(failure as Error).message}`)
     }
@@ -356,6 +364,7 @@ export class LmdbFile {
     try {
       await this.root.close()
     } finally {
+      this.leaveRoom()
       this.gate.close()
     }
   }
@@ -394,11 +403,11 @@ function takeRoomForReaders(path: string): void {
 }
 
 /** Looked at while nobody writes: what changes meanwhile would look damaged. */
-function openSound(path: string, file: string, options: FileOptions): RootDatabase {
+function openSound(path: string, file: string, options: RootDatabaseOptionsWithPath): RootDatabase {
   const fault = faultIn(file)
   if (fault !== null) throw new OperatorFault(`${file} ${fault}`)
   takeRoomForReaders(path)
-  return open(openOptions(path, options))
+  return open(options)
 }
 
 function faultIn(file: string): string | null {
@@ -409,12 +418,12 @@ function faultIn(file: string): string | null {
   }
 }
 
-function openOptions(path: string, options: FileOptions): RootDatabaseOptionsWithPath {
+function openOptions(path: string, options: FileOptions, mapBytes: number): RootDatabaseOptionsWithPath {
   return {
     path,
     encoding: 'binary',
     keyEncoding: 'binary',
-    mapSize: options.mapBytes ?? MAP_BYTES,
+    mapSize: mapBytes,
     maxDbs: DATABASES_MAX,
     maxReaders: READERS_MAX,
     noSubdir: false,

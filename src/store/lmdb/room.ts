@@ -1,0 +1,48 @@
+// Whether this process has room for one more store. The package ends the process where the system refuses it a file or a
+// mapping while it opens one, and every other project with it: so that is known before.
+import { closeSync, openSync } from 'node:fs'
+import { devNull } from 'node:os'
+import { OperatorFault } from '../../kernel/errors.ts'
+
+/** Of the 128 TiB that a process of 64 bits can map: the rest is for the program, and for maps that have to grow. */
+const ADDRESS_BYTES = 96 * 2 ** 40
+
+/** A store keeps five; LMDB has some more while it opens one. */
+const FILES_AT_OPENING = 8
+
+let mappedBytes = 0
+
+/** Throws OperatorFault where there is none. To be given back when the store is closed. */
+export function takeRoom(path: string, mapBytes: number): () => void {
+  if (mappedBytes + mapBytes > ADDRESS_BYTES) {
+    throw refusal(path, 'this process has as many stores open as it can map into its address space')
+  }
+  const lack = lackOfFiles()
+  if (lack !== null) throw refusal(path, lack)
+  mappedBytes += mapBytes
+  let isTaken = true
+  return () => {
+    if (isTaken) mappedBytes -= mapBytes
+    isTaken = false
+  }
+}
+
+function lackOfFiles(): string | null {
+  const files: number[] = []
+  try {
+    while (files.length < FILES_AT_OPENING) files.push(openSync(devNull, 'r'))
+    return null
+  } catch (failure) {
+    const { code, message } = failure as NodeJS.ErrnoException
+    const isOwn = code === 'EMFILE'
+    return isOwn || code === 'ENFILE'
+      ? `${isOwn ? 'this process' : 'the system'} has as many files open as it may (\`ulimit -n\`)`
+      : message
+  } finally {
+    for (const file of files) closeSync(file)
+  }
+}
+
+function refusal(path: string, why: string): OperatorFault {
+  return new OperatorFault(`the store in ${path} cannot be opened: ${why}`)
+}
