@@ -18,6 +18,7 @@ import { searchResources, searchSubjects } from '../../src/pdp/search.ts'
 import { searchActions } from '../../src/pdp/search-action.ts'
 import { type CompiledPolicy, compilePolicy } from '../../src/policy/compile-policy.ts'
 import { Chance } from '../generate/chance.ts'
+import { randomFilter } from '../generate/filter.ts'
 import { NODE_TYPES, randomGraph } from '../generate/graph.ts'
 import { randomCase, SHORT_CHUNKS } from '../generate/outcome.ts'
 import type { Graph } from '../reference/values.ts'
@@ -86,26 +87,14 @@ const parameters = {
   claims: { level: 2, act: { sub: 'b' } },
 }
 
-/** Now and then one is not sent. */
+/** What is no pattern, no moment, no list, no number. */
+const unfit = ['(', 7, [], true, { a: 1 }]
+
+/** Now and then one is not sent, or is not what its place takes. */
 function randomParameters(chance: Chance): Record<string, unknown> {
   const sent = Object.entries(parameters).filter(() => chance.odds(0.96))
-  return Object.fromEntries(sent)
+  return Object.fromEntries(sent.map(([name, value]) => [name, chance.odds(0.1) ? chance.pick(unfit) : value]))
 }
-
-const filters = [
-  { operator: '>=', attribute: '$number', value: 1 },
-  { operator: 'NOT', operands: [{ operator: '=', attribute: '$token.sub', value: 'x' }] },
-  {
-    operator: 'OR',
-    operands: [
-      { operator: 'IS NULL', attribute: '$token.sub' },
-      { operator: '=~', attribute: '$text', value: 'b+' },
-    ],
-  },
-  { operator: 'IN', attribute: 'resource.external_id', value: ['n1', 'n2', 'n4', 'n6'] },
-  { operator: 'STARTS WITH', attribute: '$subject_external_id', value: 'n' },
-  { operator: '<>', attribute: '$subject_external_id', value: '$id' },
-]
 
 function randomPolicies(chance: Chance, graph: Graph): CompiledPolicy[] {
   const policies: CompiledPolicy[] = []
@@ -116,7 +105,7 @@ function randomPolicies(chance: Chance, graph: Graph): CompiledPolicy[] {
       subject: { type: subjectType },
       actions: ACTIONS.filter((_, i) => i === policies.length % 3 || chance.odds(0.3)),
       resource: { type: resourceType },
-      condition: { cypher: text, ...(chance.odds(0.3) ? { filter: chance.pick(filters) } : {}) },
+      condition: { cypher: text, ...(chance.odds(0.4) ? { filter: randomFilter(chance) } : {}) },
     }
     const compiled = compilePolicy(JSON.stringify(document))
     // The generator writes more than a policy may hold.
@@ -232,20 +221,20 @@ class World {
   ): void {
     const { parts } = this
     const [subjects, resources] = [this.idsOf(subjectType), this.idsOf(resourceType)]
-    const granted = (subject: string, resource: string) =>
-      answers.get(`${subjectType} ${subject} ${action} ${resourceType} ${resource}`) === 'permit'
+    const answer = (subject: string, resource: string) =>
+      answers.get(`${subjectType} ${subject} ${action} ${resourceType} ${resource}`)
     for (const id of subjects) {
       const request = { subject: { type: subjectType, id }, action: { name: action }, context }
       const ask = (page?: object) =>
         searchResources(parts, caller, 'r', { ...request, resource: { type: resourceType }, ...(page ? { page } : {}) })
-      const expected = resources.filter((resource) => granted(id, resource))
+      const expected = new Map(resources.map((resource) => [resource, answer(id, resource)]))
       this.compareSearch(`resources of ${id} ${action}`, ask, expected, differences)
     }
     for (const id of resources) {
       const request = { resource: { type: resourceType, id }, action: { name: action }, context }
       const ask = (page?: object) =>
         searchSubjects(parts, caller, 'r', { ...request, subject: { type: subjectType }, ...(page ? { page } : {}) })
-      const expected = subjects.filter((subject) => granted(subject, id))
+      const expected = new Map(subjects.map((subject) => [subject, answer(subject, id)]))
       this.compareSearch(`subjects of ${id} ${action}`, ask, expected, differences)
     }
   }
@@ -265,9 +254,9 @@ class World {
           context,
         }
         const ask = (page?: object) => searchActions(this.parts, caller, 'r', { ...request, ...(page ? { page } : {}) })
-        const expected = ACTIONS.filter(
-          (action) => answers.get(`${subjectType} ${subject} ${action} ${resourceType} ${resource}`) === 'permit',
-        )
+        const answer = (action: string) =>
+          answers.get(`${subjectType} ${subject} ${action} ${resourceType} ${resource}`)
+        const expected = new Map(ACTIONS.map((action) => [action, answer(action)]))
         this.compareSearch(`actions of ${subject} on ${resource}`, ask, expected, differences)
       }
     }
@@ -277,9 +266,10 @@ class World {
   private compareSearch(
     what: string,
     ask: (page?: object) => Result<{ results: readonly object[]; page?: PageMembers | undefined }, ServiceError>,
-    expected: readonly string[],
+    answers: ReadonlyMap<string, Answer | undefined>,
     differences: string[],
   ): void {
+    const expected = [...answers].filter(([, answer]) => answer === 'permit').map(([name]) => name)
     const whole = ask()
     // What a limit leaves unfound is refused, never left out; there is nothing to compare then.
     if (!whole.ok && whole.error.kind === 'budget') return
@@ -287,6 +277,11 @@ class World {
     if (String(found) !== String([...expected].sort())) {
       const said = whole.ok ? found : JSON.stringify(whole.error)
       differences.push(`${what}: the search says ${said}, evaluations ${expected}`)
+    }
+    // It is refused where some of the evaluations are and nothing is found (a parameter is missing, or wrong).
+    const isRefused = expected.length === 0 && [...answers.values()].includes('refused')
+    if (answers.size > 0 && whole.ok === isRefused) {
+      differences.push(`${what}: the search is ${whole.ok ? 'answered' : 'refused'}, evaluations are not`)
     }
     if (!whole.ok) return
     const joined: string[] = []
