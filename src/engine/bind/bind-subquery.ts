@@ -1,10 +1,11 @@
 // Queries inside expressions. A single MATCH that is only asked whether it has a row stays a pattern, which the optimiser
 // turns into a semi-join; everything else is a part of its own, run with the outer row as its argument.
 import type { PathPattern, PatternComprehension, Query, Span, SubqueryBody } from '../../../grammar/ast.ts'
-import { bindPatterns, type PatternSite } from './bind-pattern.ts'
+import { bindPatterns } from './bind-pattern.ts'
 import { emptyProjection } from './bind-projection.ts'
 import type { BoundExpression, BoundPart, Slot, SlotKind } from './bound.ts'
 import type { Scope } from './frame.ts'
+import type { PatternSite } from './pattern-draft.ts'
 import { slotsIn } from './walk.ts'
 
 /** What a subquery needs from the binder of the query. */
