@@ -88,15 +88,25 @@ function faultIn(data: unknown, stringMax: number, depth: number): Fault | null 
   }
   if (typeof data !== 'object' || data === null || data instanceof Float) return null
   if (depth >= JSON_DEPTH_MAX) return { steps: null, text: `nested deeper than ${JSON_DEPTH_MAX} levels` }
-  const isList = Array.isArray(data)
+  // A list may be as long as a body, and its indices as names would cost more than all else that is done with it.
+  if (Array.isArray(data)) {
+    for (let i = 0; i < data.length; i++) {
+      const fault = faultIn(data[i], stringMax, depth + 1)
+      if (fault !== null) return within(fault, i)
+    }
+    return null
+  }
   for (const name of Object.keys(data)) {
     if (name.length > stringMax) return { steps: [], text: longName(name, stringMax) }
     const fault = faultIn((data as Given)[name], stringMax, depth + 1)
-    if (fault === null) continue
-    fault.steps?.unshift(isList ? Number(name) : name)
-    return fault
+    if (fault !== null) return within(fault, name)
   }
   return null
+}
+
+function within(fault: Fault, step: string | number): Fault {
+  fault.steps?.unshift(step)
+  return fault
 }
 
 function longName(name: string, stringMax: number): string {

@@ -245,7 +245,8 @@ describe('AZ paging', () => {
     const token = (body as unknown as PageBody).page.next_token
     const no = { page: { token } }
     expect((await ask('resource', { token, limit: 2 })).status).toBe(200)
-    const noisy = { ...no, subject: { ...subject, more: 1 }, action: { name: 'a1', more: 1 }, more: 1 }
+    const unknown = { subject: { ...subject, more: 1 }, action: { name: 'a1', more: 1 }, more: 1 }
+    const noisy = { ...unknown, page: { token, more: 1 } }
     expect((await ask('resource', undefined, noisy)).status).toBe(200)
     const refused = [
       await ask('resource', undefined, { ...no, subject: { ...subject, properties: { a: 1 } } }),
