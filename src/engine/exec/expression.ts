@@ -4,20 +4,30 @@ import { unreachable } from '../../kernel/assert.ts'
 import type { BoundExpression } from '../bind/bound.ts'
 import { RunFault } from '../errors.ts'
 import type { Snapshot } from '../store.ts'
-import { add, divide, modulo, multiply, negate, power, subtract } from '../value/arithmetic.ts'
-import { contains, equals } from '../value/compare.ts'
-import { effortOnSearch, effortOnText } from '../value/effort.ts'
+import { negate } from '../value/arithmetic.ts'
+import { equals } from '../value/compare.ts'
 import { propertyOf } from '../value/element.ts'
 import { kindName } from '../value/kind-name.ts'
-import { compilePattern, type TextPattern } from '../value/pattern.ts'
-import { NodeValue, RelationshipValue, type Truth, type Value } from '../value/value.ts'
+import { NodeValue, RelationshipValue } from '../value/value.ts'
 import { boundedList, boundedMap } from '../value/weight.ts'
-import { indexed, itemsOf, readParameter, sliced } from './access.ts'
+import { indexed, readParameter, sliced } from './access.ts'
+import { computeBinary } from './binary.ts'
 import { callFunction } from './call.ts'
 import { compareElements, compareTest, compareTruth, equalsConstant, holdsId } from './comparison.ts'
 import type { Evaluate, Run } from './context.ts'
 import { checkLabels, readProperties, readProperty, readSlot, typeTest } from './element-access.ts'
 import { comprehend, quantify, reduce } from './iterate.ts'
+import {
+  all,
+  any,
+  conjunction,
+  disjunction,
+  type EvaluateTruth,
+  exclusive,
+  negation,
+  type Test,
+  truthOf,
+} from './logic.ts'
 
 type Of<K extends BoundExpression['kind']> = Extract<BoundExpression, { kind: K }>
 
@@ -28,9 +38,6 @@ export interface ExpressionSite {
   exists(expression: Of<'exists'>): (run: Run) => boolean
   subquery(expression: Of<'subquery'>): Evaluate
 }
-
-export type EvaluateTruth = (run: Run) => Truth
-export type Test = (run: Run) => boolean
 
 // ---------------------------------------------------------------- values
 
@@ -78,7 +85,7 @@ export function compileExpression(expression: BoundExpression, site: ExpressionS
     case 'subquery':
       return site.subquery(expression)
     case 'binary':
-      return compileBinary(expression, site)
+      return computeBinary(expression.operator, compile(expression.left), compile(expression.right))
     case 'negate': {
       const operand = compile(expression.operand)
       return (run) => negate(operand(run))
@@ -106,72 +113,6 @@ export function compileExpression(expression: BoundExpression, site: ExpressionS
     }
     default:
       return unreachable(expression)
-  }
-}
-
-const ARITHMETIC = { '+': add, '-': subtract, '*': multiply, '/': divide, '%': modulo, '^': power } as const
-
-function compileBinary(expression: Of<'binary'>, site: ExpressionSite): Evaluate {
-  const { operator } = expression
-  const left = compileExpression(expression.left, site)
-  const right = compileExpression(expression.right, site)
-  switch (operator) {
-    case 'IN':
-      return (run) => {
-        const value = left(run)
-        const list = itemsOf(run, right(run), '`IN`')
-        return list === null ? null : contains(list, value)
-      }
-    case 'STARTS WITH':
-      return onStrings(left, right, (text, part) => {
-        effortOnText(part.length)
-        return text.startsWith(part)
-      })
-    case 'ENDS WITH':
-      return onStrings(left, right, (text, part) => {
-        effortOnText(part.length)
-        return text.endsWith(part)
-      })
-    case 'CONTAINS':
-      return onStrings(left, right, (text, part) => {
-        effortOnSearch(text, part)
-        return text.includes(part)
-      })
-    case '=~':
-      return onStrings(left, right, matching())
-    default: {
-      const compute = ARITHMETIC[operator]
-      return (run) => compute(left(run), right(run))
-    }
-  }
-}
-
-/** Mostly one pattern is asked of many texts. */
-function matching(): (text: string, source: string) => boolean {
-  let known = ''
-  let pattern: TextPattern | null = null
-  return (text, source) => {
-    if (pattern === null || source !== known) {
-      effortOnText(source.length * PATTERN_EFFORT)
-      const compiled = compilePattern(source)
-      if (!compiled.ok) throw new RunFault('argument', `not a pattern: ${compiled.error}`)
-      pattern = compiled.value
-      known = source
-    }
-    effortOnText(text.length * pattern.steps)
-    return pattern.matches(text)
-  }
-}
-
-/** Compiling takes as long as comparing so many characters for each one of the pattern. */
-const PATTERN_EFFORT = 4096
-
-/** Anything but two strings is unknown. */
-function onStrings(left: Evaluate, right: Evaluate, ask: (text: string, part: string) => boolean): Evaluate {
-  return (run) => {
-    const text = left(run)
-    const part = right(run)
-    return typeof text === 'string' && typeof part === 'string' ? ask(text, part) : null
   }
 }
 
@@ -204,22 +145,10 @@ export function compilePredicate(expression: BoundExpression, site: ExpressionSi
       return conjunction(expression.operands.map(compile))
     case 'or':
       return disjunction(expression.operands.map(compile))
-    case 'xor': {
-      const left = compile(expression.left)
-      const right = compile(expression.right)
-      return (run) => {
-        const one = left(run)
-        const other = right(run)
-        return one === null || other === null ? null : one !== other
-      }
-    }
-    case 'not': {
-      const operand = compile(expression.operand)
-      return (run) => {
-        const truth = operand(run)
-        return truth === null ? null : !truth
-      }
-    }
+    case 'xor':
+      return exclusive(compile(expression.left), compile(expression.right))
+    case 'not':
+      return negation(compile(expression.operand))
     case 'comparison': {
       const { operator, left, right } = expression
       const elements = compareElements(expression)
@@ -241,36 +170,6 @@ export function compilePredicate(expression: BoundExpression, site: ExpressionSi
       const evaluate = compileExpression(expression, site)
       return (run) => truthOf(evaluate(run))
     }
-  }
-}
-
-function truthOf(value: Value): Truth {
-  if (value === null || typeof value === 'boolean') return value
-  throw new RunFault('type', `a condition takes a boolean, not ${kindName(value)}`, null, 'InvalidArgumentType')
-}
-
-/** False beats unknown, and unknown beats true. */
-function conjunction(operands: readonly EvaluateTruth[]): EvaluateTruth {
-  return (run) => {
-    let truth: Truth = true
-    for (const operand of operands) {
-      const one = operand(run)
-      if (one === false) return false
-      if (one === null) truth = null
-    }
-    return truth
-  }
-}
-
-function disjunction(operands: readonly EvaluateTruth[]): EvaluateTruth {
-  return (run) => {
-    let truth: Truth = false
-    for (const operand of operands) {
-      const one = operand(run)
-      if (one === true) return true
-      if (one === null) truth = null
-    }
-    return truth
   }
 }
 
@@ -313,10 +212,8 @@ export function compileTest(expression: BoundExpression, site: ExpressionSite): 
   switch (expression.kind) {
     case 'and':
       return all(expression.operands.map((operand) => compileTest(operand, site)))
-    case 'or': {
-      const tests = expression.operands.map((operand) => compileTest(operand, site))
-      return (run) => tests.some((test) => test(run))
-    }
+    case 'or':
+      return any(expression.operands.map((operand) => compileTest(operand, site)))
     case 'not': {
       const operand = compilePredicate(expression.operand, site)
       return (run) => operand(run) === false
@@ -329,17 +226,6 @@ export function compileTest(expression: BoundExpression, site: ExpressionSite): 
       const truth = compilePredicate(expression, site)
       return (run) => truth(run) === true
     }
-  }
-}
-
-function all(tests: readonly Test[]): Test {
-  const [first, second, third] = tests
-  if (tests.length === 1) return first!
-  if (tests.length === 2) return (run) => first!(run) && second!(run)
-  if (tests.length === 3) return (run) => first!(run) && second!(run) && third!(run)
-  return (run) => {
-    for (const test of tests) if (!test(run)) return false
-    return true
   }
 }
 
