@@ -85,6 +85,16 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
+    id: 'R17-import',
+    sentence: 'an import takes of an element what a capture takes, and goes on with what was cut off and nothing else',
+    shownBy: [
+      ['transfer/line-limits.test.ts', 'is taken exactly when a capture would take the item'],
+      ['transfer/import-resume.test.ts', 'nothing is skipped when it is imported again'],
+      ['transfer/import-resume.test.ts', 'is not gone on with, and is imported when that is asked'],
+      ['transfer/import-resume.test.ts', 'an import that wrote nothing leaves nothing behind'],
+    ],
+  },
+  {
     id: 'R13',
     sentence: 'a folder of another layout is refused with the command to run, and migrated whole or not at all',
     shownBy: [

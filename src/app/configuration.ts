@@ -19,7 +19,7 @@ import { projectFolders } from '../store/catalog.ts'
 import { type Collections, openCollections } from '../store/lmdb/collections.ts'
 import { isStored } from '../store/lmdb/native.ts'
 import { openSharedNumber } from '../store/shared-number.ts'
-import { unfinishedImport } from '../transfer/folders.ts'
+import { unfinishedImport } from '../transfer/unfinished.ts'
 
 /** The folder of the configuration in the data folder. */
 export const CONFIGURATION = 'config'

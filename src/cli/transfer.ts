@@ -33,7 +33,7 @@ export interface ImportFlags {
 export async function importFrom({ dataDir }: Settings, flags: ImportFlags): Promise<void> {
   const progress = progressLine()
   try {
-    const { configuration, nodes, relationships, skipped } = await importFile({
+    const { configuration, nodes, relationships, skipped, isResumed } = await importFile({
       dataDir,
       from: flags.in,
       ...(flags.project === undefined ? {} : { projectId: flags.project }),
@@ -45,6 +45,7 @@ export async function importFrom({ dataDir }: Settings, flags: ImportFlags): Pro
     const counts = `${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`
     say(flags.dryRun ? `${counts}: all of it would be imported, nothing was written` : counts)
     if (skipped > 0) say(`${skipped} lines were there from before`)
+    if (flags.resume && !isResumed && !flags.dryRun) say('no import of it was cut off: all of it was imported')
   } finally {
     progress.end()
   }

@@ -1,9 +1,10 @@
 // Where things are in a data folder, for whoever moves them: databases, and what of the configuration belongs to a project.
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
 import { projectFolderOf, projectFolders } from '../store/catalog.ts'
 import { cutOff, DATA_FILE, isStored, stemOf } from '../store/lmdb/native.ts'
+import { unfinishedImport } from './unfinished.ts'
 
 /** The folder of the configuration in the data folder, and its collections: what counts, and the revisions it replaced. */
 export const CONFIGURATION = 'config'
@@ -40,7 +41,8 @@ export function databaseFolders(dataDir: string, projectId: string | undefined):
 function foldersOf(dataDir: string, projectId: string | undefined): string[] {
   const configuration = join(dataDir, CONFIGURATION)
   if (!isStored(configuration)) throw new OperatorFault(`the folder ${dataDir} holds no organization`)
-  if (existsSync(join(dataDir, UNFINISHED))) throw new OperatorFault(unfinished(dataDir))
+  const unfinished = unfinishedImport(dataDir)
+  if (unfinished !== null) throw new OperatorFault(unfinished)
   if (projectId === undefined) {
     return [
       ...within(dataDir, 1).filter((folder) => folder !== join(dataDir, PROJECTS)),
@@ -60,25 +62,4 @@ function within(folder: string, depth: number): string[] {
     if (entry.isDirectory() && !entry.name.startsWith('.')) found.push(...within(join(folder, entry.name), depth - 1))
   }
   return found
-}
-
-/**
- * Stands in the data folder while an import is under way, and names its file; and those of others that were cut off.
- * Half a graph must not decide: what is missing may be a ban.
- */
-export const UNFINISHED = 'import.unfinished'
-
-export function filesUnfinished(dataDir: string): string[] {
-  const mark = join(dataDir, UNFINISHED)
-  return existsSync(mark) ? readFileSync(mark, 'utf8').split('\n').filter(Boolean) : []
-}
-
-export function unfinished(dataDir: string): string {
-  const files = filesUnfinished(dataDir).map((file) => (file === '-' ? 'the standard input' : file))
-  return `an import of ${files.join(', ')} into the folder ${dataDir} was cut off: finish it with \`verdigraph import --resume\``
-}
-
-/** Why the folder must not be served; null when it may. */
-export function unfinishedImport(dataDir: string): string | null {
-  return existsSync(join(dataDir, UNFINISHED)) ? unfinished(dataDir) : null
 }

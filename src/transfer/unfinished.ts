@@ -1,0 +1,35 @@
+// The mark of an import in the data folder: it stands there while one is under way, and names its file and those of others
+// that were cut off. A folder with half an import in it is not served: what is missing in a graph may be what forbids.
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { syncPath } from './archive.ts'
+
+const UNFINISHED = 'import.unfinished'
+
+export function filesUnfinished(dataDir: string): string[] {
+  const mark = join(dataDir, UNFINISHED)
+  return existsSync(mark) ? readFileSync(mark, 'utf8').split('\n').filter(Boolean) : []
+}
+
+export function setUnfinished(dataDir: string, files: readonly string[]): void {
+  const mark = join(dataDir, UNFINISHED)
+  if (files.length === 0) rmSync(mark)
+  else {
+    // In one step: a mark that a crash emptied would name no file.
+    writeFileSync(`${mark}.next`, files.map((file) => `${file}\n`).join(''))
+    syncPath(`${mark}.next`)
+    renameSync(`${mark}.next`, mark)
+  }
+  syncPath(dataDir)
+}
+
+/** Why the folder must not be served; null when it may. */
+export function unfinishedImport(dataDir: string): string | null {
+  if (!existsSync(join(dataDir, UNFINISHED))) return null
+  const files = filesUnfinished(dataDir).map(shownSource)
+  return `an import of ${files.join(', ')} into the folder ${dataDir} was cut off: finish it with \`verdigraph import --resume\``
+}
+
+export function shownSource(file: string): string {
+  return file === '-' ? 'the standard input' : file
+}
