@@ -1,6 +1,7 @@
 // The composition root: builds every part once, in order, by hand; what each is made of stands in app/. Knows everything;
 // only the process door, the command line and tests know it.
 import packageJson from '../package.json' with { type: 'json' }
+import { callersFor } from './app/callers.ts'
 import { documentsIn, openConfiguration, secretsOf } from './app/configuration.ts'
 import { contextsFor } from './app/contexts.ts'
 import { decisionLogFile, decisionLogTo, decisionsFor } from './app/decisions.ts'
@@ -129,9 +130,13 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   const catalog = opened.add(catalogIn(dataDir, { clock, sync, hotBytes: settings.hotBytesMax }))
   const graphs = graphsIn(catalog, documents, report)
   const graphsOf = (projectId: string): ProjectGraphs | null => graphs.of(projectId)
+  const ready = (projectId: string): Promise<void> | null => graphs.ready(projectId)
 
   const nodes = systemGraph(
-    (projectId) => graphs.provisioned(projectId),
+    async (projectId) => {
+      await ready(projectId)
+      return graphs.provisioned(projectId)
+    },
     (kind, id) => {
       documents.follow()
       return documents.get(kind, id) !== null
@@ -166,7 +171,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   }
 
   const agentKeys = new AgentKeys(documents, clock)
-  const userTokens = userTokensFor(settings, { documents, graphsOf, upstream, clock, report })
+  const userTokens = userTokensFor(settings, { documents, graphsOf, ready, upstream, clock, report })
   // One for both doors: an agent that is asked through MCP has no second allowance there.
   const rate = agentRate(settings.agentRequestsPerS, settings.agentBurst, () => clock.now())
   const mcp = mcpFor(settings, {
@@ -176,6 +181,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     contexts,
     queries,
     userTokens,
+    ready,
     rate,
     masterKey: keys.current,
     clock,
@@ -236,11 +242,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     measure: (route, method) => metrics.requests(route, method),
     onAnswered:
       settings.accessLog === 'off' ? null : (answered) => log({ level: 'info', message: 'answered', ...answered }),
-    authenticate(auth, request) {
-      // Every request begins here: it sees what any process had committed before it came.
-      documents.follow()
-      return authenticate(auth, request)
-    },
+    authenticate: callersFor({ documents, authenticate, ready }),
     onFailure,
   })
 

@@ -27,6 +27,8 @@ export interface McpWiring {
   readonly contexts: ContextParts
   readonly queries: QueryLibrary
   readonly userTokens: UserTokens
+  /** Opens the graph of a project; null where that was done. */
+  ready(projectId: string): Promise<void> | null
   readonly rate: AgentRate | null
   readonly masterKey: Uint8Array
   readonly clock: Clock
@@ -45,6 +47,7 @@ export function mcpFor(settings: Settings, wiring: McpWiring): McpEndpoint {
     contexts,
     queries,
     userTokens,
+    ready,
     rate,
     masterKey,
     clock,
@@ -66,8 +69,11 @@ export function mcpFor(settings: Settings, wiring: McpWiring): McpEndpoint {
       settings.mcpSessionTimeS * 1000,
       new StoredEndedSessions(documentStore(collections), openSharedNumber(join(settings.dataDir, ENDED)), clock),
     ),
-    authenticateUser: (projectId, token, delegation, only) =>
-      userTokens.authenticateUser(projectId, token, delegation, only),
+    async authenticateUser(projectId, token, delegation, only) {
+      const user = await userTokens.authenticateUser(projectId, token, delegation, only)
+      if (user.ok) await ready(projectId)
+      return user
+    },
     agentRate: rate,
     clock,
     listeners: {

@@ -21,13 +21,15 @@ export function upstreamOf({ upstreamAllow }: Settings): Upstream {
 export interface UserWiring {
   readonly documents: Repository
   graphsOf(projectId: string): ProjectGraphs | null
+  /** Opens the graph of a project; null where that was done. */
+  ready(projectId: string): Promise<void> | null
   readonly upstream: Upstream
   readonly clock: Clock
   readonly report: (line: string) => void
 }
 
 export function userTokensFor(settings: Settings, wiring: UserWiring): UserTokens {
-  const { documents, graphsOf, upstream, clock, report } = wiring
+  const { documents, graphsOf, ready, upstream, clock, report } = wiring
   const { upstreamTimeMs: timeMs, upstreamBytesMax: bytesMax } = settings
   const outgoing: OutgoingParts = { upstream, clock, timeMs, bytesMax, report }
   return new UserTokens({
@@ -35,6 +37,9 @@ export function userTokensFor(settings: Settings, wiring: UserWiring): UserToken
     issuers: new Issuers(outgoing),
     userInfo: new UserInfo(outgoing),
     clock,
-    graphOf: (projectId) => graphsOf(projectId)?.default ?? null,
+    async graphOf(projectId) {
+      await ready(projectId)
+      return graphsOf(projectId)?.default ?? null
+    },
   })
 }

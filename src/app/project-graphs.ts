@@ -9,6 +9,8 @@ export interface GraphParts {
   readonly documents: ConfigReader
   /** Null: it does not exist. Throws OperatorFault for one that cannot be opened. */
   graph(projectId: string, constituent: Constituent): GraphStore | null
+  /** Rejects with OperatorFault when others keep it from being opened. */
+  openAll(projectId: string): Promise<void>
   readonly report: (line: string) => void
 }
 
@@ -16,6 +18,9 @@ export class GraphsOfProjects {
   private readonly parts: GraphParts
   private readonly unavailable = new Set<string>()
   private readonly byLayout = new WeakMap<GraphLayout, ProjectGraphs>()
+  /** All that they name has been opened, or cannot be. */
+  private readonly opened = new WeakSet<GraphLayout>()
+  private readonly opening = new Map<string, Promise<void>>()
 
   constructor(parts: GraphParts) {
     this.parts = parts
@@ -35,6 +40,32 @@ export class GraphsOfProjects {
     return graphs
   }
 
+  /**
+   * Before the first question to a project: null where it has been opened already. To open is to wait until other processes
+   * have written what they are writing, and whoever waits in the middle of its turn keeps those waiting that wait for it.
+   */
+  ready(projectId: string): Promise<void> | null {
+    const project = this.parts.documents.get('projects', projectId)
+    if (project === null || project.fields.ikg_status !== 'ACTIVE') return null
+    const layout = layoutOf(project)
+    if (this.opened.has(layout)) return null
+    let opening = this.opening.get(projectId)
+    if (opening === undefined) {
+      opening = this.openAll(projectId, layout).finally(() => this.opening.delete(projectId))
+      this.opening.set(projectId, opening)
+    }
+    return opening
+  }
+
+  private async openAll(projectId: string, layout: GraphLayout): Promise<void> {
+    try {
+      await this.parts.openAll(projectId)
+      this.opened.add(layout)
+    } catch (fault) {
+      throw this.unavailableFor(projectId, 'default', fault)
+    }
+  }
+
   /** Of a project that is provisioned, or about to be. */
   provisioned(projectId: string, constituent: Constituent = 'default'): GraphStore {
     try {
@@ -43,14 +74,19 @@ export class GraphsOfProjects {
       if (this.unavailable.size > 0) this.unavailable.delete(nameOf(projectId, constituent))
       return graph
     } catch (fault) {
-      if (!(fault instanceof OperatorFault)) throw fault
-      const name = nameOf(projectId, constituent)
-      if (!this.unavailable.has(name)) {
-        this.parts.report(`the graph of project ${projectId} is unavailable: ${fault.message}`)
-      }
-      this.unavailable.add(name)
-      throw new ServiceFault({ kind: 'unavailable', message: 'the knowledge graph of this project is unavailable' })
+      throw this.unavailableFor(projectId, constituent, fault)
     }
+  }
+
+  /** Told to the operator once. */
+  private unavailableFor(projectId: string, constituent: Constituent, fault: unknown): unknown {
+    if (!(fault instanceof OperatorFault)) return fault
+    const name = nameOf(projectId, constituent)
+    if (!this.unavailable.has(name)) {
+      this.parts.report(`the graph of project ${projectId} is unavailable: ${fault.message}`)
+    }
+    this.unavailable.add(name)
+    return new ServiceFault({ kind: 'unavailable', message: 'the knowledge graph of this project is unavailable' })
   }
 }
 

@@ -20,18 +20,18 @@ export interface SystemGraph {
  * asked within the write, so that a removal by another process, whose own write follows its commit, has the last word.
  */
 export function systemGraph(
-  graphOf: (projectId: string) => GraphStore,
+  graphOf: (projectId: string) => Promise<GraphStore> | GraphStore,
   exists: (kind: 'applications' | 'application-agents', id: string) => boolean,
 ): SystemGraph {
   return {
     async putApplication(projectId, applicationId) {
-      await graphOf(projectId).write((batch) => {
+      await (await graphOf(projectId)).write((batch) => {
         if (!exists('applications', applicationId)) return
         batch.upsertNode({ type: applicationLabel, externalId: applicationId })
       })
     },
     async putAgent(projectId, applicationId, agentId) {
-      await graphOf(projectId).write((batch) => {
+      await (await graphOf(projectId)).write((batch) => {
         if (!exists('application-agents', agentId)) return
         const source = { type: agentLabel, externalId: agentId }
         const target = { type: applicationLabel, externalId: applicationId }
@@ -42,10 +42,12 @@ export function systemGraph(
       })
     },
     async deleteApplication(projectId, applicationId) {
-      await graphOf(projectId).write((batch) => batch.deleteNode({ type: applicationLabel, externalId: applicationId }))
+      await (await graphOf(projectId)).write((batch) =>
+        batch.deleteNode({ type: applicationLabel, externalId: applicationId }),
+      )
     },
     async deleteAgent(projectId, agentId) {
-      await graphOf(projectId).write((batch) => batch.deleteNode({ type: agentLabel, externalId: agentId }))
+      await (await graphOf(projectId)).write((batch) => batch.deleteNode({ type: agentLabel, externalId: agentId }))
     },
   }
 }

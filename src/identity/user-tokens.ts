@@ -35,7 +35,7 @@ interface Takers {
 export interface UserTokenParts extends CheckParts {
   readonly rules: TokenRules
   /** The graph that subjects live in; null while the project has none. */
-  graphOf(projectId: string): GraphStore | null
+  graphOf(projectId: string): Promise<GraphStore | null> | GraphStore | null
 }
 
 /** The error says why, for the challenge: it names a rule, and repeats nothing of the token. */
@@ -166,8 +166,8 @@ export class UserTokens {
   }
 
   private async note(projectId: string, user: Examined, { node }: Verified): Promise<void> {
+    const graph = node === null ? null : await this.parts.graphOf(projectId)
     if (user.noted instanceof Promise) return user.noted
-    const graph = node === null ? null : this.parts.graphOf(projectId)
     // Without a graph there is nothing to ask either; that answer is the question's own.
     if (node === null || graph === null) return
     const noting = keepUserNode(graph, node)

@@ -13,7 +13,8 @@ import { checkEnvironment } from './check.ts'
 import { checkProxies } from './check-proxies.ts'
 import { type CompositeParts, Constituent, completeProxies, followNotes, markConstituents } from './composite.ts'
 import { type EnvironmentOptions, type LmdbEnvironment, openEnvironment } from './lmdb/environment.ts'
-import { isStored, stemOf } from './lmdb/native.ts'
+import { isStored, openedStill, stemOf } from './lmdb/native.ts'
+import { BusyFault } from './lmdb/opening-gate.ts'
 
 const PROJECTS = 'projects'
 /** A project that is being removed is renamed first, so that a crash leaves no half project. */
@@ -54,7 +55,7 @@ export class Catalog {
     assert(isGid(projectId), 'a project id is a global id')
     const parts: Part[] = ['default', ...layout.locations.values()]
     if (layout.isComposite) parts.push('global')
-    for (const part of parts) this.environment(projectId, this.folderOf(part), true)
+    for (const part of parts) await this.opened(projectId, this.folderOf(part), true)
     if (layout.isComposite) await markConstituents(this.partsOf(projectId))
   }
 
@@ -82,13 +83,28 @@ export class Catalog {
     }
   }
 
+  /**
+   * Opens what there is of a project, and lets others go on meanwhile: asked for first, it would be opened in the turn of
+   * whoever asks. What is damaged tells those who ask for it; rejects with BusyFault where others do not get on.
+   */
+  async openAll(projectId: string): Promise<void> {
+    const constituents = foldersIn(join(this.root, folderOfProject(projectId), CONSTITUENTS))
+    for (const folder of ['default', 'global', ...constituents]) {
+      await this.opened(projectId, folder, false).catch((fault: unknown) => {
+        if (fault instanceof BusyFault) throw fault
+      })
+    }
+  }
+
   /** Lets the global graph follow what a crash kept it from following. Nothing to do where there is none. */
   async followNotes(projectId: string): Promise<void> {
+    await this.openAll(projectId)
     if (this.find(projectId, 'global') !== null) await followNotes(this.partsOf(projectId))
   }
 
   /** Makes the proxies of nodes that were there before the project was composite. */
   async completeProxies(projectId: string): Promise<void> {
+    await this.openAll(projectId)
     if (this.find(projectId, 'global') !== null) await completeProxies(this.partsOf(projectId))
   }
 
@@ -114,11 +130,24 @@ export class Catalog {
     return isGid(projectId) ? this.environment(projectId, folder, false) : null
   }
 
+  private async opened(projectId: string, folder: string, make: boolean): Promise<Opened | null> {
+    const known = this.open.get(projectId)?.get(folder)
+    if (known !== undefined) return known
+    const path = this.pathOf(projectId, folder)
+    if (!make && !isStored(path)) return null
+    if (make) mkdirSync(path, { recursive: true })
+    return await openedStill(path, () => this.environment(projectId, folder, make))
+  }
+
+  private pathOf(projectId: string, folder: string): string {
+    return join(this.root, folderOfProject(projectId), folder)
+  }
+
   private environment(projectId: string, folder: string, make: boolean): Opened | null {
     const constituents = this.open.get(projectId) ?? new Map<string, Opened>()
     const known = constituents.get(folder)
     if (known !== undefined) return known
-    const path = join(this.root, folderOfProject(projectId), folder)
+    const path = this.pathOf(projectId, folder)
     if (!make && !isStored(path)) return null
     mkdirSync(path, { recursive: true })
     const environment = openEnvironment(path, this.options)

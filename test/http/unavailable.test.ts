@@ -1,6 +1,6 @@
-// The damaged graph of one project takes down neither the process nor its neighbours.
+// The graph of one project that is damaged, or busy, takes down neither the process nor its neighbours.
 import { copyFileSync, rmSync, truncateSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type App, createApp } from '../../src/app.ts'
 import type { LogEntry } from '../../src/ops/log.ts'
@@ -90,5 +90,32 @@ describe('a project whose graph is damaged', () => {
     copyFileSync(`${damaged.file}.copy`, damaged.file)
     const denied = [200, '{"decision":false}']
     expect(await ask('POST', '/access/v1/evaluation', withKey(damaged.key), evaluation)).toEqual(denied)
+  })
+})
+
+describe('a project whose graph another process is writing to', () => {
+  it('is opened as soon as that is done, and its neighbours are answered meanwhile', async () => {
+    await app.close()
+    app = await createApp(service.app.settings, { log: (entry) => log.push(entry) })
+    const script = join(import.meta.dirname, '..', 'store', 'opening-process.ts')
+    const child = Bun.spawn([process.execPath, script, dirname(damaged.file), 'write until told'], {
+      stdin: 'pipe',
+      stdout: 'pipe',
+    })
+    try {
+      await child.stdout.getReader().read()
+      const denied = [200, '{"decision":false}']
+      let answered = false
+      const asked = ask('POST', '/access/v1/evaluation', withKey(damaged.key), evaluation).finally(() => {
+        answered = true
+      })
+      expect(await ask('POST', '/access/v1/evaluation', withKey(service.key), evaluation)).toEqual(denied)
+      expect(answered).toBe(false)
+      child.stdin.write('done\n')
+      expect(await asked).toEqual(denied)
+    } finally {
+      child.kill('SIGKILL')
+      await child.exited
+    }
   })
 })

@@ -1,11 +1,12 @@
 // A process beside a test of opening: `write N` writes the numbers 0, 1, 2… into a database of its own, each after the one
-// before is acknowledged, until it is told to stop; `write slowly` takes its time for one; `open and stay` begins to open the
-// folder and does not get to the end.
+// before is acknowledged, until it is told to stop; `write slowly` takes its time for one, `write until told` does not end it; `open and stay` begins to open the
+// folder and does not get to the end; `write and open FOLDER` writes to its own one and opens the other again and again meanwhile.
 import { join } from 'node:path'
-import { DATA_FILE, LmdbFile } from '../../src/store/lmdb/native.ts'
+import { DATA_FILE, LmdbFile, openedStill } from '../../src/store/lmdb/native.ts'
 import { OpeningGate } from '../../src/store/lmdb/opening-gate.ts'
 
 const [folder = '', role = ''] = process.argv.slice(2)
+const OPENINGS = 30
 
 if (role === 'open and stay') {
   OpeningGate.of(join(folder, DATA_FILE)).whileStill(() => {
@@ -23,6 +24,39 @@ if (role === 'write slowly') {
     slow.put(7, new Uint8Array([1]))
   })
   process.exit(0)
+}
+
+if (role === 'write until told') {
+  await OpeningGate.of(join(folder, DATA_FILE)).enter()
+  process.stdin.once('data', () => process.exit(0))
+  process.stdout.write('ready\n')
+  await new Promise(() => {})
+}
+
+const other = /^write and open (.*)$/.exec(role)?.[1]
+if (other !== undefined) {
+  const own = file.numbered('numbers')
+  let opened = false
+  const write = async (): Promise<void> => {
+    for (let i = 0; !opened; i++) await file.transaction(() => own.put(i, new Uint8Array([1])))
+  }
+  const writers = [write(), write()]
+  process.stdout.write('ready\n')
+  // So that both are at it.
+  process.stdin.once('data', async () => {
+    for (let i = 0; i < OPENINGS; i++) {
+      const theirs = await openedStill(other, () => new LmdbFile(other, {}))
+      await theirs.close()
+    }
+    process.stdout.write('opened\n')
+    // And that the other finds somebody who writes to the end.
+    process.stdin.once('data', async () => {
+      opened = true
+      await Promise.all(writers)
+      process.exit(0)
+    })
+  })
+  await new Promise(() => {})
 }
 
 const numbers = file.numbered(`numbers ${role.split(' ')[1]}`)

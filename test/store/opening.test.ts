@@ -108,3 +108,28 @@ test('many that open one new folder at once leave each other what they write', a
   for (const { child } of all) child.stdin.write('stop\n')
   for (const { line } of all) expect(JSON.parse(await line())).toMatchObject({ missed: [] })
 })
+
+test('those that open what the other one writes to do not wait for each other', async () => {
+  const folders = [fastFolder(), fastFolder()] as const
+  const both = await Promise.all([
+    startProcess(folders[0], `write and open ${folders[1]}`),
+    startProcess(folders[1], `write and open ${folders[0]}`),
+  ])
+  for (const { child } of both) child.stdin.write('begin\n')
+  // A process that waits in the middle of its turn ends what it has begun to write too late for the other, which gives up.
+  for (const { line } of both) expect(await line()).toBe('opened')
+  for (const { child } of both) child.stdin.write('stop\n')
+  for (const { child } of both) expect(await child.exited).toBe(0)
+}, 30_000)
+
+test('a write to a file that is closed is refused, also when it was waiting', async () => {
+  const folder = fastFolder()
+  const file = new LmdbFile(folder, { sync: false })
+  const opener = await startProcess(folder, 'open and stay')
+  const waiting = file.transaction(() => {})
+  const refused = expect(waiting).rejects.toThrow('was closed')
+  await file.close()
+  await refused
+  await expect(file.transaction(() => {})).rejects.toThrow('was closed')
+  opener.child.kill('SIGKILL')
+})

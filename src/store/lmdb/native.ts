@@ -402,6 +402,25 @@ function takeRoomForReaders(path: string): void {
   }
 }
 
+/**
+ * `open` opens the folder, which it does at once: what it would have to wait for is waited for before, and this process goes
+ * on with its own writes. Of those that open what another one writes to, none keeps the others waiting.
+ */
+export async function openedStill<T>(path: string, open: () => T): Promise<T> {
+  let gate: OpeningGate
+  try {
+    gate = OpeningGate.of(join(path, DATA_FILE))
+  } catch {
+    // It says better what is wrong with the folder.
+    return open()
+  }
+  try {
+    return await gate.onceStill(open)
+  } finally {
+    gate.close()
+  }
+}
+
 /** Looked at while nobody writes: what changes meanwhile would look damaged. */
 function openSound(path: string, file: string, options: RootDatabaseOptionsWithPath): RootDatabase {
   const fault = faultIn(file)

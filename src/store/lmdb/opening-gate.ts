@@ -14,9 +14,13 @@ const UNLOCK = 8
 
 /** For an opening to end, or for those who write to finish what they have begun. */
 const PATIENCE_MS = 10_000
-/** Blocked here, this process finishes no write of its own, for which another may be waiting that blocks in the same way. */
 const PATIENCE_OF_A_WRITER_MS = 1000
 const LOOK_AGAIN_MS = 1
+
+/** Nothing is wrong with the folder: somebody else does not get on. */
+export class BusyFault extends OperatorFault {
+  override readonly name = 'BusyFault'
+}
 
 /** flock(2): 0, or -1 where it would have to wait. */
 type Flock = (file: number, operation: number) => number
@@ -55,6 +59,10 @@ export class OpeningGate {
   private passage: number | null = null
   private users = 0
   private writers = 0
+  /** Openings of this process that have the turnstile. */
+  private openings = 0
+  /** Within an opening: nobody writes, in no process. */
+  private isStill = false
   /** The last of those who wait to write, in their order. */
   private queue: Promise<void> | null = null
 
@@ -78,39 +86,89 @@ export class OpeningGate {
     return gate
   }
 
-  /** Blocks until nobody writes, and lets nobody begin before `open` has ended. Throws OperatorFault when that takes long. */
+  /**
+   * Blocks until nobody writes, and lets nobody begin before `open` has ended. Throws BusyFault when that takes long: this
+   * process finishes no write of its own meanwhile, for which another may be waiting that blocks in the same way.
+   */
   whileStill<T>(open: () => T): T {
-    // What this process is writing to it has open already, and LMDB opens nothing anew.
-    if (this.turnstile === null || this.writers > 0) return open()
+    const opening = { hasTurnstile: false }
     const until = Date.now() + (writing > 0 ? PATIENCE_OF_A_WRITER_MS : PATIENCE_MS)
     try {
-      this.haveAlone(this.turnstile, until)
-      this.forgetPassage()
+      while (!this.quiets(opening)) {
+        if (Date.now() > until) throw this.busy()
+        sleep(LOOK_AGAIN_MS)
+      }
+      return this.open(open)
+    } finally {
+      this.end(opening)
+    }
+  }
+
+  /** As `whileStill`, and this process goes on meanwhile. To be kept open until it is over. */
+  async onceStill<T>(open: () => T): Promise<T> {
+    const opening = { hasTurnstile: false }
+    const until = Date.now() + PATIENCE_MS
+    try {
+      while (!this.quiets(opening)) {
+        if (Date.now() > until) throw this.busy()
+        await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+      }
+      return this.open(open)
+    } finally {
+      this.end(opening)
+    }
+  }
+
+  /** True: nobody writes, and nobody begins before this turn is over. */
+  private quiets(opening: { hasTurnstile: boolean }): boolean {
+    if (this.turnstile === null || this.opensNothing()) return true
+    if (!opening.hasTurnstile) {
+      if (this.openings === 0 && !locked(this.turnstile, EXCLUSIVE)) return false
+      opening.hasTurnstile = true
+      this.openings++
       this.findPassage()
-      if (this.passage !== null) this.haveAlone(this.passage, until)
+    }
+    return this.passage === null || locked(this.passage, EXCLUSIVE)
+  }
+
+  /** What this process is writing to it has open already, and LMDB opens nothing anew. */
+  private opensNothing(): boolean {
+    return this.isStill || this.writers > 0
+  }
+
+  private open<T>(open: () => T): T {
+    if (this.opensNothing()) return open()
+    this.isStill = true
+    try {
       return open()
     } finally {
-      this.findPassage()
-      if (this.passage !== null) locked(this.passage, UNLOCK)
-      locked(this.turnstile, UNLOCK)
+      this.isStill = false
+      if (this.passage === null) this.findPassage()
+      else locked(this.passage, UNLOCK)
     }
   }
 
-  private haveAlone(lock: number, until: number): void {
-    while (!locked(lock, EXCLUSIVE)) {
-      if (Date.now() > until) throw new OperatorFault(`${this.file} is busy: others do not stop writing to it`)
-      sleep(LOOK_AGAIN_MS)
-    }
+  private end({ hasTurnstile }: { hasTurnstile: boolean }): void {
+    if (!hasTurnstile) return
+    this.openings--
+    if (this.openings === 0 && this.turnstile !== null) locked(this.turnstile, UNLOCK)
   }
 
-  /** The file may be another one by now. */
+  private busy(): BusyFault {
+    return new BusyFault(`${this.file} is busy: others do not stop writing to it`)
+  }
+
+  /** The file may be another one by now, or there may be one at last. */
+  private findPassage(): void {
+    if (this.turnstile === null) return
+    const found = existsSync(this.file) ? openSync(this.file, 'r') : null
+    this.forgetPassage()
+    this.passage = found
+  }
+
   private forgetPassage(): void {
     if (this.passage !== null) closeSync(this.passage)
     this.passage = null
-  }
-
-  private findPassage(): void {
-    if (this.passage === null && existsSync(this.file)) this.passage = openSync(this.file, 'r')
   }
 
   /**
@@ -135,19 +193,20 @@ export class OpeningGate {
   private async waitToEnter(): Promise<void> {
     const until = Date.now() + PATIENCE_MS
     while (!this.passes()) {
+      if (this.users === 0) throw new WriteFault(`${this.file} was closed`, false)
       if (Date.now() > until) throw new WriteFault(`another process does not finish opening ${this.file}`, false)
       await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
     }
     this.begin()
   }
 
-  /** Blocks while somebody is opening the folder. */
+  /** Blocks while somebody else is opening the folder. */
   during<T>(write: () => T): T {
+    if (this.isStill || this.users === 0) return write()
     const until = Date.now() + PATIENCE_MS
     // A write of this process under way keeps others from opening: to wait for them would be to wait for itself.
     while (this.writers === 0 && !this.passes()) {
-      if (Date.now() > until)
-        throw new OperatorFault(`${this.file} is busy: another process does not finish opening it`)
+      if (Date.now() > until) throw new BusyFault(`${this.file} is busy: another process does not finish opening it`)
       sleep(LOOK_AGAIN_MS)
     }
     this.begin()
@@ -159,13 +218,20 @@ export class OpeningGate {
   }
 
   private passes(): boolean {
+    if (this.users === 0) return false
     if (this.turnstile === null) return true
+    // An opening of this process keeps others from theirs, and waits for what passes here, too.
+    if (this.openings > 0) return this.takesPassage()
     if (!locked(this.turnstile, SHARED)) return false
     try {
-      return this.writers > 0 || this.passage === null || locked(this.passage, SHARED)
+      return this.takesPassage()
     } finally {
       locked(this.turnstile, UNLOCK)
     }
+  }
+
+  private takesPassage(): boolean {
+    return this.writers > 0 || this.passage === null || locked(this.passage, SHARED)
   }
 
   private begin(): void {

@@ -1,0 +1,32 @@
+// Who calls, for every request: looked for in the newest configuration, and with the graph of their project open, so that
+// no handler waits in the middle of its turn for what other processes are writing.
+import type { Repository } from '../config/repository.ts'
+import type { Authentication, DispatchParts } from '../http/dispatch.ts'
+
+type Authenticate = DispatchParts['authenticate']
+
+export interface CallerParts {
+  readonly documents: Repository
+  readonly authenticate: Authenticate
+  /** Opens the graph of a project; null where that was done. */
+  ready(projectId: string): Promise<void> | null
+}
+
+/** Synchronous where nothing has to be waited for. */
+export function callersFor({ documents, authenticate, ready }: CallerParts): Authenticate {
+  const identify: Authenticate = (auth, request) => {
+    // Every request begins here: it sees what any process had committed before it came.
+    documents.follow()
+    return authenticate(auth, request)
+  }
+  const openingFor = (who: Authentication): Promise<void> | null =>
+    who.ok && who.value?.kind === 'agent' ? ready(who.value.projectId) : null
+  return (auth, request) => {
+    const who = identify(auth, request)
+    if (who instanceof Promise) {
+      return who.then((found) => openingFor(found)?.then(() => identify(auth, request)) ?? found)
+    }
+    // A key may have been revoked meanwhile.
+    return openingFor(who)?.then(() => identify(auth, request)) ?? who
+  }
+}
