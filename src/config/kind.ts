@@ -187,6 +187,10 @@ export function pluralOf({ label, plural }: ConfigKind): string {
   return plural ?? `${label}s`
 }
 
+export function withArticle({ label }: ConfigKind): string {
+  return /^[aeiou]/i.test(label) ? `an ${label}` : `a ${label}`
+}
+
 export interface Remains {
   readonly fields: Fields
   /** RFC 3339; what stays beyond it is swept at a start. */

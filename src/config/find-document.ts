@@ -1,0 +1,59 @@
+// Which document a caller means: by id, or by name within a scope, in which revision. What is of another organization does not exist.
+import type { ServiceError } from '../kernel/errors.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { type ConfigKind, type ConfigWriter, type StoredDocument, withArticle } from './kind.ts'
+
+export function findById(
+  documents: ConfigWriter,
+  organizationId: string,
+  kind: ConfigKind,
+  id: string,
+): Result<StoredDocument, ServiceError> {
+  const document = documents.get(kind.path, id)
+  return document === null || document.organization_id !== organizationId ? err(absent(kind, id)) : ok(document)
+}
+
+/** The query says where the name holds: `project_id` or `location`, `organization_id` for what lives in no project. */
+export function findByName(
+  documents: ConfigWriter,
+  organizationId: string,
+  kind: ConfigKind,
+  name: string,
+  query: URLSearchParams,
+): Result<StoredDocument, ServiceError> {
+  if (!kind.operations.byName) return err(absent(kind, name))
+  const inOrganization = kind.inOrganization === true
+  const scopeId = inOrganization
+    ? (query.get('organization_id') ?? query.get('location') ?? organizationId)
+    : (query.get('project_id') ?? query.get('location'))
+  if (scopeId === null) {
+    return err({ kind: 'invalid', issues: [`project_id: required to read ${withArticle(kind)} by name`] })
+  }
+  const document = documents.getByName(kind.path, scopeId, name)
+  return document === null || document.organization_id !== organizationId
+    ? err({ kind: 'not-found', message: `no ${kind.label} named \`${name}\` in \`${scopeId}\`` })
+    : ok(document)
+}
+
+/** An empty `version` asks for the present one. */
+export function revisionOf(
+  documents: ConfigWriter,
+  kind: ConfigKind,
+  present: StoredDocument,
+  version: string,
+): Result<StoredDocument, ServiceError> {
+  if (version === '') return ok(present)
+  const revision = /^[1-9]\d{0,15}$/.test(version) ? Number(version) : null
+  if (revision === null) {
+    const issue = `version: expected the number of a revision, from 1, found \`${version.slice(0, 64)}\``
+    return err({ kind: 'invalid', issues: [issue] })
+  }
+  if (revision === present.revision) return ok(present)
+  const past = documents.pastRevision(kind.path, present.id, revision)
+  const message = `the ${kind.label} \`${present.id}\` has no revision ${revision}`
+  return past === null ? err({ kind: 'not-found', message }) : ok(past)
+}
+
+export function absent(kind: ConfigKind, key: string): ServiceError {
+  return { kind: 'not-found', message: `no ${kind.label} \`${key}\`` }
+}
