@@ -11,6 +11,7 @@ import { type ContextCase, naiveAnswer, naiveCovers, writesOf } from '../naive/c
 import { policyDocument, queryDocument } from '../naive/context-text.ts'
 import { type NaiveGraph, readExport } from '../naive/graph.ts'
 import { TooManyRows } from '../naive/match.ts'
+import { naiveSchema } from '../naive/schema.ts'
 import { Unmodelled } from '../naive/terms.ts'
 import { randomWorld } from '../naive/world.ts'
 
@@ -112,9 +113,18 @@ async function world(number: number, upTo: number): Promise<void> {
         count(fault instanceof TooManyRows ? 'too large' : 'not modelled')
       }
     }
+    await compareSchema(service, graph, `seed ${seed} world ${number}`)
   } finally {
     await service.stop()
   }
+}
+
+async function compareSchema(service: ContextService, graph: NaiveGraph, text: string): Promise<void> {
+  const headers = { 'x-svc-clientkey': service.key }
+  const { body } = await service.service.send('/data-schema/v1', { headers })
+  const { nodes, edges } = body.graph as Record<string, unknown>
+  const [want, found] = [canonical(naiveSchema(graph)), canonical({ nodes, edges })]
+  if (want !== found) differ.push(`${text}\ndata schema: expected ${want}\nfound ${found}`)
 }
 
 /** Most conditions find nothing in a small graph: the first one that does, of some. */
