@@ -67,9 +67,10 @@ class FilterReader {
     this.refuseOthers(given, ['operator', 'operands', 'app', 'advice'], path)
     const { operands } = given
     if (!Array.isArray(operands)) return this.fault(`${path}.operands`, `expected array, found ${foundName(operands)}`)
-    const [least, most] = operator === 'NOT' ? [1, 1] : [2, Number.POSITIVE_INFINITY]
+    // Facts 1.5.2: of a decision at least two, of a context query one or more.
+    const [least, most] = operator === 'NOT' ? [1, 1] : [this.ends ? 2 : 1, Number.POSITIVE_INFINITY]
     if (operands.length < least || operands.length > most) {
-      const wanted = operator === 'NOT' ? 'exactly 1 item' : 'at least 2 items'
+      const wanted = operator === 'NOT' ? 'exactly 1 item' : `at least ${least} item${least === 1 ? '' : 's'}`
       this.fault(`${path}.operands`, `expected ${wanted}, found ${operands.length}`)
     }
     const read = operands.map((operand, i) => this.node(operand, `${path}.operands[${i}]`))
@@ -141,7 +142,8 @@ class FilterReader {
       return reference === null ? null : { kind: 'reference', reference }
     }
     if (/^@[A-Za-z_]\w*\./.test(value)) {
-      return this.fault(path, `a decision filter is evaluated without the graph: \`${value.slice(0, 64)}\` is in it`)
+      const kind = this.ends ? 'decision' : 'token'
+      return this.fault(path, `a ${kind} filter is evaluated without the graph: \`${value.slice(0, 64)}\` is in it`)
     }
     return { kind: 'literal', value }
   }

@@ -50,7 +50,10 @@ describe('a context policy', () => {
             ],
           },
         ],
-        token_filter: { operator: '>=', attribute: '$token.iat', value: '$hour_ago', advice: { error: 'old_token' } },
+        token_filter: {
+          operator: 'AND',
+          operands: [{ operator: '>=', attribute: '$token.iat', value: '$hour_ago', advice: { error: 'old_token' } }],
+        },
       },
       allowed_reads: {
         nodes: ['car', 'car.*', 'made.external_id', 'car.property.price.metadata.source', 'car.trust_score.*'],
@@ -127,6 +130,25 @@ describe('a context policy', () => {
       undefined,
       [
         'policy.condition.token_filter.attribute: a token filter is evaluated without the graph: expected `$token.<claim>`, `$svc_token.<path>` or `$<parameter>`, found `subject.external_id`',
+      ],
+    ],
+    [
+      'a token filter that compares a claim with the graph, or has a branch of nothing',
+      {
+        condition: {
+          token_filter: {
+            operator: 'AND',
+            operands: [
+              { operator: '=', attribute: '$token.sub', value: '@subject.external_id' },
+              { operator: 'OR', operands: [] },
+            ],
+          },
+        },
+      },
+      undefined,
+      [
+        'policy.condition.token_filter.operands[0].value: a token filter is evaluated without the graph: `@subject.external_id` is in it',
+        'policy.condition.token_filter.operands[1].operands: expected at least 1 item, found 0',
       ],
     ],
     [
