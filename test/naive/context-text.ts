@@ -95,6 +95,10 @@ function clauseText(clause: Clause): string {
     const where = clause.where === null ? '' : ` WHERE ${conditionText(clause.where)}`
     return `${clause.optional ? 'OPTIONAL ' : ''}MATCH ${chains.join(', ')}${where}`
   }
+  if (clause.kind === 'some-subjects') {
+    const order = 'ORDER BY subject.external_id, subject.type'
+    return `WITH DISTINCT subject ${order} SKIP ${clause.skip} LIMIT ${clause.limit}`
+  }
   const keys = clause.keys.map(({ alias, term }) =>
     term.kind === 'variable' && term.name === alias ? alias : `${cypherText(term)} AS ${alias}`,
   )

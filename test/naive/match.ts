@@ -42,6 +42,8 @@ export type Clause =
       readonly chains: readonly ChainPattern[]
       readonly where: Condition | null
     }
+  /** The subjects alone, each once, by external id and type, and some of them. */
+  | { readonly kind: 'some-subjects'; readonly skip: number; readonly limit: number }
   | {
       readonly kind: 'with'
       readonly distinct: boolean
@@ -58,7 +60,8 @@ export class TooManyRows extends Error {}
 export function rowsOf(clauses: readonly Clause[], graph: NaiveGraph, parameters: Parameters): NaiveRow[] {
   let rows: NaiveRow[] = [new Map()]
   for (const clause of clauses) {
-    if (clause.kind === 'with') rows = projected(clause, rows, graph, parameters)
+    if (clause.kind === 'some-subjects') rows = someSubjects(clause, rows)
+    else if (clause.kind === 'with') rows = projected(clause, rows, graph, parameters)
     else rows = rows.flatMap((row) => matched(clause, row, graph, parameters))
     if (rows.length > ROWS_MAX) throw new TooManyRows()
   }
@@ -192,6 +195,14 @@ function projected(
     return row
   })
   return all.filter((row) => where === null || truthOf(where, row, parameters, waysOf(graph, parameters)) === true)
+}
+
+function someSubjects({ skip, limit }: { skip: number; limit: number }, rows: readonly NaiveRow[]): NaiveRow[] {
+  const subjects = new Map(
+    rows.flatMap((row) => nodesIn(row.get('subject') ?? null)).map((node) => [`${node.externalId} ${node.type}`, node]),
+  )
+  const inOrder = [...subjects].sort(([a], [b]) => (a < b ? -1 : 1)).slice(skip, skip + limit)
+  return inOrder.map(([, subject]) => new Map([['subject', subject]]))
 }
 
 function waysOf(graph: NaiveGraph, parameters: Parameters): WayExists {

@@ -34,6 +34,11 @@ export class RandomCondition {
       i--
     )
       clauses.push(this.match(true, false))
+    if (chance.odds(0.08)) {
+      // What is asked behind it must not be asked before it.
+      clauses.push({ kind: 'some-subjects', skip: chance.between(0, 2), limit: chance.between(1, 4) })
+      this.scope = new Map([['subject', 'node']])
+    }
     if (chance.odds(0.3)) {
       clauses.push(this.projection())
       if (chance.odds(0.4)) clauses.push(this.match(chance.odds(0.7), false))
