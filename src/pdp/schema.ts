@@ -51,11 +51,12 @@ export type RequestContextMembers = EvaluationRequest['context']
 export type PageRequest = NonNullable<z.infer<typeof page>>
 
 export const decision = z.object({
-  decision: z.boolean(),
+  decision: z.boolean().describe('true: allowed'),
   context: z.object({ reason: z.string(), advice: z.array(z.record(z.string(), z.string())).optional() }).optional(),
 })
+export const decisionList = z.object({ evaluations: z.array(decision) })
 /** One decision where there were no `evaluations`. */
-export const evaluationsAnswer = z.union([z.object({ evaluations: z.array(decision) }), decision])
+export const evaluationsAnswer = z.union([decisionList, decision])
 
 const pageMembers = z.object({
   next_token: z.string(),
@@ -65,11 +66,13 @@ const pageMembers = z.object({
 })
 export const searchAnswer = z.object({
   page: pageMembers.optional(),
-  results: z.array(z.object({ type: z.string(), id: z.string() })),
+  results: z.array(
+    z.object({ type: z.string().describe('the node type'), id: z.string().describe('the external id') }),
+  ),
 })
 export const actionSearchAnswer = z.object({
   page: pageMembers.optional(),
-  results: z.array(z.object({ name: z.string() })),
+  results: z.array(z.object({ name: z.string().describe('the name of the action') })),
 })
 export type PageMembers = z.infer<typeof pageMembers>
 export type SearchAnswer = z.infer<typeof searchAnswer>

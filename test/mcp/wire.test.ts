@@ -251,6 +251,28 @@ describe('tools', () => {
     }
   })
 
+  it('answer what HTTP answers, by the same schemas', async () => {
+    const { tools } = told(await house.ask(ann, 'tools/list')).result as {
+      tools: { name: string; inputSchema: unknown; outputSchema: unknown }[]
+    }
+    const { paths } = (await house.service.send('/openapi.json')).body as { paths: Record<string, { post: Described }> }
+    const ofHttp = (path: string) => paths[path]?.post.responses['200']?.content['application/json']?.schema
+    const inMcp = (name: string) => tools.find((tool) => tool.name === name)
+    for (const [name, path] of [
+      ['authzen_evaluate', '/access/v1/evaluation'],
+      ['authzen_search_resource', '/access/v1/search/resource'],
+      ['authzen_search_action', '/access/v1/search/action'],
+      ['authzen_search_subject', '/access/v1/search/subject'],
+      ['ciq_execute', '/contx-iq/v1/execute'],
+    ] as const) {
+      expect([name, opened(inMcp(name)?.outputSchema)]).toEqual([name, opened(ofHttp(path))])
+    }
+    const { anyOf } = ofHttp('/access/v1/evaluations') as { anyOf: unknown[] }
+    expect(opened(inMcp('authzen_evaluations')?.outputSchema)).toEqual(opened(anyOf[0]))
+    const taken = paths['/contx-iq/v1/execute']?.post.requestBody.content['application/json']?.schema
+    expect(inMcp('ciq_execute')?.inputSchema).toEqual(taken)
+  })
+
   it('run under the token: each sees their own, and a write is one', async () => {
     const cars = async (token: string) =>
       ((await call('ciq_execute', { id: 'my-cars' }, token)).structuredContent as { data: unknown[] }).data.length
@@ -414,3 +436,18 @@ describe('the metadata of the resource', () => {
     expect((await service.configure('PUT', `mcp-servers/${serverId}`, back)).status).toBe(200)
   })
 })
+
+type Content = Record<string, { readonly schema: unknown }>
+interface Described {
+  readonly requestBody: { readonly content: Content }
+  readonly responses: Record<string, { readonly content: Content }>
+}
+
+/** The description of HTTP says that nothing else is answered; a tool says it only where its reader may rely on it. */
+function opened(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(opened)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { additionalProperties, ...rest } = schema as Record<string, unknown>
+  const kept = additionalProperties === false || additionalProperties === undefined ? {} : { additionalProperties }
+  return { ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, opened(value)])), ...kept }
+}

@@ -1,29 +1,15 @@
-// zod schemas → JSON Schema 2020-12 for the interface description. A schema that names itself (`.meta({ id })`) becomes
-// a component, told once and referred to from everywhere.
-import { z } from 'zod'
+// The schemas of the interface description. One that names itself (`.meta({ id })`) becomes a component, told once and
+// referred to from everywhere.
+import type { z } from 'zod'
+import { type JsonSchema, jsonSchemaOf } from '../../config/json-schema.ts'
 
-export type JsonSchema = Readonly<Record<string, unknown>>
+export type { JsonSchema } from '../../config/json-schema.ts'
 
 export class SchemaComponents {
   private readonly named = new Map<string, JsonSchema>()
 
-  /** `input`: what a caller may send. `output`: what we answer, which has no members but those that are told. */
   describe(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-    const {
-      $schema: _,
-      $defs,
-      ...own
-    } = z.toJSONSchema(schema, {
-      io,
-      // What zod cannot tell (a custom check) has its words in its own meta.
-      unrepresentable: 'any',
-      override: ({ jsonSchema }) => {
-        // The format says it; the pattern is how zod checks it.
-        if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern
-        if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
-        if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
-      },
-    })
+    const { $defs, ...own } = jsonSchemaOf(schema, io)
     for (const [id, definition] of Object.entries($defs ?? {})) this.keep(id, definition as JsonSchema)
     return referring(own) as JsonSchema
   }

@@ -8,12 +8,13 @@ import { evaluateBatch } from '../../pdp/evaluate-batch.ts'
 import type { DecisionParts } from '../../pdp/parts.ts'
 import { readEvaluations } from '../../pdp/read-batch.ts'
 import { readActionSearch, readEvaluation, readResourceSearch, readSubjectSearch } from '../../pdp/read-request.ts'
+import { actionSearchAnswer, decision, decisionList, searchAnswer, semantics } from '../../pdp/schema.ts'
 import { searchResources, searchSubjects } from '../../pdp/search.ts'
 import { searchActions } from '../../pdp/search-action.ts'
 import type { Members } from '../rpc.ts'
 import { nested, nestedBatch } from './question-arguments.ts'
 import * as schema from './question-schemas.ts'
-import type { Tool } from './tool.ts'
+import { objectSchema, type Tool } from './tool.ts'
 
 const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const
 
@@ -27,12 +28,7 @@ const evaluations = {
   },
 }
 
-const semantics = {
-  type: 'object',
-  properties: {
-    evaluations_semantic: { enum: ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] },
-  },
-}
+const options = { type: 'object', properties: { evaluations_semantic: { enum: semantics } } }
 
 /** What all of them have in common, beside what each says of itself. */
 const asksForDecisions = { annotations: reads, permission: 'Authorization' } as const
@@ -45,7 +41,7 @@ export const decisionTools: readonly Tool[] = [
     description:
       'Decides whether a subject may do an action on a resource. Answers {"decision": true} or {"decision": false}.',
     inputSchema: schema.input(schema.subject, schema.action, schema.resource, schema.context),
-    outputSchema: schema.decision,
+    outputSchema: objectSchema(decision),
     call: asking(nested, readEvaluation, evaluate),
   },
   {
@@ -57,15 +53,11 @@ export const decisionTools: readonly Tool[] = [
     inputSchema: {
       ...schema.input(schema.subject, schema.action, schema.resource, schema.context, {
         evaluations,
-        options: semantics,
+        options,
       }),
       required: ['evaluations'],
     },
-    outputSchema: {
-      type: 'object',
-      properties: { evaluations: { type: 'array', items: schema.decision } },
-      required: ['evaluations'],
-    },
+    outputSchema: objectSchema(decisionList),
     call: asking(nestedBatch, readEvaluations, (decisions, agent, requestId, asked) => {
       // Without entries it would be a single one, and these were refused above.
       if (asked.kind === 'single') return evaluate(decisions, agent, requestId, asked.request)
@@ -79,7 +71,7 @@ export const decisionTools: readonly Tool[] = [
     title: 'Search resources',
     description: 'Lists the resources of a type on which a subject may do an action.',
     inputSchema: schema.input(schema.subject, schema.action, schema.resourceSought, schema.context, schema.page),
-    outputSchema: schema.results({ type: 'the node type', id: 'the external id' }),
+    outputSchema: objectSchema(searchAnswer),
     call: asking(nested, readResourceSearch, searchResources),
   },
   {
@@ -88,7 +80,7 @@ export const decisionTools: readonly Tool[] = [
     title: 'Search actions',
     description: 'Lists the actions that a subject may do on a resource.',
     inputSchema: schema.input(schema.subject, schema.resource, schema.context, schema.page),
-    outputSchema: schema.results({ name: 'the name of the action' }),
+    outputSchema: objectSchema(actionSearchAnswer),
     call: asking(nested, readActionSearch, searchActions),
   },
   {
@@ -97,7 +89,7 @@ export const decisionTools: readonly Tool[] = [
     title: 'Search subjects',
     description: 'Lists the subjects of a type that may do an action on a resource.',
     inputSchema: schema.input(schema.subjectSought, schema.action, schema.resource, schema.context, schema.page),
-    outputSchema: schema.results({ type: 'the node type', id: 'the external id' }),
+    outputSchema: objectSchema(searchAnswer),
     call: asking(nested, readSubjectSearch, searchSubjects),
   },
 ]

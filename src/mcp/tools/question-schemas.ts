@@ -1,5 +1,5 @@
-// The schemas of the AuthZEN tools. Both forms of each argument stand side by side and none is `required`: several clients
-// take no alternatives at the root of a schema. What is missing is told by the service, by name.
+// The schemas of the AuthZEN tools' arguments, which are none of HTTP: both forms of each stand side by side and none is
+// `required`, since several clients take no alternatives at the root of a schema. What is missing is told by the service, by name.
 import type { JsonSchema } from './tool.ts'
 
 type Properties = JsonSchema['properties']
@@ -63,40 +63,6 @@ export const page: Properties = {
     description: 'for the next page: the next_token of the answer before',
     properties: { token: { type: 'string' }, limit: { type: 'integer', minimum: 0 } },
   },
-}
-
-export const decision: JsonSchema = {
-  type: 'object',
-  properties: {
-    decision: { type: 'boolean', description: 'true: allowed' },
-    context: {
-      type: 'object',
-      properties: {
-        reason: { type: 'string' },
-        advice: { type: 'array', items: { type: 'object', additionalProperties: { type: 'string' } } },
-      },
-      required: ['reason'],
-    },
-  },
-  required: ['decision'],
-}
-
-const pageAnswer = {
-  type: 'object',
-  properties: { next_token: { type: 'string' }, count: { type: 'integer' }, total: { type: 'integer' } },
-  required: ['next_token', 'count'],
-}
-
-export function results(item: Readonly<Record<string, string>>): JsonSchema {
-  const members = Object.fromEntries(Object.entries(item).map(([name, description]) => [name, text(description)]))
-  return {
-    type: 'object',
-    properties: {
-      page: pageAnswer,
-      results: { type: 'array', items: { type: 'object', properties: members, required: Object.keys(item) } },
-    },
-    required: ['results'],
-  }
 }
 
 export function input(...parts: readonly Properties[]): JsonSchema {

@@ -1,4 +1,6 @@
 // What a tool declares about itself. The list of tools is made of these records, and so is every call.
+import type { z } from 'zod'
+import { jsonSchemaOf } from '../../config/json-schema.ts'
 import type { AgentCaller, ApiPermission } from '../../identity/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import type { Result } from '../../kernel/result.ts'
@@ -9,6 +11,11 @@ export interface JsonSchema {
   readonly type: 'object'
   readonly properties: Readonly<Record<string, unknown>>
   readonly [keyword: string]: unknown
+}
+
+/** Of the very schema that HTTP has, and as open as that: clients hold each answer against it. */
+export function objectSchema(schema: z.ZodObject): JsonSchema {
+  return jsonSchemaOf(schema, 'input') as JsonSchema
 }
 
 export interface ToolOutcome {
