@@ -103,7 +103,7 @@ export class LineFile implements LineSink {
     // Unless it goes on in another file meanwhile.
     if (descriptor === this.descriptor) this.isCut = written === 0 ? start !== '' : text[written - 1] !== NEWLINE
     this.waitingBytes -= bytes
-    if (failure !== null) this.lose(lines.length, failure)
+    if (failure !== null) this.lose(lines.length - linesIn(text.subarray(start.length, written)), failure)
     else if (this.losing) {
       this.losing = false
       this.options.report(`${this.path} is written again; ${this.lost} lines were lost since the start`)
@@ -134,6 +134,12 @@ export class LineFile implements LineSink {
     this.losing = true
     this.options.report(`lines for ${this.path} are lost: ${why}`)
   }
+}
+
+function linesIn(bytes: Uint8Array): number {
+  let count = 0
+  for (const byte of bytes) if (byte === NEWLINE) count += 1
+  return count
 }
 
 function openForAppending(path: string): number {
