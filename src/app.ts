@@ -149,7 +149,10 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
 
   const mask = new Mask(settings.parameterMask)
   const logFile = decisionLogFile(settings, report)
-  if (logFile !== null) opened.add(logFile)
+  if (logFile !== null) {
+    opened.add(logFile)
+    metrics.logsDecisions(() => logFile.dropped)
+  }
   const policies = new PolicyLibrary(documents, report)
   const decisions = decisionsFor(settings, {
     policies,

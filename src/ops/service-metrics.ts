@@ -9,6 +9,8 @@ export interface ServiceMetrics {
   decided(event: { readonly kind: string; readonly decision: boolean | null; readonly error: unknown }): void
   faulted(): void
   captured(operation: string, items: number): void
+  /** Where there is a decision log; `lost`: lines of it that were never written. */
+  logsDecisions(lost: () => number): void
   text(): string
 }
 
@@ -56,6 +58,14 @@ export function serviceMetrics(dataDir: string, version: string, worker: number 
       const counter = operations.get(operation) ?? captured({ operation })
       operations.set(operation, counter)
       counter.add(items)
+    },
+    logsDecisions(lost) {
+      metrics.reading(
+        'verdigraph_decision_log_lost_total',
+        'Lines of the decision log that the disk had no room or no time for.',
+        'counter',
+        () => [{ value: lost() }],
+      )
     },
     text: () => metrics.text(),
   }

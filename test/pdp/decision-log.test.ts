@@ -120,6 +120,26 @@ describe('the decision log', () => {
     expect(kept.filter((id) => String(id).startsWith('c-')).sort()).toEqual(['c-1', 'c-2', 'c-3'])
   })
 
+  it('tells the metrics how many of its lines were lost', async () => {
+    const other = await prepare({
+      decisionLog: join(folder, 'tight.ndjson'),
+      logBufferBytes: 1,
+      metricsAccess: 'public',
+    })
+    try {
+      const evaluation = {
+        subject: ann,
+        action: { name: 'drive' },
+        resource: c1,
+        context: { input_params: { min: 1 } },
+      }
+      for (const id of ['l-1', 'l-2']) expect((await ask(id, 'evaluation', evaluation, other)).status).toBe(200)
+      expect((await other.send('/metrics')).text).toContain('\nverdigraph_decision_log_lost_total 2\n')
+    } finally {
+      await other.stop()
+    }
+  })
+
   it('is written out when the service stops; masks everything by default; takes calls whole or not at all', async () => {
     const sampled = join(folder, 'sampled.ndjson')
     const other = await prepare({ decisionLog: sampled, decisionLogPercent: 50 })
