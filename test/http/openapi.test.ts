@@ -50,6 +50,20 @@ describe('the interface description', () => {
     for (const name of names) expect(name).toMatch(/^[a-z][A-Za-z0-9]*$/)
   })
 
+  it('tells of every operation that may store something that there may be no room for it', async () => {
+    const document = await documentAt('/openapi.json')
+    const may = operations(document).flatMap(({ path, method, operation }) =>
+      '507' in operation.responses ? [`${method} ${path}`] : [],
+    )
+    const storing = ['post /capture/v1/nodes', 'delete /configs/v1/projects/{id}', 'post /contx-iq/v1/execute']
+    // The node of a user's token is made at its first use, whatever is asked.
+    const asking = ['get /contx-iq/v1/whoami', 'post /access/v1/evaluation', 'post /mcp/v1/{project}']
+    expect(may).toEqual(expect.arrayContaining([...storing, ...asking]))
+    for (const reading of ['get /data-schema/v1', 'get /configs/v1/projects', 'get /health']) {
+      expect(may).not.toContain(reading)
+    }
+  })
+
   it('tells of every name in a path what it stands for', async () => {
     const bare = operations(await documentAt('/openapi.json')).flatMap(({ path, operation }) =>
       operation.parameters

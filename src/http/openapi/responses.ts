@@ -36,7 +36,7 @@ const problemNames: Readonly<Record<number, string>> = {
   403: 'The caller may not do this',
   404: 'There is no such thing',
   405: 'The method is not offered here',
-  408: 'The body did not come within the time limit',
+  408: 'The body did not come, or the question was not answered, within its time limit',
   409: 'It exists already',
   412: 'It has changed since the ETag was read',
   413: 'The body is beyond the limit',
@@ -49,15 +49,23 @@ const problemNames: Readonly<Record<number, string>> = {
 }
 
 /** What the way of every request may answer, whatever the route. */
-function statusesOfTheWay({ auth, request, read, query }: Route): number[] {
+function statusesOfTheWay(route: Route): number[] {
+  const { auth, request, read, query } = route
   const takesBody = request !== null || read !== undefined
   return [
     ...(auth.kind === 'public' ? [] : [401]),
     ...(auth.kind === 'agent' ? [429] : []),
     ...(takesBody ? [400, 408, 413, 415, 503] : []),
     ...(query === undefined ? [] : [422]),
+    ...(mayStore(route) ? [507] : []),
     500,
   ]
+}
+
+/** A capture, a change of the configuration, and what takes a user's token: the node of its subject may be made then. */
+function mayStore({ auth, method }: Route): boolean {
+  if (auth.kind === 'agent') return auth.permission === 'Capture' || auth.user !== 'ignored'
+  return auth.kind === 'service-account' && method !== 'GET'
 }
 
 export function responsesOf(route: Route, components: SchemaComponents): Record<string, Answered | Reference> {
