@@ -51,7 +51,8 @@ function objectBy(schema: Schema, words: Words, chance: Chance, depth: number): 
   const members = Object.entries((schema.properties ?? {}) as Record<string, Schema>)
     .filter(([name]) => required.has(name) || (depth <= DEPTH_MAX && chance.odds(0.4)))
     .map(([name, of]) => [name, valueBy(of, words, chance, name, depth + 1)])
-  const more = schema.additionalProperties
+  // Of an object of which nothing else is said, anything may be a member.
+  const more = schema.additionalProperties ?? (schema.properties === undefined ? {} : false)
   if (members.length === 0 && typeof more === 'object' && more !== null) {
     for (let i = chance.between(0, 3); i > 0; i--) {
       members.push([
