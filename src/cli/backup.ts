@@ -28,15 +28,18 @@ export async function backupFolder(
       note: (what) => progress.show(0, null, `copying ${what}`),
     })
     progress.end()
-    const projects = manifest.projects.length
     if (json) console.log(JSON.stringify({ out, bytes, members: manifest.members.length, projects: manifest.projects }))
     else {
-      console.log(`${out}: ${projects} ${projects === 1 ? 'project' : 'projects'}, ${bytes} bytes`)
+      console.log(`${out}: ${projectsOf(manifest.projects)}, ${bytes} bytes`)
       console.log('The master key is not in it. Keep master.key apart: without it nobody can open the secrets.')
     }
   } finally {
     progress.end()
   }
+}
+
+function projectsOf({ length }: readonly string[]): string {
+  return `${length} ${length === 1 ? 'project' : 'projects'}`
 }
 
 export async function restoreFolder({ dataDir }: Settings, from: string, json: boolean): Promise<void> {
@@ -50,7 +53,7 @@ export async function restoreFolder({ dataDir }: Settings, from: string, json: b
     progress.end()
     if (json) console.log(JSON.stringify({ data: dataDir, made_at: manifest.made_at, projects: manifest.projects }))
     else {
-      console.log(`${dataDir}: as it was at ${manifest.made_at}, ${manifest.projects.length} projects`)
+      console.log(`${dataDir}: as it was at ${manifest.made_at}, ${projectsOf(manifest.projects)}`)
       if (!existsSync(join(dataDir, 'master.key')) && !process.env.VERDIGRAPH_MASTER_KEY) console.log(KEY_NEEDED)
     }
   } finally {

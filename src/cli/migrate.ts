@@ -1,5 +1,5 @@
 // `migrate`: brings all environments of a data folder that nobody serves to the layout of this program.
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
@@ -8,6 +8,8 @@ import { DATA_FILE, stemOf } from '../store/lmdb/native.ts'
 import { migrateFolder } from '../store/migrate.ts'
 
 export async function migrate({ dataDir }: Settings, json: boolean): Promise<void> {
+  // A lock would make the folder.
+  if (!existsSync(dataDir)) throw new OperatorFault(`the folder ${dataDir} does not exist`)
   const lock = lockFolder(dataDir)
   const migrated: string[] = []
   const untouched: string[] = []

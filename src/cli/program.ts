@@ -158,6 +158,7 @@ function program(): Command {
   // What `verify` starts for each environment.
   command.command(`${READING_COMMAND} <folder>`, { hidden: true }).action(readFolderHere)
 
+  for (const one of command.commands) one.showHelpAfterError(`(verdigraph ${one.name()} --help tells its options)`)
   return command
 }
 

@@ -118,10 +118,12 @@ export async function readArchive(path: string, folder: string, progress: (bytes
   } catch (fault) {
     archive.destroy()
     if (fault instanceof OperatorFault) throw fault
-    const { code, message } = fault as { code?: string; message: string }
+    const { code, syscall, message } = fault as { code?: string; syscall?: string; message: string }
     if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
       throw new OperatorFault(`${path} cannot be read: ${message}`)
     if (code === 'ENOSPC') throw new OperatorFault(`there is no room for what ${path} holds`)
+    // What the system refuses says nothing of the file.
+    if (code !== undefined && syscall !== undefined) throw fault
     throw damaged(path, message.toLowerCase())
   }
   if (manifest === null) throw damaged(path, 'its end is missing')

@@ -33,6 +33,7 @@ export interface BackupResult {
 /** Throws OperatorFault. Nothing stands at `out` before the whole backup does. */
 export async function backup(request: BackupRequest): Promise<BackupResult> {
   const { dataDir, out, projectId } = request
+  if (out === '-') throw new OperatorFault('a backup is written to a file, and not to the standard output: name one')
   if (existsSync(out)) throw new OperatorFault(`${out} exists already`)
   const folders = databaseFolders(dataDir, projectId)
   const parent = dirname(resolve(out))

@@ -1,7 +1,6 @@
 // An export: configuration and graphs as lines of JSON, each graph's nodes before its relationships, in the order in which
 // they were made. Read from private copies as of one moment, so a served folder is exported while it is written to.
-import { once } from 'node:events'
-import { createWriteStream, existsSync, renameSync, type WriteStream } from 'node:fs'
+import { createWriteStream, existsSync, renameSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import type { NodeId, NodeKey, SymbolId } from '../engine/store.ts'
@@ -17,6 +16,7 @@ import type { Reading } from '../store/lmdb/native.ts'
 import { externalIdOf, readNode, readRelationship, type StoredProperties, typeOf } from '../store/records.ts'
 import { syncPath } from './archive.ts'
 import { CONFIGURATION, DOCUMENTS, type Document, databaseFolders, isOfProject, PAST, PROJECTS } from './folders.ts'
+import { LineWriter } from './line-writer.ts'
 import {
   configurationLine,
   type End,
@@ -59,7 +59,7 @@ export async function exportFolder(request: ExportRequest): Promise<ExportResult
   try {
     const copies = await copiesOf(folders, staging)
     const partial = join(staging, 'export')
-    const lines = new Lines(toFile ? createWriteStream(partial, { flags: 'wx', mode: 0o600 }) : process.stdout)
+    const lines = new LineWriter(toFile ? createWriteStream(partial, { flags: 'wx', mode: 0o600 }) : process.stdout)
     const result = await new Export(request, copies, lines).run()
     await lines.end(toFile)
     if (toFile) {
@@ -89,10 +89,10 @@ function copiesOf(folders: readonly string[], staging: string): Promise<Map<stri
 class Export {
   private readonly request: ExportRequest
   private readonly copies: ReadonlyMap<string, string>
-  private readonly lines: Lines
+  private readonly lines: LineWriter
   private readonly count = { configuration: 0, nodes: 0, relationships: 0, sealed: 0 }
 
-  constructor(request: ExportRequest, copies: ReadonlyMap<string, string>, lines: Lines) {
+  constructor(request: ExportRequest, copies: ReadonlyMap<string, string>, lines: LineWriter) {
     this.request = request
     this.copies = copies
     this.lines = lines
@@ -232,31 +232,4 @@ const SEALED = /"sb1\.[\w-]{11}\.[\w-]+\.[\w-]+"/g
 
 function sealedIn(document: unknown): number {
   return JSON.stringify(document).match(SEALED)?.length ?? 0
-}
-
-/** Waits for whoever reads. */
-class Lines {
-  private readonly stream: WriteStream | typeof process.stdout
-  private fault: unknown = null
-
-  constructor(stream: WriteStream | typeof process.stdout) {
-    this.stream = stream
-    stream.on('error', (fault: unknown) => {
-      this.fault = fault
-    })
-  }
-
-  async write(text: string): Promise<void> {
-    if (text === '') return
-    if (!this.stream.write(text)) await once(this.stream, 'drain')
-    if (this.fault !== null) throw this.fault
-  }
-
-  async end(close: boolean): Promise<void> {
-    if (close) {
-      this.stream.end()
-      await once(this.stream, 'close')
-    }
-    if (this.fault !== null) throw this.fault
-  }
 }

@@ -1,6 +1,6 @@
 // An import: lines of an export, or of whoever writes such lines, into a data folder that nobody serves. Batch after batch is
 // on disk together with the place in the file that it goes up to, so an import that was cut off goes on where it was.
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
@@ -98,7 +98,7 @@ function newOutcome(): Outcome {
 /** What is to be removed so that a folder, which does not exist yet or is empty, is so again. */
 function madeFor(dataDir: string): () => string[] {
   if (existsSync(dataDir)) {
-    const isUsed = readdirSync(dataDir).length > 0
+    const isUsed = !statSync(dataDir).isDirectory() || readdirSync(dataDir).length > 0
     return () => (isUsed ? [] : readdirSync(dataDir).map((name) => join(dataDir, name)))
   }
   let first = resolve(dataDir)

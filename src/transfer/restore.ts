@@ -22,7 +22,7 @@ export async function restore({ from, dataDir, progress }: RestoreRequest): Prom
   // An empty folder that a link leads to is the one to be replaced, not the link.
   const target = existsSync(dataDir) ? realpathSync(dataDir) : resolve(dataDir)
   const parent = dirname(target)
-  mkdirSync(parent, { recursive: true })
+  makeFolder(parent)
   const temporary = stage(parent, `.${basename(target)}-restoring-`)
   const staging = temporary.folder
   try {
@@ -44,6 +44,14 @@ export async function restore({ from, dataDir, progress }: RestoreRequest): Prom
     return manifest
   } finally {
     temporary.end()
+  }
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (fault) {
+    throw new OperatorFault(`the folder ${folder} cannot be made: ${(fault as Error).message}`)
   }
 }
 
