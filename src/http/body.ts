@@ -10,7 +10,10 @@ export class BodyRefused extends ServiceFault {
 
 /** Strict: a lone surrogate or a broken sequence is a fault of the sender, not a question mark in the graph. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
-const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
+/** Parameters that nobody knows are ignored (RFC 2045, 1); one that says what the bytes are is not. */
+const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i
+const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*([^;]*)/i
+const UTF_8 = /^("?)utf-8\1[ \t]*$/i
 
 type Headers = { header(name: string): string | null }
 
@@ -29,7 +32,9 @@ export function refusedHead(request: Headers, wrongMediaType: 'malformed' | unde
 }
 
 function isJsonType(contentType: string | null): boolean {
-  return contentType === 'application/json' || (contentType !== null && JSON_TYPE.test(contentType))
+  if (contentType === 'application/json') return true
+  if (contentType === null || !JSON_TYPE.test(contentType)) return false
+  return UTF_8.test(CHARSET.exec(contentType)?.[1] ?? 'utf-8')
 }
 
 function named(value: string | null): string {

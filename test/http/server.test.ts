@@ -79,10 +79,13 @@ describe('bodies', () => {
     expect((await service.send(path, { headers: withKey(), raw: whole })).status).toBe(200)
   })
 
-  it('takes application/json with a charset, and no other type', async () => {
+  it('takes application/json with any parameters but another charset, and no other type', async () => {
     const typed = (type: string) => service.send(path, { headers: { ...withKey(), 'content-type': type }, body })
     expect((await typed('application/json; charset=utf-8')).status).toBe(200)
     expect((await typed('Application/JSON')).status).toBe(200)
+    expect((await typed('application/json; profile="x"; charset="UTF-8"; v=1')).status).toBe(200)
+    expect((await typed('application/json;charset=iso-8859-1')).status).toBe(400)
+    expect((await typed('application/jsonp')).status).toBe(400)
     const refused = '"errors":["content-type: expected application/json, found `text/plain`"]}'
     expect(answer(await typed('text/plain'))).toEqual([400, `{"message":"Bad Request",${refused}`])
     expect((await typed('application/json-patch+json')).status).toBe(400)
