@@ -40,6 +40,8 @@ const engineDoors = [
 ]
 const sharedShapes = [
   'src/config/kind.ts',
+  // Two features keep what they make of their kinds in step with the configuration, and in one way.
+  'src/config/by-project.ts',
   'src/config/validate.ts',
   'src/identity/caller.ts',
   'src/events/event.ts',

@@ -1,4 +1,5 @@
 // The ACTIVE knowledge queries of each project with their policies, compiled, found by id or by name.
+import { ByProject } from '../config/by-project.ts'
 import type { ConfigSource, StoredDocument } from '../config/kind.ts'
 import type { Result } from '../kernel/result.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
@@ -23,41 +24,32 @@ interface Known {
 export class QueryLibrary {
   private readonly documents: ConfigSource
   private readonly report: (line: string) => void
-  /** By project. A change of any query or policy of the project makes it anew. */
-  private readonly shelves = new Map<string, Shelf>()
+  private readonly shelves: ByProject<Shelf>
   /** By stored query, which is never changed: a new revision is another one, of its policy too. */
   private readonly known = new WeakMap<StoredDocument, Known>()
 
   constructor(documents: ConfigSource, report: (line: string) => void) {
     this.documents = documents
     this.report = report
-    documents.subscribe((changes) => {
-      for (const { before, after } of changes) {
-        const changed = after ?? before
-        if (changed?.kind === queriesKind || changed?.kind === policiesKind) this.shelves.delete(changed.project_id)
-        if (changed?.kind === 'projects' && after === null) this.shelves.delete(changed.id)
-      }
-    })
+    this.shelves = new ByProject(documents, [queriesKind, policiesKind], (projectId) => this.fill(projectId))
   }
 
   /** Null: there is none of that id or name, or it is not ACTIVE, or its policy is not. */
   find(projectId: string, key: string): CompiledQuery | null {
-    return this.shelf(projectId).queries.get(key) ?? null
+    return this.shelves.of(projectId).queries.get(key) ?? null
   }
 
   /** What an ACTIVE query asks for beyond its ACTIVE policy, which was changed since (ruling C3); null: nothing. */
   refusal(projectId: string, key: string): string | null {
-    return this.shelf(projectId).refusals.get(key) ?? null
+    return this.shelves.of(projectId).refusals.get(key) ?? null
   }
 
   /** Of the project, in the order in which they were made. */
   all(projectId: string): readonly CompiledQuery[] {
-    return [...new Set(this.shelf(projectId).queries.values())]
+    return [...new Set(this.shelves.of(projectId).queries.values())]
   }
 
-  private shelf(projectId: string): Shelf {
-    const known = this.shelves.get(projectId)
-    if (known !== undefined) return known
+  private fill(projectId: string): Shelf {
     const queries = new Map<string, CompiledQuery>()
     const refusals = new Map<string, string>()
     const active = this.documents.inScope(queriesKind, projectId).filter(({ fields }) => fields.status === 'ACTIVE')
@@ -69,9 +61,7 @@ export class QueryLibrary {
         else if (compiled?.error.kind === 'beyond-policy') refusals.set(key, compiled.error.issue)
       }
     }
-    const shelf: Shelf = { queries, refusals }
-    if (this.documents.get('projects', projectId) !== null) this.shelves.set(projectId, shelf)
-    return shelf
+    return { queries, refusals }
   }
 
   private compiled(stored: StoredDocument): Result<CompiledQuery, Unrunnable> | null {

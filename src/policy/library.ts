@@ -1,4 +1,5 @@
 // The ACTIVE decision policies of each project, compiled, found by what a request names.
+import { ByProject } from '../config/by-project.ts'
 import type { ConfigSource, StoredDocument } from '../config/kind.ts'
 import { compiledFields, isContextPolicy, policiesKind } from './authorization-policy.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
@@ -19,18 +20,12 @@ export class PolicyLibrary {
   private readonly report: (line: string) => void
   /** By the stored revision itself; null does not compile any more. */
   private readonly policies = new WeakMap<StoredDocument, CompiledPolicy | null>()
-  private readonly shelves = new Map<string, Shelf>()
+  private readonly shelves: ByProject<Shelf>
 
   constructor(documents: ConfigSource, report: (line: string) => void) {
     this.documents = documents
     this.report = report
-    documents.subscribe((changes) => {
-      for (const { before, after } of changes) {
-        const changed = after ?? before
-        if (changed?.kind === policiesKind) this.shelves.delete(changed.project_id)
-        if (changed?.kind === 'projects' && after === null) this.shelves.delete(changed.id)
-      }
-    })
+    this.shelves = new ByProject(documents, [policiesKind], (projectId) => this.fill(projectId))
   }
 
   /**
@@ -49,21 +44,18 @@ export class PolicyLibrary {
 
   /** In the order in which the policies were made. What is not compiled yet is compiled when its project is asked for. */
   find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[] {
-    const shelf = this.shelves.get(projectId) ?? this.fill(projectId)
-    return shelf.byQuestion.get(subjectType)?.get(action)?.get(resourceType) ?? nothing
+    return this.shelves.of(projectId).byQuestion.get(subjectType)?.get(action)?.get(resourceType) ?? nothing
   }
 
   /** Every action that a policy for these two types names, each once. */
   actions(projectId: string, subjectType: string, resourceType: string): readonly string[] {
-    const shelf = this.shelves.get(projectId) ?? this.fill(projectId)
-    const byAction = shelf.byQuestion.get(subjectType)
+    const byAction = this.shelves.of(projectId).byQuestion.get(subjectType)
     if (byAction === undefined) return []
     return [...byAction].flatMap(([action, byResource]) => (byResource.has(resourceType) ? [action] : []))
   }
 
   ofSubjectType(projectId: string, subjectType: string): readonly CompiledPolicy[] {
-    const shelf = this.shelves.get(projectId) ?? this.fill(projectId)
-    return shelf.all.filter((policy) => policy.subjectType === subjectType)
+    return this.shelves.of(projectId).all.filter((policy) => policy.subjectType === subjectType)
   }
 
   private fill(projectId: string): Shelf {
@@ -81,8 +73,6 @@ export class PolicyLibrary {
         byResource.getOrInsertComputed(policy.resourceType, () => []).push(policy)
       }
     }
-    // What is not a project must not stay in memory because somebody asked for it.
-    if (this.documents.get('projects', projectId) !== null) this.shelves.set(projectId, shelf)
     return shelf
   }
 
