@@ -180,7 +180,7 @@ function next(plan: Plan, profiler: Profiler): Plan | null {
     case 'argument':
       return null
     case 'union':
-      return plan.branches.find((branch) => deepestRows(branch, profiler)) ?? plan.branches[0]!
+      return furthest(plan.branches, profiler)
     case 'apply':
     case 'semi-apply':
       // The outer row was there, so it is the inner plan that had none (or, negated, that had one).
@@ -190,11 +190,18 @@ function next(plan: Plan, profiler: Profiler): Plan | null {
   }
 }
 
-function deepestRows(plan: Plan, profiler: Profiler): boolean {
+/** The first of those that came as far as any: what it lacks is what was missing least. */
+function furthest(branches: readonly Plan[], profiler: Profiler): Plan {
+  const steps = branches.map((branch) => stepsWithRows(branch, profiler))
+  return branches[steps.indexOf(Math.max(...steps))]!
+}
+
+function stepsWithRows(plan: Plan, profiler: Profiler): number {
+  let steps = 0
   for (let at: Plan | null = plan; at; at = next(at, profiler)) {
-    if (at.op !== 'argument' && profiler.of(at).rows > 0) return true
+    if (at.op !== 'argument' && profiler.of(at).rows > 0) steps += 1
   }
-  return false
+  return steps
 }
 
 function matched(plan: Plan, frame: readonly unknown[], graphs: readonly Snapshot[], profiler: Profiler): Matched {

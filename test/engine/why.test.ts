@@ -142,6 +142,16 @@ describe('a denial shows the nearest miss', () => {
     expect(why(text, 'ann', 'c1').nearestMiss!.stopped.step).toContain('OWNS')
   })
 
+  test('of the branch of a union that came furthest', () => {
+    const short = 'MATCH (subject)-[:OWNS]->(resource) RETURN subject, resource'
+    const long = 'MATCH (subject)-[:MEMBER]->(t)-[:OWNS]->(resource) RETURN subject, resource'
+    for (const text of [`CALL () { ${short} UNION ${long} }`, `CALL () { ${long} UNION ${short} }`]) {
+      const { reached, stopped } = why(text, 'ann', 'c1').nearestMiss!
+      expect(stopped.says).toBe('no relationship matches (t)-[:OWNS]->(resource)')
+      expect(reached!.sample.nodes.map((node) => node.externalId)).toContain('red')
+    }
+  })
+
   test('nodes that do not exist are named', () => {
     expect(why(throughTeams, 'nobody', 'c1').unknown).toEqual(['subject'])
     expect(why(throughTeams, 'nobody', 'nothing').unknown).toEqual(['subject', 'resource'])
