@@ -47,6 +47,8 @@ export interface Settings {
   readonly batchReadTimeMs: number
   /** Upserts and deletions of one execution, over all its rows: they are one transaction. */
   readonly executeWritesMax: number
+  /** Characters of the values in one answer of a knowledge query. */
+  readonly executeAnswerMax: number
   /** How long an MCP session may be used, seconds; after it, clients open another. */
   readonly mcpSessionTimeS: number
   /** Entries in one page of an MCP list. */
@@ -118,6 +120,7 @@ export const defaultSettings: Settings = {
   executeTimeMs: 10_000,
   batchReadTimeMs: 300_000,
   executeWritesMax: 10_000,
+  executeAnswerMax: 64 * 1024 * 1024,
   mcpSessionTimeS: 86_400,
   mcpPageMax: 100,
   mcpStreamsMax: 4096,
@@ -205,6 +208,10 @@ export const settingRows: Readonly<Record<keyof Settings, Row>> = {
     rule: { kind: 'integer', min: 1, max: 3_600_000, unit: ' milliseconds' },
   },
   executeWritesMax: { name: 'execute_writes_max', rule: { kind: 'integer', min: 1, max: 1_000_000, unit: ' writes' } },
+  executeAnswerMax: {
+    name: 'execute_answer_max',
+    rule: { kind: 'integer', min: 1024, max: 1024 * 1024 * 1024, unit: ' characters' },
+  },
   mcpSessionTimeS: {
     name: 'mcp_session_time_s',
     rule: { kind: 'integer', min: 1, max: 31_536_000, unit: ' seconds' },

@@ -166,6 +166,7 @@ function runnerOf(environment: LmdbEnvironment, name: string, condition: object,
     batchReadTimeMs: 300_000,
     inputStringMax: 65_536,
     writesMax: 10_000,
+    answerMax: 64 * 1024 * 1024,
     resolvers,
   }
   return async (who) => {

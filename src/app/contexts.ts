@@ -29,6 +29,7 @@ export function contextsFor(settings: Settings, wiring: ContextWiring): ContextP
     },
     batchReadTimeMs: settings.batchReadTimeMs,
     writesMax: settings.executeWritesMax,
+    answerMax: settings.executeAnswerMax,
     inputStringMax: settings.inputStringMax,
     resolvers: new Resolvers({
       documents,

@@ -5,6 +5,7 @@ import { toJson } from '../engine/value/convert.ts'
 import { NodeValue, type PropertyValue, type RelationshipValue, type Value } from '../engine/value/value.ts'
 import type { Resolution } from '../pip/resolve.ts'
 import type { Lookup } from '../pip/template.ts'
+import type { AnswerSize } from './answer-size.ts'
 import { nodeFields } from './node-fields.ts'
 import type { Parameters } from './parameters.ts'
 
@@ -21,6 +22,7 @@ export interface Awaited {
 export interface Site {
   readonly snapshot: Snapshot
   readonly awaited: Awaited[]
+  readonly size: AnswerSize
 }
 
 /** Its value now, or null until the resolver is asked. */
@@ -28,11 +30,13 @@ export function giveProperty(
   element: NodeValue | RelationshipValue,
   name: string,
   stored: StoredProperty | null,
-  { snapshot, awaited }: Site,
+  { snapshot, awaited, size }: Site,
   into: Record<string, unknown>,
   key: string,
 ): void {
-  into[key] = stored?.value ?? null
+  const value = stored?.value ?? null
+  size.take(value)
+  into[key] = value
   const resolver = stored?.externalValue ?? null
   if (resolver === null) return
   const isNode = element instanceof NodeValue

@@ -7,6 +7,7 @@ import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Resolution, Resolvers } from '../pip/resolve.ts'
+import { AnswerSize } from './answer-size.ts'
 import { type Awaited, fillAwaited } from './awaited.ts'
 import type { CompiledQuery } from './library.ts'
 import { APPLICATION, bindParameters, missingParameters, type Parameters } from './parameters.ts'
@@ -29,6 +30,8 @@ export interface ContextParts {
   readonly inputStringMax: number
   /** Upserts and deletions of one call, over all its rows. */
   readonly writesMax: number
+  /** Characters of the values in one answer. */
+  readonly answerMax: number
   readonly resolvers: Resolvers
 }
 
@@ -72,7 +75,7 @@ export async function execute(
     const resolution = parts.resolvers.begin(caller.projectId, limits.timeMs)
     const given =
       query.writes === null
-        ? ok(readPage(graphs.default, query, bound.value, limits, page))
+        ? ok(readPage(graphs.default, query, bound.value, limits, page, parts.answerMax))
         : await writePage(
             parts,
             {
@@ -113,6 +116,7 @@ function readPage(
   parameters: Parameters,
   limits: BudgetLimits,
   { skip, size }: Page,
+  answerMax: number,
 ): { readonly data: RecordData[]; readonly awaited: readonly Awaited[] } {
   const budget = new Budget()
   budget.start(limits)
@@ -121,9 +125,10 @@ function readPage(
   const snapshot = graph.snapshot()
   try {
     const cursor = reading.open({ snapshot, parameters, limits, budget })
+    const site = { snapshot, awaited, size: new AnswerSize(answerMax) }
     // Rows that are skipped are walked, and nothing of them is read.
     for (let row = 0; row < skip; row++) if (!cursor.next()) return { data, awaited }
-    while (data.length < size && cursor.next()) data.push(records.read(cursor, { snapshot, awaited }))
+    while (data.length < size && cursor.next()) data.push(records.read(cursor, site))
   } finally {
     snapshot.close()
   }
@@ -132,7 +137,7 @@ function readPage(
 
 /** Once per matched row, so there is one page: all of the rows, or a refusal. */
 async function writePage(
-  { writesMax }: ContextParts,
+  { writesMax, answerMax }: ContextParts,
   call: Pick<WritingCall, 'graph' | 'query' | 'parameters' | 'limits' | 'untilMs'>,
   writes: Writes,
   { skip, size }: Page,
@@ -144,7 +149,7 @@ async function writePage(
   const supplied = await suppliedFor(bound.value, call, resolution)
   if (!supplied.ok) return supplied
   if (supplied.value === null) return ok({ data: [], awaited: [] })
-  return runWrites({ ...call, bound: supplied.value, rowsMax: size, writesMax })
+  return runWrites({ ...call, bound: supplied.value, rowsMax: size, writesMax, answerMax })
 }
 
 /** Nobody is asked for values of a call that would write none: null where no row matches. */

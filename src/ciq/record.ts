@@ -63,6 +63,7 @@ export class RecordReader {
       const values: Values = Object.create(null)
       for (const name of this.aggregates) {
         values[name] = toJson(row.value(name), (element) => wholeElement(element, site))
+        site.size.take(values[name])
       }
       record.aggregate_values = values
     }
@@ -78,6 +79,7 @@ function valuesOf(columns: readonly Column[], row: Row, site: Site): Values {
 
 /** A variable of a variable-length step stands for many relationships: each is read, in their order. */
 function put(value: Value, read: Read, site: Site, into: Values, key: string): void {
+  site.size.take(null)
   if (value instanceof NodeValue || value instanceof RelationshipValue) read(value, site, into, key)
   else if (Array.isArray(value)) {
     const items: unknown[] = []
@@ -127,10 +129,11 @@ function readerOf(path: ElementPath): Read {
         }
       }
     case 'metadata':
-      return (element, { snapshot }, into, key) => {
+      return (element, { snapshot, size }, into, key) => {
         const symbol = snapshot.symbol('property', path.name)
         const value = metadataField(snapshot.nodeStoredProperty(element.id, symbol), path.field)
         into[key] = toJson(value, () => null)
+        size.take(into[key])
       }
     case 'score':
       return (element, { snapshot }, into, key) => {

@@ -8,6 +8,7 @@ import { RunFault } from '../engine/errors.ts'
 import type { BatchView, GraphStore, Stamp, WriteBatch } from '../engine/store.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { AnswerSize } from './answer-size.ts'
 import { applyWrites, Refusal } from './apply-writes.ts'
 import type { Awaited } from './awaited.ts'
 import type { CompiledQuery } from './compile-query.ts'
@@ -27,6 +28,8 @@ export interface WritingCall {
   /** Of one call. */
   readonly rowsMax: number
   readonly writesMax: number
+  /** Characters of the values in the answer. */
+  readonly answerMax: number
 }
 
 export interface Written {
@@ -128,6 +131,7 @@ function write(call: WritingCall, batch: WriteBatch, view: BatchView, rows: read
   const { query, bound } = call
   applyWrites(query, bound, rows, batch, view)
   const awaited: Awaited[] = []
-  const data = rows.map((row) => query.records.read(row, { snapshot: view, awaited }))
+  const site = { snapshot: view, awaited, size: new AnswerSize(call.answerMax) }
+  const data = rows.map((row) => query.records.read(row, site))
   return { data, awaited }
 }

@@ -288,6 +288,53 @@ describe('execute', () => {
   })
 })
 
+describe('what one answer may hold', () => {
+  it('is counted as often as rows name it, and refused before it is more than the process can hold', async () => {
+    const small = await startContextService({ executeAnswerMax: 20_000 })
+    try {
+      const text = 'x'.repeat(1000)
+      const nodes = Array.from({ length: 30 }, (_, i) => ({ type: 'Car', external_id: `c${i}` }))
+      const hub = { type: 'Hub', external_id: 'h', properties: [{ type: 'text', value: text }] }
+      await small.capture('nodes', { nodes: [{ type: 'Person', external_id: 'ann' }, hub, ...nodes] })
+      const policy = {
+        subject: { type: 'Person' },
+        condition: { cypher: 'MATCH (subject:Person), (hub:Hub), (car:Car) WITH subject, hub, car, [hub] AS hubs' },
+        allowed_reads: { nodes: ['hub.*'], aggregate_values: ['hubs'] },
+        allowed_upserts: { nodes: { existing_nodes: ['car'] } },
+      }
+      const token = await small.tokenOf('ann')
+      const refusal = 'the limit of 20000 characters in one answer is reached; a smaller page holds less'
+      const upsert_nodes = [{ name: 'car', properties: [{ type: 'seen', value: true }] }]
+      const queries = {
+        path: { nodes: ['hub.property.text'] },
+        whole: { nodes: ['hub'] },
+        wildcard: { nodes: ['hub.*'] },
+        aggregate: { aggregate_values: ['hubs'] },
+        writing: { nodes: ['hub.property.text'], upsert_nodes },
+      }
+      for (const [name, query] of Object.entries(queries)) {
+        const id = await small.addQuery(name, policy, query)
+        const { status, body } = await small.execute(id, {}, token)
+        expect([name, status, body.errors]).toEqual([name, 422, [refusal]])
+        if (name === 'writing') continue
+        expect((await small.execute(id, { page_size: 5 }, token)).body.data).toHaveLength(5)
+      }
+      const unseen = { nodes: ['hub.external_id'], filter: { operator: '=', attribute: 'hub.external_id', value: 'h' } }
+      const seen = await small.addQuery(
+        'seen',
+        {
+          ...policy,
+          condition: { ...policy.condition, filter: [{ operator: '=', attribute: 'car.property.seen', value: true }] },
+        },
+        unseen,
+      )
+      expect((await small.execute(seen, {}, token)).body.data).toEqual([])
+    } finally {
+      await small.stop()
+    }
+  })
+})
+
 describe('the time of an execution', () => {
   it('ends it with 408, and is another one for a query that says `batch_read`', async () => {
     const short = await startContextService({ executeTimeMs: 1, batchReadTimeMs: 60_000 })

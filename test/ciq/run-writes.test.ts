@@ -74,7 +74,14 @@ describe('a graph to which others write', () => {
 
   const run = (graph: GraphStore, timeMs = 10_000) => {
     const limits = { stepsMax: 1_000_000, timeMs }
-    const call = { query: compiled(), parameters: new Map(), bound: bound(), rowsMax: 10, writesMax: 10 }
+    const call = {
+      query: compiled(),
+      parameters: new Map(),
+      bound: bound(),
+      rowsMax: 10,
+      writesMax: 10,
+      answerMax: 10_000,
+    }
     return runWrites({ graph, limits, untilMs: performance.now() + timeMs, ...call })
   }
   const bound = () => {
@@ -137,7 +144,14 @@ describe('a graph to which others write', () => {
     })
     const cypher =
       'MATCH (subject:Person)-[:WANTS]->(seat:Seat), (a:Noise), (b:Noise), (c:Noise) WHERE a.external_id <= b.external_id AND b.external_id <= c.external_id WITH subject, seat, count(*) AS n'
-    const long = { query: compiled({}, { cypher }), parameters: new Map(), bound: bound(), rowsMax: 10, writesMax: 10 }
+    const long = {
+      query: compiled({}, { cypher }),
+      parameters: new Map(),
+      bound: bound(),
+      rowsMax: 10,
+      writesMax: 10,
+      answerMax: 10_000,
+    }
     const limits = { stepsMax: 1_000_000, timeMs: 60_000 }
     // Resolvers were asked before, for all of it.
     const over = runWrites({ graph: environment, limits, untilMs: performance.now(), ...long })
@@ -183,7 +197,7 @@ test('a composite project gets proxies of what a query makes, and loses those of
     if (bound?.ok !== true) throw new Error('the query binds')
     const limits = { stepsMax: 1_000_000, timeMs: 10_000 }
     const untilMs = performance.now() + limits.timeMs
-    const call = { graph, query, limits, untilMs, bound: bound.value, rowsMax: 10, writesMax: 10 }
+    const call = { graph, query, limits, untilMs, bound: bound.value, rowsMax: 10, writesMax: 10, answerMax: 10_000 }
     expect((await runWrites({ ...call, parameters: new Map() })).ok).toBe(true)
     expect(checkProxies(parts)).toEqual([])
     const has = (type: string, externalId: string) =>

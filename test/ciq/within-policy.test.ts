@@ -189,6 +189,7 @@ async function tried(graph: GraphStore, { policy, query, parameters, graph: worl
     untilMs: performance.now() + 10_000,
     rowsMax: 1000,
     writesMax: 10_000,
+    answerMax: 1_000_000,
   })
   const after = dump(graph)
   if (!written.ok) {

@@ -1,0 +1,36 @@
+// How much one answer may hold. A value stands in the graph once, and in an answer as often as rows name it: a page of
+// 10,000 rows around one node with a long text would be more than the process has memory for.
+import { RunFault } from '../engine/errors.ts'
+import { effortOnText } from '../engine/value/effort.ts'
+
+/** What a cell takes whatever is in it. */
+const CELL = 8
+
+export class AnswerSize {
+  private readonly max: number
+  private taken = 0
+
+  /** `max`: characters of the values; names and quotes come on top. */
+  constructor(max: number) {
+    this.max = max
+  }
+
+  /** JSON data that goes into the answer. Throws RunFault: at the limit, and when the time of the execution is over. */
+  take(value: unknown): void {
+    const size = sizeOf(value)
+    effortOnText(size)
+    this.taken += size
+    if (this.taken > this.max) {
+      const limit = `the limit of ${this.max} characters in one answer is reached; a smaller page holds less`
+      throw new RunFault('budget', limit, 'executeAnswerMax')
+    }
+  }
+}
+
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return CELL + value.length
+  if (typeof value !== 'object' || value === null) return CELL
+  let size = CELL
+  for (const item of Array.isArray(value) ? value : Object.values(value)) size += sizeOf(item)
+  return size
+}
