@@ -1,6 +1,7 @@
 // `verdigraph settings`: one table of what would hold, and where each value comes from; what is secret is masked.
 import { masterKeyVariable } from '../identity/master-key.ts'
-import { type FoundSetting, settingRows } from '../settings.ts'
+import { settingRows } from '../settings.ts'
+import type { FoundSetting } from './find-settings.ts'
 import type { Environment } from './variables.ts'
 
 const MASK = '********'

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { defaultSettings, findSettings, type Settings, settingRows } from '../src/settings.ts'
+import { findSettings } from '../../src/cli/find-settings.ts'
+import { defaultSettings, type Settings, settingRows } from '../../src/settings.ts'
 
-const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')
+const readme = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 'utf8')
 
 describe('the table of settings in the README', () => {
   it.each(Object.keys(settingRows) as (keyof Settings)[])('tells name and default of %s', (field) => {
