@@ -1,6 +1,6 @@
 // Packed lists. Adjacency: all neighbours, then all relationship ids, sorted by (neighbour, relationship).
 // A short list is one such block; a long one is a head that points to a chain of chunks. Labels: blocks of 1,024 bits.
-import type { Chunk, NodeId, RelationshipId } from '../engine/store.ts'
+import type { NodeId, RelationshipId } from '../engine/store.ts'
 
 /**
  * Entries of one block: a chunk of 508 fills one page of the database. A larger value would take two.
@@ -16,17 +16,6 @@ export const CHUNK_HEAD_BYTES = 4
 export const BLOCK_BYTES = 128
 export const BLOCK_WORDS = BLOCK_BYTES / 4
 
-export function growChunk(chunk: Chunk, size: number): void {
-  if (chunk.ids.length >= size && chunk.relationships.length >= size) return
-  const capacity = Math.max(size, chunk.ids.length * 2)
-  const ids = new Uint32Array(capacity)
-  ids.set(chunk.ids.subarray(0, Math.min(chunk.length, chunk.ids.length)))
-  const relationships = new Uint32Array(capacity)
-  relationships.set(chunk.relationships.subarray(0, Math.min(chunk.length, chunk.relationships.length)))
-  chunk.ids = ids
-  chunk.relationships = relationships
-}
-
 /** The first of `count` ascending words from `start` that is not below `value`, as an index from 0. */
 export function lowerBound(words: Uint32Array, start: number, count: number, value: number): number {
   let low = 0
@@ -37,22 +26,6 @@ export function lowerBound(words: Uint32Array, start: number, count: number, val
     else high = middle
   }
   return low
-}
-
-/** Appends the ids whose bits are set. */
-export function appendBits(words: Uint32Array, base: number, chunk: Chunk): void {
-  let length = chunk.length
-  growChunk(chunk, length + BLOCK_WORDS * 32)
-  const { ids } = chunk
-  for (let i = 0; i < BLOCK_WORDS; i++) {
-    let word = words[i]!
-    while (word !== 0) {
-      const bit = 31 - Math.clz32(word & -word)
-      ids[length++] = base + i * 32 + bit
-      word &= word - 1
-    }
-  }
-  chunk.length = length
 }
 
 /** A sorted run of entries that a batch edits in memory. */

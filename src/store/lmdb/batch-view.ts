@@ -14,7 +14,8 @@ import { timestamp } from '../../kernel/clock.ts'
 import type { NodeRecord, RelationshipRecord, StoredProperties } from '../records.ts'
 import type { Stamp } from './header.ts'
 import { WRITING } from './native.ts'
-import { LmdbSnapshot, type Opener } from './snapshot.ts'
+import { LmdbSnapshot } from './snapshot.ts'
+import type { Opener } from './state-reading.ts'
 
 /** The batch, as far as a view of it asks. */
 export interface Edits {
