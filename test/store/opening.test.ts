@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { LmdbFile } from '../../src/store/lmdb/native.ts'
 
 const made: string[] = []
@@ -89,6 +89,24 @@ test('a write waits for an opening, also of one that is killed in it', async () 
   opener.child.kill('SIGKILL')
   await write
   expect([...numbers.getKeys({ start: 0, end: undefined })]).toEqual([1])
+  await file.close()
+})
+
+test('those that wait to write lose patience together, not one after the other, and the next one writes', async () => {
+  const folder = fastFolder()
+  const file = new LmdbFile(folder, { sync: false })
+  const opener = await startProcess(folder, 'open and stay')
+  vi.useFakeTimers({ toFake: ['Date'] })
+  try {
+    const waiting = [0, 1, 2].map(() => file.transaction(() => {}))
+    const refused = waiting.map((write) => expect(write).rejects.toThrow('does not finish opening'))
+    vi.setSystemTime(Date.now() + 60_000)
+    await Promise.all(refused)
+  } finally {
+    vi.useRealTimers()
+  }
+  opener.child.kill('SIGKILL')
+  await file.transaction(() => {})
   await file.close()
 })
 

@@ -180,7 +180,8 @@ export class OpeningGate {
       this.begin()
       return null
     }
-    const wait = () => this.waitToEnter()
+    const until = Date.now() + PATIENCE_MS
+    const wait = () => this.waitToEnter(until)
     const turn = (this.queue ?? Promise.resolve()).then(wait, wait)
     this.queue = turn
     const end = () => {
@@ -190,8 +191,7 @@ export class OpeningGate {
     return turn
   }
 
-  private async waitToEnter(): Promise<void> {
-    const until = Date.now() + PATIENCE_MS
+  private async waitToEnter(until: number): Promise<void> {
     while (!this.passes()) {
       if (this.users === 0) throw new WriteFault(`${this.file} was closed`, false)
       if (Date.now() > until) throw new WriteFault(`another process does not finish opening ${this.file}`, false)
