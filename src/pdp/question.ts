@@ -7,7 +7,7 @@ import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller, UserToken } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { bindInput, claimsAsMap, missingText, refusedInput, toValue } from '../policy/input-parameters.ts'
+import { bindInput, claimsAsMap, type Given, missingText, refusedInput, toValue } from '../policy/input-parameters.ts'
 import type { CompiledPolicy } from '../policy/library.ts'
 import type { DecisionParts, Question, Side } from './parts.ts'
 
@@ -62,16 +62,12 @@ export function bindParameters(
   question: Question,
   policies: readonly CompiledPolicy[],
 ): Result<ReadonlyMap<string, Value>, ServiceError> {
-  const given = question.context?.input_params
-  if (given !== undefined) {
-    const rules = { at: 'context.input_params', reserved: platformParameters, stringMax: parts.inputStringMax }
-    const refused = refusedInput(given, rules)
-    if (refused.length > 0) return err({ kind: 'invalid', issues: refused })
-  }
+  const input = inputOf(question.context?.input_params, parts.inputStringMax)
+  if (input.refused.length > 0) return err({ kind: 'invalid', issues: input.refused })
   if (!policies.some(takesParameters)) return noParameters
 
-  const bound = new Map<string, Value>()
-  const issues = given === undefined ? [] : [...bindInput(bound, given)]
+  const bound = new Map(input.values)
+  const issues = [...input.unbound]
   const { subject, resource, action } = question
   for (const [side, { properties }] of Object.entries({ subject, resource, action })) {
     const value = properties === undefined ? emptyMap : toValue(properties)
@@ -89,6 +85,30 @@ export function bindParameters(
   if (user !== null) bound.set('subject_id', user.subjectId)
   bound.set('_appId', subject.type === '_Application' ? caller.applicationId : null)
   return issues.length === 0 ? ok(bound) : err({ kind: 'invalid', issues })
+}
+
+interface Input {
+  readonly refused: readonly string[]
+  readonly values: ReadonlyMap<string, Value>
+  /** What no value can hold, which is told where a policy takes parameters at all. */
+  readonly unbound: readonly string[]
+}
+
+const noInput: Input = { refused: [], values: emptyMap, unbound: [] }
+
+/** The items of a batch share the parameters of its default context, which may be as long as a body. */
+const inputs = new WeakMap<object, Input>()
+
+function inputOf(given: Given | undefined, stringMax: number): Input {
+  if (given === undefined) return noInput
+  let input = inputs.get(given)
+  if (input === undefined) {
+    const refused = refusedInput(given, { at: 'context.input_params', reserved: platformParameters, stringMax })
+    const values = new Map<string, Value>()
+    input = { refused, values, unbound: refused.length > 0 ? [] : bindInput(values, given) }
+    inputs.set(given, input)
+  }
+  return input
 }
 
 function takesParameters(policy: CompiledPolicy): boolean {
