@@ -17,7 +17,7 @@ import { OperatorFault } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
 import { projectFolders } from '../store/catalog.ts'
 import { type Collections, openCollections } from '../store/lmdb/collections.ts'
-import { isStored } from '../store/lmdb/native.ts'
+import { isStored } from '../store/lmdb/folder.ts'
 import { openSharedNumber } from '../store/shared-number.ts'
 import { unfinishedImport } from '../transfer/unfinished.ts'
 

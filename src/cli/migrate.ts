@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
 import { lockFolder } from '../store/folder-lock.ts'
-import { DATA_FILE, stemOf } from '../store/lmdb/native.ts'
+import { DATA_FILE, stemOf } from '../store/lmdb/folder.ts'
 import { migrateFolder } from '../store/migrate.ts'
 
 export async function migrate({ dataDir }: Settings, json: boolean): Promise<void> {

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { LayoutFault } from '../store/lmdb/databases.ts'
-import { cutOff, DATA_FILE, stemOf } from '../store/lmdb/native.ts'
+import { cutOff, DATA_FILE, stemOf } from '../store/lmdb/folder.ts'
 import { verifyFolder } from '../store/verify.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'

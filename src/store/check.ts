@@ -9,7 +9,7 @@ import { type Database, keyText, NOT_SOUND } from './lmdb/database.ts'
 import { type Databases, META } from './lmdb/databases.ts'
 import type { LmdbEnvironment } from './lmdb/environment.ts'
 import { emptyHeader, type Header, readHeader } from './lmdb/header.ts'
-import type { Reading } from './lmdb/native.ts'
+import type { Reading } from './lmdb/raw-database.ts'
 import { SYMBOL_KINDS, symbolText } from './lmdb/symbols.ts'
 import { type NodeRecord, type RelationshipRecord, readNode, readRelationship } from './records.ts'
 

@@ -19,7 +19,9 @@ import {
   openMeta,
   storedLayout,
 } from './lmdb/databases.ts'
-import { asideOf, besideOf, DATA_FILE, LmdbFile, type Range } from './lmdb/native.ts'
+import { asideOf, besideOf, DATA_FILE } from './lmdb/folder.ts'
+import { LmdbFile } from './lmdb/native.ts'
+import type { Range } from './lmdb/raw-database.ts'
 
 /** The versions before checksums: of graphs, and of documents. */
 const GRAPH_BEFORE = 2

@@ -1,7 +1,7 @@
 // One graph in one folder, for those who embed the engine: no projects, no configuration.
 import { type Clock, systemClock } from '../kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from './lmdb/environment.ts'
-import type { FileOptions } from './lmdb/native.ts'
+import type { FileOptions } from './lmdb/opening.ts'
 
 export interface StoreOptions extends FileOptions {
   /** The system's by default. */

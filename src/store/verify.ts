@@ -9,9 +9,11 @@ import { collectionsLayout } from './lmdb/collections.ts'
 import { type Database, keyText, NOT_SOUND } from './lmdb/database.ts'
 import { checkLayout, DOCUMENTS, HEADER_KEY, keyed, LayoutFault, layoutOfFolder, openMeta } from './lmdb/databases.ts'
 import { openEnvironment } from './lmdb/environment.ts'
-import { DATA_FILE, LmdbFile, type Reading } from './lmdb/native.ts'
+import { DATA_FILE } from './lmdb/folder.ts'
+import { LmdbFile } from './lmdb/native.ts'
 import { faultOfTrees } from './lmdb/page-walk.ts'
 import { PageFile } from './lmdb/pages.ts'
+import type { Reading } from './lmdb/raw-database.ts'
 
 /** What is damaged, as sentences; empty when the folder is sound. Throws LayoutFault when this program cannot read it. */
 export async function verifyFolder(folder: string, at: (what: string) => void): Promise<string[]> {
@@ -50,7 +52,7 @@ async function verifyDocuments(folder: string, at: (what: string) => void): Prom
     checkLayout(file, meta, collectionsLayout, true, () => {})
     const documents = keyed(file, 'documents', documentKeys, DOCUMENTS)
     const first = { collection: '', key: '' }
-    const view = file.takeView()
+    const view = file.views.take()
     // With this the reading begins: from here on no page that is walked is used again.
     documents.get(first, view)
     at('pages')

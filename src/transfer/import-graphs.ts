@@ -7,7 +7,7 @@ import { systemClock } from '../kernel/clock.ts'
 import { projectFolderOf } from '../store/catalog.ts'
 import type { BulkBatch } from '../store/lmdb/bulk-batch.ts'
 import { type LmdbEnvironment, openEnvironment } from '../store/lmdb/environment.ts'
-import { DATA_FILE } from '../store/lmdb/native.ts'
+import { DATA_FILE } from '../store/lmdb/folder.ts'
 import { PROJECTS } from './folders.ts'
 import type { Section } from './lines.ts'
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { checkEnvironment } from '../../src/store/check.ts'
 import { openEnvironment } from '../../src/store/lmdb/environment.ts'
-import { DATA_FILE } from '../../src/store/lmdb/native.ts'
+import { DATA_FILE } from '../../src/store/lmdb/folder.ts'
 import { temporaryFolder } from './folder.ts'
 
 test('a graph grows beyond the address space that it was opened with, while it is read and by one batch too', async () => {

@@ -1,6 +1,7 @@
 // What the store asks of the package beyond its documentation.
 import { afterEach, expect, test } from 'vitest'
-import { appendPiece, LmdbFile, putPiece } from '../../src/store/lmdb/native.ts'
+import { LmdbFile } from '../../src/store/lmdb/native.ts'
+import { appendPiece, putPiece } from '../../src/store/lmdb/raw-database.ts'
 import { temporaryFolder } from './folder.ts'
 
 const opened: LmdbFile[] = []

@@ -2,7 +2,9 @@
 // before is acknowledged, until it is told to stop; `write slowly` takes its time for one, `write until told` does not end it; `open and stay` begins to open the
 // folder and does not get to the end; `write and open FOLDER` writes to its own one and opens the other again and again meanwhile.
 import { join } from 'node:path'
-import { DATA_FILE, LmdbFile, openedStill } from '../../src/store/lmdb/native.ts'
+import { DATA_FILE } from '../../src/store/lmdb/folder.ts'
+import { LmdbFile } from '../../src/store/lmdb/native.ts'
+import { openedStill } from '../../src/store/lmdb/opening.ts'
 import { OpeningGate } from '../../src/store/lmdb/opening-gate.ts'
 
 const [folder = '', role = ''] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 // Counts what a store touches of its databases: to tell work that grows with the graph from work that does not.
 import type { LmdbEnvironment } from '../../src/store/lmdb/environment.ts'
-import type { RawDatabase } from '../../src/store/lmdb/native.ts'
+import type { RawDatabase } from '../../src/store/lmdb/raw-database.ts'
 
 export interface Touched {
   /** Values read one by one, and those that a range went over. */

@@ -13,7 +13,7 @@ import type { PropertyValue } from '../../engine/value/value.ts'
 import { timestamp } from '../../kernel/clock.ts'
 import type { NodeRecord, RelationshipRecord, StoredProperties } from '../records.ts'
 import type { Stamp } from './header.ts'
-import { WRITING } from './native.ts'
+import { WRITING } from './read-views.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 import type { Opener } from './state-reading.ts'
 

@@ -5,8 +5,10 @@ import { Sink, type Window } from '../bytes.ts'
 import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys } from '../keys.ts'
 import type { Database } from './database.ts'
 import { checkLayout, DOCUMENTS, keyed, type Layout, openMeta } from './databases.ts'
-import { type FileOptions, LmdbFile, type ReadView } from './native.ts'
+import { LmdbFile } from './native.ts'
+import type { FileOptions } from './opening.ts'
 import { Operations } from './operations.ts'
+import type { ReadView } from './read-views.ts'
 
 export const collectionsLayout: Layout = { kind: 2, what: 'documents', version: 3 }
 
@@ -51,14 +53,14 @@ export class Collections {
 
   /** All that `look` reads is of one moment. It is synchronous. */
   read<T>(look: (reading: DocumentReading) => T): T {
-    const view = this.file.takeView()
+    const view = this.file.views.take()
     try {
       return look({
         get: (collection, key) => this.find(collection, key, view),
         all: (collection) => this.list(collection, view),
       })
     } finally {
-      this.file.giveBack(view)
+      this.file.views.giveBack(view)
     }
   }
 

@@ -6,7 +6,7 @@ import { type Sink, sinkFor, type Window, windowOn, windowOnRead } from '../byte
 import { checksum } from '../checksum.ts'
 import type { KeyCodec } from '../keys.ts'
 import type { Stretch } from './absence.ts'
-import { appendPiece, putPiece, type Range, type RawDatabase, type Reading } from './native.ts'
+import { appendPiece, putPiece, type Range, type RawDatabase, type Reading } from './raw-database.ts'
 
 /** A checksum, behind the value and what fills its last word up. */
 export const CHECKSUM_BYTES = 4

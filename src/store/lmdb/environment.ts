@@ -25,8 +25,11 @@ import {
 import { COMMIT, readSymbolCounts, type Stamp, type SymbolCounts, WRITER } from './header.ts'
 import { HOT_BYTES, HotCache } from './hot-cache.ts'
 import { KnownNodes } from './known-nodes.ts'
-import { type FileOptions, LmdbFile, type Reading, type ReadView } from './native.ts'
+import { LmdbFile } from './native.ts'
+import type { FileOptions } from './opening.ts'
 import { Prover } from './prover.ts'
+import type { Reading } from './raw-database.ts'
+import type { ReadView } from './read-views.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 import { SymbolTable } from './symbols.ts'
 import { type BatchStart, LmdbWriteBatch } from './write-batch.ts'
@@ -76,12 +79,12 @@ export class LmdbEnvironment implements GraphStore {
   }
 
   snapshot(): LmdbSnapshot {
-    const kept = this.hot.isWriting ? null : this.file.takeKept()
+    const kept = this.hot.isWriting ? null : this.file.views.takeKept()
     if (kept !== null && kept.stamp !== null) {
       return new LmdbSnapshot(this, kept, this.hot.enter(kept.stamp.writer, kept.stamp.commit), kept.stamp)
     }
-    const commits = this.file.commitsNow()
-    const view = this.file.takeView()
+    const commits = this.file.views.commitsNow()
+    const view = this.file.views.take()
     const header = this.readHeader(view)
     const { words } = header
     const writer = words[WRITER]!
@@ -92,7 +95,7 @@ export class LmdbEnvironment implements GraphStore {
     }
     const stamp = { writer, commit }
     // What a batch under way has written may never be.
-    if (!this.hot.isWriting) this.file.mayKeep(view, commits, stamp)
+    if (!this.hot.isWriting) this.file.views.mayKeep(view, commits, stamp)
     return new LmdbSnapshot(this, view, this.hot.enter(writer, commit), stamp)
   }
 
@@ -100,7 +103,7 @@ export class LmdbEnvironment implements GraphStore {
     try {
       return this.databases.meta.expect(HEADER_KEY, view)
     } catch (fault) {
-      this.file.giveBack(view)
+      this.file.views.giveBack(view)
       throw fault
     }
   }
@@ -111,18 +114,18 @@ export class LmdbEnvironment implements GraphStore {
       // Within a batch its header is seen, and the names that it adds are not.
       if (!all && !this.hot.isWriting) throw lackOfSymbols(this.databases)
     } catch (fault) {
-      this.file.giveBack(view)
+      this.file.views.giveBack(view)
       throw fault
     }
   }
 
   /** For the checker: the raw databases as of one moment. */
   inspect<T>(look: (databases: Databases, reading: Reading) => T): T {
-    const view = this.file.takeView()
+    const view = this.file.views.take()
     try {
       return look(this.databases, view)
     } finally {
-      this.file.giveBack(view)
+      this.file.views.giveBack(view)
     }
   }
 
@@ -132,12 +135,12 @@ export class LmdbEnvironment implements GraphStore {
   }
 
   private latest(): Stamp {
-    const view = this.file.takeView()
+    const view = this.file.views.take()
     try {
       const { words } = this.databases.meta.expect(HEADER_KEY, view)
       return { writer: words[WRITER]!, commit: words[COMMIT]! }
     } finally {
-      this.file.giveBack(view)
+      this.file.views.giveBack(view)
     }
   }
 
@@ -160,7 +163,7 @@ export class LmdbEnvironment implements GraphStore {
 
   /** Called by the snapshot. */
   release(view: ReadView): void {
-    this.file.giveBack(view)
+    this.file.views.giveBack(view)
   }
 
   write<T>(change: (batch: LmdbWriteBatch) => T): Promise<T> {

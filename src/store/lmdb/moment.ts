@@ -5,7 +5,8 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync 
 import { join } from 'node:path'
 import { GRAPH, LAYOUT_KEY, openMeta } from './databases.ts'
 import { metaPages } from './file-check.ts'
-import { DATA_FILE, LmdbFile } from './native.ts'
+import { DATA_FILE } from './folder.ts'
+import { LmdbFile } from './native.ts'
 
 const COPY_BYTES = 1 << 20
 
@@ -35,7 +36,7 @@ export async function atOneMoment<T>(
       const folder = sorted[at]
       if (file === undefined || folder === undefined) {
         for (const [i, each] of files.entries()) {
-          releases.push(each.pin())
+          releases.push(each.views.pin())
           const pages = metaPages(join(sorted[i]!, DATA_FILE))
           held.push({ folder: sorted[i]!, copyTo: (target) => copy(sorted[i]!, pages, target) })
         }

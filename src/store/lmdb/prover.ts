@@ -4,8 +4,8 @@ import { DamageFault } from '../../kernel/errors.ts'
 import { Absence, type Moment, PageFault } from './absence.ts'
 import type { Database } from './database.ts'
 import { type Databases, GRAPH, HEADER_KEY } from './databases.ts'
+import { DATA_FILE } from './folder.ts'
 import { type Stamp, stampIn } from './header.ts'
-import { DATA_FILE } from './native.ts'
 
 export class Prover {
   private readonly path: string

@@ -22,7 +22,7 @@ import { type Header, readHeader, type Stamp } from './header.ts'
 import { COLUMN, countKey } from './hot-cache.ts'
 import * as labels from './label-reading.ts'
 import { ListReading } from './list-reading.ts'
-import type { ReadView } from './native.ts'
+import type { ReadView } from './read-views.ts'
 import type { Opener } from './state-reading.ts'
 
 // Reused by every snapshot: reading is synchronous, and no key outlives the call that it is made for.

@@ -6,7 +6,8 @@ import type { Database } from './database.ts'
 import type { Databases } from './databases.ts'
 import type { Stamp } from './header.ts'
 import type { HotCache } from './hot-cache.ts'
-import type { Reading, ReadView } from './native.ts'
+import type { Reading } from './raw-database.ts'
+import type { ReadView } from './read-views.ts'
 import type { SymbolTable } from './symbols.ts'
 
 /** What the state is of: the environment. */

@@ -6,7 +6,7 @@ import type { SymbolKey } from '../keys.ts'
 import { readText } from '../text.ts'
 import type { Database } from './database.ts'
 import type { SymbolCounts } from './header.ts'
-import type { Reading } from './native.ts'
+import type { Reading } from './raw-database.ts'
 
 export const SYMBOL_KINDS: readonly SymbolKind[] = ['label', 'type', 'property']
 

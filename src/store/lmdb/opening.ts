@@ -1,0 +1,111 @@
+// How an environment is opened: what is looked at before, the room that LMDB needs and does not ask for, and what the
+// package is told. All of it while nobody writes.
+import { existsSync, linkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
+import { OperatorFault } from '../../kernel/errors.ts'
+import type { SharedNumber } from '../shared-number.ts'
+import { faultOfFile } from './file-check.ts'
+import { DATA_FILE } from './folder.ts'
+import { OpeningGate } from './opening-gate.ts'
+
+/**
+ * Address space, not disk: a store that grows beyond it is mapped anew, at twice its size. A process has room for some
+ * 6,000 of them; maps of 256 GiB filled it with 500.
+ */
+export const MAP_BYTES = 16 * 2 ** 30
+
+const READERS_MAX = 1000
+/** The package's name for the table of them, and what each takes there, with its part of what stands before it. */
+const READERS_FILE = 'lock.mdb'
+const READER_BYTES = 72
+/** With the first pages of a store: LMDB spoils its memory, and the process dies at its end, where these find no room. */
+const FIRST_BYTES = 512 * 1024
+
+const DATABASES_MAX = 16
+
+export interface FileOptions {
+  /** False: commits are not flushed to disk (tests). */
+  readonly sync?: boolean
+  readonly readOnly?: boolean
+  /**
+   * Another number after each commit of any process, before whoever wrote is told that it is done: only where all that
+   * write to the file bump the same one. Without it nobody knows that nothing was committed.
+   */
+  readonly commits?: Pick<SharedNumber, 'load' | 'bump'>
+  /** For tests: the address space to begin with. */
+  readonly mapBytes?: number
+}
+
+/**
+ * `open` opens the folder, which it does at once: what it would have to wait for is waited for before, and this process goes
+ * on with its own writes. Of those that open what another one writes to, none keeps the others waiting.
+ */
+export async function openedStill<T>(path: string, open: () => T): Promise<T> {
+  let gate: OpeningGate
+  try {
+    gate = OpeningGate.of(join(path, DATA_FILE))
+  } catch {
+    // It says better what is wrong with the folder.
+    return open()
+  }
+  try {
+    return await gate.onceStill(open)
+  } finally {
+    gate.close()
+  }
+}
+
+/** Looked at while nobody writes: what changes meanwhile would look damaged. */
+export function openSound(path: string, options: FileOptions): RootDatabase {
+  const file = join(path, DATA_FILE)
+  const fault = faultIn(file)
+  if (fault !== null) throw new OperatorFault(`${file} ${fault}`)
+  takeRoomForReaders(path)
+  return open(packageOptions(path, options))
+}
+
+function faultIn(file: string): string | null {
+  try {
+    return faultOfFile(file)
+  } catch (failure) {
+    return `cannot be read: ${(failure as Error).message}`
+  }
+}
+
+/**
+ * LMDB maps a table of its readers, and the disk gives it room where it is first touched: with none left, the system ends
+ * the process that touches it. So it is filled before anybody maps it.
+ */
+function takeRoomForReaders(path: string): void {
+  const file = join(path, READERS_FILE)
+  if (existsSync(file)) return
+  const draft = `${file}.${process.pid}`
+  try {
+    writeFileSync(draft, new Uint8Array(FIRST_BYTES))
+    truncateSync(draft, READERS_MAX * READER_BYTES)
+    // Never over one that another process has in use already.
+    linkSync(draft, file)
+  } catch (failure) {
+    const { code } = failure as { code?: string }
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw new OperatorFault(`there is no room for a store in ${path}`)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+function packageOptions(path: string, options: FileOptions): RootDatabaseOptionsWithPath {
+  return {
+    path,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    mapSize: options.mapBytes ?? MAP_BYTES,
+    maxDbs: DATABASES_MAX,
+    maxReaders: READERS_MAX,
+    noSubdir: false,
+    noSync: options.sync === false,
+    readOnly: options.readOnly === true,
+    // A commit is then on disk when it resolves (ruling G9); writes that wait meanwhile share the next one.
+    overlappingSync: false,
+  }
+}
