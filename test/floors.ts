@@ -42,6 +42,8 @@ const sharedShapes = [
   'src/config/kind.ts',
   // Two features keep what they make of their kinds in step with the configuration, and in one way.
   'src/config/by-project.ts',
+  // What a project's mapping says of a location, and the words in which one that it lacks is refused.
+  'src/config/db-connection.ts',
   'src/config/validate.ts',
   'src/identity/caller.ts',
   'src/events/event.ts',
@@ -236,6 +238,7 @@ export const rooms: readonly Room[] = [
       'src/store/',
       'src/engine/store.ts',
       'src/engine/value/',
+      'src/config/db-connection.ts',
       'src/config/kind.ts',
       'src/kernel/',
       'tar-stream',
@@ -243,7 +246,7 @@ export const rooms: readonly Room[] = [
       'node:',
     ],
     sentence:
-      'transfer moves data folders and what is in them: it imports store, values, kernel, zod and tar-stream; never http, policies or decisions',
+      'transfer moves data folders and what is in them: it imports store, values, kernel, zod and tar-stream, and of the configuration what a project says of its locations; never http, policies or decisions',
   },
   {
     holds: ['src/mcp/session/'],

@@ -89,6 +89,7 @@ export const requirements: readonly Requirement[] = [
     sentence: 'an import takes of an element what a capture takes, and goes on with what was cut off and nothing else',
     shownBy: [
       ['transfer/line-limits.test.ts', 'is taken exactly when a capture would take the item'],
+      ['transfer/export-import.test.ts', 'goes into the part where a capture would put it'],
       ['transfer/import-resume.test.ts', 'nothing is skipped when it is imported again'],
       ['transfer/import-resume.test.ts', 'is not gone on with, and is imported when that is asked'],
       ['transfer/import-resume.test.ts', 'an import that wrote nothing leaves nothing behind'],

@@ -1,5 +1,6 @@
 // Where a captured item is kept: in the constituent of its location, in the default one, or in the global graph.
 // Locations are logical, in requests and in answers (ruling R5).
+import { keepsNoNodes, unknownLocation } from '../config/db-connection.ts'
 import type { GraphStore, ProjectGraphs } from '../engine/store.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { EndNode } from './schema.ts'
@@ -15,15 +16,14 @@ function constituent(graphs: ProjectGraphs, path: string, location: string | und
   if (location === undefined) return ok(graphs.default)
   const graph = graphs.at(location)
   if (graph !== null) return ok(graph)
-  const why = graphs.global === null ? ': the project has no composite database' : ''
-  return refused(`${path}.location: unknown location ${location}${why}`)
+  return refused(`${path}.location: ${unknownLocation(location, graphs.global !== null)}`)
 }
 
 /** The global graph holds proxies, which follow the nodes of the constituents and are not written by themselves. */
 export function placeOfNode(graphs: ProjectGraphs, path: string, location: string | undefined): Place {
   const place = constituent(graphs, path, location)
   if (!place.ok || place.value !== graphs.global) return place
-  return refused(`${path}.location: ${location} is the composite database, which keeps no data of nodes`)
+  return refused(`${path}.location: ${keepsNoNodes(location ?? '')}`)
 }
 
 /** Ruling G7. */

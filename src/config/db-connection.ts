@@ -101,6 +101,15 @@ export function layoutIn(fields: Fields): GraphLayout {
   return { isComposite: composite !== undefined, locations }
 }
 
+/** What is said of a location that the project does not have, and of the one place that nodes are not written to. */
+export function unknownLocation(location: string, isComposite: boolean): string {
+  return `unknown location ${location}${isComposite ? '' : ': the project has no composite database'}`
+}
+
+export function keepsNoNodes(name: string): string {
+  return `${name} is the composite database, which keeps no data of nodes`
+}
+
 const layouts = new WeakMap<StoredDocument, GraphLayout>()
 
 /** Of a stored project: always the same object for the same document. */

@@ -163,8 +163,7 @@ export class Catalog {
     if (typeof part === 'string') return part
     let folder = this.folders.get(part)
     if (folder === undefined) {
-      // The name of a database is free text of any length: its hash is a safe name on every file system.
-      folder = join(CONSTITUENTS, hash(part.database))
+      folder = folderOfPart(part)
       this.folders.set(part, folder)
     }
     return folder
@@ -227,6 +226,12 @@ function folderOfProject(projectId: string): string {
 /** Below `projects`; null when the id is none. */
 export function projectFolderOf(projectId: string): string | null {
   return isGid(projectId) ? folderOfProject(projectId) : null
+}
+
+/** Below the folder of the project. */
+export function folderOfPart(part: Part): string {
+  // The name of a database is free text of any length: its hash is a safe name on every file system.
+  return typeof part === 'string' ? part : join(CONSTITUENTS, hash(part.database))
 }
 
 function hash(text: string): string {

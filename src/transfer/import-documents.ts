@@ -1,12 +1,16 @@
 // The configuration that an import brings: all of it before the first graph, into a folder that has none, or that has the same.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { layoutIn } from '../config/db-connection.ts'
+import type { Fields } from '../config/kind.ts'
+import type { GraphLayout } from '../engine/store.ts'
 import { OperatorFault } from '../kernel/errors.ts'
+import { foundName } from '../kernel/found.ts'
 import { openCollections } from '../store/lmdb/collections.ts'
 import { DATA_FILE } from '../store/lmdb/folder.ts'
 import { CONFIGURATION, DOCUMENTS, type Document, keyOf, PAST } from './folders.ts'
 import { hasGraph } from './import-graphs.ts'
-import { LineFault } from './line-fields.ts'
+import { LineFault, object } from './line-fields.ts'
 
 type Collection = typeof DOCUMENTS | typeof PAST
 
@@ -18,6 +22,8 @@ export class ImportDocuments {
   private waiting: { collection: Collection; document: Document }[] = []
   /** Of documents, and keys of their past ones. */
   private readonly ids = new Set<string>()
+  /** Of the projects in the file, and of those that were asked for. */
+  private readonly layouts = new Map<string, GraphLayout>()
 
   /** `isKept`: they are written; else they are only looked at. */
   constructor(dataDir: string, isKept: boolean, isTrial: boolean) {
@@ -33,6 +39,8 @@ export class ImportDocuments {
     if (this.ids.has(key)) throw new LineFault(`${kind}.id`, 'is there twice')
     if (kind === 'past' && !this.ids.has(document.id))
       throw new LineFault('past.id', 'no document of that id stands before it')
+    if (kind === 'configuration' && document.kind === 'projects' && this.isKept)
+      this.layouts.set(document.id, layoutIn(readFields(document)))
     this.ids.add(key)
     this.count += 1
     if (this.isKept) this.waiting.push({ collection, document })
@@ -44,6 +52,25 @@ export class ImportDocuments {
       throw new LineFault('graph.project', 'the configuration in the file has no such project')
     if (this.ids.size === 0 && !isThere)
       throw new LineFault('graph.project', 'the folder has no such project, and the file no configuration')
+  }
+
+  /** What the file says of the project, or the folder where the file does not count. */
+  async layoutOf(project: string): Promise<GraphLayout> {
+    const layout = this.layouts.get(project) ?? (await this.layoutInFolder(project))
+    this.layouts.set(project, layout)
+    return layout
+  }
+
+  private async layoutInFolder(project: string): Promise<GraphLayout> {
+    const folder = join(this.dataDir, CONFIGURATION)
+    if (!existsSync(join(folder, DATA_FILE))) return layoutIn({})
+    const collections = openCollections(folder, { readOnly: true })
+    try {
+      const document = collections.get(DOCUMENTS, project) as ProjectDocument | null
+      return layoutIn(document?.fields ?? {})
+    } finally {
+      await collections.close()
+    }
   }
 
   /** Together: a folder has all of a configuration or nothing. Answers whether anything was written. Throws OperatorFault. */
@@ -94,6 +121,18 @@ export async function leaveProxies(dataDir: string, project: string): Promise<vo
 
 interface ProjectDocument extends Document {
   readonly fields?: { readonly db_connection?: { readonly alias_mapping?: string } }
+}
+
+/** Of a project: what its graphs are found by is text. Throws LineFault. */
+function readFields(project: ProjectDocument): Fields {
+  const fields = object(project.fields ?? {}, 'configuration.fields')
+  const connection = object(fields.db_connection ?? {}, 'configuration.fields.db_connection')
+  for (const name of ['name', 'composite_db_name', 'alias_mapping']) {
+    const value = connection[name] ?? ''
+    if (typeof value !== 'string')
+      throw new LineFault(`configuration.fields.db_connection.${name}`, `expected a string, found ${foundName(value)}`)
+  }
+  return fields
 }
 
 /** The parts of a composite graph know each other by more than their nodes: the next start sees to that. */

@@ -9,6 +9,7 @@ import { hasGraph, type ImportGraphs } from './import-graphs.ts'
 import type { Batch } from './line-batches.ts'
 import { LineFault } from './line-fields.ts'
 import type { End, Section } from './lines.ts'
+import { NodePlace } from './node-place.ts'
 import { readPlainLine } from './plain-line.ts'
 import { readLine } from './read-line.ts'
 
@@ -38,6 +39,8 @@ export class ImportLines {
   private readonly target: Target
   /** Bytes of the file that are in the current graph already. */
   private offset = 0
+  /** Of the nodes in the current graph. */
+  private place: NodePlace | null = null
   private end: End | null = null
 
   constructor(target: Target) {
@@ -108,6 +111,7 @@ export class ImportLines {
       readPlainLine(lines.bytes, lines.start(at), lines.end(at), this.isExport) ??
       readLine(lines.text(at), this.isExport)
     if (line.kind === 'node') {
+      this.place?.expect(line.node.location, this.isExport)
       batch.upsertNode(line.node, line.node)
       counts.nodes += 1
     } else if (line.kind === 'relationship') {
@@ -147,6 +151,7 @@ export class ImportLines {
     const isThere = hasGraph(dataDir, section)
     if (projectId === undefined) documents.expectProject(section.project, isThere)
     else if (!isThere) throw new LineFault('graph.part', `the project has no \`${section.part}\``)
+    this.place = new NodePlace(await documents.layoutOf(section.project), section.part)
     this.offset = checkpoints.of(await graphs.enter(section), from)
   }
 

@@ -2,12 +2,13 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { layoutIn } from '../../src/config/db-connection.ts'
 import { construct } from '../../src/engine/value/temporal/construct.ts'
 import type { PropertyValue } from '../../src/engine/value/value.ts'
 import { HandClock, systemClock } from '../../src/kernel/clock.ts'
 import { Float } from '../../src/kernel/float.ts'
 import { mintGid } from '../../src/kernel/ids.ts'
-import { openCatalog } from '../../src/store/catalog.ts'
+import { folderOfPart, openCatalog } from '../../src/store/catalog.ts'
 import { openCollections } from '../../src/store/lmdb/collections.ts'
 import { exportFolder } from '../../src/transfer/export.ts'
 import { type ImportRequest, importFile } from '../../src/transfer/import.ts'
@@ -96,7 +97,6 @@ test('what was exported is imported, and exported again, byte by byte', async ()
     batch.upsertNode({
       type: 'Animal',
       externalId: 'a',
-      location: 'eu',
       properties: [
         { name: 'resolved', externalValue: 'resolver-1' },
         {
@@ -163,6 +163,76 @@ test('the parts of a composite graph come back, and the next start provisions th
   // Into one part of a composite project alone, its proxies are still to be made.
   await importInto(data, JSON.stringify({ node: { type: 'Person', external_id: 'cid' } }), { projectId: project })
   expect(await exported(data)).toContain('"PENDING"')
+})
+
+test('a node goes into the part where a capture would put it, and into no other', async () => {
+  const { data, project } = await emptyProject()
+  const documents = openCollections(join(data, 'config'), { sync: false })
+  const document = documents.get('configuration', project) as { fields: object }
+  const alias_mapping = 'eu=one&uk=one&us=two&home=main&all=joined'
+  const connection = { name: 'main', composite_db_name: 'joined', alias_mapping }
+  const put = (fields: object) =>
+    documents.transact((changes) => changes.put('configuration', project, { ...document, fields }))
+  await put({ ...document.fields, db_connection: connection })
+  const layout = layoutIn({ db_connection: connection })
+  const catalog = openCatalog(data, { clock: systemClock, sync: false })
+  await catalog.create(project, layout)
+  const [one, two] = ['eu', 'us'].map((location) => folderOfPart(layout.locations.get(location)!))
+  await catalog.graph(project, layout.locations.get('eu')!)!.write((batch) => {
+    batch.upsertNode({ type: 'Person', externalId: 'ann', location: 'uk' })
+  })
+  await catalog.graph(project, 'default')!.write((batch) => {
+    batch.upsertNode({ type: 'Person', externalId: 'bob', location: 'home' })
+  })
+  await catalog.close()
+  const text = await exported(data)
+  expect(text).toContain('"nodes":4')
+
+  const into = (part: string | undefined, location?: string) => {
+    const node = { type: 'Person', external_id: 'cid', ...(location === undefined ? {} : { location }) }
+    return `${JSON.stringify({ graph: { project, part } })}\n${JSON.stringify({ node })}\n`
+  }
+  const keepsNone = 'is the composite database, which keeps no data of nodes'
+  const refused: [string | undefined, string | undefined, string][] = [
+    ['default', 'mars', 'node.location: unknown location mars'],
+    ['default', 'eu', `node.location: eu is kept in \`${one}\``],
+    ['default', 'all', `node.location: all ${keepsNone}`],
+    [one, 'us', `node.location: us is kept in \`${two}\``],
+    [one, 'home', 'node.location: home is kept in `default`'],
+    [one, 'one', 'node.location: unknown location one'],
+    [one, undefined, 'node.location: expected a string, found nothing: without one it is kept in `default`'],
+    ['global', undefined, `node: \`global\` ${keepsNone}`],
+    ['global', 'eu', `node: \`global\` ${keepsNone}`],
+  ]
+  const from = join(temporaryFolder(), 'lines')
+  const fault = async (lines: string, more: Partial<ImportRequest> = {}) =>
+    (await importInto(data, lines, { from, ...more }).then(
+      () => null,
+      (failure: Error) => failure.message,
+    )) as string | null
+  for (const [part, location, message] of refused) {
+    for (const dryRun of [true, false]) expect(await fault(into(part, location), { dryRun })).toBe(`line 2: ${message}`)
+  }
+  expect(await exported(data)).toBe(text)
+  for (const [part, location] of [[one, 'eu'], [one, 'uk'], [two, 'us'], [undefined, 'home'], ['default']])
+    expect(await fault(into(part, location)), location).toBe(null)
+
+  // An export is held to the configuration that it brings, or to that of the project it goes into.
+  const target = join(temporaryFolder(), 'copy')
+  await importInto(target, text)
+  expect(await exported(target)).toBe(text.replace('"ACTIVE"', '"PENDING"'))
+  const other = join(temporaryFolder(), 'other')
+  const unmapped = text.replaceAll('"location":"uk"', '"location":"mars"')
+  await expect(importInto(other, unmapped)).rejects.toThrow(/^line \d: node\.location: unknown location mars$/)
+  const untold = text.replace(`"alias_mapping":"${alias_mapping}"`, '"alias_mapping":7')
+  await expect(importInto(other, untold)).rejects.toThrow(
+    'line 2: configuration.fields.db_connection.alias_mapping: expected a string, found number',
+  )
+  await put(document.fields)
+  await documents.close()
+  expect(await fault(text, { projectId: project })).toMatch(
+    /^line \d: node\.location: unknown location (home|uk): the project has no composite database$/,
+  )
 })
 
 test('lines without ids and times are new facts, merged with what is there', async () => {
