@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { OperatorFault, ServiceFault } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
+import { bePatient } from '../store/lmdb/opening-gate.ts'
 import { backupFolder, restoreFolder } from './backup.ts'
 import { CliError } from './cli-error.ts'
 import { initialise, issueToken } from './credentials.ts'
@@ -18,6 +19,9 @@ import { settingLines } from './setting-lines.ts'
 import { exportTo, type ImportFlags, importFrom } from './transfer.ts'
 import { settingsFileVariable, unknownVariables, withoutServiceLinks } from './variables.ts'
 import { READING_COMMAND, readFolderHere, verify } from './verify.ts'
+
+/** Requests wait for these; the others do one thing and end. */
+const SERVING = ['serve', WORKER_COMMAND]
 
 interface Flags {
   readonly data?: string
@@ -51,6 +55,9 @@ function program(): Command {
     .description(packageJson.description)
     .version(packageJson.version)
     .showHelpAfterError('(verdigraph --help tells the commands, verdigraph serve --help its options)')
+    .hook('preAction', (_, action) => {
+      if (!SERVING.includes(action.name())) bePatient()
+    })
 
   withListening(withSettings(command.command('serve')))
     .description('serve the HTTP interface; on an empty data folder make an organization and print a token')

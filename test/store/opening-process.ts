@@ -1,11 +1,12 @@
 // A process beside a test of opening: `write N` writes the numbers 0, 1, 2… into a database of its own, each after the one
 // before is acknowledged, until it is told to stop; `write slowly` takes its time for one, `write until told` does not end it; `open and stay` begins to open the
-// folder and does not get to the end; `write and open FOLDER` writes to its own one and opens the other again and again meanwhile.
+// folder and does not get to the end; `write and open FOLDER` writes to its own one and opens the other again and again meanwhile;
+// `open a minute later` begins to open, and the clock goes on by a minute.
 import { join } from 'node:path'
 import { DATA_FILE } from '../../src/store/lmdb/folder.ts'
 import { LmdbFile } from '../../src/store/lmdb/native.ts'
 import { openedStill } from '../../src/store/lmdb/opening.ts'
-import { OpeningGate } from '../../src/store/lmdb/opening-gate.ts'
+import { bePatient, OpeningGate } from '../../src/store/lmdb/opening-gate.ts'
 
 const [folder = '', role = ''] = process.argv.slice(2)
 const OPENINGS = 30
@@ -15,6 +16,19 @@ if (role === 'open and stay') {
     process.stdout.write('ready\n')
     for (;;) Bun.sleepSync(1000)
   })
+}
+
+if (role.startsWith('open a minute later')) {
+  if (role.endsWith('patiently')) bePatient()
+  process.stdin.once('data', async () => {
+    const now = Date.now
+    const opening = openedStill(folder, () => new LmdbFile(folder, { readOnly: true }))
+    Date.now = () => now() + 60_000
+    console.log(await opening.then(() => 'opened').catch(({ message }: Error) => message))
+    process.exit(0)
+  })
+  process.stdout.write('ready\n')
+  await new Promise(() => {})
 }
 
 const file = new LmdbFile(folder, {})

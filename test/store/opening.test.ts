@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { LmdbFile } from '../../src/store/lmdb/native.ts'
+import { openedStill } from '../../src/store/lmdb/opening.ts'
 
 const made: string[] = []
 const children: Bun.Subprocess[] = []
@@ -117,6 +118,38 @@ test('an opening waits for a write under way', async () => {
   const file = new LmdbFile(folder, { readOnly: true })
   expect([...file.numbered('numbers').getKeys({ start: 0, end: undefined })]).toEqual([7])
   await file.close()
+})
+
+test('an opening that has to wait for long lets others write in between', async () => {
+  const folder = fastFolder()
+  const writer = await startProcess(folder, 'write 0')
+  const holder = await startProcess(folder, 'write until told')
+  vi.useFakeTimers({ toFake: ['Date'] })
+  try {
+    const opening = openedStill(folder, () => new LmdbFile(folder, { readOnly: true }))
+    await Bun.sleep(50)
+    // Heard once the write that waits for the opening is through.
+    writer.child.stdin.write('stop\n')
+    vi.setSystemTime(Date.now() + 6000)
+    expect(JSON.parse(await writer.line())).toMatchObject({ missed: [] })
+    holder.child.stdin.write('end\n')
+    await (await opening).close()
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('a command waits longer for those who write than a process that serves', async () => {
+  const folder = fastFolder()
+  const holder = await startProcess(folder, 'write until told')
+  const [command, serving] = [
+    await startProcess(folder, 'open a minute later, patiently'),
+    await startProcess(folder, 'open a minute later'),
+  ]
+  for (const { child } of [command, serving]) child.stdin.write('begin\n')
+  expect(await serving.line()).toContain('is busy')
+  holder.child.stdin.write('end\n')
+  expect(await command.line()).toBe('opened')
 })
 
 test('many that open one new folder at once leave each other what they write', async () => {

@@ -7,6 +7,7 @@ import { GRAPH, LAYOUT_KEY, openMeta } from './databases.ts'
 import { metaPages } from './file-check.ts'
 import { DATA_FILE } from './folder.ts'
 import { LmdbFile } from './native.ts'
+import { openedStill } from './opening.ts'
 
 const COPY_BYTES = 1 << 20
 
@@ -30,7 +31,7 @@ export async function atOneMoment<T>(
   const held: Held[] = []
   try {
     const sorted = [...new Set(folders)].sort()
-    for (const folder of sorted) files.push(new LmdbFile(folder, {}))
+    for (const folder of sorted) files.push(await openedStill(folder, () => new LmdbFile(folder, {})))
     const lock = (at: number): void => {
       const file = files[at]
       const folder = sorted[at]

@@ -6,42 +6,29 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { OperatorFault, WriteFault } from '../../kernel/errors.ts'
-
-const SHARED = 1
-const EXCLUSIVE = 2
-const AT_ONCE = 4
-const UNLOCK = 8
+import { EXCLUSIVE, hasLocks, locked, SHARED, UNLOCK } from './system-locks.ts'
 
 /** For an opening to end, or for those who write to finish what they have begun. */
 const PATIENCE_MS = 10_000
 const PATIENCE_OF_A_WRITER_MS = 1000
+/** One transaction of an import, and a slow disk, take longer. */
+const PATIENCE_OF_A_COMMAND_MS = 120_000
 const LOOK_AGAIN_MS = 1
+
+/** An opening that has waited so long lets those pass who wait to write, before they lose their patience. */
+const TURN_MS = 5000
+const LET_PASS_MS = 50
+
+let patience = PATIENCE_MS
+
+/** In a process that does one thing and ends: nobody waits for what it has open. */
+export function bePatient(): void {
+  patience = PATIENCE_OF_A_COMMAND_MS
+}
 
 /** Nothing is wrong with the folder: somebody else does not get on. */
 export class BusyFault extends OperatorFault {
   override readonly name = 'BusyFault'
-}
-
-/** flock(2): 0, or -1 where it would have to wait. */
-type Flock = (file: number, operation: number) => number
-
-/** The names of the C library, by system. */
-const LIBRARIES = ['libc.so.6', 'libSystem.B.dylib', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
-
-/** Node and Windows have none: there a folder is to be opened by one process alone. */
-const hasLocks = typeof Bun !== 'undefined' && process.platform !== 'win32'
-let flock: Flock | null = null
-
-function findFlock(): Flock {
-  const { dlopen } = process.getBuiltinModule('bun:ffi') as typeof import('bun:ffi')
-  for (const library of LIBRARIES) {
-    try {
-      return dlopen(library, { flock: { args: ['i32', 'i32'], returns: 'i32' } }).symbols.flock
-    } catch {
-      // Another system's name.
-    }
-  }
-  throw new OperatorFault('the C library of this system is not found, and no store is opened without its locks')
 }
 
 /** In all folders: writes that this process has begun and not finished. */
@@ -49,6 +36,10 @@ let writing = 0
 
 /** By the folder's device and inode: those that open one folder twice in a process share the locks, as they share LMDB's. */
 const gates = new Map<string, OpeningGate>()
+
+interface Opening {
+  hasTurnstile: boolean
+}
 
 export class OpeningGate {
   private readonly name: string
@@ -59,8 +50,9 @@ export class OpeningGate {
   private passage: number | null = null
   private users = 0
   private writers = 0
-  /** Openings of this process that have the turnstile. */
+  /** Openings of this process that have the turnstile, and since when. */
   private openings = 0
+  private since = 0
   /** Within an opening: nobody writes, in no process. */
   private isStill = false
   /** The last of those who wait to write, in their order. */
@@ -74,12 +66,11 @@ export class OpeningGate {
 
   /** Of a data file that need not exist, in a folder that does. To be closed as often as it was asked for. */
   static of(file: string): OpeningGate {
-    if (hasLocks) flock ??= findFlock()
     const { dev, ino } = statSync(dirname(file))
     const name = `${dev}:${ino}`
     let gate = gates.get(name)
     if (gate === undefined) {
-      gate = new OpeningGate(name, file, hasLocks ? openSync(dirname(file), 'r') : null)
+      gate = new OpeningGate(name, file, hasLocks() ? openSync(dirname(file), 'r') : null)
       gates.set(name, gate)
     }
     gate.users++
@@ -91,12 +82,12 @@ export class OpeningGate {
    * process finishes no write of its own meanwhile, for which another may be waiting that blocks in the same way.
    */
   whileStill<T>(open: () => T): T {
-    const opening = { hasTurnstile: false }
-    const until = Date.now() + (writing > 0 ? PATIENCE_OF_A_WRITER_MS : PATIENCE_MS)
+    const opening: Opening = { hasTurnstile: false }
+    const until = Date.now() + (writing > 0 ? PATIENCE_OF_A_WRITER_MS : patience)
     try {
       while (!this.quiets(opening)) {
         if (Date.now() > until) throw this.busy()
-        sleep(LOOK_AGAIN_MS)
+        sleep(this.pause(opening))
       }
       return this.open(open)
     } finally {
@@ -106,12 +97,13 @@ export class OpeningGate {
 
   /** As `whileStill`, and this process goes on meanwhile. To be kept open until it is over. */
   async onceStill<T>(open: () => T): Promise<T> {
-    const opening = { hasTurnstile: false }
-    const until = Date.now() + PATIENCE_MS
+    const opening: Opening = { hasTurnstile: false }
+    const until = Date.now() + patience
     try {
       while (!this.quiets(opening)) {
         if (Date.now() > until) throw this.busy()
-        await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+        const pause = this.pause(opening)
+        await new Promise((resolve) => setTimeout(resolve, pause))
       }
       return this.open(open)
     } finally {
@@ -120,15 +112,25 @@ export class OpeningGate {
   }
 
   /** True: nobody writes, and nobody begins before this turn is over. */
-  private quiets(opening: { hasTurnstile: boolean }): boolean {
+  private quiets(opening: Opening): boolean {
     if (this.turnstile === null || this.opensNothing()) return true
     if (!opening.hasTurnstile) {
-      if (this.openings === 0 && !locked(this.turnstile, EXCLUSIVE)) return false
+      if (this.openings === 0) {
+        if (!locked(this.turnstile, EXCLUSIVE)) return false
+        this.since = Date.now()
+      }
       opening.hasTurnstile = true
       this.openings++
       this.findPassage()
     }
     return this.passage === null || locked(this.passage, EXCLUSIVE)
+  }
+
+  /** Until it is looked again. */
+  private pause(opening: Opening): number {
+    if (!opening.hasTurnstile || Date.now() - this.since < TURN_MS) return LOOK_AGAIN_MS
+    this.end(opening)
+    return LET_PASS_MS
   }
 
   /** What this process is writing to it has open already, and LMDB opens nothing anew. */
@@ -148,8 +150,9 @@ export class OpeningGate {
     }
   }
 
-  private end({ hasTurnstile }: { hasTurnstile: boolean }): void {
-    if (!hasTurnstile) return
+  private end(opening: Opening): void {
+    if (!opening.hasTurnstile) return
+    opening.hasTurnstile = false
     this.openings--
     if (this.openings === 0 && this.turnstile !== null) locked(this.turnstile, UNLOCK)
   }
@@ -253,11 +256,6 @@ export class OpeningGate {
     this.forgetPassage()
     if (this.turnstile !== null) closeSync(this.turnstile)
   }
-}
-
-/** False: somebody else has it. */
-function locked(file: number, operation: number): boolean {
-  return flock?.(file, operation | AT_ONCE) === 0
 }
 
 function sleep(ms: number): void {

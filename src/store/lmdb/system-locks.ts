@@ -1,0 +1,40 @@
+// Locks on open files that the system drops with whoever holds them, however that one ends: flock(2), which neither Bun nor
+// Node has by itself.
+import { OperatorFault } from '../../kernel/errors.ts'
+
+export const SHARED = 1
+export const EXCLUSIVE = 2
+const AT_ONCE = 4
+export const UNLOCK = 8
+
+/** flock(2): 0, or -1 where it would have to wait. */
+type Flock = (file: number, operation: number) => number
+
+/** The names of the C library, by system. */
+const LIBRARIES = ['libc.so.6', 'libSystem.B.dylib', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
+
+let flock: Flock | null = null
+
+/** Node and Windows have none: there a folder is to be opened by one process alone. */
+export function hasLocks(): boolean {
+  if (typeof Bun === 'undefined' || process.platform === 'win32') return false
+  flock ??= findFlock()
+  return true
+}
+
+function findFlock(): Flock {
+  const { dlopen } = process.getBuiltinModule('bun:ffi') as typeof import('bun:ffi')
+  for (const library of LIBRARIES) {
+    try {
+      return dlopen(library, { flock: { args: ['i32', 'i32'], returns: 'i32' } }).symbols.flock
+    } catch {
+      // Another system's name.
+    }
+  }
+  throw new OperatorFault('the C library of this system is not found, and no store is opened without its locks')
+}
+
+/** False: somebody else has it. */
+export function locked(file: number, operation: number): boolean {
+  return flock?.(file, operation | AT_ONCE) === 0
+}
