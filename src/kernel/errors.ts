@@ -28,13 +28,14 @@ export class DamageFault extends ServiceFault {
 /** A change could not be brought to disk, and nothing of it was. `message` tells the operator why. */
 export class WriteFault extends ServiceFault {
   override readonly name = 'WriteFault'
-  constructor(cause: string, isFull: boolean) {
+  /** `lack`: which room there was too little of; null when it was something else. */
+  constructor(cause: string, lack: string | null) {
     super(
-      isFull
+      lack !== null
         ? { kind: 'insufficient-storage', message: 'there is no room left to store this' }
         : { kind: 'unavailable', message: 'this cannot be stored now' },
     )
-    this.message = `a change could not be written: ${cause}${isFull ? ', and the disk is full' : ''}`
+    this.message = `a change could not be written: ${cause}${lack === null ? '' : `: ${lack}`}`
   }
 }
 

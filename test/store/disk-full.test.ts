@@ -1,4 +1,5 @@
-// A disk that is really full: a small file system of its own in memory, which only root may mount.
+// A disk that is really full: a small file system of its own in memory, which only root may mount. And files that a limit of
+// the process keeps short, which anybody may set.
 import { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -37,6 +38,54 @@ function nodesIn(environment: LmdbEnvironment): number {
 }
 
 const errorOf = (fault: unknown) => (fault instanceof WriteFault ? fault.error.kind : fault)
+
+/** Of a process of its own, whose files become no longer than so many KiB: what it wrote, or the signal that ended it. */
+function limited(kilobytes: number, script: string): string {
+  const source = join(import.meta.dirname, '..', '..', 'src')
+  const line = `ulimit -f ${kilobytes}; exec "$0" -e "$1"`
+  const child = Bun.spawnSync(['bash', '-c', line, process.execPath, script.replaceAll('SRC', source)])
+  return String(child.signalCode ?? child.stdout)
+}
+
+describe('where files may not become long', () => {
+  const folder = join(temporaryFolder(), 'graph')
+  const open = `
+    const { openEnvironment } = await import('SRC/store/lmdb/environment.ts')
+    const open = () => openEnvironment('${folder}', { clock: { now: Date.now } })`
+
+  test('no store is begun, and the process goes on', () => {
+    const told = limited(40, `${open}; try { open() } catch (fault) { console.log(fault.message) }`)
+    expect(told).toBe(`there is no room for a store in ${folder}: a file may not become as long (\`ulimit -f\`)\n`)
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('a batch or a load is refused whole as on a full disk, and what is there can be read', async () => {
+    const told = limited(
+      2000,
+      `${open}
+      const environment = open()
+      const node = (name) => ({ type: 'Item', externalId: name, properties: [{ name: 'text', value: 'x'.repeat(2000) }] })
+      const fill = (name) => (batch) => {
+        for (let i = 0; i < 300; i++) batch.upsertNode(node(name + i), {})
+      }
+      const told = []
+      for (const [how, name] of [['write', 'a'], ['write', 'b'], ['load', 'c'], ['write', 'd']])
+        await environment[how](fill(name)).then(() => told.push('stored'), (fault) => told.push(fault.error?.kind ?? fault))
+      const snapshot = environment.snapshot()
+      console.log(...told, snapshot.nodeCount(null))
+      snapshot.close()
+      await environment.close()`,
+    )
+    const full = 'insufficient-storage'
+    expect(told).toBe(`stored ${full} ${full} ${full} 300\n`)
+    const environment = openEnvironment(folder, { clock: systemClock })
+    expect(checkEnvironment(environment)).toEqual([])
+    await environment.write((batch) => batch.upsertNode({ type: 'Item', externalId: 'after' }))
+    expect(nodesIn(environment)).toBe(301)
+    await environment.close()
+    expect(readdirSync(folder).filter((name) => !/^(data|lock)\.mdb$|\.lock$/.test(name))).toEqual([])
+  })
+})
 
 describe.skipIf(!isMounted)('on a full disk', () => {
   test('a batch is refused whole, what is there can be read, and writing goes on when there is room', async () => {

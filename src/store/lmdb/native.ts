@@ -1,19 +1,17 @@
 // The one door to an environment on disk: what the store uses of the lmdb package, in our own types. Writes and what becomes of
 // them when they fail are here; reading, opening and the folder have rooms of their own.
-import { existsSync, mkdirSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RootDatabase } from 'lmdb'
 import { OperatorFault, WriteFault } from '../../kernel/errors.ts'
 import type { KeyCodec } from '../keys.ts'
+import { lackOfRoom } from './disk-room.ts'
 import { asideOf, cutOff, DATA_FILE } from './folder.ts'
 import { type FileOptions, MAP_BYTES, openSound } from './opening.ts'
 import { OpeningGate } from './opening-gate.ts'
 import type { RawDatabase } from './raw-database.ts'
 import { ReadViews } from './read-views.ts'
 import { takeRoom } from './room.ts'
-
-/** With less room on the disk, a failed commit is told as one that had none. */
-const ROOM_MIN_BYTES = 64 * 2 ** 20
 
 function ignore(): void {}
 
@@ -87,7 +85,7 @@ export class LmdbFile {
     if (turn !== null) await turn
     try {
       // A file that was removed or replaced takes what is written to it, and nobody ever reads it again.
-      if (!this.isInPlace()) throw new WriteFault(`${this.file} is not the file any more that was opened`, false)
+      if (!this.isInPlace()) throw new WriteFault(`${this.file} is not the file any more that was opened`, null)
       const committed = this.root.transaction(change)
       this.leaveBatchToCommit()
       return await committed
@@ -128,17 +126,7 @@ export class LmdbFile {
     })
     // It is rejected within this turn, or never.
     await new Promise((resolve) => setImmediate(resolve))
-    return new WriteFault(cause, this.isFull())
-  }
-
-  /** LMDB tells of a full disk by any of several codes, so the disk is asked. */
-  private isFull(): boolean {
-    try {
-      const { bavail, bsize } = statfsSync(this.path)
-      return bavail * bsize < ROOM_MIN_BYTES
-    } catch {
-      return false
-    }
+    return new WriteFault(cause, lackOfRoom(this.path, this.file))
   }
 
   /** Blocks the process: for opening only. */

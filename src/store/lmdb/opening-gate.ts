@@ -196,8 +196,8 @@ export class OpeningGate {
 
   private async waitToEnter(until: number): Promise<void> {
     while (!this.passes()) {
-      if (this.users === 0) throw new WriteFault(`${this.file} was closed`, false)
-      if (Date.now() > until) throw new WriteFault(`another process does not finish opening ${this.file}`, false)
+      if (this.users === 0) throw new WriteFault(`${this.file} was closed`, null)
+      if (Date.now() > until) throw new WriteFault(`another process does not finish opening ${this.file}`, null)
       await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
     }
     this.begin()

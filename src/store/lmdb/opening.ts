@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
 import { OperatorFault } from '../../kernel/errors.ts'
 import type { SharedNumber } from '../shared-number.ts'
+import { lackOf } from './disk-room.ts'
 import { faultOfFile } from './file-check.ts'
 import { DATA_FILE } from './folder.ts'
 import { OpeningGate } from './opening-gate.ts'
@@ -87,8 +88,8 @@ function takeRoomForReaders(path: string): void {
     // Never over one that another process has in use already.
     linkSync(draft, file)
   } catch (failure) {
-    const { code } = failure as { code?: string }
-    if (code === 'ENOSPC' || code === 'EDQUOT') throw new OperatorFault(`there is no room for a store in ${path}`)
+    const lack = lackOf(failure)
+    if (lack !== null) throw new OperatorFault(`there is no room for a store in ${path}: ${lack}`)
   } finally {
     rmSync(draft, { force: true })
   }

@@ -1,0 +1,49 @@
+// Whether it was for want of room that a change could not be brought to disk. LMDB tells of it by any of several codes, so
+// the system is asked: how much room its disk has, how long the file may become, and whether this user may have more.
+import { closeSync, ftruncateSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
+
+/** With less room than that, a failed commit is told as one that had none. */
+const ROOM_MIN_BYTES = 64 * 2 ** 20
+/** What the failed commit wrote of itself keeps its room: of a quota that it used up, there is not much left. */
+const PROBE_BYTES = 2 ** 20
+
+/** What is lacking, for the operator; null when it was something else. */
+export function lackOfRoom(folder: string, file: string): string | null {
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize < ROOM_MIN_BYTES ? 'the disk is full' : lackOfLeave(file)
+  } catch {
+    return null
+  }
+}
+
+function lackOfLeave(file: string): string | null {
+  const path = `${file}.${process.pid}.probe`
+  const probe = openSync(path, 'w')
+  try {
+    // Without taking room: only its length counts.
+    ftruncateSync(probe, statSync(file).size + ROOM_MIN_BYTES)
+    const bytes = new Uint8Array(PROBE_BYTES)
+    for (let at = 0; at < bytes.length; ) at += writeSync(probe, bytes, at)
+    return null
+  } catch (failure) {
+    return lackOf(failure)
+  } finally {
+    closeSync(probe)
+    rmSync(path, { force: true })
+  }
+}
+
+/** What a write to a file lacked; null when it was no room. */
+export function lackOf(failure: unknown): string | null {
+  switch ((failure as { code?: string }).code) {
+    case 'ENOSPC':
+      return 'the disk is full'
+    case 'EDQUOT':
+      return 'this user has used up what the disk grants it'
+    case 'EFBIG':
+      return 'a file may not become as long (`ulimit -f`)'
+    default:
+      return null
+  }
+}
