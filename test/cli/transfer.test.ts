@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { openCollections } from '../../src/store/lmdb/collections.ts'
 import { backup } from '../../src/transfer/backup.ts'
+import { importFile } from '../../src/transfer/import.ts'
+import { restore } from '../../src/transfer/restore.ts'
 import { temporaryFolder } from '../store/folder.ts'
 import { killAll, ownEnvironment, runCommand } from './process.ts'
 
@@ -32,36 +34,49 @@ async function shell(line: string): Promise<string> {
 test('a command that cannot begin says why, with its own help, and makes nothing', async () => {
   const parent = temporaryFolder()
   const none = join(parent, 'none')
-  expect((await runCommand(['migrate', '--data', none])).stderr).toContain(`the folder ${none} does not exist`)
-  expect((await runCommand(['restore', '--data', none])).stderr).toContain(
-    '(verdigraph restore --help tells its options)',
-  )
-  const toNowhere = await runCommand(['backup', '--data', none, '--out', '-'])
-  expect(toNowhere.stderr).toContain('a backup is written to a file, and not to the standard output: name one')
+  const [migrating, restoring] = await Promise.all([
+    runCommand(['migrate', '--data', none]),
+    runCommand(['restore', '--data', none]),
+  ])
+  expect(migrating).toMatchObject({ exitCode: 1, stderr: `error: the folder ${none} does not exist\n` })
+  expect(restoring.stderr).toContain('(verdigraph restore --help tells its options)')
+  const toNowhere = backup({ dataDir: none, out: '-', madeBy: 'test', nowMs: 0, note() {} })
+  await expect(toNowhere).rejects.toThrow('a backup is written to a file, and not to the standard output: name one')
   const file = join(parent, 'file')
   writeFileSync(file, '')
-  expect((await runCommand(['import', '--data', file, '--in', file])).stderr).toContain(
-    `the folder ${file} cannot be used`,
-  )
-  writeFileSync(join(parent, 'backup'), '')
-  const below = await runCommand(['restore', '--data', join(file, 'x', 'y'), '--in', join(parent, 'backup')])
-  expect(below.stderr).toContain(`the folder ${join(file, 'x')} cannot be made: `)
+  const into = importFile({ dataDir: file, from: file, dryRun: false, resume: false, progress() {} })
+  await expect(into).rejects.toThrow(`the folder ${file} cannot be used`)
+  const from = join(parent, 'backup')
+  writeFileSync(from, '')
+  const below = restore({ from, dataDir: join(file, 'x', 'y'), progress() {} })
+  await expect(below).rejects.toThrow(`the folder ${join(file, 'x')} cannot be made: `)
   expect(existsSync(none)).toBe(false)
   expect(readdirSync(parent).sort()).toEqual(['backup', 'file'])
 })
 
-test('an export whose reader ends says so; a restore that may not write does not call the backup damaged', async () => {
+test('an export whose reader ends says so', async () => {
   const data = await filledFolder()
   expect(await shell(`${bin} export --data ${data} --out - | head -1`)).toContain(
     'whoever read the export ended before it did',
   )
+})
+
+test('where files may not become long, a restore does not call the backup damaged, and an import ends with a word', async () => {
+  const data = await filledFolder()
   const parent = temporaryFolder()
   const out = join(parent, 'backup')
   await backup({ dataDir: data, out, madeBy: 'test', nowMs: 0, note() {} })
   const target = join(parent, 'target')
   mkdirSync(target)
-  const told = await shell(`ulimit -f 40; ${bin} restore --data ${target} --in ${out}`)
-  expect(told).toMatch(/^error: EFBIG: [^\n]*\n$/)
+  const lines = join(temporaryFolder(), 'lines')
+  const configuration = JSON.stringify({ configuration: { id: 'd0', kind: 'x' } })
+  writeFileSync(lines, `${JSON.stringify({ format: 'verdigraph-export', version: 1 })}\n${configuration}\n`)
+  const [restoring, importing] = await Promise.all([
+    shell(`ulimit -f 40; ${bin} restore --data ${target} --in ${out}`),
+    shell(`ulimit -f 40; ${bin} import --data ${join(parent, 'new')} --in ${lines}`),
+  ])
+  expect(restoring).toMatch(/^error: EFBIG: [^\n]*\n$/)
+  expect(importing).toMatch(/^error: there is no room for a store in [^\n]*: a file may not become as long [^\n]*\n$/)
   expect(readdirSync(target)).toEqual([])
   expect(readdirSync(parent).sort()).toEqual(['backup', 'target'])
 })
