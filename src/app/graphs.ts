@@ -26,6 +26,7 @@ export function graphsIn(catalog: Catalog, documents: Repository, report: (line:
   return new GraphsOfProjects({
     documents,
     graph: (projectId, constituent) => catalog.graph(projectId, constituent),
+    isThere: (projectId, constituent) => catalog.isThere(projectId, constituent),
     openAll: (projectId) => catalog.openAll(projectId),
     report,
   })

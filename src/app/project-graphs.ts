@@ -9,6 +9,8 @@ export interface GraphParts {
   readonly documents: ConfigReader
   /** Null: it does not exist. Throws OperatorFault for one that cannot be opened. */
   graph(projectId: string, constituent: Constituent): GraphStore | null
+  /** It may have to be opened yet. */
+  isThere(projectId: string, constituent: Constituent): boolean
   /** Rejects with OperatorFault when others keep it from being opened. */
   openAll(projectId: string): Promise<void>
   readonly report: (line: string) => void
@@ -59,8 +61,10 @@ export class GraphsOfProjects {
 
   private async openAll(projectId: string, layout: GraphLayout): Promise<void> {
     try {
+      // What the process that the mapping was changed at has yet to make is opened when it is there.
+      const isWhole = partsOf(layout).every((part) => this.parts.isThere(projectId, part))
       await this.parts.openAll(projectId)
-      this.opened.add(layout)
+      if (isWhole) this.opened.add(layout)
     } catch (fault) {
       throw this.unavailableFor(projectId, 'default', fault)
     }
@@ -88,6 +92,10 @@ export class GraphsOfProjects {
     this.unavailable.add(name)
     return new ServiceFault({ kind: 'unavailable', message: 'the knowledge graph of this project is unavailable' })
   }
+}
+
+function partsOf({ isComposite, locations }: GraphLayout): readonly Constituent[] {
+  return ['default', ...(isComposite ? (['global'] as const) : []), ...locations.values()]
 }
 
 function nameOf(projectId: string, constituent: Constituent): string {

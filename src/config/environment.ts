@@ -53,6 +53,7 @@ function projects({ provisioning }: EnvironmentParts): ConfigKind {
     secrets: ['db_connection.password'],
     destinations: { 'db_connection.password': ['db_connection.url'] },
     heavy: [],
+    beforeUpdate: ({ id }, body) => (body.db_connection === undefined ? Promise.resolve() : provisioning.open(id)),
     check(fields, { current }) {
       if (fields.replica_region === fields.region) {
         return err({ kind: 'invalid', issues: ['replica_region: expected another region than `region`'] })

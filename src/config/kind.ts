@@ -150,6 +150,8 @@ export interface ConfigKind {
   readonly filters?: Readonly<Record<string, Readonly<Record<string, (document: StoredDocument) => boolean>>>>
   /** A body that may be spelled in several ways, in the one that is stored; before its secrets are sealed. */
   normalise?(body: Fields): Fields
+  /** Awaited before an update is checked: the check runs within a write, and may wait for nothing. */
+  beforeUpdate?(document: StoredDocument, body: Fields): Promise<void>
   /**
    * What the schema cannot say: references, compilation, rules between fields. `fields` is what would be stored, an
    * update already merged into the current document. Pure but for randomness.

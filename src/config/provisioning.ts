@@ -1,6 +1,7 @@
 // Makes the graph of a project in the background: PENDING → ACTIVE or FAILED (ruling F6). Of several processes one does
 // that for all, wherever the project was made. PENDING is durable, so whoever comes after a crash makes it good.
 import type { Constituent, GraphLayout } from '../engine/store.ts'
+import { OperatorFault, ServiceFault } from '../kernel/errors.ts'
 import { layoutOf } from './db-connection.ts'
 import type { ConfigReader, ConfigWriter, StoredDocument } from './kind.ts'
 import type { SystemGraph } from './system-nodes.ts'
@@ -15,6 +16,9 @@ export interface Provisioner {
   completeProxies(projectId: string): Promise<void>
   /** Proxies for what was captured when a crash came between a constituent and the global graph. */
   followNotes(projectId: string): Promise<void>
+  /** Opens what there is of it, and the process goes on meanwhile. */
+  openAll(projectId: string): Promise<void>
+  /** After `openAll`. */
   holdsData(projectId: string, constituent: Constituent): boolean
 }
 
@@ -67,6 +71,17 @@ export class Provisioning {
   async prepare(projectId: string): Promise<void> {
     const project = this.parts.documents.get('projects', projectId)
     if (project?.fields.ikg_status === 'ACTIVE') await this.parts.provisioner.create(projectId, layoutOf(project))
+  }
+
+  /** Before a change of its mapping is looked at: that is done within a write, where nobody may wait for another. */
+  async open(projectId: string): Promise<void> {
+    try {
+      await this.parts.provisioner.openAll(projectId)
+    } catch (fault) {
+      if (!(fault instanceof OperatorFault)) throw fault
+      this.parts.report(`the graph of project ${projectId} cannot be looked into: ${fault.message}`)
+      throw new ServiceFault({ kind: 'unavailable', message: 'the knowledge graph of this project is unavailable' })
+    }
   }
 
   holdsData(projectId: string, constituent: Constituent): boolean {

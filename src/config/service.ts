@@ -124,6 +124,7 @@ export class ConfigService {
     if (fixed.length > 0) return err({ kind: 'invalid', issues: fixed })
     const read = validate(kind.updateSchema, body)
     if (!read.ok) return err({ kind: 'invalid', issues: read.error })
+    await kind.beforeUpdate?.(there.value, read.value)
     const nowMs = this.clock.now()
     const stored = await this.documents.write((draft) => {
       const current = draft.get(kind.path, id)

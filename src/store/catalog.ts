@@ -1,10 +1,9 @@
 // Which environment holds a part of a project's graph: (project, constituent) → environment. One folder per project;
 // below it `default`, and for a composite project `global` and a folder for each database that a location is mapped to.
 // Environments open when they are first asked for.
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import type { GraphLayout, GraphStore, Constituent as Part } from '../engine/store.ts'
 import { assert } from '../kernel/assert.ts'
 import { OperatorFault } from '../kernel/errors.ts'
@@ -13,14 +12,10 @@ import { checkEnvironment } from './check.ts'
 import { checkProxies } from './check-proxies.ts'
 import { type CompositeParts, Constituent, completeProxies, followNotes, markConstituents } from './composite.ts'
 import { type EnvironmentOptions, type LmdbEnvironment, openEnvironment } from './lmdb/environment.ts'
-import { isStored, stemOf } from './lmdb/folder.ts'
+import { isStored } from './lmdb/folder.ts'
 import { openedStill } from './lmdb/opening.ts'
 import { BusyFault } from './lmdb/opening-gate.ts'
-
-const PROJECTS = 'projects'
-/** A project that is being removed is renamed first, so that a crash leaves no half project. */
-const REMOVED = '.removed-'
-const CONSTITUENTS = 'constituents'
+import { constituentFoldersIn, folderOfPart, folderOfProject, PROJECTS, REMOVED } from './project-folders.ts'
 
 const plainLayout: GraphLayout = { isComposite: false, locations: new Map() }
 
@@ -65,15 +60,28 @@ export class Catalog {
     return this.find(projectId, part)?.store ?? null
   }
 
-  /** What is inconsistent in a graph, in the global one its proxies too; null when it does not exist. */
+  /**
+   * What is inconsistent in a graph, in the global one its proxies too; null when it does not exist. For proofs: it reads
+   * all of it, and opens it first, in the turn of whoever asks.
+   */
   check(projectId: string, part: Part): string[] | null {
     const found = this.find(projectId, part)
     if (found === null) return null
     const findings = checkEnvironment(found.environment)
-    return part === 'global' ? [...findings, ...checkProxies(this.partsOf(projectId))] : findings
+    if (part !== 'global') return findings
+    const constituents = this.constituentsOf(projectId).flatMap(
+      (folder) => this.environment(projectId, folder, false)?.environment ?? [],
+    )
+    return [...findings, ...checkProxies(found.environment, constituents)]
   }
 
-  /** Nodes of its own; in the global graph, where every node has a proxy, relationships. */
+  /** It has been made, by whichever process, and may have to be opened. */
+  isThere(projectId: string, part: Part): boolean {
+    const folder = this.folderOf(part)
+    return this.open.get(projectId)?.has(folder) === true || isStored(this.pathOf(projectId, folder))
+  }
+
+  /** Nodes of its own; in the global graph, where every node has a proxy, relationships. After `openAll`. */
   holdsData(projectId: string, part: Part): boolean {
     const snapshot = this.find(projectId, part)?.store.snapshot()
     if (snapshot === undefined) return false
@@ -89,8 +97,7 @@ export class Catalog {
    * whoever asks. What is damaged tells those who ask for it; rejects with BusyFault where others do not get on.
    */
   async openAll(projectId: string): Promise<void> {
-    const constituents = foldersIn(join(this.root, folderOfProject(projectId), CONSTITUENTS))
-    for (const folder of ['default', 'global', ...constituents]) {
+    for (const folder of ['global', ...this.constituentsOf(projectId)]) {
       await this.opened(projectId, folder, false).catch((fault: unknown) => {
         if (fault instanceof BusyFault) throw fault
       })
@@ -111,17 +118,34 @@ export class Catalog {
 
   private partsOf(projectId: string): CompositeParts {
     return {
-      global: () => {
-        const found = this.find(projectId, 'global')
+      global: async () => {
+        const found = await this.opened(projectId, 'global', false)
         if (found === null) throw new OperatorFault('its global database is missing')
         return found.environment
       },
-      // Read anew each time: another process may have made one. Its files, not the configuration, tell what holds nodes.
-      constituents: () =>
-        ['default', ...foldersIn(join(this.root, folderOfProject(projectId), CONSTITUENTS))].flatMap(
-          (folder) => this.environment(projectId, folder, false)?.environment ?? [],
-        ),
+      constituents: async () => {
+        const all: LmdbEnvironment[] = []
+        for (const folder of this.constituentsOf(projectId)) {
+          const found = await this.opened(projectId, folder, false)
+          if (found !== null) all.push(found.environment)
+        }
+        return all
+      },
+      constituentsNow: () => {
+        const all: LmdbEnvironment[] = []
+        for (const folder of this.constituentsOf(projectId)) {
+          const known = this.open.get(projectId)?.get(folder)
+          if (known !== undefined) all.push(known.environment)
+          else if (isStored(this.pathOf(projectId, folder))) return null
+        }
+        return all
+      },
     }
+  }
+
+  /** Read anew each time: another process may have made one. Its files, not the configuration, tell what holds nodes. */
+  private constituentsOf(projectId: string): string[] {
+    return ['default', ...constituentFoldersIn(join(this.root, folderOfProject(projectId)))]
   }
 
   private find(projectId: string, part: Part): Opened | null {
@@ -206,42 +230,6 @@ export class Catalog {
 
 async function closeAll(constituents: ReadonlyMap<string, Opened> | undefined): Promise<void> {
   for (const { environment } of constituents?.values() ?? []) await environment.close()
-}
-
-/** With the name of the parent; none where there is no such folder. */
-function foldersIn(parent: string): string[] {
-  if (!existsSync(parent)) return []
-  // Of one whose migration was cut off, its own name.
-  const names = new Set(readdirSync(parent).map(stemOf))
-  return [...names].map((folder) => join(basename(parent), folder))
-}
-
-/** Ids differ in case, and not every file system does. Ids of our own minting have no lower case. */
-function folderOfProject(projectId: string): string {
-  assert(isGid(projectId), 'a project id is a global id')
-  const id = projectId.slice('gid:'.length)
-  return id.length <= 64 && id === id.toUpperCase() ? id : `h-${hash(projectId)}`
-}
-
-/** Below `projects`; null when the id is none. */
-export function projectFolderOf(projectId: string): string | null {
-  return isGid(projectId) ? folderOfProject(projectId) : null
-}
-
-/** Below the folder of the project. */
-export function folderOfPart(part: Part): string {
-  // The name of a database is free text of any length: its hash is a safe name on every file system.
-  return typeof part === 'string' ? part : join(CONSTITUENTS, hash(part.database))
-}
-
-function hash(text: string): string {
-  return createHash('sha256').update(text, 'utf16le').digest('hex').slice(0, 40)
-}
-
-/** Names of the folders that hold projects. */
-export function projectFolders(dataDir: string): string[] {
-  const root = join(dataDir, PROJECTS)
-  return existsSync(root) ? readdirSync(root).filter((folder) => !folder.startsWith(REMOVED)) : []
 }
 
 /** Opens the projects below a data folder, creating what is missing. */

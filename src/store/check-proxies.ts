@@ -1,15 +1,16 @@
 // Whether the global graph of a composite project has exactly one proxy for every node of the constituents.
 import { emptyChunk, type NodeId, type NodeKey, type Snapshot } from '../engine/store.ts'
-import { type CompositeParts, identityOf } from './composite.ts'
+import { identityOf } from './composite.ts'
+import type { LmdbEnvironment } from './lmdb/environment.ts'
 
 const FINDINGS_MAX = 100
 
 /** In sentences; none when all is well. What is being written meanwhile may be found half-way. */
-export function checkProxies(parts: CompositeParts): string[] {
+export function checkProxies(global: LmdbEnvironment, constituents: readonly LmdbEnvironment[]): string[] {
   const findings: string[] = []
   const report = (finding: string): void => void (findings.length < FINDINGS_MAX && findings.push(finding))
-  const proxies = parts.global().snapshot()
-  const snapshots = parts.constituents().map((constituent) => constituent.snapshot())
+  const proxies = global.snapshot()
+  const snapshots = constituents.map((constituent) => constituent.snapshot())
   try {
     for (const snapshot of snapshots) {
       for (const { key } of keyedNodes(snapshot)) {

@@ -14,9 +14,12 @@ import { WatchedBatch } from './watched-batch.ts'
 
 /** The parts of a composite project, as they are at the moment of the question. */
 export interface CompositeParts {
-  global(): LmdbEnvironment
-  /** All that may hold nodes. */
-  constituents(): readonly LmdbEnvironment[]
+  /** Opened where it is not yet, and the process goes on meanwhile: others may be writing to it. */
+  global(): Promise<LmdbEnvironment>
+  /** All that may hold nodes, opened likewise. */
+  constituents(): Promise<readonly LmdbEnvironment[]>
+  /** Where nobody may wait. Null when one of them is not open: another process has made it since. */
+  constituentsNow(): readonly LmdbEnvironment[] | null
 }
 
 /** One environment of a project as it is read and written: its writes take the proxies along. */
@@ -48,7 +51,7 @@ export class Constituent implements GraphStore {
     })
     if (watched === null) return value
     this.followed = this.followed.filter((note) => !followed.includes(note))
-    await follow(this.parts, stale(this.parts, this.own, watched.touched))
+    await follow(this.parts, stale(await this.parts.global(), this.own, watched.touched))
     if (watched.note !== null) this.followed = [...this.followed, watched.note]
     return value
   }
@@ -61,14 +64,14 @@ function synchronous<T>(value: T): T {
 
 /** From now on every write of a constituent takes its proxies along. */
 export async function markConstituents(parts: CompositeParts): Promise<void> {
-  for (const constituent of parts.constituents()) {
+  for (const constituent of await parts.constituents()) {
     if (!constituent.hasMark(MARK.constituent)) await constituent.write((batch) => batch.marks.set(MARK.constituent))
   }
 }
 
 /** What a crash has left. Others may be writing meanwhile: what they are about to follow is followed twice. */
 export async function followNotes(parts: CompositeParts): Promise<void> {
-  for (const constituent of parts.constituents()) {
+  for (const constituent of await parts.constituents()) {
     const notes = constituent.notes()
     if (notes.size === 0) continue
     await follow(parts, [...notes.values()].flatMap(WatchedBatch.readNote))
@@ -80,11 +83,11 @@ export async function followNotes(parts: CompositeParts): Promise<void> {
 
 /** Proxies for the nodes that were there before their constituent was marked. */
 export async function completeProxies(parts: CompositeParts): Promise<void> {
-  for (const constituent of parts.constituents()) {
+  for (const constituent of await parts.constituents()) {
     if (constituent.hasMark(MARK.complete)) continue
     for (let from: number | null = 0; from !== null; ) {
       const { keys, next } = keysFrom(constituent, from)
-      await follow(parts, stale(parts, constituent, keys))
+      await follow(parts, stale(await parts.global(), constituent, keys))
       from = next
     }
     await constituent.write((batch) => batch.marks.set(MARK.complete))
@@ -119,14 +122,19 @@ export interface Identity {
 /** Brings the proxies of these nodes to what the constituents hold when their turn to be written has come. */
 async function follow(parts: CompositeParts, keys: readonly NodeKey[]): Promise<void> {
   if (keys.length === 0) return
-  await parts.global().write((batch) => {
-    const snapshots = parts.constituents().map((constituent) => constituent.snapshot())
+  const global = await parts.global()
+  const attempt = (batch: LmdbWriteBatch): boolean => {
+    const constituents = parts.constituentsNow()
+    if (constituents === null) return false
+    const snapshots = constituents.map((constituent) => constituent.snapshot())
     try {
       for (const key of keys) settle(batch, key, snapshots)
+      return true
     } finally {
       for (const snapshot of snapshots) snapshot.close()
     }
-  })
+  }
+  while (!(await global.write(attempt))) await parts.constituents()
 }
 
 /**
@@ -145,10 +153,10 @@ function settle(batch: LmdbWriteBatch, key: NodeKey, snapshots: readonly Snapsho
 }
 
 /** Those whose proxies do not stand for what their constituent holds: a write of properties leaves none. */
-function stale(parts: CompositeParts, own: LmdbEnvironment, keys: readonly NodeKey[]): NodeKey[] {
+function stale(global: LmdbEnvironment, own: LmdbEnvironment, keys: readonly NodeKey[]): NodeKey[] {
   if (keys.length === 0) return []
   const nodes = own.snapshot()
-  const proxies = parts.global().snapshot()
+  const proxies = global.snapshot()
   try {
     return keys.filter((key) => {
       const node = identityOf(nodes, key)

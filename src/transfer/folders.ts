@@ -2,8 +2,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
-import { projectFolderOf, projectFolders } from '../store/catalog.ts'
 import { cutOff, DATA_FILE, isStored, stemOf } from '../store/lmdb/folder.ts'
+import { projectFolderOf, projectFolders } from '../store/project-folders.ts'
 import { unfinishedImport } from './unfinished.ts'
 
 /** The folder of the configuration in the data folder, and its collections: what counts, and the revisions it replaced. */

@@ -4,10 +4,10 @@ import { existsSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs
 import { dirname, join } from 'node:path'
 import type { NodeKey } from '../engine/store.ts'
 import { systemClock } from '../kernel/clock.ts'
-import { projectFolderOf } from '../store/catalog.ts'
 import type { BulkBatch } from '../store/lmdb/bulk-batch.ts'
 import { type LmdbEnvironment, openEnvironment } from '../store/lmdb/environment.ts'
 import { DATA_FILE } from '../store/lmdb/folder.ts'
+import { projectFolderOf } from '../store/project-folders.ts'
 import { PROJECTS } from './folders.ts'
 import type { Section } from './lines.ts'
 

@@ -2,7 +2,7 @@
 // says of the global graph is of proxies, which only the service writes.
 import { keepsNoNodes, unknownLocation } from '../config/db-connection.ts'
 import type { GraphLayout } from '../engine/store.ts'
-import { folderOfPart } from '../store/catalog.ts'
+import { folderOfPart } from '../store/project-folders.ts'
 import { LineFault } from './line-fields.ts'
 
 export class NodePlace {

@@ -32,6 +32,7 @@ export class GraphBoard implements Provisioner, SystemGraph {
   readonly layouts = new Map<string, GraphLayout>()
   /** Names of constituents with data: `eu-db`, `global`. */
   readonly withData = new Set<string>()
+  readonly opened = new Set<string>()
   /** What `create` waits for before it is done; rejects where provisioning is to fail. */
   gate: Promise<void> = Promise.resolve()
 
@@ -42,7 +43,11 @@ export class GraphBoard implements Provisioner, SystemGraph {
   }
   async completeProxies(): Promise<void> {}
   async followNotes(): Promise<void> {}
-  holdsData(_: string, constituent: Constituent): boolean {
+  async openAll(projectId: string): Promise<void> {
+    this.opened.add(projectId)
+  }
+  holdsData(projectId: string, constituent: Constituent): boolean {
+    if (!this.opened.has(projectId)) throw new Error('a graph is opened before it is looked into')
     return this.withData.has(typeof constituent === 'string' ? constituent : constituent.database)
   }
   async delete(projectId: string): Promise<void> {

@@ -5,6 +5,7 @@ import type { GraphLayout, GraphStore } from '../../src/engine/store.ts'
 import { HandClock } from '../../src/kernel/clock.ts'
 import { mintGid } from '../../src/kernel/ids.ts'
 import { openCatalog } from '../../src/store/catalog.ts'
+import { folderOfPart } from '../../src/store/project-folders.ts'
 import { temporaryFolder } from './folder.ts'
 
 const options = { clock: new HandClock(1_750_000_000_000), sync: false }
@@ -109,6 +110,37 @@ describe('a catalog', () => {
     await addNode(catalog.graph(project, 'default'))
     expect([catalog.check(project, 'default'), catalog.check(project, { database: 'eu' })]).toEqual([[], null])
     await catalog.close()
+  })
+
+  test('opens what another process has made since, and goes on while that one writes to it', async () => {
+    const folder = temporaryFolder()
+    const project = mintGid(1)
+    const first = openCatalog(folder, options)
+    await first.create(project, compositeOf('eu'))
+    const catalog = openCatalog(folder, options)
+    await catalog.openAll(project)
+    await first.create(project, compositeOf('eu', 'us'))
+    await addNode(first.graph(project, { database: 'us' }))
+    await first.close()
+    const made = join(folder, 'projects', project.slice('gid:'.length), folderOfPart({ database: 'us' }))
+    const script = join(import.meta.dirname, 'opening-process.ts')
+    const other = Bun.spawn([process.execPath, script, made, 'write until told'], { stdin: 'pipe', stdout: 'pipe' })
+    try {
+      await other.stdout.getReader().read()
+      let isWritten = false
+      const written = addNode(catalog.graph(project, 'default')).finally(() => {
+        isWritten = true
+      })
+      await Bun.sleep(100)
+      expect([isWritten, countNodes(catalog.graph(project, 'default'))]).toEqual([false, 1])
+      other.stdin.write('end\n')
+      await written
+      expect(catalog.check(project, 'global')).toEqual([])
+    } finally {
+      other.kill('SIGKILL')
+      await other.exited
+      await catalog.close()
+    }
   })
 
   test('finishes a removal that a crash interrupted', async () => {

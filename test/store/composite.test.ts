@@ -32,15 +32,23 @@ class Project implements CompositeParts {
 
   constructor(folder: string) {
     this.open = [0, 1, 2, 3].map((i) => openEnvironment(`${folder}/${i}`, { clock, sync: false }))
-    this.stores = this.constituents().map((own) => new Constituent(own, this))
+    this.stores = this.constituentsNow().map((own) => new Constituent(own, this))
   }
 
-  global(): LmdbEnvironment {
-    if (this.isCut) throw new Interrupted()
+  get joint(): LmdbEnvironment {
     return this.open[3]!
   }
 
-  constituents(): readonly LmdbEnvironment[] {
+  async global(): Promise<LmdbEnvironment> {
+    if (this.isCut) throw new Interrupted()
+    return this.joint
+  }
+
+  async constituents(): Promise<readonly LmdbEnvironment[]> {
+    return this.constituentsNow()
+  }
+
+  constituentsNow(): readonly LmdbEnvironment[] {
     return this.open.slice(0, 3)
   }
 
@@ -49,7 +57,10 @@ class Project implements CompositeParts {
   }
 
   faults(): string[] {
-    return [...this.open.flatMap((environment) => checkEnvironment(environment)), ...checkProxies(this)]
+    return [
+      ...this.open.flatMap((environment) => checkEnvironment(environment)),
+      ...checkProxies(this.joint, this.constituentsNow()),
+    ]
   }
 
   relationships(): number {
@@ -121,9 +132,9 @@ describe('the constituents of a composite project', () => {
           else if (step.do === 'join') {
             const proxies = project.proxies()
             const ends = [proxies.get(step.source.externalId), proxies.get(step.target.externalId)]
-            const written = await project
-              .global()
-              .write((batch) => batch.upsertRelationship({ source: step.source, type: 'JOINS', target: step.target }))
+            const written = await project.joint.write((batch) =>
+              batch.upsertRelationship({ source: step.source, type: 'JOINS', target: step.target }),
+            )
             expect(written !== null).toBe(!ends.includes(undefined))
             if (written !== null) joined.add(ends.join())
           } else {
@@ -175,7 +186,7 @@ describe('the constituents of a composite project', () => {
     const [main] = project.stores
     await main!.write((batch) => batch.upsertNode({ type: 'T', externalId: 'a' }))
     const updated = (): unknown => {
-      const snapshot = project.global().snapshot()
+      const snapshot = project.joint.snapshot()
       try {
         return snapshot.nodeOwn(snapshot.findNode(snapshot.symbol('label', 'T'), 'a'), 'update_time')
       } finally {
@@ -189,7 +200,7 @@ describe('the constituents of a composite project', () => {
       await main!.write((batch) => batch.upsertNode({ type: 'T', externalId: 'a', properties }))
     }
     expect(updated()).toBe(before)
-    expect(project.constituents()[0]!.notes().size).toBe(0)
+    expect(project.constituentsNow()[0]!.notes().size).toBe(0)
     await project.close()
   })
 
@@ -197,7 +208,7 @@ describe('the constituents of a composite project', () => {
     const folder = temporaryFolder()
     const project = new Project(folder)
     const count = 3000
-    await project.constituents()[1]!.write((batch) => {
+    await project.constituentsNow()[1]!.write((batch) => {
       for (let i = 0; i < count; i++) batch.upsertNode({ type: 'T', externalId: `${i}`, location: 'eu' })
       batch.createNode(['Keyless'], [])
     })
@@ -205,7 +216,7 @@ describe('the constituents of a composite project', () => {
     expect(project.faults()).not.toEqual([])
     await completeProxies(project)
     expect(project.faults()).toEqual([])
-    const snapshot = project.global().snapshot()
+    const snapshot = project.joint.snapshot()
     expect(snapshot.nodeCount(null)).toBe(count)
     snapshot.close()
     await project.close()

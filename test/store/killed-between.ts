@@ -15,7 +15,11 @@ const [own = '', global = '', action = '', location = ''] = process.argv.slice(2
 const options = { clock: systemClock }
 const environment = new LmdbEnvironment(own, options)
 const deadly = new Deadly(global, options)
-const constituent = new Constituent(environment, { global: () => deadly, constituents: () => [environment] })
+const constituent = new Constituent(environment, {
+  global: async () => deadly,
+  constituents: async () => [environment],
+  constituentsNow: () => [environment],
+})
 const key = { type: 'Person', externalId: 'zoe' }
 await constituent.write((batch) => {
   if (action === 'delete') batch.deleteNode(key)
