@@ -1,5 +1,6 @@
 // An import: lines of an export, or of whoever writes such lines, into a data folder that nobody serves. Batch after batch is
 // on disk together with the place in the file that it goes up to, so an import that was cut off goes on where it was.
+import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -12,7 +13,7 @@ import { ImportLines } from './import-lines.ts'
 import { LineReader } from './line-batches.ts'
 import type { End } from './lines.ts'
 import { stage } from './staging.ts'
-import { filesUnfinished, setUnfinished } from './unfinished.ts'
+import { importsUnfinished, setUnfinished, type Unfinished } from './unfinished.ts'
 
 export interface ImportRequest {
   readonly dataDir: string
@@ -35,8 +36,8 @@ export interface ImportResult extends End {
 }
 
 interface Run {
-  /** What lines were of, in the mark and in checkpoints. */
-  readonly file: string
+  /** As it stands in the mark and in checkpoints. */
+  readonly own: Unfinished
   readonly isResumed: boolean
   /** Where a trial writes; null for the real thing. */
   readonly scratch: string | null
@@ -54,29 +55,31 @@ export async function importFile(request: ImportRequest): Promise<ImportResult> 
   if (from !== '-' && !existsSync(from)) throw new OperatorFault(`${from} does not exist`)
   if (projectId !== undefined && !hasGraph(dataDir, { project: projectId, part: 'default' }))
     throw new OperatorFault(`the folder ${dataDir} holds no project ${projectId}`)
-  const file = from === '-' ? from : resolve(from)
-  if (!dryRun) return importInto(request, file)
+  const own: Unfinished = { file: from === '-' ? from : resolve(from), id: randomUUID() }
+  if (!dryRun) return importInto(request, own)
   const scratch = stage(tmpdir(), 'verdigraph-import-')
   try {
-    return await run(request, { file, isResumed: false, scratch: scratch.folder }, newOutcome())
+    return await run(request, { own, isResumed: false, scratch: scratch.folder }, newOutcome())
   } finally {
     scratch.end()
   }
 }
 
-async function importInto(request: ImportRequest, file: string): Promise<ImportResult> {
+async function importInto(request: ImportRequest, fresh: Unfinished): Promise<ImportResult> {
   const { dataDir, projectId } = request
   const made = madeFor(dataDir)
   const lock = lockFolder(dataDir)
   const outcome = newOutcome()
   let isWhole = false
   try {
-    const before = filesUnfinished(dataDir)
-    const others = before.filter((other) => other !== file)
-    const isResumed = request.resume && others.length < before.length
-    setUnfinished(dataDir, [...others, file])
+    const before = importsUnfinished(dataDir)
+    const others = before.filter(({ file }) => file !== fresh.file)
+    const cut = request.resume ? before.find(({ file }) => file === fresh.file) : undefined
+    const isResumed = cut !== undefined
+    const own = cut ?? fresh
+    setUnfinished(dataDir, [...others, own])
     try {
-      const result = await run(request, { file, isResumed, scratch: null }, outcome)
+      const result = await run(request, { own, isResumed, scratch: null }, outcome)
       isWhole = true
       return result
     } finally {
@@ -106,12 +109,12 @@ function madeFor(dataDir: string): () => string[] {
   return () => [first]
 }
 
-async function run(request: ImportRequest, { file, isResumed, scratch }: Run, outcome: Outcome): Promise<ImportResult> {
+async function run(request: ImportRequest, { own, isResumed, scratch }: Run, outcome: Outcome): Promise<ImportResult> {
   const { dataDir, from, projectId, progress } = request
   const isTrial = scratch !== null
   const documents = new ImportDocuments(dataDir, projectId === undefined, isTrial)
   const graphs = new ImportGraphs(dataDir, scratch)
-  const target = { dataDir, projectId, documents, graphs, checkpoints: new Checkpoints(file, isResumed) }
+  const target = { dataDir, projectId, documents, graphs, checkpoints: new Checkpoints(own) }
   const lines = new ImportLines(target)
   const reader = new LineReader(from, request.batchWeight)
   let isWhole = false

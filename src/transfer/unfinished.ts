@@ -6,17 +6,28 @@ import { syncPath } from './archive.ts'
 
 const UNFINISHED = 'import.unfinished'
 
-export function filesUnfinished(dataDir: string): string[] {
-  const mark = join(dataDir, UNFINISHED)
-  return existsSync(mark) ? readFileSync(mark, 'utf8').split('\n').filter(Boolean) : []
+export interface Unfinished {
+  readonly file: string
+  /** Of the import, and of those that went on with it: what checkpoints another one of the same file left is not its own. */
+  readonly id: string
 }
 
-export function setUnfinished(dataDir: string, files: readonly string[]): void {
+export function importsUnfinished(dataDir: string): Unfinished[] {
   const mark = join(dataDir, UNFINISHED)
-  if (files.length === 0) rmSync(mark)
+  return existsSync(mark) ? readFileSync(mark, 'utf8').split('\n').filter(Boolean).map(readMark) : []
+}
+
+function readMark(line: string): Unfinished {
+  const [, id = '', file = line] = /^([0-9a-f-]{36}) (.*)$/.exec(line) ?? []
+  return { file, id }
+}
+
+export function setUnfinished(dataDir: string, imports: readonly Unfinished[]): void {
+  const mark = join(dataDir, UNFINISHED)
+  if (imports.length === 0) rmSync(mark)
   else {
     // In one step: a mark that a crash emptied would name no file.
-    writeFileSync(`${mark}.next`, files.map((file) => `${file}\n`).join(''))
+    writeFileSync(`${mark}.next`, imports.map(({ id, file }) => `${id} ${file}\n`).join(''))
     syncPath(`${mark}.next`)
     renameSync(`${mark}.next`, mark)
   }
@@ -26,7 +37,7 @@ export function setUnfinished(dataDir: string, files: readonly string[]): void {
 /** Why the folder must not be served; null when it may. */
 export function unfinishedImport(dataDir: string): string | null {
   if (!existsSync(join(dataDir, UNFINISHED))) return null
-  const files = filesUnfinished(dataDir).map(shownSource)
+  const files = importsUnfinished(dataDir).map(({ file }) => shownSource(file))
   return `an import of ${files.join(', ')} into the folder ${dataDir} was cut off: finish it with \`verdigraph import --resume\``
 }
 

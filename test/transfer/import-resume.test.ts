@@ -152,6 +152,37 @@ test('the graphs of one file are each gone on with', async () => {
   expect(await countOf(one.data, other)).toBe(30)
 })
 
+test('what an import left that was given up is not gone on with by a later one of the same file', async () => {
+  const one = await emptyProject()
+  const other = mintGid(5)
+  const from = join(temporaryFolder(), 'lines')
+  const catalog = openCatalog(one.data, { clock: systemClock, sync: false })
+  await catalog.create(other)
+  await catalog.close()
+  const graph = (project: string): string => `${JSON.stringify({ graph: { project, part: 'default' } })}\n`
+  const small = { batchWeight: 40 }
+  const lines = [graph(one.project), ...people().slice(0, 20), graph(other), ...people().slice(0, 10)]
+  writeFileSync(from, [...lines, 'nonsense\n'].join(''))
+  await expect(importInto(one.data, from, small)).rejects.toThrow('line 33: ')
+  expect(await countOf(one.data, other)).toBeGreaterThan(0)
+  // Given up: it is served, and a node is deleted.
+  rmSync(join(one.data, 'import.unfinished'))
+  const served = openCatalog(one.data, { clock: systemClock, sync: false })
+  const externalId = `p${'0'.repeat(40)}`
+  await served.graph(other, 'default')!.write((batch) => batch.deleteNode({ type: 'Person', externalId }))
+  await served.close()
+  writeFileSync(from, lines.with(15, 'nonsense\n').join(''))
+  await expect(importInto(one.data, from, small)).rejects.toThrow('line 16: ')
+  writeFileSync(from, lines.join(''))
+  const result = await importInto(one.data, from, { ...small, resume: true })
+  expect(result).toMatchObject({ isResumed: true })
+  // Of the first graph some lines were skipped, of the second none.
+  expect(result.skipped).toBeGreaterThan(0)
+  expect(result.skipped).toBeLessThan(15)
+  expect(await countOf(one.data, one.project)).toBe(20)
+  expect(await countOf(one.data, other)).toBe(10)
+})
+
 test('an import that wrote nothing leaves nothing behind', async () => {
   const { data, project } = await emptyProject()
   const out = join(temporaryFolder(), 'export')
