@@ -1,12 +1,8 @@
 // A service with an agent for context queries, and tokens of a person that it takes: signed by a key that is pinned.
-import { SignJWT } from 'jose'
 import type { AppOverrides } from '../../src/app.ts'
 import type { Settings } from '../../src/settings.ts'
 import { type Answered, type Service, startService } from '../http/service.ts'
-import { makeKey } from '../identity/issuer.ts'
-
-const ISSUER = 'https://people.example.org'
-const AUDIENCE = 'verdigraph'
+import { makePeople } from '../identity/people.ts'
 
 export interface ContextService {
   readonly service: Service
@@ -28,18 +24,15 @@ export async function startContextService(
 ): Promise<ContextService> {
   const service = await startService(settings, overrides)
   const { key } = await service.addAgent('context', ['CIQ', 'Capture', 'Authorization', 'ReadDataSchema'])
-  const signing = await makeKey('people')
+  const people = await makePeople('Person')
   const create = async (kind: string, body: object): Promise<string> => {
     const created = await service.configure('POST', kind, { project_id: service.projectId, ...body })
     if (created.status !== 201) throw new Error(`creating ${kind} answered ${created.status}: ${created.text}`)
     return created.body.id as string
   }
   await create('token-introspects', {
-    name: 'people',
-    jwt_matcher: { issuer: ISSUER, audience: AUDIENCE },
-    offline_validation: { public_jwks: [JSON.stringify(signing.jwk)] },
+    ...people.introspect,
     claims_mapping: { email: { selector: 'email' } },
-    ikg_node_type: 'Person',
   })
   const headers = (token: string | undefined) => ({
     'x-svc-clientkey': key,
@@ -48,15 +41,7 @@ export async function startContextService(
   return {
     service,
     key,
-    tokenOf: (subject, claims = {}) =>
-      new SignJWT(claims)
-        .setProtectedHeader({ alg: signing.alg, kid: signing.kid })
-        .setIssuer(ISSUER)
-        .setAudience(AUDIENCE)
-        .setSubject(subject)
-        .setIssuedAt()
-        .setExpirationTime('10 minutes')
-        .sign(signing.privateKey),
+    tokenOf: people.tokenOf,
     async addQuery(name, policy, query) {
       const policyId = await create('authorization-policies', {
         name: `${name}-policy`,

@@ -1,6 +1,6 @@
 // A served folder with several workers, a project in it, and a way to ask a certain one of them.
 import { runCommand, type Server, startServer } from '../cli/process.ts'
-import { type Line, linesTo, type Reply } from './line.ts'
+import { Line, linesTo, type Reply } from './line.ts'
 
 export interface Project {
   readonly id: string
@@ -17,9 +17,13 @@ export interface Crew {
   close(): Promise<void>
 }
 
-export async function startCrew(data: string, workers: number): Promise<Crew> {
+export async function startCrew(
+  data: string,
+  workers: number,
+  environment: Record<string, string> = {},
+): Promise<Crew> {
   const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
-  const server = await startServer(['--data', data, '--workers', String(workers)])
+  const server = await startServer(['--data', data, '--workers', String(workers)], environment)
   return {
     server,
     organization: organization_id,
@@ -36,19 +40,19 @@ export function bodyOf(reply: Reply, status: number): Record<string, string> {
   return JSON.parse(reply.body)
 }
 
-/** An ACTIVE project with an agent that may ask and capture, made over that line. */
-export async function makeProject(crew: Crew, line: Line, name: string): Promise<Project> {
+/** An ACTIVE project with an agent that may ask and capture, made over that line; `members` are more of the project's. */
+export async function makeProject(crew: Crew, line: Line, name: string, members: object = {}): Promise<Project> {
   const create = async (kind: string, body: object) =>
     bodyOf(await line.request('POST', `/configs/v1/${kind}`, crew.admin, body), 201)
   const { organization: organization_id } = crew
-  const id = (await create('projects', { organization_id, name, region: 'local' })).id as string
+  const id = (await create('projects', { organization_id, name, region: 'local', ...members })).id as string
   for (;;) {
     const read = bodyOf(await line.request('GET', `/configs/v1/projects/${id}`, crew.admin), 200)
     if (read.ikg_status === 'ACTIVE') break
     if (read.ikg_status === 'FAILED') throw new Error('the project was not provisioned')
   }
   const application = (await create('applications', { project_id: id, name })).id as string
-  const api_permissions = ['Authorization', 'Capture']
+  const api_permissions = ['Authorization', 'Capture', 'ReadAuthZConfigs']
   const agent = (await create('application-agents', { application_id: application, name, api_permissions }))
     .id as string
   const credential = await create('application-agent-credentials', { application_agent_id: agent })
@@ -90,4 +94,4 @@ export async function mayPerson(...asked: Parameters<typeof ask>): Promise<boole
   throw new Error(`no decision: ${reply.status} ${reply.body}`)
 }
 
-export { type Line, linesTo }
+export { Line, linesTo }

@@ -1,0 +1,121 @@
+// What a decision must be by the naive model: the answer, the refusal, the advice, and what became of each policy.
+import { ConditionFault, type EndTypes } from './decision-condition.ts'
+import { adviceOf, type DecisionParameters, filterTruth, WrongParameter } from './decision-filter.ts'
+import { conditionHolds, type DecisionPolicy, locationParameters, neededParameters } from './decision-policy.ts'
+import { type Graphs, LOCATIONS } from './decision-world.ts'
+
+export interface Pair {
+  readonly types: EndTypes
+  readonly subject: string
+  readonly action: string
+  readonly resource: string
+}
+
+/** What all questions of one round send along. */
+export interface Sent {
+  readonly input: Readonly<Record<string, unknown>>
+  readonly tags: readonly string[] | null
+  /** Properties of the two ends and of the action. */
+  readonly subject: object | null
+  readonly resource: object | null
+  readonly action: object | null
+  /** Of a person's token. */
+  readonly claims: Readonly<Record<string, unknown>> | null
+}
+
+export interface Scene {
+  readonly graphs: Graphs
+  readonly policies: readonly DecisionPolicy[]
+}
+
+export type Outcome = 'granted' | 'denied' | 'filter' | 'parameters' | 'faulted'
+
+export type NaiveDecision =
+  | {
+      readonly status: 200
+      readonly decision: boolean
+      /** Null where no filter refused. */
+      readonly advice: readonly object[] | null
+      readonly outcomes: ReadonlyMap<string, Outcome>
+    }
+  /** `parameters`: the one that is told is one of each policy's. */
+  | { readonly status: 422; readonly isLocation: boolean; readonly errors: readonly (readonly string[])[] }
+  | { readonly status: 403 }
+
+export const ISSUER_CLAIMS = { iss: 'https://people.example.org', aud: 'verdigraph' }
+
+/** Throws `Unmodelled` where it depends on the order of rows. */
+export function naiveDecision(scene: Scene, { types, subject, action, resource }: Pair, sent: Sent): NaiveDecision {
+  const policies = scene.policies.filter(
+    (policy) =>
+      policy.status === 'ACTIVE' &&
+      policy.types === types &&
+      policy.actions.includes(action) &&
+      (sent.tags === null || policy.tags.some((tag) => sent.tags?.includes(tag))),
+  )
+  const denied = { status: 200, decision: false, advice: null, outcomes: new Map() } as const
+  if (policies.length === 0) return denied
+  const { claims } = sent
+  if (claims !== null && !(types[0] === 'User' && claims.sub === subject)) {
+    return policies.some(({ version }) => version === '3.0-kbac') ? { status: 403 } : denied
+  }
+  const parameters: DecisionParameters = new Map<string, unknown>([
+    ...Object.entries(sent.input),
+    ['subject_properties', sent.subject ?? {}],
+    ['resource_properties', sent.resource ?? {}],
+    ['action_properties', sent.action ?? {}],
+    ['subject_type', types[0]],
+    ['resource_type', types[1]],
+    ['subject_external_id', subject],
+    ['resource_external_id', resource],
+    ['token', claims === null ? {} : { ...claims, ...ISSUER_CLAIMS }],
+    ...(claims === null ? [] : [['subject_id', claims.sub] as const]),
+  ])
+  const wrong = wrongLocation(policies, parameters)
+  if (wrong !== null) return { status: 422, isLocation: true, errors: [[wrong]] }
+
+  const outcomes = new Map<string, Outcome>()
+  const errors: string[][] = []
+  const advice: object[] = []
+  for (const policy of policies) {
+    const lacking = neededParameters(policy).filter((name) => !parameters.has(name))
+    const outcome = lacking.length > 0 ? lacking : outcomeOf(policy, scene.graphs, parameters, subject, resource)
+    outcomes.set(policy.name, Array.isArray(outcome) ? 'parameters' : outcome)
+    if (Array.isArray(outcome)) errors.push(outcome.map((name) => `missing or wrong input params, '${name}'`))
+    else if (outcome === 'filter' && policy.filter !== null) advice.push(...adviceOf(policy.filter, parameters))
+  }
+  const told = [...outcomes.values()]
+  if (told.includes('granted')) return { status: 200, decision: true, advice: null, outcomes }
+  if (errors.length > 0) return { status: 422, isLocation: false, errors }
+  return { status: 200, decision: false, advice: told.includes('filter') ? advice : null, outcomes }
+}
+
+function wrongLocation(policies: readonly DecisionPolicy[], parameters: DecisionParameters): string | null {
+  for (const name of policies.flatMap(locationParameters)) {
+    if (!parameters.has(name)) continue
+    const given = parameters.get(name)
+    if (typeof given !== 'string' || given === '') {
+      return `missing or wrong input params, '${name}': location parameter $${name} takes a string of 1 to 256 characters`
+    }
+    if (!LOCATIONS.some((location) => location === given)) return `unknown location ${given} for parameter $${name}`
+  }
+  return null
+}
+
+/** A list: the parameter that is wrong. */
+function outcomeOf(
+  policy: DecisionPolicy,
+  graphs: Graphs,
+  parameters: DecisionParameters,
+  subject: string,
+  resource: string,
+): Outcome | string[] {
+  try {
+    if (policy.filter !== null && filterTruth(policy.filter, parameters) !== true) return 'filter'
+    return conditionHolds(policy, graphs, parameters, subject, resource) ? 'granted' : 'denied'
+  } catch (fault) {
+    if (fault instanceof WrongParameter) return [fault.parameter]
+    if (fault instanceof ConditionFault) return 'faulted'
+    throw fault
+  }
+}
