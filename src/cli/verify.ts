@@ -1,6 +1,6 @@
 // `verify`: reads everything in a data folder, each environment in a process of its own, because a damaged page can end the
 // process that reads it. Exit codes: 0 all is sound, 1 something is damaged, 2 it could not be found out.
-import { existsSync, readdirSync } from 'node:fs'
+import { accessSync, constants, type Dirent, existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { LayoutFault } from '../store/lmdb/databases.ts'
 import { cutOff, DATA_FILE, stemOf } from '../store/lmdb/folder.ts'
@@ -14,6 +14,7 @@ export const READING_COMMAND = 'verify-folder'
 
 const DAMAGED = 1
 const NOT_RUN = 2
+const NO_PERMISSION = 'this user has no permission to read it'
 
 /** One line of the reading process. */
 interface Line {
@@ -32,18 +33,18 @@ interface Verdict {
 }
 
 export async function verify(dataDir: string, json: boolean): Promise<void> {
-  const folders = foldersIn(dataDir)
-  if (folders.length === 0) {
+  const { folders, closed } = foldersIn(dataDir)
+  if (folders.length + closed.length === 0) {
     sayError(`the folder ${dataDir} holds no store`)
     process.exitCode = NOT_RUN
     return
   }
-  const verdicts: Verdict[] = []
+  const verdicts: Verdict[] = closed.map((folder) => ({ folder, findings: [], refused: NO_PERMISSION }))
+  if (!json) for (const verdict of verdicts) tell(verdict)
   for (const folder of folders) {
-    const left = stemOf(folder) !== folder
-    const verdict = left
-      ? { folder, findings: [], refused: cutOff(folder) }
-      : { ...(await readFolder(join(dataDir, folder))), folder }
+    const refused = stemOf(folder) !== folder ? cutOff(folder) : isClosed(join(dataDir, folder)) ? NO_PERMISSION : null
+    const verdict =
+      refused === null ? { ...(await readFolder(join(dataDir, folder))), folder } : { folder, findings: [], refused }
     verdicts.push(verdict)
     if (!json) tell(verdict)
   }
@@ -59,18 +60,48 @@ function tell({ folder, findings, refused }: Verdict): void {
   for (const finding of findings) console.log(`${colours.red('damaged')}  ${folder}: ${finding}`)
 }
 
-/** Paths below the data folder, the configuration first. */
-function foldersIn(dataDir: string): string[] {
-  if (!existsSync(dataDir)) return []
+/** Paths below the data folder, the configuration first; and those that this user may not look into. */
+function foldersIn(dataDir: string): { folders: string[]; closed: string[] } {
   const found: string[] = []
+  const closed: string[] = []
   const look = (folder: string): void => {
-    const names = readdirSync(folder, { withFileTypes: true })
+    const names = entriesOf(folder)
+    if (names === null) {
+      closed.push(relative(dataDir, folder) || dataDir)
+      return
+    }
     // A folder without its data file, and with what stands beside it, has lost it.
     if (names.some(({ name }) => name === DATA_FILE || name === 'lock.mdb')) found.push(relative(dataDir, folder))
     for (const entry of names) if (entry.isDirectory()) look(join(folder, entry.name))
   }
-  look(dataDir)
-  return found.sort((a, b) => Number(b === 'config') - Number(a === 'config') || (a < b ? -1 : 1))
+  if (existsSync(dataDir)) look(dataDir)
+  const folders = found.sort((a, b) => Number(b === 'config') - Number(a === 'config') || (a < b ? -1 : 1))
+  return { folders, closed }
+}
+
+/** Null: this user may not. */
+function entriesOf(folder: string): Dirent[] | null {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch (fault) {
+    if (isOfPermission(fault)) return null
+    throw fault
+  }
+}
+
+/** What this user may not read is not damaged. */
+function isClosed(folder: string): boolean {
+  try {
+    accessSync(join(folder, DATA_FILE), constants.R_OK)
+    return false
+  } catch (fault) {
+    return isOfPermission(fault)
+  }
+}
+
+function isOfPermission(fault: unknown): boolean {
+  const { code } = fault as NodeJS.ErrnoException
+  return code === 'EACCES' || code === 'EPERM'
 }
 
 /** Reads the folder in another process, and tells of that one's end what it cannot tell itself. */

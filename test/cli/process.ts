@@ -15,8 +15,13 @@ export interface Finished {
   readonly stderr: string
 }
 
-export async function runCommand(args: readonly string[], environment: Record<string, string> = {}): Promise<Finished> {
-  const child = spawn(args, environment)
+/** `through`: a program, with its arguments, that runs the command: as another user, for one. */
+export async function runCommand(
+  args: readonly string[],
+  environment: Record<string, string> = {},
+  through: readonly string[] = [],
+): Promise<Finished> {
+  const child = spawn(args, environment, through)
   const [stdout, stderr, exitCode] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
   return { exitCode, stdout, stderr }
 }
@@ -72,8 +77,8 @@ export async function killAll(): Promise<void> {
   await Promise.all([...running].map((child) => child.exited))
 }
 
-function spawn(args: readonly string[], environment: Record<string, string>) {
-  const child = Bun.spawn([bin, ...args], {
+function spawn(args: readonly string[], environment: Record<string, string>, through: readonly string[] = []) {
+  const child = Bun.spawn([...through, bin, ...args], {
     env: { PATH: process.env.PATH ?? '', ...environment },
     stdin: 'ignore',
     stdout: 'pipe',

@@ -1,6 +1,6 @@
 // `verify` as a real process, beside a folder that is sound, damaged, or none.
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { mintGid } from '../../src/kernel/ids.ts'
@@ -8,6 +8,9 @@ import { openCatalog } from '../../src/store/catalog.ts'
 import { openCollections } from '../../src/store/lmdb/collections.ts'
 import { temporaryFolder } from '../store/folder.ts'
 import { killAll, runCommand } from './process.ts'
+
+const stranger = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+const canBeStranger = process.getuid?.() === 0 && Bun.which('setpriv') !== null
 
 let data: string
 let project: string
@@ -67,6 +70,19 @@ describe('verify', () => {
     expect(exitCode).toBe(1)
     expect(stdout).toContain('damaged  config: documents collection "things", key "one" does not fit its checksum')
     expect(stdout).toMatch(/damaged {2}projects\/\S+\/default: relationships 1 does not fit its checksum/)
+  })
+
+  // The superuser may read everything, and becomes somebody else for this.
+  it.skipIf(!canBeStranger)('says of what it may not read that it has not read it', async () => {
+    const own = temporaryFolder()
+    chmodSync(own, 0o755)
+    for (const path of ['config', dirname(project)]) mkdirSync(join(own, path), { recursive: true })
+    copyFileSync(join(data, 'config', 'data.mdb'), join(own, 'config', 'data.mdb'))
+    chmodSync(join(own, 'config', 'data.mdb'), 0o600)
+    chmodSync(join(own, dirname(project)), 0o700)
+    const { exitCode, stdout, stderr } = await runCommand(['verify', '--data', own], {}, stranger)
+    const lines = [dirname(project), 'config'].map((path) => `not read ${path}: this user has no permission to read it`)
+    expect([exitCode, stdout.trim().split('\n'), stderr]).toEqual([2, lines, ''])
   })
 
   it('says that it could not run where there is no store', async () => {
