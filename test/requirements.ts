@@ -73,6 +73,7 @@ export const requirements: readonly Requirement[] = [
     sentence: 'a full disk refuses what it cannot store and tears nothing; reads go on, and writes when there is room',
     shownBy: [
       ['store/disk-full.test.ts', 'a batch is refused whole'],
+      ['store/disk-full.test.ts', 'refused whole as on a full disk'],
       ['http/full-disk.test.ts', 'goes on deciding, and stores again when there is room'],
     ],
   },
@@ -93,6 +94,7 @@ export const requirements: readonly Requirement[] = [
       ['transfer/import-resume.test.ts', 'nothing is skipped when it is imported again'],
       ['transfer/import-resume.test.ts', 'is not gone on with, and is imported when that is asked'],
       ['transfer/import-resume.test.ts', 'an import that wrote nothing leaves nothing behind'],
+      ['transfer/import-resume.test.ts', 'given up is not gone on with by a later one'],
     ],
   },
   {
