@@ -1,6 +1,7 @@
 // A disk that is really full: a small file system of its own in memory, which only root may mount. And files that a limit of
 // the process keeps short, which anybody may set.
 import { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -8,6 +9,7 @@ import { WriteFault } from '../../src/kernel/errors.ts'
 import { checkEnvironment } from '../../src/store/check.ts'
 import { lockExclusively } from '../../src/store/folder-lock.ts'
 import { openCollections } from '../../src/store/lmdb/collections.ts'
+import { lackOfRoom } from '../../src/store/lmdb/disk-room.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
 import { temporaryFolder } from './folder.ts'
 
@@ -85,6 +87,16 @@ describe('where files may not become long', () => {
     await environment.close()
     expect(readdirSync(folder).filter((name) => !/^(data|lock)\.mdb$|\.lock$/.test(name))).toEqual([])
   })
+})
+
+test('a quota that was used up is told by its code, and what is no want of room is not taken for one', () => {
+  const folder = temporaryFolder()
+  const file = join(folder, 'data.mdb')
+  writeFileSync(file, '')
+  const { EDQUOT, EIO } = constants.errno
+  const told = [EDQUOT, 'EDQUOT', EIO].map((code) => lackOfRoom({ code }, folder, file))
+  expect(told).toEqual([expect.stringContaining('grants'), told[0], null])
+  expect(readdirSync(folder)).toEqual(['data.mdb'])
 })
 
 describe.skipIf(!isMounted)('on a full disk', () => {

@@ -1,14 +1,18 @@
 // Whether it was for want of room that a change could not be brought to disk. LMDB tells of it by any of several codes, so
-// the system is asked: how much room its disk has, how long the file may become, and whether this user may have more.
+// where it does not say so itself the system is asked: how much room its disk has, how long the file may become, and whether
+// this user may have more.
 import { closeSync, ftruncateSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
+import { constants } from 'node:os'
 
 /** With less room than that, a failed commit is told as one that had none. */
 const ROOM_MIN_BYTES = 64 * 2 ** 20
 /** What the failed commit wrote of itself keeps its room: of a quota that it used up, there is not much left. */
 const PROBE_BYTES = 2 ** 20
 
-/** What is lacking, for the operator; null when it was something else. */
-export function lackOfRoom(folder: string, file: string): string | null {
+/** What was lacking at a commit, for the operator; null when it was something else. */
+export function lackOfRoom(failure: unknown, folder: string, file: string): string | null {
+  const told = lackOf(failure)
+  if (told !== null) return told
   try {
     const { bavail, bsize } = statfsSync(folder)
     return bavail * bsize < ROOM_MIN_BYTES ? 'the disk is full' : lackOfLeave(file)
@@ -34,16 +38,16 @@ function lackOfLeave(file: string): string | null {
   }
 }
 
+const { ENOSPC, EDQUOT, EFBIG } = constants.errno
+
+/** By the names of the system's codes, and by their numbers, which are what LMDB has of them. */
+const lacks = new Map<unknown, string>([
+  ...['ENOSPC', ENOSPC].map((code) => [code, 'the disk is full'] as const),
+  ...['EDQUOT', EDQUOT].map((code) => [code, 'this user has used up what the disk grants it'] as const),
+  ...['EFBIG', EFBIG].map((code) => [code, 'a file may not become as long (`ulimit -f`)'] as const),
+])
+
 /** What a write to a file lacked; null when it was no room. */
 export function lackOf(failure: unknown): string | null {
-  switch ((failure as { code?: string }).code) {
-    case 'ENOSPC':
-      return 'the disk is full'
-    case 'EDQUOT':
-      return 'this user has used up what the disk grants it'
-    case 'EFBIG':
-      return 'a file may not become as long (`ulimit -f`)'
-    default:
-      return null
-  }
+  return lacks.get((failure as { code?: unknown } | null)?.code) ?? null
 }

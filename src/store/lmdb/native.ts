@@ -120,13 +120,13 @@ export class LmdbFile {
   private async readable(failure: unknown): Promise<unknown> {
     const { commitError } = failure as { commitError?: Promise<never> }
     if (commitError === undefined) return failure
-    let cause = 'the commit failed'
+    let cause = new Error('the commit failed')
     commitError.catch((reason: unknown) => {
-      if (reason instanceof Error) cause = reason.message
+      if (reason instanceof Error) cause = reason
     })
     // It is rejected within this turn, or never.
     await new Promise((resolve) => setImmediate(resolve))
-    return new WriteFault(cause, lackOfRoom(this.path, this.file))
+    return new WriteFault(cause.message, lackOfRoom(cause, this.path, this.file))
   }
 
   /** Blocks the process: for opening only. */
