@@ -140,7 +140,11 @@ async function made(found: Case, isShown: (one: Case) => Promise<boolean>): Prom
   }
   if (one.question.kind === 'batch') {
     const { question } = one
-    await over(question.items, (items) => ({ ...one, question: { ...question, items } }))
+    const left = await fewest(question.items, async (items) => {
+      // Of no items it is an evaluation, and another case.
+      return items.length > 0 && isShown({ ...one, question: { ...question, items } })
+    })
+    one = { ...one, question: { ...question, items: left } }
   }
   await over(one.policies, (policies) => ({ ...one, policies }))
   await over(one.world.relationships, (relationships) => ({ ...one, world: { ...one.world, relationships } }))
