@@ -923,6 +923,11 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
+    id: 'O6',
+    sentence: 'a connection that is silent for less than the idle time is there for the next request',
+    shownBy: [['http/silent-connection.test.ts', 'is not ended before its time, whenever the runtime looks']],
+  },
+  {
     id: 'M1',
     sentence:
       'MCP is spoken in the revisions 2025-11-25 with sessions and 2026-07-28 without, to the official clients of both lines',

@@ -5,6 +5,11 @@ import { streamOf } from './live-body.ts'
 import type { FrontRequest, FrontResponse } from './route.ts'
 import { SlowBodies } from './slow-bodies.ts'
 
+/** The runtime looks at silent connections so often, and ends one by up to so much sooner than it was told. */
+const IDLE_STEP_S = 4
+/** It takes no more. */
+const IDLE_MAX_S = 255
+
 export interface FrontOptions {
   readonly host: string
   /** 0 picks a free one. */
@@ -17,7 +22,7 @@ export interface FrontOptions {
   readonly paths: readonly string[]
   /** How long a stop waits for requests that are being answered. */
   readonly drainMs: number
-  /** Seconds that a connection may be silent. */
+  /** Seconds that a connection may be silent; one that is silent for longer ends within two looks of the runtime. */
   readonly idleTimeS: number
   /** Null: plain HTTP. */
   readonly tls: Certificate | null
@@ -145,7 +150,7 @@ export function startFront(handle: Handle, options: FrontOptions): Front {
         port: at,
         // Only where it is meant: else a second server on the same port would start and take half of the connections.
         reusePort,
-        idleTimeout: options.idleTimeS,
+        idleTimeout: Math.min(options.idleTimeS + IDLE_STEP_S, IDLE_MAX_S),
         development: false,
         // Our own limit is lower and answers in JSON; this one only has to stay out of its way.
         maxRequestBodySize: Number.MAX_SAFE_INTEGER,

@@ -1,0 +1,31 @@
+// A connection that says nothing for less than the idle time is still there for the next request.
+import { describe, expect, it } from 'vitest'
+import { startFront } from '../../src/http/server.ts'
+import { Line } from '../workers/line.ts'
+
+describe('a silent connection', () => {
+  it('is not ended before its time, whenever the runtime looks', async () => {
+    const front = startFront(async () => ({ status: 200, headers: {}, body: 'here' }), {
+      host: '127.0.0.1',
+      port: 0,
+      bodyBytesMax: 100,
+      bodyTimeMs: 5000,
+      drainMs: 5000,
+      paths: [],
+      idleTimeS: 1,
+      tls: null,
+    })
+    try {
+      const line = await Line.to(front.url)
+      // The runtime looks every 4 seconds: one of the pauses has that moment in it.
+      for (let pause = 0; pause < 5; pause++) {
+        await line.request('GET', '/', {})
+        await Bun.sleep(900)
+      }
+      expect((await line.request('GET', '/', {})).body).toBe('here')
+      line.close()
+    } finally {
+      await front.stop()
+    }
+  })
+})
