@@ -1,7 +1,7 @@
 // Kills workers of a served composite project, and the process over them, in the middle of captures at several locations:
 // every acknowledged batch is there whole with its proxies, no batch is there by halves, and decisions follow what is there.
 // Run alone: bun test/long/composite-served.ts [--rounds 20] [--seed N]
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -14,7 +14,7 @@ import { numberAfter } from './flags.ts'
 const WRITERS = 6
 const BATCH = 5
 const PLACES = ['eu', 'us', 'home'] as const
-const CONNECTION = {
+export const CONNECTION = {
   url: 'lmdb:',
   name: 'main-db',
   composite_db_name: 'joined-db',
@@ -100,10 +100,10 @@ export async function servedRounds(rounds: number, seed: number): Promise<Served
         server = await startServer(['--data', data, '--workers', '2'])
       } else {
         workersKilled += 1
-        const victim = chance.pick(workersOf(server.pid))
+        const victim = chance.pick(childrenOf(server.pid))
         process.kill(victim, 'SIGKILL')
         // The other goes on meanwhile, and the new one comes in.
-        while (workersOf(server.pid).includes(victim) || workersOf(server.pid).length < 2) await Bun.sleep(10)
+        while (childrenOf(server.pid).includes(victim) || childrenOf(server.pid).length < 2) await Bun.sleep(10)
         await Bun.sleep(chance.between(0, 200))
         // Whoever takes a place follows, before it listens, what the one before it left undone.
         for (const line of (await linesTo(server.url, 2, 1)).flat()) line.close()
@@ -168,7 +168,9 @@ function bodyFor({ name, place }: Batch, stage: 'nodes' | 'relationships'): obje
     : { relationships: of((i) => ({ source: node('Person', i), target: node('Car', i), type: 'SEES' })) }
 }
 
-function workersOf(pid: number): number[] {
+/** None of a process that has ended. */
+export function childrenOf(pid: number): number[] {
+  if (!existsSync(`/proc/${pid}`)) return []
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
   return children === '' ? [] : children.split(' ').map(Number)
 }
