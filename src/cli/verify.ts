@@ -3,7 +3,7 @@
 import { accessSync, constants, type Dirent, existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { LayoutFault } from '../store/lmdb/databases.ts'
-import { cutOff, DATA_FILE, stemOf } from '../store/lmdb/folder.ts'
+import { cutOff, DATA_FILE, READERS_FILE, stemOf } from '../store/lmdb/folder.ts'
 import { verifyFolder } from '../store/verify.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
@@ -14,7 +14,7 @@ export const READING_COMMAND = 'verify-folder'
 
 const DAMAGED = 1
 const NOT_RUN = 2
-const NO_PERMISSION = 'this user has no permission to read it'
+const NO_PERMISSION = 'this user may not read it, or not write its lock.mdb'
 
 /** One line of the reading process. */
 interface Line {
@@ -71,7 +71,7 @@ function foldersIn(dataDir: string): { folders: string[]; closed: string[] } {
       return
     }
     // A folder without its data file, and with what stands beside it, has lost it.
-    if (names.some(({ name }) => name === DATA_FILE || name === 'lock.mdb')) found.push(relative(dataDir, folder))
+    if (names.some(({ name }) => name === DATA_FILE || name === READERS_FILE)) found.push(relative(dataDir, folder))
     for (const entry of names) if (entry.isDirectory()) look(join(folder, entry.name))
   }
   if (existsSync(dataDir)) look(dataDir)
@@ -89,10 +89,14 @@ function entriesOf(folder: string): Dirent[] | null {
   }
 }
 
-/** What this user may not read is not damaged. */
+/** What this user may not read is not damaged; and a reading that writers do not see would look so. */
 function isClosed(folder: string): boolean {
+  return isForbidden(join(folder, DATA_FILE), constants.R_OK) || isForbidden(join(folder, READERS_FILE), constants.W_OK)
+}
+
+function isForbidden(path: string, mode: number): boolean {
   try {
-    accessSync(join(folder, DATA_FILE), constants.R_OK)
+    accessSync(path, mode)
     return false
   } catch (fault) {
     return isOfPermission(fault)

@@ -15,6 +15,9 @@ export type Order =
   | { readonly order: 'check readers' }
   | { readonly order: 'stop' }
 
+/** For a worker whose parent is gone, whatever it was in: longer than any drain that is usual, and nobody else would end it. */
+const ALONE_MS = 60_000
+
 /** What the worker says: it has its databases open, and it takes connections. */
 export type Word = 'open' | 'listening'
 
@@ -42,7 +45,10 @@ export async function work(): Promise<void> {
   process.on('SIGTERM', stop)
   // The parent gets it too, and says what to do.
   process.on('SIGINT', () => {})
-  process.on('disconnect', stop)
+  process.on('disconnect', () => {
+    setTimeout(() => process.exit(1), ALONE_MS).unref()
+    stop()
+  })
   process.on('SIGHUP', () =>
     opening?.then((app) => {
       app.reopenLogs()

@@ -1,5 +1,5 @@
 // `verify` as a real process, beside a folder that is sound, damaged, or none.
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -81,8 +81,26 @@ describe('verify', () => {
     chmodSync(join(own, 'config', 'data.mdb'), 0o600)
     chmodSync(join(own, dirname(project)), 0o700)
     const { exitCode, stdout, stderr } = await runCommand(['verify', '--data', own], {}, stranger)
-    const lines = [dirname(project), 'config'].map((path) => `not read ${path}: this user has no permission to read it`)
+    const lines = [dirname(project), 'config'].map(
+      (path) => `not read ${path}: this user may not read it, or not write its lock.mdb`,
+    )
     expect([exitCode, stdout.trim().split('\n'), stderr]).toEqual([2, lines, ''])
+  })
+
+  // Writers would not see that it reads, and use the pages anew that it is at.
+  it.skipIf(!canBeStranger)('reads nothing where it may not say that it reads', async () => {
+    const own = temporaryFolder()
+    chmodSync(own, 0o755)
+    cpSync(join(data, 'config'), join(own, 'config'), { recursive: true })
+    chmodSync(join(own, 'config'), 0o755)
+    for (const file of readdirSync(join(own, 'config'))) chmodSync(join(own, 'config', file), 0o644)
+    const told = async () => {
+      const { exitCode, stdout } = await runCommand(['verify', '--data', own], {}, stranger)
+      return [exitCode, stdout.trim()]
+    }
+    expect(await told()).toEqual([2, 'not read config: this user may not read it, or not write its lock.mdb'])
+    chmodSync(join(own, 'config', 'lock.mdb'), 0o666)
+    expect(await told()).toEqual([0, expect.stringContaining('sound')])
   })
 
   it('says that it could not run where there is no store', async () => {

@@ -6,6 +6,9 @@ import { join } from 'node:path'
 /** The package's name for the file in the folder. */
 export const DATA_FILE = 'data.mdb'
 
+/** And for the table of those who read it, in every process. */
+export const READERS_FILE = 'lock.mdb'
+
 /** Where a migration writes the new folder, and where it puts the old one before the new one takes its place. */
 export function besideOf(path: string): string {
   return `${path}.migrated`

@@ -1,13 +1,13 @@
 // How an environment is opened: what is looked at before, the room that LMDB needs and does not ask for, and what the
 // package is told. All of it while nobody writes.
-import { existsSync, linkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, linkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
 import { OperatorFault } from '../../kernel/errors.ts'
 import type { SharedNumber } from '../shared-number.ts'
 import { lackOf } from './disk-room.ts'
 import { faultOfFile } from './file-check.ts'
-import { DATA_FILE } from './folder.ts'
+import { DATA_FILE, READERS_FILE } from './folder.ts'
 import { OpeningGate } from './opening-gate.ts'
 
 /**
@@ -17,8 +17,7 @@ import { OpeningGate } from './opening-gate.ts'
 export const MAP_BYTES = 16 * 2 ** 30
 
 const READERS_MAX = 1000
-/** The package's name for the table of them, and what each takes there, with its part of what stands before it. */
-const READERS_FILE = 'lock.mdb'
+/** What each takes in their table, with its part of what stands before it. */
 const READER_BYTES = 72
 /** With the first pages of a store: LMDB spoils its memory, and the process dies at its end, where these find no room. */
 const FIRST_BYTES = 512 * 1024
@@ -63,6 +62,11 @@ export function openSound(path: string, options: FileOptions): RootDatabase {
   const fault = faultIn(file)
   if (fault !== null) throw new OperatorFault(`${file} ${fault}`)
   takeRoomForReaders(path)
+  if (!isReadingSeen(path)) {
+    throw new OperatorFault(
+      `${join(path, READERS_FILE)} cannot be written by this user, and what is read would change meanwhile`,
+    )
+  }
   return open(packageOptions(path, options))
 }
 
@@ -92,6 +96,19 @@ function takeRoomForReaders(path: string): void {
     if (lack !== null) throw new OperatorFault(`there is no room for a store in ${path}: ${lack}`)
   } finally {
     rmSync(draft, { force: true })
+  }
+}
+
+/**
+ * Where LMDB may not write to the table of readers it reads all the same, and writers use the pages anew that it is reading.
+ * On a file system that is read-only nobody writes.
+ */
+function isReadingSeen(path: string): boolean {
+  try {
+    accessSync(join(path, READERS_FILE), constants.R_OK | constants.W_OK)
+    return true
+  } catch (failure) {
+    return (failure as { code?: string }).code !== 'EACCES'
   }
 }
 
