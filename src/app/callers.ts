@@ -21,12 +21,12 @@ export function callersFor({ documents, authenticate, ready }: CallerParts): Aut
   }
   const openingFor = (who: Authentication): Promise<void> | null =>
     who.ok && who.value?.kind === 'agent' ? ready(who.value.projectId) : null
-  return (auth, request) => {
-    const who = identify(auth, request)
-    if (who instanceof Promise) {
-      return who.then((found) => openingFor(found)?.then(() => identify(auth, request)) ?? found)
-    }
-    // A key may have been revoked meanwhile.
-    return openingFor(who)?.then(() => identify(auth, request)) ?? who
-  }
+  return (auth, request) => onceReady(() => identify(auth, request), openingFor)
+}
+
+/** Asks again after an opening: a key or a token may have been revoked meanwhile. */
+export function onceReady<T>(identify: () => T | Promise<T>, openingFor: (who: T) => Promise<void> | null) {
+  const known = (who: T): T | Promise<T> => openingFor(who)?.then(identify) ?? who
+  const who = identify()
+  return who instanceof Promise ? who.then(known) : known(who)
 }

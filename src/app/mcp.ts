@@ -15,6 +15,7 @@ import type { DecisionParts } from '../pdp/parts.ts'
 import type { Settings } from '../settings.ts'
 import type { Collections } from '../store/lmdb/collections.ts'
 import { openSharedNumber } from '../store/shared-number.ts'
+import { onceReady } from './callers.ts'
 import { documentStore } from './configuration.ts'
 
 /** Changes with every MCP session that is ended, for all processes to see. */
@@ -69,11 +70,11 @@ export function mcpFor(settings: Settings, wiring: McpWiring): McpEndpoint {
       settings.mcpSessionTimeS * 1000,
       new StoredEndedSessions(documentStore(collections), openSharedNumber(join(settings.dataDir, ENDED)), clock),
     ),
-    async authenticateUser(projectId, token, delegation, only) {
-      const user = await userTokens.authenticateUser(projectId, token, delegation, only)
-      if (user.ok) await ready(projectId)
-      return user
-    },
+    authenticateUser: (projectId, token, delegation, only) =>
+      onceReady(
+        () => userTokens.authenticateUser(projectId, token, delegation, only),
+        (user) => (user.ok ? ready(projectId) : null),
+      ),
     agentRate: rate,
     clock,
     listeners: {

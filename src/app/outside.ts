@@ -37,9 +37,9 @@ export function userTokensFor(settings: Settings, wiring: UserWiring): UserToken
     issuers: new Issuers(outgoing),
     userInfo: new UserInfo(outgoing),
     clock,
-    async graphOf(projectId) {
-      await ready(projectId)
-      return graphsOf(projectId)?.default ?? null
+    graphOf(projectId) {
+      const graph = () => graphsOf(projectId)?.default ?? null
+      return ready(projectId)?.then(graph) ?? graph()
     },
   })
 }
