@@ -20,10 +20,19 @@ export class AnswerSize {
     const size = sizeOf(value)
     effortOnText(size)
     this.taken += size
-    if (this.taken > this.max) {
-      const limit = `the limit of ${this.max} characters in one answer is reached; a smaller page holds less`
-      throw new RunFault('budget', limit, 'executeAnswerMax')
-    }
+    if (this.taken > this.max) throw new RunFault('budget', this.refusal, 'executeAnswerMax')
+  }
+
+  /** As `take`, where a refusal comes too late: what was written by then stays. False: there is no room for it. */
+  admits(value: unknown): boolean {
+    const size = sizeOf(value)
+    if (this.taken + size > this.max) return false
+    this.taken += size
+    return true
+  }
+
+  get refusal(): string {
+    return `the limit of ${this.max} characters in one answer is reached; a smaller page holds less`
   }
 }
 

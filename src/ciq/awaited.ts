@@ -15,7 +15,8 @@ export interface Awaited {
   readonly property: string
   /** Of the element, for placeholders: its own fields and its properties. */
   readonly values: ReadonlyMap<string, PropertyValue | null>
-  fill(value: unknown): void
+  /** Null; or why it stays out, in words for the caller. */
+  fill(value: unknown): string | null
 }
 
 /** Where an element is read, and what is noted there. */
@@ -47,8 +48,10 @@ export function giveProperty(
     values: isNode
       ? new Map([...snapshot.nodeProperties(element.id), ...nodeFields(element.id, snapshot)])
       : snapshot.relationshipProperties(element.id),
-    fill: (value) => {
+    fill(value) {
+      if (!size.admits(value)) return size.refusal
       into[key] = value
+      return null
     },
   })
 }
@@ -80,8 +83,8 @@ export async function fillAwaited(
   await Promise.all(
     awaited.map(async ({ resolver, property, values, fill }) => {
       const resolved = await resolution.resolve(resolver, lookupIn(values, parameters))
-      if (resolved.ok) fill(resolved.value.value)
-      else warnings.add(`property \`${property}\`, external data resolver \`${resolver}\`: ${resolved.error.reason}`)
+      const lack = resolved.ok ? fill(resolved.value.value) : resolved.error.reason
+      if (lack !== null) warnings.add(`property \`${property}\`, external data resolver \`${resolver}\`: ${lack}`)
     }),
   )
   const told = [...warnings].slice(0, WARNINGS_MAX)

@@ -52,6 +52,7 @@ beforeAll(async () => {
       upstreamTimeMs: 30_000,
       upstreamBytesMax: 2048,
       resolverCallsMax: 20,
+      executeAnswerMax: 100_000,
       resolverParallel: 4,
     },
     { log: (entry) => log.push(entry) },
@@ -138,6 +139,22 @@ describe('a value that a resolver supplies', () => {
     expect(priceOf(await read())).toBe(7)
     expect(seen).toMatchObject([{ method, body: '' }])
     expect(seen[0]?.headers['content-type']).toBeUndefined()
+  })
+
+  it('counts as what an answer holds: the rows beyond that stay without, and the caller is told', async () => {
+    answering = json({ price: 'x'.repeat(1900) })
+    const read = await carWith({}, { cars: 80 })
+    const { data, warnings } = await read()
+    const prices = (data as unknown as { nodes: Record<string, unknown> }[]).map(
+      ({ nodes }) => nodes['car.property.price'],
+    )
+    expect(prices).toHaveLength(80)
+    const filled = prices.filter((price) => price !== null).length
+    expect(filled).toBeGreaterThan(40)
+    expect(filled * 1900).toBeLessThan(100_000)
+    expect(warnings).toEqual([
+      `property \`price\`, external data resolver \`price-${made}\`: the limit of 100000 characters in one answer is reached; a smaller page holds less`,
+    ])
   })
 
   it('is asked for when it is read, wherever in the record it stands', async () => {
