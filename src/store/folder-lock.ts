@@ -13,6 +13,9 @@ const WORKERS = 'workers.lock'
 /** The holder's number, for messages, and a secret word, by which its workers know that it is theirs. */
 const HOLDER = 'server.pid'
 
+/** What a folder that was never used may hold nevertheless. */
+export const lockFiles: ReadonlySet<string> = new Set([LOCK, WORKERS, HOLDER])
+
 /** How long a folder is waited for whose workers lost their parent: they end by themselves, after the usual drain. */
 const ORPHANS_MS = 10_000
 

@@ -1,11 +1,11 @@
 // An import: lines of an export, or of whoever writes such lines, into a data folder that nobody serves. Batch after batch is
 // on disk together with the place in the file that it goes up to, so an import that was cut off goes on where it was.
 import { randomUUID } from 'node:crypto'
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
-import { lockFolder } from '../store/folder-lock.ts'
+import { lockFiles, lockFolder } from '../store/folder-lock.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { ImportDocuments, leaveProxies } from './import-documents.ts'
 import { hasGraph, ImportGraphs } from './import-graphs.ts'
@@ -67,8 +67,10 @@ export async function importFile(request: ImportRequest): Promise<ImportResult> 
 
 async function importInto(request: ImportRequest, fresh: Unfinished): Promise<ImportResult> {
   const { dataDir, projectId } = request
-  const made = madeFor(dataDir)
+  const absent = absentFolders(resolve(dataDir))
   const lock = lockFolder(dataDir)
+  // Looked at while nobody else may use it: what another process has put there must not go with what this one leaves.
+  const isNew = readdirSync(dataDir).every((name) => lockFiles.has(name))
   const outcome = newOutcome()
   let isWhole = false
   try {
@@ -89,7 +91,7 @@ async function importInto(request: ImportRequest, fresh: Unfinished): Promise<Im
     }
   } finally {
     // Nothing came of it: what was not there before goes, while nobody else may take it.
-    if (!isWhole && !outcome.hasWritten) for (const path of made()) rmSync(path, { recursive: true, force: true })
+    if (isNew && !isWhole && !outcome.hasWritten) removeNew(dataDir, absent)
     lock.release()
   }
 }
@@ -98,15 +100,18 @@ function newOutcome(): Outcome {
   return { isExport: false, hasWritten: false }
 }
 
-/** What is to be removed so that a folder, which does not exist yet or is empty, is so again. */
-function madeFor(dataDir: string): () => string[] {
-  if (existsSync(dataDir)) {
-    const isUsed = !statSync(dataDir).isDirectory() || readdirSync(dataDir).length > 0
-    return () => (isUsed ? [] : readdirSync(dataDir).map((name) => join(dataDir, name)))
+/** The folder and those above it, as far as they are missing; the innermost first. */
+function absentFolders(folder: string): string[] {
+  return existsSync(folder) ? [] : [folder, ...absentFolders(dirname(folder))]
+}
+
+function removeNew(dataDir: string, absent: readonly string[]): void {
+  for (const name of readdirSync(dataDir)) rmSync(join(dataDir, name), { recursive: true, force: true })
+  try {
+    for (const folder of absent) rmdirSync(folder)
+  } catch {
+    // Somebody else has put something beside it meanwhile.
   }
-  let first = resolve(dataDir)
-  while (!existsSync(dirname(first))) first = dirname(first)
-  return () => [first]
 }
 
 async function run(request: ImportRequest, { own, isResumed, scratch }: Run, outcome: Outcome): Promise<ImportResult> {

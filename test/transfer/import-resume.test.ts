@@ -202,6 +202,14 @@ test('an import that wrote nothing leaves nothing behind', async () => {
     await expect(importInto(dataDir, parent)).rejects.toThrow('EISDIR')
     expect(readdirSync(parent)).toEqual(['empty'])
   }
+  // What others have put beside it meanwhile is theirs.
+  writeFileSync(from, `${whole.split('\n')[0]}\n[]\n`)
+  const begun = importInto(join(parent, 'a', 'b', 'new'), from, {
+    batchWeight: 1,
+    progress: () => mkdirSync(join(parent, 'a', 'other'), { recursive: true }),
+  })
+  await expect(begun).rejects.toThrow(/^line 2: /)
+  expect(readdirSync(parent, { recursive: true }).sort()).toEqual(['a', join('a', 'other'), 'empty'])
   // A folder in use keeps what it has, and no graph without a line.
   rmSync(join(data, 'projects'), { recursive: true })
   const before = readdirSync(data)
