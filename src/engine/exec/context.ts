@@ -1,5 +1,6 @@
 // What a run carries: the frame, the parameters, the snapshots and the budget. Operators and expressions get nothing else.
 import { systemClock } from '../../kernel/clock.ts'
+import { LaneRequiredError } from '../../kernel/lane-required.ts'
 import { RunFault } from '../errors.ts'
 import type { NodeId, Snapshot } from '../store.ts'
 import { chargeEffortTo } from '../value/effort.ts'
@@ -13,6 +14,11 @@ export interface BudgetLimits {
   readonly timeMs: number
   /** Rows, groups and visited nodes kept in memory at once; 2 million (some 200 MB) where it is not given. */
   readonly rowsHeldMax?: number
+  /**
+   * Milliseconds that the execution may take on the serving loop. When it takes longer, it throws LaneRequiredError and is
+   * repeated in a lane process without this limit. Absent: no such limit.
+   */
+  readonly inlineMs?: number
 }
 
 const CLOCK_EVERY = 2048
@@ -27,6 +33,8 @@ export class Budget {
   private stepsMax = 0
   private deadline = 0
   private timeMs = 0
+  private inlineMs: number | null = null
+  private inlineDeadline = 0
 
   start(limits: BudgetLimits): void {
     chargeEffortTo(this)
@@ -36,6 +44,7 @@ export class Budget {
     this.nextLook = CLOCK_EVERY
     this.stepsMax = limits.stepsMax
     this.timeMs = limits.timeMs
+    this.inlineMs = limits.inlineMs ?? null
     // Read lazily: a run that ends within its first 2,048 steps never looks at the clock.
     this.deadline = 0
   }
@@ -64,7 +73,10 @@ export class Budget {
       throw new RunFault('budget', `the limit of ${this.stepsMax} steps is reached`, 'traversalStepsMax')
     }
     const now = performance.now()
-    if (this.deadline === 0) this.deadline = now + this.timeMs
+    if (this.deadline === 0) {
+      this.deadline = now + this.timeMs
+      if (this.inlineMs !== null) this.inlineDeadline = now + this.inlineMs
+    } else if (this.inlineMs !== null && now > this.inlineDeadline) throw new LaneRequiredError('time')
     else if (now > this.deadline) {
       throw new RunFault('budget', `the time limit of ${this.timeMs} ms is reached`, 'decisionTimeMs')
     }
