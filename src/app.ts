@@ -8,6 +8,7 @@ import { decisionLogFile, decisionLogTo, decisionsFor } from './app/decisions.ts
 import { Duties } from './app/duties.ts'
 import { catalogIn, graphsIn } from './app/graphs.ts'
 import { kindsOf } from './app/kinds.ts'
+import { lanesFor } from './app/lanes.ts'
 import { Listener, type Listening } from './app/listener.ts'
 import { standardLog, unserved } from './app/logs.ts'
 import { mcpFor } from './app/mcp.ts'
@@ -23,20 +24,24 @@ import type { ProjectGraphs } from './engine/store.ts'
 import { agentRate } from './http/agent-rate.ts'
 import { authenticator } from './http/authenticate.ts'
 import { corsFor } from './http/cors.ts'
-import { createDispatcher, type Handle } from './http/dispatch.ts'
-import type { Route } from './http/route.ts'
+import { createDispatcher, type DispatchParts, type Handle } from './http/dispatch.ts'
+import type { LaneLimit, Route } from './http/route.ts'
 import { AgentKeys } from './identity/agent-key.ts'
 import { bootstrap } from './identity/bootstrap.ts'
 import { ServiceAccounts } from './identity/service-account.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import { ServiceFault } from './kernel/errors.ts'
 import type { LogEntry } from './ops/log.ts'
+import type { Counts } from './ops/metrics.ts'
 import { serviceMetrics } from './ops/service-metrics.ts'
 import { Mask } from './pdp/mask.ts'
 import type { DecisionEvent, DecisionFault, DecisionParts } from './pdp/parts.ts'
 import { PolicyLibrary } from './policy/library.ts'
 import type { Settings } from './settings.ts'
-import { joinFolder, lockFolder } from './store/folder-lock.ts'
+import { type HeldFolder, joinFolder, lockFolder } from './store/folder-lock.ts'
+
+/** How long a question may take on the serving loop before it goes to a lane, milliseconds. */
+const INLINE_MS = 1
 
 /** What a test may put in the place of the real thing. */
 export interface AppOverrides {
@@ -51,11 +56,15 @@ export interface AppOverrides {
   /** The folder is locked already, by whoever started this process or will start others, and is not this app's to release. */
   readonly folder?: 'held'
   /** One of several processes on the folder and the port. */
-  readonly worker?: WorkerPlace
+  readonly worker?: ProcessPlace
+  /** One of the helper processes of a serving process: it answers what that hands to it, and does not listen. */
+  readonly lane?: ProcessPlace
+  /** The command line that starts a lane. Absent: every request runs in this process. */
+  readonly laneCommand?: readonly string[]
 }
 
-export interface WorkerPlace {
-  /** From 1 on. A process that is started in the place of another gets its number. */
+export interface ProcessPlace {
+  /** From 1 on, and different for all processes on the folder. A process in the place of another gets its number. */
   readonly number: number
   /** Of the process that holds the folder. */
   readonly proof: string
@@ -71,10 +80,14 @@ export interface App {
   readonly routes: readonly Route[]
   /** The whole service without a socket. */
   readonly handle: Handle
+  /** The same without lanes: for what is loaded before the service takes requests. */
+  readonly handleHere: Handle
   readonly decisions: DecisionParts
   readonly capture: CaptureParts
   readonly config: ConfigService
   issueAdminToken(lifetimeS: number): Promise<string>
+  /** What was counted since the last call, for the metrics of the process that this one is a lane of. */
+  takeCounts(): Counts
   /** After a rotation has renamed them. */
   reopenLogs(): void
   listen(): Promise<Listening>
@@ -101,6 +114,9 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   const { dataDir } = settings
   const { clock = systemClock, sync = true } = overrides
   const worker = overrides.worker?.number ?? null
+  // A lane shares the folder as a worker does, and takes part in what only one process may do.
+  const place = (overrides.lane ?? overrides.worker)?.number ?? null
+  const hasLanes = settings.lanes > 0 && overrides.laneCommand !== undefined
   const { version } = packageJson
   const log = overrides.log ?? standardLog(settings, clock)
   const report = (message: string): void => log({ level: 'error', message })
@@ -114,13 +130,13 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   }
 
   const lock = folderFor(dataDir, overrides)
-  opened.add({ close: () => lock?.release() })
+  opened.add({ close: () => lock.release() })
   const metrics = serviceMetrics(dataDir, version, worker)
   const upstream = upstreamOf(settings)
 
   const collections = opened.add(openConfiguration(dataDir, sync))
   const documents = documentsIn(collections, dataDir)
-  if (worker === null) documents.settle()
+  if (place === null) documents.settle()
   const { keys, sealer } = secretsOf(dataDir, documents, report)
   const { created, admin } = await bootstrap(documents, sealer, clock)
   const serviceAccounts = new ServiceAccounts(documents, sealer, clock)
@@ -128,6 +144,10 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   await serviceAccounts.issueToken(admin.serviceAccountId, 120)
 
   const catalog = opened.add(catalogIn(dataDir, { clock, sync, hotBytes: settings.hotBytesMax }))
+  const checkReaders = (): void => {
+    collections.checkReaders()
+    catalog.checkReaders()
+  }
   const graphs = graphsIn(catalog, documents, report)
   const graphsOf = (projectId: string): ProjectGraphs | null => graphs.of(projectId)
   const ready = (projectId: string): Promise<void> | null => graphs.ready(projectId)
@@ -145,7 +165,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   const provisioning = new Provisioning({ documents, provisioner: catalog, systemGraph: nodes, report })
   const environment = { reader: documents, systemGraph: nodes, provisioning }
   const kinds = kindsOf(settings, { environment, upstream, clock })
-  const config = new ConfigService({ documents, kinds, sealer, clock, report, place: worker ?? 0 })
+  const config = new ConfigService({ documents, kinds, sealer, clock, report, place: place ?? 0 })
 
   const mask = new Mask(settings.parameterMask)
   const logFile = decisionLogFile(settings, report)
@@ -155,6 +175,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   }
   const policies = new PolicyLibrary(documents, report)
   const decisions = decisionsFor(settings, {
+    inlineMs: hasLanes ? INLINE_MS : null,
     policies,
     graphsOf,
     masterKey: keys.current,
@@ -167,16 +188,26 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     onDecided: overrides.onDecided ?? null,
   })
   const queries = new QueryLibrary(documents, report)
-  const contexts = contextsFor(settings, { documents, queries, graphsOf, upstream, clock, report })
+  const contexts = contextsFor(settings, {
+    inlineMs: hasLanes ? INLINE_MS : null,
+    documents,
+    queries,
+    graphsOf,
+    upstream,
+    clock,
+    report,
+  })
   const capture: CaptureParts = {
     graphsOf,
     onCaptured: (operation, items) => metrics.captured(operation, items),
   }
 
   const agentKeys = new AgentKeys(documents, clock)
-  const userTokens = userTokensFor(settings, { documents, graphsOf, ready, upstream, clock, report })
+  const userTokens = userTokensFor(settings, { writes: !hasLanes, documents, graphsOf, ready, upstream, clock, report })
   // One for both doors: an agent that is asked through MCP has no second allowance there.
-  const rate = agentRate(settings.agentRequestsPerS, settings.agentBurst, () => clock.now())
+  // The serving process has counted a request before it hands it to a lane.
+  const perS = overrides.lane === undefined ? settings.agentRequestsPerS : 0
+  const rate = agentRate(perS, settings.agentBurst, () => clock.now())
   const mcp = mcpFor(settings, {
     documents,
     collections,
@@ -193,7 +224,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   })
 
   // Finishes what a crash cut off, before the first request.
-  await config.resume(worker === null)
+  await config.resume(place === null)
   await provisioning.repair()
   const duties = opened.add(
     new Duties({
@@ -204,10 +235,23 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
       mcp,
       policies,
       report,
-      alone: worker === null,
+      alone: place === null,
     }),
   )
   duties.begin()
+  const lanes = hasLanes
+    ? lanesFor(settings, {
+        command: overrides.laneCommand ?? [],
+        proof: lock.proof,
+        worker,
+        metrics,
+        log,
+        checkReaders,
+        // The lanes write, so they do what only one process may do; this process stays free to answer.
+        onStart: () => duties.share(),
+      })
+    : null
+  if (lanes !== null) opened.add({ close: () => lanes.close(settings.drainMs) })
 
   const listener = opened.add(new Listener(settings, worker !== null, log))
   // Closed before it: open streams end with a word, and hold up no stop.
@@ -238,7 +282,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     authenticateServiceAccount: (bearer) => serviceAccounts.authenticateServiceAccount(bearer),
     authenticateUser: (projectId, token, delegation) => userTokens.authenticateUser(projectId, token, delegation),
   })
-  const handle = createDispatcher({
+  const dispatch = {
     routes,
     agentRate: rate,
     cors: corsFor(settings.corsOrigins, routes),
@@ -247,7 +291,12 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
       settings.accessLog === 'off' ? null : (answered) => log({ level: 'info', message: 'answered', ...answered }),
     authenticate: callersFor({ documents, authenticate, ready }),
     onFailure,
-  })
+  } satisfies Omit<DispatchParts, 'lanes'>
+  const handleHere = createDispatcher({ ...dispatch, lanes: null })
+  const handle =
+    lanes === null
+      ? handleHere
+      : createDispatcher({ ...dispatch, lanes: { runner: lanes, limits: laneLimits(settings) } })
 
   let closed: Promise<void> | null = null
   return {
@@ -257,16 +306,21 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     bootstrapped: created,
     routes,
     handle,
+    handleHere,
     decisions,
     capture,
     config,
     issueAdminToken: (lifetimeS) => serviceAccounts.issueToken(admin.serviceAccountId, lifetimeS),
-    reopenLogs: () => logFile?.reopen(),
+    takeCounts: () => metrics.takeCounts(),
+    reopenLogs() {
+      logFile?.reopen()
+      lanes?.reopenLogs()
+    },
     listen: async () => listener.listen(handle, routes),
     lookAtCertificate: () => listener.lookAtCertificate(),
     checkReaders() {
-      collections.checkReaders()
-      catalog.checkReaders()
+      checkReaders()
+      lanes?.checkReaders()
     },
     close() {
       closed ??= opened.close()
@@ -275,8 +329,16 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   }
 }
 
-/** Null: not this app's to release. */
-function folderFor(dataDir: string, { folder, worker }: AppOverrides): { release(): void } | null {
-  if (worker !== undefined) return joinFolder(dataDir, worker.proof)
-  return folder === 'held' ? null : lockFolder(dataDir)
+function folderFor(dataDir: string, { folder, worker, lane }: AppOverrides): HeldFolder {
+  const place = lane ?? worker
+  if (place !== undefined) return { ...joinFolder(dataDir, place.proof), proof: place.proof }
+  // Held by the process that made this app, which releases it.
+  return folder === 'held' ? { proof: '', release: () => undefined } : lockFolder(dataDir)
+}
+
+function laneLimits(settings: Settings): Readonly<Record<LaneLimit, number>> {
+  const { decisionTimeMs, batchTimeMs, executeTimeMs, batchReadTimeMs, writeTimeMs } = settings
+  // A query that exceeds the serving loop says which of the two limits it has; one with a long body is not known yet.
+  const query = Math.max(executeTimeMs, batchReadTimeMs)
+  return { decision: decisionTimeMs, batch: batchTimeMs, query, write: writeTimeMs }
 }

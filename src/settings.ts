@@ -7,6 +7,19 @@ export interface Settings {
   readonly port: number
   /** Processes that share the port and the data folder. 1: this one, without others. */
   readonly workers: number
+  /**
+   * Helper processes for requests that are too large for the serving loop, at most; 0: everything runs in the serving
+   * process. Each worker has its own. They start when they are first needed.
+   */
+  readonly lanes: number
+  /** Requests of one project that may wait for a lane. */
+  readonly laneQueueMax: number
+  /** How long a request may wait for a lane, milliseconds. */
+  readonly laneWaitMs: number
+  /** Memory of a lane, bytes, without mapped files: an idle lane that holds more is replaced. */
+  readonly laneMemoryMax: number
+  /** One capture or configuration change in a lane, milliseconds. */
+  readonly writeTimeMs: number
   /** Request body, bytes: 4 MiB holds a capture of 250 large nodes. */
   readonly bodyBytesMax: number
   /** How long the body of a request may take to come, milliseconds. */
@@ -99,6 +112,11 @@ export const defaultSettings: Settings = {
   host: '127.0.0.1',
   port: 8080,
   workers: 1,
+  lanes: Math.max(2, navigator.hardwareConcurrency - 1),
+  laneQueueMax: 64,
+  laneWaitMs: 10_000,
+  laneMemoryMax: 512 * 1024 * 1024,
+  writeTimeMs: 60_000,
   bodyBytesMax: 4 * 1024 * 1024,
   bodyTimeMs: 30_000,
   policyTextMax: 512_000,
@@ -147,6 +165,9 @@ export const defaultSettings: Settings = {
 /** Each of them takes reader slots in every database: beyond this the limit is not the processor. */
 const WORKERS_MAX = 64
 
+/** Each lane is a process with memory of its own. */
+const LANES_MAX = 64
+
 export type SettingRule =
   | { readonly kind: 'text' }
   /** Of http or https, without query, fragment, credentials and a slash at its end. */
@@ -169,6 +190,14 @@ export const settingRows: Readonly<Record<keyof Settings, SettingRow>> = {
   host: { name: 'host', rule: { kind: 'text' } },
   port: { name: 'port', rule: { kind: 'integer', min: 0, max: 65_535, unit: '' } },
   workers: { name: 'workers', rule: { kind: 'integer', min: 1, max: WORKERS_MAX, unit: '' } },
+  lanes: { name: 'lanes', rule: { kind: 'integer', min: 0, max: LANES_MAX, unit: '' } },
+  laneQueueMax: { name: 'lane_queue_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' requests' } },
+  laneWaitMs: { name: 'lane_wait_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
+  laneMemoryMax: {
+    name: 'lane_memory_max',
+    rule: { kind: 'integer', min: 64 * 1024 * 1024, max: 2 ** 40, unit: ' bytes' },
+  },
+  writeTimeMs: { name: 'write_time_ms', rule: { kind: 'integer', min: 1, max: 3_600_000, unit: ' milliseconds' } },
   bodyBytesMax: { name: 'body_bytes_max', rule: { kind: 'integer', min: 1024, max: 1 << 30, unit: ' bytes' } },
   bodyTimeMs: { name: 'body_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
   policyTextMax: { name: 'policy_text_max', rule: { kind: 'integer', min: 1, max: 512_000, unit: ' characters' } },

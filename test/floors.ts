@@ -232,6 +232,21 @@ export const rooms: readonly Room[] = [
       'http imports features, mcp (whose endpoint is a route like any other), kernel and zod, and node:crypto for the policy of a page; never engine, store or adapters',
   },
   {
+    holds: ['src/lanes/'],
+    may: [
+      'src/lanes/',
+      'src/http/dispatch.ts',
+      'src/http/lane-job.ts',
+      'src/http/route.ts',
+      'src/kernel/',
+      'bun:ffi',
+      'node:fs',
+      'node:net',
+    ],
+    sentence:
+      'lanes run requests in helper processes: they import the port of the dispatcher, kernel, node:net and bun:ffi; never a feature',
+  },
+  {
     holds: ['src/transfer/'],
     may: [
       'src/transfer/',
@@ -286,7 +301,7 @@ export const rooms: readonly Room[] = [
   },
   {
     holds: ['src/ops/'],
-    may: ['src/ops/', 'src/kernel/', 'node:crypto', 'node:fs', 'node:path', 'pino'],
+    may: ['src/ops/', 'src/kernel/', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'pino'],
     sentence: 'ops (log, metrics, certificate) imports kernel, node and pino: it is handed what it tells',
   },
   {

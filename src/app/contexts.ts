@@ -9,6 +9,8 @@ import type { Settings } from '../settings.ts'
 import type { Upstream } from '../upstream/client.ts'
 
 export interface ContextWiring {
+  /** How long a query may take on the serving loop; null: there are no lanes. */
+  readonly inlineMs: number | null
   readonly documents: Repository
   readonly queries: QueryLibrary
   graphsOf(projectId: string): ProjectGraphs | null
@@ -26,6 +28,7 @@ export function contextsFor(settings: Settings, wiring: ContextWiring): ContextP
       stepsMax: settings.traversalStepsMax,
       timeMs: settings.executeTimeMs,
       rowsHeldMax: settings.rowsHeldMax,
+      ...(wiring.inlineMs !== null && { inlineMs: wiring.inlineMs }),
     },
     batchReadTimeMs: settings.batchReadTimeMs,
     writesMax: settings.executeWritesMax,

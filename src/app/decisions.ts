@@ -16,6 +16,8 @@ import type { Settings } from '../settings.ts'
 import { faultedPolicies } from './logs.ts'
 
 export interface DecisionWiring {
+  /** How long a question may take on the serving loop; null: there are no lanes. */
+  readonly inlineMs: number | null
   readonly policies: PolicyLibrary
   graphsOf(projectId: string): ProjectGraphs | null
   readonly masterKey: Uint8Array
@@ -40,6 +42,7 @@ export function decisionsFor(settings: Settings, wiring: DecisionWiring): Decisi
       stepsMax: settings.traversalStepsMax,
       timeMs: settings.decisionTimeMs,
       rowsHeldMax: settings.rowsHeldMax,
+      ...(wiring.inlineMs !== null && { inlineMs: wiring.inlineMs }),
     },
     inputStringMax: settings.inputStringMax,
     evaluationsMax: settings.evaluationsMax,

@@ -22,7 +22,7 @@ export interface DutyParts {
   readonly mcp: { sweep(): Promise<void> }
   readonly policies: { warming(): Iterator<void, void> }
   readonly report: (line: string) => void
-  /** No other process serves the folder. */
+  /** No other process serves the folder, until `share` is called. */
   readonly alone: boolean
 }
 
@@ -32,6 +32,7 @@ export class Duties {
   private readonly timers: ReturnType<typeof setInterval>[] = []
   private swept: Promise<void> = Promise.resolve()
   private closing = false
+  private shared = false
 
   constructor(parts: DutyParts) {
     this.parts = parts
@@ -53,6 +54,21 @@ export class Duties {
     this.warm(this.parts.policies.warming())
   }
 
+  /**
+   * Leaves provisioning and sweeping to other processes of the folder, which begin now, and follows what these commit.
+   * Called again, it does nothing.
+   */
+  share(): void {
+    if (this.shared) return
+    this.shared = true
+    for (const timer of this.timers.splice(0)) clearInterval(timer)
+    this.every(FOLLOW_MS, () => this.parts.documents.follow())
+    const { provisioning, report } = this.parts
+    Promise.all([this.swept, provisioning.rest()])
+      .then(() => this.elections.close())
+      .catch((failure: unknown) => report(`provisioning could not be left to another process: ${String(failure)}`))
+  }
+
   async close(): Promise<void> {
     this.closing = true
     for (const timer of this.timers) clearInterval(timer)
@@ -64,7 +80,7 @@ export class Duties {
   private stand(task: string, lead: () => void): void {
     this.elections.stand(task, () => {
       // A task that falls to a process which is on its way out goes to the next one.
-      if (!this.closing) lead()
+      if (!this.closing && !this.shared) lead()
     })
   }
 
@@ -86,7 +102,7 @@ export class Duties {
 
   private sweep(): void {
     const { config, mcp, report } = this.parts
-    if (this.closing) return
+    if (this.closing || this.shared) return
     this.swept = this.swept
       .then(() => Promise.all([config.sweep(), mcp.sweep()]))
       .then(() => undefined)

@@ -19,6 +19,8 @@ export function upstreamOf({ upstreamAllow }: Settings): Upstream {
 }
 
 export interface UserWiring {
+  /** False: this process writes no nodes of users; a request that needs one is handed to a lane. */
+  readonly writes: boolean
   readonly documents: Repository
   graphsOf(projectId: string): ProjectGraphs | null
   /** Opens the graph of a project; null where that was done. */
@@ -29,10 +31,11 @@ export interface UserWiring {
 }
 
 export function userTokensFor(settings: Settings, wiring: UserWiring): UserTokens {
-  const { documents, graphsOf, ready, upstream, clock, report } = wiring
+  const { writes, documents, graphsOf, ready, upstream, clock, report } = wiring
   const { upstreamTimeMs: timeMs, upstreamBytesMax: bytesMax } = settings
   const outgoing: OutgoingParts = { upstream, clock, timeMs, bytesMax, report }
   return new UserTokens({
+    writes,
     rules: new TokenRules(documents),
     issuers: new Issuers(outgoing),
     userInfo: new UserInfo(outgoing),

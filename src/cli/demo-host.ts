@@ -60,6 +60,7 @@ export class DemoRequests {
       method,
       path,
       query,
+      headers: () => Object.entries(all),
       header: (name) => all[name.toLowerCase()] ?? null,
       body: () => bytes,
     })

@@ -12,7 +12,7 @@ import { initialise, issueToken } from './credentials.ts'
 import { printMemberToken } from './demo-members.ts'
 import { findSettings, readSettings, type SettingSources } from './find-settings.ts'
 import { migrate } from './migrate.ts'
-import { WORKER_COMMAND } from './own-process.ts'
+import { LANE_COMMAND, WORKER_COMMAND } from './own-process.ts'
 import { rotateMasterKey } from './rotate-master-key.ts'
 import { sayError } from './say.ts'
 import { settingLines } from './setting-lines.ts'
@@ -21,7 +21,7 @@ import { settingsFileVariable, unknownVariables, withoutServiceLinks } from './v
 import { READING_COMMAND, readFolderHere, verify } from './verify.ts'
 
 /** Requests wait for these; the others do one thing and end. */
-const SERVING = ['serve', WORKER_COMMAND]
+const SERVING = ['serve', WORKER_COMMAND, LANE_COMMAND]
 
 interface Flags {
   readonly data?: string
@@ -70,6 +70,12 @@ function program(): Command {
 
   // Started by `serve --workers` and by nobody else: it gets its settings from there.
   command.command(WORKER_COMMAND, { hidden: true }).action(async () => (await import('./worker.ts')).work())
+
+  // Started by a serving process only: it gets its settings from there.
+  command
+    .command(LANE_COMMAND, { hidden: true })
+    .argument('<parent>', 'its process id')
+    .action(async (parent: string) => (await import('./lane.ts')).runLane(Number(parent)))
 
   withSettings(command.command('init'))
     .description('make the organization and its admin service account on an empty data folder, and print a token')

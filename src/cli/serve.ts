@@ -8,11 +8,12 @@ import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { TOKEN_LIFETIME_S, tokenLines } from './credentials.ts'
 import { loadDemo } from './demo.ts'
+import { LANE_COMMAND, ownCommand } from './own-process.ts'
 
 export async function serve(settings: Settings, demo: boolean): Promise<void> {
   // Before a folder is made ready whose first token nobody would see.
   certificateOf(settings)
-  const app = await createApp(settings)
+  const app = await createApp(settings, { laneCommand: ownCommand([LANE_COMMAND]) })
   const stopped = stopOnSignal(() => app.close())
   // What rotates log files sends this once it has renamed one, and what renews certificates.
   process.on('SIGHUP', () => {
@@ -47,7 +48,7 @@ export async function printFirstToken(app: App): Promise<void> {
 
 /** Loads the demo world, if need be; what to ask it at that address. */
 export async function demoLines(app: App, address: string): Promise<readonly string[]> {
-  const { handle, organizationId, settings } = app
+  const { handleHere: handle, organizationId, settings } = app
   const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
   return (await loadDemo({ handle, organizationId, token, dataDir: settings.dataDir, address })).lines
 }

@@ -1,7 +1,5 @@
 // `serve --workers N`: one process that serves nothing itself. It holds the folder and the port until its workers have
 // them, does what is done once, starts the workers and those that take the places of dead ones, and stops them all.
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { certificateOf } from '../app/listener.ts'
 import { standardLog } from '../app/logs.ts'
 import { createApp } from '../app.ts'
@@ -11,7 +9,7 @@ import type { Settings } from '../settings.ts'
 import { lockFolder } from '../store/folder-lock.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
-import { WORKER_COMMAND } from './own-process.ts'
+import { ownCommand, WORKER_COMMAND } from './own-process.ts'
 import { demoLines, printFirstToken, reasonOf } from './serve.ts'
 import type { Order, Word } from './worker.ts'
 
@@ -108,7 +106,7 @@ class Crew {
   }
 
   private launch(number: number): void {
-    const child = Bun.spawn(commandLine(), {
+    const child = Bun.spawn(ownCommand([WORKER_COMMAND]), {
       stdin: 'ignore',
       stdout: 'inherit',
       stderr: 'inherit',
@@ -184,12 +182,4 @@ class Crew {
   kill(): void {
     for (const { child } of this.members.values()) child.kill('SIGKILL')
   }
-}
-
-/** The same program again: from its source, or out of the one file that it was compiled into. */
-function commandLine(): string[] {
-  const source = join(import.meta.dirname, '..', 'main.ts')
-  return existsSync(source) && !import.meta.dirname.startsWith('/$bunfs')
-    ? [process.execPath, source, WORKER_COMMAND]
-    : [process.execPath, WORKER_COMMAND]
 }

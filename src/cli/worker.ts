@@ -4,6 +4,7 @@ import { type App, createApp } from '../app.ts'
 import { OperatorFault } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
+import { LANE_COMMAND, ownCommand } from './own-process.ts'
 import { sayError } from './say.ts'
 import { reasonOf } from './serve.ts'
 
@@ -69,7 +70,7 @@ export async function work(): Promise<void> {
     switch (message.order) {
       case 'open': {
         const { settings, number, proof } = message
-        opening = createApp(settings, { worker: { number, proof } })
+        opening = createApp(settings, { worker: { number, proof }, laneCommand: ownCommand([LANE_COMMAND]) })
         await opening
         say('open')
         return

@@ -3,14 +3,16 @@ import { validate } from '../config/validate.ts'
 import type { Caller } from '../identity/caller.ts'
 import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
+import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, type Result } from '../kernel/result.ts'
 import type { AgentRate } from './agent-rate.ts'
 import { readJson, refusedHead } from './body.ts'
 import type { Cors } from './cors.ts'
+import type { LaneJob, LaneRunner } from './lane-job.ts'
 import { internalProblem, type Problem, problemText, toProblem } from './problems.ts'
 import { refusedQuery } from './query.ts'
 import { requestIdOf } from './request-id.ts'
-import type { Answer, Auth, FrontRequest, FrontResponse, RequestContext, Route } from './route.ts'
+import type { Answer, Auth, FrontRequest, FrontResponse, LaneLimit, RequestContext, Route } from './route.ts'
 import { buildRouter, type Match, noParameters } from './router.ts'
 
 export type Authentication = Result<Caller | null, ServiceError>
@@ -26,8 +28,16 @@ export interface DispatchParts {
   readonly cors: Cors | null
   /** Asked once for each route; `none` stands for paths without one. */
   measure(route: string, method: string): (status: number, seconds: number) => void
+  /** Null: every request runs here. */
+  readonly lanes: LaneParts | null
   /** Null: nobody reads it. */
   readonly onAnswered: ((answered: Answered) => void) | null
+}
+
+export interface LaneParts {
+  readonly runner: LaneRunner
+  /** Milliseconds. */
+  readonly limits: Readonly<Record<LaneLimit, number>>
 }
 
 export interface Answered {
@@ -49,9 +59,12 @@ class Exchange implements RequestContext {
   readonly requestId: string
   readonly match: Match
   caller: Caller | null = null
+  bytes: Uint8Array | null = null
+  private readonly hasLanes: boolean
 
-  constructor(request: FrontRequest, match: Match) {
+  constructor(request: FrontRequest, match: Match, hasLanes: boolean) {
     this.request = request
+    this.hasLanes = hasLanes
     this.requestId = requestIdOf(request.header('x-request-id'))
     this.match = match
   }
@@ -72,10 +85,18 @@ class Exchange implements RequestContext {
     return this.request.header(name)
   }
 
+  /** Kept, because a lane may need it again. Throws LaneRequiredError for one that is too large for the serving loop. */
   body(): Promise<Uint8Array> | Uint8Array {
-    return this.request.body()
+    return after(this.bytes ?? this.request.body(), (bytes) => {
+      this.bytes = bytes
+      if (this.hasLanes && bytes.length > INLINE_BODY_BYTES) throw new LaneRequiredError('body')
+      return bytes
+    })
   }
 }
+
+/** A body above this is parsed in a lane: on the serving loop it would take more than half a millisecond. */
+const INLINE_BODY_BYTES = 64 * 1024
 
 /** Who sends a body slower than this is looked at again when it is there: a key may have been revoked meanwhile. */
 const LATE_MS = 10
@@ -89,7 +110,7 @@ function after<T, U>(coming: Coming<T>, next: (value: T) => Coming<U>): Coming<U
 
 export function createDispatcher(parts: DispatchParts): Handle {
   const router = buildRouter(parts.routes)
-  const { cors, agentRate, onAnswered } = parts
+  const { cors, agentRate, lanes, onAnswered } = parts
   const measures = new Map(parts.routes.map((route) => [route, parts.measure(route.path, route.method)]))
   const measureOther = measureOthers(parts.measure)
 
@@ -116,10 +137,17 @@ export function createDispatcher(parts: DispatchParts): Handle {
       const query = refusedQuery(route.query, request.query)
       if (!query.ok) return refusal(query.error, requestId)
     }
-    if (!takesBody(route)) return asked(exchange, route, undefined)
+    if (!takesBody(route)) {
+      if (lanes === null || route.lane?.always !== true) return asked(exchange, route, undefined)
+      return inLane(exchange, route, lanes, null)
+    }
     const refused = refusedHead(request, route.wrongMediaType)
     if (refused !== null) return refusal(refused, requestId)
     return after(request.body(), (bytes) => {
+      exchange.bytes = bytes
+      if (lanes !== null && (bytes.length > INLINE_BODY_BYTES || route.lane?.always === true)) {
+        return inLane(exchange, route, lanes, null)
+      }
       const body = readBody(route, bytes)
       if (!body.ok) return refusal(body.error, requestId)
       if (performance.now() - exchange.startMs < LATE_MS) return asked(exchange, route, body.value)
@@ -139,8 +167,42 @@ export function createDispatcher(parts: DispatchParts): Handle {
     )
   }
 
-  function failed({ request, requestId }: Exchange, error: unknown): FrontResponse {
+  /** Repeats a request in a lane from its beginning. `cause`: what the serving loop found to be too large. */
+  function inLane(
+    exchange: Exchange,
+    route: Route,
+    { runner, limits }: LaneParts,
+    cause: LaneRequiredError | null,
+  ): Promise<FrontResponse> {
+    const { request, requestId, caller, match } = exchange
+    const { limit, writes } = route.lane ?? defaultLane
+    const parameters = match.kind === 'route' ? match.pathParameters : noParameters
+    const job: LaneJob = {
+      project: projectOf(caller, parameters),
+      agent: agentOf(caller),
+      what: `${route.method} ${route.path}`,
+      limitMs: cause?.limitMs ?? limits[limit],
+      isRepeatable: cause?.isWrite === undefined ? writes !== 'once' : !cause.isWrite,
+      sharesLane: limit === 'write',
+      body: exchange.bytes,
+      signal: request.signal,
+      head: () => ({
+        method: request.method,
+        path: request.path,
+        query: request.query,
+        headers: [...request.headers()],
+        requestId,
+      }),
+    }
+    return runner.run(job)
+  }
+
+  function failed(exchange: Exchange, error: unknown): Coming<FrontResponse> {
+    const { request, requestId, match } = exchange
     const { method, path } = request
+    if (error instanceof LaneRequiredError && lanes !== null && match.kind === 'route') {
+      return inLane(exchange, match.route, lanes, error).catch((fault: unknown) => failed(exchange, fault))
+    }
     if (error instanceof ServiceFault) {
       if (error.isForOperator) parts.onFailure({ requestId, method, path, error })
       return refusal(error.error, requestId)
@@ -167,7 +229,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
   }
 
   return function handle(request) {
-    const exchange = new Exchange(request, router.match(request.method, request.path))
+    const exchange = new Exchange(request, router.match(request.method, request.path), lanes !== null)
     let coming: Coming<FrontResponse>
     try {
       coming = begun(exchange)
@@ -177,9 +239,22 @@ export function createDispatcher(parts: DispatchParts): Handle {
     if (!(coming instanceof Promise)) return answered(exchange, coming)
     return coming.then(
       (response) => answered(exchange, response),
-      (error: unknown) => answered(exchange, failed(exchange, error)),
+      (error: unknown) => after(failed(exchange, error), (response) => answered(exchange, response)),
     )
   }
+}
+
+/** Of a route that says nothing: it reads. */
+const defaultLane: NonNullable<Route['lane']> = { limit: 'decision' }
+
+function projectOf(caller: Caller | null, pathParameters: Readonly<Record<string, string>>): string {
+  if (caller === null) return pathParameters.project ?? ''
+  return caller.kind === 'agent' ? caller.projectId : caller.organizationId
+}
+
+function agentOf(caller: Caller | null): string {
+  if (caller === null) return ''
+  return caller.kind === 'agent' ? caller.agentId : caller.serviceAccountId
 }
 
 /** Anybody can make up a method: those that nobody knows are one. */

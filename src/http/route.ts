@@ -29,6 +29,10 @@ export interface FrontRequest {
   /** Without `?`; empty when there is none. */
   readonly query: string
   header(name: string): string | null
+  /** All of them, with names in lower case. */
+  headers(): Iterable<readonly [string, string]>
+  /** Aborted when the client closes the connection; absent where that cannot be known. */
+  readonly signal?: AbortSignal
   /** The whole body; rejects with a ServiceError `too-large` above the limit. */
   body(): Promise<Uint8Array> | Uint8Array
 }
@@ -38,6 +42,8 @@ export interface FrontResponse {
   readonly headers: Readonly<Record<string, string>>
   /** JSON text or empty. */
   readonly body: string
+  /** In the place of `body`: the answer of a lane, as it came. */
+  readonly bytes?: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
   /** In the place of `body`: pieces of text, each asked for when there is room for it. `return` is called when the reader has left. */
   readonly live?: AsyncIterator<string, void>
 }
@@ -73,6 +79,17 @@ export interface Tag {
   readonly description: string
 }
 
+/** Which setting limits a request in a lane: the time of a decision, a batch, a knowledge query or a write. */
+export type LaneLimit = 'decision' | 'batch' | 'query' | 'write'
+
+export interface LaneUse {
+  /** True: every request of the route, because it writes or because its size is not known before it runs. */
+  readonly always?: true
+  readonly limit: LaneLimit
+  /** The request changes something, so that it may not run twice. `idempotent`: twice has the effect of once. */
+  readonly writes?: 'once' | 'idempotent'
+}
+
 export interface Route {
   readonly method: Method
   /** `/configs/v1/applications/{id}`. A trailing slash in a request is equal to none. */
@@ -104,6 +121,8 @@ export interface Route {
   readonly numbers?: 'exact'
   /** Another media type than JSON is a fault of its own, or one of shape where the route's protocol knows no other (D2). */
   readonly wrongMediaType?: 'malformed'
+  /** Where the request runs, when the process has lanes. Absent: on the serving loop, and in a lane if it is too large. */
+  readonly lane?: LaneUse
   /** A body to show in the description; a test reads it by the route's own reader. */
   readonly example?: unknown
   /**

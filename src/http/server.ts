@@ -76,6 +76,14 @@ class BunRequest implements FrontRequest {
     return this.request.headers.get(name)
   }
 
+  headers(): Iterable<readonly [string, string]> {
+    return this.request.headers
+  }
+
+  get signal(): AbortSignal {
+    return this.request.signal
+  }
+
   body(): Promise<Uint8Array> {
     const declared = this.request.headers.get('content-length')
     if (declared === null) return this.slow.wait(this.readCounting())
@@ -133,10 +141,10 @@ export function startFront(handle: Handle, options: FrontOptions): Front {
       : written(coming, listener)
   }
 
-  function written({ status, headers, body, live }: FrontResponse, listener: Listener): Response {
+  function written({ status, headers, body, bytes, live }: FrontResponse, listener: Listener): Response {
     running -= 1
     if (running === 0) onIdle?.()
-    return new Response(live === undefined ? (body === '' ? null : body) : streamOf(live), {
+    return new Response(live === undefined ? (bytes ?? (body === '' ? null : body)) : streamOf(live), {
       status,
       headers: stopping || listener.retired ? { ...headers, connection: 'close' } : headers,
     })

@@ -5,6 +5,7 @@ import { fitsInt64 } from '../engine/value/arithmetic.ts'
 import { equivalent } from '../engine/value/compare.ts'
 import { fromJson } from '../engine/value/convert.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
+import { LaneRequiredError } from '../kernel/lane-required.ts'
 import type { Claims } from './caller.ts'
 
 export interface UserNode {
@@ -16,9 +17,11 @@ export interface UserNode {
   readonly source: string
 }
 
-export async function keepUserNode(graph: GraphStore, user: UserNode): Promise<void> {
+/** Rejects with LaneRequiredError where the node has to be written and `writes` is false. */
+export async function keepUserNode(graph: GraphStore, user: UserNode, writes: boolean): Promise<void> {
   const news = newsOf(graph, user)
   if (news === null) return
+  if (!writes) throw new LaneRequiredError('the node of the user is written')
   const { type, externalId } = user
   await graph.write((batch) => batch.upsertNode({ type, externalId, isIdentity: true, properties: news }))
 }

@@ -34,6 +34,8 @@ interface Takers {
 
 export interface UserTokenParts extends CheckParts {
   readonly rules: TokenRules
+  /** False: a node that has to be written ends the request with LaneRequiredError. */
+  readonly writes: boolean
   /** The graph that subjects live in; null while the project has none. */
   graphOf(projectId: string): Promise<GraphStore | null> | GraphStore | null
 }
@@ -170,7 +172,7 @@ export class UserTokens {
     if (user.noted instanceof Promise) return user.noted
     // Without a graph there is nothing to ask either; that answer is the question's own.
     if (node === null || graph === null) return
-    const noting = keepUserNode(graph, node)
+    const noting = keepUserNode(graph, node, this.parts.writes)
     user.noted = noting
     try {
       await noting

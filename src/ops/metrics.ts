@@ -24,8 +24,13 @@ interface Family {
 
 export const exposition = 'text/plain; version=0.0.4; charset=utf-8'
 
+/** Increments by counter: the key is the JSON text of the name and the labels. */
+export type Counts = Readonly<Record<string, number>>
+
 export class Metrics {
   private readonly families: Family[] = []
+  private readonly counters = new Map<string, (labels: Labels) => CounterChild>()
+  private readonly counterChildren = new Map<string, CounterChild>()
   private readonly common: Labels
 
   /** `common`: labels of every line. */
@@ -43,11 +48,32 @@ export class Metrics {
         ...[...children].map(([labels, { value }]) => `${name}${labels} ${value}`),
       ],
     })
-    return (own) => {
+    const childOf = (own: Labels): CounterChild => {
       const key = labelText({ ...this.common, ...own })
       const child = children.get(key) ?? new CounterChild()
       children.set(key, child)
+      this.counterChildren.set(JSON.stringify([name, own]), child)
       return child
+    }
+    this.counters.set(name, childOf)
+    return childOf
+  }
+
+  /** What was counted since the last call; zero is left out. */
+  takeCounts(): Counts {
+    const counts: Record<string, number> = {}
+    for (const [key, child] of this.counterChildren) {
+      const added = child.take()
+      if (added !== 0) counts[key] = added
+    }
+    return counts
+  }
+
+  /** Adds what another process has taken from its own counters. Counters that are not known here are ignored. */
+  addCounts(counts: Counts): void {
+    for (const [key, added] of Object.entries(counts)) {
+      const [name, labels] = JSON.parse(key) as [string, Labels]
+      this.counters.get(name)?.(labels).add(added)
     }
   }
 
@@ -87,8 +113,16 @@ export class Metrics {
 
 class CounterChild implements Counter {
   value = 0
+  private taken = 0
+
   add(amount: number): void {
     this.value += amount
+  }
+
+  take(): number {
+    const added = this.value - this.taken
+    this.taken = this.value
+    return added
   }
 }
 

@@ -1,7 +1,8 @@
 // What the service counts, under the names that the field uses; no identifiers among the labels.
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Counter, type Histogram, Metrics } from './metrics.ts'
+import { type Counter, type Counts, type Histogram, Metrics } from './metrics.ts'
 
 export interface ServiceMetrics {
   /** Bound once for a route; `route` is its pattern, `none` for paths without one. */
@@ -9,9 +10,23 @@ export interface ServiceMetrics {
   decided(event: { readonly kind: string; readonly decision: boolean | null; readonly error: unknown }): void
   faulted(): void
   captured(operation: string, items: number): void
+  /** Adds what a lane has counted. */
+  addCounts(counts: Counts): void
+  /** For a lane: what was counted since the last call. */
+  takeCounts(): Counts
+  /** Where there are lanes. */
+  lanes(read: () => LaneReadings): void
   /** Where there is a decision log; `lost`: lines of it that were never written. */
   logsDecisions(lost: () => number): void
-  text(): string
+  text(): Promise<string>
+}
+
+export interface LaneReadings {
+  readonly ready: number
+  readonly running: number
+  readonly waiting: number
+  readonly killed: number
+  readonly answered: number
 }
 
 /** From a tenth of a millisecond: a decision takes less than the first bound that libraries begin with. */
@@ -37,7 +52,8 @@ export function serviceMetrics(dataDir: string, version: string, worker: number 
   const faults = metrics.counter('verdigraph_policy_faults_total', 'Policies that faulted, and so did not grant.')({})
   const captured = metrics.counter('verdigraph_capture_items_total', 'Items of captures that are on disk.')
   const operations = new Map<string, Counter>()
-  metrics.reading('verdigraph_store_bytes', 'Files of the data folder.', 'gauge', () => [{ value: bytesIn(dataDir) }])
+  let storeBytes = 0
+  metrics.reading('verdigraph_store_bytes', 'Files of the data folder.', 'gauge', () => [{ value: storeBytes }])
   processReadings(metrics)
 
   return {
@@ -67,7 +83,25 @@ export function serviceMetrics(dataDir: string, version: string, worker: number 
         () => [{ value: lost() }],
       )
     },
-    text: () => metrics.text(),
+    addCounts: (counts) => metrics.addCounts(counts),
+    takeCounts: () => metrics.takeCounts(),
+    lanes(read) {
+      const gauge = (name: string, help: string, field: keyof LaneReadings): void =>
+        metrics.reading(name, help, 'gauge', () => [{ value: read()[field] }])
+      gauge('verdigraph_lanes_ready', 'Lanes that take requests.', 'ready')
+      gauge('verdigraph_lane_requests_running', 'Requests that run in a lane.', 'running')
+      gauge('verdigraph_lane_requests_waiting', 'Requests that wait for a lane.', 'waiting')
+      metrics.reading('verdigraph_lane_requests_total', 'Requests that lanes have answered.', 'counter', () => [
+        { value: read().answered },
+      ])
+      metrics.reading('verdigraph_lanes_killed_total', 'Lanes that exceeded the limit of a request.', 'counter', () => [
+        { value: read().killed },
+      ])
+    },
+    async text() {
+      storeBytes = await bytesIn(dataDir)
+      return metrics.text()
+    },
   }
 }
 
@@ -97,11 +131,11 @@ function processReadings(metrics: Metrics): void {
   ])
 }
 
-/** Of all files below a folder; what goes away meanwhile counts nothing. */
-function bytesIn(folder: string): number {
+/** Of all files below a folder. Files that are removed during the walk are left out. */
+async function bytesIn(folder: string): Promise<number> {
   let bytes = 0
-  for (const path of readdirSync(folder, { recursive: true }) as string[]) {
-    const found = statSync(join(folder, path), { throwIfNoEntry: false })
+  for (const path of await readdir(folder, { recursive: true })) {
+    const found = await stat(join(folder, path)).catch(() => null)
     if (found?.isFile() === true) bytes += found.blocks * 512
   }
   return bytes

@@ -49,6 +49,7 @@ async function joins(handle = service.app.handle): Promise<number> {
     method: 'POST',
     path: '/capture/v1/relationships',
     query: '',
+    headers: () => Object.entries(headers),
     header: (name) => headers[name.toLowerCase()] ?? null,
     body: () => new TextEncoder().encode(JSON.stringify(body)),
   })

@@ -27,6 +27,7 @@ async function ask(user: UserTokenUse, headers: Record<string, string>): Promise
     method: 'POST',
     path: '/',
     query: '',
+    headers: () => Object.entries(headers),
     header: (name) => headers[name] ?? null,
     body: () => new Uint8Array(),
   }

@@ -49,6 +49,7 @@ async function ask(method: string, path: string, headers: Record<string, string>
     method,
     path,
     query: '',
+    headers: () => Object.entries(all),
     header: (name: string) => all[name.toLowerCase()] ?? null,
     body: () => bytes,
   }

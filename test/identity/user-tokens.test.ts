@@ -47,6 +47,7 @@ async function openDesk(timeMs = 30_000): Promise<Desk> {
   }
   const graph = openStore(join(house.dir, 'graph'), { clock, sync: false })
   const tokens = new UserTokens({
+    writes: true,
     rules: new TokenRules(documents),
     issuers: new Issuers(outgoing),
     userInfo: new UserInfo(outgoing),

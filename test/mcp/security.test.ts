@@ -135,6 +135,7 @@ describe('a session', () => {
         method: 'POST',
         path: house.path,
         query: '',
+        headers: () => given,
         header: (name) => given.get(name) ?? null,
         body: () => body,
       })

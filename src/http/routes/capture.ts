@@ -34,6 +34,7 @@ export function captureRoutes(parts: CaptureParts, itemsMax: number): Route[] {
     summary: string,
     request: (itemsMax: number) => z.ZodType<B>,
     capture: Capture<B>,
+    writes: 'once' | 'idempotent' = 'once',
   ): Route => ({
     method: 'POST',
     path: `/capture/v1/${path}`,
@@ -43,6 +44,7 @@ export function captureRoutes(parts: CaptureParts, itemsMax: number): Route[] {
     auth,
     request: request(itemsMax),
     numbers: 'exact',
+    lane: { always: true, limit: 'write', writes },
     responses: { 200: batchResult, ...problemStatuses(400, 401, 404, 413, 415, 422, 503) },
     async handle(context, body) {
       const captured = await capture(parts, agentOf(context), body as B)
@@ -52,7 +54,7 @@ export function captureRoutes(parts: CaptureParts, itemsMax: number): Route[] {
     },
   })
   return [
-    route('nodes', 'upsertNodes', 'Create or update nodes', nodesRequest, captureNodes),
+    route('nodes', 'upsertNodes', 'Create or update nodes', nodesRequest, captureNodes, 'idempotent'),
     route('nodes/delete', 'deleteNodes', 'Delete nodes with their relationships', deleteNodesRequest, deleteNodes),
     route(
       'nodes/properties/delete',
@@ -74,6 +76,7 @@ export function captureRoutes(parts: CaptureParts, itemsMax: number): Route[] {
       'Create or update relationships',
       relationshipsRequest,
       captureRelationships,
+      'idempotent',
     ),
     route(
       'relationships/delete',

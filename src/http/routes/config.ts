@@ -21,6 +21,7 @@ function organizationRoute(service: ConfigService): Route {
     tag: { name: 'Organizations', description: 'The organization of the caller.' },
     summary: 'Read the organization of the caller',
     auth,
+    lane: { always: true, limit: 'query' },
     query: z.strictObject({}),
     request: null,
     responses: {
@@ -61,6 +62,7 @@ function listRoute(service: ConfigService, kind: ConfigKind, { path, tag }: Nami
     tag,
     summary: `List every ${kind.label} of a scope`,
     auth,
+    lane: { always: true, limit: 'query' },
     query: z.strictObject({
       ...optional(scope, kind.parent.field),
       search: z.string().optional().describe('part of the name, the display name or the description'),
@@ -86,6 +88,7 @@ function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }
     summary: `Read one ${kind.label}`,
     ...(byName && { description: 'By name, `project_id` or `location` says where the name is looked for.' }),
     auth,
+    lane: { always: true, limit: 'query' },
     pathParameters: { id: byName ? 'the identifier or the name' : 'the identifier' },
     query: z.strictObject({
       ...optional('project_id', 'organization_id', 'location'),
@@ -110,6 +113,7 @@ function createRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     tag,
     summary: `Create one ${kind.label}`,
     auth,
+    lane: { always: true, limit: 'write', writes: 'once' },
     request: kind.createSchema,
     // The service checks the body itself: it knows what only another document can say, and answers 422.
     read: ok,
@@ -131,6 +135,7 @@ function updateRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     summary: `Update one ${kind.label}`,
     description: 'Null or absent keeps a member, an empty string removes it. What changes nothing leaves the ETag.',
     auth,
+    lane: { always: true, limit: 'write', writes: 'once' },
     pathParameters: identifier,
     requestHeaders: ifMatchHeader,
     request: kind.updateSchema,
@@ -155,6 +160,7 @@ function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     tag,
     summary: `Delete one ${kind.label}`,
     auth,
+    lane: { always: true, limit: 'write', writes: 'once' },
     pathParameters: identifier,
     ...(kind.operations.update && { requestHeaders: ifMatchHeader }),
     query: z.strictObject({ etag: z.string().optional().describe('in the place of `If-Match`') }),

@@ -22,6 +22,8 @@ export function contextRoutes(parts: ContextParts): Route[] {
       description:
         'A record holds the requested paths of one row. `page_token` is a row offset: the caller adds `page_size` for the next page, and a page with fewer records is the last one. A query that writes has one page: it writes to all rows that match, in one transaction, or to none.',
       auth: { kind: 'agent', permission: 'CIQ', user: 'optional' },
+      // A long body may ask a query that writes.
+      lane: { limit: 'query', writes: 'once' },
       request: executeRequest,
       stepUp: true,
       numbers: 'exact',

@@ -22,6 +22,7 @@ export function dataSchemaRoutes(read: ReadDataSchema): Route[] {
       description: 'Of the default graph; what belongs to the service itself is left out.',
       auth: { kind: 'agent', permission: 'ReadDataSchema', user: 'ignored' },
       request: null,
+      lane: { always: true, limit: 'query' },
       responses: { 200: dataSchema, ...problemStatuses(401, 404, 503) },
       async handle(context) {
         const schema = await read(agentOf(context))

@@ -70,6 +70,7 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
       },
       request: rpcRequest,
       readsBody: 'itself',
+      lane: { limit: 'query', writes: 'once' },
       stepUp: true,
       orEvents: true,
       responses: {
@@ -115,6 +116,7 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
       operationId: 'endMcpSession',
       tag,
       summary: 'End a session of the Model Context Protocol',
+      lane: { always: true, limit: 'write', writes: 'idempotent' },
       auth: { kind: 'user' },
       pathParameters,
       requestHeaders: headers,

@@ -13,7 +13,7 @@ export interface OperationParts {
   /** Null: ready. What is missing, otherwise. */
   notReady(): string | null
   /** Null: not served. */
-  readonly metrics: { readonly auth: Auth; readonly mediaType: string; text(): string } | null
+  readonly metrics: { readonly auth: Auth; readonly mediaType: string; text(): Promise<string> } | null
 }
 
 export function operationRoutes({ worker, notReady, metrics }: OperationParts): Route[] {
@@ -61,6 +61,8 @@ function metricsRoute(metrics: NonNullable<OperationParts['metrics']>): Route {
     request: null,
     mediaType: 'text/plain',
     responses: { 200: z.string() },
-    handle: () => ok({ status: 200, text: metrics.text(), headers: { 'content-type': metrics.mediaType } }),
+    async handle() {
+      return ok({ status: 200, text: await metrics.text(), headers: { 'content-type': metrics.mediaType } })
+    },
   }
 }

@@ -1,0 +1,88 @@
+// The process of a lane: started by a serving process, told by it what to do over a channel of their own, and ended with
+// it. It listens on its own Unix socket only.
+import { readFileSync } from 'node:fs'
+import { setPriority } from 'node:os'
+import { type App, createApp } from '../app.ts'
+import type { LaneOrder, LaneReport } from '../lanes/lane-process.ts'
+import { type LaneServer, startLaneServer } from '../lanes/lane-server.ts'
+import { endWithParent } from '../lanes/parent.ts'
+import type { Settings } from '../settings.ts'
+import { CliError } from './cli-error.ts'
+import { sayError } from './say.ts'
+
+/** Lanes leave the processor to the serving process. */
+const NICE = 10
+/** After a request that took longer than this, memory is given back and measured. */
+const LONG_MS = 50
+const IDLE_MS = 500
+
+export async function runLane(parent: number): Promise<void> {
+  if (process.send === undefined) throw new CliError(['a lane is started by `verdigraph serve` only'])
+  endWithParent(parent)
+  try {
+    setPriority(NICE)
+  } catch {
+    // A container may forbid it; the lane works at the usual priority then.
+  }
+  const report = (message: LaneReport): void => void process.send?.(message)
+  let app: App | null = null
+  let server: LaneServer | null = null
+  let idleTimer: ReturnType<typeof setTimeout> | null = null
+
+  // The terminal and the service manager signal whole groups; the serving process says when to end.
+  process.on('SIGTERM', () => {})
+  process.on('SIGINT', () => {})
+  process.on('SIGHUP', () => {})
+  process.on('disconnect', () => process.exit(0))
+
+  const answered = (ms: number): void => {
+    if (ms < LONG_MS) return
+    if (idleTimer !== null) clearTimeout(idleTimer)
+    idleTimer = setTimeout(() => {
+      Bun.gc(true)
+      report({ report: 'memory', bytes: ownMemory() })
+    }, IDLE_MS)
+  }
+
+  async function stop(): Promise<void> {
+    await server?.close()
+    await app?.close()
+    process.exit(0)
+  }
+
+  async function obey(message: LaneOrder): Promise<void> {
+    switch (message.order) {
+      case 'serve': {
+        const { settings, number, proof, socket } = message
+        app = await createApp(settings as Settings, { lane: { number, proof } })
+        const { handle, takeCounts } = app
+        server = await startLaneServer({ handle, socket, takeCounts, onAnswered: answered })
+        report({ report: 'ready', bytes: ownMemory() })
+        return
+      }
+      case 'check readers':
+        app?.checkReaders()
+        return
+      case 'reopen logs':
+        app?.reopenLogs()
+        return
+      case 'stop':
+        await stop()
+    }
+  }
+
+  process.on('message', (message: LaneOrder) => {
+    obey(message).catch((failure: unknown) => {
+      sayError(`a lane could not ${message.order}: ${String((failure as Error).stack ?? failure)}`)
+      process.exit(1)
+    })
+  })
+  await new Promise(() => {})
+}
+
+/** Bytes of memory that are not backed by a file; null where the system does not say. */
+function ownMemory(): number | null {
+  if (process.platform !== 'linux') return null
+  const kilobytes = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
+  return kilobytes === undefined ? null : Number(kilobytes) * 1024
+}

@@ -1,0 +1,149 @@
+// The queue in front of the lanes: serves projects in turn by the time that their requests took, and the agents of a
+// project likewise, so that a project with many or long requests delays itself and no other (start-time fair queueing:
+// Goyal, Vin, Cheng, SIGCOMM 1996; the cost of a request is charged when it is known).
+
+export interface Queued {
+  /** Whose share of the lanes the request uses: a project, or an organization for configuration. */
+  readonly project: string
+  /** Within the project: the application agent, or the service account. */
+  readonly agent: string
+}
+
+/** What one project or agent has used, in virtual milliseconds, and what waits for it. */
+class Share {
+  usedMs: number
+  constructor(usedMs: number) {
+    this.usedMs = usedMs
+  }
+}
+
+class AgentShare<Job> extends Share {
+  readonly jobs: Job[] = []
+}
+
+class ProjectShare<Job> extends Share {
+  readonly agents = new Map<string, AgentShare<Job>>()
+  /** The start of the agent that was served last: an agent that comes back is not paid for the time it was away. */
+  virtualMs = 0
+  waiting = 0
+}
+
+/** Shares of idle projects are dropped when there are more than this. */
+const IDLE_SHARES_MAX = 10_000
+
+export class FairQueue<Job extends Queued> {
+  private readonly projectMax: number
+  private readonly projects = new Map<string, ProjectShare<Job>>()
+  private virtualMs = 0
+  private total = 0
+
+  /** `projectMax`: requests of one project that may wait. */
+  constructor(projectMax: number) {
+    this.projectMax = projectMax
+  }
+
+  get size(): number {
+    return this.total
+  }
+
+  some(test: (job: Job) => boolean): boolean {
+    for (const project of this.projects.values()) {
+      if (project.waiting === 0) continue
+      for (const { jobs } of project.agents.values()) if (jobs.length > 0 && test(jobs[0] as Job)) return true
+    }
+    return false
+  }
+
+  waitingOf(project: string): number {
+    return this.projects.get(project)?.waiting ?? 0
+  }
+
+  /** False: the queue of the project is full. */
+  push(job: Job): boolean {
+    const project = this.projectOf(job.project)
+    if (project.waiting >= this.projectMax) return false
+    this.agentOf(project, job.agent).jobs.push(job)
+    this.added(project)
+    return true
+  }
+
+  /** Puts a request back that was taken before and has to run again: at the front, whatever waits. */
+  putBack(job: Job): void {
+    const project = this.projectOf(job.project)
+    this.agentOf(project, job.agent).jobs.unshift(job)
+    this.added(project)
+  }
+
+  /** The next request that `admits` accepts; null where there is none. Each agent is asked for its oldest request only. */
+  take(admits: (job: Job) => boolean): Job | null {
+    let best: { project: ProjectShare<Job>; agent: AgentShare<Job> } | null = null
+    for (const project of this.projects.values()) {
+      if (project.waiting === 0 || (best !== null && best.project.usedMs <= project.usedMs)) continue
+      const agent = nextAgent(project, admits)
+      if (agent !== null) best = { project, agent }
+    }
+    if (best === null) return null
+    const { project, agent } = best
+    this.virtualMs = Math.max(this.virtualMs, project.usedMs)
+    project.virtualMs = Math.max(project.virtualMs, agent.usedMs)
+    const job = agent.jobs.shift() ?? null
+    project.waiting -= 1
+    this.total -= 1
+    return job
+  }
+
+  /** False: it does not wait any more. */
+  remove(job: Job): boolean {
+    const project = this.projects.get(job.project)
+    const jobs = project?.agents.get(job.agent)?.jobs
+    const at = jobs?.indexOf(job) ?? -1
+    if (project === undefined || jobs === undefined || at < 0) return false
+    jobs.splice(at, 1)
+    project.waiting -= 1
+    this.total -= 1
+    return true
+  }
+
+  /** Charges the time that a request took, milliseconds. */
+  charge({ project: projectId, agent: agentId }: Queued, ms: number): void {
+    const project = this.projectOf(projectId)
+    project.usedMs += ms
+    this.agentOf(project, agentId).usedMs += ms
+    if (this.projects.size > IDLE_SHARES_MAX) this.forgetIdle()
+  }
+
+  private added(project: ProjectShare<Job>): void {
+    project.waiting += 1
+    this.total += 1
+  }
+
+  private projectOf(id: string): ProjectShare<Job> {
+    const share = this.projects.getOrInsertComputed(id, () => new ProjectShare<Job>(this.virtualMs))
+    if (share.waiting === 0) share.usedMs = Math.max(share.usedMs, this.virtualMs)
+    return share
+  }
+
+  private agentOf(project: ProjectShare<Job>, id: string): AgentShare<Job> {
+    const share = project.agents.getOrInsertComputed(id, () => new AgentShare<Job>(project.virtualMs))
+    if (share.jobs.length === 0) share.usedMs = Math.max(share.usedMs, project.virtualMs)
+    return share
+  }
+
+  /** What an idle project used up to now no longer matters once all others have used as much. */
+  private forgetIdle(): void {
+    for (const [id, { waiting, usedMs }] of this.projects) {
+      if (waiting === 0 && usedMs <= this.virtualMs) this.projects.delete(id)
+    }
+  }
+}
+
+function nextAgent<Job>(project: ProjectShare<Job>, admits: (job: Job) => boolean): AgentShare<Job> | null {
+  let best: AgentShare<Job> | null = null
+  for (const [id, agent] of project.agents) {
+    const [job] = agent.jobs
+    if (job === undefined) {
+      if (agent.usedMs <= project.virtualMs) project.agents.delete(id)
+    } else if ((best === null || agent.usedMs < best.usedMs) && admits(job)) best = agent
+  }
+  return best
+}

@@ -1,0 +1,86 @@
+// The messages between the serving process and a lane: one frame for a request, one for its answer, over a Unix socket.
+// A frame is two lengths (unsigned 32 bits, little endian), a head in JSON and a body of bytes.
+import type { Socket } from 'node:net'
+
+export interface AnswerHead {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** What the lane counted since its last answer. */
+  readonly counts: Readonly<Record<string, number>>
+}
+
+const LENGTHS_BYTES = 8
+/** A body is written in pieces of this many bytes, so that one of some megabytes does not hold the event loop. */
+const PIECE_BYTES = 256 * 1024
+
+/** Resolves when everything was handed to the socket; rejects when the socket ends before. */
+export async function writeFrame(socket: Socket, head: object, body: Uint8Array): Promise<void> {
+  const text = Buffer.from(JSON.stringify(head))
+  const start = Buffer.allocUnsafe(LENGTHS_BYTES + text.length)
+  start.writeUInt32LE(text.length, 0)
+  start.writeUInt32LE(body.length, 4)
+  text.copy(start, LENGTHS_BYTES)
+  if (body.length <= PIECE_BYTES) {
+    socket.write(start)
+    if (body.length > 0) socket.write(body)
+    return
+  }
+  socket.write(start)
+  for (let at = 0; at < body.length; at += PIECE_BYTES) {
+    if (!socket.write(body.subarray(at, at + PIECE_BYTES))) await drained(socket)
+    if (socket.destroyed) throw new Error('the connection ended before the whole frame was written')
+  }
+}
+
+function drained(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      socket.off('drain', done)
+      socket.off('close', done)
+      resolve()
+    }
+    socket.on('drain', done)
+    socket.on('close', done)
+  })
+}
+
+export interface FrameReader {
+  /** Called with the head and the length of the body, before any of its bytes. */
+  head(head: unknown, bodyBytes: number): void
+  /** Called with each piece of the body, in order. */
+  piece(bytes: Uint8Array): void
+  /** The frame is whole. */
+  end(): void
+}
+
+/** Cuts what arrives on a socket into frames. Bytes of bodies are handed on as they come and not kept. */
+export function readFrames(socket: Socket, reader: FrameReader): void {
+  /** Of lengths and head, until these are whole. */
+  let start: Buffer = Buffer.alloc(0)
+  let bodyLeft = 0
+  let inBody = false
+  socket.on('data', (chunk: Buffer) => {
+    let rest: Buffer = chunk
+    while (rest.length > 0) {
+      if (!inBody) {
+        start = start.length === 0 ? rest : Buffer.concat([start, rest])
+        const headEnd = start.length < LENGTHS_BYTES ? null : LENGTHS_BYTES + start.readUInt32LE(0)
+        if (headEnd === null || start.length < headEnd) return
+        bodyLeft = start.readUInt32LE(4)
+        rest = start.subarray(headEnd)
+        const head: unknown = JSON.parse(start.toString('utf8', LENGTHS_BYTES, headEnd))
+        start = Buffer.alloc(0)
+        inBody = true
+        reader.head(head, bodyLeft)
+      }
+      const piece = rest.subarray(0, bodyLeft)
+      rest = rest.subarray(piece.length)
+      bodyLeft -= piece.length
+      if (piece.length > 0) reader.piece(piece)
+      if (bodyLeft === 0) {
+        inBody = false
+        reader.end()
+      }
+    }
+  })
+}

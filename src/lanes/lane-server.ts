@@ -1,0 +1,116 @@
+// The lane's side: listens on its Unix socket, hands each request to the service as the front would, and writes the answer
+// back. Requests on different connections run side by side where they wait for something.
+import { chmodSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
+import type { Handle } from '../http/dispatch.ts'
+import type { ForwardedHead } from '../http/lane-job.ts'
+import type { FrontRequest, FrontResponse } from '../http/route.ts'
+import { type AnswerHead, readFrames, writeFrame } from './frames.ts'
+
+class ForwardedRequest implements FrontRequest {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  private readonly headerMap: ReadonlyMap<string, string>
+  private readonly bytes: Uint8Array
+
+  constructor({ method, path, query, headers, requestId }: ForwardedHead, bytes: Uint8Array) {
+    this.method = method
+    this.path = path
+    this.query = query
+    this.headerMap = new Map([...headers, ['x-request-id', requestId]])
+    this.bytes = bytes
+  }
+
+  header(name: string): string | null {
+    return this.headerMap.get(name) ?? null
+  }
+
+  headers(): Iterable<readonly [string, string]> {
+    return this.headerMap
+  }
+
+  body(): Uint8Array {
+    return this.bytes
+  }
+}
+
+export interface LaneServerOptions {
+  readonly handle: Handle
+  /** Path of the Unix socket; only this user may connect. */
+  readonly socket: string
+  /** What was counted since the last call, for the metrics of the serving process. */
+  takeCounts(): Readonly<Record<string, number>>
+  /** Milliseconds from the request to its answer, to be called after each answer. */
+  onAnswered(ms: number): void
+}
+
+export interface LaneServer {
+  /** Resolves when no request is under way and the socket is closed. */
+  close(): Promise<void>
+}
+
+export async function startLaneServer(options: LaneServerOptions): Promise<LaneServer> {
+  const { handle, takeCounts, onAnswered } = options
+  const running = new Set<Promise<void>>()
+  const sockets = new Set<Socket>()
+
+  async function answer(socket: Socket, head: ForwardedHead, body: Uint8Array): Promise<void> {
+    const startMs = performance.now()
+    const response = withoutStream(await handle(new ForwardedRequest(head, body)))
+    const answered: AnswerHead = { status: response.status, headers: response.headers, counts: takeCounts() }
+    onAnswered(performance.now() - startMs)
+    await writeFrame(socket, answered, Buffer.from(response.body))
+  }
+
+  const server: Server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('close', () => sockets.delete(socket))
+    let head: ForwardedHead | null = null
+    let pieces: Uint8Array[] = []
+    readFrames(socket, {
+      head(received) {
+        head = received as ForwardedHead
+      },
+      piece(bytes) {
+        pieces.push(bytes)
+      },
+      end() {
+        const asked = head
+        const body = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
+        head = null
+        pieces = []
+        if (asked === null || body === undefined) return
+        // The serving process learns of a failure by the end of the connection.
+        const run: Promise<void> = answer(socket, asked, body)
+          .catch(() => socket.destroy())
+          .then(() => void running.delete(run))
+        running.add(run)
+      },
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.socket, () => resolve())
+  })
+  chmodSync(options.socket, 0o600)
+  return {
+    async close() {
+      await Promise.all(running)
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+/** A stream lasts as long as its client listens; a lane answers and is free for the next request. */
+function withoutStream(response: FrontResponse): FrontResponse {
+  if (response.live === undefined) return response
+  void response.live.return?.()
+  const body = JSON.stringify({
+    message: 'Content Too Large',
+    errors: ['body: too large for a request that is answered with a stream'],
+  })
+  return { status: 413, headers: { ...response.headers, 'content-type': 'application/json' }, body }
+}
