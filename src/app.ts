@@ -80,7 +80,7 @@ export interface App {
   readonly routes: readonly Route[]
   /** The whole service without a socket. */
   readonly handle: Handle
-  /** The same without lanes: for what is loaded before the service takes requests. */
+  /** The same, with writes in this process: for what is loaded before the service takes requests. */
   readonly handleHere: Handle
   readonly decisions: DecisionParts
   readonly capture: CaptureParts
@@ -292,11 +292,12 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     authenticate: callersFor({ documents, authenticate, ready }),
     onFailure,
   } satisfies Omit<DispatchParts, 'lanes'>
-  const handleHere = createDispatcher({ ...dispatch, lanes: null })
-  const handle =
-    lanes === null
-      ? handleHere
-      : createDispatcher({ ...dispatch, lanes: { runner: lanes, limits: laneLimits(settings) } })
+  const handleWith = (always: boolean): Handle =>
+    createDispatcher({
+      ...dispatch,
+      lanes: lanes === null ? null : { runner: lanes, limits: laneLimits(settings), always },
+    })
+  const handle = handleWith(true)
 
   let closed: Promise<void> | null = null
   return {
@@ -306,7 +307,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     bootstrapped: created,
     routes,
     handle,
-    handleHere,
+    handleHere: handleWith(false),
     decisions,
     capture,
     config,

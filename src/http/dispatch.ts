@@ -38,6 +38,8 @@ export interface LaneParts {
   readonly runner: LaneRunner
   /** Milliseconds. */
   readonly limits: Readonly<Record<LaneLimit, number>>
+  /** False: routes that always run in a lane run here all the same. */
+  readonly always: boolean
 }
 
 export interface Answered {
@@ -138,14 +140,14 @@ export function createDispatcher(parts: DispatchParts): Handle {
       if (!query.ok) return refusal(query.error, requestId)
     }
     if (!takesBody(route)) {
-      if (lanes === null || route.lane?.always !== true) return asked(exchange, route, undefined)
+      if (lanes?.always !== true || route.lane?.always !== true) return asked(exchange, route, undefined)
       return inLane(exchange, route, lanes, null)
     }
     const refused = refusedHead(request, route.wrongMediaType)
     if (refused !== null) return refusal(refused, requestId)
     return after(request.body(), (bytes) => {
       exchange.bytes = bytes
-      if (lanes !== null && (bytes.length > INLINE_BODY_BYTES || route.lane?.always === true)) {
+      if (lanes !== null && (bytes.length > INLINE_BODY_BYTES || (lanes.always && route.lane?.always === true))) {
         return inLane(exchange, route, lanes, null)
       }
       const body = readBody(route, bytes)
