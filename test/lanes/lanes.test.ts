@@ -1,10 +1,10 @@
 // A service with lanes: what is too large for the serving loop has the same answer, and a lane that is killed takes no
 // other request with it.
-import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LANE_COMMAND, ownCommand } from '../../src/cli/own-process.ts'
 import type { LogEntry } from '../../src/ops/log.ts'
 import { type Service, startService } from '../http/service.ts'
+import { childrenOf } from './children.ts'
 
 const log: LogEntry[] = []
 let service: Service
@@ -43,17 +43,9 @@ const question = (action: string, car: string, more: object = {}) => ({
 
 /** Identifiers of the processes of the lanes. */
 function laneProcesses(): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-        return words.includes(LANE_COMMAND) && words.includes(String(process.pid))
-      } catch {
-        return false
-      }
-    })
+  return childrenOf(process.pid)
+    .filter(({ words }) => words.includes(LANE_COMMAND))
+    .map(({ pid }) => pid)
 }
 
 async function metric(name: string): Promise<number> {

@@ -1,0 +1,23 @@
+// The child processes of a process, by proc(5).
+import { readdirSync, readFileSync } from 'node:fs'
+
+export interface Child {
+  readonly pid: number
+  /** Its command line. */
+  readonly words: readonly string[]
+}
+
+/** Processes that end during the look are left out. */
+export function childrenOf(parent: number): Child[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+        if (Number(stat.replace(/^.*\) /, '').split(' ')[1]) !== parent) return []
+        return [{ pid: Number(name), words: readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0') }]
+      } catch {
+        return []
+      }
+    })
+}
