@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { exportFolder } from '../../src/transfer/export.ts'
 import { type ContextService, startContextService } from '../ciq/context-service.ts'
 import { Chance, seedOfRun } from '../generate/chance.ts'
+import { canonical, recordText } from '../naive/context-answer.ts'
 import { INPUT, randomCase } from '../naive/context-case.ts'
 import { type ContextCase, naiveAnswer, naiveCovers, writesOf } from '../naive/context-query.ts'
 import { policyDocument, queryDocument } from '../naive/context-text.ts'
@@ -29,39 +30,6 @@ const CLAIMS = { level: 2, roles: ['n1', 'p0'], act: { sub: 'p3' }, email: 'p1@e
 const counts = new Map<string, number>()
 const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1)
 const differ: string[] = []
-
-/** One text for answers that mean the same: no ids, no times, lists of no order sorted. */
-function canonical(data: unknown): string {
-  if (Array.isArray(data)) return `[${data.filter(isTold).map(canonical).sort().join(',')}]`
-  if (typeof data !== 'object' || data === null) return JSON.stringify(data)
-  const left = [
-    'Id',
-    'ElementId',
-    'StartId',
-    'StartElementId',
-    'EndId',
-    'EndElementId',
-    'id',
-    'create_time',
-    'update_time',
-  ]
-  const { Labels, ...rest } = data as Record<string, unknown>
-  const members = Object.entries(Labels === undefined ? rest : { ...rest, Labels })
-    .filter(([name]) => !left.includes(name))
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => `${name}:${canonical(value)}`)
-  return `{${members.join(',')}}`
-}
-
-/** Of `[{type, value}]`, not those that tell ids and times. */
-function isTold(item: unknown): boolean {
-  if (typeof item !== 'object' || item === null || !('value' in item) || !('type' in item)) return true
-  return !['id', 'create_time', 'update_time'].includes(item.type as string)
-}
-
-function recordText({ nodes = {}, relationships = {}, aggregate_values = {} }: Record<string, unknown>): string {
-  return canonical({ nodes, relationships, aggregate_values })
-}
 
 async function exported(service: ContextService): Promise<NaiveGraph> {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-naive-'))

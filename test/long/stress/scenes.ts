@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { Chance } from '../../generate/chance.ts'
 import type { Hostile, Request } from './hostile.ts'
-import { type LimitName, policy } from './world.ts'
+import { descendantsOf, type LimitName, lanesOf, policy } from './world.ts'
 
 export interface Scene {
   /** Milliseconds that the longest stall may be above the baseline, in the full form. */
@@ -137,10 +137,10 @@ const bodies = (make: () => string, connections: number, isShort = false): Scene
 
 /** A policy of some 490,000 characters. */
 export function largePolicy(project: string, name: string, isRefused: boolean) {
-  const terms = ["subject.external_id = 'nobody'"]
-  for (let length = 0; length < 470_000; length += 40) {
-    terms.push(`resource.external_id = 'page-${String(terms.length).padStart(6, '0')}'`)
-  }
+  const terms = repeat(900, (term) => {
+    const ids = repeat(30, (i) => `'page-${String(term * 30 + i).padStart(6, '0')}'`)
+    return `resource.external_id IN [${ids.join(',')}]`
+  })
   if (isRefused) terms.push('absent.name = 1')
   return policy(project, name, `MATCH (subject:Person), (resource:Page) WHERE ${terms.join(' OR ')}`)
 }
@@ -163,7 +163,8 @@ const stores = (isRefused: boolean): Scene => ({
         )
         if (made.status === 201) {
           await hostile.send('decide by it', evaluation(question(name)))
-          await hostile.configure('delete it', 'DELETE', `authorization-policies/${name}?project_id=${project}`)
+          const id = /"id":"([^"]+)"/.exec(made.text)?.[1]
+          await hostile.configure('delete it', 'DELETE', `authorization-policies/${id}`)
         }
       }
     }
@@ -351,11 +352,11 @@ const fileOf = (hostile: Hostile): string => {
 const killsWorker: Scene = {
   bar: 50,
   flags: ['--workers', '2'],
+  // Two or three requests are under way in a worker that is killed.
   errorsMax: 10,
   prepare: (hostile) => async () => {
-    const { descendantsOf, lanesOf } = await import('./world.ts')
     while (!hostile.isOver) {
-      await Bun.sleep(1000)
+      await Bun.sleep(1500)
       const { pid } = hostile.world
       const lanes = new Set(lanesOf(pid).map((lane) => lane.pid))
       const [worker] = descendantsOf(pid).filter((child) => !lanes.has(child.pid) && /worker/.test(child.command))
@@ -384,7 +385,7 @@ const EIGHT = [
 const scenes = {
   batch: alone(30, 'batch', () => batchOf(1000), true),
   'query trails': asks('trails', {}, {}, true),
-  batch_read: asks('batch-read', { list: repeat(2000, (i) => i) }, {}, true),
+  batch_read: asks('batch-read', { text: EMOJI }, {}, true),
   'one decision': decides('trails', true),
   '20 decisions at once': {
     bar: 30,
@@ -460,6 +461,7 @@ const scenes = {
     bar: 50,
     isShort: true,
     async prepare(hostile) {
+      hostile.isCrowded = true
       const all = await Promise.all(EIGHT.map((name) => sceneOf(name).prepare(hostile)))
       return async () => {
         await Promise.all(all.map((run) => run()))

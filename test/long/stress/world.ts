@@ -186,7 +186,7 @@ interface DearQuery {
 export const DEAR_QUERIES: Readonly<Record<string, DearQuery>> = {
   trails: { cypher: `${SUBJECT}, ${TRAILS} WHERE ${NEVER}`, nodes: ['b.external_id'] },
   'batch-read': {
-    cypher: `${SUBJECT}, (n:Big) WHERE reduce(s = 0, x IN $list | s + size(toUpper(n.text))) < 0`,
+    cypher: `${SUBJECT}, (n:Big) WHERE size($text + n.text) < 0`,
     nodes: ['n.external_id'],
     query: { batch_read: true },
   },
@@ -220,7 +220,14 @@ async function furnishHostile(create: Create, project_id: string, app_agent_id: 
   }
   await create('authorization-policies', policy(project_id, 'read', `${ENDS} WHERE subject.external_id = 'h0'`))
   const operand = { operator: '=~', attribute: '$text', value: '$pattern' }
-  const filter = { operator: 'NOT', operands: [operand] }
+  // A part of the filter speaks of the candidate, and the dear part does not.
+  const filter = {
+    operator: 'AND',
+    operands: [
+      { operator: 'STARTS WITH', attribute: 'resource.external_id', value: 'c' },
+      { operator: 'NOT', operands: [operand] },
+    ],
+  }
   for (const type of Object.keys(CANDIDATES)) {
     const cypher = `MATCH (subject:Person), (resource:${type})`
     await create('authorization-policies', policy(project_id, `filtered-${type}`, cypher, { filter }, type))

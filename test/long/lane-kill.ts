@@ -1,0 +1,97 @@
+// Mixed requests beside naive models, while the lanes of the served process are killed: decisions, batches, searches,
+// knowledge queries that read and that write, captures, deletions and configuration. A request whose lane is killed may be
+// refused with 503 or 504; no answer may be wrong, no acknowledged write lost, and no write done by halves.
+// Run alone: bun test/long/lane-kill.ts [--requests 20000] [--workers 1] [--seed N] [--no-kills]
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { killAll, runCommand } from '../cli/process.ts'
+import { Chance } from '../generate/chance.ts'
+import { type Crew, startCrew } from '../workers/crew.ts'
+import { hasFlag, numberAfter } from './flags.ts'
+import { ContextStream } from './stress/context-stream.ts'
+import { DecisionStream } from './stress/decision-stream.ts'
+import { Requests, StreamFault } from './stress/requests.ts'
+import { lanesOf } from './stress/world.ts'
+
+/** Streams of requests that run at once, each with a project of its own. */
+const STREAMS = { decisions: 4, contexts: 4 } as const
+/** Milliseconds between two kills, by chance. */
+const KILL_MS = { min: 20, max: 300 } as const
+
+const seed = numberAfter('--seed', Date.now() % 1_000_000)
+const requestsMax = numberAfter('--requests', 20_000)
+console.log(`seed ${seed}`)
+
+const kills = { done: 0, lanesSeen: 0 }
+let isOver = false
+
+async function killLanes(crew: Crew, chance: Chance): Promise<void> {
+  while (!isOver) {
+    await Bun.sleep(chance.between(KILL_MS.min, KILL_MS.max))
+    const lanes = lanesOf(crew.server.pid)
+    kills.lanesSeen = Math.max(kills.lanesSeen, lanes.length)
+    if (isOver || lanes.length === 0 || hasFlag('--no-kills')) continue
+    try {
+      process.kill(chance.pick(lanes).pid, 'SIGKILL')
+      kills.done += 1
+    } catch (fault) {
+      // It has ended by itself since it was found.
+      if ((fault as { code?: string }).code !== 'ESRCH') throw fault
+    }
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'verdigraph-lane-kill-'))
+const data = join(folder, 'data')
+const faults: string[] = []
+let requests: Requests | null = null
+const startMs = performance.now()
+try {
+  const environment = { VERDIGRAPH_LOG_LEVEL: 'error', VERDIGRAPH_DECISION_TIME_MS: '10000' }
+  const crew = await startCrew(data, numberAfter('--workers', 1), environment)
+  const sent = new Requests(crew, requestsMax)
+  requests = sent
+  const killing = killLanes(crew, new Chance(seed))
+  const streams = [
+    ...Array.from({ length: STREAMS.decisions }, (_, i) => new DecisionStream(sent, new Chance(seed + 1 + i), i)),
+    ...Array.from({ length: STREAMS.contexts }, (_, i) => new ContextStream(sent, new Chance(seed + 101 + i), i, data)),
+  ]
+  await Promise.all(
+    streams.map(async (stream) => {
+      try {
+        await stream.run()
+      } catch (fault) {
+        sent.end()
+        if (!(fault instanceof StreamFault)) throw fault
+        faults.push(fault.message)
+      }
+    }),
+  )
+  isOver = true
+  await killing
+  try {
+    await crew.close()
+  } catch (fault) {
+    faults.push(String(fault))
+  }
+  const verified = await runCommand(['verify', '--data', data])
+  if (verified.exitCode !== 0) faults.push(`verify: ${verified.stdout}`)
+} finally {
+  isOver = true
+  await killAll()
+  rmSync(folder, { recursive: true, force: true })
+}
+const counts = Object.fromEntries([...(requests?.counts ?? [])].sort())
+const seconds = Math.round((performance.now() - startMs) / 1000)
+console.log(
+  JSON.stringify({ requests: requests?.done ?? 0, kills: kills.done, lanesSeen: kills.lanesSeen, seconds, counts }),
+)
+for (const fault of faults.slice(0, 5)) console.error(fault)
+// A run in which hardly anything is found, written or killed would prove nothing.
+const wanted = ['permits', 'denials', 'searches that found', 'batches', 'rows', 'wrote', 'captured', 'policies', 'dear']
+const few = wanted.filter((what) => Number(counts[what] ?? 0) < requestsMax / 500)
+if (faults.length === 0 && few.length > 0) console.error(`hardly any: ${few.join(', ')}`)
+const unkilled = kills.lanesSeen > 0 && kills.done === 0 && !hasFlag('--no-kills')
+if (unkilled) console.error('there are lanes, and none was killed')
+process.exit(faults.length + few.length > 0 || unkilled ? 1 : 0)
