@@ -54,17 +54,22 @@ export interface Answered {
 /** Where nothing has to be waited for there is no promise: the way of a decision would go through four of them. */
 export type Handle = (request: FrontRequest) => FrontResponse | Promise<FrontResponse>
 
+const unmatched: Match = { kind: 'none' }
+
 /** A request on its way; it is also what its handler sees. */
 class Exchange implements RequestContext {
   readonly startMs = performance.now()
   readonly request: FrontRequest
   readonly requestId: string
   readonly match: Match
+  /** As of FrontRequest; null: it is not refused. */
+  readonly refused: string | null
   caller: Caller | null = null
   bytes: Uint8Array | null = null
   private readonly hasLanes: boolean
 
-  constructor(request: FrontRequest, match: Match, hasLanes: boolean) {
+  constructor(request: FrontRequest, match: Match, refused: string | null, hasLanes: boolean) {
+    this.refused = refused
     this.request = request
     this.hasLanes = hasLanes
     this.requestId = requestIdOf(request.header('x-request-id'))
@@ -118,6 +123,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
 
   function begun(exchange: Exchange): Coming<FrontResponse> {
     const { request, requestId, match } = exchange
+    if (exchange.refused !== null) return refusal({ kind: 'malformed', issues: [exchange.refused] }, requestId)
     if (match.kind === 'none') return problemAnswer({ status: 404, message: 'Not Found' }, requestId)
     if (match.kind === 'method') {
       if (request.method === 'OPTIONS') return optionsAnswer(match.allow, requestId, request, cors)
@@ -231,7 +237,9 @@ export function createDispatcher(parts: DispatchParts): Handle {
   }
 
   return function handle(request) {
-    const exchange = new Exchange(request, router.match(request.method, request.path), lanes !== null)
+    const refused = request.refused ?? null
+    const match = refused === null ? router.match(request.method, request.path) : unmatched
+    const exchange = new Exchange(request, match, refused, lanes !== null)
     let coming: Coming<FrontResponse>
     try {
       coming = begun(exchange)

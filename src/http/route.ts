@@ -28,6 +28,8 @@ export interface FrontRequest {
   readonly path: string
   /** Without `?`; empty when there is none. */
   readonly query: string
+  /** Why the request is answered with 400 before it is routed: another reader of its head may take it for another one. */
+  readonly refused?: string | null
   header(name: string): string | null
   /** All of them, with names in lower case. */
   headers(): Iterable<readonly [string, string]>

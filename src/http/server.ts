@@ -10,6 +10,17 @@ const IDLE_STEP_S = 4
 /** It takes no more. */
 const IDLE_MAX_S = 255
 
+/**
+ * The deepest path whose segments are looked at before the runtime resolves dot segments. No route is deeper, so a deeper
+ * target that resolves to a route is refused.
+ */
+const SEGMENTS_MAX = 16
+
+/** A stop closes the kept connections once no request has arrived for so long, */
+const QUIET_MS = 100
+/** or after this time at the latest. Until then, each answer says `connection: close`. */
+const LINGER_MAX_MS = 1000
+
 export interface FrontOptions {
   readonly host: string
   /** 0 picks a free one. */
@@ -37,7 +48,10 @@ export interface Certificate {
 export interface Front extends Address {
   /** New connections are shown this certificate; those that are open end after the request that they carry. */
   renew(tls: Certificate): void
-  /** Refuses new connections, lets what is running finish, then closes. */
+  /**
+   * Answers with `connection: close` until requests stop arriving (at most LINGER_MAX_MS), then refuses new connections,
+   * waits at most `drainMs` until running requests are answered and their answers written, and closes what is left.
+   */
   stop(): Promise<void>
 }
 
@@ -55,6 +69,13 @@ class BunRequest implements FrontRequest {
     this.knownPath = knownPath
     this.bodyBytesMax = bodyBytesMax
     this.method = request.method
+  }
+
+  /** See FrontRequest. A known path was matched as it was sent, so only its host is checked. */
+  get refused(): string | null {
+    // The runtime joins the values of repeated headers. RFC 9112, section 3.2: such a request must be answered with 400.
+    if (this.request.headers.get('host')?.includes(',')) return 'host: expected one host, found several'
+    return this.knownPath !== null || isPlainTarget(this.request) ? null : refusedTarget
   }
 
   get path(): string {
@@ -102,12 +123,54 @@ class BunRequest implements FrontRequest {
       if (length > this.bodyBytesMax) throw this.tooLarge()
       parts.push(part)
     }
+    await this.wholeEnd()
     return Buffer.concat(parts, length)
+  }
+
+  /**
+   * The runtime hands over the last chunk before it has read what follows. It takes no trailers there: it answers 400 and
+   * closes the connection. A request that it has refused in this turn is not carried out.
+   */
+  private async wholeEnd(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (!this.request.signal.aborted) return
+    throw new BodyRefused({ kind: 'malformed', issues: ['body: expected nothing behind its last chunk'] })
   }
 
   private tooLarge(): BodyRefused {
     return new BodyRefused({ kind: 'too-large', limitBytes: this.bodyBytesMax })
   }
+}
+
+const refusedTarget = 'path: expected no dot segment and no backslash, also none that is percent-encoded'
+
+/** A backslash, or a segment of one or two dots, in what stands between two slashes once it is decoded. */
+const UNPLAIN = /\\|(?:^|\/)\.{1,2}(?:\/|$)/
+
+/**
+ * The URL of a request has its dot segments resolved and its backslashes turned. The parameters of the segment routes
+ * (see segmentRoutes) hold the segments as they were sent, decoded. What no segment route takes has an empty segment or
+ * is deeper than any route: if its URL has neither, then the URL is not what was sent.
+ */
+function isPlainTarget(request: SegmentRequest): boolean {
+  if (request.params !== undefined) return !Object.values(request.params).some((segment) => UNPLAIN.test(segment))
+  const { url } = request
+  const [path = ''] = url.slice(startOfPath(url) + 1).split('?', 1)
+  const segments = path.replace(/\/$/, '').split('/')
+  return segments.includes('') || segments.length > SEGMENTS_MAX
+}
+
+type SegmentRequest = Request & { readonly params?: Readonly<Record<string, string>> }
+
+/** Patterns that take every path of up to SEGMENTS_MAX segments, none of them empty, with a slash at its end or without. */
+function segmentPatterns(): string[] {
+  const patterns = ['/']
+  let pattern = ''
+  for (let depth = 1; depth <= SEGMENTS_MAX; depth++) {
+    pattern += `/:s${depth}`
+    patterns.push(pattern, `${pattern}/`)
+  }
+  return patterns
 }
 
 function startOfPath(url: string): number {
@@ -127,14 +190,13 @@ function decodePath(path: string): string {
 }
 
 export function startFront(handle: Handle, options: FrontOptions): Front {
-  let running = 0
+  let arrived = 0
   let stopping = false
-  let onIdle: (() => void) | null = null
   const slow = new SlowBodies(options.bodyTimeMs)
   const shared = options.shared === true
 
   function answer(request: Request, knownPath: string | null, listener: Listener): Response | Promise<Response> {
-    running += 1
+    arrived += 1
     const coming = handle(new BunRequest(request, knownPath, options.bodyBytesMax, slow))
     return coming instanceof Promise
       ? coming.then((answered) => written(answered, listener))
@@ -142,8 +204,6 @@ export function startFront(handle: Handle, options: FrontOptions): Front {
   }
 
   function written({ status, headers, body, bytes, live }: FrontResponse, listener: Listener): Response {
-    running -= 1
-    if (running === 0) onIdle?.()
     return new Response(live === undefined ? (bytes ?? (body === '' ? null : body)) : streamOf(live), {
       status,
       headers: stopping || listener.retired ? { ...headers, connection: 'close' } : headers,
@@ -163,9 +223,10 @@ export function startFront(handle: Handle, options: FrontOptions): Front {
         // Our own limit is lower and answers in JSON; this one only has to stay out of its way.
         maxRequestBodySize: Number.MAX_SAFE_INTEGER,
         ...(tls === null ? {} : { tls: { ...tls } }),
-        routes: Object.fromEntries(
-          options.paths.map((path) => [path, (request: Request) => answer(request, path, listener)]),
-        ),
+        routes: Object.fromEntries([
+          ...segmentPatterns().map((pattern) => [pattern, (request: Request) => answer(request, null, listener)]),
+          ...options.paths.map((path) => [path, (request: Request) => answer(request, path, listener)]),
+        ]),
         fetch: (request) => answer(request, null, listener),
       }),
     }
@@ -191,19 +252,30 @@ export function startFront(handle: Handle, options: FrontOptions): Front {
     async stop() {
       stopping = true
       slow.stop()
-      const closed = [listener.server.stop(false), ...retired]
-      if (running > 0) {
-        const idle = new Promise<void>((resolve) => {
-          onIdle = resolve
-        })
-        await Promise.race([idle, Bun.sleep(options.drainMs)])
+      const listeners = [...olds, listener]
+      // A connection that was kept for a next request would be reset if that request and the close crossed.
+      const lingerMs = Math.min(LINGER_MAX_MS, options.drainMs)
+      for (let waitedMs = 0, seen = 0; arrived !== seen && waitedMs < lingerMs; waitedMs += QUIET_MS) {
+        seen = arrived
+        await Bun.sleep(QUIET_MS)
       }
-      // The answers of the last requests are handed over but may not be written yet: one turn lets them out.
-      await Bun.sleep(0)
-      for (const one of [...olds, listener]) await one.server.stop(true)
-      await Promise.all(closed)
+      const closed = Promise.all([listener.server.stop(false), ...retired])
+      await settledWithin(closed, options.drainMs)
+      for (const one of listeners) await one.server.stop(true)
+      await closed
     },
   }
+}
+
+/** Resolves once `work` has, or after `timeMs` milliseconds. */
+function settledWithin(work: Promise<unknown>, timeMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, timeMs)
+    void work.finally(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
 }
 
 export interface Address {

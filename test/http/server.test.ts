@@ -228,6 +228,135 @@ describe('paths and methods', () => {
   })
 })
 
+describe('a target that another reader may take for another path', () => {
+  const get = (target: string, host = 'Host: x\r\n') =>
+    rawExchange(service.url, `GET ${target} HTTP/1.1\r\n${host}X-Request-ID: odd\r\nConnection: close\r\n\r\n`)
+  const refusal =
+    '{"message":"Bad Request","errors":["path: expected no dot segment and no backslash, also none that is percent-encoded"]}'
+
+  it.each([
+    '/./health',
+    '/../health',
+    '/health/.',
+    '/x/..',
+    '/x/../health',
+    '/x/../',
+    '/x/../health/',
+    '/x/%2e%2e/health',
+    '/x/.%2E/health',
+    '/%2e/health',
+    '/x/..%2fhealth',
+    '/x\\..\\health',
+    '/\\health',
+    '/openapi.json\\',
+    '/x%5C..%5chealth',
+    '/access/v1/../../health',
+    '/configs/v1/projects/%2e%2e/projects',
+    '/configs/v1/projects/a%5cb',
+    'http://x/a/../health',
+    `${'/a'.repeat(16)}${'/..'.repeat(16)}/health`,
+    `//x/../../health`,
+  ])('%s is refused', async (target) => {
+    const answered = await get(target)
+    expect(answered).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answered.toLowerCase()).toContain('x-request-id: odd')
+    expect(answered).toContain(refusal)
+  })
+
+  it('is refused as well where it does not resolve to a route', async () => {
+    expect(await get('//x/../health')).toMatch(/^HTTP\/1\.1 40[04] /)
+    expect(await get('/health//')).toMatch(/^HTTP\/1\.1 404 /)
+    expect(await get('//health')).toMatch(/^HTTP\/1\.1 404 /)
+  })
+
+  it.each(['/health', '/health/', '/health?x=/../y', '/health?x\\y', '/hea%6cth', 'http://x/health'])(
+    '%s is answered',
+    async (target) => {
+      expect(await get(target)).toMatch(/^HTTP\/1\.1 200 [\s\S]*{"status":"ok"}/)
+    },
+  )
+
+  it('reaches every path that the interface describes, with a slash at its end and without', async () => {
+    const described = (await service.send('/openapi.json')).body.paths as Record<string, object>
+    expect(Object.keys(described).length).toBeGreaterThan(20)
+    for (const at of Object.keys(described)) {
+      for (const end of ['', '/']) {
+        const sent = await service.send(`${at.replace(/\{\w+\}/g, 'a..b')}${end}`, { method: 'OPTIONS' })
+        expect([at, end, sent.status]).toEqual([at, end, 204])
+      }
+    }
+  })
+
+  it('and a repeated host, the same or another, are refused', async () => {
+    for (const [first, second] of [
+      ['x', 'y'],
+      ['x', 'x'],
+    ]) {
+      for (const target of ['/health', '/configs/v1/projects/x']) {
+        const answered = await get(target, `Host: ${first}\r\nHost: ${second}\r\n`)
+        expect(answered).toMatch(/^HTTP\/1\.1 400 /)
+        expect(answered).toContain('"errors":["host: expected one host, found several"]')
+      }
+    }
+    expect(await get('/health', '')).toMatch(/^HTTP\/1\.1 400 /)
+  })
+})
+
+describe('trailers behind a chunked body', () => {
+  const chunked = (id: string, ends: readonly string[]) =>
+    rawExchange(
+      service.url,
+      [
+        `POST /capture/v1/nodes HTTP/1.1\r\nHost: x\r\nX-SVC-ClientKey: ${captureKey}\r\nContent-Type: application/json\r\n`,
+        `Transfer-Encoding: chunked\r\n\r\n`,
+        ...chunks(JSON.stringify({ nodes: [{ external_id: id, type: 'Trailed' }] })),
+        ends.join(''),
+      ].join(''),
+      'to the end',
+    )
+  const chunks = (text: string) => [`${text.length.toString(16)}\r\n${text}\r\n`]
+  let captureKey = ''
+
+  beforeAll(async () => {
+    captureKey = (await service.addAgent('trailing', ['Capture', 'Authorization'])).key
+  })
+
+  it.each([
+    ['a field', 'X-Sum: 1\r\n'],
+    ['what looks like a request', 'GET /health HTTP/1.1\r\nHost: x\r\n'],
+  ])('%s: one refusal, nothing carried out, and the connection closed', async (what, trailer) => {
+    const id = `never ${what}`
+    const answered = await chunked(id, ['0\r\n', trailer, '\r\n'])
+    expect(answered.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400'])
+    const policy = JSON.stringify({
+      meta: { policy_version: '3.0-kbac' },
+      subject: { type: 'Trailed' },
+      actions: ['be'],
+      resource: { type: 'Trailed' },
+      condition: { cypher: 'MATCH (subject:Trailed), (resource:Trailed)' },
+    })
+    await service.configure('POST', 'authorization-policies', {
+      project_id: service.projectId,
+      name: 'trailed',
+      policy,
+      status: 'ACTIVE',
+    })
+    const is = async (of: string) => {
+      const { body: decided } = await service.send(path, {
+        headers: withKey(),
+        body: { subject: { type: 'Trailed', id: of }, action: { name: 'be' }, resource: { type: 'Trailed', id: of } },
+      })
+      return decided.decision
+    }
+    expect(await is(id)).toBe(false)
+    const { status } = await service.send('/capture/v1/nodes', {
+      headers: { 'x-svc-clientkey': captureKey },
+      body: { nodes: [{ external_id: `sent ${what}`, type: 'Trailed' }] },
+    })
+    expect([status, await is(`sent ${what}`)]).toEqual([200, true])
+  })
+})
+
 describe('a head of more than 16 KiB', () => {
   const long = 'x'.repeat(16_384)
   it.each([
@@ -479,12 +608,68 @@ describe('a stop', () => {
     const slow = fetch(`${front.url}/slow`)
     await running
     const stopped = front.stop()
-    await expect(fetch(`${front.url}/quick`, { headers: { connection: 'close' } })).rejects.toThrow()
+    await refusesSoon(front.url)
     release({ status: 200, headers: {}, body: 'finished' })
     const answered = await slow
     expect([answered.status, await answered.text()]).toEqual([200, 'finished'])
     await stopped
     await expect(fetch(front.url)).rejects.toThrow()
+  })
+
+  it.each([1, 2, 3])(
+    'answers every request of 32 kept connections, the last one with `connection: close` (%i)',
+    async () => {
+      const front = startFront((request) => ({ status: 200, headers: {}, body: `answer to ${request.query}` }), {
+        host: '127.0.0.1',
+        port: 0,
+        bodyBytesMax: 100,
+        bodyTimeMs: 5000,
+        drainMs: 5000,
+        paths: ['/'],
+        idleTimeS: 75,
+        tls: null,
+      })
+      const { hostname, port } = new URL(front.url)
+      const kept = Array.from({ length: 32 }, (_, number) => askUntilClosed(hostname, Number(port), number))
+      await Promise.all(kept.map(({ begun }) => begun))
+      await front.stop()
+      const ends = await Promise.all(kept.map(({ ended }) => ended))
+      expect(ends).toEqual(ends.map(() => ({ unanswered: 0, wrong: 0, fault: null, lastSaysClose: true })))
+    },
+  )
+
+  it('writes an answer out to a slow reader before it closes the connection', async () => {
+    const length = 20_000_000
+    const front = startFront(() => ({ status: 200, headers: {}, body: 'x'.repeat(length) }), {
+      host: '127.0.0.1',
+      port: 0,
+      bodyBytesMax: 100,
+      bodyTimeMs: 5000,
+      drainMs: 20_000,
+      paths: [],
+      idleTimeS: 75,
+      tls: null,
+    })
+    const { hostname, port } = new URL(front.url)
+    const socket = connect(Number(port), hostname)
+    const begun = Promise.withResolvers<void>()
+    let received = 0
+    socket.on('data', (data) => {
+      if (received === 0) {
+        socket.pause()
+        begun.resolve()
+      }
+      received += data.length
+    })
+    const closed = new Promise((resolve) => socket.on('close', resolve))
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await begun.promise
+    const stopped = front.stop()
+    await Bun.sleep(300)
+    socket.resume()
+    await closed
+    await stopped
+    expect(received).toBeGreaterThan(length)
   })
 
   it('does not wait for a request longer than the drain time', async () => {
@@ -511,6 +696,54 @@ describe('a stop', () => {
     expect(await hanging).toBeInstanceOf(Error)
   })
 })
+
+/** New connections are refused within some tries. */
+async function refusesSoon(url: string): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    const asked = fetch(`${url}/quick`, { headers: { connection: 'close' } })
+    if (await asked.then(() => false).catch(() => true)) return
+    await Bun.sleep(20)
+  }
+  throw new Error('new connections are still taken')
+}
+
+/** Asks on one connection, one request after another, until an answer says that the connection is closed. */
+function askUntilClosed(hostname: string, port: number, number: number) {
+  const begun = Promise.withResolvers<void>()
+  const ended = new Promise<{ unanswered: number; wrong: number; fault: string | null; lastSaysClose: boolean }>(
+    (resolve) => {
+      let sent = 0
+      let answered = 0
+      let wrong = 0
+      let fault: string | null = null
+      let lastSaysClose = false
+      let received = ''
+      const socket = connect(port, hostname)
+      const ask = () => {
+        sent += 1
+        socket.write(`GET /?${number}-${sent} HTTP/1.1\r\nHost: x\r\n\r\n`)
+      }
+      socket.on('connect', ask)
+      socket.on('data', (data) => {
+        received += data.toString('latin1')
+        const end = received.indexOf('\r\n\r\n') + 4
+        const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? Number.NaN)
+        if (end < 4 || received.length < end + length) return
+        answered += 1
+        if (received.slice(end) !== `answer to ${number}-${sent}`) wrong += 1
+        lastSaysClose = /connection: close/i.test(received)
+        received = ''
+        if (answered === 3) begun.resolve()
+        if (!lastSaysClose) setTimeout(ask, number % 4)
+      })
+      socket.on('error', (error) => {
+        fault = error.message
+      })
+      socket.on('close', () => resolve({ unanswered: sent - answered, wrong, fault, lastSaysClose }))
+    },
+  )
+  return { begun: begun.promise, ended }
+}
 
 /** Sends bytes and reads until the answer's body has come, or until the server closes the connection. */
 function rawExchange(url: string, text: string | Uint8Array, until?: 'to the end'): Promise<string> {
