@@ -2,7 +2,7 @@
 // only the process door, the command line and tests know it.
 import packageJson from '../package.json' with { type: 'json' }
 import { callersFor } from './app/callers.ts'
-import { documentsIn, openConfiguration, secretsOf } from './app/configuration.ts'
+import { documentsIn, openConfiguration, sealOldSecrets, secretsOf } from './app/configuration.ts'
 import { contextsFor } from './app/contexts.ts'
 import { decisionLogFile, decisionLogTo, decisionsFor } from './app/decisions.ts'
 import { Duties } from './app/duties.ts'
@@ -135,9 +135,11 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   const upstream = upstreamOf(settings)
 
   const collections = opened.add(openConfiguration(dataDir, sync))
-  const documents = documentsIn(collections, dataDir)
+  const found = documentsIn(collections, dataDir)
+  const { keys, sealer } = secretsOf(dataDir, found, report)
+  const documents =
+    place === null && (await sealOldSecrets(collections, found, sealer)) ? documentsIn(collections, dataDir) : found
   if (place === null) documents.settle()
-  const { keys, sealer } = secretsOf(dataDir, documents, report)
   const { created, admin } = await bootstrap(documents, sealer, clock)
   const serviceAccounts = new ServiceAccounts(documents, sealer, clock)
   // With another master key than the folder's nothing that is sealed could be used: told now, and not with a request.
@@ -191,6 +193,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   const contexts = contextsFor(settings, {
     inlineMs: hasLanes ? INLINE_MS : null,
     documents,
+    sealer,
     queries,
     graphsOf,
     upstream,

@@ -1,7 +1,9 @@
 // The configuration in a data folder: its documents, and the keys that its secrets are sealed with.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type DocumentStore, Repository } from '../config/repository.ts'
+import type { Fields, StoredDocument } from '../config/kind.ts'
+import { type DocumentStore, pastPlace, presentPlace, Repository } from '../config/repository.ts'
+import { sealSecrets } from '../config/secrets.ts'
 import { adminOf } from '../identity/bootstrap.ts'
 import {
   loadMasterKeys,
@@ -10,10 +12,11 @@ import {
   masterKeyVariable,
   nextMasterKeyVariable,
 } from '../identity/master-key.ts'
-import { SecretBox } from '../identity/secret-box.ts'
+import { looksSealed, SecretBox } from '../identity/secret-box.ts'
 import { ServiceAccounts } from '../identity/service-account.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { OperatorFault } from '../kernel/errors.ts'
+import { resolversKind } from '../pip/resolver.ts'
 import type { Settings } from '../settings.ts'
 import { type Collections, openCollections } from '../store/lmdb/collections.ts'
 import { isStored } from '../store/lmdb/folder.ts'
@@ -61,6 +64,39 @@ export function secretsOf(dataDir: string, documents: Repository, report: (line:
     )
   }
   return { keys, sealer: secretBoxOf(keys) }
+}
+
+/**
+ * Seals what versions before stored in the clear: header values of resolvers, of past revisions too. For the only process
+ * on the folder. Answers whether there were any; then `documents` still holds them as they were, and is read again.
+ */
+export async function sealOldSecrets(
+  collections: Collections,
+  documents: Repository,
+  sealer: SecretBox,
+): Promise<boolean> {
+  const isOld = ({ fields }: StoredDocument): boolean =>
+    Object.values((fields.headers ?? {}) as Fields).some((value) =>
+      [value].flat().some((text) => typeof text === 'string' && !looksSealed(text)),
+    )
+  const sealed = (document: StoredDocument): StoredDocument => ({
+    ...document,
+    fields: sealSecrets(document.fields, { path: document.kind, secrets: ['headers.*'] }, document.id, sealer),
+  })
+  const resolvers = documents.all(resolversKind)
+  const past = resolvers.flatMap(({ id, revision }) =>
+    Array.from({ length: revision - 1 }, (_, i) => documents.pastRevision(resolversKind, id, i + 1)),
+  )
+  const old = [...resolvers, ...past].filter((document) => document !== null && isOld(document)) as StoredDocument[]
+  if (old.length === 0) return false
+  await collections.transact(({ put }) => {
+    for (const document of old) {
+      const isPresent = documents.get(resolversKind, document.id)?.revision === document.revision
+      const [collection, key] = isPresent ? presentPlace(document) : pastPlace(document)
+      put(collection, key, sealed(document))
+    }
+  })
+  return true
 }
 
 export interface AdminToken {

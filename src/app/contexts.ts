@@ -1,6 +1,7 @@
 // What context queries are answered with, the values of other services included.
 import type { ContextParts } from '../ciq/execute.ts'
 import type { QueryLibrary } from '../ciq/library.ts'
+import type { Sealer } from '../config/kind.ts'
 import type { Repository } from '../config/repository.ts'
 import type { ProjectGraphs } from '../engine/store.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -12,6 +13,7 @@ export interface ContextWiring {
   /** How long a query may take on the serving loop; null: there are no lanes. */
   readonly inlineMs: number | null
   readonly documents: Repository
+  readonly sealer: Sealer
   readonly queries: QueryLibrary
   graphsOf(projectId: string): ProjectGraphs | null
   readonly upstream: Upstream
@@ -20,7 +22,7 @@ export interface ContextWiring {
 }
 
 export function contextsFor(settings: Settings, wiring: ContextWiring): ContextParts {
-  const { documents, queries, graphsOf, upstream, clock, report } = wiring
+  const { documents, sealer, queries, graphsOf, upstream, clock, report } = wiring
   return {
     queries,
     graphsOf,
@@ -36,6 +38,7 @@ export function contextsFor(settings: Settings, wiring: ContextWiring): ContextP
     inputStringMax: settings.inputStringMax,
     resolvers: new Resolvers({
       documents,
+      sealer,
       upstream,
       clock,
       report,

@@ -32,7 +32,7 @@ export function kindsOf(settings: Settings, { environment, upstream, clock }: Ki
     serviceAccountCredentials(clock, publicUrl),
     authorizationPolicies(policyTextMax, (project) => locationsOf(project).keys()),
     knowledgeQueries(policyTextMax),
-    externalDataResolvers,
+    externalDataResolvers(upstream),
     trustScoreProfiles,
     eventSinks,
     entityMatchingPipelines,

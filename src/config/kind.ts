@@ -134,7 +134,8 @@ export interface ConfigKind {
   readonly onePerProject?: true
   /**
    * Dotted paths of fields that are sealed at rest and never read back; a step `*` is every member. Absent in an update
-   * keeps the stored one. A path that ends in `*` reads back its members as empty strings, and takes these for kept.
+   * keeps the stored one. A path that ends in `*` reads back its members as empty strings, and takes these for kept; a
+   * member may be a list of strings there.
    */
   readonly secrets: readonly string[]
   /**

@@ -202,6 +202,16 @@ function readAll(reading: DocumentReading): Documents {
 
 const pastKey = (id: string, revision: number): string => `${id}.${revision}`
 
+/** Collection and key that a document lies under, */
+export function presentPlace({ id }: StoredDocument): readonly [collection: string, key: string] {
+  return [COLLECTION, id]
+}
+
+/** and once a later revision has taken its place. */
+export function pastPlace({ id, revision }: StoredDocument): readonly [collection: string, key: string] {
+  return [PAST, pastKey(id, revision)]
+}
+
 /** A document that is removed takes its past along. */
 function keepPast(transaction: DocumentTransaction, before: StoredDocument, after: StoredDocument | null): void {
   const { id, revision } = before

@@ -1,18 +1,43 @@
-// Secret fields, named by dotted path: sealed on their way in, kept when an update leaves them out, never read back.
-import { type ConfigKind, type Fields, type Sealer, secretPlace } from './kind.ts'
+// Secret fields, named by dotted path: sealed on their way in, kept when an update leaves them out, never read back. A
+// secret is a string, or a list of strings, each of which is sealed at the path `<path>.<index>`.
+import { type ConfigKind, type Fields, type Sealer, type StoredDocument, secretPlace } from './kind.ts'
 
 type Path = readonly string[]
 
 /** The body with every secret in it sealed for the document `id`; one that is stored already stays as it is. */
-export function sealSecrets(body: Fields, kind: ConfigKind, id: string, sealer: Sealer, stored: Fields = {}): Fields {
+export function sealSecrets(
+  body: Fields,
+  kind: Pick<ConfigKind, 'path' | 'secrets'>,
+  id: string,
+  sealer: Sealer,
+  stored: Fields = {},
+): Fields {
+  const sealedText = (plain: unknown, kept: unknown, path: Path): unknown => {
+    if (typeof plain !== 'string' || plain === '') return plain
+    const place = secretPlace(kind.path, id, path.join('.'))
+    const same = typeof kept === 'string' && kept !== '' && opensTo(plain, kept, place, sealer)
+    return same ? kept : sealer.seal(plain, place)
+  }
   return secretPaths(kind, body).reduce((sealed, path) => {
     const plain = memberAt(body, path)
-    if (typeof plain !== 'string' || plain === '') return sealed
-    const place = secretPlace(kind.path, id, path.join('.'))
     const kept = memberAt(stored, path)
-    const same = typeof kept === 'string' && kept !== '' && opensTo(plain, kept, place, sealer)
-    return withMember(sealed, path, same ? kept : sealer.seal(plain, place))
+    const next = Array.isArray(plain)
+      ? plain.map((item, i) => sealedText(item, Array.isArray(kept) ? kept[i] : undefined, [...path, String(i)]))
+      : sealedText(plain, kept, path)
+    return withMember(sealed, path, next)
   }, body)
+}
+
+/** A stored secret in the clear; null where the fields have none at `path`. Throws as `Sealer.open` does. */
+export function openSecret(
+  { kind, id, fields }: Pick<StoredDocument, 'kind' | 'id' | 'fields'>,
+  path: Path,
+  sealer: Pick<Sealer, 'open'>,
+): string | readonly string[] | null {
+  const sealed = memberAt(fields, path)
+  const open = (text: string, at: Path): string => sealer.open(text, secretPlace(kind, id, at.join('.')))
+  if (Array.isArray(sealed)) return sealed.map((text: string, i) => open(text, [...path, String(i)]))
+  return typeof sealed === 'string' ? open(sealed, path) : null
 }
 
 /** What does not open any more, because its key is lost, is there to be replaced. */
@@ -31,7 +56,7 @@ export function keepSecrets(fields: Fields, current: Fields, kind: ConfigKind): 
     if (!isObject(container)) return kept
     const given = memberAt(kept, path)
     // A masked member reads back as an empty string, and so it comes back; one that is left out is to go.
-    const keeps = isMasked(kind, path) ? given === '' : given === undefined
+    const keeps = isMasked(kind, path) ? isMask(given) : given === undefined
     return keeps ? withMember(kept, path, memberAt(current, path)) : kept
   }, fields)
 }
@@ -44,7 +69,7 @@ export function strandedSecrets(fields: Fields, current: Fields, given: Fields, 
   return kind.secrets.flatMap((pattern) => {
     const destinations = kind.destinations?.[pattern] ?? []
     return pathsIn(fields, pattern.split('.'))
-      .filter((path) => memberAt(current, path) !== undefined && (memberAt(given, path) ?? '') === '')
+      .filter((path) => memberAt(current, path) !== undefined && isMask(memberAt(given, path) ?? ''))
       .flatMap((path) =>
         destinations
           .map((destination) => alongside(path, pattern.split('.'), destination.split('.')))
@@ -76,13 +101,23 @@ export function dropEmptySecrets(fields: Fields, kind: ConfigKind): Fields {
 
 export function withoutSecrets(fields: Fields, kind: ConfigKind): Fields {
   return secretPaths(kind, fields).reduce(
-    (open, path) => withMember(open, path, isMasked(kind, path) ? '' : undefined),
+    (open, path) => withMember(open, path, isMasked(kind, path) ? maskOf(memberAt(fields, path)) : undefined),
     fields,
   )
 }
 
+/** What a masked secret reads back as: a list keeps its length, so that typed clients find a list again. */
+function maskOf(secret: unknown): unknown {
+  return Array.isArray(secret) ? secret.map(() => '') : ''
+}
+
+/** A mask, of a text or of a list, stands for the stored secret. */
+function isMask(given: unknown): boolean {
+  return given === '' || (Array.isArray(given) && given.length > 0 && given.every((item) => item === ''))
+}
+
 /** The paths of the kind's secrets that lead somewhere in these fields. */
-function secretPaths(kind: ConfigKind, fields: Fields): Path[] {
+function secretPaths(kind: Pick<ConfigKind, 'secrets'>, fields: Fields): Path[] {
   return kind.secrets.flatMap((pattern) => pathsIn(fields, pattern.split('.')))
 }
 

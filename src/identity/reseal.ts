@@ -40,7 +40,10 @@ export function resealDocument(document: unknown, box: SecretBox): Resealing {
 
   function valueIn(value: unknown, place: Place): unknown {
     if (typeof value === 'string') return textIn(value, place)
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    if (typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) {
+      return value.map((item, i) => valueIn(item, { ...place, path: [...place.path, String(i)] }))
+    }
     const { kind, id, fields } = value as Record<string, unknown>
     if (typeof kind === 'string' && typeof id === 'string' && typeof fields === 'object') {
       return { ...value, fields: valueIn(fields, { kind, id, path: [] }) }

@@ -1,9 +1,10 @@
 // The kind of external data resolvers: which address is asked for a value, how, and what of its answer is the value.
 import { z } from 'zod'
-import { type ConfigKind, envelope, envelopeUpdate, reference } from '../config/kind.ts'
-import { ok } from '../kernel/result.ts'
+import { type ConfigKind, envelope, envelopeUpdate, type Fields, reference } from '../config/kind.ts'
+import { err, ok } from '../kernel/result.ts'
+import type { Upstream } from '../upstream/client.ts'
 import { parseSelector } from './response-selector.ts'
-import { readPayloadTemplate, readUrlTemplate } from './template.ts'
+import { readPayloadTemplate, readUrlTemplate, sampleUrl } from './template.ts'
 
 export const resolversKind = 'external-data-resolvers'
 
@@ -28,10 +29,21 @@ const headerValue = z
   // It would be sent as it stands.
   .refine((text) => !/\{\$[A-Za-z_]/.test(text), { error: 'a placeholder has no place in a header' })
 
+const headerName = z.string().regex(/^[A-Za-z0-9-]{1,128}$/, { error: 'expected letters, digits and hyphens' })
+const headerValues = z.array(headerValue).min(1).max(32)
+
 const headers = z.record(
-  z.string().regex(/^[A-Za-z0-9-]{1,128}$/, { error: 'expected letters, digits and hyphens' }),
-  z.union([headerValue, z.array(headerValue).min(1).max(32)], {
-    error: 'expected a string of 1 to 255 characters or an array of these',
+  headerName,
+  z.union([headerValue, headerValues], { error: 'expected a string of 1 to 255 characters or an array of these' }),
+)
+
+/** A value as it reads back stands for the stored one: empty, or a list of empty ones. */
+const mask = z.union([z.literal(''), z.array(z.literal('')).min(1).max(32)])
+
+const headersUpdate = z.record(
+  headerName,
+  z.union([headerValue, headerValues, mask], {
+    error: 'expected a string of 1 to 255 characters or an array of these, or empty strings to keep the stored value',
   }),
 )
 
@@ -52,43 +64,59 @@ const payload = z
     if (!template.ok) context.addIssue({ code: 'custom', message: template.error })
   })
 
-export const externalDataResolvers: ConfigKind = {
-  path: resolversKind,
-  label: 'external data resolver',
-  parent: { field: 'project_id', kind: 'projects' },
-  operations: { create: true, update: true, delete: true, byName: true },
-  createSchema: z.strictObject({
-    ...envelope,
-    project_id: reference,
-    url,
-    method: z.enum(methods),
-    headers: headers.nullish(),
-    request_content_type: z.enum(contentTypes),
-    request_payload: payload.nullish(),
-    response_content_type: z.enum(contentTypes),
-    response_selector: selector,
-  }),
-  updateSchema: z.strictObject({
-    ...envelopeUpdate,
-    url: url.nullish(),
-    method: z.enum(methods).nullish(),
-    headers: headers.nullish(),
-    request_content_type: z.enum(contentTypes).nullish(),
-    request_payload: payload.nullish(),
-    response_content_type: z.enum(contentTypes).nullish(),
-    response_selector: selector.nullish(),
-  }),
-  readShape: {
-    url: z.string(),
-    method: z.enum(methods),
-    headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
-    request_content_type: z.enum(contentTypes),
-    request_payload: z.string(),
-    response_content_type: z.enum(contentTypes),
-    response_selector: z.string(),
-  },
-  secrets: [],
-  heavy: [],
-  defaults: { headers: {}, request_payload: '' },
-  check: (fields) => ok({ fields }),
+/** `upstream`: says which addresses may be called. */
+export function externalDataResolvers(upstream: Pick<Upstream, 'refusalOf'>): ConfigKind {
+  return {
+    path: resolversKind,
+    label: 'external data resolver',
+    parent: { field: 'project_id', kind: 'projects' },
+    operations: { create: true, update: true, delete: true, byName: true },
+    createSchema: z.strictObject({
+      ...envelope,
+      project_id: reference,
+      url,
+      method: z.enum(methods),
+      headers: headers.nullish(),
+      request_content_type: z.enum(contentTypes),
+      request_payload: payload.nullish(),
+      response_content_type: z.enum(contentTypes),
+      response_selector: selector,
+    }),
+    updateSchema: z.strictObject({
+      ...envelopeUpdate,
+      url: url.nullish(),
+      method: z.enum(methods).nullish(),
+      headers: headersUpdate.nullish(),
+      request_content_type: z.enum(contentTypes).nullish(),
+      request_payload: payload.nullish(),
+      response_content_type: z.enum(contentTypes).nullish(),
+      response_selector: selector.nullish(),
+    }),
+    readShape: {
+      url: z.string(),
+      method: z.enum(methods),
+      headers: z.record(z.string(), mask),
+      request_content_type: z.enum(contentTypes),
+      request_payload: z.string(),
+      response_content_type: z.enum(contentTypes),
+      response_selector: z.string(),
+    },
+    // A value is often a key of the service that is called (ruling S7).
+    secrets: ['headers.*'],
+    destinations: { 'headers.*': ['url'] },
+    heavy: [],
+    defaults: { headers: {}, request_payload: '' },
+    check(fields) {
+      const refusal = upstream.refusalOf(sampleUrl(fields.url as string))
+      const issues = [...(refusal === null ? [] : [`url: ${refusal}`]), ...lackingValues(fields)]
+      return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })
+    },
+  }
+}
+
+/** A mask that was sent for a header that is not stored: no mask may become a value. */
+function lackingValues({ headers = {} }: Fields): string[] {
+  return Object.entries(headers as Fields)
+    .filter(([, value]) => [value].flat().includes(''))
+    .map(([name]) => `headers.${name}: expected a value, found an empty string, and no value is stored`)
 }

@@ -63,6 +63,11 @@ export function readUrlTemplate(text: string): Result<Fill<string>, string> {
   })
 }
 
+/** The URL with a value in each place; for what depends on scheme and host alone. */
+export function sampleUrl(template: string): string {
+  return filled(template, placesIn(template), () => '1')
+}
+
 function segmentsOf({ pathname }: URL): number {
   return pathname.split('/').filter((segment) => segment !== '').length
 }

@@ -58,6 +58,17 @@ export function isPublic(address: string): boolean {
   return parsed.kind() === 'ipv4' || contains(...GLOBAL_UNICAST, parsed)
 }
 
+/**
+ * Domains that no public name is below: of this machine (RFC 6761, section 6.3), of the local link (RFC 6762), of a home
+ * (RFC 8375), and of private networks, where the metadata services of clouds have their names.
+ */
+const INTERNAL_NAME = /(?:^|\.)(?:localhost|localdomain|local|internal|home\.arpa)\.?$/
+
+/** Whether a host name, in lower case as a URL has it, can only stand for a machine that is not public. */
+export function isInternalName(host: string): boolean {
+  return INTERNAL_NAME.test(host)
+}
+
 function rangeOf(entry: string): readonly [Address, number] | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(entry)) return [ipaddr.parse(entry), 32]
   if (ipaddr.IPv6.isValid(entry)) return [ipaddr.parse(entry), 128]

@@ -3,7 +3,7 @@
 import { lookup } from 'node:dns/promises'
 import ipaddr from 'ipaddr.js'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { type AllowedUpstreams, isPublic } from './allowed.ts'
+import { type AllowedUpstreams, isInternalName, isPublic } from './allowed.ts'
 
 export interface UpstreamRequest {
   readonly url: string
@@ -52,6 +52,7 @@ export function createUpstream({ allowed, authorities }: UpstreamParts): Upstrea
     const listed = allowed.listsName(url.hostname) || (literal !== null && allowed.listsAddress(literal))
     if (listed) return null
     if (literal !== null && !isPublic(literal)) return `the address \`${literal}\` is not public`
+    if (isInternalName(url.hostname) && !allowed.listsRanges) return `the host \`${url.hostname}\` is not public`
     if (url.protocol === 'https:' || (literal === null && allowed.listsRanges)) return null
     return 'expected https'
   }

@@ -260,6 +260,56 @@ describe('a value that a resolver supplies', () => {
     await fails(read, 'the project has none of that name')
   })
 
+  it('is asked with the header values that are stored, which no answer shows and an empty value keeps', async () => {
+    const read = await carWith({
+      headers: { Authorization: `Bearer ${SECRET}`, 'X-Keys': ['one-secret', 'two-secret'] },
+    })
+    const { projectId } = house.service
+    const byName = `external-data-resolvers/price-${made}?project_id=${projectId}`
+    const found = await house.service.configure('GET', byName)
+    const path = `external-data-resolvers/${String(found.body.id)}`
+    const sent = async (): Promise<unknown[]> => {
+      seen = []
+      await read()
+      return [seen[0]?.headers.authorization, seen[0]?.headers['x-keys']]
+    }
+    const masked = { Authorization: '', 'X-Keys': ['', ''] }
+    expect(found.body.headers).toEqual(masked)
+    expect(await sent()).toEqual([`Bearer ${SECRET}`, 'one-secret, two-secret'])
+
+    const put = (headers: object, more: object = {}) => house.service.configure('PUT', path, { headers, ...more })
+    // What was read goes back as it is, with another selector; neither is a change of a value.
+    expect((await put(masked)).headers.get('etag')).toBe(found.headers.get('etag'))
+    expect((await put({ Authorization: [''], 'X-Keys': '' })).headers.get('etag')).toBe(found.headers.get('etag'))
+    expect((await put(masked, { description: 'changed' })).status).toBe(200)
+    expect(await sent()).toEqual([`Bearer ${SECRET}`, 'one-secret, two-secret'])
+    expect((await put({ 'X-Keys': ['', ''], Authorization: 'Bearer anew-secret' })).status).toBe(200)
+    expect(await sent()).toEqual(['Bearer anew-secret', 'one-secret, two-secret'])
+
+    const refused = async (headers: object, more: object = {}) => (await put(headers, more)).body.errors
+    expect(await refused({ 'X-Other': '' })).toEqual([
+      'headers.X-Other: expected a value, found an empty string, and no value is stored',
+    ])
+    expect(await refused({ 'X-Keys': ['', 'x'] })).toHaveLength(1)
+    const elsewhere = { url: `http://127.0.0.1:${port}/elsewhere` }
+    expect(await refused(masked, elsewhere)).toEqual([
+      'headers.Authorization: required again with another `url`',
+      'headers.X-Keys: required again with another `url`',
+    ])
+    expect(await sent()).toEqual(['Bearer anew-secret', 'one-secret, two-secret'])
+
+    const listed = await house.service.configure(
+      'GET',
+      `external-data-resolvers?project_id=${projectId}&full_fetch=true`,
+    )
+    const past = await house.service.configure('GET', `${path}?version=1`)
+    for (const { status, text } of [listed, past, await house.service.configure('GET', path)]) {
+      expect([status, /-secret|Bearer/.test(text)]).toEqual([200, false])
+    }
+    expect((await put({})).status).toBe(200)
+    expect(await sent()).toEqual([undefined, undefined])
+  })
+
   it('comes by so many calls at once, and so many for one execution', async () => {
     const read = await carWith({ url: `http://127.0.0.1:${port}/{$external_id}` }, { cars: 24 })
     answering = (response, one) => {
@@ -372,7 +422,7 @@ describe('where the upstream fails, the row stays, its value is null and a warni
     await fails(read, 'its answer is not JSON, gives a member twice or is nested too deeply')
   })
 
-  it('an address that is not for the service', async () => {
+  it('an address that is not for the service is refused when it is stored', async () => {
     for (const host of [
       '[::1]',
       '[::ffff:10.0.0.1]',
@@ -382,7 +432,9 @@ describe('where the upstream fails, the row stays, its value is null and a warni
       '2130706434',
       '0x7f.2',
     ]) {
-      await fails(await carWith({ url: `https://${host}:${port}/price` }), 'its address may not be called')
+      await expect(carWith({ url: `https://${host}:${port}/price` })).rejects.toThrow(
+        /url: the address `.*` is not public/,
+      )
     }
     expect(seen).toEqual([])
   })
@@ -405,13 +457,16 @@ describe('where the upstream fails, the row stays, its value is null and a warni
 
 describe('without an entry in the list of what may be called', () => {
   it('a name that stands for this machine is not called', async () => {
-    const own = await startContextService({}, { log: (entry) => log.push(entry) })
+    // With a range in the list, what a name stands for is known only once it is looked up.
+    const own = await startContextService({ upstreamAllow: '10.0.0.0/8' }, { log: (entry) => log.push(entry) })
     const before = house
     house = own
     try {
       await fails(await carWith({ url: `https://localhost:${port}/` }), 'its address may not be called')
       expect(log.some(({ message }) => message.includes('which is not public'))).toBe(true)
-      await fails(await carWith({ url: `http://127.0.0.1:${port}/` }), 'its address may not be called')
+      await expect(carWith({ url: `http://127.0.0.1:${port}/` })).rejects.toThrow(
+        'url: the address `127.0.0.1` is not public',
+      )
       expect(seen).toEqual([])
     } finally {
       house = before

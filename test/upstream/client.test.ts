@@ -95,10 +95,26 @@ describe('without being listed', () => {
       called = true
       response.end()
     })
-    expect(upstreamTo('').refusalOf(`https://localhost:${port}/`)).toBeNull()
-    expect(await ask(upstreamTo(''), `https://localhost:${port}/`)).toMatch(/^forbidden: .*which is not public$/)
+    // A range is listed, so the name may stand for one of its addresses.
+    const other = upstreamTo('10.0.0.0/8')
+    expect(other.refusalOf(`https://localhost:${port}/`)).toBeNull()
+    expect(await ask(other, `https://localhost:${port}/`)).toMatch(/^forbidden: .*which is not public$/)
     expect(called).toBe(false)
   })
+
+  it.each(['localhost', 'LOCALHOST.', 'a.localhost', 'printer.local', 'metadata.google.internal', 'nas.home.arpa'])(
+    'the name %s is refused before it is looked up, unless it is listed',
+    (name) => {
+      const host = name.toLowerCase()
+      expect(upstreamTo('').refusalOf(`https://${name}/`)).toBe(`the host \`${host}\` is not public`)
+      if (!name.endsWith('.')) expect(upstreamTo(name).refusalOf(`http://${name}/`)).toBeNull()
+    },
+  )
+
+  it.each(['localhost.example', 'mylocalhost', 'internal.example', 'local'.concat('e.example')])(
+    'the name %s is not refused',
+    (name) => expect(upstreamTo('').refusalOf(`https://${name}/`)).toBeNull(),
+  )
 })
 
 describe('what the operator lists', () => {
@@ -109,7 +125,9 @@ describe('what the operator lists', () => {
     expect(await ask(upstreamTo('127.0.0.1'), `http://127.0.0.1:${port}/`)).toBe('200 hello 127.0.0.1')
     expect(await ask(upstreamTo('127.0.0.0/8,::1/128'), `http://localhost:${port}/`)).toBe('200 hello localhost')
     expect(await ask(upstreamTo('10.0.0.0/8'), `http://localhost:${port}/`)).toMatch(/^forbidden/)
-    expect(await ask(upstreamTo('host'), `http://localhost:${port}/`)).toBe('forbidden: expected https')
+    expect(await ask(upstreamTo('host'), `http://localhost:${port}/`)).toBe(
+      'forbidden: the host `localhost` is not public',
+    )
   })
 
   it('is told apart from what is none', () => {
