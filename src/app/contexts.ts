@@ -3,6 +3,7 @@ import type { ContextParts } from '../ciq/execute.ts'
 import type { QueryLibrary } from '../ciq/library.ts'
 import type { Sealer } from '../config/kind.ts'
 import type { Repository } from '../config/repository.ts'
+import { openSecret } from '../config/secrets.ts'
 import type { ProjectGraphs } from '../engine/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Resolvers } from '../pip/resolve.ts'
@@ -38,7 +39,7 @@ export function contextsFor(settings: Settings, wiring: ContextWiring): ContextP
     inputStringMax: settings.inputStringMax,
     resolvers: new Resolvers({
       documents,
-      sealer,
+      openSecret: (document, path) => openSecret(document, path, sealer),
       upstream,
       clock,
       report,

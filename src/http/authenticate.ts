@@ -47,6 +47,7 @@ export function authenticator(
         const agent = credentials.authenticateAgent(key)
         if (agent === null) return unknownKey
         if (!agent.permissions.has(auth.permission)) return noPermission
+        if (auth.also !== undefined && !agent.permissions.has(auth.also)) return noPermission
         if (auth.user === 'ignored') return ok(agent)
         const delegation = request.header('x-svc-token')
         if (ownHeader !== null && authorization !== null) {

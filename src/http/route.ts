@@ -16,7 +16,13 @@ export type UserTokenUse = 'ignored' | 'optional' | 'required'
 /** What the caller must show. `public` shows nothing. */
 export type Auth =
   | { readonly kind: 'public' }
-  | { readonly kind: 'agent'; readonly permission: ApiPermission; readonly user: UserTokenUse }
+  | {
+      readonly kind: 'agent'
+      readonly permission: ApiPermission
+      /** A second one that the agent must have. */
+      readonly also?: ApiPermission
+      readonly user: UserTokenUse
+    }
   | { readonly kind: 'service-account' }
   /** An end user's token alone, of a kind that the path decides: the handler looks at it. */
   | { readonly kind: 'user' }

@@ -12,8 +12,17 @@ import type { Upstream } from '../upstream/client.ts'
 const FRESH_MS = 10 * 60 * 1000
 /** How long an issuer that cannot be reached is believed by what it said last. */
 const KEPT_MS = 24 * 60 * 60 * 1000
-/** Between two calls of one issuer: tokens with made-up keys must not become its load, nor its outage ours. */
+/** After a call that failed, an issuer is not called again for so long: its outage must not become ours. */
 export const PAUSE_MS = 10_000
+/**
+ * How often the keys of one issuer are read again because a token names a key that is not among them: so many times in
+ * a row, and once more for each RENEWAL_MS that passes. Tokens with made-up keys must not become the issuer's load.
+ */
+const RENEWALS_MAX = 5
+const RENEWAL_MS = 5000
+/** A key that was not there is not looked for again for so long, so that one stale token does not use up the renewals. */
+const MISSING_MS = 10_000
+const MISSING_MAX = 100
 const KEYS_MAX = 100
 const ISSUERS_MAX = 1000
 
@@ -42,6 +51,17 @@ interface Known {
   triedAtMs: number
   failed: boolean
   running: Promise<void> | null
+  /** Renewals that are left, as of `countedAtMs`. */
+  renewals: number
+  countedAtMs: number
+  /** When each of these keys was not there, by its id. */
+  readonly missing: Map<string, number>
+}
+
+/** `isNew`: read for this call, so that reading it again at once would tell nothing. */
+export interface CurrentKeys {
+  readonly set: KeySet
+  readonly isNew: boolean
 }
 
 export class Issuers {
@@ -52,15 +72,19 @@ export class Issuers {
     this.parts = parts
   }
 
-  async keys(issuer: string): Promise<Result<KeySet, Unavailable>> {
+  async keys(issuer: string): Promise<Result<CurrentKeys, Unavailable>> {
+    const before = this.of(issuer).published
     const published = await this.published(issuer)
-    return published === null ? err('unavailable') : ok(published.keys)
+    return published === null ? err('unavailable') : ok({ set: published.keys, isNew: published !== before })
   }
 
-  /** Keys that may have come since `seen`; `seen` itself where there are none, or it was asked a moment ago. */
-  async keysAfter(issuer: string, seen: KeySet): Promise<Result<KeySet, Unavailable>> {
+  /**
+   * Keys that may have come since `seen`, read at once; `seen` itself where there are none, or the renewals are used up.
+   * `kid`: the key that is missing there; null where the token names none.
+   */
+  async keysAfter(issuer: string, seen: KeySet, kid: string | null): Promise<Result<KeySet, Unavailable>> {
     const known = this.of(issuer)
-    if (known.published?.keys === seen) await this.renew(issuer, known)
+    if (known.published?.keys === seen) await this.renewFor(issuer, known, kid)
     if (known.published === null || (known.published.keys === seen && known.failed)) return err('unavailable')
     return ok(known.published.keys)
   }
@@ -81,7 +105,16 @@ export class Issuers {
   private of(issuer: string): Known {
     let known = this.known.get(issuer)
     if (known === undefined) {
-      known = { published: null, publishedAtMs: 0, triedAtMs: Number.NEGATIVE_INFINITY, failed: false, running: null }
+      known = {
+        published: null,
+        publishedAtMs: 0,
+        triedAtMs: Number.NEGATIVE_INFINITY,
+        failed: false,
+        running: null,
+        renewals: RENEWALS_MAX,
+        countedAtMs: this.parts.clock.now(),
+        missing: new Map(),
+      }
       const [oldest] = this.known.keys()
       if (this.known.size >= ISSUERS_MAX && oldest !== undefined) this.known.delete(oldest)
       this.known.set(issuer, known)
@@ -89,10 +122,37 @@ export class Issuers {
     return known
   }
 
+  /** For a key that is not among those that are known. */
+  private renewFor(issuer: string, known: Known, kid: string | null): Promise<void> {
+    if (known.running !== null) return known.running
+    const now = this.parts.clock.now()
+    if (known.failed && isWithin(now, known.triedAtMs, PAUSE_MS)) return Promise.resolve()
+    if (kid !== null && isWithin(now, known.missing.get(kid) ?? Number.NEGATIVE_INFINITY, MISSING_MS))
+      return Promise.resolve()
+    const gained = Math.floor((now - known.countedAtMs) / RENEWAL_MS)
+    // A clock that was set back gains nothing, and counts from there.
+    if (gained < 0) known.countedAtMs = now
+    else {
+      known.renewals = Math.min(RENEWALS_MAX, known.renewals + gained)
+      known.countedAtMs += gained * RENEWAL_MS
+    }
+    if (known.renewals === 0) return Promise.resolve()
+    known.renewals -= 1
+    if (kid !== null) {
+      if (known.missing.size >= MISSING_MAX) known.missing.clear()
+      known.missing.set(kid, now)
+    }
+    return this.call(issuer, known)
+  }
+
   /** One call at a time, and none soon after another. */
   private renew(issuer: string, known: Known): Promise<void> {
     if (known.running !== null) return known.running
     if (isWithin(this.parts.clock.now(), known.triedAtMs, PAUSE_MS)) return Promise.resolve()
+    return this.call(issuer, known)
+  }
+
+  private call(issuer: string, known: Known): Promise<void> {
     known.running = this.fetch(issuer).then((fetched) => {
       known.running = null
       known.triedAtMs = this.parts.clock.now()

@@ -4,6 +4,7 @@ import { type ConfigSource, type Sealer, type StoredDocument, secretPlace } from
 import type { Clock } from '../kernel/clock.ts'
 import { OperatorFault } from '../kernel/errors.ts'
 import type { ServiceAccountCaller, ServiceAccountRole } from './caller.ts'
+import { isCompactJws } from './compact-jws.ts'
 import { signToken } from './signing-key.ts'
 
 export const tokenLifetimeMinS = 120
@@ -59,7 +60,8 @@ export class ServiceAccounts {
 
   /** `bearer` without the word `Bearer`. Null: not a token that one of our accounts signed and that is valid now. */
   async authenticateServiceAccount(bearer: string): Promise<ServiceAccountCaller | null> {
-    const credential = bearer.length > BEARER_LENGTH_MAX ? null : this.credentialOf(bearer)
+    const isWritten = bearer.length <= BEARER_LENGTH_MAX && isCompactJws(bearer)
+    const credential = isWritten ? this.credentialOf(bearer) : null
     const account = credential === null ? null : this.documents.get(accountsKind, credential.parent_id)
     if (credential === null || account === null) return null
     const claims = await this.verify(bearer, credential, account.id)

@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { isJsonObject } from '../kernel/found.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Claims } from './caller.ts'
+import { isCompactJws } from './compact-jws.ts'
 import { type Issuers, jsonObjectIn, type KeySet } from './issuers.ts'
 import type { TokenRule } from './token-rules.ts'
 import type { UserInfo } from './userinfo.ts'
@@ -45,11 +46,14 @@ export type UnverifiedToken = ReadToken | null
 
 const unavailable: TokenFault = { kind: 'unavailable' }
 
-export function readToken(token: string): UnverifiedToken {
+/** `malformed`: a JWT with segments that are not written as the standard says. */
+export function readToken(token: string): UnverifiedToken | 'malformed' {
   const parts = token.split('.')
   if (parts.length !== 3) return null
   const [header, claims] = parts.slice(0, 2).map((part) => jsonObjectIn(Buffer.from(part, 'base64url')))
-  return header == null || claims == null ? null : { header, claims }
+  if (header == null || claims == null) return null
+  // No opaque token either: a JWT is never shown to an endpoint that it does not name.
+  return isCompactJws(token) ? { header, claims } : 'malformed'
 }
 
 /**
@@ -96,7 +100,9 @@ function faultOnItsFace({ header, claims }: ReadToken, nowS: number): string | n
     return 'a token of this type is not accepted'
   }
   if (isJsonObject(claims.events) && LOGOUT_EVENT in claims.events) return 'a token of this type is not accepted'
-  const { exp, nbf, iat } = claims
+  const { sub, exp, nbf, iat } = claims
+  // RFC 7519, section 4.1.2. Another value might be taken for the text of the same form.
+  if (sub !== undefined && typeof sub !== 'string') return 'the subject of the token is not a string'
   if (typeof exp !== 'number') return 'the token has no expiration time'
   if (exp <= nowS) return 'the token is expired'
   if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= nowS + CLOCK_SKEW_S)) return 'the token is not valid yet'
@@ -126,12 +132,13 @@ async function checkSignature(
   if (pinned !== null) return faultOf(await verify(pinned))
   const keys = await issuers.keys(issuer)
   if (!keys.ok) return unavailable
-  const first = await verify(keys.value)
+  const { set, isNew } = keys.value
+  const first = await verify(set)
   // The issuer may have changed its keys; where tokens name none, only their signature tells.
-  if (first !== 'no-key' && !(first === 'invalid' && header.kid === undefined)) return faultOf(first)
-  const newer = await issuers.keysAfter(issuer, keys.value)
+  if (isNew || (first !== 'no-key' && !(first === 'invalid' && header.kid === undefined))) return faultOf(first)
+  const newer = await issuers.keysAfter(issuer, set, typeof header.kid === 'string' ? header.kid : null)
   if (!newer.ok) return unavailable
-  return faultOf(newer.value === keys.value ? first : await verify(newer.value))
+  return faultOf(newer.value === set ? first : await verify(newer.value))
 }
 
 type SignatureCheck = 'valid' | 'invalid' | 'no-key'

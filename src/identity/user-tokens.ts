@@ -45,6 +45,8 @@ type Finding = Result<Verified, TokenFault>
 
 interface Verified {
   readonly claims: Claims
+  /** Who vouches for them: an issuer, or the configuration of opaque tokens. */
+  readonly issuer: string
   /** The whole answer for a token of its user: the claims may not do for that. */
   readonly answer: Result<UserToken, ServiceError>
   /** To be kept in the graph; null: nothing is. */
@@ -142,6 +144,7 @@ export class UserTokens {
     if (token === '' || token.length > TOKEN_LENGTH_MAX) return forgotten(malformed)
     const { rules } = this.parts
     const read = readToken(token)
+    if (read === 'malformed') return forgotten(malformed)
     for (let changes = 0; changes < CHANGES_MAX; changes++) {
       const all = rules.of(projectId)
       const rule = ruleFor(only === null ? all : all.filter(({ id }) => id === only), read)
@@ -216,14 +219,20 @@ function forgotten(finding: Finding): Examined {
 function verifiedBy({ claims, source }: CheckedToken, rule: TokenRule): Verified {
   const subject = subjectOf(claims, rule)
   const mapped = mappedClaims(claims, rule)
-  if (!subject.ok) return { claims, answer: refusal('Authorization', subject.error), node: null }
-  if (!mapped.ok) return { claims, answer: refusal('Authorization', mapped.error), node: null }
+  const issuer = issuerOf(rule)
+  if (!subject.ok) return { claims, issuer, answer: refusal('Authorization', subject.error), node: null }
+  if (!mapped.ok) return { claims, issuer, answer: refusal('Authorization', mapped.error), node: null }
   const { nodeType } = rule
   return {
     claims,
+    issuer,
     answer: ok({ nodeType, subjectId: subject.value, claims: { ...claims, ...mapped.value }, delegation: null }),
     node: rule.performUpsert ? { type: nodeType, externalId: subject.value, mapped: mapped.value, source } : null,
   }
+}
+
+function issuerOf({ id, jwt }: TokenRule): string {
+  return jwt === null ? `opaque tokens of ${id}` : `issuer ${jwt.issuer}`
 }
 
 function answerOf(user: Finding, delegated: Finding | null): Result<UserToken, ServiceError> {
@@ -231,6 +240,10 @@ function answerOf(user: Finding, delegated: Finding | null): Result<UserToken, S
   const { answer } = user.value
   if (!answer.ok || delegated === null) return answer
   if (!delegated.ok) return faultAnswer('X-SVC-Token', delegated.error)
+  // Each issuer numbers its subjects by itself: the same text is another person at another issuer.
+  if (delegated.value.issuer !== user.value.issuer) {
+    return delegationRefusal('is of another issuer than the subject token')
+  }
   const delegation = delegated.value.claims
   const { sub } = delegation
   if (sub === undefined || sub === null) return delegationRefusal('is missing the sub claim')

@@ -4,9 +4,13 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import type { Claims } from './caller.ts'
 import { jsonObjectIn, type OutgoingParts, PAUSE_MS, type Unavailable } from './issuers.ts'
 
+/** Endpoints that are remembered; what is forgotten is told again. */
+const REPORTED_MAX = 1000
+
 export class UserInfo {
   private readonly parts: OutgoingParts
-  private reportedAtMs = Number.NEGATIVE_INFINITY
+  /** When the outage of an endpoint was last told of. */
+  private readonly reportedAtMs = new Map<string, number>()
 
   constructor(parts: OutgoingParts) {
     this.parts = parts
@@ -33,11 +37,12 @@ export class UserInfo {
     return ok(claims)
   }
 
-  /** An outage is told now and then, not with every token. */
+  /** An outage is told now and then for each endpoint, not with every token. */
   private unavailable(endpoint: string, cause: string): Result<never, Unavailable> {
     const now = this.parts.clock.now()
-    if (!isWithin(now, this.reportedAtMs, PAUSE_MS)) {
-      this.reportedAtMs = now
+    if (!isWithin(now, this.reportedAtMs.get(endpoint) ?? Number.NEGATIVE_INFINITY, PAUSE_MS)) {
+      if (this.reportedAtMs.size >= REPORTED_MAX) this.reportedAtMs.clear()
+      this.reportedAtMs.set(endpoint, now)
       this.parts.report(`the user-info endpoint ${endpoint} gave no answer to use: ${cause}`)
     }
     return err('unavailable')

@@ -20,6 +20,7 @@ export interface DecisionLogParts {
 
 export class DecisionLog {
   private readonly parts: DecisionLogParts
+  private readonly drawn = new WeakMap<object, boolean>()
 
   constructor(parts: DecisionLogParts) {
     this.parts = parts
@@ -27,8 +28,19 @@ export class DecisionLog {
 
   record(event: DecisionEvent): void {
     const { sink, clock, mask, percent } = this.parts
-    if (percent < 100 && shareOf(event.requestId) >= percent) return
+    if (percent < 100 && !this.isInSample(event)) return
     sink.write(writeJson(recordOf(event, clock.now(), mask)))
+  }
+
+  /** Drawn at random once for each call. An identifier of the call would let its caller choose what is logged. */
+  private isInSample({ batch }: DecisionEvent): boolean {
+    const draw = (): boolean => Math.random() * 100 < this.parts.percent
+    if (batch === undefined) return draw()
+    const before = this.drawn.get(batch)
+    if (before !== undefined) return before
+    const drawn = draw()
+    this.drawn.set(batch, drawn)
+    return drawn
   }
 }
 
@@ -76,11 +88,4 @@ function asked({ question }: DecisionEvent, mask: Mask): object {
     ...(Object.keys(parameters).length === 0 ? {} : { parameters: mask.of(parameters) }),
     ...(context?.policy_tags === undefined ? {} : { policy_tags: context.policy_tags }),
   }
-}
-
-/** 0 to 99, the same for the same identifier everywhere (FNV-1a). */
-function shareOf(requestId: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < requestId.length; i++) hash = Math.imul(hash ^ requestId.charCodeAt(i), 0x01000193)
-  return (hash >>> 0) % 100
 }

@@ -38,6 +38,7 @@ export function evaluateBatch(
         requestId,
         caller,
         item: decisions.length,
+        batch: request,
         question: item.ok ? item.value : null,
         decision: decided.ok ? decision.decision : null,
         found: null,

@@ -44,6 +44,8 @@ export interface DecisionEvent {
   readonly caller: AgentCaller
   /** Its place in a batch; null where it was a call of its own. */
   readonly item: number | null
+  /** The same object for all items of a batch, and for them alone. */
+  readonly batch?: object
   /** Null for an item of a batch that is no question. */
   readonly question: Question | null
   /** Null for searches and refusals. */

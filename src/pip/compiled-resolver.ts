@@ -1,6 +1,5 @@
 // The resolvers of a project, found by name and made ready to be asked.
-import type { ConfigReader, Fields, Sealer, StoredDocument } from '../config/kind.ts'
-import { openSecret } from '../config/secrets.ts'
+import type { ConfigReader, Fields, StoredDocument } from '../config/kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { UpstreamRequest } from '../upstream/client.ts'
 import { resolversKind } from './resolver.ts'
@@ -22,17 +21,20 @@ export interface CompiledResolver {
 /** By stored document, which is never changed: a new revision is another one. */
 const compiled = new WeakMap<StoredDocument, Result<CompiledResolver, string>>()
 
-/** Null: the project has none of that name or id. `sealer` opens the values of its headers. */
+/** The secret of a document at a path, in the clear; null where it has none. Throws where it does not open. */
+export type OpenSecret = (document: StoredDocument, path: readonly string[]) => string | readonly string[] | null
+
+/** Null: the project has none of that name or id. `open` is for the values of its headers. */
 export function findResolver(
   documents: Pick<ConfigReader, 'get' | 'getByName'>,
-  sealer: Pick<Sealer, 'open'>,
+  open: OpenSecret,
   projectId: string,
   name: string,
 ): Result<CompiledResolver, string> | null {
   const byId = documents.get(resolversKind, name)
   const document = byId?.project_id === projectId ? byId : documents.getByName(resolversKind, projectId, name)
   if (document === null) return null
-  const known = compiled.get(document) ?? compile(document, sealer)
+  const known = compiled.get(document) ?? compile(document, open)
   compiled.set(document, known)
   return known
 }
@@ -40,7 +42,7 @@ export function findResolver(
 /** The service itself says what it sends and takes. */
 const OWN_HEADERS = new Set(['content-type', 'accept'])
 
-function compile(document: StoredDocument, sealer: Pick<Sealer, 'open'>): Result<CompiledResolver, string> {
+function compile(document: StoredDocument, open: OpenSecret): Result<CompiledResolver, string> {
   const { id, name, revision, fields } = document
   const url = readUrlTemplate(fields.url as string)
   if (!url.ok) return err(`its URL cannot be used: ${url.error}`)
@@ -56,7 +58,7 @@ function compile(document: StoredDocument, sealer: Pick<Sealer, 'open'>): Result
     headers = Object.keys((fields.headers ?? {}) as Fields)
       .filter((header) => !OWN_HEADERS.has(header.toLowerCase()))
       .flatMap((header) => {
-        const values = openSecret(document, ['headers', header], sealer) ?? []
+        const values = open(document, ['headers', header]) ?? []
         return [values].flat().map((value) => [header, value] as const)
       })
   } catch {

@@ -1,20 +1,20 @@
 // Asks external data resolvers for values, outside of any reading of the graph (ruling C6): within the time of the execution
 // that wants them, so many at once, and each equal request once. What fails says why in words that hold nothing of the
 // request, the address or the answer; the operator's log says more.
-import type { ConfigReader, Sealer } from '../config/kind.ts'
+import type { ConfigReader } from '../config/kind.ts'
 import { type Clock, isWithin } from '../kernel/clock.ts'
 import { parseJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Upstream, UpstreamAnswer, UpstreamFault } from '../upstream/client.ts'
 import { KeptAnswers, type Selected } from './answers.ts'
-import { type CompiledResolver, findResolver } from './compiled-resolver.ts'
+import { type CompiledResolver, findResolver, type OpenSecret } from './compiled-resolver.ts'
 import { Gates } from './gate.ts'
 import { select } from './response-selector.ts'
 import type { Lookup } from './template.ts'
 
 export interface ResolverParts {
   readonly documents: Pick<ConfigReader, 'get' | 'getByName'>
-  readonly sealer: Pick<Sealer, 'open'>
+  readonly openSecret: OpenSecret
   readonly upstream: Upstream
   readonly clock: Clock
   readonly report: (line: string) => void
@@ -97,8 +97,8 @@ export class Resolution {
 
   /** `name`: of a resolver of the project, or its id. Never rejects. */
   async resolve(name: string, values: Lookup): Promise<Result<Supplied, Unresolved>> {
-    const { documents, sealer } = this.resolvers.parts
-    const found = findResolver(documents, sealer, this.projectId, name)
+    const { documents, openSecret } = this.resolvers.parts
+    const found = findResolver(documents, openSecret, this.projectId, name)
     if (found === null) return refused('the project has none of that name')
     if (!found.ok) return refused(found.error)
     const resolver = found.value

@@ -265,6 +265,11 @@ describe('an explanation', () => {
     }
     const refused = await service.ask('/access/v1/explain', body)
     expect([refused.status, refused.body.message]).toEqual([401, 'insufficient API access level for appAgent'])
+    // Before the body is looked at: what is wrong with it is no business of a caller who may not ask.
+    for (const raw of ['{', '[]', '{"subject": 7}']) {
+      const early = await service.send('/access/v1/explain', { headers: { 'x-svc-clientkey': service.key }, raw })
+      expect([early.status, early.body.message]).toEqual([401, 'insufficient API access level for appAgent'])
+    }
     const { key: other } = await service.addAgent('lister', ['ReadAuthZConfigs'])
     const headers = { 'x-svc-clientkey': other }
     expect((await service.send('/access/v1/explain', { headers, body })).status).toBe(401)

@@ -268,21 +268,85 @@ describe('a signature', () => {
   it('by a key that the issuer has taken on since is taken, after one more look', async () => {
     await desk.introspect()
     await desk.ask(await desk.token())
-    const next = await makeKey('next')
-    desk.issuer.keys = [next]
-    desk.clock.advance(11_000)
-    expect(await desk.ask(await desk.token({}, next))).toMatchObject(ann)
-    expect(desk.issuer.calls.filter((path) => path === '/jwks')).toHaveLength(2)
+    // At once, and again at once: two rotations in the same moment.
+    for (const [i, name] of ['next', 'one more'].entries()) {
+      const next = await makeKey(name)
+      desk.issuer.keys = [next]
+      expect(await desk.ask(await desk.token({}, next))).toMatchObject(ann)
+      expect(looks()).toBe(i + 2)
+    }
   })
 
-  it('by keys that nobody has costs the issuer one look in ten seconds, not one each', async () => {
+  const looks = (): number => desk.issuer.calls.filter((path) => path === '/jwks').length
+
+  it('by keys that nobody has costs the issuer five looks at most, and then one in five seconds', async () => {
     await desk.introspect()
     await desk.ask(await desk.token())
-    desk.clock.advance(11_000)
-    const strangers = await Promise.all(Array.from({ length: 8 }, (_, i) => makeKey(`stranger-${i}`)))
-    const answers = await Promise.all(strangers.map(async (key) => desk.ask(await desk.token({}, key))))
+    const stranger = async (i: number) => desk.ask(await desk.token({}, await makeKey(`stranger-${i}`)))
+    // At the same time they share a look.
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => stranger(i)))
+    for (let i = 8; i < 30; i++) answers.push(await stranger(i))
     expect(new Set(answers)).toEqual(new Set([refused('no such key of the issuer')]))
-    expect(desk.issuer.calls.filter((path) => path === '/jwks')).toHaveLength(2)
+    expect(looks()).toBe(1 + 5)
+    desk.clock.advance(5000)
+    for (let i = 30; i < 34; i++) await stranger(i)
+    expect(looks()).toBe(1 + 6)
+    desk.clock.advance(4999)
+    await stranger(34)
+    expect(looks()).toBe(1 + 6)
+    desk.clock.advance(10 * MINUTE_MS - 20_000)
+    for (let i = 35; i < 50; i++) await stranger(i)
+    expect(looks()).toBe(1 + 6 + 5)
+  })
+
+  it('by one key that nobody has, again and again, does not keep a new key from being taken', async () => {
+    await desk.introspect()
+    await desk.ask(await desk.token())
+    const stale = await makeKey('stale')
+    for (let i = 0; i < 12; i++) {
+      expect(await desk.ask(await desk.token({ jti: i }, stale))).toBe(refused('no such key of the issuer'))
+      desk.clock.advance(1000)
+    }
+    expect(looks()).toBe(1 + 2)
+    const next = await makeKey('next')
+    desk.issuer.keys = [next]
+    expect(await desk.ask(await desk.token({}, next))).toMatchObject(ann)
+  })
+
+  it('by a key that nobody has is looked for once where the keys were not known', async () => {
+    await desk.introspect()
+    expect(await desk.ask(await desk.token({}, await makeKey('stranger')))).toBe(refused('no such key of the issuer'))
+    expect(looks()).toBe(1)
+  })
+
+  it.each([7, true, { id: 'ann' }, ['ann'], null])('of the subject %j, which is no string, is refused', async (sub) => {
+    await desk.introspect({ sub_claim: 'email' })
+    const token = await desk.token({ sub, email: 'ann' })
+    expect(await desk.ask(token)).toBe(refused('the subject of the token is not a string'))
+    expect(await desk.ask(await desk.token({ email: 'ann' }), token)).toContain(
+      'the subject of the token is not a string',
+    )
+  })
+
+  it('with padding or other characters in a segment is refused, and shown to no endpoint', async () => {
+    await desk.introspect()
+    await desk.introspect({
+      jwt_matcher: undefined,
+      opaque_matcher: { hint: 'any' },
+      offline_validation: undefined,
+      online_validation: { userinfo_endpoint: `${desk.issuer.url}/userinfo` },
+    })
+    const parts = (await desk.token()).split('.')
+    for (const at of [0, 1, 2]) {
+      for (const change of ['=', '==', '\n', '+', '/']) {
+        const changed = parts.map((part, i) => (i === at ? `${part}${change}` : part)).join('.')
+        const lenient = at < 2 && (change === '+' || change === '/')
+        // What such characters make of the JSON may be none: then it is no JWT, and no opaque token that is known.
+        if (!lenient) expect(await desk.ask(changed)).toBe(refused('the token is malformed'))
+        else expect(await desk.ask(changed)).toContain('401 ')
+      }
+    }
+    expect(await desk.ask(parts.join('.'))).toMatchObject(ann)
   })
 
   it('by a key that the issuer took back is refused ten minutes later at the latest', async () => {
@@ -625,6 +689,25 @@ describe('a delegation token', () => {
     expect(await desk.ask(token, await desk.token({ sub: undefined }))).toContain(
       '401 token in X-SVC-Token header is missing the sub claim',
     )
+  })
+
+  it('of another issuer is refused, with the same subject too; of another audience of the same issuer it is not', async () => {
+    const other = await startIssuer()
+    try {
+      await desk.introspect()
+      await desk.introspect({ jwt_matcher: { issuer: desk.issuer.url, audience: 'exchange' } })
+      await desk.introspect({ jwt_matcher: { issuer: other.url, audience: AUDIENCE } })
+      const token = await desk.token()
+      const nowS = desk.clock.now() / 1000
+      const foreignToken = await other.sign({ iss: other.url, aud: AUDIENCE, sub: 'ann', iat: nowS, exp: nowS + 300 })
+      const why = 'token in X-SVC-Token header is of another issuer than the subject token'
+      expect(await desk.ask(foreignToken)).toMatchObject(ann)
+      for (let times = 0; times < 2; times++) expect(await desk.ask(token, foreignToken)).toContain(why)
+      expect(await desk.ask(foreignToken, token)).toContain(why)
+      expect(await desk.ask(token, await desk.token({ aud: 'exchange' }))).toMatchObject({ subjectId: 'ann' })
+    } finally {
+      await other.stop()
+    }
   })
 
   it('is named as the one that is refused, and the token of the user is not', async () => {

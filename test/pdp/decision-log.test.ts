@@ -147,7 +147,7 @@ describe('the decision log', () => {
       const item = { resource: c1, context: { input_params: { min: 1 } } }
       for (let i = 0; i < 100; i++) {
         await ask(
-          `s-${i}`,
+          `s-${i % 2}`,
           'evaluations',
           { subject: ann, action: { name: 'drive' }, evaluations: [item, item] },
           other,
@@ -156,14 +156,19 @@ describe('the decision log', () => {
     } finally {
       await other.stop()
     }
-    const counts = new Map<unknown, number>()
-    for (const { request_id, parameters } of linesOf(sampled)) {
+    // Each call is drawn by itself, whatever its caller names it: of 100 calls under two names, some of either.
+    const runs: { id: unknown; items: unknown[] }[] = []
+    for (const { request_id, item, parameters } of linesOf(sampled)) {
       expect(parameters).toEqual({ min: '***' })
-      counts.set(request_id, (counts.get(request_id) ?? 0) + 1)
+      if (item === 0) runs.push({ id: request_id, items: [item] })
+      else runs.at(-1)?.items.push(item)
     }
-    expect([...new Set(counts.values())]).toEqual([2])
-    // Which of them are in the sample follows from their names.
-    expect(counts.size).toBeGreaterThan(20)
-    expect(counts.size).toBeLessThan(80)
+    expect(runs.map(({ items }) => items)).toEqual(runs.map(() => [0, 1]))
+    for (const id of ['s-0', 's-1']) {
+      // Less than one in a thousand million runs is off these bounds.
+      const of = runs.filter((run) => run.id === id).length
+      expect(of).toBeGreaterThan(3)
+      expect(of).toBeLessThan(47)
+    }
   })
 })

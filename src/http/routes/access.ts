@@ -1,6 +1,6 @@
 // Authorization decisions: evaluation, one by one and in batches, and the three searches (AuthZEN), the policies behind them.
 import type { ServiceError } from '../../kernel/errors.ts'
-import { err, ok, type Result } from '../../kernel/result.ts'
+import { ok, type Result } from '../../kernel/result.ts'
 import { type Decision, denial, permit } from '../../pdp/decide.ts'
 import { evaluate } from '../../pdp/evaluate.ts'
 import { evaluateBatch } from '../../pdp/evaluate-batch.ts'
@@ -33,6 +33,8 @@ import { type Answer, type Auth, problemStatuses, type Route, type Tag } from '.
 import { agentOf } from './callers.ts'
 
 const auth: Auth = { kind: 'agent', permission: 'Authorization', user: 'optional' }
+/** An explanation shows what policies say. */
+const explaining: Auth = { kind: 'agent', permission: 'Authorization', also: 'ReadAuthZConfigs', user: 'optional' }
 /** A user's token has no effect on the search for subjects (facts 1.3.4). */
 const keyAlone: Auth = { kind: 'agent', permission: 'Authorization', user: 'ignored' }
 const tag: Tag = { name: 'Decisions', description: 'May this subject do this to that resource? After AuthZEN.' }
@@ -46,12 +48,6 @@ const permitText = '{"decision":true}'
 const denialText = '{"decision":false}'
 const permitted = ok({ status: 200, text: permitText })
 const denied = ok({ status: 200, text: denialText })
-
-/** As authentication says it of a route's own permission. */
-const noPermission: Result<never, ServiceError> = err({
-  kind: 'unauthenticated',
-  message: 'insufficient API access level for appAgent',
-})
 
 /** `mask`: what of the parameters an explanation may show. */
 export function accessRoutes(parts: DecisionParts, mask: Mask): Route[] {
@@ -144,14 +140,12 @@ export function accessRoutes(parts: DecisionParts, mask: Mask): Route[] {
       summary: 'Why is a decision what it is?',
       description:
         'Takes the body of an evaluation and decides as it does. Tells of each policy whether it granted, denied, faulted or was skipped; the path that it found, or how far it came and what stopped it; its plan with rows, reads and time. Needs ReadAuthZConfigs beside Authorization, because it shows what policies say.',
-      auth,
+      auth: explaining,
       request: evaluationRequest,
       read: readEvaluation,
       responses: { 200: explanation, ...refusals },
       handle(context, body) {
-        const caller = agentOf(context)
-        if (!caller.permissions.has('ReadAuthZConfigs')) return noPermission
-        const explained = explainDecision(parts, caller, mask, body as EvaluationRequest)
+        const explained = explainDecision(parts, agentOf(context), mask, body as EvaluationRequest)
         return explained.ok ? ok({ status: 200, body: explained.value }) : explained
       },
     },
