@@ -69,7 +69,10 @@ function program(): Command {
     })
 
   // Started by `serve --workers` and by nobody else: it gets its settings from there.
-  command.command(WORKER_COMMAND, { hidden: true }).action(async () => (await import('./worker.ts')).work())
+  command
+    .command(WORKER_COMMAND, { hidden: true })
+    .argument('[parent]')
+    .action(async (parent = '0') => (await import('./worker.ts')).work(Number(parent)))
 
   // Started by a serving process only: it gets its settings from there.
   command

@@ -106,7 +106,7 @@ class Crew {
   }
 
   private launch(number: number): void {
-    const child = Bun.spawn(ownCommand([WORKER_COMMAND]), {
+    const child = Bun.spawn(ownCommand([WORKER_COMMAND, String(process.pid)]), {
       stdin: 'ignore',
       stdout: 'inherit',
       stderr: 'inherit',

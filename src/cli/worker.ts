@@ -1,12 +1,12 @@
 // One of several processes that serve a folder: started by the supervising one, told by it what to do over a channel of
 // their own, and gone as soon as that channel is.
-import { type App, createApp } from '../app.ts'
+import type { App } from '../app.ts'
 import { OperatorFault } from '../kernel/errors.ts'
+import { endWithParent, outliveParent } from '../lanes/parent.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { LANE_COMMAND, ownCommand } from './own-process.ts'
 import { sayError } from './say.ts'
-import { reasonOf } from './serve.ts'
 
 /** What the parent says. */
 export type Order =
@@ -16,18 +16,21 @@ export type Order =
   | { readonly order: 'check readers' }
   | { readonly order: 'stop' }
 
-/** For a worker whose parent is gone, whatever it was in: longer than any drain that is usual, and nobody else would end it. */
+/** A worker that serves and has lost its parent ends after its drain, and after this time at the latest, milliseconds. */
 const ALONE_MS = 60_000
 
 /** What the worker says: it has its databases open, and it takes connections. */
 export type Word = 'open' | 'listening'
 
-export async function work(): Promise<void> {
+/** `parent`: the id of the supervising process. Until the worker listens it has nothing to finish, and ends with it. */
+export async function work(parent: number): Promise<void> {
   if (process.send === undefined) {
     throw new CliError(['a worker is started by `verdigraph serve --workers` alone'])
   }
+  endWithParent(parent)
   const say = (word: Word): void => void process.send?.(word)
   let opening: Promise<App> | null = null
+  let listens = false
   let stopping = false
 
   const stop = (): void => {
@@ -47,6 +50,7 @@ export async function work(): Promise<void> {
   // The parent gets it too, and says what to do.
   process.on('SIGINT', () => {})
   process.on('disconnect', () => {
+    if (!listens) process.exit(1)
     setTimeout(() => process.exit(1), ALONE_MS).unref()
     stop()
   })
@@ -70,7 +74,10 @@ export async function work(): Promise<void> {
     switch (message.order) {
       case 'open': {
         const { settings, number, proof } = message
-        opening = createApp(settings, { worker: { number, proof }, laneCommand: ownCommand([LANE_COMMAND]) })
+        // Loaded here, so that the parent's end is seen before the many modules of the service are read.
+        opening = import('../app.ts').then(({ createApp }) =>
+          createApp(settings, { worker: { number, proof }, laneCommand: ownCommand([LANE_COMMAND]) }),
+        )
         await opening
         say('open')
         return
@@ -79,11 +86,14 @@ export async function work(): Promise<void> {
         const app = await opening
         if (app === null || stopping) return
         const { host, port } = app.settings
-        await app.listen().catch((failure: unknown) => {
+        await app.listen().catch(async (failure: unknown) => {
+          const { reasonOf } = await import('./serve.ts')
           if (failure instanceof OperatorFault) throw failure
           throw new CliError([`cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`])
         })
-        say('listening')
+        listens = true
+        if (outliveParent(parent)) say('listening')
+        else stop()
         return
       }
       case 'check readers': {

@@ -1,23 +1,33 @@
-// Ends a lane with the process that started it, also while the lane computes and reads no message: prctl(2),
-// PR_SET_PDEATHSIG, on Linux. Elsewhere the closed channel ends it, when the lane next looks.
+// Ends a process with the one that started it, also while it computes and reads no message: prctl(2), PR_SET_PDEATHSIG,
+// on Linux. Elsewhere the closed channel ends it, when it next looks.
 
 const PR_SET_PDEATHSIG = 1
 const SIGKILL = 9
 const LIBRARIES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
 
-/** `parent`: its process id. */
+/** `parent`: the id of the process that started this one. Ends this process at once where that one has ended already. */
 export function endWithParent(parent: number): void {
-  if (process.platform !== 'linux') return
+  // The parent may have ended before the call.
+  if (onParentEnd(SIGKILL) && process.ppid !== parent) process.exit(0)
+}
+
+/** From here on the end of the parent is told by the closed channel alone. Answers whether the parent is still there. */
+export function outliveParent(parent: number): boolean {
+  return !onParentEnd(0) || process.ppid === parent
+}
+
+/** False where the system offers no such signal. */
+function onParentEnd(signal: number): boolean {
+  if (process.platform !== 'linux') return false
   const { dlopen } = process.getBuiltinModule('bun:ffi') as typeof import('bun:ffi')
   for (const library of LIBRARIES) {
     try {
       const { symbols } = dlopen(library, { prctl: { args: ['i32', 'u64', 'u64', 'u64', 'u64'], returns: 'i32' } })
-      symbols.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
-      // The parent may have ended before the call.
-      if (process.ppid !== parent) process.exit(0)
-      return
+      symbols.prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0)
+      return true
     } catch {
       // Another system's name of the C library.
     }
   }
+  return false
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { killAll, runCommand, startServer } from '../cli/process.ts'
+import { Chance, seedOfRun } from '../generate/chance.ts'
 import { captured, type Line, linesTo, makeProject, mayPerson, policyBody, startCrew } from './crew.ts'
 
 let folder: string
@@ -103,6 +104,45 @@ describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed'
     const next = await startServer(['--data', data, '--workers', '2', '--port', port])
     expect(workers.filter(isAlive)).toEqual([])
     expect(new URL(next.url).port).toBe(port)
+    expect(await next.kill('SIGTERM')).toBe(0)
+  })
+})
+
+const seed = seedOfRun()
+describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed while they start', () => {
+  it(`end before they serve, and leave the folder free (seed ${seed})`, async () => {
+    const chance = new Chance(seed)
+    await runCommand(['init', '--data', data])
+    let orphans = 0
+    for (let round = 0; round < 6; round++) {
+      const parent = Bun.spawn(
+        [process.execPath, 'src/main.ts', 'serve', '--workers', '2', '--port', '0', '--data', data],
+        {
+          cwd: join(import.meta.dirname, '..', '..'),
+          env: { PATH: process.env.PATH ?? '' },
+          stdin: 'ignore',
+          stdout: 'ignore',
+          stderr: 'ignore',
+        },
+      )
+      let workers: number[] = []
+      await until(() => {
+        workers = childrenOf(parent.pid)
+        return workers.length > 0
+      })
+      // From before the worker's first line to behind its opening of the store.
+      await Bun.sleep(chance.between(0, 500))
+      workers = childrenOf(parent.pid)
+      parent.kill('SIGKILL')
+      await parent.exited
+      orphans += workers.length
+      // In steps of 10 ms: a bound on how often they are looked at, much above what they need on a busy machine.
+      let looks = 0
+      await until(() => workers.filter(isAlive).length === 0 || ++looks > 500)
+      expect([round, workers.filter(isAlive)]).toEqual([round, []])
+    }
+    expect(orphans).toBeGreaterThanOrEqual(6)
+    const next = await startServer(['--data', data, '--workers', '2'])
     expect(await next.kill('SIGTERM')).toBe(0)
   })
 })
