@@ -39,6 +39,7 @@ import type { DecisionEvent, DecisionFault, DecisionParts } from './pdp/parts.ts
 import { PolicyLibrary } from './policy/library.ts'
 import type { Settings } from './settings.ts'
 import { type HeldFolder, joinFolder, lockFolder } from './store/folder-lock.ts'
+import { wideFolderWarning } from './store/private-folder.ts'
 
 /** How long a question may take on the serving loop before it goes to a lane, milliseconds. */
 const INLINE_MS = 1
@@ -129,6 +130,8 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     }
   }
 
+  const wide = place === null ? wideFolderWarning(dataDir) : null
+  if (wide !== null) report(wide)
   const lock = folderFor(dataDir, overrides)
   opened.add({ close: () => lock.release() })
   const metrics = serviceMetrics(dataDir, version, worker)

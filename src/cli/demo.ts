@@ -72,7 +72,7 @@ export async function loadDemo(host: DemoHost): Promise<{ lines: string[] }> {
   if (!loaded) await loadWorld(requests, marker, key)
   if (marker.mcp !== true) {
     await prepareMcp(requests, marker.project_id, dataDir)
-    writeFileSync(markerPath, `${JSON.stringify({ ...marker, mcp: true } satisfies Marker)}\n`)
+    writeFileSync(markerPath, `${JSON.stringify({ ...marker, mcp: true } satisfies Marker)}\n`, { mode: 0o600 })
   }
   return { lines: [...linesFor(address, marker, key), ...(await mcpLines(address, marker.project_id, dataDir))] }
 }

@@ -6,6 +6,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { OperatorFault, ServiceFault } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
 import { bePatient } from '../store/lmdb/opening-gate.ts'
+import { wideFolderWarning } from '../store/private-folder.ts'
 import { backupFolder, restoreFolder } from './backup.ts'
 import { CliError } from './cli-error.ts'
 import { initialise, issueToken } from './credentials.ts'
@@ -14,7 +15,7 @@ import { findSettings, readSettings, type SettingSources } from './find-settings
 import { migrate } from './migrate.ts'
 import { LANE_COMMAND, WORKER_COMMAND } from './own-process.ts'
 import { rotateMasterKey } from './rotate-master-key.ts'
-import { sayError } from './say.ts'
+import { say, sayError } from './say.ts'
 import { settingLines } from './setting-lines.ts'
 import { exportTo, type ImportFlags, importFrom } from './transfer.ts'
 import { settingsFileVariable, unknownVariables, withoutServiceLinks } from './variables.ts'
@@ -63,7 +64,8 @@ function program(): Command {
     .description('serve the HTTP interface; on an empty data folder make an organization and print a token')
     .option('--demo', 'load the demo world and print what to ask it', false)
     .action(async (flags: Flags & { demo: boolean }) => {
-      const settings = settingsFrom(flags)
+      // The service tells of its folder in its log.
+      const settings = readSettingsFrom(flags)
       if (settings.workers === 1) await (await import('./serve.ts')).serve(settings, flags.demo)
       else await (await import('./supervise.ts')).supervise(settings, flags.demo)
     })
@@ -192,7 +194,15 @@ function withSettings(command: Command): Command {
     .option('--settings <file>', 'JSON file with settings (VERDIGRAPH_SETTINGS)')
 }
 
+/** With a warning on the error stream where other users may reach the data folder. */
 function settingsFrom(flags: Flags): Settings {
+  const settings = readSettingsFrom(flags)
+  const wide = wideFolderWarning(settings.dataDir)
+  if (wide !== null) say(`warning: ${wide}`)
+  return settings
+}
+
+function readSettingsFrom(flags: Flags): Settings {
   const read = readSettings(sourcesFrom(flags))
   const unknown = unknownVariables(process.env)
   if (!read.ok || unknown.length > 0) throw new CliError([...unknown, ...(read.ok ? [] : read.error)])

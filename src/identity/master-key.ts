@@ -41,7 +41,7 @@ export function loadMasterKey(source: MasterKeySource): Uint8Array {
     throw new OperatorFault(`the data folder has lost its ${FILE}: put it back, or set ${masterKeyVariable}`)
   }
   const key = randomBytes(MASTER_KEY_BYTES)
-  mkdirSync(source.dataDir, { recursive: true })
+  mkdirSync(source.dataDir, { recursive: true, mode: 0o700 })
   // `wx`: of two processes that start at once, one fails here and not later at a secret of the other.
   writeKeyFile(path, key, 'wx')
   return key

@@ -36,7 +36,7 @@ export class Catalog {
     this.root = join(dataDir, PROJECTS)
     this.options = options
     if (options.readOnly === true) return
-    mkdirSync(this.root, { recursive: true })
+    mkdirSync(this.root, { recursive: true, mode: 0o700 })
     // Finishes removals that a crash interrupted; another process may be at the same one.
     for (const folder of readdirSync(this.root)) {
       if (folder.startsWith(REMOVED)) rmSync(join(this.root, folder), { recursive: true, force: true, maxRetries: 5 })
@@ -160,7 +160,7 @@ export class Catalog {
     if (known !== undefined) return known
     const path = this.pathOf(projectId, folder)
     if (!make && !isStored(path)) return null
-    if (make) mkdirSync(path, { recursive: true })
+    if (make) mkdirSync(path, { recursive: true, mode: 0o700 })
     return await openedStill(path, () => this.environment(projectId, folder, make))
   }
 
@@ -174,7 +174,7 @@ export class Catalog {
     if (known !== undefined) return known
     const path = this.pathOf(projectId, folder)
     if (!make && !isStored(path)) return null
-    mkdirSync(path, { recursive: true })
+    mkdirSync(path, { recursive: true, mode: 0o700 })
     const environment = openEnvironment(path, this.options)
     const store = folder === 'global' ? environment : new Constituent(environment, this.partsOf(projectId))
     const opened = { environment, store }

@@ -15,7 +15,7 @@ export class Elections {
 
   constructor(dataDir: string) {
     this.folder = join(dataDir, FOLDER)
-    mkdirSync(this.folder, { recursive: true })
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 })
   }
 
   /** Calls `lead` once, when this process is elected: within the call where the task is free. */

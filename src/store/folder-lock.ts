@@ -2,7 +2,7 @@
 // empty files: the system drops them with their process, however that ends, and no other program that is given the same
 // number later can be taken for the holder.
 import { Database } from 'bun:sqlite'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperatorFault } from '../kernel/errors.ts'
 
@@ -33,12 +33,12 @@ export function lockFolder(folder: string): HeldFolder {
   let lock: HeldLock | null = null
   const proof = crypto.randomUUID()
   try {
-    mkdirSync(folder, { recursive: true })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
     lock = lockExclusively(join(folder, LOCK), 0)
     if (lock === null) throw new OperatorFault(`the folder ${folder} is served by ${holderOf(folder)}`)
     const workers = lockExclusively(join(folder, WORKERS), ORPHANS_MS)
     if (workers === null) throw new OperatorFault(`the folder ${folder} is served by workers whose parent has ended`)
-    writeFileSync(join(folder, HOLDER), `${process.pid}\n${proof}\n`)
+    writeFileSync(join(folder, HOLDER), `${process.pid}\n${proof}\n`, { mode: 0o600 })
     workers.close()
   } catch (failure) {
     lock?.close()
@@ -86,6 +86,8 @@ const heldLocks = new Set<Database>()
 
 /** Null when another process has it, after so long. */
 export function lockExclusively(path: string, patienceMs: number): HeldLock | null {
+  // SQLite would give its file the mode that the process has for new files, and its journals that of the file.
+  closeSync(openSync(path, 'a', 0o600))
   const database = new Database(path)
   try {
     database.run(`PRAGMA busy_timeout = ${patienceMs}`)

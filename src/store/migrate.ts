@@ -58,7 +58,7 @@ export async function migrateFolder(folder: string): Promise<boolean> {
   try {
     const layout = layoutToReach(openMeta(from, GRAPH))
     if (layout === null) return false
-    mkdirSync(beside, { recursive: true })
+    mkdirSync(beside, { recursive: true, mode: 0o700 })
     const to = new LmdbFile(beside, {})
     try {
       if (layout === graphLayout) await rewriteGraph(from, to)

@@ -15,7 +15,7 @@ export interface SharedNumber {
 
 /** Makes the file if need be; a new number is 0. */
 export function openSharedNumber(path: string): SharedNumber {
-  const file = openSync(path, 'a')
+  const file = openSync(path, 'a', 0o600)
   try {
     // Written, not only made longer: what a full disk has no room for ends the process that touches it in memory. And at the
     // end: of two processes that come here at once, neither takes away from the other.

@@ -136,7 +136,7 @@ async function unpack(
   path: string,
   progress: (bytes: number) => void,
 ): Promise<{ bytes: number; sha256: string }> {
-  mkdirSync(dirname(path), { recursive: true })
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const hash = createHash('sha256')
   const file = openSync(path, 'wx', 0o600)
   let bytes = 0

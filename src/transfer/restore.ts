@@ -49,7 +49,7 @@ export async function restore({ from, dataDir, progress }: RestoreRequest): Prom
 
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (fault) {
     throw new OperatorFault(`the folder ${folder} cannot be made: ${(fault as Error).message}`)
   }

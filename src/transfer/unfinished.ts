@@ -27,7 +27,7 @@ export function setUnfinished(dataDir: string, imports: readonly Unfinished[]): 
   if (imports.length === 0) rmSync(mark)
   else {
     // In one step: a mark that a crash emptied would name no file.
-    writeFileSync(`${mark}.next`, imports.map(({ id, file }) => `${id} ${file}\n`).join(''))
+    writeFileSync(`${mark}.next`, imports.map(({ id, file }) => `${id} ${file}\n`).join(''), { mode: 0o600 })
     syncPath(`${mark}.next`)
     renameSync(`${mark}.next`, mark)
   }

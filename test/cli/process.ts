@@ -32,14 +32,20 @@ export interface Server {
   output(): string
   /** Resolves with the output when it holds the text. */
   printed(text: string): Promise<string>
+  /** What it wrote to its error stream, once it has ended. */
+  errors(): Promise<string>
   /** Answers the exit code; negative numbers stand for no signal. */
   kill(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>
   readonly pid: number
 }
 
 /** Resolves when the server says that it listens. */
-export async function startServer(args: readonly string[], environment: Record<string, string> = {}): Promise<Server> {
-  const child = spawn(['serve', '--port', '0', ...args], environment)
+export async function startServer(
+  args: readonly string[],
+  environment: Record<string, string> = {},
+  through: readonly string[] = [],
+): Promise<Server> {
+  const child = spawn(['serve', '--port', '0', ...args], environment, through)
   let output = ''
   const errors = child.stderr.text()
   const listening = Promise.withResolvers<string>()
@@ -60,6 +66,7 @@ export async function startServer(args: readonly string[], environment: Record<s
       while (!output.includes(text)) await Bun.sleep(5)
       return output
     },
+    errors: () => errors,
     pid: child.pid,
     async kill(signal) {
       child.kill(signal)

@@ -5,6 +5,7 @@ import type { FrontResponse } from '../../src/http/route.ts'
 import { startFront } from '../../src/http/server.ts'
 import { HandClock } from '../../src/kernel/clock.ts'
 import type { LogEntry } from '../../src/ops/log.ts'
+import { askUntilClosed } from '../support/kept-connection.ts'
 import { type Service, startService } from './service.ts'
 
 let service: Service
@@ -422,6 +423,8 @@ describe('service accounts', () => {
   it('show a bearer token', async () => {
     expect((await list(`Bearer ${service.token}`)).status).toBe(200)
     expect((await list(`bearer ${service.token}`)).status).toBe(200)
+    for (const end of ['=', '==']) expect((await list(`Bearer ${service.token}${end}`)).status).toBe(401)
+    expect((await list(`Bearer ${service.token.replace('.', '=.')}`)).status).toBe(401)
   })
 
   it('are refused without a token, with a wrong one, and with an agent key', async () => {
@@ -630,7 +633,12 @@ describe('a stop', () => {
         tls: null,
       })
       const { hostname, port } = new URL(front.url)
-      const kept = Array.from({ length: 32 }, (_, number) => askUntilClosed(hostname, Number(port), number))
+      const kept = Array.from({ length: 32 }, (_, number) =>
+        askUntilClosed(hostname, Number(port), (sent) => ({
+          target: `/?${number}-${sent}`,
+          answer: `answer to ${number}-${sent}`,
+        })),
+      )
       await Promise.all(kept.map(({ begun }) => begun))
       await front.stop()
       const ends = await Promise.all(kept.map(({ ended }) => ended))
@@ -705,44 +713,6 @@ async function refusesSoon(url: string): Promise<void> {
     await Bun.sleep(20)
   }
   throw new Error('new connections are still taken')
-}
-
-/** Asks on one connection, one request after another, until an answer says that the connection is closed. */
-function askUntilClosed(hostname: string, port: number, number: number) {
-  const begun = Promise.withResolvers<void>()
-  const ended = new Promise<{ unanswered: number; wrong: number; fault: string | null; lastSaysClose: boolean }>(
-    (resolve) => {
-      let sent = 0
-      let answered = 0
-      let wrong = 0
-      let fault: string | null = null
-      let lastSaysClose = false
-      let received = ''
-      const socket = connect(port, hostname)
-      const ask = () => {
-        sent += 1
-        socket.write(`GET /?${number}-${sent} HTTP/1.1\r\nHost: x\r\n\r\n`)
-      }
-      socket.on('connect', ask)
-      socket.on('data', (data) => {
-        received += data.toString('latin1')
-        const end = received.indexOf('\r\n\r\n') + 4
-        const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? Number.NaN)
-        if (end < 4 || received.length < end + length) return
-        answered += 1
-        if (received.slice(end) !== `answer to ${number}-${sent}`) wrong += 1
-        lastSaysClose = /connection: close/i.test(received)
-        received = ''
-        if (answered === 3) begun.resolve()
-        if (!lastSaysClose) setTimeout(ask, number % 4)
-      })
-      socket.on('error', (error) => {
-        fault = error.message
-      })
-      socket.on('close', () => resolve({ unanswered: sent - answered, wrong, fault, lastSaysClose }))
-    },
-  )
-  return { begun: begun.promise, ended }
 }
 
 /** Sends bytes and reads until the answer's body has come, or until the server closes the connection. */

@@ -458,6 +458,26 @@ describe('an issuer that cannot be asked', () => {
     })
   }
 
+  it('is told of in the log for each user-info endpoint, and not again at once', async () => {
+    for (const name of ['one', 'two']) {
+      await desk.introspect({
+        jwt_matcher: { issuer: desk.issuer.url, audience: name },
+        offline_validation: undefined,
+        online_validation: { userinfo_endpoint: `${desk.issuer.url}/${name}` },
+      })
+    }
+    const ask = async (): Promise<void> => {
+      for (const aud of ['one', 'two']) expect(await desk.ask(await desk.token({ aud }))).toBe(notNow)
+    }
+    for (const name of ['one', 'two']) desk.issuer.instead.set(`/${name}`, json({}, 500))
+    await ask()
+    await ask()
+    expect(desk.lines).toEqual([expect.stringContaining('/one gave no'), expect.stringContaining('/two gave no')])
+    desk.clock.advance(10_000)
+    await ask()
+    expect(desk.lines).toHaveLength(4)
+  })
+
   function drip(
     _: unknown,
     response: { write(text: string): unknown; on(event: 'close', then: () => void): unknown },

@@ -23,7 +23,7 @@ export function lackOfRoom(failure: unknown, folder: string, file: string): stri
 
 function lackOfLeave(file: string): string | null {
   const path = `${file}.${process.pid}.probe`
-  const probe = openSync(path, 'w')
+  const probe = openSync(path, 'w', 0o600)
   try {
     // Without taking room: only its length counts.
     ftruncateSync(probe, statSync(file).size + ROOM_MIN_BYTES)

@@ -56,7 +56,7 @@ export async function atOneMoment<T>(
 /** The meta pages are those of the moment; of the rest, whatever has changed since is not reached from them. */
 async function copy(folder: string, pages: Uint8Array, target: string): Promise<void> {
   const whole = join(target, 'whole')
-  mkdirSync(whole, { recursive: true })
+  mkdirSync(whole, { recursive: true, mode: 0o700 })
   const from = openSync(join(folder, DATA_FILE), 'r')
   const to = openSync(join(whole, DATA_FILE), 'wx', 0o600)
   try {

@@ -44,7 +44,7 @@ export class LmdbFile {
     this.leaveRoom = takeRoom(path, options.mapBytes ?? MAP_BYTES)
     let gate: OpeningGate | null = null
     try {
-      if (!this.isReadOnly) mkdirSync(path, { recursive: true })
+      if (!this.isReadOnly) mkdirSync(path, { recursive: true, mode: 0o700 })
       gate = OpeningGate.of(file)
       this.gate = gate
       this.root = gate.whileStill(() => openSound(path, options))
@@ -136,7 +136,7 @@ export class LmdbFile {
 
   /** A copy without free pages, as of when it begins, in a folder that holds none. */
   async copyCompacted(folder: string): Promise<void> {
-    mkdirSync(folder, { recursive: true })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
     try {
       await this.root.backup(folder, true)
     } catch (failure) {

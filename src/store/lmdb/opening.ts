@@ -1,6 +1,6 @@
 // How an environment is opened: what is looked at before, the room that LMDB needs and does not ask for, and what the
 // package is told. All of it while nobody writes.
-import { accessSync, constants, existsSync, linkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, linkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
 import { OperatorFault } from '../../kernel/errors.ts'
@@ -67,7 +67,11 @@ export function openSound(path: string, options: FileOptions): RootDatabase {
       `${join(path, READERS_FILE)} cannot be written by this user, and what is read would change meanwhile`,
     )
   }
-  return open(packageOptions(path, options))
+  const isNew = !existsSync(file)
+  const root = open(packageOptions(path, options))
+  // The package gives a new file the mode that the process has for new files.
+  if (isNew) chmodSync(file, 0o600)
+  return root
 }
 
 function faultIn(file: string): string | null {
@@ -87,7 +91,7 @@ function takeRoomForReaders(path: string): void {
   if (existsSync(file)) return
   const draft = `${file}.${process.pid}`
   try {
-    writeFileSync(draft, new Uint8Array(FIRST_BYTES))
+    writeFileSync(draft, new Uint8Array(FIRST_BYTES), { mode: 0o600 })
     truncateSync(draft, READERS_MAX * READER_BYTES)
     // Never over one that another process has in use already.
     linkSync(draft, file)

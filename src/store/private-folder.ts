@@ -1,0 +1,17 @@
+// The mode of a data folder: its files hold everything that the service protects.
+import { statSync } from 'node:fs'
+
+const OTHERS = 0o077
+
+/**
+ * Why the folder at `path` should have another mode, with the command that gives it one. Null where only its user may
+ * enter it, where it does not exist, and on systems without such modes.
+ */
+export function wideFolderWarning(path: string): string | null {
+  if (process.platform === 'win32') return null
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode
+  if (mode === undefined || (mode & OTHERS) === 0) return null
+  const shown = (mode & 0o7777).toString(8).padStart(4, '0')
+  const quoted = `'${path.replaceAll("'", "'\\''")}'`
+  return `the data folder ${path} has the mode ${shown}, so other users may reach its files: run \`chmod -R go= ${quoted}\``
+}
