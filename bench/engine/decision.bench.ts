@@ -42,6 +42,8 @@ const subjects = [
   'check_on_open_snapshot',
   'check_cold',
   'check_uncached',
+  'check_unknown',
+  'check_unknown_spread',
   'raw_gets',
   'check_spread',
   'raw_gets_spread',
@@ -84,6 +86,8 @@ export const decision: Bench = {
           reads_per_check: round(readsPerCheck, 2),
           ratio_to_raw_gets: round(at('check', size).p50Us / at('raw_gets', size).p50Us),
           ratio_spread: round(at('check_spread', size).p50Us / at('raw_gets_spread', size).p50Us),
+          miss_to_hit: round(at('check_unknown', size).p50Us / at('check', size).p50Us),
+          miss_to_hit_spread: round(at('check_unknown_spread', size).p50Us / at('check_spread', size).p50Us),
           ratio_on_open_snapshot: round(at('check_on_open_snapshot', size).p50Us / at('raw_gets', size).p50Us),
           cold_to_uncached: round(at('check_cold', size).p50Us / at('check_uncached', size).p50Us),
         })
@@ -121,6 +125,7 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
   const oneHop = conditionOf(owns)
   const twoHops = conditionOf(mayRead)
   const asked = questions(graph, SPREAD, seed + 1, ownedBy)
+  const halfUnknown = withUnknown(asked)
   const askedTwoHops = questions(graph, SPREAD, seed + 2, readableBy)
   const asking = (snapshot: Snapshot) => ({ snapshot, parameters, limits })
 
@@ -213,6 +218,8 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
         coldCheck(index)
       },
       check_uncached: check(oneHop, asked, WARM, uncached),
+      check_unknown: check(oneHop, halfUnknown, WARM),
+      check_unknown_spread: check(oneHop, halfUnknown, SPREAD),
       raw_gets: onHeld((_snapshot, index) => {
         bytes += recorded.replay(index % WARM)
       }),
@@ -265,6 +272,15 @@ function conditionOf(text: string) {
   const compiled = compileCondition({ text, dialect: '3.0-kbac', subjectType: 'Person', resourceType: 'Document' })
   if (!compiled.ok) throw new Error(`${text}: ${compiled.error.map(({ message }) => message).join(', ')}`)
   return compiled.value
+}
+
+/** In turn the subject and the resource do not exist: their ids lie between those of the graph. */
+function withUnknown(asked: readonly Question[]): Question[] {
+  return asked.map(({ subject, resource }, at) => ({
+    subject: at % 2 === 0 ? `${subject}-unknown` : subject,
+    resource: at % 2 === 0 ? resource : `${resource}-unknown`,
+    granted: false,
+  }))
 }
 
 const searched = (asked: readonly Question[], at: number): number =>

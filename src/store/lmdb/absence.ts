@@ -1,28 +1,36 @@
 // Whether a key that LMDB does not find is truly not there. Checksums tell of what is found; a damaged page can hide a key,
-// and what is missing may be what a decision hangs on. So the way to the gap is walked again beside LMDB: every page on it
-// is made up of its entries, lies within what the page above says, and both entries around the gap fit their checksums.
+// and what is missing may be what a decision hangs on. So the way to the gap is walked again beside LMDB, over copies of the
+// pages: every page on it is made up of its entries, lies within what the page above says, and both entries around the gap
+// fit their checksums. What was checked is remembered per page (see ProvenPages), so that a miss costs little more than a hit.
 import type { Stamp } from './header.ts'
-import { faultOfBounds, faultOfOrder } from './page-walk.ts'
-import { Page, PageFile, type Tree } from './pages.ts'
+import { faultOfBounds } from './page-walk.ts'
+import { PageFile, type Tree } from './pages.ts'
+import { PageFault, ProvenPage, ProvenPages } from './proven-pages.ts'
 
-/** Pages known to be sound, by number: forgotten when there are so many. */
-const SOUND_PAGES_MAX = 1 << 18
+export { PageFault } from './proven-pages.ts'
+
+const FIRST_KEY = new Uint8Array(0)
+
 /** The file may be written to between two looks at it. */
 const LOOKS_MAX = 5
 
-export interface Stretch {
-  /** Of the named database. */
+/** A named database, as far as it is needed here. */
+export interface Keyed {
   readonly name: string
-  readonly start: Uint8Array
-  /** Exclusive; null: of the one key `start`. */
-  readonly end: Uint8Array | null
   /** Whether an entry fits its checksum. */
-  isSound(key: Uint8Array, value: Uint8Array): boolean
+  isSoundEntry(key: Uint8Array, value: Uint8Array): boolean
 }
 
-/** The state of the file as a reading sees it. */
-export interface Moment {
-  readonly stamp: Stamp
+/** The bytes of keys from `start` on to `end`, which is exclusive; `endLength` null: of the one key `start`. */
+export interface Stretch {
+  readonly start: Uint8Array
+  readonly end: Uint8Array
+  startLength: number
+  endLength: number | null
+}
+
+/** How the state that a reading sees is known. */
+export interface StateSource {
   /** The stamp that a reading that begins now would find. */
   latest(): Stamp
   /** The stamp in the value of the header. */
@@ -31,24 +39,21 @@ export interface Moment {
   readonly headerKey: Uint8Array
 }
 
-/** What is wrong with the pages: an operator can read it. */
-export class PageFault extends Error {
-  override readonly name = 'PageFault'
-}
-
 export class Absence {
   private readonly file: PageFile
-  /** The transaction of the page when it was looked at. */
-  private readonly sound = new Map<number, number>()
+  private readonly source: StateSource
+  private readonly pages: ProvenPages
   private stamp: Stamp = { writer: 0, commit: 0 }
   private trees: ReadonlyMap<string, Tree> | null = null
   private readonly here: Path
   private readonly before: Path
 
-  constructor(path: string) {
+  constructor(path: string, source: StateSource) {
     this.file = new PageFile(path)
-    this.here = new Path(this.file, this.sound)
-    this.before = new Path(this.file, this.sound)
+    this.source = source
+    this.pages = new ProvenPages(this.file)
+    this.here = new Path(this.pages)
+    this.before = new Path(this.pages)
   }
 
   close(): void {
@@ -56,52 +61,54 @@ export class Absence {
   }
 
   /**
-   * How many entries there truly are from `start` on to `end`. Null when the file has gone on to a later state than the
+   * How many entries of the stretch there truly are in the state with that stamp. Null when the file has gone on to a later state than the
    * reading's, whose pages are then not to be found any more. Throws PageFault.
    */
-  count(stretch: Stretch, moment: Moment): number | null {
-    const trees = this.treesAt(moment)
+  count(database: Keyed, stretch: Stretch, stamp: Stamp): number | null {
+    this.pages.begin()
+    const trees = this.treesAt(stamp)
     if (trees === null) return null
-    const tree = trees.get(stretch.name)
-    if (tree === undefined) throw new PageFault(`there is no database ${stretch.name}`)
+    const { name } = database
+    const tree = trees.get(name)
+    if (tree === undefined) throw new PageFault(`there is no database ${name}`)
     if (tree.root === null) {
-      if (tree.entries !== 0) throw new PageFault(`${stretch.name} is empty and counts ${tree.entries} entries`)
+      if (tree.entries !== 0) throw new PageFault(`${name} is empty and counts ${tree.entries} entries`)
       return 0
     }
-    return this.countIn(tree, stretch)
+    return this.countIn(database, tree, stretch)
   }
 
-  private countIn(tree: Tree, { start, end, name, isSound }: Stretch): number {
-    const { here, before, file } = this
-    const around = (path: Path): void => {
-      const value = path.leaf.value(path.index, file)
-      if (value === null || !isSound(path.leaf.key(path.index), value)) {
-        throw new PageFault(`${name}: an entry of page ${path.leaf.number} does not fit its checksum`)
-      }
-    }
-    here.seek(tree, start)
-    if (here.index > 0) {
-      here.index -= 1
-      around(here)
-      here.index += 1
-    } else {
-      before.seek(tree, start)
-      if (before.stepBack(tree)) around(before)
+  private countIn(database: Keyed, tree: Tree, { start, startLength, end, endLength }: Stretch): number {
+    const { here, before } = this
+    here.seek(tree, start, startLength)
+    if (here.index > 0) this.expectSound(database, here.leaf, here.index - 1)
+    else {
+      before.seek(tree, start, startLength)
+      if (before.stepBack(tree)) this.expectSound(database, before.leaf, before.index)
     }
     let found = 0
     for (;;) {
       if (here.index === here.leaf.count && !here.step(tree)) return found
-      const order = here.leaf.compare(here.index, end ?? start, tree.integerKeys)
-      if (end === null ? order !== 0 : order >= 0) break
+      if (endLength === null) {
+        if (here.leaf.compare(here.index, start, tree.integerKeys, startLength) !== 0) break
+      } else if (here.leaf.compare(here.index, end, tree.integerKeys, endLength) >= 0) break
       found += 1
       here.index += 1
     }
-    around(here)
+    this.expectSound(database, here.leaf, here.index)
     return found
   }
 
-  private treesAt(moment: Moment): ReadonlyMap<string, Tree> | null {
-    const { writer, commit } = moment.stamp
+  private expectSound(database: Keyed, leaf: ProvenPage, index: number): void {
+    if (leaf.isKnownSound(index, database)) return
+    const value = leaf.value(index, this.file)
+    if (value === null || !database.isSoundEntry(leaf.key(index), value)) {
+      throw new PageFault(`${database.name}: an entry of page ${leaf.number} does not fit its checksum`)
+    }
+    leaf.keepSound(index, database)
+  }
+
+  private treesAt({ writer, commit }: Stamp): ReadonlyMap<string, Tree> | null {
     if (this.trees !== null && writer === this.stamp.writer && commit === this.stamp.commit) return this.trees
     this.trees = null
     for (let look = 0; look < LOOKS_MAX; look++) {
@@ -109,14 +116,15 @@ export class Absence {
       if (metas === null) throw new PageFault('a meta page is damaged')
       // The newest may be on its way to the disk still: until it is there, everybody reads the one before.
       for (const { main } of metas) {
+        this.pages.moveOn()
         const trees = this.named(main)
-        const found = this.stampOf(trees.get(moment.headerDatabase), moment)
+        const found = this.stampOf(trees.get(this.source.headerDatabase))
         if (found.writer !== writer || found.commit !== commit) continue
         this.stamp = found
         this.trees = trees
         return trees
       }
-      const latest = moment.latest()
+      const latest = this.source.latest()
       if (latest.writer !== writer || latest.commit !== commit) return null
     }
     throw new PageFault('the meta pages do not lead to what is read')
@@ -126,7 +134,7 @@ export class Absence {
     const { here } = this
     const trees = new Map<string, Tree>()
     if (main.root === null) return trees
-    here.seek(main, new Uint8Array(0))
+    here.seek(main, FIRST_KEY, 0)
     do {
       for (let i = 0; i < here.leaf.count; i++) {
         const tree = here.leaf.tree(i)
@@ -137,10 +145,11 @@ export class Absence {
     return trees
   }
 
-  private stampOf(tree: Tree | undefined, { headerKey, stampIn }: Moment): Stamp {
+  private stampOf(tree: Tree | undefined): Stamp {
     const { here } = this
+    const { headerKey, stampIn } = this.source
     if (tree !== undefined && tree.root !== null) {
-      here.seek(tree, headerKey)
+      here.seek(tree, headerKey, headerKey.length)
       const isThere = here.index < here.leaf.count && here.leaf.compare(here.index, headerKey, false) === 0
       const value = isThere ? here.leaf.value(here.index, this.file) : null
       const stamp = value === null ? null : stampIn(value)
@@ -152,42 +161,55 @@ export class Absence {
 
 /** From a root down to a leaf. */
 class Path {
-  leaf: Page
+  leaf: ProvenPage
   /** In the leaf; its count when the key comes behind all of it. */
   index = 0
-  private readonly file: PageFile
-  private readonly sound: Map<number, number>
-  private readonly pages: Page[] = []
+  private readonly known: ProvenPages
+  private readonly pages: ProvenPage[] = []
   private readonly indexes: number[] = []
 
-  constructor(file: PageFile, sound: Map<number, number>) {
-    this.file = file
-    this.sound = sound
-    this.leaf = new Page(file.pageBytes)
+  constructor(known: ProvenPages) {
+    this.known = known
+    this.leaf = new ProvenPage(known.file.pageBytes)
   }
 
-  /** To the first entry that is not below the key. */
-  seek(tree: Tree, key: Uint8Array): void {
-    this.descend(tree, tree.root!, 1, (page, from) => {
-      let low = from
+  /** To the first entry that is not below the key, which has so many bytes. */
+  seek(tree: Tree, key: Uint8Array, length: number): void {
+    const { integerKeys } = tree
+    let page = this.load(tree, tree.root!, 1)
+    while (!page.isLeaf) {
+      // The first key of a branch says nothing.
+      let low = 1
       let high = page.count
       while (low < high) {
         const middle = (low + high) >>> 1
-        const order = page.compare(middle, key, tree.integerKeys)
-        if (page.isLeaf ? order < 0 : order <= 0) low = middle + 1
+        if (page.compare(middle, key, integerKeys, length) <= 0) low = middle + 1
         else high = middle
       }
-      return page.isLeaf ? low : low - 1
-    })
+      page = this.below(tree, page, low - 1)
+    }
+    let low = 0
+    let high = page.count
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (page.compare(middle, key, integerKeys, length) < 0) low = middle + 1
+      else high = middle
+    }
+    this.leaf = page
+    this.index = low
   }
 
   /** To the first entry of the next leaf; false at the end. */
   step(tree: Tree): boolean {
     for (let depth = tree.depth - 1; depth >= 1; depth--) {
       const next = this.indexes[depth]! + 1
-      if (next >= this.pages[depth]!.count) continue
-      this.indexes[depth] = next
-      this.descend(tree, this.pages[depth]!.child(next), depth + 1, () => 0)
+      const above = this.pages[depth]!
+      if (next >= above.count) continue
+      this.depth = depth
+      let page = this.below(tree, above, next)
+      while (!page.isLeaf) page = this.below(tree, page, 0)
+      this.leaf = page
+      this.index = 0
       return true
     }
     return false
@@ -198,51 +220,38 @@ class Path {
     for (let depth = tree.depth - 1; depth >= 1; depth--) {
       const previous = this.indexes[depth]! - 1
       if (previous < 0) continue
-      this.indexes[depth] = previous
-      this.descend(tree, this.pages[depth]!.child(previous), depth + 1, (page) => page.count - 1)
+      this.depth = depth
+      let page = this.below(tree, this.pages[depth]!, previous)
+      while (!page.isLeaf) page = this.below(tree, page, page.count - 1)
+      this.leaf = page
+      this.index = page.count - 1
       return true
     }
     return false
   }
 
-  private descend(tree: Tree, root: number, from: number, choose: (page: Page, first: number) => number): void {
-    let number = root
-    for (let depth = from; ; depth++) {
-      const page = this.pageFor(depth)
-      this.load(page, number, tree, depth)
-      // The first key of a branch says nothing.
-      const index = choose(page, page.isLeaf ? 0 : 1)
-      this.indexes[depth] = index
-      if (depth === tree.depth) {
-        this.leaf = page
-        this.index = index
-        return
-      }
-      number = page.child(index)
-    }
+  /** Of the page that was loaded last. */
+  private depth = 0
+
+  /** The page that the entry of that page leads to, which is the one loaded last. */
+  private below(tree: Tree, page: ProvenPage, index: number): ProvenPage {
+    this.indexes[this.depth] = index
+    return this.load(tree, page.child(index), this.depth + 1, page.number, index)
   }
 
-  private pageFor(depth: number): Page {
-    let page = this.pages[depth]
-    if (page === undefined) {
-      page = new Page(this.file.pageBytes)
-      this.pages[depth] = page
-    }
-    return page
-  }
-
-  private load(page: Page, number: number, tree: Tree, depth: number): void {
-    let fault = page.load(this.file, number)
-    if (fault === null && page.isLeaf !== (depth === tree.depth)) fault = `page ${number} is at another depth`
-    if (fault === null && this.sound.get(number) !== page.transaction) {
-      fault = page.faultOfEntries() ?? faultOfOrder(page, tree.integerKeys)
-      if (this.sound.size >= SOUND_PAGES_MAX) this.sound.clear()
-      if (fault === null) this.sound.set(number, page.transaction)
-    }
-    if (fault === null) {
-      fault = faultOfBounds(page, tree.integerKeys, this.bound(depth, 0), this.bound(depth, 1))
-    }
+  private load(tree: Tree, number: number, depth: number, parent = 0, place = 0): ProvenPage {
+    const page = this.known.at(number, tree.integerKeys)
+    this.pages[depth] = page
+    this.depth = depth
+    if (page.isLeaf !== depth >= tree.depth) throw new PageFault(`page ${number} is at another depth`)
+    // Two places of one tree have no keys in common: a page that fits one of them does not fit another.
+    if (page.within === tree && page.parent === parent && page.place === place) return page
+    const fault = faultOfBounds(page, tree.integerKeys, this.bound(depth, 0), this.bound(depth, 1))
     if (fault !== null) throw new PageFault(fault)
+    page.within = tree
+    page.parent = parent
+    page.place = place
+    return page
   }
 
   /** The key of the pages above that begins the page, or that follows it; null where there is none. */

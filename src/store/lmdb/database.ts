@@ -5,14 +5,15 @@ import { DamageFault } from '../../kernel/errors.ts'
 import { type Sink, sinkFor, type Window, windowOn, windowOnRead } from '../bytes.ts'
 import { checksum } from '../checksum.ts'
 import type { KeyCodec } from '../keys.ts'
-import type { Stretch } from './absence.ts'
 import { appendPiece, putPiece, type Range, type RawDatabase, type Reading } from './raw-database.ts'
 
 /** A checksum, behind the value and what fills its last word up. */
 export const CHECKSUM_BYTES = 4
 
 /** Longer than any key. */
-const keyBuffer = new Uint8Array(4096)
+export const KEY_BYTES = 4096
+
+const keyBuffer = new Uint8Array(KEY_BYTES)
 
 /** What is said of a value behind its key. */
 export const NOT_SOUND = 'does not fit its checksum'
@@ -121,17 +122,8 @@ export class Database<K> {
     return keyBuffer.slice(0, this.codec.writeKey(key, keyBuffer, 0))
   }
 
-  /** From one key on to another, which is exclusive; or only the one. */
-  stretch(start: K, end: K | null): Stretch {
-    return {
-      name: this.name,
-      start: this.keyBytes(start),
-      end: end === null ? null : this.keyBytes(end),
-      isSound: (key, value) => this.isSoundEntry(key, value),
-    }
-  }
-
-  private isSoundEntry(bytes: Uint8Array, value: Uint8Array): boolean {
+  /** Whether the value fits the checksum that it bears, under the bytes of that key. */
+  isSoundEntry(bytes: Uint8Array, value: Uint8Array): boolean {
     try {
       return this.isSound(this.codec.readKey(bytes, 0, bytes.length), windowOn(value))
     } catch (failure) {

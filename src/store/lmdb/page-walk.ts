@@ -107,7 +107,7 @@ class Walk {
     const { integerKeys } = tree
     const fault =
       page.load(this.file, number) ??
-      page.faultOfEntries() ??
+      page.faultOfEntries(this.file) ??
       faultOfOrder(page, integerKeys) ??
       faultOfBounds(page, integerKeys, bounds.low, bounds.high)
     if (fault !== null) throw new Found(`${name}: ${fault}`)

@@ -86,7 +86,11 @@ export function metaAt(file: number, offset: number): Meta | null {
 /** The pages of a file that stays open. */
 export class PageFile {
   readonly pageBytes: number
+  /** One byte for each byte of a page, for the check of one page. */
+  readonly marks: Uint8Array
   private readonly file: number
+  private readonly head = new Uint8Array(FLAGS_AT)
+  private readonly headView = new DataView(this.head.buffer)
 
   /** Throws what opening a file throws, or an Error when it holds no database. */
   constructor(path: string) {
@@ -97,6 +101,7 @@ export class PageFile {
       throw new Error('is not a database, or damaged')
     }
     this.pageBytes = first.pageBytes
+    this.marks = new Uint8Array(first.pageBytes)
   }
 
   /** Both, the newer one first. Null when one of them is none: LMDB always keeps two. */
@@ -105,6 +110,12 @@ export class PageFile {
     const second = metaAt(this.file, this.pageBytes)
     if (first === null || second === null || first.pageBytes !== second.pageBytes) return null
     return first.transaction >= second.transaction ? [first, second] : [second, first]
+  }
+
+  /** The transaction that wrote the page; null where the file holds no page of that number in that place. */
+  transactionOf(page: number): number | null {
+    if (!this.read(page, this.head) || Number(this.headView.getBigUint64(0, true)) !== page) return null
+    return Number(this.headView.getBigUint64(TRANSACTION_AT, true))
   }
 
   /** False behind the end of the file. */
@@ -125,12 +136,12 @@ export class Page {
   isLeaf = false
   count = 0
   private readonly view: DataView
-  private readonly starts: Uint8Array
+  private readonly halves: Uint16Array
 
   constructor(pageBytes: number) {
     this.bytes = Buffer.allocUnsafeSlow(pageBytes)
     this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, pageBytes)
-    this.starts = new Uint8Array(pageBytes)
+    this.halves = new Uint16Array(this.bytes.buffer, this.bytes.byteOffset, pageBytes >>> 1)
   }
 
   /** What keeps it from being a page of a tree; null when it may be looked at further. */
@@ -148,8 +159,8 @@ export class Page {
   }
 
   /** LMDB leaves no gap between the entries of a page: each begins where another ends. Null when that is so. */
-  faultOfEntries(): string | null {
-    const { view, count, starts } = this
+  faultOfEntries({ marks: starts }: PageFile): string | null {
+    const { view, count } = this
     const end = this.bytes.length
     const upper = PAGE_HEADER + view.getUint16(UPPER_AT, true)
     const wrong = `page ${this.number} is not made up of its entries`
@@ -170,7 +181,7 @@ export class Page {
   }
 
   private entryAt(i: number): number {
-    return PAGE_HEADER + this.view.getUint16(PAGE_HEADER + 2 * i, true)
+    return PAGE_HEADER + this.halves[PAGE_HEADER / 2 + i]!
   }
 
   private sizeOf(at: number): number {
@@ -246,11 +257,19 @@ export class Page {
     return this.lengthAt(this.entryAt(i))
   }
 
-  /** Negative when the key of entry `i` comes before that key. */
-  compare(i: number, key: Uint8Array, integers: boolean): number {
-    const start = this.keyStart(i)
-    if (integers) return integerAt(this.bytes, start, this.keyEnd(i)) - integerAt(key, 0, key.length)
-    return this.bytes.compare(key, 0, key.length, start, this.keyEnd(i))
+  /** Negative when the key of entry `i` comes before that key, which has so many bytes. */
+  compare(i: number, key: Uint8Array, integers: boolean, length = key.length): number {
+    const { bytes } = this
+    const at = this.entryAt(i)
+    const start = at + NODE_HEADER
+    const own = this.halves[(at >>> 1) + 3]!
+    if (integers) return integerAt(bytes, start, start + own) - integerAt(key, 0, length)
+    const common = Math.min(own, length)
+    for (let byte = 0; byte < common; byte++) {
+      const difference = bytes[start + byte]! - key[byte]!
+      if (difference !== 0) return difference
+    }
+    return own - length
   }
 }
 
