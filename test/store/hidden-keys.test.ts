@@ -3,10 +3,13 @@ import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'nod
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Graph } from '../../src/engine/graph.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
 import { DamageFault } from '../../src/kernel/errors.ts'
+import { openEnvironment } from '../../src/store/lmdb/environment.ts'
 import { Page, PageFile, type Tree } from '../../src/store/lmdb/pages.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { verifyFolder } from '../../src/store/verify.ts'
+import { Chance } from '../generate/chance.ts'
 import { temporaryFolder } from './folder.ts'
 
 const PERSONS = 1500
@@ -146,6 +149,29 @@ describe('a page that hides a key', () => {
     expect((await verifyFolder(folder, () => {})).join()).toMatch(/^adjacency: the keys of page \d+ are out of order$/)
   })
 
+  test('is found when its damage comes after the page was checked', async () => {
+    const leaves = pagesOf('upsert-keys', 0)
+    const hidden = leaves[Math.floor(leaves.length / 2)]!
+    const lastKey = /person-\d+/.exec(hidden.page.key(hidden.page.count - 1).toString('latin1'))![0]
+    const environment = openEnvironment(folder, { clock: systemClock, readOnly: true, hotBytes: 0 })
+    try {
+      const find = (externalId: string): number => {
+        const snapshot = environment.snapshot()
+        try {
+          return snapshot.findNode(snapshot.symbol('label', 'Person'), externalId)
+        } finally {
+          snapshot.close()
+        }
+      }
+      expect(find(lastKey)).toBeGreaterThan(0)
+      expect(find(`${lastKey}-absent`)).toBe(0)
+      hideLastEntry(hidden)
+      expect(() => find(lastKey)).toThrow(DamageFault)
+    } finally {
+      await environment.close()
+    }
+  })
+
   test('above the leaves is found when the folder is opened', async () => {
     hideLastEntry(pagesOf('adjacency', 1)[0]!)
     await expect(isPermitted(3)).rejects.toThrow(
@@ -176,6 +202,39 @@ test('a meta page that brings back an earlier commit is refused', async () => {
   bytes.writeBigUInt64LE(bytes.readBigUInt64LE(at) - 4n, at)
   writeFileSync(path, bytes)
   await expect(isPermitted(3)).rejects.toThrow('its meta pages do not follow each other')
+})
+
+test('what is there and what is not is told apart after each of many commits, from checked pages and new ones', async () => {
+  const seed = Math.floor(Math.random() * 2 ** 31)
+  console.log(`seed ${seed}`)
+  const chance = new Chance(seed)
+  const environment = openEnvironment(temporaryFolder(), { clock: systemClock, sync: false, hotBytes: 0 })
+  const there = new Set<string>()
+  const key = (): string => `node-${chance.between(0, 1500)}`
+  for (let commit = 0; commit < 150; commit++) {
+    await environment.write((batch) => {
+      for (let change = chance.between(1, 40); change > 0; change--) {
+        const externalId = key()
+        if (chance.between(0, 3) === 0) {
+          batch.deleteNode({ type: 'A', externalId })
+          there.delete(externalId)
+        } else {
+          batch.upsertNode({ type: 'A', externalId })
+          there.add(externalId)
+        }
+      }
+    })
+    const snapshot = environment.snapshot()
+    const label = snapshot.symbol('label', 'A')
+    for (let question = 0; question < 60; question++) {
+      const externalId = key()
+      expect(snapshot.findNode(label, externalId) !== 0, `${externalId} after ${commit}, seed ${seed}`).toBe(
+        there.has(externalId),
+      )
+    }
+    snapshot.close()
+  }
+  await environment.close()
 })
 
 test('what is not there is known not to be there while commits are on their way to the disk', async () => {

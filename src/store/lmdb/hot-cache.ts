@@ -22,6 +22,8 @@ export const HOT_BYTES = 96 * 2 ** 20
 const SHARE_OF_KEYS = 12 / 32
 const SHARE_OF_PROPERTIES = 8 / 32
 const SHARE_OF_LABELS = 1 / 32
+/** Names that do not exist, which anybody can ask for: they only ever take the place of one another. */
+const SHARE_OF_ABSENT = 1 / 32
 
 /** What a map takes for an entry with a string for its key, spare room included; measured, and rounded up. */
 const BYTES_PER_KEY = 112
@@ -48,6 +50,8 @@ const NO_EPOCH = 0
 export class HotCache {
   /** Nodes, by type and external id. */
   readonly keys: HotMaps<string, NodeId>
+  /** 0 for each type and external id that was proved to be of no node. */
+  readonly absent: HotMaps<string, 0>
   /** By column; null where there is none. */
   readonly nodes: HotMaps<NodeId, PropertyValue | null>
   readonly relationships: HotMaps<RelationshipId, PropertyValue | null>
@@ -73,10 +77,12 @@ export class HotCache {
     this.own = own
     this.on = bytesMax > 0
     this.keys = new HotMaps(bytesMax * SHARE_OF_KEYS, sizeOfKey)
+    this.absent = new HotMaps(bytesMax * SHARE_OF_ABSENT, sizeOfKey)
     this.nodes = new HotMaps((bytesMax * SHARE_OF_PROPERTIES) / 2, sizeOfProperty)
     this.relationships = new HotMaps((bytesMax * SHARE_OF_PROPERTIES) / 2, sizeOfProperty)
     this.labels = new HotBlocks(bytesMax * SHARE_OF_LABELS)
-    this.lists = new HotBlocks(bytesMax * (1 - SHARE_OF_KEYS - SHARE_OF_PROPERTIES - SHARE_OF_LABELS))
+    const rest = 1 - SHARE_OF_KEYS - SHARE_OF_PROPERTIES - SHARE_OF_LABELS - SHARE_OF_ABSENT
+    this.lists = new HotBlocks(bytesMax * rest)
   }
 
   /** For a new snapshot, with the state that it found: its epoch. */
@@ -123,6 +129,7 @@ export class HotCache {
     } else if (database === databases.upsertKeys) {
       const { type, externalId } = key as UpsertKey
       this.keys.forget(type, externalId)
+      this.absent.forget(type, externalId)
     } else if (database === databases.nodes) {
       this.nodes.forgetKey(key as NodeId)
     } else if (database === databases.relationships) {
@@ -138,6 +145,7 @@ export class HotCache {
 
   forgetAll(): void {
     this.keys.forgetAll()
+    this.absent.forgetAll()
     this.nodes.forgetAll()
     this.relationships.forgetAll()
     this.lists.forgetAll()

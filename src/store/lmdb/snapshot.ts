@@ -51,14 +51,16 @@ export class LmdbSnapshot extends ListReading implements Snapshot {
     if (label === 0 || externalId.length > EXTERNAL_ID_UNITS_MAX) return 0
     const hot = this.isHot
     if (hot) {
-      const known = this.hot.keys.find(label, externalId)
+      const known = this.hot.keys.find(label, externalId) ?? this.hot.absent.find(label, externalId)
       if (known !== undefined) return known
     }
     upsertKey.type = label
     upsertKey.externalId = externalId
     const node = this.read(this.databases.upsertKeys, upsertKey)?.words[0] ?? 0
-    // What does not exist is not kept: anybody could ask for any number of such names.
-    if (hot && node !== 0) this.hot.keys.put(label, externalId, node)
+    if (hot) {
+      if (node === 0) this.hot.absent.put(label, externalId, 0)
+      else this.hot.keys.put(label, externalId, node)
+    }
     return node
   }
 
