@@ -148,7 +148,8 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   // With another master key than the folder's nothing that is sealed could be used: told now, and not with a request.
   await serviceAccounts.issueToken(admin.serviceAccountId, 120)
 
-  const catalog = opened.add(catalogIn(dataDir, { clock, sync, hotBytes: settings.hotBytesMax }))
+  const { hotBytesMax: hotBytes, graphsOpenMax: graphsMax } = settings
+  const catalog = opened.add(catalogIn(dataDir, { clock, sync, hotBytes, graphsMax }))
   const checkReaders = (): void => {
     collections.checkReaders()
     catalog.checkReaders()

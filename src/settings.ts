@@ -72,6 +72,11 @@ export interface Settings {
   readonly captureItemsMax: number
   /** Memory for decoded parts of one graph, bytes; each constituent of each project has its own. */
   readonly hotBytesMax: number
+  /**
+   * Graphs that one process has open at once; those not used for the longest time are closed and opened again at their next
+   * use. 0: as many as half of the files that the process may open and half of its address space allow.
+   */
+  readonly graphsOpenMax: number
   /** Origins that pages may ask from, separated by commas, or `*` for every one; empty: none. */
   readonly corsOrigins: string
   /** Files of PEM, read anew when they change; both or none. */
@@ -143,6 +148,7 @@ export const defaultSettings: Settings = {
   mcpProjectStreamsMax: 1024,
   captureItemsMax: 250,
   hotBytesMax: 96 * 1024 * 1024,
+  graphsOpenMax: 0,
   corsOrigins: '',
   tlsCertificate: '',
   tlsKey: '',
@@ -250,6 +256,7 @@ export const settingRows: Readonly<Record<keyof Settings, SettingRow>> = {
     rule: { kind: 'integer', min: 1, max: 1_000_000, unit: ' streams' },
   },
   captureItemsMax: { name: 'capture_items_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
+  graphsOpenMax: { name: 'graphs_open_max', rule: { kind: 'integer', min: 0, max: 100_000, unit: ' graphs' } },
   hotBytesMax: { name: 'hot_bytes_max', rule: { kind: 'integer', min: 0, max: 1 << 30, unit: ' bytes' } },
   corsOrigins: { name: 'cors_origins', rule: { kind: 'origins' } },
   tlsCertificate: { name: 'tls_certificate', rule: { kind: 'text' } },

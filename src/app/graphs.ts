@@ -1,15 +1,14 @@
 // The graphs of all projects, closed again when their project is removed.
 import { join } from 'node:path'
 import type { Repository } from '../config/repository.ts'
-import { type Catalog, openCatalog } from '../store/catalog.ts'
-import type { EnvironmentOptions } from '../store/lmdb/environment.ts'
+import { type Catalog, type CatalogOptions, openCatalog } from '../store/catalog.ts'
 import { openSharedNumber } from '../store/shared-number.ts'
 import { GraphsOfProjects } from './project-graphs.ts'
 
 /** Another number after each commit to a graph, for all processes to see. */
 const COMMITS = 'graphs.commit'
 
-export function catalogIn(dataDir: string, options: EnvironmentOptions): Catalog {
+export function catalogIn(dataDir: string, options: CatalogOptions): Catalog {
   return openCatalog(dataDir, { ...options, commits: openSharedNumber(join(dataDir, COMMITS)) })
 }
 
@@ -28,6 +27,7 @@ export function graphsIn(catalog: Catalog, documents: Repository, report: (line:
     graph: (projectId, constituent) => catalog.graph(projectId, constituent),
     isThere: (projectId, constituent) => catalog.isThere(projectId, constituent),
     openAll: (projectId) => catalog.openAll(projectId),
+    onClosed: (listener) => catalog.onClosed(listener),
     report,
   })
 }

@@ -13,6 +13,8 @@ export interface GraphParts {
   isThere(projectId: string, constituent: Constituent): boolean
   /** Rejects with OperatorFault when others keep it from being opened. */
   openAll(projectId: string): Promise<void>
+  /** Calls the listener for each project whose graphs were closed to make way for others. */
+  onClosed(listener: (projectId: string) => void): void
   readonly report: (line: string) => void
 }
 
@@ -26,6 +28,10 @@ export class GraphsOfProjects {
 
   constructor(parts: GraphParts) {
     this.parts = parts
+    parts.onClosed((projectId) => {
+      const project = parts.documents.get('projects', projectId)
+      if (project !== null) this.opened.delete(layoutOf(project))
+    })
   }
 
   /** Null while the project has no graph: not provisioned yet, or deleted. Without its default graph it has none to use. */

@@ -15,26 +15,30 @@ import { type EnvironmentOptions, type LmdbEnvironment, openEnvironment } from '
 import { isStored } from './lmdb/folder.ts'
 import { openedStill } from './lmdb/opening.ts'
 import { BusyFault } from './lmdb/opening-gate.ts'
+import { openGraphsMax, RoomFault } from './lmdb/room.ts'
+import { type OpenPart, OpenProjects, PartStore } from './open-projects.ts'
 import { constituentFoldersIn, folderOfPart, folderOfProject, PROJECTS, REMOVED } from './project-folders.ts'
 
 const plainLayout: GraphLayout = { isComposite: false, locations: new Map() }
 
-/** One environment, and the store that takes proxies along where the project is composite. */
-interface Opened {
-  readonly environment: LmdbEnvironment
-  readonly store: GraphStore
+export interface CatalogOptions extends EnvironmentOptions {
+  /** Graphs that may be open at once; beyond it those not used for the longest time are closed. 0: `openGraphsMax`. */
+  readonly graphsMax?: number
 }
+
+/** Closed at once, so that files and addresses are free, when the process has as many as it may. */
+const CLOSED_AT_ONCE = 16
 
 export class Catalog {
   private readonly root: string
   private readonly options: EnvironmentOptions
-  /** By project, then by folder of the constituent. */
-  private readonly open = new Map<string, Map<string, Opened>>()
+  private readonly open: OpenProjects
   private readonly folders = new WeakMap<object, string>()
 
-  constructor(dataDir: string, options: EnvironmentOptions) {
+  constructor(dataDir: string, options: CatalogOptions) {
     this.root = join(dataDir, PROJECTS)
     this.options = options
+    this.open = new OpenProjects(options.graphsMax || openGraphsMax())
     if (options.readOnly === true) return
     mkdirSync(this.root, { recursive: true, mode: 0o700 })
     // Finishes removals that a crash interrupted; another process may be at the same one.
@@ -49,6 +53,10 @@ export class Catalog {
    */
   async create(projectId: string, layout: GraphLayout = plainLayout): Promise<void> {
     assert(isGid(projectId), 'a project id is a global id')
+    await this.open.hold(projectId, () => this.createParts(projectId, layout))
+  }
+
+  private async createParts(projectId: string, layout: GraphLayout): Promise<void> {
     const parts: Part[] = ['default', ...layout.locations.values()]
     if (layout.isComposite) parts.push('global')
     for (const part of parts) await this.opened(projectId, this.folderOf(part), true)
@@ -78,7 +86,7 @@ export class Catalog {
   /** It has been made, by whichever process, and may have to be opened. */
   isThere(projectId: string, part: Part): boolean {
     const folder = this.folderOf(part)
-    return this.open.get(projectId)?.has(folder) === true || isStored(this.pathOf(projectId, folder))
+    return this.open.find(projectId, folder) !== undefined || isStored(this.pathOf(projectId, folder))
   }
 
   /** Nodes of its own; in the global graph, where every node has a proxy, relationships. After `openAll`. */
@@ -106,14 +114,18 @@ export class Catalog {
 
   /** Lets the global graph follow what a crash kept it from following. Nothing to do where there is none. */
   async followNotes(projectId: string): Promise<void> {
-    await this.openAll(projectId)
-    if (this.find(projectId, 'global') !== null) await followNotes(this.partsOf(projectId))
+    await this.open.hold(projectId, async () => {
+      await this.openAll(projectId)
+      if (this.find(projectId, 'global') !== null) await followNotes(this.partsOf(projectId))
+    })
   }
 
   /** Makes the proxies of nodes that were there before the project was composite. */
   async completeProxies(projectId: string): Promise<void> {
-    await this.openAll(projectId)
-    if (this.find(projectId, 'global') !== null) await completeProxies(this.partsOf(projectId))
+    await this.open.hold(projectId, async () => {
+      await this.openAll(projectId)
+      if (this.find(projectId, 'global') !== null) await completeProxies(this.partsOf(projectId))
+    })
   }
 
   private partsOf(projectId: string): CompositeParts {
@@ -134,7 +146,7 @@ export class Catalog {
       constituentsNow: () => {
         const all: LmdbEnvironment[] = []
         for (const folder of this.constituentsOf(projectId)) {
-          const known = this.open.get(projectId)?.get(folder)
+          const known = this.open.find(projectId, folder)
           if (known !== undefined) all.push(known.environment)
           else if (isStored(this.pathOf(projectId, folder))) return null
         }
@@ -148,39 +160,57 @@ export class Catalog {
     return ['default', ...constituentFoldersIn(join(this.root, folderOfProject(projectId)))]
   }
 
-  private find(projectId: string, part: Part): Opened | null {
+  private find(projectId: string, part: Part): OpenPart | null {
     const folder = this.folderOf(part)
-    const known = this.open.get(projectId)?.get(folder)
+    const known = this.open.find(projectId, folder)
     if (known !== undefined) return known
     return isGid(projectId) ? this.environment(projectId, folder, false) : null
   }
 
-  private async opened(projectId: string, folder: string, make: boolean): Promise<Opened | null> {
-    const known = this.open.get(projectId)?.get(folder)
+  private async opened(projectId: string, folder: string, make: boolean): Promise<OpenPart | null> {
+    const known = this.open.find(projectId, folder)
     if (known !== undefined) return known
     const path = this.pathOf(projectId, folder)
     if (!make && !isStored(path)) return null
     if (make) mkdirSync(path, { recursive: true, mode: 0o700 })
-    return await openedStill(path, () => this.environment(projectId, folder, make))
+    await this.open.makeWay(projectId)
+    const open = () => openedStill(path, () => this.environment(projectId, folder, make))
+    try {
+      return await open()
+    } catch (fault) {
+      if (!(fault instanceof RoomFault)) throw fault
+      await this.open.makeWay(projectId, CLOSED_AT_ONCE)
+      return await open()
+    }
   }
 
   private pathOf(projectId: string, folder: string): string {
     return join(this.root, folderOfProject(projectId), folder)
   }
 
-  private environment(projectId: string, folder: string, make: boolean): Opened | null {
-    const constituents = this.open.get(projectId) ?? new Map<string, Opened>()
-    const known = constituents.get(folder)
+  private environment(projectId: string, folder: string, make: boolean): OpenPart | null {
+    const known = this.open.find(projectId, folder)
     if (known !== undefined) return known
     const path = this.pathOf(projectId, folder)
     if (!make && !isStored(path)) return null
     mkdirSync(path, { recursive: true, mode: 0o700 })
+    this.open.closeOthers(projectId)
     const environment = openEnvironment(path, this.options)
-    const store = folder === 'global' ? environment : new Constituent(environment, this.partsOf(projectId))
+    const inner = folder === 'global' ? environment : new Constituent(environment, this.partsOf(projectId))
+    const store = new PartStore(
+      () => (environment.isClosed ? this.reopened(projectId, folder) : inner),
+      (work) => this.open.hold(projectId, work),
+    )
     const opened = { environment, store }
-    constituents.set(folder, opened)
-    this.open.set(projectId, constituents)
+    this.open.add(projectId, folder, opened)
     return opened
+  }
+
+  /** For those who have kept its store longer than it stayed open. */
+  private reopened(projectId: string, folder: string): GraphStore {
+    const opened = this.environment(projectId, folder, false)
+    if (opened === null) throw new OperatorFault('its database is missing')
+    return opened.store
   }
 
   private folderOf(part: Part): string {
@@ -196,43 +226,36 @@ export class Catalog {
   /** Waits for writes under way, then removes the project's data. No error when there is none. */
   async delete(projectId: string): Promise<void> {
     const project = folderOfProject(projectId)
-    const constituents = this.open.get(projectId)
-    this.open.delete(projectId)
     const path = join(this.root, project)
     const removed = join(this.root, `${REMOVED}${project}-${Date.now().toString(36)}`)
     // From here on nobody finds it; open files stay usable until they are closed.
     const exists = existsSync(path)
     if (exists) renameSync(path, removed)
-    await closeAll(constituents)
+    await this.open.close(projectId)
     if (exists) await rm(removed, { recursive: true, force: true })
   }
 
   /** After another process was killed. */
   checkReaders(): void {
-    for (const constituents of this.open.values()) {
-      for (const { environment } of constituents.values()) environment.checkReaders()
-    }
+    for (const environment of this.open.environments()) environment.checkReaders()
   }
 
   /** Closes what is open of a project that was removed, by this process or by another; its data is not touched. */
   async forget(projectId: string): Promise<void> {
-    const constituents = this.open.get(projectId)
-    this.open.delete(projectId)
-    await closeAll(constituents)
+    await this.open.close(projectId)
+  }
+
+  /** Calls the listener for each project whose graphs were closed to make way for others. */
+  onClosed(listener: (projectId: string) => void): void {
+    this.open.onClosed(listener)
   }
 
   async close(): Promise<void> {
-    const all = [...this.open.values()]
-    this.open.clear()
-    for (const constituents of all) await closeAll(constituents)
+    await this.open.closeAll()
   }
 }
 
-async function closeAll(constituents: ReadonlyMap<string, Opened> | undefined): Promise<void> {
-  for (const { environment } of constituents?.values() ?? []) await environment.close()
-}
-
 /** Opens the projects below a data folder, creating what is missing. */
-export function openCatalog(dataDir: string, options: EnvironmentOptions): Catalog {
+export function openCatalog(dataDir: string, options: CatalogOptions): Catalog {
   return new Catalog(dataDir, options)
 }

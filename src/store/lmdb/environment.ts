@@ -244,6 +244,15 @@ export class LmdbEnvironment implements GraphStore {
     return new LmdbBatchView(this, batch.edits)
   }
 
+  /** It may be closed and opened again without anybody noticing: nothing is read, written or copied. */
+  get isIdle(): boolean {
+    return this.file.isIdle
+  }
+
+  get isClosed(): boolean {
+    return this.file.isClosed
+  }
+
   /** Waits for writes under way. */
   close(): Promise<void> {
     this.prover.close()

@@ -28,6 +28,8 @@ export class LmdbFile {
   private readonly isReadOnly: boolean
   private readonly commits: FileOptions['commits'] | null
   private closed = false
+  /** Writes and copies that have begun and not ended. */
+  private underWay = 0
   private isLeaving = false
 
   constructor(path: string, options: FileOptions) {
@@ -80,9 +82,18 @@ export class LmdbFile {
    * `change` does not throw, for the package would commit what it has written by then.
    */
   async transaction<T>(change: () => T): Promise<T> {
-    const turn = this.gate.enter()
-    // Awaited only where it must be: what is written in one turn shares a batch.
-    if (turn !== null) await turn
+    this.underWay += 1
+    try {
+      const turn = this.gate.enter()
+      // Awaited only where it must be: what is written in one turn shares a batch.
+      if (turn !== null) await turn
+      return await this.committed(change)
+    } finally {
+      this.underWay -= 1
+    }
+  }
+
+  private async committed<T>(change: () => T): Promise<T> {
     try {
       // A file that was removed or replaced takes what is written to it, and nobody ever reads it again.
       if (!this.isInPlace()) throw new WriteFault(`${this.file} is not the file any more that was opened`, null)
@@ -137,16 +148,28 @@ export class LmdbFile {
   /** A copy without free pages, as of when it begins, in a folder that holds none. */
   async copyCompacted(folder: string): Promise<void> {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
+    this.underWay += 1
     try {
       await this.root.backup(folder, true)
     } catch (failure) {
       throw new OperatorFault(`${folder} cannot be written: ${(failure as Error).message}`)
+    } finally {
+      this.underWay -= 1
     }
   }
 
   /** Lets go of the pages that readings of killed processes hold; else they are kept until somebody opens the file. */
   checkReaders(): void {
     if (!this.closed) this.root.readerCheck()
+  }
+
+  /** Nothing is read, written or copied. */
+  get isIdle(): boolean {
+    return this.underWay === 0 && this.views.isIdle
+  }
+
+  get isClosed(): boolean {
+    return this.closed
   }
 
   async close(): Promise<void> {

@@ -111,6 +111,11 @@ export class ReadViews {
     this.free.push(view)
   }
 
+  /** No view is in use. */
+  get isIdle(): boolean {
+    return this.all.size === this.free.length + (this.kept === null ? 0 : 1)
+  }
+
   /** Begins a reading of what is committed now, and keeps its pages until the answer is called. */
   pin(): () => void {
     const transaction = new Txn(this.environment, READ_ONLY)

@@ -1,8 +1,9 @@
 // Whether this process has room for one more store. The package ends the process where the system refuses it a file or a
 // mapping while it opens one, and every other project with it: so that is known before.
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { OperatorFault } from '../../kernel/errors.ts'
+import { MAP_BYTES } from './opening.ts'
 
 /** Of the 128 TiB that a process of 64 bits can map: the rest is for the program, and for maps that have to grow. */
 const ADDRESS_BYTES = 96 * 2 ** 40
@@ -10,9 +11,38 @@ const ADDRESS_BYTES = 96 * 2 ** 40
 /** A store keeps five; LMDB has some more while it opens one. */
 const FILES_AT_OPENING = 8
 
+/** What an open graph takes: five of LMDB, two of the locks, one to prove what is absent, and one while it is opened. */
+const FILES_PER_GRAPH = 9
+
+/** Where the system does not say how many files a process may open. */
+const FILES_ELSEWHERE = 1024
+
+const GRAPHS_MIN = 16
+
+/** The process has as much open as it may: less would be possible. */
+export class RoomFault extends OperatorFault {
+  override readonly name = 'RoomFault'
+}
+
+/** How many graphs a process may have open: they take half of its files and half of its address space. */
+export function openGraphsMax(): number {
+  const ofFiles = Math.floor(filesMax() / 2 / FILES_PER_GRAPH)
+  const ofAddresses = Math.floor(ADDRESS_BYTES / 2 / MAP_BYTES)
+  return Math.max(GRAPHS_MIN, Math.min(ofFiles, ofAddresses))
+}
+
+function filesMax(): number {
+  try {
+    const told = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return told === undefined ? FILES_ELSEWHERE : Number(told)
+  } catch {
+    return FILES_ELSEWHERE
+  }
+}
+
 let mappedBytes = 0
 
-/** Throws OperatorFault where there is none. To be given back when the store is closed. */
+/** Throws RoomFault where there is none. To be given back when the store is closed. */
 export function takeRoom(path: string, mapBytes: number): () => void {
   if (mappedBytes + mapBytes > ADDRESS_BYTES) {
     throw refusal(path, 'this process has as many stores open as it can map into its address space')
@@ -43,6 +73,6 @@ function lackOfFiles(): string | null {
   }
 }
 
-function refusal(path: string, why: string): OperatorFault {
-  return new OperatorFault(`the store in ${path} cannot be opened: ${why}`)
+function refusal(path: string, why: string): RoomFault {
+  return new RoomFault(`the store in ${path} cannot be opened: ${why}`)
 }
