@@ -240,7 +240,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
       provisioning,
       config,
       mcp,
-      policies,
+      libraries: [policies, queries],
       report,
       alone: place === null,
     }),

@@ -1,5 +1,5 @@
 // What a process does unasked: of several on a folder one provisions and one sweeps, and every one follows what the
-// others commit and gets its policies ready.
+// others commit and gets its policies and knowledge queries ready.
 import type { Provisioning } from '../config/provisioning.ts'
 import type { Repository } from '../config/repository.ts'
 import type { ConfigService } from '../config/service.ts'
@@ -10,7 +10,7 @@ const SWEEP_MS = 3_600_000
 /** How late a worker that gets no requests may learn of what the others commit. Looking costs some nanoseconds. */
 const FOLLOW_MS = 25
 
-/** Policies are compiled for so long, and then requests are answered for as long: the first one of all takes some 2 ms. */
+/** Policies and queries are compiled for so long, and then requests are answered for as long: the first one of all takes some 2 ms. */
 const WARMING_MS = 2
 
 export interface DutyParts {
@@ -20,7 +20,8 @@ export interface DutyParts {
   readonly config: ConfigService
   /** Holds sessions by project, and is no configuration. */
   readonly mcp: { sweep(): Promise<void> }
-  readonly policies: { warming(): Iterator<void, void> }
+  /** What is compiled in the background, in this order. */
+  readonly libraries: readonly { warming(): Iterator<void, void> }[]
   readonly report: (line: string) => void
   /** No other process serves the folder, until `share` is called. */
   readonly alone: boolean
@@ -51,7 +52,7 @@ export class Duties {
     })
     // A process that nobody asks anything follows too: it may be the one that provisions, or hold a removed graph open.
     if (!alone) this.every(FOLLOW_MS, () => documents.follow())
-    this.warm(this.parts.policies.warming())
+    this.warm(oneAfterTheOther(this.parts.libraries))
   }
 
   /**
@@ -107,5 +108,12 @@ export class Duties {
       .then(() => Promise.all([config.sweep(), mcp.sweep()]))
       .then(() => undefined)
       .catch((failure: unknown) => report(`sweeping failed: ${String(failure)}`))
+  }
+}
+
+function* oneAfterTheOther(libraries: DutyParts['libraries']): Generator<void, void> {
+  for (const library of libraries) {
+    const steps = library.warming()
+    while (steps.next().done !== true) yield
   }
 }

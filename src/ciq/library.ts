@@ -34,6 +34,17 @@ export class QueryLibrary {
     this.shelves = new ByProject(documents, [queriesKind, policiesKind], (projectId) => this.fill(projectId))
   }
 
+  /** After a start: compiles one query at each step, and reports what does not compile any more. */
+  *warming(): Generator<void, void> {
+    for (const { id } of [...this.documents.all('projects')]) {
+      for (const document of this.documents.inScope(queriesKind, id)) {
+        if (document.fields.status !== 'ACTIVE') continue
+        this.compiled(document)
+        yield
+      }
+    }
+  }
+
   /** Null: there is none of that id or name, or it is not ACTIVE, or its policy is not. */
   find(projectId: string, key: string): CompiledQuery | null {
     return this.shelves.of(projectId).queries.get(key) ?? null

@@ -55,7 +55,7 @@ test('a store beyond the files that a process may open is refused, and the other
     },
   )
   expect(await child.stdout.text()).toBe(
-    'OperatorFault this process has as many files open as it may (`ulimit -n`) true 1\n',
+    'RoomFault this process has as many files open as it may (`ulimit -n`) true 1\n',
   )
   expect(await child.exited).toBe(0)
 })
