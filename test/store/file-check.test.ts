@@ -1,5 +1,5 @@
 // Damage that can be seen from outside is told in words; without this, LMDB would map the file and the process would end.
-import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { faultOfFile } from '../../src/store/lmdb/file-check.ts'
@@ -53,6 +53,16 @@ describe('a file', () => {
       for (const page of [0, PAGE]) bytes.writeBigUInt64LE(bytes.readBigUInt64LE(page + 144) + 3n, page + 144)
     })
     expect(faultOfFile(path)).toBeNull()
+  })
+
+  test('that was checked, used and closed is checked again once it was changed', async () => {
+    const longAgo = new Date(Date.now() - 60_000)
+    utimesSync(path, longAgo, longAgo)
+    for (let round = 0; round < 2; round++) expect(opening()).toBe('opened')
+    expect(faultOfFile(path)).toBeNull()
+    patch((bytes) => bytes.fill(0, 0, PAGE))
+    expect(faultOfFile(path)).toBe('is not a database, or damaged')
+    expect(opening()).toBe(`${path} is not a database, or damaged`)
   })
 
   const size = (): number => statSync(path).size

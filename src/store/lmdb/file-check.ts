@@ -1,7 +1,7 @@
 // Looks at an LMDB file before LMDB does, which maps it into memory, believes it, and ends the process where a page is missing.
 // Always: both meta pages and what they lead to. Of the rest the pages that lead to others, as far as a start may wait for
 // them; only a file that is shorter than it says is walked whole, because LMDB may leave free pages at the end unwritten.
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import { type BigIntStats, closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { OperatorFault } from '../../kernel/errors.ts'
 import { faultOfTrees } from './page-walk.ts'
@@ -10,15 +10,44 @@ import { type Meta, metaAt, Page, PageFile } from './pages.ts'
 /** A tenth of a second at most; the pages that lead to others are some hundredth of a file. */
 const PAGES_AT_OPENING = 4000
 
+/** A file that was written to so short a time ago may have been written to again within the same tick of its clock. */
+const SETTLED_MS = 1000
+
+/** Files whose look is remembered: forgotten when there are so many. */
+const LOOKS_MAX = 100_000
+
+/** By device and inode: what a file looked like that this process has checked, used and closed. */
+const looks = new Map<string, string>()
+
+/** To be called when LMDB has closed the file: as long as it looks the same, it need not be checked again. */
+export function rememberLook(path: string): void {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  if (found === undefined) return
+  const name = `${found.dev}:${found.ino}`
+  if (looks.size >= LOOKS_MAX) looks.clear()
+  if (Date.now() - Number(found.mtimeMs) > SETTLED_MS) looks.set(name, lookOf(found))
+  else looks.delete(name)
+}
+
+function isAsLeft(path: string): boolean {
+  const found = statSync(path, { bigint: true })
+  return looks.get(`${found.dev}:${found.ino}`) === lookOf(found)
+}
+
+function lookOf({ size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return `${size} ${mtimeNs} ${ctimeNs}`
+}
+
 /**
  * What is wrong with the file, in words that follow its name; null when LMDB may open it. It need not exist. Nobody writes to
- * it meanwhile, or what changes would look damaged.
+ * it meanwhile, or what changes would look damaged. A file that is as this process has left it is not looked at again.
  */
 export function faultOfFile(path: string): string | null {
   if (!existsSync(path)) {
     const isOld = existsSync(join(dirname(path), 'lock.mdb'))
     return isOld ? 'is missing, though the folder has been used' : null
   }
+  if (isAsLeft(path)) return null
   const found = faultOfSize(path)
   return 'fault' in found ? found.fault : faultOfPages(path, found.leaves)
 }

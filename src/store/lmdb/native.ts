@@ -6,6 +6,7 @@ import type { RootDatabase } from 'lmdb'
 import { OperatorFault, WriteFault } from '../../kernel/errors.ts'
 import type { KeyCodec } from '../keys.ts'
 import { lackOfRoom } from './disk-room.ts'
+import { rememberLook } from './file-check.ts'
 import { asideOf, cutOff, DATA_FILE } from './folder.ts'
 import { type FileOptions, MAP_BYTES, openSound } from './opening.ts'
 import { OpeningGate } from './opening-gate.ts'
@@ -178,6 +179,7 @@ export class LmdbFile {
     this.views.close()
     try {
       await this.root.close()
+      rememberLook(this.file)
     } finally {
       this.leaveRoom()
       this.gate.close()
