@@ -109,6 +109,9 @@ export interface Settings {
   readonly resolverCacheMs: number
 }
 
+/** Each lane is a process with memory of its own. */
+const LANES_MAX = 64
+
 /** Who may read: anybody, who shows the token of a service account, or nobody. */
 export type Access = 'public' | 'account' | 'off'
 
@@ -117,7 +120,8 @@ export const defaultSettings: Settings = {
   host: '127.0.0.1',
   port: 8080,
   workers: 1,
-  lanes: Math.max(2, navigator.hardwareConcurrency - 1),
+  // One project never holds all of them, so there are at least two.
+  lanes: Math.min(LANES_MAX, Math.max(2, navigator.hardwareConcurrency - 1)),
   laneQueueMax: 64,
   laneWaitMs: 10_000,
   laneMemoryMax: 512 * 1024 * 1024,
@@ -171,9 +175,6 @@ export const defaultSettings: Settings = {
 /** Each of them takes reader slots in every database: beyond this the limit is not the processor. */
 const WORKERS_MAX = 64
 
-/** Each lane is a process with memory of its own. */
-const LANES_MAX = 64
-
 export type SettingRule =
   | { readonly kind: 'text' }
   /** Of http or https, without query, fragment, credentials and a slash at its end. */
@@ -187,6 +188,8 @@ export interface SettingRow {
   /** `body_bytes_max`: the name in a settings file; `VERDIGRAPH_BODY_BYTES_MAX` in the environment. */
   readonly name: string
   readonly rule: SettingRule
+  /** How the documentation shows a default that depends on the machine. */
+  readonly defaultText?: string
 }
 
 const access: SettingRule = { kind: 'choice', of: ['public', 'account', 'off'] }
@@ -196,7 +199,11 @@ export const settingRows: Readonly<Record<keyof Settings, SettingRow>> = {
   host: { name: 'host', rule: { kind: 'text' } },
   port: { name: 'port', rule: { kind: 'integer', min: 0, max: 65_535, unit: '' } },
   workers: { name: 'workers', rule: { kind: 'integer', min: 1, max: WORKERS_MAX, unit: '' } },
-  lanes: { name: 'lanes', rule: { kind: 'integer', min: 0, max: LANES_MAX, unit: '' } },
+  lanes: {
+    name: 'lanes',
+    rule: { kind: 'integer', min: 0, max: LANES_MAX, unit: '' },
+    defaultText: 'cores - 1, min. 2',
+  },
   laneQueueMax: { name: 'lane_queue_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' requests' } },
   laneWaitMs: { name: 'lane_wait_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
   laneMemoryMax: {

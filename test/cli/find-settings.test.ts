@@ -8,13 +8,13 @@ const readme = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 
 
 describe('the table of settings in the README', () => {
   it.each(Object.keys(settingRows) as (keyof Settings)[])('tells name and default of %s', (field) => {
-    const { name } = settingRows[field]
+    const { name, defaultText } = settingRows[field]
     const cells = new RegExp(
       `^\\| *\`VERDIGRAPH_${name.toUpperCase()}\` *\\| *\`${name}\` *\\|[^|]*\\|([^|]*)\\|`,
       'm',
     ).exec(readme)
     const value = String(defaultSettings[field])
-    expect(cells?.[1]?.trim()).toBe(value === '' ? '' : `\`${value}\``)
+    expect(cells?.[1]?.trim()).toBe(defaultText ?? (value === '' ? '' : `\`${value}\``))
   })
 })
 
