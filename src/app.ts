@@ -130,10 +130,10 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     }
   }
 
-  const wide = place === null ? wideFolderWarning(dataDir) : null
-  if (wide !== null) report(wide)
   const lock = folderFor(dataDir, overrides)
   opened.add({ close: () => lock.release() })
+  const wide = place === null ? wideFolderWarning(dataDir) : null
+  if (wide !== null) report(wide)
   const metrics = serviceMetrics(dataDir, version, worker)
   const upstream = upstreamOf(settings)
 

@@ -9,8 +9,9 @@ const OTHERS = 0o077
  */
 export function wideFolderWarning(path: string): string | null {
   if (process.platform === 'win32') return null
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode
-  if (mode === undefined || (mode & OTHERS) === 0) return null
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined || !found.isDirectory() || (found.mode & OTHERS) === 0) return null
+  const { mode } = found
   const shown = (mode & 0o7777).toString(8).padStart(4, '0')
   const quoted = `'${path.replaceAll("'", "'\\''")}'`
   return `the data folder ${path} has the mode ${shown}, so other users may reach its files: run \`chmod -R go= ${quoted}\``

@@ -196,7 +196,7 @@ describe('a folder that cannot be used', () => {
   })
 
   it('holds a configuration that is no folder', async () => {
-    mkdirSync(data)
+    mkdirSync(data, { mode: 0o700 })
     writeFileSync(join(data, 'config'), '')
     expect(await refused(['serve', '--data', data])).toMatch(
       /^error: the store in \S+\/config cannot be opened: [^\n]+\n$/,
