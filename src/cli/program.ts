@@ -126,7 +126,8 @@ function program(): Command {
     .requiredOption('--in <file>', 'the backup')
     .option('--json', 'print one line of JSON and nothing else', false)
     .action(async (flags: Flags & { in: string; json: boolean }) => {
-      await restoreFolder(settingsFrom(flags), flags.in, flags.json)
+      // A restore puts a folder of its own in the place of an empty one.
+      await restoreFolder(readSettingsFrom(flags), flags.in, flags.json)
     })
 
   withSettings(command.command('export'))
