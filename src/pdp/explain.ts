@@ -157,11 +157,7 @@ function parametersUsed(
   mask: Mask,
 ): Record<string, unknown> {
   const used = Object.create(null) as Record<string, unknown>
-  const names = policies.flatMap(({ condition, filter }) => [
-    ...condition.parameters,
-    ...(filter?.parameters ?? []),
-    ...condition.locations.flatMap(({ kind, name }) => (kind === 'parameter' ? [name] : [])),
-  ])
+  const names = policies.flatMap((policy) => policy.parameters)
   for (const name of new Set(names)) {
     const value = parameters.get(name)
     if (value !== undefined) used[name] = toJson(value, () => null)

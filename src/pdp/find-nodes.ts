@@ -49,7 +49,7 @@ export class FindNodes {
     const { node, kept } = this.cut.place
     const list = kept === '' ? null : asker.parts.keptSearches.find(kept, policy)
     // Found in another state of the graph, or for what the caller's token said then: what is granted now is looked up.
-    const isSame = list !== null && list.stamps === stampsOf(ask) && !policy.takesParameters
+    const isSame = list !== null && list.stamps === stampsOf(ask) && policy.parameters.length === 0
     // What another policy granted then, this one may grant now.
     if (list === null || !(isSame || list.isOnly)) this.windows.push(this.found(ask))
     else {

@@ -7,7 +7,7 @@ import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller, UserToken } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { bindInput, claimsAsMap, type Given, missingText, refusedInput, toValue } from '../policy/input-parameters.ts'
+import { claimsAsMap, type Given, missingText, refusedInput, toValue } from '../policy/input-parameters.ts'
 import type { CompiledPolicy } from '../policy/library.ts'
 import type { DecisionParts, Question, Side } from './parts.ts'
 
@@ -53,8 +53,9 @@ export function complainsOfSubject(policy: CompiledPolicy): boolean {
 }
 
 /**
- * Values for every parameter that can be bound: the caller's, then the platform's own, which win.
- * On the side that is sought there is no `$…_external_id`.
+ * Values for the parameters that the policies read: the service's own (`platformParameters`), and those of the caller.
+ * What no policy reads is not converted. On the side that is sought there is no `$…_external_id`.
+ * Errors: `invalid` for input parameters that are refused whoever reads them, and for a read value that no graph can hold.
  */
 export function bindParameters(
   parts: DecisionParts,
@@ -62,62 +63,107 @@ export function bindParameters(
   question: Question,
   policies: readonly CompiledPolicy[],
 ): Result<ReadonlyMap<string, Value>, ServiceError> {
-  const input = inputOf(question.context?.input_params, parts.inputStringMax)
-  if (input.refused.length > 0) return err({ kind: 'invalid', issues: input.refused })
+  const given = question.context?.input_params
+  const input = given === undefined ? null : inputOf(given, parts.inputStringMax)
+  if (input !== null && input.refused.length > 0) return err({ kind: 'invalid', issues: input.refused })
   if (!policies.some(takesParameters)) return noParameters
 
-  const bound = new Map(input.values)
-  const issues = [...input.unbound]
-  const { subject, resource, action } = question
-  for (const [side, { properties }] of Object.entries({ subject, resource, action })) {
-    const value = properties === undefined ? emptyMap : toValue(properties)
-    if (value === undefined) issues.push(`${side}.properties: expected values that a graph can hold`)
-    else bound.set(`${side}_properties`, value)
+  const bound = new Map<string, Value>()
+  const issues = new Set<string>()
+  for (const { parameters } of policies) {
+    for (const name of parameters) {
+      if (bound.has(name)) continue
+      const value = valueFor(name, caller, question, input)
+      if (value === unholdable) issues.add(unholdableText(name))
+      else if (value !== undefined) bound.set(name, value)
+    }
   }
-  bound.set('subject_type', subject.type)
-  bound.set('resource_type', resource.type)
-  bindOrRemove(bound, 'subject_external_id', subject.id)
-  bindOrRemove(bound, 'resource_external_id', resource.id)
+  return issues.size === 0 ? ok(bound) : err({ kind: 'invalid', issues: [...issues] })
+}
+
+/** Stands for data that no graph can hold, such as an integer beyond 64 bits. */
+const unholdable = Symbol('unholdable')
+
+/** Undefined: there is none, and a policy that needs it does not apply. */
+function valueFor(
+  name: string,
+  caller: AgentCaller,
+  { subject, resource, action }: Question,
+  input: Input | null,
+): Value | undefined | typeof unholdable {
   const { user } = caller
-  // A claim that is not there is null, so that no comparison with it holds.
-  bound.set('token', claimsAsMap(user?.claims))
-  bound.set('svc_token', claimsAsMap(user?.delegation))
-  if (user !== null) bound.set('subject_id', user.subjectId)
-  bound.set('_appId', subject.type === '_Application' ? caller.applicationId : null)
-  return issues.length === 0 ? ok(bound) : err({ kind: 'invalid', issues })
+  switch (name) {
+    case 'subject_properties':
+      return propertiesOf(subject)
+    case 'resource_properties':
+      return propertiesOf(resource)
+    case 'action_properties':
+      return propertiesOf(action)
+    case 'subject_type':
+      return subject.type
+    case 'resource_type':
+      return resource.type
+    case 'subject_external_id':
+      return subject.id ?? undefined
+    case 'resource_external_id':
+      return resource.id ?? undefined
+    // A claim that is not there is null, so that no comparison with it holds.
+    case 'token':
+      return claimsAsMap(user?.claims)
+    case 'svc_token':
+      return claimsAsMap(user?.delegation)
+    case '_appId':
+      return subject.type === '_Application' ? caller.applicationId : null
+    case 'subject_id':
+      return user === null ? inputValue(name, input) : user.subjectId
+    default:
+      return inputValue(name, input)
+  }
+}
+
+function propertiesOf({ properties }: Pick<Side, 'properties'>): Value | typeof unholdable {
+  return properties === undefined ? emptyMap : (toValue(properties) ?? unholdable)
+}
+
+function inputValue(name: string, input: Input | null): Value | undefined | typeof unholdable {
+  if (input === null || !Object.hasOwn(input.given, name)) return undefined
+  let value = input.values.get(name)
+  if (value === undefined) {
+    const converted = toValue(input.given[name])
+    value = converted === undefined ? unholdable : converted
+    input.values.set(name, value)
+  }
+  return value
+}
+
+function unholdableText(name: string): string {
+  const side = /^(subject|resource|action)_properties$/.exec(name)?.[1]
+  return side === undefined ? missingText(name) : `${side}.properties: expected values that a graph can hold`
 }
 
 interface Input {
+  readonly given: Given
+  /** What is refused whether a policy reads it or not. */
   readonly refused: readonly string[]
-  readonly values: ReadonlyMap<string, Value>
-  /** What no value can hold, which is told where a policy takes parameters at all. */
-  readonly unbound: readonly string[]
+  /** Converted when a policy reads them. */
+  readonly values: Map<string, Value | typeof unholdable>
 }
-
-const noInput: Input = { refused: [], values: emptyMap, unbound: [] }
 
 /** The items of a batch share the parameters of its default context, which may be as long as a body. */
 const inputs = new WeakMap<object, Input>()
 
-function inputOf(given: Given | undefined, stringMax: number): Input {
-  if (given === undefined) return noInput
+function inputOf(given: Given, stringMax: number): Input {
   let input = inputs.get(given)
   if (input === undefined) {
     const refused = refusedInput(given, { at: 'context.input_params', reserved: platformParameters, stringMax })
-    const values = new Map<string, Value>()
-    input = { refused, values, unbound: refused.length > 0 ? [] : bindInput(values, given) }
+    input = { given, refused, values: new Map() }
     inputs.set(given, input)
   }
   return input
 }
 
-function takesParameters(policy: CompiledPolicy): boolean {
-  return policy.takesParameters
-}
-
-function bindOrRemove(bound: Map<string, Value>, name: string, value: string | null): void {
-  if (value === null) bound.delete(name)
-  else bound.set(name, value)
+function takesParameters({ parameters }: CompiledPolicy): boolean {
+  return parameters.length > 0
 }
 
 /** What is wrong with a location that the caller named (interface, decisions rule 4). One that is missing is told as others are. */

@@ -18,8 +18,8 @@ export interface CompiledDocument {
   readonly filter: Filter | null
   /** What the caller must send in `input_params`: the parameters of condition, filter and USE without the platform-bound ones. */
   readonly inputParameters: readonly string[]
-  /** It reads parameters of any kind, so that they must be bound before it is asked. */
-  readonly takesParameters: boolean
+  /** All parameters that condition, filter and USE read, each once, without `$`: what must be bound before it is asked. */
+  readonly parameters: readonly string[]
   /** It reads the external id of that end as a parameter, so that it cannot be asked for all of them at once. */
   readonly readsIdOf: Readonly<Record<'subject' | 'resource', boolean>>
 }
@@ -69,7 +69,7 @@ export function compilePolicy(text: string): Result<CompiledDocument, readonly s
     document: read.value,
     filter: filter.value,
     inputParameters: [...parameters].filter((name) => !platformParameters.has(name)),
-    takesParameters: parameters.size > 0,
+    parameters: [...parameters],
     readsIdOf: {
       subject: parameters.has('subject_external_id'),
       resource: parameters.has('resource_external_id'),

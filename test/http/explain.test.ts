@@ -208,7 +208,11 @@ describe('an explanation', () => {
   it('takes what the evaluation takes, though a policy that was skipped could not', async () => {
     const cypher = 'MATCH (subject), (resource)'
     await service.addPolicy({ name: 'tow', actions: ['tow'], cypher, tags: ['fleet'] })
-    await service.addPolicy({ name: 'tow-some', actions: ['tow'], cypher: `${cypher} WHERE $max > 1` })
+    await service.addPolicy({
+      name: 'tow-some',
+      actions: ['tow'],
+      cypher: `${cypher} WHERE $subject_properties.size > 1`,
+    })
     const subject = '{"type":"Person","id":"ann","properties":{"beyond 64 bits":99999999999999999999999999}}'
     const question = `{"subject":${subject},"action":{"name":"tow"},"resource":{"type":"Car","id":"c1"}`
     const both = async (raw: string) => {
