@@ -28,8 +28,24 @@ export function mintAgentKey(): MintedKey {
 
 interface Entry {
   readonly hash: Buffer
+  /** The key once it has been verified by its hash: comparing texts takes a tenth of the time of SHA-256. */
+  verified: string | null
   readonly expiresAtMs: number
   readonly agentId: string
+}
+
+function isKeyOf(entry: Entry, key: string): boolean {
+  if (entry.verified !== null) return sameText(entry.verified, key)
+  if (!timingSafeEqual(hash('sha256', key, 'buffer'), entry.hash)) return false
+  entry.verified = key
+  return true
+}
+
+/** Takes the same time wherever two texts of one length differ, so that a key cannot be guessed piece by piece. */
+function sameText(a: string, b: string): boolean {
+  let difference = a.length ^ b.length
+  for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i)
+  return difference === 0
 }
 
 /** In step with the configuration: a deletion or a change of permissions holds from the moment it is stored. */
@@ -63,7 +79,7 @@ export class AgentKeys {
   authenticateAgent(key: string): AgentCaller | null {
     if (key.length !== KEY_LENGTH || !key.startsWith(PREFIX)) return null
     const entry = this.entries.get(key.slice(PREFIX.length, PREFIX.length + KID_LENGTH))
-    if (entry === undefined || !timingSafeEqual(hash('sha256', key, 'buffer'), entry.hash)) return null
+    if (entry === undefined || !isKeyOf(entry, key)) return null
     // Written so that an unreadable time counts as past.
     if (!(this.clock.now() < entry.expiresAtMs)) return null
     return this.callers.get(entry.agentId) ?? null
@@ -93,6 +109,7 @@ export class AgentKeys {
     })
     this.entries.set(kid as string, {
       hash: Buffer.from(key_hash as string, 'base64url'),
+      verified: null,
       expiresAtMs: Date.parse(until as string),
       agentId: id,
     })
@@ -102,6 +119,7 @@ export class AgentKeys {
     const { kid, key_hash, expire_time } = credential.fields as Record<string, string>
     this.entries.set(kid as string, {
       hash: Buffer.from(key_hash as string, 'base64url'),
+      verified: null,
       expiresAtMs: Date.parse(expire_time as string),
       agentId: credential.parent_id,
     })

@@ -34,6 +34,18 @@ describe('an agent key', () => {
     })
   })
 
+  test('is refused when one character differs, before and after it was used', () => {
+    const wrong = [...house.key].map((one, at) => {
+      const other = one === 'A' ? 'B' : 'A'
+      return `${house.key.slice(0, at)}${other}${house.key.slice(at + 1)}`
+    })
+    for (let round = 0; round < 2; round++) {
+      expect(wrong.filter((key) => house.keys.authenticateAgent(key) !== null)).toEqual([])
+      expect(house.keys.authenticateAgent(`${house.key}A`)).toBeNull()
+      expect(house.keys.authenticateAgent(house.key)?.agentId).toBe(house.agent)
+    }
+  })
+
   test('is recognisable, fit for a header and a URL, and holds 256 random bits', () => {
     expect(house.key).toMatch(/^vgk_[A-Za-z0-9_-]{59}$/)
   })
