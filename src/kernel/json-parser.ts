@@ -22,9 +22,10 @@ export const JSON_DEPTH_MAX = 200
 export type JsonNumbers = 'exact' | 'integers' | 'plain'
 
 export const QUOTE = 0x22
+export const COMMA = 0x2c
 const MINUS = 0x2d
 export const OPEN_LIST = 0x5b
-const BACKSLASH = 0x5c
+export const BACKSLASH = 0x5c
 export const CLOSE_LIST = 0x5d
 export const OPEN_OBJECT = 0x7b
 export const CLOSE_OBJECT = 0x7d
@@ -42,7 +43,7 @@ export function parseExactly(text: string, numbers: JsonNumbers): Result<unknown
   try {
     return ok(new Parser(text, numbers).document())
   } catch (fault) {
-    if (fault instanceof Malformed) return err(describe(text, fault))
+    if (fault instanceof Malformed) return err(faultAt(text, fault.offset, fault.message))
     throw fault
   }
 }
@@ -60,10 +61,15 @@ class Malformed extends Error {
   }
 }
 
-function describe(text: string, { offset, message }: Malformed): JsonFault {
-  const before = text.slice(0, offset)
-  const line = before.split('\n').length
-  const column = offset - before.lastIndexOf('\n')
+/** `offset`: in UTF-16 units from the beginning of the text. */
+export function faultAt(text: string, offset: number, message: string): JsonFault {
+  let line = 1
+  let lineStart = 0
+  for (let end = text.indexOf('\n'); end >= 0 && end < offset; end = text.indexOf('\n', lineStart)) {
+    line += 1
+    lineStart = end + 1
+  }
+  const column = offset - lineStart + 1
   return { message: `malformed JSON at line ${line}, column ${column}: ${message}`, line, column }
 }
 

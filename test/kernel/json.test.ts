@@ -118,6 +118,32 @@ describe('hostile text', () => {
     expect(read(`["${'['.repeat(1000)}"]`)).toEqual(['['.repeat(1000)])
   })
 
+  it('nested too deep is refused however brackets and quotes stand in its strings', () => {
+    const inText = `"${'[{'.repeat(20_000)}\\\\"`
+    expect(messageOf(`[${inText}]`)).toBe('no fault')
+    expect(messageOf(`{"\\"": ${inText}, "a": ${'['.repeat(201)}`)).toContain('nested deeper than 200 levels')
+    expect(messageOf(`[${inText}, ${'['.repeat(199)}${']'.repeat(199)}]`)).toBe('no fault')
+  })
+
+  it('with more values than the limit is refused, with the place, and with as many it is not', () => {
+    const count = (value: unknown): number => {
+      if (typeof value !== 'object' || value === null) return 1
+      return Object.values(value).reduce((sum: number, member) => sum + count(member), 1)
+    }
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(undefined, 1, '\t'), (value, space) => {
+        // Long enough to be looked at before it is parsed.
+        const text = `${JSON.stringify(value, null, space)}${' '.repeat(20_000)}`
+        const values = count(value)
+        expect(parseJson(text, 'exact', values).ok).toBe(true)
+        const refused = parseJson(text, 'exact', values - 1)
+        expect(refused.ok ? null : refused.error.message).toContain(`more than ${values - 1} values`)
+      }),
+    )
+    const listed = parseJson(`[\n${'1,\n'.repeat(20)}1]`, 'plain', 10)
+    expect(listed.ok ? null : listed.error.message).toBe('malformed JSON at line 10, column 2: more than 10 values')
+  })
+
   it('cannot reach a prototype, on the fast way or the exact one', () => {
     for (const number of ['1', '1.0']) {
       const value = read(`{"__proto__": {"polluted": ${number}}, "a": 1}`) as object
