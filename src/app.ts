@@ -291,6 +291,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   })
   const dispatch = {
     routes,
+    jsonValuesMax: settings.jsonValuesMax,
     agentRate: rate,
     cors: corsFor(settings.corsOrigins, routes),
     measure: (route, method) => metrics.requests(route, method),

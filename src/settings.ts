@@ -22,6 +22,12 @@ export interface Settings {
   readonly writeTimeMs: number
   /** Request body, bytes: 4 MiB holds a capture of 250 large nodes. */
   readonly bodyBytesMax: number
+  /** Bytes of all request bodies above 64 KiB that are under way; a single one is always admitted. */
+  readonly bodyTotalBytesMax: number
+  /** The same of one caller: an agent, a service account, or the MCP users of one project. */
+  readonly bodyCallerBytesMax: number
+  /** Values of one JSON body: objects, lists and all that stands in them. */
+  readonly jsonValuesMax: number
   /** How long the body of a request may take to come, milliseconds. */
   readonly bodyTimeMs: number
   /** Document of one policy, characters (facts 1.7.6); its Cypher alone may have as many. */
@@ -127,6 +133,9 @@ export const defaultSettings: Settings = {
   laneMemoryMax: 512 * 1024 * 1024,
   writeTimeMs: 60_000,
   bodyBytesMax: 4 * 1024 * 1024,
+  bodyTotalBytesMax: 256 * 1024 * 1024,
+  bodyCallerBytesMax: 64 * 1024 * 1024,
+  jsonValuesMax: 1_000_000,
   bodyTimeMs: 30_000,
   policyTextMax: 512_000,
   inputStringMax: 65_536,
@@ -212,6 +221,18 @@ export const settingRows: Readonly<Record<keyof Settings, SettingRow>> = {
   },
   writeTimeMs: { name: 'write_time_ms', rule: { kind: 'integer', min: 1, max: 3_600_000, unit: ' milliseconds' } },
   bodyBytesMax: { name: 'body_bytes_max', rule: { kind: 'integer', min: 1024, max: 1 << 30, unit: ' bytes' } },
+  bodyTotalBytesMax: {
+    name: 'body_total_bytes_max',
+    rule: { kind: 'integer', min: 65_536, max: Number.MAX_SAFE_INTEGER, unit: ' bytes' },
+  },
+  bodyCallerBytesMax: {
+    name: 'body_caller_bytes_max',
+    rule: { kind: 'integer', min: 65_536, max: Number.MAX_SAFE_INTEGER, unit: ' bytes' },
+  },
+  jsonValuesMax: {
+    name: 'json_values_max',
+    rule: { kind: 'integer', min: 1000, max: Number.MAX_SAFE_INTEGER, unit: ' values' },
+  },
   bodyTimeMs: { name: 'body_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
   policyTextMax: { name: 'policy_text_max', rule: { kind: 'integer', min: 1, max: 512_000, unit: ' characters' } },
   inputStringMax: {

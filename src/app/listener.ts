@@ -55,12 +55,24 @@ export class Listener {
   /** Throws OperatorFault for a certificate that cannot be used, and what the system says of the address. */
   listen(handle: Handle, routes: readonly Route[]): Listening {
     assert(this.front === null && !this.closing, 'an app listens once')
-    const { host, port, bodyBytesMax, bodyTimeMs, drainMs, idleTimeS } = this.settings
+    const { host, port, bodyBytesMax, bodyTotalBytesMax, bodyCallerBytesMax, bodyTimeMs, drainMs, idleTimeS } =
+      this.settings
     const files = filesOf(this.settings)
     const tls = certificateOf(this.settings)
-    const paths = [...new Set(routes.map(({ path }) => path).filter((path) => !path.includes('{')))]
     const { shared, log } = this
-    const front = startFront(handle, { host, port, bodyBytesMax, bodyTimeMs, drainMs, idleTimeS, tls, shared, paths })
+    const front = startFront(handle, {
+      host,
+      port,
+      bodyBytesMax,
+      bodyTotalBytesMax,
+      bodyCallerBytesMax,
+      bodyTimeMs,
+      drainMs,
+      idleTimeS,
+      tls,
+      shared,
+      routes,
+    })
     this.front = front
     if (tls !== null) {
       const renew = (found: Certificate): void => {

@@ -41,7 +41,12 @@ function named(value: string | null): string {
   return value === null || value === '' ? 'nothing' : `\`${value.slice(0, 64)}\``
 }
 
-export function readJson(bytes: Uint8Array, numbers: 'exact' | 'plain'): Result<unknown, ServiceError> {
+/** `valuesMax`: as of `parseJson`. Errors: `malformed`. */
+export function readJson(
+  bytes: Uint8Array,
+  numbers: 'exact' | 'plain',
+  valuesMax: number,
+): Result<unknown, ServiceError> {
   if (bytes.length === 0) return malformed('expected a JSON object, found an empty body')
   let text: string
   try {
@@ -49,7 +54,7 @@ export function readJson(bytes: Uint8Array, numbers: 'exact' | 'plain'): Result<
   } catch {
     return malformed('expected UTF-8 text')
   }
-  const parsed = parseJson(text, numbers)
+  const parsed = parseJson(text, numbers, valuesMax)
   if (!parsed.ok) return malformed(parsed.error.message)
   if (SURROGATE_ESCAPE.test(text) && !isWellFormed(parsed.value)) {
     return malformed('expected well-formed Unicode, found half of a surrogate pair')

@@ -12,13 +12,25 @@ import type { LaneJob, LaneRunner } from './lane-job.ts'
 import { internalProblem, type Problem, problemText, toProblem } from './problems.ts'
 import { refusedQuery } from './query.ts'
 import { requestIdOf } from './request-id.ts'
-import type { Answer, Auth, FrontRequest, FrontResponse, LaneLimit, RequestContext, Route } from './route.ts'
+import {
+  type Answer,
+  type Auth,
+  type FrontRequest,
+  type FrontResponse,
+  type LaneLimit,
+  type RequestContext,
+  type Route,
+  UsualHeaders,
+  usual,
+} from './route.ts'
 import { buildRouter, type Match, noParameters } from './router.ts'
 
 export type Authentication = Result<Caller | null, ServiceError>
 
 export interface DispatchParts {
   readonly routes: readonly Route[]
+  /** Values of one JSON body. */
+  readonly jsonValuesMax: number
   authenticate(auth: Auth, request: FrontRequest): Authentication | Promise<Authentication>
   /** A promise of our own code was broken: the whole fault, for the log. */
   onFailure(failure: { requestId: string; method: string; path: string; error: unknown }): void
@@ -67,11 +79,13 @@ class Exchange implements RequestContext {
   caller: Caller | null = null
   bytes: Uint8Array | null = null
   private readonly hasLanes: boolean
+  private readonly jsonValuesMax: number
 
-  constructor(request: FrontRequest, match: Match, refused: string | null, hasLanes: boolean) {
+  constructor(request: FrontRequest, match: Match, refused: string | null, hasLanes: boolean, jsonValuesMax: number) {
     this.refused = refused
     this.request = request
     this.hasLanes = hasLanes
+    this.jsonValuesMax = jsonValuesMax
     this.requestId = requestIdOf(request.header('x-request-id'))
     this.match = match
   }
@@ -93,12 +107,16 @@ class Exchange implements RequestContext {
   }
 
   /** Kept, because a lane may need it again. Throws LaneRequiredError for one that is too large for the serving loop. */
-  body(): Promise<Uint8Array> | Uint8Array {
-    return after(this.bytes ?? this.request.body(), (bytes) => {
+  body(caller: string = agentOf(this.caller)): Promise<Uint8Array> | Uint8Array {
+    return after(this.bytes ?? this.request.body(caller), (bytes) => {
       this.bytes = bytes
       if (this.hasLanes && bytes.length > INLINE_BODY_BYTES) throw new LaneRequiredError('body')
       return bytes
     })
+  }
+
+  async json(numbers: 'exact' | 'plain', caller?: string): Promise<Result<unknown, ServiceError>> {
+    return readJson(await this.body(caller), numbers, this.jsonValuesMax)
   }
 }
 
@@ -117,7 +135,10 @@ function after<T, U>(coming: Coming<T>, next: (value: T) => Coming<U>): Coming<U
 
 export function createDispatcher(parts: DispatchParts): Handle {
   const router = buildRouter(parts.routes)
-  const { cors, agentRate, lanes, onAnswered } = parts
+  const { cors, agentRate, lanes, onAnswered, jsonValuesMax } = parts
+  const matches = new Map<Route, Match>(
+    parts.routes.map((route) => [route, { kind: 'route', route, pathParameters: noParameters }]),
+  )
   const measures = new Map(parts.routes.map((route) => [route, parts.measure(route.path, route.method)]))
   const measureOther = measureOthers(parts.measure)
 
@@ -151,12 +172,12 @@ export function createDispatcher(parts: DispatchParts): Handle {
     }
     const refused = refusedHead(request, route.wrongMediaType)
     if (refused !== null) return refusal(refused, requestId)
-    return after(request.body(), (bytes) => {
+    return after(request.body(agentOf(who.value)), (bytes) => {
       exchange.bytes = bytes
       if (lanes !== null && (bytes.length > INLINE_BODY_BYTES || (lanes.always && route.lane?.always === true))) {
         return inLane(exchange, route, lanes, null)
       }
-      const body = readBody(route, bytes)
+      const body = readBody(route, bytes, jsonValuesMax)
       if (!body.ok) return refusal(body.error, requestId)
       if (performance.now() - exchange.startMs < LATE_MS) return asked(exchange, route, body.value)
       return after(parts.authenticate(route.auth, request), (still) => {
@@ -236,10 +257,15 @@ export function createDispatcher(parts: DispatchParts): Handle {
     return { ...response, headers: { ...response.headers, ...cors.answered(request.header('origin')) } }
   }
 
+  function matchOf(request: FrontRequest): Match {
+    const { route } = request
+    return (route === undefined ? null : matches.get(route)) ?? router.match(request.method, request.path)
+  }
+
   return function handle(request) {
     const refused = request.refused ?? null
-    const match = refused === null ? router.match(request.method, request.path) : unmatched
-    const exchange = new Exchange(request, match, refused, lanes !== null)
+    const match = refused === null ? matchOf(request) : unmatched
+    const exchange = new Exchange(request, match, refused, lanes !== null, jsonValuesMax)
     let coming: Coming<FrontResponse>
     try {
       coming = begun(exchange)
@@ -284,8 +310,8 @@ function takesBody({ request, read, readsBody }: Route): boolean {
   return readsBody === undefined && (request !== null || read !== undefined)
 }
 
-function readBody(route: Route, bytes: Uint8Array): Result<unknown, ServiceError> {
-  const json = readJson(bytes, route.numbers ?? 'plain')
+function readBody(route: Route, bytes: Uint8Array, valuesMax: number): Result<unknown, ServiceError> {
+  const json = readJson(bytes, route.numbers ?? 'plain', valuesMax)
   if (!json.ok) return json
   if (route.read !== undefined) return route.read(json.value)
   if (route.request === null) return json
@@ -296,6 +322,9 @@ function readBody(route: Route, bytes: Uint8Array): Result<unknown, ServiceError
 function plainAnswer(answer: Answer, requestId: string, headOnly: boolean): FrontResponse {
   if (answer.live !== undefined) return liveAnswer(answer.status, answer.live, answer.headers, requestId, headOnly)
   const text = answer.text ?? (answer.body === undefined ? '' : writeJson(answer.body))
+  if (answer.headers === undefined && answer.status !== 204 && !headOnly) {
+    return { status: answer.status, headers: new UsualHeaders(requestId), body: text }
+  }
   const headers = headersFor(requestId, answer.headers)
   if (answer.status === 204) delete headers['content-type']
   if (!headOnly) return { status: answer.status, headers, body: text }
@@ -336,12 +365,7 @@ function optionsAnswer(
   return { status: 204, headers: { allow: allow.join(', '), 'x-request-id': requestId, ...more }, body: '' }
 }
 
-/** Decisions and keys shown once must not rest in a cache on the way. */
 function headersFor(requestId: string, more: Readonly<Record<string, string>> | undefined): Record<string, string> {
-  const headers: Record<string, string> = {
-    'content-type': 'application/json',
-    'cache-control': 'no-store',
-    'x-request-id': requestId,
-  }
+  const headers: Record<string, string> = { ...usual, 'x-request-id': requestId }
   return more === undefined ? headers : Object.assign(headers, more)
 }

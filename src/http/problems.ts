@@ -67,6 +67,13 @@ export function toProblem(error: ServiceError): Problem {
           'ratelimit-policy': `"agent";q=${error.perSecond};w=1`,
         },
       }
+    case 'too-many-bytes':
+      return {
+        status: 429,
+        message: 'Too Many Requests',
+        errors: [error.message],
+        headers: { 'retry-after': String(error.retryAfterS) },
+      }
     case 'budget':
       // The same request would reach the same limit again, so this is not a 503, which clients repeat by themselves.
       return { status: 422, message: 'Unprocessable Entity', errors: [error.message] }

@@ -41,8 +41,13 @@ export interface FrontRequest {
   headers(): Iterable<readonly [string, string]>
   /** Aborted when the client closes the connection; absent where that cannot be known. */
   readonly signal?: AbortSignal
-  /** The whole body; rejects with a ServiceError `too-large` above the limit. */
-  body(): Promise<Uint8Array> | Uint8Array
+  /** The route, where the front has found it by a path without parameters; absent: it is looked for. */
+  readonly route?: Route | undefined
+  /**
+   * The whole body. `caller` names who sends it: their bodies under way have a limit. Rejects with a ServiceFault:
+   * `too-large`, `too-slow`, `too-many-bytes`, `unavailable`, or `malformed` when the connection ends before it.
+   */
+  body(caller: string): Promise<Uint8Array> | Uint8Array
 }
 
 export interface FrontResponse {
@@ -56,6 +61,21 @@ export interface FrontResponse {
   readonly live?: AsyncIterator<string, void>
 }
 
+/** Decisions and keys shown once must not rest in a cache on the way. */
+export const usual = { 'content-type': 'application/json', 'cache-control': 'no-store' } as const
+
+/** The headers of nearly every answer: those of `usual`, and the request id. The front keeps all but the id at hand. */
+export class UsualHeaders {
+  readonly [name: string]: string
+  readonly 'content-type' = usual['content-type']
+  readonly 'cache-control' = usual['cache-control']
+  readonly 'x-request-id': string
+
+  constructor(requestId: string) {
+    this['x-request-id'] = requestId
+  }
+}
+
 /** What a handler sees. */
 export interface RequestContext {
   readonly caller: Caller | null
@@ -66,8 +86,10 @@ export interface RequestContext {
   /** A HEAD: nobody reads a body, so nothing may be begun that lasts as long as one. */
   readonly headOnly: boolean
   header(name: string): string | null
-  /** For a route that reads it itself; as of `FrontRequest`. */
-  body(): Promise<Uint8Array> | Uint8Array
+  /** For a route that reads it itself; as of `FrontRequest`. `caller` is needed where the dispatcher knows none. */
+  body(caller?: string): Promise<Uint8Array> | Uint8Array
+  /** The body as a JSON value; as of `readJson`. */
+  json(numbers: 'exact' | 'plain', caller?: string): Promise<Result<unknown, ServiceError>>
 }
 
 export interface Answer {

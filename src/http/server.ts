@@ -1,8 +1,9 @@
 // The HTTP front: Bun's built-in server behind the front port (ruling R2). The only file that knows `Bun.serve`.
 import { BodyRefused } from './body.ts'
+import { BodyBudget, type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts'
 import type { Handle } from './dispatch.ts'
 import { streamOf } from './live-body.ts'
-import type { FrontRequest, FrontResponse } from './route.ts'
+import { type FrontRequest, type FrontResponse, type Route, UsualHeaders, usual } from './route.ts'
 import { SlowBodies } from './slow-bodies.ts'
 
 /** The runtime looks at silent connections so often, and ends one by up to so much sooner than it was told. */
@@ -28,9 +29,11 @@ export interface FrontOptions {
   /** Other processes listen on the port too, and each takes a part of the connections. */
   readonly shared?: boolean
   readonly bodyBytesMax: number
+  readonly bodyTotalBytesMax: number
+  readonly bodyCallerBytesMax: number
   readonly bodyTimeMs: number
-  /** Paths without parameters that the runtime may match by itself. */
-  readonly paths: readonly string[]
+  /** Those whose path has no parameters are matched by the runtime itself. */
+  readonly routes: readonly Route[]
   /** How long a stop waits for requests that are being answered. */
   readonly drainMs: number
   /** Seconds that a connection may be silent; one that is silent for longer ends within two looks of the runtime. */
@@ -55,31 +58,40 @@ export interface Front extends Address {
   stop(): Promise<void>
 }
 
+/** What the requests of one front share. */
+interface Bodies {
+  readonly bytesMax: number
+  readonly slow: SlowBodies
+  readonly budget: BodyBudget
+}
+
 /** Reading `request.url` makes the runtime parse and write a whole URL, so it is read only where the path is not known. */
 class BunRequest implements FrontRequest {
   readonly method: string
+  readonly route: Route | undefined
+  private readonly known: KnownPath | null
   private readonly request: Request
-  private readonly bodyBytesMax: number
-  private readonly knownPath: string | null
-  private readonly slow: SlowBodies
+  private readonly bodies: Bodies
+  /** Null: no body that is counted has been asked for. */
+  private reservation: BodyReservation | null = null
 
-  constructor(request: Request, knownPath: string | null, bodyBytesMax: number, slow: SlowBodies) {
-    this.slow = slow
+  constructor(request: Request, known: KnownPath | null, bodies: Bodies) {
     this.request = request
-    this.knownPath = knownPath
-    this.bodyBytesMax = bodyBytesMax
+    this.known = known
+    this.bodies = bodies
     this.method = request.method
+    this.route = known?.routes.get(this.method)
   }
 
   /** See FrontRequest. A known path was matched as it was sent, so only its host is checked. */
   get refused(): string | null {
     // The runtime joins the values of repeated headers. RFC 9112, section 3.2: such a request must be answered with 400.
     if (this.request.headers.get('host')?.includes(',')) return 'host: expected one host, found several'
-    return this.knownPath !== null || isPlainTarget(this.request) ? null : refusedTarget
+    return this.known !== null || isPlainTarget(this.request) ? null : refusedTarget
   }
 
   get path(): string {
-    if (this.knownPath !== null) return this.knownPath
+    if (this.known !== null) return this.known.path
     const { url } = this.request
     const start = startOfPath(url)
     const mark = url.indexOf('?', start)
@@ -105,22 +117,36 @@ class BunRequest implements FrontRequest {
     return this.request.signal
   }
 
-  body(): Promise<Uint8Array> {
+  body(caller: string): Promise<Uint8Array> {
+    const { slow, bytesMax } = this.bodies
     const declared = this.request.headers.get('content-length')
-    if (declared === null) return this.slow.wait(this.readCounting())
-    if (Number(declared) > this.bodyBytesMax) return Promise.reject(this.tooLarge())
-    return this.slow.wait(this.request.bytes())
+    if (declared === null) return slow.wait(this.readCounting(caller))
+    const length = Number(declared)
+    if (length > bytesMax) return Promise.reject(this.tooLarge())
+    if (length > SMALL_BODY_BYTES) {
+      const refused = this.reserve(caller, length)
+      // The runtime reads and drops what still comes of the body.
+      if (refused !== null) return Promise.reject(refused)
+    }
+    return slow.wait(this.request.bytes())
+  }
+
+  /** To be called when the request is answered, or never will be. */
+  release(): void {
+    this.reservation?.release()
   }
 
   /** Without a declared length the bytes are counted as they come, so that an endless body costs no more than the limit. */
-  private async readCounting(): Promise<Uint8Array> {
+  private async readCounting(caller: string): Promise<Uint8Array> {
     const stream = this.request.body
     if (stream === null) return new Uint8Array()
     const parts: Uint8Array[] = []
     let length = 0
     for await (const part of stream) {
       length += part.length
-      if (length > this.bodyBytesMax) throw this.tooLarge()
+      if (length > this.bodies.bytesMax) throw this.tooLarge()
+      const refused = length > SMALL_BODY_BYTES ? this.reserve(caller, length) : null
+      if (refused !== null) throw refused
       parts.push(part)
     }
     await this.wholeEnd()
@@ -137,8 +163,14 @@ class BunRequest implements FrontRequest {
     throw new BodyRefused({ kind: 'malformed', issues: ['body: expected nothing behind its last chunk'] })
   }
 
+  private reserve(caller: string, bytes: number): BodyRefused | null {
+    this.reservation ??= this.bodies.budget.open(caller)
+    const refused = this.reservation.reach(bytes)
+    return refused === null ? null : new BodyRefused(refused)
+  }
+
   private tooLarge(): BodyRefused {
-    return new BodyRefused({ kind: 'too-large', limitBytes: this.bodyBytesMax })
+    return new BodyRefused({ kind: 'too-large', limitBytes: this.bodies.bytesMax })
   }
 }
 
@@ -193,20 +225,36 @@ export function startFront(handle: Handle, options: FrontOptions): Front {
   let arrived = 0
   let stopping = false
   const slow = new SlowBodies(options.bodyTimeMs)
+  const budget = new BodyBudget({
+    totalBytesMax: options.bodyTotalBytesMax,
+    callerBytesMax: options.bodyCallerBytesMax,
+  })
+  const bodies: Bodies = { bytesMax: options.bodyBytesMax, slow, budget }
   const shared = options.shared === true
+  const known = knownPathsOf(options.routes)
+  // The runtime reads a Headers object in half of the time that it takes for a record, and copies it into the answer.
+  const usualHeaders = new Headers(usual)
 
-  function answer(request: Request, knownPath: string | null, listener: Listener): Response | Promise<Response> {
+  function answer(request: Request, known: KnownPath | null, listener: Listener): Response | Promise<Response> {
     arrived += 1
-    const coming = handle(new BunRequest(request, knownPath, options.bodyBytesMax, slow))
+    const asked = new BunRequest(request, known, bodies)
+    const coming = handle(asked)
     return coming instanceof Promise
-      ? coming.then((answered) => written(answered, listener))
-      : written(coming, listener)
+      ? coming.then((answered) => written(asked, answered, listener))
+      : written(asked, coming, listener)
   }
 
-  function written({ status, headers, body, bytes, live }: FrontResponse, listener: Listener): Response {
+  function written(asked: BunRequest, response: FrontResponse, listener: Listener): Response {
+    asked.release()
+    const { status, headers, body, bytes, live } = response
+    const closes = stopping || listener.retired
+    if (headers instanceof UsualHeaders && live === undefined && bytes === undefined && !closes) {
+      usualHeaders.set('x-request-id', headers['x-request-id'])
+      return new Response(body === '' ? null : body, { status, headers: usualHeaders })
+    }
     return new Response(live === undefined ? (bytes ?? (body === '' ? null : body)) : streamOf(live), {
       status,
-      headers: stopping || listener.retired ? { ...headers, connection: 'close' } : headers,
+      headers: closes ? { ...headers, connection: 'close' } : { ...headers },
     })
   }
 
@@ -225,7 +273,7 @@ export function startFront(handle: Handle, options: FrontOptions): Front {
         ...(tls === null ? {} : { tls: { ...tls } }),
         routes: Object.fromEntries([
           ...segmentPatterns().map((pattern) => [pattern, (request: Request) => answer(request, null, listener)]),
-          ...options.paths.map((path) => [path, (request: Request) => answer(request, path, listener)]),
+          ...known.map((path) => [path.path, (request: Request) => answer(request, path, listener)]),
         ]),
         fetch: (request) => answer(request, null, listener),
       }),
@@ -276,6 +324,21 @@ function settledWithin(work: Promise<unknown>, timeMs: number): Promise<void> {
       resolve()
     })
   })
+}
+
+/** A path without parameters, and what is there by method. */
+interface KnownPath {
+  readonly path: string
+  readonly routes: ReadonlyMap<string, Route>
+}
+
+function knownPathsOf(routes: readonly Route[]): KnownPath[] {
+  const known = new Map<string, Map<string, Route>>()
+  for (const route of routes) {
+    if (route.path.includes('{')) continue
+    known.getOrInsertComputed(route.path, () => new Map<string, Route>()).set(route.method, route)
+  }
+  return Array.from(known, ([path, byMethod]) => ({ path, routes: byMethod }))
 }
 
 export interface Address {

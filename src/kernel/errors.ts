@@ -92,6 +92,8 @@ export type ServiceError =
   | { readonly kind: 'too-slow'; readonly message: string }
   /** The caller asks more often than it may (429); its limit is whole again in `wholeInS`. */
   | { readonly kind: 'too-many'; readonly retryAfterS: number; readonly perSecond: number; readonly wholeInS: number }
+  /** The bodies that the caller is sending reach its limit (429). */
+  | { readonly kind: 'too-many-bytes'; readonly message: string; readonly retryAfterS: number }
   /** A named limit of the process was reached (time, rows touched). */
   | { readonly kind: 'budget'; readonly limit: string; readonly message: string }
   /** The time limit of the work was reached (408). */

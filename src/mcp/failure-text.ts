@@ -26,6 +26,8 @@ export function failureText(error: ServiceError): string {
       return `${error.message}; this may work later`
     case 'too-many':
       return `too many requests: at most ${error.perSecond} in a second, try again in ${error.retryAfterS} s`
+    case 'too-many-bytes':
+      return `${error.message}, try again in ${error.retryAfterS} s`
     case 'too-large':
       return `expected at most ${error.limitBytes} bytes`
     case 'stale-etag':

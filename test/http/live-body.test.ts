@@ -11,9 +11,11 @@ function serve(live: AsyncIterator<string, void>): Front {
     host: '127.0.0.1',
     port: 0,
     bodyBytesMax: 100,
+    bodyTotalBytesMax: 1 << 20,
+    bodyCallerBytesMax: 1 << 20,
     bodyTimeMs: 5000,
     drainMs: 5000,
-    paths: [],
+    routes: [],
     idleTimeS: 75,
     tls: null,
   })

@@ -556,7 +556,7 @@ describe('a body that does not come', () => {
     const front = startFront(
       async (request) => {
         begun.resolve()
-        await Promise.resolve(request.body()).catch((fault: unknown) => {
+        await Promise.resolve(request.body('')).catch((fault: unknown) => {
           refused = fault
         })
         return { status: 503, headers: {}, body: 'given up' }
@@ -565,9 +565,11 @@ describe('a body that does not come', () => {
         host: '127.0.0.1',
         port: 0,
         bodyBytesMax: 100,
+        bodyTotalBytesMax: 1 << 20,
+        bodyCallerBytesMax: 1 << 20,
         bodyTimeMs: 60_000,
         drainMs: 60_000,
-        paths: [],
+        routes: [],
         idleTimeS: 75,
         tls: null,
       },
@@ -599,9 +601,11 @@ describe('a stop', () => {
         host: '127.0.0.1',
         port: 0,
         bodyBytesMax: 100,
+        bodyTotalBytesMax: 1 << 20,
+        bodyCallerBytesMax: 1 << 20,
         bodyTimeMs: 60_000,
         drainMs: 60_000,
-        paths: [],
+        routes: [],
         idleTimeS: 75,
         tls: null,
       },
@@ -626,9 +630,11 @@ describe('a stop', () => {
         host: '127.0.0.1',
         port: 0,
         bodyBytesMax: 100,
+        bodyTotalBytesMax: 1 << 20,
+        bodyCallerBytesMax: 1 << 20,
         bodyTimeMs: 5000,
         drainMs: 5000,
-        paths: ['/'],
+        routes: [],
         idleTimeS: 75,
         tls: null,
       })
@@ -652,9 +658,11 @@ describe('a stop', () => {
       host: '127.0.0.1',
       port: 0,
       bodyBytesMax: 100,
+      bodyTotalBytesMax: 1 << 20,
+      bodyCallerBytesMax: 1 << 20,
       bodyTimeMs: 5000,
       drainMs: 20_000,
-      paths: [],
+      routes: [],
       idleTimeS: 75,
       tls: null,
     })
@@ -691,9 +699,11 @@ describe('a stop', () => {
         host: '127.0.0.1',
         port: 0,
         bodyBytesMax: 100,
+        bodyTotalBytesMax: 1 << 20,
+        bodyCallerBytesMax: 1 << 20,
         bodyTimeMs: 5000,
         drainMs: 20,
-        paths: [],
+        routes: [],
         idleTimeS: 75,
         tls: null,
       },

@@ -9,9 +9,11 @@ describe('a silent connection', () => {
       host: '127.0.0.1',
       port: 0,
       bodyBytesMax: 100,
+      bodyTotalBytesMax: 1 << 20,
+      bodyCallerBytesMax: 1 << 20,
       bodyTimeMs: 5000,
       drainMs: 5000,
-      paths: [],
+      routes: [],
       idleTimeS: 1,
       tls: null,
     })

@@ -43,7 +43,14 @@ function bind(action: string, input_params: Record<string, unknown> = input, mor
     context: { input_params },
     ...more,
   }
-  const caller = { kind: 'agent', projectId, agentId, applicationId, permissions: new Set(), user: null } as const
+  const caller = {
+    kind: 'agent',
+    projectId,
+    agentId,
+    applicationId,
+    permissions: new Set<never>(),
+    user: null,
+  } as const
   const found = policiesFor(decisions, projectId, question)
   expect(found.length).toBeGreaterThan(0)
   const bound = bindParameters(decisions, caller, question, found)

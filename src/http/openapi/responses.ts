@@ -42,7 +42,7 @@ const problemNames: Readonly<Record<number, string>> = {
   413: 'The body is beyond the limit',
   415: 'The body is not JSON, or compressed',
   422: 'Well-formed, but it cannot be done as asked',
-  429: 'The agent asks more often than it may',
+  429: 'The agent asks more often than it may, or the caller has too many bytes of bodies under way',
   500: 'A fault of the service; the log tells it',
   503: 'Not now; try again',
   507: 'There is no room left to store this',
@@ -54,7 +54,7 @@ function statusesOfTheWay(route: Route): number[] {
   const takesBody = request !== null || read !== undefined
   return [
     ...(auth.kind === 'public' ? [] : [401]),
-    ...(auth.kind === 'agent' ? [429] : []),
+    ...(auth.kind === 'agent' || takesBody ? [429] : []),
     ...(takesBody ? [400, 408, 413, 415, 503] : []),
     ...(query === undefined ? [] : [422]),
     ...(mayStore(route) ? [507] : []),

@@ -8,7 +8,7 @@ import type { McpEndpoint, McpRequest } from '../../mcp/endpoint.ts'
 import { metadataFor, metadataRoutePath, metadataUrl, resourceMetadata } from '../../mcp/metadata.ts'
 import { eventOf, type RpcAnswer } from '../../mcp/rpc.ts'
 import { baseFromHost } from '../../pdp/metadata.ts'
-import { readJson, refusedHead } from '../body.ts'
+import { refusedHead } from '../body.ts'
 import { type Answer, problem, problemStatuses, type RequestContext, type Route, type Tag } from '../route.ts'
 
 const tag: Tag = {
@@ -186,7 +186,7 @@ function requestOf(context: RequestContext, address: McpAddress): McpRequest {
     header: (name) => context.header(name),
     async body() {
       const refused = refusedHead(context, undefined)
-      return refused === null ? readJson(await context.body(), 'exact') : err(refused)
+      return refused === null ? context.json('exact', `project ${projectId}`) : err(refused)
     },
   }
 }
