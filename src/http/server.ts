@@ -71,6 +71,7 @@ class BunRequest implements FrontRequest {
   readonly route: Route | undefined
   private readonly known: KnownPath | null
   private readonly request: Request
+  private readonly fields: Headers
   private readonly bodies: Bodies
   /** Null: no body that is counted has been asked for. */
   private reservation: BodyReservation | null = null
@@ -78,6 +79,7 @@ class BunRequest implements FrontRequest {
   constructor(request: Request, known: KnownPath | null, bodies: Bodies) {
     this.request = request
     this.known = known
+    this.fields = request.headers
     this.bodies = bodies
     this.method = request.method
     this.route = known?.routes.get(this.method)
@@ -86,7 +88,7 @@ class BunRequest implements FrontRequest {
   /** See FrontRequest. A known path was matched as it was sent, so only its host is checked. */
   get refused(): string | null {
     // The runtime joins the values of repeated headers. RFC 9112, section 3.2: such a request must be answered with 400.
-    if (this.request.headers.get('host')?.includes(',')) return 'host: expected one host, found several'
+    if (this.fields.get('host')?.includes(',')) return 'host: expected one host, found several'
     return this.known !== null || isPlainTarget(this.request) ? null : refusedTarget
   }
 
@@ -106,11 +108,11 @@ class BunRequest implements FrontRequest {
   }
 
   header(name: string): string | null {
-    return this.request.headers.get(name)
+    return this.fields.get(name)
   }
 
   headers(): Iterable<readonly [string, string]> {
-    return this.request.headers
+    return this.fields
   }
 
   get signal(): AbortSignal {
@@ -119,7 +121,7 @@ class BunRequest implements FrontRequest {
 
   body(caller: string): Promise<Uint8Array> {
     const { slow, bytesMax } = this.bodies
-    const declared = this.request.headers.get('content-length')
+    const declared = this.fields.get('content-length')
     if (declared === null) return slow.wait(this.readCounting(caller))
     const length = Number(declared)
     if (length > bytesMax) return Promise.reject(this.tooLarge())
