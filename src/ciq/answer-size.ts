@@ -18,7 +18,8 @@ export class AnswerSize {
   /** JSON data that goes into the answer. Throws RunFault: at the limit, and when the time of the execution is over. */
   take(value: unknown): void {
     const size = sizeOf(value)
-    effortOnText(size)
+    // A cell takes as long as so many characters of a text do.
+    effortOnText(size * 2)
     this.taken += size
     if (this.taken > this.max) throw new RunFault('budget', this.refusal, 'executeAnswerMax')
   }

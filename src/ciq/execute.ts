@@ -3,6 +3,7 @@
 import { Budget, type BudgetLimits } from '../engine/conditions.ts'
 import { RunFault } from '../engine/errors.ts'
 import type { GraphStore, ProjectGraphs } from '../engine/store.ts'
+import { LaneRequiredError } from '../kernel/lane-required.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -67,15 +68,21 @@ export async function execute(
   const limits = query.document.batch_read === true ? { ...parts.limits, timeMs: parts.batchReadTimeMs } : parts.limits
   const missing = named.filter((name) => !bound.value.has(name))
   if (missing.length > 0) return missingParameters(missing)
+  // What writes has effects, and is answered once.
+  if (query.writes !== null && limits.inlineMs !== undefined) throw new LaneRequiredError('write')
+  const budget = new Budget()
   try {
+    budget.start(limits)
     if (tokenFilter !== null && !tokenFilter.admits(bound.value)) {
       return err({ kind: 'step-up', advice: tokenFilter.refusal(bound.value).advice })
     }
     const page = pageOf(request)
+    // A query that writes is read with budgets of its own.
+    if (query.writes !== null) budget.end()
     const resolution = parts.resolvers.begin(caller.projectId, limits.timeMs)
     const given =
       query.writes === null
-        ? ok(readPage(graphs.default, query, bound.value, limits, page, parts.answerMax))
+        ? ok(readPage(graphs.default, query, bound.value, limits, page, parts.answerMax, budget))
         : await writePage(
             parts,
             {
@@ -97,6 +104,8 @@ export async function execute(
   } catch (fault) {
     if (fault instanceof RunFault) return err(errorOf(fault, limits))
     throw fault
+  } finally {
+    budget.end()
   }
 }
 
@@ -117,9 +126,8 @@ function readPage(
   limits: BudgetLimits,
   { skip, size }: Page,
   answerMax: number,
+  budget: Budget,
 ): { readonly data: RecordData[]; readonly awaited: readonly Awaited[] } {
-  const budget = new Budget()
-  budget.start(limits)
   const data: RecordData[] = []
   const awaited: Awaited[] = []
   const snapshot = graph.snapshot()
@@ -130,6 +138,7 @@ function readPage(
     for (let row = 0; row < skip; row++) if (!cursor.next()) return { data, awaited }
     while (data.length < size && cursor.next()) data.push(records.read(cursor, site))
   } finally {
+    budget.end()
     snapshot.close()
   }
   return { data, awaited }
@@ -165,6 +174,7 @@ async function suppliedFor(
   try {
     if (!query.reading.open({ snapshot, parameters, limits, budget }).next()) return ok(null)
   } finally {
+    budget.end()
     snapshot.close()
   }
   return resolveWrites(bound, parameters, resolution)

@@ -3,6 +3,7 @@ import type { Budget, BudgetLimits } from '../engine/conditions.ts'
 import type { Reading, ReadingCursor } from '../engine/reading.ts'
 import type { Snapshot } from '../engine/store.ts'
 import type { Value } from '../engine/value/value.ts'
+import { bytesOf } from '../engine/value/weight.ts'
 import type { Parameters } from './parameters.ts'
 
 /** What a record is read from. */
@@ -16,6 +17,13 @@ export class HeldRow implements Row {
 
   constructor(cursor: ReadingCursor, names: Iterable<string>) {
     for (const name of names) this.values.set(name, cursor.value(name))
+  }
+
+  /** What it takes in memory, by an estimate. */
+  get bytes(): number {
+    let bytes = 0
+    for (const value of this.values.values()) bytes += bytesOf(value)
+    return bytes
   }
 
   value(name: string): Value {
@@ -48,9 +56,15 @@ export function holdRows(asked: RowsAsked, snapshot: Snapshot): HeldRow[] | null
   budget.start(limits)
   const cursor = reading.open({ snapshot, parameters, limits, budget })
   const rows: HeldRow[] = []
-  while (cursor.next()) {
-    if (rows.length === rowsMax) return null
-    rows.push(new HeldRow(cursor, names))
+  try {
+    while (cursor.next()) {
+      if (rows.length === rowsMax) return null
+      const row = new HeldRow(cursor, names)
+      budget.holdBytes(row.bytes)
+      rows.push(row)
+    }
+  } finally {
+    budget.end()
   }
   return rows
 }

@@ -10,6 +10,8 @@ import type { Profiler } from './exec/profile.ts'
 import type { Plan } from './plan/operators.ts'
 import { type Asking, type EngineOptions, type Execution, PlannedQuery } from './planned-query.ts'
 import type { NodeId, Snapshot } from './store.ts'
+import { sortCharged } from './value/effort.ts'
+import { sortIds } from './value/sort-ids.ts'
 import type { NodeValue, Value } from './value/value.ts'
 
 export interface Question {
@@ -121,6 +123,9 @@ export function plannedQuestion(posed: PosedQuestion, options: EngineOptions): P
   return new PlannedQuery(posed.query, argument, posed.finish, options)
 }
 
+/** A node that was not read before takes some microseconds. */
+const STEPS_OF_READ = 2
+
 /** A question, planned; asked with the external ids of the given nodes, in the order of the question. */
 export class Answerer {
   readonly planned: PlannedQuery
@@ -167,13 +172,20 @@ export class Answerer {
   findExternalIds(asking: Asking, given: readonly string[]): string[] {
     const execution = this.begin(asking, given)
     if (!execution) return []
-    const { graphs } = execution.run
+    const { run } = execution
+    const { graphs } = run
     const { kind, graph } = this.posed.sought!
     if (kind === 'node') {
       const snapshot = graphs[graph]!
-      return Array.from(this.ids(execution).nodes, (node) => snapshot.nodeOwn(node, 'external_id') as string)
+      return Array.from(this.ids(execution).nodes, (node) => {
+        run.budget.touch(STEPS_OF_READ)
+        return snapshot.nodeOwn(node, 'external_id') as string
+      })
     }
-    const read = ({ graph, id }: NodeValue): string => graphs[graph]!.nodeOwn(id, 'external_id') as string
+    const read = ({ graph, id }: NodeValue): string => {
+      run.budget.touch(STEPS_OF_READ)
+      return graphs[graph]!.nodeOwn(id, 'external_id') as string
+    }
     return [...new Set(this.values(execution).map(read))]
   }
 
@@ -196,20 +208,24 @@ export class Answerer {
     let length = 0
     while (root.next(run)) {
       const node = run.frame[index] as NodeId
+      run.budget.touch(1)
       if (node <= after) continue
       if (length === nodes.length) nodes = grown(nodes)
       nodes[length++] = node
       if (length >= enough && run.isLazy) return { nodes: nodes.subarray(0, length), isAll: false }
     }
     nodes = nodes.subarray(0, length)
-    return { nodes: isInOrder ? nodes : nodes.sort(), isAll: true }
+    return { nodes: isInOrder ? nodes : sortIds(nodes), isAll: true }
   }
 
   private values({ root, run }: Execution): NodeValue[] {
     const { index } = this.posed.sought!
     const found: NodeValue[] = []
-    while (root.next(run)) found.push(run.frame[index] as NodeValue)
-    return found.sort((a, b) => a.graph - b.graph || a.id - b.id)
+    while (root.next(run)) {
+      run.budget.touch(1)
+      found.push(run.frame[index] as NodeValue)
+    }
+    return sortCharged(found, (a, b) => a.graph - b.graph || a.id - b.id)
   }
 
   /** Opened, with the given nodes filled in; null when one of them does not exist. */

@@ -7,10 +7,12 @@ import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery, Slot } from './bind/bound.ts'
 import { dialects } from './bind/dialect.ts'
 import { Profiler } from './exec/profile.ts'
+import { cellBytes } from './exec/row-key.ts'
 import { describe, explain, type PlanNode } from './plan/explain.ts'
 import { type Counts, unknownCounts } from './plan/order-expands.ts'
 import { type Asking, defaultOptions, type EngineOptions, type Execution, PlannedQuery } from './planned-query.ts'
 import type { Snapshot } from './store.ts'
+import { effortOnItems } from './value/effort.ts'
 import { type AnyTemporal, isTemporal } from './value/temporal/temporal.ts'
 import { NodeValue, PathValue, type PropertyValue, RelationshipValue, type Value } from './value/value.ts'
 import { explainProfile, type ProfileNode, profileOf } from './why.ts'
@@ -114,6 +116,7 @@ class CompiledRows implements RowsQuery {
     while (root.next(run)) {
       run.budget.touch(1)
       rows.push(this.slots.map((slot) => cellOf(slot, run.frame[slot.index], run.graphs)))
+      for (const slot of this.slots) run.budget.holdBytes(cellBytes(run.frame[slot.index]))
     }
     return { columns: this.columns, rows }
   }
@@ -153,12 +156,17 @@ function readValue(value: Value, graphs: readonly Snapshot[]): Cell {
   return (value as readonly Value[]).map((item) => readValue(item, graphs))
 }
 
+/** An element with its properties takes some microseconds to read. */
+const STEPS_OF_ELEMENT = 4
+
 function readNode(id: number, snapshot: Snapshot): NodeResult {
+  effortOnItems(STEPS_OF_ELEMENT)
   const labels = snapshot.labels(id).map((label) => snapshot.symbolName('label', label))
   return { kind: 'node', id, labels, properties: snapshot.nodeProperties(id) }
 }
 
 function readRelationship(id: number, snapshot: Snapshot): RelationshipResult {
+  effortOnItems(STEPS_OF_ELEMENT)
   return {
     kind: 'relationship',
     id,

@@ -3,11 +3,14 @@
 import { RunFault } from '../engine/errors.ts'
 import { emptyChunk, type NodeId, type Snapshot } from '../engine/store.ts'
 import type { Value } from '../engine/value/value.ts'
+import type { Filter } from '../policy/filter.ts'
 import type { CompiledPolicy } from '../policy/library.ts'
 import type { Asker } from './decide.ts'
 import type { Question } from './parts.ts'
 import { isSpent } from './question.ts'
 import type { Reading } from './reading.ts'
+
+const STEPS_OF_CHECK = 2
 
 export type Sought = 'subject' | 'resource'
 
@@ -19,6 +22,8 @@ export interface Ask {
   readonly parameters: ReadonlyMap<string, Value>
   readonly question: Question
   readonly sought: Sought
+  /** Whether the filter admits the question, or why it cannot tell; null until it is asked. */
+  admitted: boolean | RunFault | null
   /** Input parameters that turned out not to be what their place takes. */
   readonly missing: Set<string>
 }
@@ -28,17 +33,40 @@ export function givenId({ question, sought }: Ask): string {
   return question[sought === 'resource' ? 'subject' : 'resource'].id ?? ''
 }
 
-export function isAdmitted({ policy, parameters }: Ask): boolean {
-  return policy.filter === null || policy.filter.admits(parameters)
+/** A filter that does not read the id of the candidate is evaluated once in a search. Throws RunFault. */
+export function isAdmitted(ask: Ask): boolean {
+  const { filter } = ask.policy
+  if (filter === null) return true
+  if (readsCandidate(ask)) return filter.admits(ask.reading.parameters)
+  ask.admitted ??= admittedBy(filter, ask.parameters)
+  if (ask.admitted instanceof RunFault) throw ask.admitted
+  return ask.admitted
+}
+
+/** A limit is thrown on: nothing is left for what comes after it. */
+function admittedBy(filter: Filter, parameters: ReadonlyMap<string, Value>): boolean | RunFault {
+  try {
+    return filter.admits(parameters)
+  } catch (fault) {
+    if (!(fault instanceof RunFault) || isSpent(fault)) throw fault
+    return fault
+  }
+}
+
+function readsCandidate({ policy, sought }: Ask): boolean {
+  return policy.filter?.parameters.includes(`${sought}_external_id`) === true
 }
 
 /** As in an evaluation of this pair: a fault does not grant, and a limit is thrown on. */
-export function grants({ policy, reading, question, sought, missing }: Ask, id: string): boolean {
+export function grants(ask: Ask, id: string): boolean {
+  const { policy, reading, question, sought, missing } = ask
   const subjectId = sought === 'subject' ? id : question.subject.id
   const resourceId = sought === 'resource' ? id : question.resource.id
   if (subjectId === null || resourceId === null) return false
   try {
-    if (policy.filter !== null && !policy.filter.admits(reading.parameters)) return false
+    // A check may end before it touches anything.
+    reading.budget.touch(STEPS_OF_CHECK)
+    if (!isAdmitted(ask)) return false
     return policy.condition.check(reading, subjectId, resourceId)
   } catch (fault) {
     if (!(fault instanceof RunFault) || isSpent(fault)) throw fault
@@ -88,6 +116,8 @@ export function eachGranted(
       if (typeof id !== 'string' || snapshot.nodeOwn(node, 'type') !== type) continue
       bound.set(`${sought}_external_id`, id)
       if (grants(ask, id) && !visit(node, id)) return
+      // No candidate is granted by a policy that does not take part.
+      if (ask.admitted === false) return
     }
     if (!chunk.more) return
   }

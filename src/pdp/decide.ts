@@ -8,7 +8,7 @@ import type { ServiceError } from '../kernel/errors.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { Advice, Filter } from '../policy/filter.ts'
 import type { CompiledPolicy } from '../policy/library.ts'
-import type { DecisionParts, Question, QuestionKind } from './parts.ts'
+import type { DecisionFault, DecisionParts, Question, QuestionKind } from './parts.ts'
 import {
   bindParameters,
   complainsOfSubject,
@@ -60,6 +60,7 @@ export function decide(asker: Asker, reading: Reading, question: Question): Verd
   let missing: string[] | null = null
   let refusing: Filter[] | null = null
   for (const policy of policies) {
+    reading.budget.touch(1)
     const name = lacking(policy, parameters)
     if (name !== null) {
       missing ??= []
@@ -77,7 +78,7 @@ export function decide(asker: Asker, reading: Reading, question: Question): Verd
         missing ??= []
         missing.push(fault.subject)
       } else {
-        tellFault(asker, policy, fault)
+        tellFault(asker, reading, policy, fault)
         // Nothing is left for the others, and they are not asked: what is not known to be granted is denied.
         if (isSpent(fault)) {
           reading.spent = fault
@@ -90,8 +91,13 @@ export function decide(asker: Asker, reading: Reading, question: Question): Verd
   return refusing === null ? denied : ok(refusedBy(refusing, parameters))
 }
 
-export function tellFault({ parts, caller, kind }: Asker, policy: CompiledPolicy, fault: RunFault): void {
-  parts.onFault({
+export function tellFault(
+  { parts, caller, kind }: Asker,
+  reading: Reading,
+  policy: CompiledPolicy,
+  fault: RunFault,
+): void {
+  const told: DecisionFault = {
     projectId: caller.projectId,
     policyId: policy.id,
     revision: policy.revision,
@@ -99,7 +105,8 @@ export function tellFault({ parts, caller, kind }: Asker, policy: CompiledPolicy
     code: fault.code,
     // Parameters are masked in logs, and what nodes hold is nobody's business there.
     message: fault.withoutValues,
-  })
+  }
+  reading.tell(() => parts.onFault(told))
 }
 
 /** What the caller can do about it stands in the advice. */

@@ -2,9 +2,10 @@
 // in it (AuthZEN 7.2.1): `decision: false` with a reason, and the batch is answered.
 import type { AgentCaller } from '../identity/caller.ts'
 import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
+import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type Asker, type Decision, decide } from './decide.ts'
-import type { DecisionParts } from './parts.ts'
+import type { DecisionEvent, DecisionParts } from './parts.ts'
 import { noGraph } from './question.ts'
 import { type BatchItem, type EvaluationsRequest, itemsOf } from './read-batch.ts'
 import { Reading } from './reading.ts'
@@ -25,29 +26,41 @@ export function evaluateBatch(
   const { onDecided } = parts
   const stopsAt = stopOf(request.options?.evaluations_semantic)
   const asker: Asker = { parts, caller, kind: 'evaluation' }
-  const reading = new Reading(graphs, parts.limits)
+  const reading = new Reading(graphs, parts.limits, parts.inlineMs !== undefined || parts.limits.inlineMs !== undefined)
   const decisions: Decision[] = []
-  const endsMs = performance.now() + parts.batchTimeMs
+  const beganMs = performance.now()
+  const endsMs = beganMs + parts.batchTimeMs
+  const laneMs = parts.inlineMs === undefined ? Number.POSITIVE_INFINITY : beganMs + parts.inlineMs
   try {
     for (const item of itemsOf(request)) {
       const startedMs = performance.now()
+      // Nothing was told yet: a lane decides all of the batch.
+      if (startedMs > laneMs) throw new LaneRequiredError('batch')
       const decided: Result<Decision, ServiceError> = startedMs > endsMs ? outOfTime : decideItem(asker, reading, item)
       const decision = decided.ok ? decided.value : { decision: false, context: { reason: reasonOf(decided.error) } }
-      onDecided?.({
-        kind: 'evaluation',
-        requestId,
-        caller,
-        item: decisions.length,
-        batch: request,
-        question: item.ok ? item.value : null,
-        decision: decided.ok ? decision.decision : null,
-        found: null,
-        error: decided.ok ? null : decided.error,
-        durationMs: performance.now() - startedMs,
-      })
+      if (onDecided !== null) {
+        const event: DecisionEvent = {
+          kind: 'evaluation',
+          requestId,
+          caller,
+          item: decisions.length,
+          batch: request,
+          question: item.ok ? item.value : null,
+          decision: decided.ok ? decision.decision : null,
+          found: null,
+          error: decided.ok ? null : decided.error,
+          durationMs: performance.now() - startedMs,
+        }
+        reading.tell(() => onDecided(event))
+      }
       decisions.push(decision)
       if (decision.decision === stopsAt) break
     }
+    reading.answered()
+  } catch (fault) {
+    // What was decided before a failure is told all the same, unless it is decided again.
+    if (!(fault instanceof LaneRequiredError)) reading.answered()
+    throw fault
   } finally {
     reading.close()
   }
@@ -75,7 +88,7 @@ function decideItem(asker: Asker, reading: Reading, item: BatchItem): Result<Dec
   } catch (fault) {
     // One location that cannot be read must not take the answers of the others with it.
     if (!(fault instanceof ServiceFault)) throw fault
-    if (fault.isForOperator) asker.parts.onServiceFault(fault)
+    if (fault.isForOperator) reading.tell(() => asker.parts.onServiceFault(fault))
     return err(fault.error)
   }
 }

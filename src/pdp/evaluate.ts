@@ -43,7 +43,9 @@ function decisionOn(parts: DecisionParts, caller: AgentCaller, question: Questio
   const reading = new Reading(graphs, parts.limits)
   try {
     reading.budget.start(parts.limits)
-    return decide({ parts, caller, kind: 'evaluation' }, reading, question)
+    const decided = decide({ parts, caller, kind: 'evaluation' }, reading, question)
+    reading.answered()
+    return decided
   } finally {
     reading.close()
   }

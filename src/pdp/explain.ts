@@ -6,6 +6,7 @@ import { toJson } from '../engine/value/convert.ts'
 import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { CompiledPolicy } from '../policy/library.ts'
 import { type Asker, decide } from './decide.ts'
@@ -49,8 +50,12 @@ export function explainDecision(
     reading.parameters = bound.value
     // Each policy has a budget of its own; all of them together have the time of a batch, for nobody else is answered meanwhile.
     const endsMs = startedMs + parts.batchTimeMs
+    const laneMs = parts.inlineMs === undefined ? Number.POSITIVE_INFINITY : startedMs + parts.inlineMs
     const policies = parts.policies.find(caller.projectId, subject.type, action.name, resource.type)
-    const explained = policies.map((policy) => explainPolicy(policy, caller, reading, question, endsMs))
+    const explained = policies.map((policy) => {
+      if (performance.now() > laneMs) throw new LaneRequiredError('explanation')
+      return explainPolicy(policy, caller, reading, question, endsMs)
+    })
     return ok({
       ...decided.value,
       parameters: parametersUsed(asked, bound.value, mask),
@@ -73,19 +78,25 @@ function explainPolicy(
 ): PolicyExplanation {
   const startedMs = performance.now()
   const said: Said =
-    startedMs > endsMs ? { outcome: 'skipped', because: 'time' } : whatItSays(policy, caller, reading, question)
+    startedMs > endsMs ? { outcome: 'skipped', because: 'time' } : whatItSays(policy, caller, reading, question, endsMs)
   const { id, name, version, tags } = policy
   return { id, name, version, tags: [...tags], ...said, duration_ms: performance.now() - startedMs }
 }
 
-function whatItSays(policy: CompiledPolicy, caller: AgentCaller, reading: Reading, question: Question): Said {
+function whatItSays(
+  policy: CompiledPolicy,
+  caller: AgentCaller,
+  reading: Reading,
+  question: Question,
+  endsMs: number,
+): Said {
   const tags = question.context?.policy_tags
   if (tags !== undefined && !hasOneOf(policy, tags)) return { outcome: 'skipped', because: 'tags' }
   if (!maySpeakFor(caller.user, question.subject)) return { outcome: 'skipped', because: 'token' }
   const { parameters } = reading
   const missing = policy.inputParameters.filter((name) => !parameters.has(name))
   if (missing.length > 0) return { outcome: 'skipped', because: 'parameters', missing }
-  reading.budget.start(reading.limits)
+  startUntil(reading, endsMs)
   try {
     if (policy.filter !== null && !policy.filter.admits(parameters)) {
       const { leaves, advice } = policy.filter.refusal(parameters)
@@ -93,7 +104,7 @@ function whatItSays(policy: CompiledPolicy, caller: AgentCaller, reading: Readin
     }
     const { subject, resource } = question
     const granted = policy.condition.check(reading, subject.id ?? '', resource.id ?? '')
-    return { outcome: granted ? 'granted' : 'denied', ...details(policy, reading, question, granted) }
+    return { outcome: granted ? 'granted' : 'denied', ...details(policy, reading, question, granted, endsMs) }
   } catch (fault) {
     if (!(fault instanceof RunFault)) throw fault
     if (fault.code === 'missing-parameter') {
@@ -103,9 +114,21 @@ function whatItSays(policy: CompiledPolicy, caller: AgentCaller, reading: Readin
   }
 }
 
+/** Each policy has the time of an evaluation, and all of them together that of a batch. */
+function startUntil({ budget, limits }: Reading, endsMs: number): void {
+  const timeMs = Math.max(1, Math.min(limits.timeMs, endsMs - performance.now()))
+  budget.start({ ...limits, timeMs })
+}
+
 /** Looking costs more than deciding: where it meets a limit, the outcome stands without its details. */
-function details(policy: CompiledPolicy, reading: Reading, question: Question, granted: boolean): Partial<Said> {
-  reading.budget.start(reading.limits)
+function details(
+  policy: CompiledPolicy,
+  reading: Reading,
+  question: Question,
+  granted: boolean,
+  endsMs: number,
+): Partial<Said> {
+  startUntil(reading, endsMs)
   try {
     const why = policy.condition.why(reading, question.subject.id ?? '', question.resource.id ?? '')
     if (why.decision !== granted) return {}

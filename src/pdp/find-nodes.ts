@@ -1,9 +1,13 @@
 // What a search finds in one graph, in the order of its nodes: each policy is asked for as many of them behind the last
 // page as this one needs, and what several policies grant is put together.
 import type { NodeId, Snapshot } from '../engine/store.ts'
+import { effortOnItems } from '../engine/value/effort.ts'
+import { sortIds } from '../engine/value/sort-ids.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import { type Ask, eachGranted, givenId, grants, graphsOf, isAdmitted, mustConfirm } from './candidates.ts'
+import type { CompiledPolicy } from '../policy/library.ts'
+import type { KeptList } from './kept-searches.ts'
 import { type Cut, countedOf, notThisToken, type Page, pageOfNodes, sizeOf } from './page.ts'
 import type { DecisionParts } from './parts.ts'
 
@@ -24,6 +28,7 @@ export class FindNodes {
   private readonly isOnly: boolean
   private readonly windows: Window[] = []
   private keptAs: string
+  private readonly toKeep: { readonly policy: CompiledPolicy; readonly list: KeptList }[] = []
 
   /**
    * `snapshot`: of the graph that holds what is sought. It may turn out to have gone, which is every policy's fault.
@@ -65,7 +70,7 @@ export class FindNodes {
   }
 
   private found(ask: Ask): Window {
-    const { policy, reading, sought, asker } = ask
+    const { policy, reading, sought } = ask
     const { condition } = policy
     const given = givenId(ask)
     const behind = (after: NodeId, enough: number): Window => {
@@ -77,7 +82,8 @@ export class FindNodes {
       const isWhole = window.isAll && after === this.cut.place.node
       if (isWhole && this.size > 0 && window.nodes.length > this.size) {
         const list = { nodes: window.nodes, stamps: stampsOf(ask), isOnly: this.isOnly }
-        this.keptAs = asker.parts.keptSearches.keep(this.keptAs, policy, list)
+        // Kept with the page: until then the search may have to be repeated in a lane.
+        this.toKeep.push({ policy, list })
       }
       return window
     }
@@ -111,12 +117,32 @@ export class FindNodes {
       const known = node === 0 ? null : snapshot.nodeOwn(node, 'external_id')
       // Another order than that of the page before, or another graph under the same name.
       if (node === 0 ? after !== null : known !== null && known !== after) return notThisToken
-      const names = given < REMEMBERED ? Array.from(shown, (one) => snapshot.nodeOwn(one, 'external_id')) : null
-      for (const id of names ?? snapshot.externalIds(shown)) ids.push(String(id))
+      const names = given < REMEMBERED ? Array.from(shown, (one) => nameOf(snapshot, one)) : null
+      for (const id of names ?? namesOf(snapshot, shown)) ids.push(String(id))
     }
     const left = this.windows.every(({ isAll }) => isAll) ? nodes.length : null
+    for (const { policy, list } of this.toKeep) this.keptAs = parts.keptSearches.keep(this.keptAs, policy, list)
     if (left === ids.length) parts.keptSearches.drop(kept)
     return ok(pageOfNodes(parts, cut, ids, left, { node: shown.at(-1) ?? node, kept: this.keptAs }))
+  }
+}
+
+/** A node that was not read before takes some microseconds. */
+const STEPS_OF_READ = 2
+
+function nameOf(snapshot: Snapshot, node: NodeId): unknown {
+  effortOnItems(STEPS_OF_READ)
+  return snapshot.nodeOwn(node, 'external_id')
+}
+
+/** Nodes whose names are read at once. */
+const READ_AT_ONCE = 256
+
+function* namesOf(snapshot: Snapshot, nodes: Uint32Array): Generator<unknown> {
+  for (let at = 0; at < nodes.length; at += READ_AT_ONCE) {
+    const part = nodes.subarray(at, at + READ_AT_ONCE)
+    effortOnItems(part.length * STEPS_OF_READ)
+    yield* snapshot.externalIds(part)
   }
 }
 
@@ -146,7 +172,7 @@ function together(lists: readonly Uint32Array[]): Uint32Array {
     all.set(list, length)
     length += list.length
   }
-  all.sort()
+  sortIds(all)
   length = 0
   for (let i = 0; i < all.length; i++) if (all[i] !== all[i - 1]) all[length++] = all[i] ?? 0
   return all.subarray(0, length)

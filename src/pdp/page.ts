@@ -2,6 +2,7 @@
 // the last one that was given out: so pages join to the whole while the graph is unchanged; when it is not, nothing is doubled
 // and nothing left out that stayed as it was.
 import type { NodeId } from '../engine/store.ts'
+import { effortOnItems, sortCharged } from '../engine/value/effort.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
@@ -79,10 +80,19 @@ export function isPlaceAmongNames({ node }: PagePlace): boolean {
 export function pageOfNames(parts: DecisionParts, cut: Cut, found: ReadonlySet<string>): Page {
   const { after } = cut.place
   // An order of code units, as `>` has it: any would do that is the same in every process.
-  const left = (after === null ? [...found] : [...found].filter((id) => id > after)).sort()
+  const left: string[] = []
+  for (const id of found) {
+    effortOnItems(1)
+    if (after === null || id > after) left.push(id)
+  }
+  sortCharged(left, byCodeUnit)
   if (!cut.asked && left.length <= parts.searchPageMax) return { ids: left, page: null }
   const { ids, page } = pageWith(parts, cut, left.slice(0, sizeOf(parts, cut)), left.length, { node: 0, kept: '' })
   return { ids, page: page === null ? null : { ...page, total: found.size } }
+}
+
+function byCodeUnit(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }
 
 /** `left`: how many there are behind the place; null: more than were counted. */

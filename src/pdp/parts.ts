@@ -71,6 +71,11 @@ export interface DecisionParts {
   readonly inputStringMax: number
   /** Items of one batch. */
   readonly evaluationsMax: number
+  /**
+   * Milliseconds that a batch or an explanation may take on the serving loop; what takes longer throws LaneRequiredError.
+   * Absent: no such limit. A single question has `limits.inlineMs`.
+   */
+  readonly inlineMs?: number
   /** An item of a batch that would begin later than this is not asked any more. */
   readonly batchTimeMs: number
   /** Results of one answer. */

@@ -192,7 +192,7 @@ export function lacking(policy: CompiledPolicy, parameters: ReadonlyMap<string, 
   return null
 }
 
-const sharedLimits: readonly (string | null)[] = ['traversalStepsMax', 'decisionTimeMs', 'rowsHeldMax']
+const sharedLimits: readonly (string | null)[] = ['traversalStepsMax', 'decisionTimeMs', 'rowsHeldMax', 'bytesHeldMax']
 
 /** The budget that all policies of a question share is used up. A value that grew too large is its own policy's fault. */
 export function isSpent(fault: RunFault): boolean {

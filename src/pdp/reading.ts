@@ -12,13 +12,18 @@ export class Reading implements Asking {
   readonly graphs: ProjectGraphs
   readonly limits: BudgetLimits
   readonly budget = new Budget()
+  private readonly isInline: boolean
   parameters: ReadonlyMap<string, Value> = noParameters
   /** The fault that used the budget up: what was asked after it was not answered. */
   spent: RunFault | null = null
+  /** What is told once the question is answered: until then it may have to be repeated in a lane. */
+  private untold: (() => void)[] | null = null
   private opened: Snapshot | null = null
   private located: Map<string, Snapshot> | null = null
 
-  constructor(graphs: ProjectGraphs, limits: BudgetLimits) {
+  /** `isInline`: it is read on the serving loop, and may be given up there. */
+  constructor(graphs: ProjectGraphs, limits: BudgetLimits, isInline = limits.inlineMs !== undefined) {
+    this.isInline = isInline
     this.graphs = graphs
     this.limits = limits
   }
@@ -43,7 +48,24 @@ export class Reading implements Asking {
     return snapshot
   }
 
+  /** Tells at once, or, on the serving loop, when the question is answered there. */
+  tell(tell: () => void): void {
+    if (!this.isInline) tell()
+    else {
+      this.untold ??= []
+      this.untold.push(tell)
+    }
+  }
+
+  /** To be called when the question is answered. */
+  answered(): void {
+    if (this.untold === null) return
+    for (const tell of this.untold) tell()
+    this.untold = null
+  }
+
   close(): void {
+    this.budget.end()
     this.opened?.close()
     if (this.located !== null) for (const snapshot of this.located.values()) snapshot.close()
   }

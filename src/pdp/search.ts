@@ -111,7 +111,9 @@ function cutAndFind(
   const reading = new Reading(graphs, parts.limits)
   try {
     reading.budget.start(parts.limits)
-    return find({ parts, caller, kind }, reading, cut.value)
+    const found = find({ parts, caller, kind }, reading, cut.value)
+    reading.answered()
+    return found
   } finally {
     reading.close()
   }
@@ -135,7 +137,7 @@ function search(asker: Asker, reading: Reading, question: Question, cut: Cut): R
   const asks: Ask[] = []
   for (const policy of policies) {
     const name = lacking(policy, parameters)
-    if (name === null) asks.push({ asker, policy, reading, parameters, question, sought, missing })
+    if (name === null) asks.push({ asker, policy, reading, parameters, question, sought, admitted: null, missing })
     else missing.add(name)
   }
   const graph = graphOfAll(asks)
@@ -155,7 +157,7 @@ function search(asker: Asker, reading: Reading, question: Question, cut: Cut): R
         missing.add(fault.subject)
         continue
       }
-      tellFault(asker, policy, fault)
+      tellFault(asker, reading, policy, fault)
       if (fault.code === 'budget') return overBudget(fault)
       // One candidate's fault must not hide the others: asked one by one, only those that fault are left out.
       try {

@@ -3,7 +3,9 @@
 import { RunFault } from '../engine/errors.ts'
 import { contains, equals, isList, isMap, isNumber, lessOrEqual, lessThan } from '../engine/value/compare.ts'
 import { instantMs } from '../engine/value/instant.ts'
-import { compilePattern, type TextPattern } from '../engine/value/pattern.ts'
+import { effortOnItems, effortOnText } from '../engine/value/effort.ts'
+import { chargedPattern, type TextPattern } from '../engine/value/pattern.ts'
+import { includesText } from '../engine/value/text-work.ts'
 import type { Truth, Value } from '../engine/value/value.ts'
 import { unreachable } from '../kernel/assert.ts'
 import { type Reference, valueAt } from './reference.ts'
@@ -87,6 +89,7 @@ export class Filter {
 }
 
 function truthOf(node: FilterNode, parameters: Parameters): Truth {
+  effortOnItems(1)
   switch (node.kind) {
     case 'leaf':
       return leafTruth(node, parameters)
@@ -160,18 +163,28 @@ function leafTruth({ operator, attribute, operand }: Leaf, parameters: Parameter
     case 'IN':
       return isList(right) ? isOneOf(left, right) : null
     case 'STARTS WITH':
-      return bothText(left, right) ? left.startsWith(right as string) : null
+      return bothText(left, right) ? startsWith(left, right as string) : null
     case 'ENDS WITH':
-      return bothText(left, right) ? left.endsWith(right as string) : null
+      return bothText(left, right) ? endsWith(left, right as string) : null
     case 'CONTAINS':
       // A claim such as `roles` is a list, and has the item; one such as `scope` is a text.
       if (isList(left)) return isOneOf(right, left)
-      return bothText(left, right) ? left.includes(right as string) : null
+      return bothText(left, right) ? includesText(left, right as string) : null
     case '=~':
       return typeof left === 'string' ? patternFrom(operand, right).matches(left) : null
     default:
       return compared(operator, left, right)
   }
+}
+
+function startsWith(text: string, part: string): boolean {
+  effortOnText(part.length)
+  return text.startsWith(part)
+}
+
+function endsWith(text: string, part: string): boolean {
+  effortOnText(part.length)
+  return text.endsWith(part)
 }
 
 function bothText(left: Value, right: Value): left is string {
@@ -210,7 +223,12 @@ function sameKind(left: Value, right: Value): boolean {
 
 function isOneOf(value: Value, list: readonly Value[]): Truth {
   const found = contains(list, value)
-  return found === false && !list.every((item) => item !== null && sameKind(value, item)) ? null : found
+  return found === false && !list.every((item) => isComparable(value, item)) ? null : found
+}
+
+function isComparable(value: Value, item: Value): boolean {
+  effortOnItems(1)
+  return item !== null && sameKind(value, item)
 }
 
 function operandValue(operand: Operand, parameters: Parameters): Value {
@@ -220,7 +238,10 @@ function operandValue(operand: Operand, parameters: Parameters): Value {
     case 'reference':
       return valueAt(operand.reference, parameters)
     case 'list':
-      return operand.items.map((item) => operandValue(item, parameters))
+      return operand.items.map((item) => {
+        effortOnItems(1)
+        return operandValue(item, parameters)
+      })
     default:
       return null
   }
@@ -234,10 +255,10 @@ function instantOf(operand: Operand, parameters: Parameters): number | null {
 }
 
 function patternFrom(operand: Operand, source: Value): TextPattern {
-  const compiled = typeof source === 'string' ? compilePattern(source) : null
+  const compiled = typeof source === 'string' ? chargedPattern(source) : null
   if (compiled?.ok) return compiled.value
   refuseParameter(operand)
-  return { steps: 0, matches: () => false }
+  return { matches: () => false }
 }
 
 /** A claim is what its issuer made it; what a caller sent wrongly, the caller is told. */

@@ -1,6 +1,7 @@
 // Access into values: index, slice and parameter paths, with the faults that a value of the wrong kind gives.
 import { RunFault } from '../errors.ts'
 import { isList, isMap } from '../value/compare.ts'
+import { copyOf } from '../value/effort.ts'
 import { propertyOf } from '../value/element.ts'
 import { kindName } from '../value/kind-name.ts'
 import { isTemporal } from '../value/temporal/temporal.ts'
@@ -44,7 +45,14 @@ export function indexed(run: Run, target: Value, index: Value): Value {
 export function sliced(target: Value, from: Value | undefined, to: Value | undefined): Value {
   if (target === null || from === null || to === null) return null
   if (!isList(target)) throw new RunFault('type', `${kindName(target)} has no items`, null, 'InvalidArgumentType')
-  return target.slice(bound(from), bound(to))
+  const [start, end] = [placeOf(bound(from), target.length, 0), placeOf(bound(to), target.length, target.length)]
+  return start < end ? copyOf(target, start, end) : []
+}
+
+/** As `Array.prototype.slice` reads it: from the end where it is negative. */
+function placeOf(place: number | undefined, length: number, absent: number): number {
+  if (place === undefined) return absent
+  return place < 0 ? Math.max(0, length + place) : Math.min(place, length)
 }
 
 function bound(value: Value | undefined): number | undefined {
@@ -54,10 +62,9 @@ function bound(value: Value | undefined): number | undefined {
 }
 
 /** The items of a list that is iterated over; null for null. */
-export function itemsOf(run: Run, value: Value, what: string): readonly Value[] | null {
+export function itemsOf(value: Value, what: string): readonly Value[] | null {
   if (value === null) return null
   if (!isList(value))
     throw new RunFault('type', `${what} takes a list, not ${kindName(value)}`, null, 'InvalidArgumentType')
-  run.budget.touch(value.length)
   return value
 }

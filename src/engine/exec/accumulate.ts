@@ -5,9 +5,11 @@ import { RunFault } from '../errors.ts'
 import { type AggregateName, aggregateNamed } from '../value/aggregates.ts'
 import { integer, toDouble } from '../value/arithmetic.ts'
 import { type GroupingKey, groupingKey, isNumber, order } from '../value/compare.ts'
+import { effortOnItems, holdBytes, sortCharged } from '../value/effort.ts'
 import { kindName } from '../value/kind-name.ts'
 import type { Value } from '../value/value.ts'
-import { boundedList, VALUE_ITEMS_MAX } from '../value/weight.ts'
+import { boundedList, bytesOf, VALUE_ITEMS_MAX } from '../value/weight.ts'
+import { keyBytes } from './row-key.ts'
 
 export interface Accumulator {
   /** `parameter` is the second argument of the percentiles. */
@@ -47,6 +49,7 @@ class Distinct implements Accumulator {
   add(value: Value, parameter?: Value): void {
     const key = groupingKey(value)
     if (this.seen.has(key)) return
+    holdBytes(keyBytes(key))
     this.seen.add(key)
     this.inner.add(value, parameter)
   }
@@ -207,12 +210,14 @@ class Percentile implements Accumulator {
     if (this.fraction === null) this.fraction = fractionOf(this.name, parameter)
     if (value === null) return
     if (!isNumber(value)) throw notANumber(this.name, value)
+    effortOnItems(1)
+    holdBytes(bytesOf(value))
     this.values.push(value)
     if (this.values.length > VALUE_ITEMS_MAX) boundedList(this.values)
   }
   result(): Value {
     if (this.values.length === 0) return null
-    return this.pick([...this.values].sort(order), this.fraction!)
+    return this.pick(sortCharged(this.values, order), this.fraction!)
   }
   reset(): void {
     this.values = []

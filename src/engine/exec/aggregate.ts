@@ -5,7 +5,7 @@ import type { Value } from '../value/value.ts'
 import { type Accumulator, makeAccumulator } from './accumulate.ts'
 import type { Evaluate, Run } from './context.ts'
 import type { Operator } from './operator.ts'
-import { cellKey, joinKeys } from './row-key.ts'
+import { cellBytes, cellKey, joinKeys, keyBytes } from './row-key.ts'
 
 /** A grouping key: passed on as it stands in its slot (`evaluate` null), or computed. */
 export interface GroupingItem {
@@ -92,6 +92,9 @@ export class AggregateOperator implements Operator {
     const group = this.newGroup(cells)
     groups.set(key, group)
     run.budget.hold()
+    let bytes = keyBytes(key)
+    for (const cell of cells) bytes += cellBytes(cell)
+    run.budget.holdBytes(bytes)
     return group
   }
 

@@ -2,6 +2,7 @@
 // merged as they are read, and nothing is read that nobody asks for; where they are short, or very many, it is quicker to
 // gather what they hold first.
 import { type Chunk, type Direction, emptyChunk, type NodeId, type Snapshot, type SymbolId } from '../store.ts'
+import { sortIds } from '../value/sort-ids.ts'
 import type { ChainSlots } from './connect.ts'
 import type { Run } from './context.ts'
 import { directionsOf, type Walkable } from './neighbours.ts'
@@ -99,7 +100,7 @@ class Gathered {
         snapshot.neighbours(node, direction, type, chunk.next, chunk)
       }
     }
-    this.ids = ends.ids.subarray(0, ends.length).sort()
+    this.ids = sortIds(ends.ids.subarray(0, ends.length))
   }
 
   next(): NodeId {

@@ -3,8 +3,9 @@ import type { BoundExpression } from '../bind/bound.ts'
 import { RunFault } from '../errors.ts'
 import { add, divide, modulo, multiply, power, subtract } from '../value/arithmetic.ts'
 import { contains } from '../value/compare.ts'
-import { effortOnSearch, effortOnText } from '../value/effort.ts'
-import { compilePattern, type TextPattern } from '../value/pattern.ts'
+import { effortOnText } from '../value/effort.ts'
+import { chargedPattern, type TextPattern } from '../value/pattern.ts'
+import { includesText } from '../value/text-work.ts'
 import { itemsOf } from './access.ts'
 import type { Evaluate } from './context.ts'
 
@@ -17,7 +18,7 @@ export function computeBinary(operator: BinaryOperator, left: Evaluate, right: E
     case 'IN':
       return (run) => {
         const value = left(run)
-        const list = itemsOf(run, right(run), '`IN`')
+        const list = itemsOf(right(run), '`IN`')
         return list === null ? null : contains(list, value)
       }
     case 'STARTS WITH':
@@ -31,10 +32,7 @@ export function computeBinary(operator: BinaryOperator, left: Evaluate, right: E
         return text.endsWith(part)
       })
     case 'CONTAINS':
-      return onStrings(left, right, (text, part) => {
-        effortOnSearch(text, part)
-        return text.includes(part)
-      })
+      return onStrings(left, right, includesText)
     case '=~':
       return onStrings(left, right, matching())
     default: {
@@ -53,22 +51,17 @@ function onStrings(left: Evaluate, right: Evaluate, ask: (text: string, part: st
   }
 }
 
-/** Compiling takes as long as comparing so many characters for each one of the pattern. */
-const PATTERN_EFFORT = 4096
-
 /** Mostly one pattern is asked of many texts. */
 function matching(): (text: string, source: string) => boolean {
   let known = ''
   let pattern: TextPattern | null = null
   return (text, source) => {
     if (pattern === null || source !== known) {
-      effortOnText(source.length * PATTERN_EFFORT)
-      const compiled = compilePattern(source)
+      const compiled = chargedPattern(source)
       if (!compiled.ok) throw new RunFault('argument', `not a pattern: ${compiled.error}`)
       pattern = compiled.value
       known = source
     }
-    effortOnText(text.length * pattern.steps)
     return pattern.matches(text)
   }
 }

@@ -1,26 +1,21 @@
 // Calls of functions over compiled arguments: who sees a null, and who is spared it.
 import { assert } from '../../kernel/assert.ts'
-import { effortOnItems, effortOnText } from '../value/effort.ts'
 import type { CypherFunction } from '../value/functions/function.ts'
 import { functionNamed, MAP_PROJECTION, mapProjection } from '../value/functions.ts'
-import type { Value } from '../value/value.ts'
 import type { Evaluate } from './context.ts'
 
 export function callFunction(name: string, args: readonly Evaluate[]): Evaluate {
   const entry = name === MAP_PROJECTION ? mapProjection : functionNamed(name)
   assert(entry, `the binder lets no unknown function pass: ${name}`)
   if (entry.name === 'coalesce') return firstGiven(args)
-  return counted(entry.nulls === 'given' ? withNulls(entry, args) : withoutNulls(entry, args))
+  return counted(entry, entry.nulls === 'given' ? withNulls(entry, args) : withoutNulls(entry, args))
 }
 
-/** What a function makes of many items or characters, it has looked at or copied. */
-function counted(call: Evaluate): Evaluate {
+/** The call itself; what grows with the arguments is charged by the function. */
+function counted({ steps }: CypherFunction, call: Evaluate): Evaluate {
   return (run) => {
-    const value: Value = call(run)
-    if (typeof value === 'string') effortOnText(value.length)
-    else if (Array.isArray(value)) effortOnItems(value.length)
-    else if (value instanceof Map) effortOnItems(value.size)
-    return value
+    run.budget.touch(steps)
+    return call(run)
   }
 }
 

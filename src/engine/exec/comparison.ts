@@ -3,6 +3,7 @@
 import type { ComparisonOperator } from '../../../grammar/ast.ts'
 import type { BoundExpression, Slot } from '../bind/bound.ts'
 import { equals, lessOrEqual, lessThan } from '../value/compare.ts'
+import { CHARACTERS_PER_STEP, effortOnText } from '../value/effort.ts'
 import type { Truth, Value } from '../value/value.ts'
 import type { Evaluate, Run } from './context.ts'
 
@@ -43,12 +44,20 @@ export function compareTest(operator: ComparisonOperator, left: Evaluate, right:
 
 export function equalsConstant(evaluate: Evaluate, constant: Value): (run: Run) => boolean {
   // Only a string equals a string, and only a boolean a boolean.
-  if (typeof constant === 'string' || typeof constant === 'boolean') return (run) => evaluate(run) === constant
+  if (typeof constant === 'boolean') return (run) => evaluate(run) === constant
+  if (typeof constant === 'string') {
+    if (constant.length < CHARACTERS_PER_STEP) return (run) => evaluate(run) === constant
+    return (run) => sameValue(evaluate(run), constant)
+  }
   return (run) => sameValue(evaluate(run), constant)
 }
 
 function sameValue(a: Value, b: Value): boolean {
-  if (typeof a === 'string' || typeof a === 'boolean') return a === b
+  if (typeof a === 'string') {
+    if (a.length >= CHARACTERS_PER_STEP) effortOnText(a.length)
+    return a === b
+  }
+  if (typeof a === 'boolean') return a === b
   if (typeof a === 'number' && typeof b === 'number') return a === b
   return equals(a, b) === true
 }

@@ -15,7 +15,7 @@ import { ConnectOperator, SpreadOperator } from './connect.ts'
 import type { Evaluate, Run } from './context.ts'
 import { type EndsSlots, RelationshipEndsOperator, TrailEndsOperator } from './ends.ts'
 import { ExpandIntoOperator, ExpandOperator, type StepSlots } from './expand.ts'
-import { compileExpression, compileTest, type ExpressionSite } from './expression.ts'
+import { chargedBySize, compileExpression, compileTest, type ExpressionSite } from './expression.ts'
 import { FilterOperator, FirstOperator } from './filter.ts'
 import type { Walkable } from './neighbours.ts'
 import type { Operator } from './operator.ts'
@@ -52,8 +52,10 @@ export function compile(plan: Plan, site: CompileSite): Operator {
       return subqueryValue(expression, inner)
     },
   }
-  const evaluate = (expression: BoundExpression): Evaluate => compileExpression(expression, expressions)
-  const test = (expression: BoundExpression): ((run: Run) => boolean) => compileTest(expression, expressions)
+  const evaluate = (expression: BoundExpression): Evaluate =>
+    chargedBySize(expression, compileExpression(expression, expressions))
+  const test = (expression: BoundExpression): ((run: Run) => boolean) =>
+    chargedBySize(expression, compileTest(expression, expressions))
   const snapshotOf = (slot: Slot): Snapshot => site.snapshots[slot.graph]!
   const symbol = (slot: Slot, kind: 'label' | 'property', name: string): SymbolId => snapshotOf(slot).symbol(kind, name)
   const walkable = (step: { from: Slot; direction: Walkable['direction']; types: readonly string[] }): Walkable => {

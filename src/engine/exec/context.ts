@@ -3,7 +3,7 @@ import { systemClock } from '../../kernel/clock.ts'
 import { LaneRequiredError } from '../../kernel/lane-required.ts'
 import { RunFault } from '../errors.ts'
 import type { NodeId, Snapshot } from '../store.ts'
-import { chargeEffortTo } from '../value/effort.ts'
+import { type Chargeable, chargeEffortTo, endEffortOf } from '../value/effort.ts'
 import type { Value } from '../value/value.ts'
 
 /** Limits of one execution. Reaching one is a RunFault `budget` that names it. */
@@ -14,6 +14,8 @@ export interface BudgetLimits {
   readonly timeMs: number
   /** Rows, groups and visited nodes kept in memory at once; 2 million (some 200 MB) where it is not given. */
   readonly rowsHeldMax?: number
+  /** Bytes of texts, lists and rows kept in memory at once, by an estimate; 256 MiB where it is not given. */
+  readonly bytesHeldMax?: number
   /**
    * Milliseconds that the execution may take on the serving loop. When it takes longer, it throws LaneRequiredError and is
    * repeated in a lane process without this limit. Absent: no such limit.
@@ -21,14 +23,21 @@ export interface BudgetLimits {
   readonly inlineMs?: number
 }
 
-const CLOCK_EVERY = 2048
+/** A step is worth up to some 2 µs, so that the clock is read at least twice in a millisecond of work. */
+const CLOCK_EVERY = 256
 const ROWS_HELD_MAX = 2_000_000
+const BYTES_HELD_MAX = 256 * 1024 * 1024
 
-/** Counts work; looks at the clock once in 2,048 steps. One may be shared by several executions, one after another. */
-export class Budget {
+/** Steps that one call may take at once on the serving loop: half a millisecond, more or less. */
+const INLINE_CHARGE_MAX = 2048
+
+/** Counts work; reads the clock once in 256 steps. One may be shared by several executions, one after another. */
+export class Budget implements Chargeable {
   private steps = 0
   private held = 0
   private heldMax = 0
+  private bytes = 0
+  private bytesMax = 0
   private nextLook = 0
   private stepsMax = 0
   private deadline = 0
@@ -41,18 +50,25 @@ export class Budget {
     this.steps = 0
     this.held = 0
     this.heldMax = limits.rowsHeldMax ?? ROWS_HELD_MAX
+    this.bytes = 0
+    this.bytesMax = limits.bytesHeldMax ?? BYTES_HELD_MAX
     this.nextLook = CLOCK_EVERY
     this.stepsMax = limits.stepsMax
     this.timeMs = limits.timeMs
     this.inlineMs = limits.inlineMs ?? null
-    // Read lazily: a run that ends within its first 2,048 steps never looks at the clock.
+    // Read lazily: a run that ends within its first 256 steps never reads the clock.
     this.deadline = 0
   }
 
-  /** To be called for every row, relationship and list item touched. */
+  /** To be called when the work is over: what is computed for others afterwards is not charged to it. */
+  end(): void {
+    endEffortOf(this)
+  }
+
+  /** To be called for every row, relationship and list item touched, before the work is done. */
   touch(count: number): void {
     this.steps += count
-    if (this.steps >= this.nextLook) this.look()
+    if (this.steps >= this.nextLook) this.look(count)
   }
 
   /** To be called for every row, group and visited node that is kept beyond its turn. */
@@ -63,16 +79,41 @@ export class Budget {
     }
   }
 
+  /** To be called for values that are kept beyond their row; a negative count gives memory back. */
+  holdBytes(count: number): void {
+    this.bytes += count
+    if (this.bytes > this.bytesMax) this.refuseBytes()
+  }
+
+  /** To be called while one value grows: it must fit into the memory that is left. */
+  admitBytes(count: number): void {
+    if (this.bytes + count > this.bytesMax) this.refuseBytes()
+  }
+
+  /** To be called before work that is always too large for the serving loop. Throws LaneRequiredError there. */
+  requireLane(reason: string): void {
+    if (this.inlineMs !== null) throw new LaneRequiredError(reason)
+  }
+
+  get isInline(): boolean {
+    return this.inlineMs !== null
+  }
+
   get touched(): number {
     return this.steps
   }
 
-  private look(): void {
+  private refuseBytes(): never {
+    throw new RunFault('budget', `the limit of ${this.bytesMax} bytes in memory is reached`, 'bytesHeldMax')
+  }
+
+  private look(charged: number): void {
     this.nextLook = this.steps + CLOCK_EVERY
+    if (this.inlineMs !== null && charged > INLINE_CHARGE_MAX) throw new LaneRequiredError('a long call')
     if (this.steps > this.stepsMax) {
       throw new RunFault('budget', `the limit of ${this.stepsMax} steps is reached`, 'traversalStepsMax')
     }
-    const now = performance.now()
+    const now = this.clock()
     if (this.deadline === 0) {
       this.deadline = now + this.timeMs
       if (this.inlineMs !== null) this.inlineDeadline = now + this.inlineMs
@@ -80,6 +121,11 @@ export class Budget {
     else if (now > this.deadline) {
       throw new RunFault('budget', `the time limit of ${this.timeMs} ms is reached`, 'decisionTimeMs')
     }
+  }
+
+  /** Milliseconds; a method of its own so that a test can observe when it is read. */
+  protected clock(): number {
+    return performance.now()
   }
 }
 

@@ -28,7 +28,9 @@ export function readSlot(slot: Slot): Evaluate {
     case 'relationships':
       return (run) => {
         const ids = run.frame[index] as ArrayLike<number> | null
-        return ids === null ? null : Array.from(ids, (id) => new RelationshipValue(graph, id))
+        if (ids === null) return null
+        run.budget.touch(ids.length)
+        return Array.from(ids, (id) => new RelationshipValue(graph, id))
       }
     default:
       return unreachable(slot.kind)

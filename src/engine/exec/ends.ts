@@ -118,9 +118,13 @@ export class TrailEndsOperator implements Operator {
     const { min, max } = this.length
     if (trail.length < min || (max !== null && trail.length > max)) return false
     const { types, graph } = this.walkable
-    return trail.every((id, i) => {
+    const seen = new Set<number>()
+    return trail.every((id) => {
+      run.budget.touch(1)
       if (types && !types.includes(run.graphs[graph]!.relationshipType(id))) return false
-      return trail.indexOf(id) === i && !isUsed(run, this.slots.differs, id)
+      if (seen.has(id) || isUsed(run, this.slots.differs, id)) return false
+      seen.add(id)
+      return true
     })
   }
 
@@ -154,9 +158,11 @@ export class TrailEndsOperator implements Operator {
   /** The far end; 0 where the trail cannot be followed that way. */
   private follow(run: Run, trail: readonly number[], start: NodeId): NodeId {
     const snapshot = run.graphs[this.walkable.graph]!
-    run.budget.touch(trail.length)
     let at = start
-    for (const id of trail) at = this.across(snapshot, id, at)
+    for (const id of trail) {
+      run.budget.touch(1)
+      at = this.across(snapshot, id, at)
+    }
     return at
   }
 

@@ -18,7 +18,9 @@ export function isUsed(run: Run, differs: readonly number[], relationship: numbe
   for (const slot of differs) {
     const other = run.frame[slot]
     if (other === relationship) return true
-    if (Array.isArray(other) && other.includes(relationship)) return true
+    if (!Array.isArray(other)) continue
+    run.budget.touch(other.length >> 4)
+    if (other.includes(relationship)) return true
   }
   return false
 }

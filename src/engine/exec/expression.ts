@@ -1,6 +1,7 @@
 // Bound expressions → closures over a run. Names become symbols here, once; a test (true or not) is compiled apart from a
 // truth (true, false, unknown), because a filter asks for no more and can stop sooner.
 import { unreachable } from '../../kernel/assert.ts'
+import { mapChildren } from '../bind/walk.ts'
 import type { BoundExpression } from '../bind/bound.ts'
 import { RunFault } from '../errors.ts'
 import type { Snapshot } from '../store.ts'
@@ -37,6 +38,28 @@ export interface ExpressionSite {
   /** Compiles the inner match of EXISTS or a pattern predicate. */
   exists(expression: Of<'exists'>): (run: Run) => boolean
   subquery(expression: Of<'subquery'>): Evaluate
+}
+
+/** Operands of an expression that are evaluated within the steps of its row or item. */
+const SIZE_PER_STEP = 16
+
+/** Charges large expressions each time they are evaluated; a text may hold tens of thousands of operands. */
+export function chargedBySize<T>(expression: BoundExpression, evaluate: (run: Run) => T): (run: Run) => T {
+  const steps = Math.floor(sizeOf(expression) / SIZE_PER_STEP)
+  if (steps === 0) return evaluate
+  return (run) => {
+    run.budget.touch(steps)
+    return evaluate(run)
+  }
+}
+
+function sizeOf(expression: BoundExpression): number {
+  let size = 1
+  mapChildren(expression, (child) => {
+    size += sizeOf(child)
+    return child
+  })
+  return size
 }
 
 // ---------------------------------------------------------------- values
@@ -103,13 +126,15 @@ export function compileExpression(expression: BoundExpression, site: ExpressionS
     case 'function':
       return callFunction(expression.name, expression.args.map(compile))
     case 'list-comprehension': {
-      const where = expression.where && compileTest(expression.where, site)
-      const projection = expression.projection && compile(expression.projection)
+      const { where: kept, projection: given } = expression
+      const where = kept && chargedBySize(kept, compileTest(kept, site))
+      const projection = given && chargedBySize(given, compile(given))
       return comprehend(expression.variable.index, compile(expression.list), where, projection)
     }
     case 'reduce': {
       const { accumulator, variable, initial, list } = expression
-      return reduce(accumulator.index, variable.index, compile(initial), compile(list), compile(expression.expression))
+      const step = chargedBySize(expression.expression, compile(expression.expression))
+      return reduce(accumulator.index, variable.index, compile(initial), compile(list), step)
     }
     default:
       return unreachable(expression)
@@ -162,7 +187,7 @@ export function compilePredicate(expression: BoundExpression, site: ExpressionSi
       return compileLabelTest(expression, site)
     case 'quantifier': {
       const list = compileExpression(expression.list, site)
-      return quantify(expression.quantifier, expression.variable.index, list, compile(expression.where))
+      return quantify(expression.quantifier, expression.variable.index, list, chargedBySize(expression.where, compile(expression.where)))
     }
     case 'exists':
       return site.exists(expression)

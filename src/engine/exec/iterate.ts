@@ -1,7 +1,7 @@
 // List comprehensions, reduce and quantifiers over compiled parts: each item stands in the frame while its part runs.
 import type { BoundExpression } from '../bind/bound.ts'
-import type { Truth, Value } from '../value/value.ts'
-import { boundedList } from '../value/weight.ts'
+import type { Truth } from '../value/value.ts'
+import { boundedList, GrowingList } from '../value/weight.ts'
 import { itemsOf } from './access.ts'
 import type { Evaluate, Run } from './context.ts'
 
@@ -12,14 +12,15 @@ export function comprehend(
   project: Evaluate | null,
 ): Evaluate {
   return (run) => {
-    const items = itemsOf(run, list(run), 'a list comprehension')
+    const items = itemsOf(list(run), 'a list comprehension')
     if (items === null) return null
-    const result: Value[] = []
+    const result = new GrowingList()
     for (const item of items) {
+      run.budget.touch(1)
       run.frame[variable] = item
       if (keeps === null || keeps(run)) result.push(project === null ? item : project(run))
     }
-    return boundedList(result)
+    return boundedList(result.items)
   }
 }
 
@@ -32,10 +33,11 @@ export function reduce(
 ): Evaluate {
   return (run) => {
     const start = initial(run)
-    const items = itemsOf(run, list(run), 'reduce()')
+    const items = itemsOf(list(run), 'reduce()')
     if (items === null) return null
     let value = start
     for (const item of items) {
+      run.budget.touch(1)
       run.frame[accumulator] = value
       run.frame[variable] = item
       value = step(run)
@@ -55,11 +57,12 @@ export function quantify(
 ): (run: Run) => Truth {
   const what = `${word}()`
   return (run) => {
-    const items = itemsOf(run, list(run), what)
+    const items = itemsOf(list(run), what)
     if (items === null) return null
     let trues = 0
     let unknowns = 0
     for (const item of items) {
+      run.budget.touch(1)
       run.frame[variable] = item
       const truth = holds(run)
       if (truth === null) unknowns += 1

@@ -1,5 +1,6 @@
 // A set of ids that is filled and emptied again and again: open addressing in one array, nothing allocated per id.
 import type { NodeId } from '../store.ts'
+import { effortOnItems, SLICE_ITEMS } from '../value/effort.ts'
 
 const FIRST_SLOTS = 32
 /** A larger table is given back when it is emptied: one wide search must not make every later one clear it. */
@@ -55,6 +56,7 @@ export class NodeSet {
     const mask = slots.length - 1
     const shift = this.shift - 2
     for (let i = 0; i < old.length; i++) {
+      if (i % SLICE_ITEMS === 0 && i > 0) effortOnItems(SLICE_ITEMS / 4)
       const node = old[i]!
       if (node === 0) continue
       let at = Math.imul(node, 0x9e3779b1) >>> shift

@@ -1,9 +1,11 @@
 // Order, skip, limit. SKIP and LIMIT are run-time values: they are evaluated when the operator opens.
 import { RunFault } from '../errors.ts'
 import { order as compareValues } from '../value/compare.ts'
+import { copyOf, sortCharged } from '../value/effort.ts'
 import type { Value } from '../value/value.ts'
 import type { Evaluate, Run } from './context.ts'
 import type { Operator } from './operator.ts'
+import { cellBytes } from './row-key.ts'
 
 function rowCount(evaluate: Evaluate, run: Run, word: string): number {
   const value = evaluate(run)
@@ -32,7 +34,10 @@ export class SkipOperator implements Operator {
   }
 
   next(run: Run): boolean {
-    for (; this.left > 0; this.left--) if (!this.input.next(run)) return false
+    for (; this.left > 0; this.left--) {
+      run.budget.touch(1)
+      if (!this.input.next(run)) return false
+    }
     return this.input.next(run)
   }
 }
@@ -69,7 +74,15 @@ interface SortedRow {
   readonly cells: readonly unknown[]
   /** Equal rows stay in the order in which they came. */
   readonly ordinal: number
+  /** What it takes in memory, by an estimate. */
+  readonly bytes: number
 }
+
+/** What a row takes beside its values, bytes. */
+const ROW_BYTES = 64
+
+/** More rows are not sorted on the serving loop. */
+const INLINE_ROWS_MAX = 2048
 
 /** All rows in order; with a limit, at most twice as many rows are kept at a time as are wanted. */
 export class SortOperator implements Operator {
@@ -120,19 +133,36 @@ export class SortOperator implements Operator {
     const order = (a: SortedRow, b: SortedRow): number => this.compare(a, b)
     for (let ordinal = 0; wanted > 0 && this.input.next(run); ordinal++) {
       run.budget.touch(1)
-      rows.push({
-        keys: this.by.map((key) => key.evaluate(run)),
-        cells: this.slots.map((slot) => run.frame[slot]),
-        ordinal,
-      })
+      const keys = this.by.map((key) => key.evaluate(run))
+      const cells = this.slots.map((slot) => run.frame[slot])
+      let bytes = ROW_BYTES
+      for (const key of keys) bytes += cellBytes(key)
+      for (const cell of cells) bytes += cellBytes(cell)
+      run.budget.holdBytes(bytes)
+      rows.push({ keys, cells, ordinal, bytes })
+      if (rows.length > INLINE_ROWS_MAX) run.budget.requireLane('sorting')
       if (rows.length > most) {
         most = rows.length
         run.budget.hold()
       }
-      if (rows.length > 1024 && rows.length > 2 * wanted) rows = rows.sort(order).slice(0, wanted)
+      if (rows.length > 1024 && rows.length > 2 * wanted) rows = this.firstOf(run, rows, wanted, order)
     }
-    rows.sort(order)
-    return rows.length > wanted ? rows.slice(0, wanted) : rows
+    return this.firstOf(run, rows, wanted, order)
+  }
+
+  /** Those in front, in order; the memory of the others is given back. */
+  private firstOf(
+    run: Run,
+    rows: SortedRow[],
+    wanted: number,
+    order: (a: SortedRow, b: SortedRow) => number,
+  ): SortedRow[] {
+    sortCharged(rows, order)
+    if (rows.length <= wanted) return rows
+    let bytes = 0
+    for (let i = wanted; i < rows.length; i++) bytes += rows[i]!.bytes
+    run.budget.holdBytes(-bytes)
+    return copyOf(rows, 0, wanted)
   }
 
   private compare(a: SortedRow, b: SortedRow): number {

@@ -55,6 +55,8 @@ export class Profiler {
     return {
       open: (run) => this.measured(counts, () => operator.open(run)),
       next: (run) => {
+        // Measuring costs more than most operators do, and each row is copied.
+        run.budget.touch(1 + (run.frame.length >> 3))
         const more = this.measured(counts, () => operator.next(run))
         if (more) {
           counts.rows += 1

@@ -5,7 +5,7 @@ import { NodeValue, PathValue, RelationshipValue } from '../value/value.ts'
 import type { Evaluate, Run } from './context.ts'
 import { NodeSet } from './node-set.ts'
 import type { Operator } from './operator.ts'
-import type { RowKey } from './row-key.ts'
+import { keyBytes, type RowKey } from './row-key.ts'
 
 export class ProjectOperator implements Operator {
   private readonly input: Operator
@@ -84,10 +84,11 @@ export class DistinctOperator implements Operator {
   next(run: Run): boolean {
     while (this.input.next(run)) {
       const key = this.key(run)
+      run.budget.touch(1)
       if (this.seen.has(key)) continue
       this.seen.add(key)
+      run.budget.holdBytes(keyBytes(key))
       run.budget.hold()
-      run.budget.touch(1)
       return true
     }
     return false
@@ -164,6 +165,7 @@ export class MakePathOperator implements Operator {
     for (const { slot, variable } of this.slots.steps) {
       const ids = variable ? (frame[slot] as number[] | null) : [frame[slot] as number]
       if (ids === null) return null
+      run.budget.touch(ids.length)
       for (const id of ids) {
         if (id === 0) return null
         const source = snapshot.relationshipSource(id)

@@ -1,8 +1,22 @@
 // What makes two rows the same row for DISTINCT and grouping: equivalence of their cells, as one key for a Map.
 import type { Slot } from '../bind/bound.ts'
 import { type GroupingKey, groupingKey } from '../value/compare.ts'
+import { effortOnItems, effortOnText } from '../value/effort.ts'
 import type { Value } from '../value/value.ts'
+import { bytesOf } from '../value/weight.ts'
 import type { Run } from './context.ts'
+
+/** What a key takes in a Map or Set beside its text, bytes. */
+const KEY_BYTES = 48
+
+export function keyBytes(key: GroupingKey): number {
+  return typeof key === 'string' ? KEY_BYTES + key.length : KEY_BYTES
+}
+
+/** What a cell of a row takes that is kept; elements are ids, and a trail is a list of them. */
+export function cellBytes(cell: unknown): number {
+  return typeof cell === 'number' ? 8 : bytesOf(cell as Value)
+}
 
 export type RowKey = (run: Run) => GroupingKey
 
@@ -13,7 +27,9 @@ export function cellKey(slot: Slot, cell: unknown): GroupingKey {
     case 'relationship':
       return cell as number
     case 'relationships':
-      return cell === null ? null : (cell as number[]).join(' ')
+      if (cell === null) return null
+      effortOnItems((cell as number[]).length)
+      return (cell as number[]).join(' ')
     case 'path':
     case 'value':
       return groupingKey(cell as Value)
@@ -33,5 +49,6 @@ export function joinKeys(keys: readonly GroupingKey[]): string {
     const text = String(key)
     joined += `${typeof key === 'string' ? 's' : typeof key === 'boolean' ? 'b' : key === null ? 'z' : 'n'}${text.length}:${text}`
   }
+  effortOnText(joined.length)
   return joined
 }

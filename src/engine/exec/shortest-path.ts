@@ -69,7 +69,7 @@ export class ShortestPathOperator implements Operator {
     let frontier: NodeId[] = [from]
     for (let depth = 0; depth < this.max && frontier.length > 0; depth++) {
       frontier = this.grow(run, frontier, arrivals)
-      if (arrivals.has(to)) return waysBack(from, to, depth + 1, arrivals)
+      if (arrivals.has(to)) return waysBack(run, to, depth + 1, arrivals)
     }
     return null
   }
@@ -84,7 +84,11 @@ export class ShortestPathOperator implements Operator {
         const { neighbour, relationship } = walk
         if (arrivals.has(neighbour) || !this.admits(run, relationship)) continue
         // Back over the relationship that led here is no way: in a cycle to the start it would be used twice.
-        if (arrivals.get(node)?.some((arrival) => arrival.relationship === relationship)) continue
+        const ways = arrivals.get(node)
+        if (ways !== undefined) {
+          run.budget.touch(ways.length >> 4)
+          if (ways.some((arrival) => arrival.relationship === relationship)) continue
+        }
         const known = reached.get(neighbour)
         if (!known) reached.set(neighbour, [{ from: node, relationship }])
         else if (this.form.all) known.push({ from: node, relationship })
@@ -105,17 +109,33 @@ export class ShortestPathOperator implements Operator {
   }
 }
 
+/** Each way from the start to `to`, depth-first. Every arrival leads back to the start in as many steps as its layer. */
 function* waysBack(
-  from: NodeId,
+  run: Run,
   to: NodeId,
   length: number,
   arrivals: ReadonlyMap<NodeId, readonly Arrival[]>,
 ): Generator<RelationshipId[]> {
-  if (length === 0) {
-    if (to === from) yield []
-    return
-  }
-  for (const arrival of arrivals.get(to) ?? []) {
-    for (const way of waysBack(from, arrival.from, length - 1, arrivals)) yield [...way, arrival.relationship]
+  const way: RelationshipId[] = new Array(length).fill(0)
+  /** By steps from the far end: the ways into the node there, and which of them comes next. */
+  const layers: (readonly Arrival[])[] = [arrivals.get(to) ?? []]
+  const places: number[] = [0]
+  while (layers.length > 0) {
+    run.budget.touch(1)
+    const depth = layers.length - 1
+    const arrival = layers[depth]![places[depth]!++]
+    if (arrival === undefined) {
+      layers.pop()
+      places.pop()
+      continue
+    }
+    way[length - 1 - depth] = arrival.relationship
+    if (layers.length < length) {
+      layers.push(arrivals.get(arrival.from) ?? [])
+      places.push(0)
+      continue
+    }
+    run.budget.touch(length >> 3)
+    yield way.slice()
   }
 }

@@ -1,7 +1,6 @@
 // What a query inside an expression is worth: whether it has a row, how many, or the values of its only column.
 import type { BoundExpression } from '../bind/bound.ts'
-import type { Value } from '../value/value.ts'
-import { boundedList } from '../value/weight.ts'
+import { boundedList, GrowingList } from '../value/weight.ts'
 import type { Evaluate } from './context.ts'
 import { readSlot } from './element-access.ts'
 import type { Operator } from './operator.ts'
@@ -26,14 +25,14 @@ export function subqueryValue(expression: Extract<BoundExpression, { kind: 'subq
     case 'collect': {
       const read = readSlot(expression.part.columns[0]!.slot)
       return (run) => {
-        const items: Value[] = []
+        const items = new GrowingList()
         inner.open(run)
         while (inner.next(run)) {
           run.budget.touch(1)
           run.budget.hold()
           items.push(read(run))
         }
-        return boundedList(items)
+        return boundedList(items.items)
       }
     }
   }

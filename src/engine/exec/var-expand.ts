@@ -83,6 +83,7 @@ export class VarExpandOperator implements Operator {
     const walk = this.walkAt(this.depth)
     while (walk.advance(run)) {
       const { relationship } = walk
+      run.budget.touch(this.depth >> 4)
       if (this.inTrail(relationship)) continue
       if (this.slots.differs.length > 0 && isUsed(run, this.slots.differs, relationship)) continue
       const { each } = this.hops
@@ -101,6 +102,7 @@ export class VarExpandOperator implements Operator {
   private emit(run: Run, end: number): boolean {
     if (this.form.into && end !== this.target) return false
     if (!this.form.into) run.frame[this.slots.to] = end
+    run.budget.touch(this.depth >> 3)
     const trail = this.trail.slice(0, this.depth)
     run.frame[this.slots.relationship] = this.form.backwards ? trail.reverse() : trail
     return true

@@ -3,6 +3,7 @@
 import { Float } from '../../kernel/float.ts'
 import { RunFault } from '../errors.ts'
 import { isList, isNumber } from './compare.ts'
+import { concatenated } from './effort.ts'
 import { kindName } from './kind-name.ts'
 import { divided, multiplied } from './temporal/duration.ts'
 import { differenceOf, sumOf } from './temporal/shift.ts'
@@ -40,8 +41,8 @@ export function add(a: Value, b: Value): Value {
     return Number.isSafeInteger(sum) ? sum : integer(BigInt(a) + BigInt(b))
   }
   if (a === null || b === null) return null
-  if (isList(a)) return boundedList(isList(b) ? a.concat(b) : [...a, b])
-  if (isList(b)) return boundedList([a, ...b])
+  if (isList(a)) return boundedList(concatenated(a, isList(b) ? b : [b]))
+  if (isList(b)) return boundedList(concatenated([a], b))
   if (isNumber(a) && isNumber(b)) {
     if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) + toDouble(b))
     return integer(BigInt(a) + BigInt(b))

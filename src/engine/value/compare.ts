@@ -2,7 +2,7 @@
 // equivalence (DISTINCT, grouping). Integers and floats meet by exact value, never by rounding one into the other.
 
 import { Float } from '../../kernel/float.ts'
-import { effortOnItems, effortOnText } from './effort.ts'
+import { effortOnItems, effortOnText, SLICE_CHARACTERS, SLICE_ITEMS, sortCharged } from './effort.ts'
 import { compareTemporals, kindRank, orderTemporals, sameTemporal } from './temporal/order.ts'
 import { type AnyTemporal, isTemporal } from './temporal/temporal.ts'
 import { NodeValue, PathValue, RelationshipValue, type Truth, type Value } from './value.ts'
@@ -35,10 +35,11 @@ export function compareNumbers(a: CypherNumber, b: CypherNumber): number {
 
 /** By code point: JavaScript's own order is by UTF-16 unit, which puts U+1F600 before U+FF5E. */
 export function compareStrings(a: string, b: string): number {
-  effortOnText(a.length)
-  if (a === b) return 0
   const shared = Math.min(a.length, b.length)
+  effortOnText(shared)
+  if (a === b) return 0
   for (let i = 0; i < shared; i++) {
+    if (i % SLICE_CHARACTERS === SLICE_CHARACTERS - 1) effortOnText(SLICE_CHARACTERS)
     const x = a.charCodeAt(i)
     const y = b.charCodeAt(i)
     if (x === y) continue
@@ -58,6 +59,7 @@ function liftSurrogate(unit: number): number {
 export function equals(a: Value, b: Value): Truth {
   if (a === null || b === null) return null
   if (typeof a === 'string') {
+    if (typeof b !== 'string' || a.length !== b.length) return false
     effortOnText(a.length)
     return a === b
   }
@@ -73,9 +75,9 @@ export function equals(a: Value, b: Value): Truth {
 
 function listsEqual(a: readonly Value[], b: readonly Value[]): Truth {
   if (a.length !== b.length) return false
-  effortOnItems(a.length)
   let truth: Truth = true
   for (let i = 0; i < a.length; i++) {
+    if (i % SLICE_ITEMS === 0) effortOnItems(Math.min(SLICE_ITEMS, a.length - i))
     const same = equals(a[i]!, b[i]!)
     if (same === false) return false
     if (same === null) truth = null
@@ -86,10 +88,13 @@ function listsEqual(a: readonly Value[], b: readonly Value[]): Truth {
 /** Maps with different keys differ, even where the odd key holds null. */
 function mapsEqual(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): Truth {
   if (a.size !== b.size) return false
-  effortOnItems(a.size)
-  for (const key of a.keys()) if (!b.has(key)) return false
+  for (const key of a.keys()) {
+    effortOnKey(key)
+    if (!b.has(key)) return false
+  }
   let truth: Truth = true
   for (const [key, value] of a) {
+    effortOnKey(key)
     const same = equals(value, b.get(key)!)
     if (same === false) return false
     if (same === null) truth = null
@@ -99,10 +104,10 @@ function mapsEqual(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>)
 
 /** `x IN list`: true when found, else null when an item leaves it open. */
 export function contains(list: readonly Value[], value: Value): Truth {
-  effortOnItems(list.length)
   let truth: Truth = false
-  for (const item of list) {
-    const same = equals(value, item)
+  for (let i = 0; i < list.length; i++) {
+    if (i % SLICE_ITEMS === 0) effortOnItems(Math.min(SLICE_ITEMS, list.length - i))
+    const same = equals(value, list[i]!)
     if (same === true) return true
     if (same === null) truth = null
   }
@@ -122,8 +127,8 @@ function comparability(a: Value, b: Value): number | null {
   if (typeof a === 'boolean') return typeof b === 'boolean' ? Number(a) - Number(b) : null
   if (isList(a) && isList(b)) {
     const shared = Math.min(a.length, b.length)
-    effortOnItems(shared)
     for (let i = 0; i < shared; i++) {
+      if (i % SLICE_ITEMS === 0) effortOnItems(Math.min(SLICE_ITEMS, shared - i))
       const difference = comparability(a[i]!, b[i]!)
       if (difference !== 0) return difference
     }
@@ -185,8 +190,8 @@ function isNaNFloat(value: CypherNumber): boolean {
 
 function orderLists(a: readonly Value[], b: readonly Value[]): number {
   const shared = Math.min(a.length, b.length)
-  effortOnItems(shared)
   for (let i = 0; i < shared; i++) {
+    if (i % SLICE_ITEMS === 0) effortOnItems(Math.min(SLICE_ITEMS, shared - i))
     const difference = order(a[i]!, b[i]!)
     if (difference !== 0) return difference
   }
@@ -196,18 +201,33 @@ function orderLists(a: readonly Value[], b: readonly Value[]): number {
 /** Fewer keys first, then the sorted keys, then the values under them. */
 function orderMaps(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): number {
   if (a.size !== b.size) return a.size - b.size
-  effortOnItems(a.size)
-  const keys = [...a.keys()].sort(compareStrings)
-  const others = [...b.keys()].sort(compareStrings)
+  const keys = sortedKeys(a)
+  const others = sortedKeys(b)
   for (let i = 0; i < keys.length; i++) {
     const difference = compareStrings(keys[i]!, others[i]!)
     if (difference !== 0) return difference
   }
   for (const key of keys) {
+    effortOnKey(key)
     const difference = order(a.get(key)!, b.get(key)!)
     if (difference !== 0) return difference
   }
   return 0
+}
+
+function sortedKeys(map: ReadonlyMap<string, Value>): readonly string[] {
+  const keys: string[] = []
+  for (const key of map.keys()) {
+    effortOnKey(key)
+    keys.push(key)
+  }
+  return sortCharged(keys, compareStrings)
+}
+
+/** A look-up of a key. */
+function effortOnKey(key: string): void {
+  effortOnItems(1)
+  effortOnText(key.length)
 }
 
 function compareElements(a: NodeValue | RelationshipValue, b: NodeValue | RelationshipValue): number {
@@ -217,6 +237,7 @@ function compareElements(a: NodeValue | RelationshipValue, b: NodeValue | Relati
 /** Node, relationship, node, … from the start; a prefix comes first. */
 function comparePaths(a: PathValue, b: PathValue): number {
   const shared = Math.min(a.nodes.length, b.nodes.length)
+  effortOnItems(shared)
   for (let i = 0; i < shared; i++) {
     const node = compareElements(a.nodes[i]!, b.nodes[i]!)
     if (node !== 0) return node
@@ -243,9 +264,18 @@ const COMPOSED = '\u0000'
 export function groupingKey(value: Value): GroupingKey {
   if (value === null || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
     return value
-  if (typeof value === 'string') return value.startsWith(COMPOSED) ? COMPOSED + value : value
+  if (typeof value === 'string') {
+    // Its hash is computed from all characters.
+    effortOnText(value.length)
+    return value.startsWith(COMPOSED) ? COMPOSED + value : value
+  }
   if (value instanceof Float) return floatKey(value.value)
-  return COMPOSED + composedKey(value)
+  const parts = new KeyParts()
+  parts.push(COMPOSED)
+  addKey(value, parts)
+  const key = parts.whole()
+  effortOnText(key.length)
+  return key
 }
 
 /** The key of the integer of the same value where there is one. A Map takes -0 for 0 and NaN for NaN by itself. */
@@ -255,23 +285,58 @@ function floatKey(value: number): number | bigint {
   return couldBeBigint ? BigInt(value) : value
 }
 
-/** Self-delimiting, so that the parts of a list cannot run into each other. */
-function composedKey(value: Value): string {
-  if (value === null) return 'z'
-  if (typeof value === 'boolean') return value ? 't' : 'f'
-  if (typeof value === 'string') return `s${value.length}:${value}`
-  if (value instanceof Float) return `n${floatKey(value.value)};`
-  if (typeof value === 'number' || typeof value === 'bigint') return `n${value};`
-  if (isList(value)) {
-    effortOnItems(value.length)
-    return `[${value.map(composedKey).join('')}]`
+/** Joins parts so many at a time: joining a million at once takes longer than the clock may be left unread. */
+class KeyParts {
+  private text = ''
+  private parts: string[] = []
+
+  push(part: string): void {
+    if (this.parts.push(part) >= SLICE_ITEMS) this.join()
   }
-  if (value instanceof NodeValue) return `(${value.graph}.${value.id})`
-  if (value instanceof RelationshipValue) return `r${value.graph}.${value.id};`
-  if (value instanceof PathValue)
-    return `p${value.nodes.map(composedKey).join('')}${value.relationships.map(composedKey).join('')};`
-  if (isTemporal(value)) return `@${value.kind} ${value};`
-  const map = value as ReadonlyMap<string, Value>
-  const keys = [...map.keys()].sort(compareStrings)
-  return `{${keys.map((key) => composedKey(key) + composedKey(map.get(key)!)).join('')}}`
+
+  whole(): string {
+    this.join()
+    return this.text
+  }
+
+  private join(): void {
+    this.text += this.parts.join('')
+    this.parts = []
+  }
+}
+
+/** Self-delimiting, so that the parts of a list cannot run into each other. */
+function addKey(value: Value, parts: KeyParts): void {
+  effortOnItems(1)
+  if (value === null) parts.push('z')
+  else if (typeof value === 'boolean') parts.push(value ? 't' : 'f')
+  else if (typeof value === 'string') addText(value, parts)
+  else if (value instanceof Float) parts.push(`n${floatKey(value.value)};`)
+  else if (typeof value === 'number' || typeof value === 'bigint') parts.push(`n${value};`)
+  else if (isList(value)) {
+    parts.push('[')
+    for (const item of value) addKey(item, parts)
+    parts.push(']')
+  } else if (value instanceof NodeValue) parts.push(`(${value.graph}.${value.id})`)
+  else if (value instanceof RelationshipValue) parts.push(`r${value.graph}.${value.id};`)
+  else if (value instanceof PathValue) {
+    parts.push('p')
+    for (const node of value.nodes) addKey(node, parts)
+    for (const relationship of value.relationships) addKey(relationship, parts)
+    parts.push(';')
+  } else if (isTemporal(value)) parts.push(`@${value.kind} ${value};`)
+  else {
+    const map = value as ReadonlyMap<string, Value>
+    parts.push('{')
+    for (const key of sortedKeys(map)) {
+      addText(key, parts)
+      addKey(map.get(key)!, parts)
+    }
+    parts.push('}')
+  }
+}
+
+function addText(text: string, parts: KeyParts): void {
+  effortOnText(text.length)
+  parts.push(`s${text.length}:${text}`)
 }

@@ -48,7 +48,15 @@ export const mapProjection = define(
   (run, element, entries, all) => {
     if (element === null) return null
     const own = entries as ReadonlyMap<string, Value>
-    return all === true ? boundedMap(new Map([...propertiesOf(run, 'map projection', element), ...own])) : own
+    if (all !== true) return own
+    const projected = new Map<string, Value>()
+    for (const entries of [propertiesOf(run, 'map projection', element), own]) {
+      for (const [key, value] of entries) {
+        run.budget.touch(1)
+        projected.set(key, value)
+      }
+    }
+    return boundedMap(projected)
   },
   { nulls: 'given' },
 )

@@ -2,6 +2,7 @@
 // back-references, is what makes that possible; the runtime's own matcher can be kept busy for years by forty characters.
 import { RE2JS } from 're2js'
 import { err, ok, type Result } from '../../kernel/result.ts'
+import { effortOnItems, effortOnText, requireLane } from './effort.ts'
 
 /** Longer ones are programs. */
 export const PATTERN_MAX = 1000
@@ -9,9 +10,12 @@ export const PATTERN_MAX = 1000
 /** Steps of the compiled pattern: repetitions within repetitions make tens of thousands of a few characters. */
 const STEPS_MAX = 2000
 
+/** Of longer texts and longer patterns that are not compiled yet, a serving loop leaves the work to a lane. */
+const INLINE_TEXT_MAX = 1024
+const INLINE_PATTERN_MAX = 128
+
 export interface TextPattern {
-  /** Steps that a character of the text may cost. */
-  readonly steps: number
+  /** Charges text by pattern while it looks at the text. */
   matches(text: string): boolean
 }
 
@@ -21,8 +25,48 @@ export function compilePattern(source: string): Result<TextPattern, string> {
     const compiled = RE2JS.compile(source)
     const steps = compiled.programSize()
     if (steps > STEPS_MAX) return err(`expected a pattern of at most ${STEPS_MAX} steps, found ${steps}`)
-    return ok({ steps, matches: (text) => compiled.matches(text) })
+    return ok({
+      matches: (text) => {
+        if (text.length > INLINE_TEXT_MAX) requireLane('regular expression')
+        effortOnText(text.length)
+        // The library takes string objects; this one charges for the characters that are read.
+        return compiled.matches(new ChargedText(text, steps) as unknown as string)
+      },
+    })
   } catch (fault) {
     return err(fault instanceof Error ? fault.message : 'not a regular expression')
+  }
+}
+
+/** Compiling takes some microseconds for each character; repetitions of classes take the most. */
+const STEPS_PER_PATTERN_CHARACTER = 32
+
+/** As `compilePattern`, for a pattern that is known only when a run meets it: charged before it is compiled. */
+export function chargedPattern(source: string): Result<TextPattern, string> {
+  if (source.length > INLINE_PATTERN_MAX) requireLane('regular expression')
+  if (source.length <= PATTERN_MAX) effortOnItems(source.length * STEPS_PER_PATTERN_CHARACTER)
+  return compilePattern(source)
+}
+
+/** A character may lead to a state that was not met before, which takes some nanoseconds for each step of the pattern. */
+const PATTERN_STEPS_PER_STEP = 64
+/** Steps that are charged at once. */
+const CHARGE = 16
+
+class ChargedText extends String {
+  private readonly charactersPerCharge: number
+  private left = 0
+
+  constructor(text: string, patternSteps: number) {
+    super(text)
+    this.charactersPerCharge = Math.max(1, Math.floor((CHARGE * PATTERN_STEPS_PER_STEP) / (patternSteps + 16)))
+  }
+
+  override charCodeAt(index: number): number {
+    if (--this.left < 0) {
+      this.left = this.charactersPerCharge
+      effortOnItems(CHARGE)
+    }
+    return super.charCodeAt(index)
   }
 }

@@ -1,36 +1,107 @@
 // Bounds what one value may grow to. Values share their parts, so `WITH [l, l] AS l` repeated 60 times costs nothing to
 // build and for ever to compare: the weight of a composed value counts shared parts as often as they would be walked.
 import { RunFault } from '../errors.ts'
-import { effortOnItems, effortOnText } from './effort.ts'
-import type { Value } from './value.ts'
+import { admitBytes, effortOnItems, effortOnText, SLICE_ITEMS } from './effort.ts'
+import { PathValue, type Value } from './value.ts'
 
 /** Items of a list or entries of a map, those of nested ones included. */
 export const VALUE_ITEMS_MAX = 4_000_000
 /** UTF-16 units of a string that an expression makes. */
 export const TEXT_LENGTH_MAX = 1024 * 1024
 
-// Only values that hold lists or maps are remembered: the weight of any other is its length.
-const weights = new WeakMap<object, number>()
+/** What an item of a list takes beside its text, and what an entry of a map takes; bytes. */
+const ITEM_BYTES = 8
+const ENTRY_BYTES = 32
+const OBJECT_BYTES = 32
 
-function weigh(value: Value): number {
-  if (value === null || typeof value !== 'object') return 1
-  if (!Array.isArray(value) && !(value instanceof Map)) return 1
+/** Items, those of nested lists and maps included, and an estimate of the bytes they take. */
+interface Weight {
+  items: number
+  bytes: number
+}
+
+// Only values that hold lists or maps are remembered: the weight of any other is counted anew.
+const weights = new WeakMap<object, Weight>()
+
+/** Adds the weight of a value that stands in a list or map. */
+function addWeight(value: Value, to: Weight): void {
+  if (typeof value === 'string') {
+    to.items += 1
+    to.bytes += ITEM_BYTES + value.length
+    return
+  }
+  if (value === null || typeof value !== 'object') {
+    to.items += 1
+    to.bytes += ITEM_BYTES
+    return
+  }
+  if (!isComposed(value)) {
+    to.items += 1
+    to.bytes += objectBytes(value)
+    return
+  }
+  const { items, bytes } = weigh(value)
+  to.items += items
+  to.bytes += bytes
+}
+
+/** Handles, floats and temporals take about as much each; a path holds handles. */
+function objectBytes(value: object): number {
+  return value instanceof PathValue ? OBJECT_BYTES * (2 * value.nodes.length) : OBJECT_BYTES
+}
+
+function isComposed(value: object): value is readonly Value[] | ReadonlyMap<string, Value> {
+  return Array.isArray(value) || value instanceof Map
+}
+
+function weigh(value: readonly Value[] | ReadonlyMap<string, Value>): Weight {
   const known = weights.get(value)
   if (known !== undefined) return known
-  effortOnItems(Array.isArray(value) ? value.length : (value as ReadonlyMap<string, Value>).size)
-  let weight = 1
+  const weight: Weight = { items: 1, bytes: ITEM_BYTES }
   let nested = false
+  const { length } = Array.isArray(value) ? value : { length: (value as ReadonlyMap<string, Value>).size }
+  let left = length
   for (const item of value.values() as Iterable<Value>) {
-    nested ||= Array.isArray(item) || item instanceof Map
-    weight += nested ? weigh(item) : 1
+    // Charged as the walk goes on: a list of millions takes milliseconds.
+    if (left % SLICE_ITEMS === 0 || left === length) effortOnItems(Math.min(left, SLICE_ITEMS))
+    left -= 1
+    nested ||= typeof item === 'object' && item !== null && isComposed(item)
+    addWeight(item, weight)
   }
+  if (value instanceof Map) weight.bytes += ENTRY_BYTES * length
   if (nested) weights.set(value, weight)
   return weight
 }
 
+/** An estimate of what keeping the value takes, bytes. Elements of the graph are held as ids. */
+export function bytesOf(value: Value): number {
+  if (typeof value === 'string') return ITEM_BYTES + value.length
+  if (value === null || typeof value !== 'object') return ITEM_BYTES
+  return isComposed(value) ? weigh(value).bytes : objectBytes(value)
+}
+
 function guard(value: readonly Value[] | ReadonlyMap<string, Value>): void {
-  if (weigh(value) > VALUE_ITEMS_MAX) {
+  const { items, bytes } = weigh(value)
+  if (items > VALUE_ITEMS_MAX) {
     throw new RunFault('budget', `a list or map of more than ${VALUE_ITEMS_MAX} items`, 'valueItemsMax')
+  }
+  if (bytes > FREE_BYTES) admitBytes(bytes)
+}
+
+/** Smaller values are made and dropped without asking for memory. */
+const FREE_BYTES = 65_536
+
+/** A list that grows: refused as soon as it is too large, before it has all its items. */
+export class GrowingList {
+  readonly items: Value[] = []
+  private bytes = 0
+
+  push(value: Value): void {
+    const { items } = this
+    items.push(value)
+    this.bytes += bytesOf(value)
+    if (items.length > VALUE_ITEMS_MAX) boundedList(items)
+    if (this.bytes > FREE_BYTES) admitBytes(this.bytes)
   }
 }
 
@@ -45,10 +116,15 @@ export function boundedMap(map: ReadonlyMap<string, Value>): ReadonlyMap<string,
   return map
 }
 
-export function boundedText(text: string): string {
-  effortOnText(text.length)
-  if (text.length > TEXT_LENGTH_MAX) {
+/** To be called on every text that an expression makes, before it is made where its length is known. */
+export function boundedTextLength(length: number): void {
+  if (length > TEXT_LENGTH_MAX) {
     throw new RunFault('budget', `a string of more than ${TEXT_LENGTH_MAX} characters`, 'textLengthMax')
   }
+}
+
+export function boundedText(text: string): string {
+  effortOnText(text.length)
+  boundedTextLength(text.length)
   return text
 }

@@ -50,7 +50,14 @@ export const elementFunctions: readonly CypherFunction[] = [
     return own ?? String(element.id)
   }),
   define('properties', 1, [HOLDER], 'map', (run, a) => propertiesOf(run, 'properties()', a)),
-  define('keys', 1, [HOLDER], typeOf('list', typeOf('string')), (run, a) => [...propertiesOf(run, 'keys()', a).keys()]),
+  define('keys', 1, [HOLDER], typeOf('list', typeOf('string')), (run, a) => {
+    const keys: string[] = []
+    for (const key of propertiesOf(run, 'keys()', a).keys()) {
+      run.budget.touch(1)
+      keys.push(key)
+    }
+    return keys
+  }),
   define('startNode', 1, [RELATIONSHIP], 'node', (run, a) => {
     const { graph, id } = relationshipOf('startNode', a)
     return new NodeValue(graph, run.graphs[graph]!.relationshipSource(id))

@@ -17,6 +17,8 @@ export interface CypherFunction {
   /** By position; checked at compile time where the kind is known. A missing position takes anything. */
   readonly takes: readonly (readonly Kind[])[]
   readonly gives: StaticType
+  /** Steps of one call beside what grows with its arguments, which the function charges itself. */
+  readonly steps: number
   /** Arguments that were not given are null. */
   call(run: Run, a: Value, b: Value, c: Value): Value
 }
@@ -28,11 +30,11 @@ export function define(
   takes: readonly (readonly Kind[])[],
   gives: StaticType | Kind,
   call: CypherFunction['call'],
-  others: Partial<Pick<CypherFunction, 'pure' | 'nulls'>> = {},
+  others: Partial<Pick<CypherFunction, 'pure' | 'nulls' | 'steps'>> = {},
 ): CypherFunction {
   const [min, max] = typeof arity === 'number' ? [arity, arity] : arity
   const type = typeof gives === 'string' ? { ...ANY, kind: gives } : gives
-  return { name, min, max, pure: true, nulls: 'propagate', takes, gives: type, call, ...others }
+  return { name, min, max, pure: true, nulls: 'propagate', takes, gives: type, steps: 1, call, ...others }
 }
 
 /** Other names under which a function is known. */

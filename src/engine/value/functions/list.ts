@@ -5,11 +5,12 @@ import type { Run } from '../../exec/context.ts'
 import { integer } from '../arithmetic.ts'
 import { isList, isMap } from '../compare.ts'
 import { kindName } from '../kind-name.ts'
+import { copyOf, effortOnItems, SLICE_ITEMS } from '../effort.ts'
 import { typeOf } from '../static-type.ts'
+import { codePointCount, reversed } from '../text-work.ts'
 import type { Value } from '../value.ts'
 import { VALUE_ITEMS_MAX } from '../weight.ts'
 import { type CypherFunction, define, wrongArgument, wrongKind } from './function.ts'
-import { codePointCount, reversed } from './string.ts'
 
 const LIST = ['list'] as const
 const LIST_OR_STRING = ['list', 'string'] as const
@@ -32,12 +33,11 @@ export const listFunctions: readonly CypherFunction[] = [
   }),
   define('head', 1, [LIST], 'any', (_, a) => listOf('head', a)[0] ?? null),
   define('last', 1, [LIST], 'any', (_, a) => listOf('last', a).at(-1) ?? null),
-  define('tail', 1, [LIST], 'list', (_, a) => listOf('tail', a).slice(1)),
-  define('reverse', 1, [LIST_OR_STRING], 'any', (run, a) => {
+  define('tail', 1, [LIST], 'list', (_, a) => copyOf(listOf('tail', a), 1)),
+  define('reverse', 1, [LIST_OR_STRING], 'any', (_, a) => {
     if (typeof a === 'string') return reversed(a)
     if (!isList(a)) throw wrongKind('reverse', a, 'a list or a string')
-    run.budget.touch(a.length)
-    return a.toReversed()
+    return reversedList(a)
   }),
   define('range', [2, 3], [], typeOf('list', typeOf('integer')), range),
 ]
@@ -55,14 +55,29 @@ function range(run: Run, start: Value, end: Value, step: Value): Value {
     throw new RunFault('budget', `range() of more than ${VALUE_ITEMS_MAX} items`, 'valueItemsMax')
   }
   const count = Number(steps) + 1
-  run.budget.touch(count)
+  // Eight bytes for each item.
+  run.budget.admitBytes(count * 8)
   const first = integer(from)
   const last = integer(from + by * steps)
-  if (typeof first === 'number' && typeof last === 'number') {
-    const stride = Number(by)
-    return Array.from({ length: count }, (_, i) => first + i * stride)
+  const items: Value[] = []
+  const stride = Number(by)
+  const isSmall = typeof first === 'number' && typeof last === 'number'
+  for (let at = 0; at < count; at += SLICE_ITEMS) {
+    const end = Math.min(count, at + SLICE_ITEMS)
+    run.budget.touch(end - at)
+    for (let i = at; i < end; i++) items.push(isSmall ? first + i * stride : integer(from + by * BigInt(i)))
   }
-  return Array.from({ length: count }, (_, i) => integer(from + by * BigInt(i)))
+  return items
+}
+
+function reversedList(list: readonly Value[]): readonly Value[] {
+  const items: Value[] = []
+  for (let end = list.length; end > 0; end -= SLICE_ITEMS) {
+    const start = Math.max(0, end - SLICE_ITEMS)
+    effortOnItems(end - start)
+    for (let i = end - 1; i >= start; i--) items.push(list[i]!)
+  }
+  return items
 }
 
 function wholeNumber(value: Value): number | bigint {

@@ -1,21 +1,29 @@
 // Functions over strings. A character is a Unicode code point; no argument is ever read as a pattern.
 
-import { RunFault } from '../../errors.ts'
-import { effortOnSearch } from '../effort.ts'
+import { effortOnItems, effortOnText } from '../effort.ts'
 import { typeOf } from '../static-type.ts'
+import {
+  charactersOf,
+  codePointCount,
+  eachPiece,
+  lowerCase,
+  partOf,
+  trimmed,
+  trimmedBy,
+  upperCase,
+} from '../text-work.ts'
 import type { Value } from '../value.ts'
-import { boundedList, boundedText, TEXT_LENGTH_MAX } from '../weight.ts'
+import { boundedList, boundedText, boundedTextLength, GrowingList } from '../weight.ts'
 import { type CypherFunction, define, smallInteger, stringOf, wrongArgument, wrongKind } from './function.ts'
 
 const STRING = ['string'] as const
 const INTEGER = ['integer'] as const
-const SURROGATE = /[\ud800-\udfff]/
 
 export const stringFunctions: readonly CypherFunction[] = [
-  define('toUpper', 1, [STRING], 'string', (_, a) => stringOf('toUpper', a).toUpperCase()),
-  define('toLower', 1, [STRING], 'string', (_, a) => stringOf('toLower', a).toLowerCase()),
+  define('toUpper', 1, [STRING], 'string', (_, a) => upperCase(stringOf('toUpper', a))),
+  define('toLower', 1, [STRING], 'string', (_, a) => lowerCase(stringOf('toLower', a))),
   define('char_length', 1, [STRING], 'integer', (_, a) => codePointCount(stringOf('char_length', a))),
-  define('trim', 1, [STRING], 'string', (_, a) => stringOf('trim', a).trim()),
+  define('trim', 1, [STRING], 'string', (_, a) => trimmedBy(stringOf('trim', a), (text) => text.trim())),
   trimming('btrim', true, true),
   trimming('ltrim', true, false),
   trimming('rtrim', false, true),
@@ -27,29 +35,14 @@ export const stringFunctions: readonly CypherFunction[] = [
   }),
   define('substring', [2, 3], [STRING, INTEGER, INTEGER], 'string', (_, a, b, c) => {
     const start = length('substring', b)
-    return part(stringOf('substring', a), start, c === null ? Number.POSITIVE_INFINITY : start + length('substring', c))
+    return partOf(stringOf('substring', a), start, c === null ? Number.POSITIVE_INFINITY : start + length('substring', c))
   }),
-  define('left', 2, [STRING, INTEGER], 'string', (_, a, b) => part(stringOf('left', a), 0, length('left', b))),
+  define('left', 2, [STRING, INTEGER], 'string', (_, a, b) => partOf(stringOf('left', a), 0, length('left', b))),
   define('right', 2, [STRING, INTEGER], 'string', (_, a, b) => {
     const text = stringOf('right', a)
-    return part(text, Math.max(0, codePointCount(text) - length('right', b)), Number.POSITIVE_INFINITY)
+    return partOf(text, Math.max(0, codePointCount(text) - length('right', b)), Number.POSITIVE_INFINITY)
   }),
 ]
-
-export function codePointCount(text: string): number {
-  if (!SURROGATE.test(text)) return text.length
-  let count = 0
-  for (const _ of text) count += 1
-  return count
-}
-
-export function reversed(text: string): string {
-  return [...text].reverse().join('')
-}
-
-function part(text: string, start: number, end: number): string {
-  return SURROGATE.test(text) ? [...text].slice(start, end).join('') : text.slice(start, end)
-}
 
 function length(name: string, value: Value): number {
   const count = smallInteger(name, value)
@@ -60,39 +53,59 @@ function length(name: string, value: Value): number {
 function trimming(name: string, atStart: boolean, atEnd: boolean): CypherFunction {
   return define(name, [1, 2], [STRING, STRING], 'string', (_, a, b) => {
     const text = stringOf(name, a)
-    if (b === null) return atStart ? (atEnd ? text.trim() : text.trimStart()) : text.trimEnd()
-    const unwanted = new Set(stringOf(name, b))
-    const characters = [...text]
-    let start = 0
-    let end = characters.length
-    while (atStart && start < end && unwanted.has(characters[start]!)) start += 1
-    while (atEnd && start < end && unwanted.has(characters[end - 1]!)) end -= 1
-    return characters.slice(start, end).join('')
+    if (b === null) return trimmedBy(text, atStart ? (atEnd ? trimBoth : trimStart) : trimEnd)
+    return trimmed(text, charactersOf(stringOf(name, b)), atStart, atEnd)
   })
 }
 
-/** The length of the result is known before it is built: a long replacement of a short word could be enormous. */
+const trimBoth = (text: string): string => text.trim()
+const trimStart = (text: string): string => text.trimStart()
+const trimEnd = (text: string): string => text.trimEnd()
+
+/** Pieces are joined so many at a time. */
+const JOINED_AT_ONCE = 1024
+
+/** Refused as soon as the result is too long: a long replacement of a short word could be enormous. */
 function replaced(text: string, search: string, replacement: string): string {
-  effortOnSearch(text, search)
-  const parts = search === '' ? ['', ...text, ''] : text.split(search)
-  const length = text.length + (parts.length - 1) * (replacement.length - search.length)
-  if (length > TEXT_LENGTH_MAX) {
-    throw new RunFault('budget', `a string of more than ${TEXT_LENGTH_MAX} characters`, 'textLengthMax')
+  const joined: string[] = []
+  let pieces: string[] = []
+  let length = 0
+  const add = (piece: string): void => {
+    length += piece.length
+    boundedTextLength(length)
+    if (pieces.push(piece) < JOINED_AT_ONCE) return
+    joined.push(pieces.join(''))
+    pieces = []
   }
-  return boundedText(parts.join(replacement))
+  let isFirst = true
+  eachPiece(text, search, (piece) => {
+    // Between two places of the text; around each character for the empty one.
+    if (!isFirst || search === '') add(replacement)
+    isFirst = false
+    add(piece)
+  })
+  if (search === '') add(replacement)
+  effortOnText(length)
+  return boundedText(joined.join('') + pieces.join(''))
 }
 
 function delimiters(value: Value): readonly string[] {
   if (typeof value === 'string') return [value]
   if (!Array.isArray(value)) throw wrongKind('split', value, 'a string or a list of strings as its second argument')
+  effortOnItems(value.length)
   return value.map((item: Value) => stringOf('split', item))
 }
 
+/** By one delimiter after the other. */
 function splitAt(text: string, all: readonly string[]): readonly string[] {
-  const [first = null, ...others] = all
-  if (first === null) return [text]
-  effortOnSearch(text, first)
-  // By character for the empty delimiter, and never through the middle of a surrogate pair.
-  const parts = first === '' ? [...text] : text.split(first)
-  return others.length === 0 ? parts : parts.flatMap((piece) => splitAt(piece, others))
+  let pieces: readonly string[] = [text]
+  for (const delimiter of all) {
+    const next = new GrowingList()
+    for (const piece of pieces) {
+      effortOnItems(1)
+      eachPiece(piece, delimiter, (part) => next.push(part))
+    }
+    pieces = next.items as readonly string[]
+  }
+  return pieces
 }

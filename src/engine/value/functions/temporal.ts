@@ -17,13 +17,21 @@ const POINT = ['temporal'] as const
 
 const instantKinds: readonly InstantKind[] = ['date', 'localtime', 'time', 'localdatetime', 'datetime']
 
-export const temporalFunctions: readonly CypherFunction[] = [
+/** Reading a text, a map or the rules of a zone takes some microseconds. */
+const TEMPORAL_STEPS = 16
+
+const functions: readonly CypherFunction[] = [
   ...instantKinds.flatMap(instantFunctions),
   define('datetime.fromEpoch', 2, [['integer'], ['integer']], TEMPORAL, (_, a, b) => fromEpochSeconds(a, b)),
   define('datetime.fromEpochMillis', 1, [['integer']], TEMPORAL, (_, a) => fromEpochMillis(a)),
   define('duration', 1, [SOURCE], TEMPORAL, (_, a) => construct('duration', a)),
   ...durationMeasures.map(([name, measure]) => define(name, 2, [POINT, POINT], TEMPORAL, (_, a, b) => measure(a, b))),
 ]
+
+export const temporalFunctions: readonly CypherFunction[] = functions.map((entry) => ({
+  ...entry,
+  steps: TEMPORAL_STEPS,
+}))
 
 function instantFunctions(kind: InstantKind): readonly CypherFunction[] {
   return [
