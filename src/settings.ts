@@ -40,6 +40,8 @@ export interface Settings {
   readonly traversalStepsMax: number
   /** Rows, groups and visited nodes that one question may keep in memory: 2 million are some 200 MB. */
   readonly rowsHeldMax: number
+  /** Texts, lists and rows that one question may keep in memory, bytes by an estimate. */
+  readonly questionBytesMax: number
   /** Items of one batch of evaluations. */
   readonly evaluationsMax: number
   /** An item of a batch that would begin later than this is not asked any more, milliseconds. */
@@ -142,6 +144,7 @@ export const defaultSettings: Settings = {
   decisionTimeMs: 1000,
   traversalStepsMax: 20_000_000,
   rowsHeldMax: 2_000_000,
+  questionBytesMax: 256 * 1024 * 1024,
   evaluationsMax: 1000,
   batchTimeMs: 10_000,
   searchPageMax: 10_000,
@@ -247,6 +250,10 @@ export const settingRows: Readonly<Record<keyof Settings, SettingRow>> = {
   rowsHeldMax: {
     name: 'rows_held_max',
     rule: { kind: 'integer', min: 1, max: Number.MAX_SAFE_INTEGER, unit: ' rows' },
+  },
+  questionBytesMax: {
+    name: 'question_bytes_max',
+    rule: { kind: 'integer', min: 65_536, max: Number.MAX_SAFE_INTEGER, unit: ' bytes' },
   },
   evaluationsMax: { name: 'evaluations_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
   batchTimeMs: { name: 'batch_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },

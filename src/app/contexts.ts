@@ -31,6 +31,7 @@ export function contextsFor(settings: Settings, wiring: ContextWiring): ContextP
       stepsMax: settings.traversalStepsMax,
       timeMs: settings.executeTimeMs,
       rowsHeldMax: settings.rowsHeldMax,
+      bytesHeldMax: settings.questionBytesMax,
       ...(wiring.inlineMs !== null && { inlineMs: wiring.inlineMs }),
     },
     batchReadTimeMs: settings.batchReadTimeMs,

@@ -1,19 +1,20 @@
-// The ACTIVE knowledge queries of each project with their policies, compiled, found by id or by name.
+// The ACTIVE knowledge queries of each project with their policies, found by id or by name, compiled when needed.
 import { ByProject } from '../config/by-project.ts'
 import type { ConfigSource, StoredDocument } from '../config/kind.ts'
+import { LaneRequiredError } from '../kernel/lane-required.ts'
 import type { Result } from '../kernel/result.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
+import { CompileAllowance, type LibraryOptions } from '../policy/inline-text.ts'
 import { type CompiledQuery, compileStored, type Unrunnable } from './compile-query.ts'
 import { queriesKind } from './knowledge-query.ts'
 import { APPLICATION } from './parameters.ts'
 
 export type { CompiledQuery } from './compile-query.ts'
 
-/** By id and by name. */
+/** The ACTIVE queries by id and by name, in the order in which they were made. */
 interface Shelf {
-  readonly queries: ReadonlyMap<string, CompiledQuery>
-  /** Of queries that ask for more than their policies allow now: what it is. */
-  readonly refusals: ReadonlyMap<string, string>
+  readonly byKey: ReadonlyMap<string, StoredDocument>
+  readonly active: readonly StoredDocument[]
 }
 
 interface Known {
@@ -24,22 +25,35 @@ interface Known {
 export class QueryLibrary {
   private readonly documents: ConfigSource
   private readonly report: (line: string) => void
+  private readonly options: LibraryOptions
   private readonly shelves: ByProject<Shelf>
   /** By stored query, which is never changed: a new revision is another one, of its policy too. */
   private readonly known = new WeakMap<StoredDocument, Known>()
 
-  constructor(documents: ConfigSource, report: (line: string) => void) {
+  /**
+   * `report` is called with a line for the operator about each query that cannot be run. With `options.inlineTextMax`,
+   * a method that would compile more than so many characters of queries and policies throws LaneRequiredError.
+   */
+  constructor(documents: ConfigSource, report: (line: string) => void, options: LibraryOptions = {}) {
     this.documents = documents
     this.report = report
+    this.options = options
     this.shelves = new ByProject(documents, [queriesKind, policiesKind], (projectId) => this.fill(projectId))
   }
 
-  /** After a start: compiles one query at each step, and reports what does not compile any more. */
+  /**
+   * After a start: compiles one query at each step, and reports what does not compile any more. Queries that are too large
+   * for the serving loop are left out.
+   */
   *warming(): Generator<void, void> {
     for (const { id } of [...this.documents.all('projects')]) {
       for (const document of this.documents.inScope(queriesKind, id)) {
         if (document.fields.status !== 'ACTIVE') continue
-        this.compiled(document)
+        try {
+          this.compiled(document, new CompileAllowance(this.options))
+        } catch (refusal) {
+          if (!(refusal instanceof LaneRequiredError)) throw refusal
+        }
         yield
       }
     }
@@ -47,39 +61,42 @@ export class QueryLibrary {
 
   /** Null: there is none of that id or name, or it is not ACTIVE, or its policy is not. */
   find(projectId: string, key: string): CompiledQuery | null {
-    return this.shelves.of(projectId).queries.get(key) ?? null
+    const compiled = this.compiledFor(projectId, key)
+    return compiled?.ok ? compiled.value : null
   }
 
   /** What an ACTIVE query asks for beyond its ACTIVE policy, which was changed since (ruling C3); null: nothing. */
   refusal(projectId: string, key: string): string | null {
-    return this.shelves.of(projectId).refusals.get(key) ?? null
+    const compiled = this.compiledFor(projectId, key)
+    return compiled?.ok === false && compiled.error.kind === 'beyond-policy' ? compiled.error.issue : null
   }
 
   /** Of the project, in the order in which they were made. */
   all(projectId: string): readonly CompiledQuery[] {
-    return [...new Set(this.shelves.of(projectId).queries.values())]
+    const allowance = new CompileAllowance(this.options)
+    return this.shelves.of(projectId).active.flatMap((document) => {
+      const compiled = this.compiled(document, allowance)
+      return compiled?.ok ? [compiled.value] : []
+    })
   }
 
   private fill(projectId: string): Shelf {
-    const queries = new Map<string, CompiledQuery>()
-    const refusals = new Map<string, string>()
     const active = this.documents.inScope(queriesKind, projectId).filter(({ fields }) => fields.status === 'ACTIVE')
     // An id wins over a name: names cannot look like ids.
-    for (const document of active) {
-      const compiled = this.compiled(document)
-      for (const key of [document.name, document.id]) {
-        if (compiled?.ok) queries.set(key, compiled.value)
-        else if (compiled?.error.kind === 'beyond-policy') refusals.set(key, compiled.error.issue)
-      }
-    }
-    return { queries, refusals }
+    return { byKey: new Map(active.flatMap((one) => [[one.name, one] as const, [one.id, one] as const])), active }
   }
 
-  private compiled(stored: StoredDocument): Result<CompiledQuery, Unrunnable> | null {
+  private compiledFor(projectId: string, key: string): Result<CompiledQuery, Unrunnable> | null {
+    const document = this.shelves.of(projectId).byKey.get(key)
+    return document === undefined ? null : this.compiled(document, new CompileAllowance(this.options))
+  }
+
+  private compiled(stored: StoredDocument, allowance: CompileAllowance): Result<CompiledQuery, Unrunnable> | null {
     const policy = this.documents.get(policiesKind, stored.fields.policy_id as string)
     if (policy === null || policy.fields.status !== 'ACTIVE') return null
     const known = this.known.get(stored)
     if (known?.policy === policy) return known.compiled
+    allowance.take((stored.fields.query as string).length + (policy.fields.policy as string).length)
     const compiled = compileStored(stored, policy)
     this.known.set(stored, { policy, compiled })
     // It was held against its policy when it was stored; the policy may have been changed since.

@@ -4,7 +4,7 @@ import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery } from './bind/bound.ts'
 import { dialects } from './bind/dialect.ts'
 import { CompileFault } from './errors.ts'
-import type { BudgetLimits } from './exec/context.ts'
+import { Budget, type BudgetLimits } from './exec/context.ts'
 import { explain } from './plan/explain.ts'
 import { unknownCounts } from './plan/order-expands.ts'
 import { type Asking, defaultOptions } from './planned-query.ts'
@@ -56,9 +56,12 @@ export class Graph {
 
   private read<T>(ask: (snapshot: Snapshot, asking: (parameters: Parameters) => Asking) => T): T {
     const snapshot = this.store.snapshot()
+    const budget = new Budget()
     try {
-      return ask(snapshot, (parameters) => this.asking(snapshot, parameters))
+      budget.start(this.limits)
+      return ask(snapshot, (parameters) => ({ ...this.asking(snapshot, parameters), budget }))
     } finally {
+      budget.end()
       snapshot.close()
     }
   }

@@ -95,7 +95,12 @@ class CompiledRows implements RowsQuery {
   }
 
   run(asking: Asking): Rows {
-    return this.read(this.planned.prepare(asking))
+    const prepared = this.planned.prepare(asking)
+    try {
+      return this.read(prepared)
+    } finally {
+      if (asking.budget === undefined) prepared.run.budget.end()
+    }
   }
 
   describe(counts: Counts = unknownCounts): PlanNode {

@@ -3,6 +3,7 @@
 import type { UserToken } from '../identity/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
+import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type ListenerLimits, Listeners } from './listeners.ts'
 import type { Origins } from './origins.ts'
@@ -95,8 +96,8 @@ export class McpEndpoint {
         ? await answerStateless(this.parts, this.listeners, caller.value, header, revision, message.value)
         : await answerInSession(this.parts, this.parts.sessions, caller.value, header, revision, message.value)
     } catch (error) {
-      // What the service itself gives up on has its own answer, whatever the protocol.
-      if (error instanceof ServiceFault) throw error
+      // What the service itself gives up on has its own answer, whatever the protocol; what is too large goes to a lane.
+      if (error instanceof ServiceFault || error instanceof LaneRequiredError) throw error
       this.parts.onFailure({ requestId: request.requestId, method: method ?? '', error })
       return ok(errorAnswer(500, idIn(body.value), { code: rpcCodes.internal, message: 'Internal error' }))
     }

@@ -5,6 +5,7 @@ import { queriesKind } from '../ciq/knowledge-query.ts'
 import type { CompiledQuery } from '../ciq/library.ts'
 import { isJsonObject } from '../kernel/found.ts'
 import { writeJson } from '../kernel/json.ts'
+import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import { describeQuery } from './describe-query.ts'
@@ -58,7 +59,7 @@ export function versionsOf(
   server: McpServer,
 ): ReadonlyMap<string, string> {
   const versions = new Map<string, string>()
-  for (const { id, name } of queriesOf(parts, server)) {
+  for (const { id, name } of namedQueries(parts, server)) {
     const query = parts.documents.get(queriesKind, id)
     const policy = parts.documents.get(policiesKind, String(query?.fields.policy_id))
     const version = `${id} ${query?.revision} ${policy?.id} ${policy?.revision}`
@@ -67,6 +68,20 @@ export function versionsOf(
   // Of all of them, so that it has changed when any has.
   versions.set(COLLECTION, hash('sha256', [...versions.values()].join()))
   return versions
+}
+
+/** Queries too large to be compiled on the serving loop are told by their documents: a stream is never answered by a lane. */
+function namedQueries(
+  parts: Pick<McpParts, 'queries' | 'documents'>,
+  server: McpServer,
+): readonly { readonly id: string; readonly name: string }[] {
+  try {
+    return queriesOf(parts, server)
+  } catch (refusal) {
+    if (!(refusal instanceof LaneRequiredError)) throw refusal
+    const { documents } = parts
+    return documents.inScope(queriesKind, server.projectId).filter(({ fields }) => fields.status === 'ACTIVE')
+  }
 }
 
 /** Of the collection or of a query, which may be made later. */

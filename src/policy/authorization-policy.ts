@@ -9,6 +9,7 @@ import {
   type StoredDocument,
   tagList,
 } from '../config/kind.ts'
+import { isJsonObject } from '../kernel/found.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type ContextPolicy, compileContextPolicy } from './compile-context.ts'
 import { type CompiledDocument, compilePolicy, locationIssues } from './compile-policy.ts'
@@ -78,11 +79,55 @@ export function contextPolicyOf(fields: Fields): Result<ContextPolicy, readonly 
   return context
 }
 
+/** What of a policy's document can be read without compiling it. */
+export interface PolicyHead {
+  readonly isContext: boolean
+  /** Empty where the document does not tell. */
+  readonly subjectType: string
+  readonly actions: readonly string[]
+  readonly resourceType: string
+}
+
+const heads = new WeakMap<Fields, PolicyHead>()
+
+/** Read once for each stored revision. */
+export function headOf(fields: Fields): PolicyHead {
+  let head = heads.get(fields)
+  if (head === undefined) {
+    head = readHead(fields.policy as string)
+    heads.set(fields, head)
+  }
+  return head
+}
+
+function readHead(text: string): PolicyHead {
+  const document = parsed(text)
+  const actions = member(document, 'actions')
+  return {
+    isContext: member(member(document, 'meta'), 'policy_version') === contextVersion,
+    subjectType: textOf(member(member(document, 'subject'), 'type')),
+    actions: Array.isArray(actions) ? [...new Set(actions.map(textOf))] : [],
+    resourceType: textOf(member(member(document, 'resource'), 'type')),
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+function member(value: unknown, name: string): unknown {
+  return isJsonObject(value) ? value[name] : undefined
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
 /** A DRAFT may hold anything; what does not say that it is for context queries counts as a decision policy. */
 export function isContextPolicy(fields: Fields): boolean {
-  try {
-    return JSON.parse(fields.policy as string)?.meta?.policy_version === contextVersion
-  } catch {
-    return false
-  }
+  return headOf(fields).isContext
 }

@@ -2,8 +2,8 @@
 // leaves open is open under NOT too, and only what is surely true lets the policy take part.
 import { RunFault } from '../engine/errors.ts'
 import { contains, equals, isList, isMap, isNumber, lessOrEqual, lessThan } from '../engine/value/compare.ts'
-import { instantMs } from '../engine/value/instant.ts'
 import { effortOnItems, effortOnText } from '../engine/value/effort.ts'
+import { instantMs } from '../engine/value/instant.ts'
 import { chargedPattern, type TextPattern } from '../engine/value/pattern.ts'
 import { includesText } from '../engine/value/text-work.ts'
 import type { Truth, Value } from '../engine/value/value.ts'

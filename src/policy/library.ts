@@ -1,16 +1,23 @@
-// The ACTIVE decision policies of each project, compiled, found by what a request names.
+// The ACTIVE decision policies of each project, found by what a request names, and compiled when a question needs them.
 import { ByProject } from '../config/by-project.ts'
 import type { ConfigSource, StoredDocument } from '../config/kind.ts'
-import { compiledFields, isContextPolicy, policiesKind } from './authorization-policy.ts'
+import { compiledFields, headOf, policiesKind } from './authorization-policy.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
+import { CompileAllowance, type LibraryOptions } from './inline-text.ts'
 
 export type { CompiledPolicy } from './compile-policy.ts'
 
+/** Policies of one question or one type of subject. */
+interface Group {
+  readonly documents: StoredDocument[]
+  /** Null until they are asked for. */
+  compiled: readonly CompiledPolicy[] | null
+}
+
 interface Shelf {
   /** Subject type → action → resource type. */
-  readonly byQuestion: Map<string, Map<string, Map<string, CompiledPolicy[]>>>
-  /** In the order in which they were made. */
-  readonly all: CompiledPolicy[]
+  readonly byQuestion: Map<string, Map<string, Map<string, Group>>>
+  readonly bySubjectType: Map<string, Group>
 }
 
 const nothing: readonly CompiledPolicy[] = []
@@ -18,36 +25,44 @@ const nothing: readonly CompiledPolicy[] = []
 export class PolicyLibrary {
   private readonly documents: ConfigSource
   private readonly report: (line: string) => void
+  private readonly options: LibraryOptions
   /** By the stored revision itself; null does not compile any more. */
   private readonly policies = new WeakMap<StoredDocument, CompiledPolicy | null>()
   private readonly shelves: ByProject<Shelf>
 
-  constructor(documents: ConfigSource, report: (line: string) => void) {
+  /**
+   * `report` is called with a line for the operator about each policy that does not compile any more. With
+   * `options.inlineTextMax`, `find` and `ofSubjectType` throw LaneRequiredError where they would compile more than that.
+   */
+  constructor(documents: ConfigSource, report: (line: string) => void, options: LibraryOptions = {}) {
     this.documents = documents
     this.report = report
+    this.options = options
     this.shelves = new ByProject(documents, [policiesKind], (projectId) => this.fill(projectId))
   }
 
   /**
-   * After a start: compiles one policy at each step, so that no decision waits for all of its project, and what does not
-   * compile any more is told before somebody asks.
+   * After a start: compiles one policy at each step, so that no decision waits for all of its project, and the operator
+   * learns of what does not compile any more. Policies that are too large for the serving loop are left out.
    */
   *warming(): Generator<void, void> {
+    const { inlineTextMax = Number.POSITIVE_INFINITY } = this.options
     for (const { id } of [...this.documents.all('projects')]) {
       for (const document of this.documents.inScope(policiesKind, id)) {
-        if (!decides(document)) continue
-        this.compiledFrom(document)
+        if (!decides(document) || textOf(document).length > inlineTextMax) continue
+        this.compiledFrom(document, new CompileAllowance({}))
         yield
       }
     }
   }
 
-  /** In the order in which the policies were made. What is not compiled yet is compiled when its project is asked for. */
+  /** In the order in which the policies were made. Compiles those that are not compiled yet. */
   find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[] {
-    return this.shelves.of(projectId).byQuestion.get(subjectType)?.get(action)?.get(resourceType) ?? nothing
+    const group = this.shelves.of(projectId).byQuestion.get(subjectType)?.get(action)?.get(resourceType)
+    return group === undefined ? nothing : (group.compiled ?? this.compile(group))
   }
 
-  /** Every action that a policy for these two types names, each once. */
+  /** Every action that a policy for these two types names, each once. Compiles nothing. */
   actions(projectId: string, subjectType: string, resourceType: string): readonly string[] {
     const byAction = this.shelves.of(projectId).byQuestion.get(subjectType)
     if (byAction === undefined) return []
@@ -55,30 +70,37 @@ export class PolicyLibrary {
   }
 
   ofSubjectType(projectId: string, subjectType: string): readonly CompiledPolicy[] {
-    return this.shelves.of(projectId).all.filter((policy) => policy.subjectType === subjectType)
+    const group = this.shelves.of(projectId).bySubjectType.get(subjectType)
+    return group === undefined ? nothing : (group.compiled ?? this.compile(group))
   }
 
+  /** By the names in the documents: nothing is compiled for it, and each revision of a document is read once. */
   private fill(projectId: string): Shelf {
-    const shelf: Shelf = { byQuestion: new Map(), all: [] }
+    const shelf: Shelf = { byQuestion: new Map(), bySubjectType: new Map() }
     for (const document of this.documents.inScope(policiesKind, projectId)) {
-      const policy = decides(document) ? this.compiledFrom(document) : null
-      if (policy === null) continue
-      shelf.all.push(policy)
-      const byAction = shelf.byQuestion.getOrInsertComputed(
-        policy.subjectType,
-        () => new Map<string, Map<string, CompiledPolicy[]>>(),
-      )
-      for (const action of policy.actions) {
-        const byResource = byAction.getOrInsertComputed(action, () => new Map<string, CompiledPolicy[]>())
-        byResource.getOrInsertComputed(policy.resourceType, () => []).push(policy)
+      if (!decides(document)) continue
+      const { subjectType, actions, resourceType } = headOf(document.fields)
+      shelf.bySubjectType.getOrInsertComputed(subjectType, emptyGroup).documents.push(document)
+      const byAction = shelf.byQuestion.getOrInsertComputed(subjectType, () => new Map<string, Map<string, Group>>())
+      for (const action of actions) {
+        const byResource = byAction.getOrInsertComputed(action, () => new Map<string, Group>())
+        byResource.getOrInsertComputed(resourceType, emptyGroup).documents.push(document)
       }
     }
     return shelf
   }
 
-  private compiledFrom(document: StoredDocument): CompiledPolicy | null {
+  private compile(group: Group): readonly CompiledPolicy[] {
+    const allowance = new CompileAllowance(this.options)
+    const compiled = group.documents.map((document) => this.compiledFrom(document, allowance))
+    group.compiled = compiled.filter((policy) => policy !== null)
+    return group.compiled
+  }
+
+  private compiledFrom(document: StoredDocument, allowance: CompileAllowance): CompiledPolicy | null {
     const known = this.policies.get(document)
     if (known !== undefined) return known
+    allowance.take(textOf(document).length)
     const compiled = compiledFields(document.fields)
     // It compiled when it was stored, so the language has changed since: it grants nothing, and the operator is told.
     if (!compiled.ok) {
@@ -93,6 +115,14 @@ export class PolicyLibrary {
   }
 }
 
+function emptyGroup(): Group {
+  return { documents: [], compiled: null }
+}
+
+function textOf({ fields }: StoredDocument): string {
+  return fields.policy as string
+}
+
 function decides({ fields }: StoredDocument): boolean {
-  return fields.status === 'ACTIVE' && !isContextPolicy(fields)
+  return fields.status === 'ACTIVE' && !headOf(fields).isContext
 }

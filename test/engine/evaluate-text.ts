@@ -118,6 +118,14 @@ export function evaluate(text: string, around: Surroundings = {}): Value {
     subquery: queryElsewhere,
   }
   const run = runOver(around, frameSize)
+  try {
+    return valueIn(text, bound, site, run)
+  } finally {
+    run.budget.end()
+  }
+}
+
+function valueIn(text: string, bound: BoundExpression, site: ExpressionSite, run: Run): Value {
   const value = compileExpression(bound, site)(run)
   if (value === null || typeof value === 'boolean') {
     const truth = compilePredicate(bound, site)(run)

@@ -1,8 +1,8 @@
 // Bound expressions → closures over a run. Names become symbols here, once; a test (true or not) is compiled apart from a
 // truth (true, false, unknown), because a filter asks for no more and can stop sooner.
 import { unreachable } from '../../kernel/assert.ts'
-import { mapChildren } from '../bind/walk.ts'
 import type { BoundExpression } from '../bind/bound.ts'
+import { mapChildren } from '../bind/walk.ts'
 import { RunFault } from '../errors.ts'
 import type { Snapshot } from '../store.ts'
 import { negate } from '../value/arithmetic.ts'
@@ -187,7 +187,12 @@ export function compilePredicate(expression: BoundExpression, site: ExpressionSi
       return compileLabelTest(expression, site)
     case 'quantifier': {
       const list = compileExpression(expression.list, site)
-      return quantify(expression.quantifier, expression.variable.index, list, chargedBySize(expression.where, compile(expression.where)))
+      return quantify(
+        expression.quantifier,
+        expression.variable.index,
+        list,
+        chargedBySize(expression.where, compile(expression.where)),
+      )
     }
     case 'exists':
       return site.exists(expression)

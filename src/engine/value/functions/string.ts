@@ -35,7 +35,11 @@ export const stringFunctions: readonly CypherFunction[] = [
   }),
   define('substring', [2, 3], [STRING, INTEGER, INTEGER], 'string', (_, a, b, c) => {
     const start = length('substring', b)
-    return partOf(stringOf('substring', a), start, c === null ? Number.POSITIVE_INFINITY : start + length('substring', c))
+    return partOf(
+      stringOf('substring', a),
+      start,
+      c === null ? Number.POSITIVE_INFINITY : start + length('substring', c),
+    )
   }),
   define('left', 2, [STRING, INTEGER], 'string', (_, a, b) => partOf(stringOf('left', a), 0, length('left', b))),
   define('right', 2, [STRING, INTEGER], 'string', (_, a, b) => {

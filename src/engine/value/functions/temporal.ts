@@ -18,7 +18,7 @@ const POINT = ['temporal'] as const
 const instantKinds: readonly InstantKind[] = ['date', 'localtime', 'time', 'localdatetime', 'datetime']
 
 /** Reading a text, a map or the rules of a zone takes some microseconds. */
-const TEMPORAL_STEPS = 16
+const TEMPORAL_STEPS = 4
 
 const functions: readonly CypherFunction[] = [
   ...instantKinds.flatMap(instantFunctions),
