@@ -46,7 +46,7 @@ export class Requests {
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1)
   }
 
-  /** Throws LaneRefusal for 503 and 504, and StreamFault for one that does not say why, and for 500 and no answer. */
+  /** Throws LaneRefusal for 408, 503 and 504, and StreamFault for one that does not say why, and for 500 and no answer. */
   async send(path: string, { method = 'POST', headers, body }: Sent): Promise<Reply> {
     this.done += 1
     const started = performance.now()
@@ -68,7 +68,8 @@ export class Requests {
     const { status } = response
     if (status === 500) throw new StreamFault(`${method} ${path} answered ${status}: ${text}`)
     const parsed = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
-    if (status === 503 || status === 504) {
+    // 408 is a time limit, which a busy machine reaches sooner.
+    if (status === 503 || status === 504 || status === 408) {
       const { message } = parsed
       if (typeof message !== 'string' || message === '')
         throw new StreamFault(`${path} ${status} without a reason: ${text}`)
@@ -104,7 +105,9 @@ export class Requests {
       }
     })
     if (made.status === 201) return made.body.id as string
-    const path = `/configs/v1/${kind}/${document.name}?project_id=${document.project_id}`
+    const { name, project_id } = document
+    const place = project_id === undefined ? '' : `?project_id=${project_id}`
+    const path = `/configs/v1/${kind}/${name}${place}`
     const found = isRepeated ? await this.again(() => this.send(path, { method: 'GET', headers })) : made
     if (found.status !== 200) throw new StreamFault(`creating ${kind} answered ${made.status}: ${made.text}`)
     this.count('made by a refused request')
@@ -121,14 +124,19 @@ export class Requests {
       if (state === 'FAILED') throw new StreamFault(`project ${name} was not provisioned`)
     }
     const one = async (kind: string, body: object) => {
-      const made = await this.again(() => this.send(`/configs/v1/${kind}`, { headers, body }))
+      let tries = 0
+      const made = await this.again(() => {
+        tries += 1
+        // A refused try may have made one of the same name.
+        return this.send(`/configs/v1/${kind}`, { headers, body: { name: `${name}-${tries}`, ...body } })
+      })
       if (made.status !== 201) throw new StreamFault(`creating ${kind} answered ${made.status}: ${made.text}`)
       return made.body as Record<string, string>
     }
-    const application = (await one('applications', { project_id: id, name })).id as string
+    const application = (await one('applications', { project_id: id })).id as string
     const api_permissions = ['Authorization', 'Capture', 'CIQ', 'ReadAuthZConfigs']
-    const agent = await one('application-agents', { application_id: application, name, api_permissions })
-    const credential = await one('application-agent-credentials', { application_agent_id: agent.id })
+    const agent = await one('application-agents', { application_id: application, api_permissions })
+    const credential = await one('application-agent-credentials', { application_agent_id: agent.id, name: undefined })
     return { id, application, key: credential.api_key as string }
   }
 
