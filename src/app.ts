@@ -1,6 +1,7 @@
 // The composition root: builds every part once, in order, by hand; what each is made of stands in app/. Knows everything;
 // only the process door, the command line and tests know it.
 import packageJson from '../package.json' with { type: 'json' }
+import { BackgroundCompiler } from './app/background-compiler.ts'
 import { callersFor } from './app/callers.ts'
 import { documentsIn, openConfiguration, sealOldSecrets, secretsOf } from './app/configuration.ts'
 import { contextsFor } from './app/contexts.ts'
@@ -36,6 +37,7 @@ import type { Counts } from './ops/metrics.ts'
 import { serviceMetrics } from './ops/service-metrics.ts'
 import { Mask } from './pdp/mask.ts'
 import type { DecisionEvent, DecisionFault, DecisionParts } from './pdp/parts.ts'
+import { INLINE_TEXT_MAX } from './policy/inline-text.ts'
 import { PolicyLibrary } from './policy/library.ts'
 import type { Settings } from './settings.ts'
 import { type HeldFolder, joinFolder, lockFolder } from './store/folder-lock.ts'
@@ -179,7 +181,10 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     opened.add(logFile)
     metrics.logsDecisions(() => logFile.dropped)
   }
-  const policies = new PolicyLibrary(documents, report)
+  const background = new BackgroundCompiler()
+  opened.add(background)
+  const library = hasLanes ? { inlineTextMax: INLINE_TEXT_MAX, later: background.add } : {}
+  const policies = new PolicyLibrary(documents, report, library)
   const decisions = decisionsFor(settings, {
     inlineMs: hasLanes ? INLINE_MS : null,
     policies,
@@ -193,7 +198,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     onFault: overrides.onDecisionFault ?? null,
     onDecided: overrides.onDecided ?? null,
   })
-  const queries = new QueryLibrary(documents, report)
+  const queries = new QueryLibrary(documents, report, library)
   const contexts = contextsFor(settings, {
     inlineMs: hasLanes ? INLINE_MS : null,
     documents,

@@ -7,6 +7,7 @@ import { type ContextParts, execute } from '../../src/ciq/execute.ts'
 import type { Fields, StoredDocument } from '../../src/config/kind.ts'
 import type { AgentCaller } from '../../src/identity/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { InlineHistory } from '../../src/kernel/inline-history.ts'
 import { Resolvers } from '../../src/pip/resolve.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
 import { RecordedReads } from '../engine/recorded-reads.ts'
@@ -164,6 +165,7 @@ function runnerOf(environment: LmdbEnvironment, name: string, condition: object,
     queries: { find: () => compiled.value, refusal: () => null },
     graphsOf: () => ({ default: environment, global: null, at: () => null }),
     limits: { stepsMax: 20_000_000, timeMs: 10_000 },
+    inlineHistory: new InlineHistory(),
     batchReadTimeMs: 300_000,
     inputStringMax: 65_536,
     writesMax: 10_000,

@@ -6,6 +6,7 @@ import type { Repository } from '../config/repository.ts'
 import { openSecret } from '../config/secrets.ts'
 import type { ProjectGraphs } from '../engine/store.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { InlineHistory } from '../kernel/inline-history.ts'
 import { Resolvers } from '../pip/resolve.ts'
 import type { Settings } from '../settings.ts'
 import type { Upstream } from '../upstream/client.ts'
@@ -38,6 +39,7 @@ export function contextsFor(settings: Settings, wiring: ContextWiring): ContextP
     writesMax: settings.executeWritesMax,
     answerMax: settings.executeAnswerMax,
     inputStringMax: settings.inputStringMax,
+    inlineHistory: new InlineHistory(),
     resolvers: new Resolvers({
       documents,
       openSecret: (document, path) => openSecret(document, path, sealer),

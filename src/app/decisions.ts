@@ -4,6 +4,7 @@ import type { ProjectGraphs } from '../engine/store.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { ServiceFault } from '../kernel/errors.ts'
+import { InlineHistory } from '../kernel/inline-history.ts'
 import type { Log } from '../ops/log.ts'
 import type { ServiceMetrics } from '../ops/service-metrics.ts'
 import { DecisionLog } from '../pdp/decision-log.ts'
@@ -49,7 +50,15 @@ export function decisionsFor(settings: Settings, wiring: DecisionWiring): Decisi
     evaluationsMax: settings.evaluationsMax,
     batchTimeMs: settings.batchTimeMs,
     // Some items are decided, each within the limit of one, before a batch goes to a lane.
-    ...(wiring.inlineMs !== null && { inlineMs: 2 * wiring.inlineMs }),
+    ...(wiring.inlineMs !== null && {
+      inlineMs: 2 * wiring.inlineMs,
+      inlineHistory: {
+        evaluation: new InlineHistory(),
+        'resource search': new InlineHistory(),
+        'subject search': new InlineHistory(),
+        'action search': new InlineHistory(),
+      },
+    }),
     searchPageMax: settings.searchPageMax,
     keptSearches: new KeptSearches(),
     pageTokens: new PageTokens(new DerivedSigner(masterKey, 'page tokens'), clock, settings.pageTokenTimeS * 1000),

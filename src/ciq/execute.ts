@@ -5,6 +5,7 @@ import { RunFault } from '../engine/errors.ts'
 import type { GraphStore, ProjectGraphs } from '../engine/store.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { InlineHistory } from '../kernel/inline-history.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Resolution, Resolvers } from '../pip/resolve.ts'
@@ -34,6 +35,8 @@ export interface ContextParts {
   /** Characters of the values in one answer. */
   readonly answerMax: number
   readonly resolvers: Resolvers
+  /** Of queries on the serving loop. */
+  readonly inlineHistory: InlineHistory
 }
 
 const PAGE_SIZE = 100
@@ -69,7 +72,10 @@ export async function execute(
   const missing = named.filter((name) => !bound.value.has(name))
   if (missing.length > 0) return missingParameters(missing)
   // What writes has effects, and is answered once.
-  if (query.writes !== null && limits.inlineMs !== undefined) throw new LaneRequiredError('write')
+  const isWrite = query.writes !== null
+  if (isWrite && limits.inlineMs !== undefined) {
+    throw new LaneRequiredError('write', { limitMs: limits.timeMs, isWrite })
+  }
   const budget = new Budget()
   try {
     budget.start(limits)
@@ -82,7 +88,11 @@ export async function execute(
     const resolution = parts.resolvers.begin(caller.projectId, limits.timeMs)
     const given =
       query.writes === null
-        ? ok(readPage(graphs.default, query, bound.value, limits, page, parts.answerMax, budget))
+        ? ok(
+            parts.inlineHistory.run(caller.projectId, query, () =>
+              readPage(graphs.default, query, bound.value, limits, page, parts.answerMax, budget),
+            ),
+          )
         : await writePage(
             parts,
             {
@@ -103,6 +113,9 @@ export async function execute(
     return ok(warnings.length === 0 ? { data } : { data, warnings })
   } catch (fault) {
     if (fault instanceof RunFault) return err(errorOf(fault, limits))
+    if (fault instanceof LaneRequiredError) {
+      throw new LaneRequiredError(fault.reason, { limitMs: limits.timeMs, isWrite })
+    }
     throw fault
   } finally {
     budget.end()

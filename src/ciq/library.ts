@@ -96,7 +96,8 @@ export class QueryLibrary {
     if (policy === null || policy.fields.status !== 'ACTIVE') return null
     const known = this.known.get(stored)
     if (known?.policy === policy) return known.compiled
-    allowance.take((stored.fields.query as string).length + (policy.fields.policy as string).length)
+    const characters = (stored.fields.query as string).length + (policy.fields.policy as string).length
+    allowance.take(characters, stored, () => this.compiled(stored, new CompileAllowance()))
     const compiled = compileStored(stored, policy)
     this.known.set(stored, { policy, compiled })
     // It was held against its policy when it was stored; the policy may have been changed since.

@@ -13,13 +13,29 @@ export interface LaneRequirement {
  */
 export class LaneRequiredError extends Error {
   override readonly name = 'LaneRequiredError'
+  readonly reason: string
   readonly limitMs: number | undefined
   readonly isWrite: boolean | undefined
 
   /** `reason` names what was too large: `time`, `rows`, `regular expression`. It is shown in logs and metrics only. */
   constructor(reason: string, { limitMs, isWrite }: LaneRequirement = {}) {
     super(`the request is too large for the serving loop: ${reason}`)
+    this.reason = reason
     this.limitMs = limitMs
     this.isWrite = isWrite
   }
+}
+
+/** Runs the work; a LaneRequiredError from it is thrown on with what the caller knows about the request. */
+export function withLaneRequirement<T>(requirement: LaneRequirement, work: () => T): T {
+  try {
+    const done = work()
+    return done instanceof Promise ? (done.catch((fault: unknown) => rethrow(fault, requirement)) as T) : done
+  } catch (fault) {
+    return rethrow(fault, requirement)
+  }
+}
+
+function rethrow(fault: unknown, requirement: LaneRequirement): never {
+  throw fault instanceof LaneRequiredError ? new LaneRequiredError(fault.reason, requirement) : fault
 }

@@ -45,8 +45,15 @@ export interface Asker {
 
 /** A question whose both ends are given. The reading's budget is started by whoever opened it. */
 export function decide(asker: Asker, reading: Reading, question: Question): Verdict {
-  const { parts, caller } = asker
+  const { parts, caller, kind } = asker
   const policies = policiesFor(parts, caller.projectId, question)
+  const history = parts.inlineHistory?.[kind]
+  if (history === undefined) return decideBy(policies, asker, reading, question)
+  return history.run(caller.projectId, policies, () => decideBy(policies, asker, reading, question))
+}
+
+function decideBy(policies: readonly CompiledPolicy[], asker: Asker, reading: Reading, question: Question): Verdict {
+  const { parts, caller } = asker
   const bound = bindParameters(parts, caller, question, policies)
   if (!bound.ok) return bound
   if (policies.length === 0) return denied

@@ -1,5 +1,6 @@
 // A batch of evaluations: each item a question of its own, all asked of the same snapshots. What is wrong with an item stays
 // in it (AuthZEN 7.2.1): `decision: false` with a reason, and the batch is answered.
+import type { RunFault } from '../engine/errors.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
@@ -36,7 +37,8 @@ export function evaluateBatch(
       const startedMs = performance.now()
       // Nothing was told yet: a lane decides all of the batch.
       if (startedMs > laneMs) throw new LaneRequiredError('batch')
-      const decided: Result<Decision, ServiceError> = startedMs > endsMs ? outOfTime : decideItem(asker, reading, item)
+      const decided: Result<Decision, ServiceError> =
+        startedMs > endsMs ? outOfTime : decideItem(asker, reading, item, endsMs - startedMs)
       const decision = decided.ok ? decided.value : { decision: false, context: { reason: reasonOf(decided.error) } }
       if (onDecided !== null) {
         const event: DecisionEvent = {
@@ -79,18 +81,28 @@ function stopOf(semantic: string | undefined): boolean | null {
   return semantic === 'permit_on_first_permit' ? true : null
 }
 
-function decideItem(asker: Asker, reading: Reading, item: BatchItem): Result<Decision, ServiceError> {
+/** `leftMs`: of the time of the batch. */
+function decideItem(asker: Asker, reading: Reading, item: BatchItem, leftMs: number): Result<Decision, ServiceError> {
   if (!item.ok) return item
   // Each item has the budget of a call of its own, so that a batch says what single calls say.
-  reading.budget.start(reading.limits)
+  const { limits } = reading
+  const isShort = leftMs < limits.timeMs
+  reading.budget.start(isShort ? { ...limits, timeMs: leftMs } : limits)
+  reading.spent = null
   try {
-    return decide(asker, reading, item.value)
+    const decided = decide(asker, reading, item.value)
+    // Not the time of one question, after which it is denied: the batch as a whole has none left.
+    return isShort && isOutOfTime(reading.spent) ? outOfTime : decided
   } catch (fault) {
     // One location that cannot be read must not take the answers of the others with it.
     if (!(fault instanceof ServiceFault)) throw fault
     if (fault.isForOperator) reading.tell(() => asker.parts.onServiceFault(fault))
     return err(fault.error)
   }
+}
+
+function isOutOfTime(fault: RunFault | null): boolean {
+  return fault?.subject === 'decisionTimeMs'
 }
 
 /** Facts 1.3.3: the text of the single call behind the kind of the failure. */

@@ -4,6 +4,7 @@ import type { RunFault } from '../engine/errors.ts'
 import type { ProjectGraphs } from '../engine/store.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError, ServiceFault } from '../kernel/errors.ts'
+import type { InlineHistory } from '../kernel/inline-history.ts'
 import type { CompiledPolicy } from '../policy/library.ts'
 import type { KeptSearches } from './kept-searches.ts'
 import type { PageTokens } from './page-token.ts'
@@ -76,6 +77,8 @@ export interface DecisionParts {
    * Absent: no such limit. A single question has `limits.inlineMs`.
    */
   readonly inlineMs?: number
+  /** By kind of question; absent where everything runs here. */
+  readonly inlineHistory?: Readonly<Record<QuestionKind, InlineHistory>>
   /** An item of a batch that would begin later than this is not asked any more. */
   readonly batchTimeMs: number
   /** Results of one answer. */

@@ -5,6 +5,7 @@ import { RunFault } from '../engine/errors.ts'
 import type { AgentCaller } from '../identity/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { CompiledPolicy } from '../policy/library.ts'
 import type { Ask } from './candidates.ts'
 import { type Asker, tellFault } from './decide.ts'
 import { FindNames } from './find-names.ts'
@@ -120,8 +121,21 @@ function cutAndFind(
 }
 
 function search(asker: Asker, reading: Reading, question: Question, cut: Cut): Result<Page, ServiceError> {
-  const { parts, caller } = asker
+  const { parts, caller, kind } = asker
   const policies = policiesFor(parts, caller.projectId, question)
+  const history = parts.inlineHistory?.[kind]
+  if (history === undefined) return searchBy(policies, asker, reading, question, cut)
+  return history.run(caller.projectId, policies, () => searchBy(policies, asker, reading, question, cut))
+}
+
+function searchBy(
+  policies: readonly CompiledPolicy[],
+  asker: Asker,
+  reading: Reading,
+  question: Question,
+  cut: Cut,
+): Result<Page, ServiceError> {
+  const { parts, caller } = asker
   const bound = bindParameters(parts, caller, question, policies)
   if (!bound.ok) return bound
   if (policies.length === 0) return ok(noPage(cut))

@@ -50,7 +50,7 @@ export class PolicyLibrary {
     for (const { id } of [...this.documents.all('projects')]) {
       for (const document of this.documents.inScope(policiesKind, id)) {
         if (!decides(document) || textOf(document).length > inlineTextMax) continue
-        this.compiledFrom(document, new CompileAllowance({}))
+        this.compiledFrom(document, new CompileAllowance())
         yield
       }
     }
@@ -100,7 +100,7 @@ export class PolicyLibrary {
   private compiledFrom(document: StoredDocument, allowance: CompileAllowance): CompiledPolicy | null {
     const known = this.policies.get(document)
     if (known !== undefined) return known
-    allowance.take(textOf(document).length)
+    allowance.take(textOf(document).length, document, () => this.compiledFrom(document, new CompileAllowance()))
     const compiled = compiledFields(document.fields)
     // It compiled when it was stored, so the language has changed since: it grants nothing, and the operator is told.
     if (!compiled.ok) {

@@ -28,7 +28,7 @@ beforeAll(async () => {
     name: 'long',
     actions: ['count'],
     cypher:
-      'MATCH (subject:Person)-[:OWNS]->(resource:Car) WHERE reduce(sum = 0, x IN range(1, 200000) | sum + x % 7) > $least',
+      'MATCH (subject:Person)-[:OWNS]->(resource:Car) WHERE reduce(sum = 0, x IN range(1, 400000) | sum + x % 7) > $least',
   })
 })
 

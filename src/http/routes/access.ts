@@ -136,7 +136,7 @@ export function accessRoutes(parts: DecisionParts, mask: Mask): Route[] {
       ...question,
       path: '/access/v1/explain',
       operationId: 'explainDecision',
-      lane: { limit: 'decision' },
+      lane: { limit: 'batch' },
       summary: 'Why is a decision what it is?',
       description:
         'Takes the body of an evaluation and decides as it does. Tells of each policy whether it granted, denied, faulted or was skipped; the path that it found, or how far it came and what stopped it; its plan with rows, reads and time. Needs ReadAuthZConfigs beside Authorization, because it shows what policies say.',

@@ -2,6 +2,7 @@
 
 import type { AgentCaller } from '../../identity/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
+import { withLaneRequirement } from '../../kernel/lane-required.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import { evaluate } from '../../pdp/evaluate.ts'
 import { evaluateBatch } from '../../pdp/evaluate-batch.ts'
@@ -58,12 +59,17 @@ export const decisionTools: readonly Tool[] = [
       required: ['evaluations'],
     },
     outputSchema: objectSchema(decisionList),
-    call: asking(nestedBatch, readEvaluations, (decisions, agent, requestId, asked) => {
-      // Without entries it would be a single one, and these were refused above.
-      if (asked.kind === 'single') return evaluate(decisions, agent, requestId, asked.request)
-      const decided = evaluateBatch(decisions, agent, requestId, asked)
-      return decided.ok ? ok({ evaluations: decided.value }) : decided
-    }),
+    call: asking(
+      nestedBatch,
+      readEvaluations,
+      (decisions, agent, requestId, asked) => {
+        // Without entries it would be a single one, and these were refused above.
+        if (asked.kind === 'single') return evaluate(decisions, agent, requestId, asked.request)
+        const decided = evaluateBatch(decisions, agent, requestId, asked)
+        return decided.ok ? ok({ evaluations: decided.value }) : decided
+      },
+      true,
+    ),
   },
   {
     ...asksForDecisions,
@@ -104,12 +110,16 @@ function asking<Question>(
     requestId: string,
     question: Question,
   ) => Result<object, ServiceError>,
+  isBatch = false,
 ): Tool['call'] {
   return ({ decisions }, agent, requestId, given) => {
     const body = bodyOf(given)
     const question = body.ok ? read(body.value) : body
     if (!question.ok) return question
-    const answered = ask(decisions, agent, requestId, question.value)
+    const limitMs = isBatch ? decisions.batchTimeMs : decisions.limits.timeMs
+    const answered = withLaneRequirement({ limitMs, isWrite: false }, () =>
+      ask(decisions, agent, requestId, question.value),
+    )
     return answered.ok ? ok({ structured: answered.value as Members }) : answered
   }
 }
