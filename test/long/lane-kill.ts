@@ -96,7 +96,7 @@ console.log(
 for (const fault of faults.slice(0, 5)) console.error(fault)
 // A run in which hardly anything is found, written or killed would prove nothing.
 const wanted = ['permits', 'denials', 'searches that found', 'batches', 'rows', 'wrote', 'captured', 'policies', 'dear']
-const few = wanted.filter((what) => Number(counts[what] ?? 0) < requestsMax / 500)
+const few = wanted.filter((what) => Number(counts[what] ?? 0) < requestsMax / 1000)
 if (faults.length === 0 && few.length > 0) console.error(`hardly any: ${few.join(', ')}`)
 const unkilled = kills.lanesSeen > 0 && kills.done === 0 && !hasFlag('--no-kills')
 if (unkilled) console.error('there are lanes, and none was killed')

@@ -16,7 +16,7 @@ import { Unmodelled } from '../../naive/terms.ts'
 import { randomWorld } from '../../naive/world.ts'
 import { LaneRefusal, type Requests, StreamFault } from './requests.ts'
 
-const DRAWS = 6
+const DRAWS = 12
 const CLAIMS = { level: 2, roles: ['n1', 'p0'], act: { sub: 'p3' }, email: 'p1@example.org' }
 const TRIES_MAX = 100
 /** Queries that are kept to be run again. */

@@ -119,8 +119,12 @@ function bodyWith(input: string): string {
   const whole = JSON.stringify(question('read', { input: 0 }))
   return whole.replace('"input":0', `"input":${input}`)
 }
-const numbers = () => bodyWith(`[${repeat(Math.floor(BODY_BYTES / 2), (i) => i % 10).join(',')}]`)
-const objects = () => bodyWith(`[${repeat(Math.floor(BODY_BYTES / 8), () => '{"a":1}').join(',')}]`)
+const listOf = (item: string): string =>
+  bodyWith(`[${repeat(Math.floor(BODY_BYTES / (item.length + 1)), () => item).join(',')}]`)
+/** Bodies of less than a million values, and one of more. */
+const numbers = () => listOf('1234')
+const objects = () => listOf('{"ab":1234}')
+const values = () => listOf('1')
 const deep = () => bodyWith('['.repeat(16_000) + ']'.repeat(16_000))
 const sent = (body: string): Request => ({ path: '/access/v1/evaluation', body })
 
@@ -417,6 +421,7 @@ const scenes = {
   'count of 200,000': asks('count'),
   'body of numbers': bodies(numbers, 1),
   'body of objects': bodies(objects, 1),
+  'body of 2 M values': bodies(values, 1),
   'body 16,000 deep': bodies(deep, 1),
   'four bodies': bodies(objects, 4, true),
   'policy stored': stores(false),
