@@ -242,6 +242,7 @@ export const rooms: readonly Room[] = [
       'bun:ffi',
       'node:fs',
       'node:net',
+      'node:os',
     ],
     sentence:
       'lanes run requests in helper processes: they import the port of the dispatcher, kernel, node:net and bun:ffi; never a feature',

@@ -1,7 +1,6 @@
 // The process of a lane: started by a serving process, told by it what to do over a channel of their own, and ended with
 // it. It listens on its own Unix socket only.
 import { readFileSync } from 'node:fs'
-import { setPriority } from 'node:os'
 import { type App, createApp } from '../app.ts'
 import type { LaneOrder, LaneReport } from '../lanes/lane-process.ts'
 import { type LaneServer, startLaneServer } from '../lanes/lane-server.ts'
@@ -10,8 +9,6 @@ import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { sayError } from './say.ts'
 
-/** Lanes leave the processor to the serving process. */
-const NICE = 10
 /** After a request that took longer than this, memory is given back and measured. */
 const LONG_MS = 50
 const IDLE_MS = 500
@@ -19,11 +16,6 @@ const IDLE_MS = 500
 export async function runLane(parent: number): Promise<void> {
   if (process.send === undefined) throw new CliError(['a lane is started by `verdigraph serve` only'])
   endWithParent(parent)
-  try {
-    setPriority(NICE)
-  } catch {
-    // A container may forbid it; the lane works at the usual priority then.
-  }
   const report = (message: LaneReport): void => void process.send?.(message)
   let app: App | null = null
   let server: LaneServer | null = null

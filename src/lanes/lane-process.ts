@@ -1,6 +1,7 @@
 // One lane as the serving process sees it: a child process, its Unix socket, and the connections to it. A connection
 // carries one request at a time and is used again after its answer.
 import { connect, type Socket } from 'node:net'
+import { setPriority } from 'node:os'
 import type { ForwardedHead } from '../http/lane-job.ts'
 import { type AnswerHead, readFrames, writeFrame } from './frames.ts'
 
@@ -66,6 +67,7 @@ export class LaneProcess {
       stderr: 'inherit',
       ipc: (report: LaneReport) => options.onReport(report),
     })
+    lowerPriority(this.child.pid)
     this.tell({ order: 'serve', settings, number, proof, socket })
     void this.child.exited.then(() => {
       for (const connection of [...this.busy, ...this.idle]) connection.close()
@@ -102,6 +104,17 @@ export class LaneProcess {
 
   async stopped(): Promise<void> {
     await this.child.exited
+  }
+}
+
+/** Lanes leave the processor to the serving process, from their start on. */
+const NICE = 10
+
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, NICE)
+  } catch {
+    // The system forbids it, or the process has ended already; a lane works at the usual priority too.
   }
 }
 

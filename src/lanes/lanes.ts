@@ -33,14 +33,14 @@ export interface LanesOptions {
 }
 
 /** Beyond the limit of a request, for the lane to notice it and to write its answer. */
-const OVERRUN_MS = 250
+const OVERRUN_MS = 200
 /** Writes of one project that may run side by side in one lane: they share commits. */
 const WRITES_TOGETHER = 8
 /** A request that is repeatable runs again when its lane is killed for another request, at most so often in all. */
 const ATTEMPTS_MAX = 3
 /** Before a lane that ended by itself is started again: doubled each time, until one has answered. */
 const PAUSE_MIN_MS = 50
-const PAUSE_MAX_MS = 10_000
+const PAUSE_MAX_MS = 2000
 /** How long an idle lane may take to end. */
 const STOP_MS = 5000
 
