@@ -70,7 +70,8 @@ const evaluation = (body: object): Request => ({
   body: JSON.stringify(body),
   limit: 'decision',
 })
-const explanation = (body: object): Request => ({ ...evaluation(body), path: '/access/v1/explain' })
+/** Bounded as a batch: each policy is decided and explained. */
+const explanation = (body: object): Request => ({ ...evaluation(body), path: '/access/v1/explain', limit: 'batch' })
 
 function execution(hostile: Hostile, name: string, input_params: object = {}, more: object = {}): Request {
   const limit: LimitName = name === 'batch-read' ? 'batchRead' : 'execute'
