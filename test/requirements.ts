@@ -729,7 +729,7 @@ export const requirements: readonly Requirement[] = [
     sentence: 'an issuer that rotates its keys is followed, and one that is out is believed for a while',
     shownBy: [
       [tokens, 'by a key that the issuer has taken on since is taken, after one more look'],
-      [tokens, 'by keys that nobody has costs the issuer one look in ten seconds, not one each'],
+      [tokens, 'by keys that nobody has costs the issuer five looks at most, and then one in five seconds'],
       [tokens, 'is believed by its last keys for a day, and then no more'],
     ],
   },
