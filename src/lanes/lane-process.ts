@@ -1,5 +1,6 @@
 // One lane as the serving process sees it: a child process, its Unix socket, and the connections to it. A connection
-// carries one request at a time and is used again after its answer.
+// carries one request at a time and is used again after its answer, unless that was passed on as it came: then it may be
+// paused, or be resumed by the reader of that answer.
 import { connect, type Socket } from 'node:net'
 import { setPriority } from 'node:os'
 import type { ForwardedHead } from '../http/lane-job.ts'
@@ -197,9 +198,12 @@ class Connection {
     this.stream = null
     this.pending = null
     this.free = null
-    free?.(!this.closed)
-    if (stream !== null) stream.close()
-    else if (head !== null) pending?.resolve({ ...head, body: joined(pieces) })
+    free?.(!this.closed && stream === null)
+    if (stream !== null) {
+      this.closed = true
+      this.socket.destroy()
+      stream.close()
+    } else if (head !== null) pending?.resolve({ ...head, body: joined(pieces) })
   }
 
   private ended(): void {
