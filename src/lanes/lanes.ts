@@ -41,7 +41,7 @@ const ATTEMPTS_MAX = 3
 /** Before a lane that ended by itself is started again: doubled each time, until one has answered. */
 const PAUSE_MIN_MS = 50
 const PAUSE_MAX_MS = 2000
-/** How long an idle lane may take to end. */
+/** How long a lane without a running request may take to end: answers that were begun are written on for so long. */
 const STOP_MS = 5000
 
 interface Waiting {
@@ -259,6 +259,9 @@ export class Lanes implements LaneRunner {
     if (isLarge && lane.running.size === 0 && lane.state === 'ready') {
       lane.state = 'ending'
       lane.process.tell({ order: 'stop' })
+      // A client that reads a long answer slowly, or not at all, does not keep the lane from being replaced.
+      const timer = setTimeout(() => lane.process.kill(), STOP_MS)
+      void lane.process.stopped().then(() => clearTimeout(timer))
     }
   }
 

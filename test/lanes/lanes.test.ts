@@ -1,5 +1,6 @@
 // A service with lanes: what is too large for the serving loop has the same answer, and a lane that is killed takes no
 // other request with it.
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LANE_COMMAND, ownCommand } from '../../src/cli/own-process.ts'
 import type { LogEntry } from '../../src/ops/log.ts'
@@ -238,3 +239,51 @@ describe('a lane that ends', () => {
 })
 
 const never: Promise<never> = new Promise(() => {})
+
+describe('a client that does not read its long answer', () => {
+  it('does not keep a lane that is to be replaced', async () => {
+    const settings = { lanes: 1, laneMemoryMax: 1 }
+    const others = new Set(laneProcesses())
+    const own = await startService(settings, { laneCommand: ownCommand([LANE_COMMAND]), log: () => undefined })
+    const lanesNow = () => laneProcesses().filter((pid) => !others.has(pid))
+    const nodes = Array.from({ length: 100 }, (_, i) => ({ type: 'Text', external_id: `t${i}` }))
+    expect((await own.ask('/capture/v1/nodes', { nodes })).status).toBe(200)
+    const { key } = await own.addAgent('reader', ['CIQ'])
+    const policy = await own.configure('POST', 'authorization-policies', {
+      project_id: own.projectId,
+      name: 'texts',
+      policy: JSON.stringify({
+        meta: { policy_version: '1.0-ciq' },
+        subject: { type: '_Application' },
+        condition: { cypher: 'MATCH (subject:_Application), (t:Text) WITH subject, $text + t.external_id AS long' },
+        allowed_reads: { aggregate_values: ['long'] },
+      }),
+      status: 'ACTIVE',
+    })
+    const stored = await own.configure('POST', 'knowledge-queries', {
+      project_id: own.projectId,
+      name: 'long-texts',
+      policy_id: policy.body.id,
+      query: JSON.stringify({ aggregate_values: ['long'] }),
+      status: 'ACTIVE',
+    })
+    expect(stored.status, stored.text).toBe(201)
+    const body = JSON.stringify({ id: 'long-texts', page_size: 100, input_params: { text: 'é'.repeat(60_000) } })
+    const { hostname, port } = new URL(own.url)
+    // Which answer is slow enough for the lane to measure its memory depends on the machine, so there are several.
+    const sockets = Array.from({ length: 6 }, () => {
+      const socket = connect(Number(port), hostname)
+      socket.once('data', () => socket.pause())
+      socket.write(
+        `POST /contx-iq/v1/execute HTTP/1.1\r\nhost: test\r\nx-svc-clientkey: ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      )
+      return socket
+    })
+    const [first] = lanesNow()
+    expect(first).toBeDefined()
+    await until(() => !lanesNow().includes(first as number))
+    expect((await own.ask('/capture/v1/nodes', { nodes })).status).toBe(200)
+    for (const socket of sockets) socket.destroy()
+    await own.stop()
+  }, 60_000)
+})
