@@ -2,7 +2,7 @@
 import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { faultOfFile } from '../../src/store/lmdb/file-check.ts'
+import { checkAhead, faultOfFile } from '../../src/store/lmdb/file-check.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { temporaryFolder } from './folder.ts'
 
@@ -97,12 +97,41 @@ describe('a file', () => {
     ],
     ['is gone, and its lock file is not', () => rmSync(path), /^is missing, though the folder has been used$/],
   ]
-  test.each(damages)('that %s is refused', (_, damage, fault) => {
+  test('that was checked ahead is checked again once it was changed', async () => {
+    await checkAhead(path)
+    expect(faultOfFile(path)).toBeNull()
+    patch((bytes) => bytes.fill(0, 0, PAGE))
+    expect(faultOfFile(path)).toBe('is not a database, or damaged')
+  })
+
+  test.each(damages)('that %s is refused', async (_, damage, fault) => {
     damage()
     const found = faultOfFile(path)
     expect(found).toMatch(fault)
+    await checkAhead(path)
+    expect(faultOfFile(path)).toBe(found)
     expect(opening()).toBe(`${path} ${found}`)
   })
+
+  test('whose damaged page was found ahead is refused, and is opened once it was put right', async () => {
+    const root = readFileSync(path).readBigUInt64LE(newestMeta() + 136)
+    const damage = (bytes: Buffer) => {
+      bytes[Number(root) * PAGE]! ^= 1
+    }
+    patch(damage)
+    await checkAhead(path)
+    expect(faultOfFile(path)).toMatch(/^is damaged: page \d+ says that it is another one$/)
+    expect(opening()).toContain('is damaged: page')
+    patch(damage)
+    await checkAhead(path)
+    expect(faultOfFile(path)).toBeNull()
+    expect(opening()).toBe('opened')
+  })
+
+  function newestMeta(): number {
+    const bytes = readFileSync(path)
+    return bytes.readBigUInt64LE(152) > bytes.readBigUInt64LE(PAGE + 152) ? 0 : PAGE
+  }
 
   test('that lost any page in use at its end is refused, and is whole again from a copy', () => {
     const copy = join(folder, 'copy')

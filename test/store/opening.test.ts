@@ -77,6 +77,17 @@ test('takes no commit back of those who write meanwhile', async () => {
   await file.close()
 }, 60_000)
 
+test('a file is found sound that another process commits to while it is checked', async () => {
+  const folder = fastFolder()
+  const writer = await startProcess(folder, 'write 0')
+  for (let i = 0; i < 100; i++) {
+    const file = await openedStill(folder, () => new LmdbFile(folder, { readOnly: true }))
+    await file.close()
+  }
+  writer.child.stdin.write('stop\n')
+  expect(JSON.parse(await writer.line())).toMatchObject({ missed: [] })
+}, 60_000)
+
 test('a write waits for an opening, also of one that is killed in it', async () => {
   const folder = fastFolder()
   const file = new LmdbFile(folder, { sync: false })

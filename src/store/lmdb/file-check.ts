@@ -1,58 +1,150 @@
 // Looks at an LMDB file before LMDB does, which maps it into memory, believes it, and ends the process where a page is missing.
 // Always: both meta pages and what they lead to. Of the rest the pages that lead to others, as far as a start may wait for
 // them; only a file that is shorter than it says is walked whole, because LMDB may leave free pages at the end unwritten.
-import { type BigIntStats, closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { OperatorFault } from '../../kernel/errors.ts'
-import { faultOfTrees } from './page-walk.ts'
+import { finished, type WalkOptions, walkTrees } from './page-walk.ts'
 import { type Meta, metaAt, Page, PageFile } from './pages.ts'
 
 /** A tenth of a second at most; the pages that lead to others are some hundredth of a file. */
 const PAGES_AT_OPENING = 4000
 
-/** A file that was written to so short a time ago may have been written to again within the same tick of its clock. */
-const SETTLED_MS = 1000
+/** Some milliseconds: of a file that was found sound a few commits ago. */
+const PAGES_SINCE_SOUND = 100
+
+/** Longer than a tick of the clock of file systems: within one, a change by another program would not be seen. */
+const TICK_MS = 20
 
 /** Files whose look is remembered: forgotten when there are so many. */
 const LOOKS_MAX = 100_000
 
-/** By device and inode: what a file looked like that this process has checked, used and closed. */
-const looks = new Map<string, string>()
+/** How long `checkAhead` keeps the event loop at a time. */
+const SLICE_MS = 1
+
+/** A check that commits of other processes make useless is repeated so often. */
+const CHECKS_AHEAD_MAX = 3
+
+interface Look {
+  /** Size, times, and the number of the newest commit. */
+  readonly look: string
+  /** What a check of the file found. */
+  readonly fault: string | null
+}
+
+/** By device and inode: what a file looked like that this process has checked, or checked, used and closed. */
+const looks = new Map<string, Look>()
+
+/** By device and inode: sound as of a commit, while other processes committed to it. */
+const soundBefore = new Set<string>()
 
 /** To be called when LMDB has closed the file: as long as it looks the same, it need not be checked again. */
 export function rememberLook(path: string): void {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  if (found === undefined) return
-  const name = `${found.dev}:${found.ino}`
+  const found = lookOf(path)
+  if (found === null) return
+  if (Date.now() - found.changedMs > TICK_MS) remember(found, null)
+  else looks.delete(found.name)
+}
+
+interface FoundLook {
+  readonly name: string
+  readonly look: string
+  readonly changedMs: number
+}
+
+function remember({ name, look }: FoundLook, fault: string | null): void {
   if (looks.size >= LOOKS_MAX) looks.clear()
-  if (Date.now() - Number(found.mtimeMs) > SETTLED_MS) looks.set(name, lookOf(found))
-  else looks.delete(name)
-}
-
-function isAsLeft(path: string): boolean {
-  const found = statSync(path, { bigint: true })
-  return looks.get(`${found.dev}:${found.ino}`) === lookOf(found)
-}
-
-function lookOf({ size, mtimeNs, ctimeNs }: BigIntStats): string {
-  return `${size} ${mtimeNs} ${ctimeNs}`
+  looks.set(name, { look, fault })
 }
 
 /**
- * What is wrong with the file, in words that follow its name; null when LMDB may open it. It need not exist. Nobody writes to
- * it meanwhile, or what changes would look damaged. A file that is as this process has left it is not looked at again.
+ * Every commit of LMDB changes the number of the newest one, also within one tick of the file's times. Null where there is
+ * no such number.
+ */
+function lookOf(path: string): FoundLook | null {
+  let file: number
+  try {
+    file = openSync(path, 'r')
+  } catch {
+    return null
+  }
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = fstatSync(file, { bigint: true })
+    const first = metaAt(file, 0)
+    const second = first === null ? null : metaAt(file, first.pageBytes)
+    if (first === null || second === null) return null
+    const commit = Math.max(first.transaction, second.transaction)
+    return {
+      name: `${dev}:${ino}`,
+      look: `${size} ${mtimeNs} ${ctimeNs} ${commit}`,
+      changedMs: Number(ctimeNs / 1_000_000n),
+    }
+  } catch {
+    return null
+  } finally {
+    closeSync(file)
+  }
+}
+
+/**
+ * Checks the file as `faultOfFile` does, about a millisecond at a time, and remembers the result for it. Other processes may
+ * write to the file: a result counts only if there was no commit while the file was checked.
+ */
+export async function checkAhead(path: string): Promise<void> {
+  for (let checks = 0; checks < CHECKS_AHEAD_MAX; checks++) {
+    const before = lookOf(path)
+    if (before === null || looks.get(before.name)?.look === before.look) return
+    const fault = await inSlices(checkedFile(path, PAGES_AT_OPENING))
+    if (lookOf(path)?.look === before.look) {
+      remember(before, fault)
+      return
+    }
+    // LMDB does not use a page again that a commit leads to without a newer number, so what was found sound was sound.
+    if (soundBefore.size >= LOOKS_MAX) soundBefore.clear()
+    if (fault === null) soundBefore.add(before.name)
+    else soundBefore.delete(before.name)
+  }
+}
+
+async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
+  for (;;) {
+    const until = performance.now() + SLICE_MS
+    do {
+      const step = steps.next()
+      if (step.done === true) return step.value
+    } while (performance.now() < until)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/**
+ * What is wrong with the file, in words that follow its name; null when LMDB may open it. It need not exist. No process
+ * writes to it during the call, or what changes would look damaged. A file that looks as it did when this process closed or
+ * checked it is not checked again.
  */
 export function faultOfFile(path: string): string | null {
   if (!existsSync(path)) {
     const isOld = existsSync(join(dirname(path), 'lock.mdb'))
     return isOld ? 'is missing, though the folder has been used' : null
   }
-  if (isAsLeft(path)) return null
-  const found = faultOfSize(path)
-  return 'fault' in found ? found.fault : faultOfPages(path, found.leaves)
+  const found = lookOf(path)
+  if (found === null) return finished(checkedFile(path, PAGES_AT_OPENING))
+  const known = looks.get(found.name)
+  if (known?.look === found.look) return known.fault
+  // For one opening: the next one checks ahead again.
+  const wasSound = soundBefore.delete(found.name)
+  return finished(checkedFile(path, wasSound ? PAGES_SINCE_SOUND : PAGES_AT_OPENING))
 }
 
-function faultOfSize(path: string): { readonly fault: string } | { readonly leaves: boolean } {
+/** One step for each page. */
+function* checkedFile(path: string, pagesMax: number): Generator<void, string | null> {
+  const found = yield* checkedSize(path)
+  if ('fault' in found) return found.fault
+  // A file that lacks pages was walked whole.
+  return found.isWalked ? null : yield* checkedPages(path, { leaves: false, pagesMax })
+}
+
+function* checkedSize(path: string): Generator<void, { readonly fault: string } | { readonly isWalked: boolean }> {
   const file = openSync(path, 'r')
   try {
     const first = metaAt(file, 0)
@@ -69,9 +161,11 @@ function faultOfSize(path: string): { readonly fault: string } | { readonly leav
       return { fault: 'is damaged: it names more pages than it may have' }
     }
     const pages = size / pageBytes
-    if (pages > newest.lastPage) return { leaves: false }
-    const fault = faultOfPages(path, true)
-    return fault === null ? { leaves: false } : { fault: `is damaged: it has ${pages} pages of ${newest.lastPage + 1}` }
+    if (pages > newest.lastPage) return { isWalked: false }
+    const fault = yield* checkedPages(path, { leaves: true, pagesMax: Number.POSITIVE_INFINITY })
+    return fault === null
+      ? { isWalked: true }
+      : { fault: `is damaged: it has ${pages} pages of ${newest.lastPage + 1}` }
   } finally {
     closeSync(file)
   }
@@ -91,13 +185,12 @@ export function metaPages(path: string): Uint8Array {
   }
 }
 
-function faultOfPages(path: string, leaves: boolean): string | null {
+function* checkedPages(path: string, options: WalkOptions): Generator<void, string | null> {
   const file = new PageFile(path)
   try {
     const metas = file.metas()
     if (metas === null) return 'is not a database, or damaged'
-    const pagesMax = leaves ? Number.POSITIVE_INFINITY : PAGES_AT_OPENING
-    const fault = faultOfMetas(file, metas) ?? faultOfTrees(file, metas[0], { leaves, pagesMax })
+    const fault = faultOfMetas(file, metas) ?? (yield* walkTrees(file, metas[0], options))
     return fault === null ? null : `is damaged: ${fault}`
   } finally {
     file.close()

@@ -6,7 +6,7 @@ import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
 import { OperatorFault } from '../../kernel/errors.ts'
 import type { SharedNumber } from '../shared-number.ts'
 import { lackOf } from './disk-room.ts'
-import { faultOfFile } from './file-check.ts'
+import { checkAhead, faultOfFile } from './file-check.ts'
 import { DATA_FILE, READERS_FILE } from './folder.ts'
 import { OpeningGate } from './opening-gate.ts'
 
@@ -50,6 +50,8 @@ export async function openedStill<T>(path: string, open: () => T): Promise<T> {
     return open()
   }
   try {
+    // Within the gate the file is only compared with what was found, so a large one does not hold the event loop.
+    await checkAhead(join(path, DATA_FILE)).catch(() => undefined)
     return await gate.onceStill(open)
   } finally {
     gate.close()

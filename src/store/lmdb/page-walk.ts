@@ -14,7 +14,20 @@ export interface WalkOptions {
 
 /** What is wrong with the file as of that meta page; null when nothing was found. */
 export function faultOfTrees(file: PageFile, meta: Meta, options: WalkOptions): string | null {
+  return finished(walkTrees(file, meta, options))
+}
+
+/** As `faultOfTrees`, in steps of one page. */
+export function walkTrees(file: PageFile, meta: Meta, options: WalkOptions): Generator<void, string | null> {
   return new Walk(file, meta, options).run()
+}
+
+/** The result of all steps, taken at once. */
+export function finished<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
 }
 
 /** Thrown within a walk, caught at its edge. */
@@ -51,16 +64,16 @@ class Walk {
     this.reached = new Uint8Array((meta.lastPage >>> 3) + 1)
   }
 
-  run(): string | null {
+  *run(): Generator<void, string | null> {
     try {
-      this.tree('free pages', this.meta.free)
+      yield* this.tree('free pages', this.meta.free)
       const named: [string, Tree][] = []
-      this.tree('names', this.meta.main, (page, i) => {
+      yield* this.tree('names', this.meta.main, (page, i) => {
         const tree = page.tree(i)
         const name = page.name(i)
         if (tree !== null) named.push([name, tree])
       })
-      for (const [name, tree] of named) this.tree(name, tree)
+      for (const [name, tree] of named) yield* this.tree(name, tree)
       return null
     } catch (found) {
       if (found instanceof Found) return found.message
@@ -68,7 +81,7 @@ class Walk {
     }
   }
 
-  private tree(name: string, tree: Tree, each?: (page: Page, i: number) => void): void {
+  private *tree(name: string, tree: Tree, each?: (page: Page, i: number) => void): Generator<void, void> {
     if (tree.root === null) {
       if (tree.entries !== 0) throw new Found(`${name}: the tree is empty and counts ${tree.entries} entries`)
       return
@@ -76,7 +89,9 @@ class Walk {
     if (tree.depth < 1 || tree.depth > DEPTH_MAX) throw new Found(`${name}: the tree is ${tree.depth} pages deep`)
     const seen: Seen = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
     const bounds: Bounds = { low: null, high: null, transaction: this.meta.transaction }
-    this.page(name, tree, tree.root, 1, bounds, seen, each)
+    if (this.enters(name, tree, tree.root, 1, seen, each !== undefined)) {
+      yield* this.page(name, tree, tree.root, 1, bounds, seen, each)
+    }
     if (this.left <= 0) return
     const leaves = this.options.leaves || each !== undefined
     const told: readonly (keyof Seen)[] = leaves
@@ -87,7 +102,18 @@ class Walk {
     }
   }
 
-  private page(
+  /** Counts a page that is named in a tree. True when it is to be read. */
+  private enters(name: string, tree: Tree, number: number, depth: number, seen: Seen, isRead: boolean): boolean {
+    const isLeaf = depth === tree.depth
+    this.reach(name, number)
+    if (isLeaf) seen.leafPages += 1
+    else seen.branchPages += 1
+    if ((isLeaf && !this.options.leaves && !isRead) || this.left <= 0) return false
+    this.left -= 1
+    return true
+  }
+
+  private *page(
     name: string,
     tree: Tree,
     number: number,
@@ -95,14 +121,9 @@ class Walk {
     bounds: Bounds,
     seen: Seen,
     each?: (page: Page, i: number) => void,
-  ): void {
+  ): Generator<void, void> {
+    yield
     const isLeaf = depth === tree.depth
-    this.reach(name, number)
-    if (isLeaf) seen.leafPages += 1
-    else seen.branchPages += 1
-    if (isLeaf && !this.options.leaves && each === undefined) return
-    if (this.left <= 0) return
-    this.left -= 1
     const page = this.pageFor(depth)
     const { integerKeys } = tree
     const fault =
@@ -114,7 +135,7 @@ class Walk {
     if (page.isLeaf !== isLeaf) throw new Found(`${name}: page ${number} is at another depth than it should be`)
     if (page.transaction > bounds.transaction) throw new Found(`${name}: page ${number} is newer than what leads to it`)
     if (isLeaf) this.leaf(name, page, seen, each)
-    else this.branch(name, tree, page, depth, bounds, seen, each)
+    else yield* this.branch(name, tree, page, depth, bounds, seen, each)
   }
 
   private pageFor(depth: number): Page {
@@ -126,7 +147,7 @@ class Walk {
     return page
   }
 
-  private branch(
+  private *branch(
     name: string,
     tree: Tree,
     page: Page,
@@ -134,11 +155,13 @@ class Walk {
     bounds: Bounds,
     seen: Seen,
     each?: (page: Page, i: number) => void,
-  ): void {
+  ): Generator<void, void> {
     for (let i = 0; i < page.count; i++) {
+      const child = page.child(i)
+      if (!this.enters(name, tree, child, depth + 1, seen, each !== undefined)) continue
       const low = i === 0 ? bounds.low : page.key(i)
       const high = i + 1 === page.count ? bounds.high : page.key(i + 1)
-      this.page(name, tree, page.child(i), depth + 1, { low, high, transaction: page.transaction }, seen, each)
+      yield* this.page(name, tree, child, depth + 1, { low, high, transaction: page.transaction }, seen, each)
     }
   }
 
