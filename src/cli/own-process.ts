@@ -6,6 +6,8 @@ import { join } from 'node:path'
 export const WORKER_COMMAND = 'worker'
 /** What a serving process starts for requests that are too large for its loop. */
 export const LANE_COMMAND = 'lane'
+/** What `verify` starts for each environment. */
+export const READING_COMMAND = 'verify-folder'
 
 /** The same program again: from its source, or out of the one file that it was compiled into. */
 export function ownCommand(args: readonly string[]): string[] {

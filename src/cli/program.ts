@@ -1,5 +1,5 @@
-// The commands of `verdigraph`: what each takes, and where its settings come from. What serves is loaded by the commands
-// that serve: the others start in half the time without it.
+// The commands of `verdigraph`: what each takes, and where its settings come from. Each command loads what it
+// needs when it runs, so that the others start faster.
 import { existsSync, readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -7,19 +7,13 @@ import { OperatorFault, ServiceFault } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
 import { bePatient } from '../store/lmdb/opening-gate.ts'
 import { wideFolderWarning } from '../store/private-folder.ts'
-import { backupFolder, restoreFolder } from './backup.ts'
 import { CliError } from './cli-error.ts'
-import { initialise, issueToken } from './credentials.ts'
-import { printMemberToken } from './demo-members.ts'
 import { findSettings, readSettings, type SettingSources } from './find-settings.ts'
-import { migrate } from './migrate.ts'
-import { LANE_COMMAND, WORKER_COMMAND } from './own-process.ts'
-import { rotateMasterKey } from './rotate-master-key.ts'
+import { LANE_COMMAND, READING_COMMAND, WORKER_COMMAND } from './own-process.ts'
 import { say, sayError } from './say.ts'
 import { settingLines } from './setting-lines.ts'
-import { exportTo, type ImportFlags, importFrom } from './transfer.ts'
+import type { ImportFlags } from './transfer.ts'
 import { settingsFileVariable, unknownVariables, withoutServiceLinks } from './variables.ts'
-import { READING_COMMAND, readFolderHere, verify } from './verify.ts'
 
 /** Requests wait for these; the others do one thing and end. */
 const SERVING = ['serve', WORKER_COMMAND, LANE_COMMAND]
@@ -86,7 +80,7 @@ function program(): Command {
     .description('make the organization and its admin service account on an empty data folder, and print a token')
     .option('--json', 'print one line of JSON and nothing else', false)
     .action(async (flags: Flags & { json: boolean }) => {
-      await initialise(settingsFrom(flags), flags.json)
+      await (await import('./credentials.ts')).initialise(settingsFrom(flags), flags.json)
     })
 
   withSettings(command.command('token'))
@@ -94,7 +88,7 @@ function program(): Command {
     .option('--json', 'print one line of JSON and nothing else', false)
     .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '86400')
     .action(async (flags: Flags & { json: boolean; lifetime: string }) => {
-      await issueToken(settingsFrom(flags), flags.json, lifetimeFrom(flags.lifetime))
+      await (await import('./credentials.ts')).issueToken(settingsFrom(flags), flags.json, lifetimeFrom(flags.lifetime))
     })
 
   withSettings(command.command('demo-token'))
@@ -102,14 +96,18 @@ function program(): Command {
     .option('--person <id>', 'whose it is', 'dara')
     .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '28800')
     .action(async (flags: Flags & { person: string; lifetime: string }) => {
-      await printMemberToken(settingsFrom(flags), flags.person, lifetimeFrom(flags.lifetime))
+      await (await import('./demo-members.ts')).printMemberToken(
+        settingsFrom(flags),
+        flags.person,
+        lifetimeFrom(flags.lifetime),
+      )
     })
 
   withSettings(command.command('rotate-master-key'))
     .description('seal all secrets with a new master key, and forget the old one; the folder must not be served')
     .option('--json', 'print one line of JSON and nothing else', false)
     .action(async (flags: Flags & { json: boolean }) => {
-      await rotateMasterKey(settingsFrom(flags), flags.json)
+      await (await import('./rotate-master-key.ts')).rotateMasterKey(settingsFrom(flags), flags.json)
     })
 
   withSettings(command.command('backup'))
@@ -118,7 +116,7 @@ function program(): Command {
     .option('--project <id>', 'this project alone, with the configuration that it needs')
     .option('--json', 'print one line of JSON and nothing else', false)
     .action(async (flags: Flags & { out: string; project?: string; json: boolean }) => {
-      await backupFolder(settingsFrom(flags), flags.out, flags.project, flags.json)
+      await (await import('./backup.ts')).backupFolder(settingsFrom(flags), flags.out, flags.project, flags.json)
     })
 
   withSettings(command.command('restore'))
@@ -127,7 +125,7 @@ function program(): Command {
     .option('--json', 'print one line of JSON and nothing else', false)
     .action(async (flags: Flags & { in: string; json: boolean }) => {
       // A restore puts a folder of its own in the place of an empty one.
-      await restoreFolder(readSettingsFrom(flags), flags.in, flags.json)
+      await (await import('./backup.ts')).restoreFolder(readSettingsFrom(flags), flags.in, flags.json)
     })
 
   withSettings(command.command('export'))
@@ -135,7 +133,7 @@ function program(): Command {
     .requiredOption('--out <file>', 'where to; must not exist; - is the standard output')
     .option('--project <id>', 'this project alone, with the configuration that it needs')
     .action(async (flags: Flags & { out: string; project?: string }) => {
-      await exportTo(settingsFrom(flags), flags.out, flags.project)
+      await (await import('./transfer.ts')).exportTo(settingsFrom(flags), flags.out, flags.project)
     })
 
   withSettings(command.command('import'))
@@ -145,7 +143,7 @@ function program(): Command {
     .option('--dry-run', 'check every line and write nothing', false)
     .option('--resume', 'go on where an import of the same file was cut off', false)
     .action(async (flags: Flags & ImportFlags) => {
-      await importFrom(settingsFrom(flags), flags)
+      await (await import('./transfer.ts')).importFrom(settingsFrom(flags), flags)
     })
 
   withListening(withSettings(command.command('settings')))
@@ -165,18 +163,20 @@ function program(): Command {
     )
     .option('--json', 'print one line of JSON and nothing else', false)
     .action(async (flags: Flags & { json: boolean }) => {
-      await verify(settingsFrom(flags).dataDir, flags.json)
+      await (await import('./verify.ts')).verify(settingsFrom(flags).dataDir, flags.json)
     })
 
   withSettings(command.command('migrate'))
     .description('bring a data folder of an earlier version, which nobody serves, to the layout of this one')
     .option('--json', 'print one line of JSON and nothing else', false)
     .action(async (flags: Flags & { json: boolean }) => {
-      await migrate(settingsFrom(flags), flags.json)
+      await (await import('./migrate.ts')).migrate(settingsFrom(flags), flags.json)
     })
 
   // What `verify` starts for each environment.
-  command.command(`${READING_COMMAND} <folder>`, { hidden: true }).action(readFolderHere)
+  command
+    .command(`${READING_COMMAND} <folder>`, { hidden: true })
+    .action(async (folder: string) => (await import('./verify.ts')).readFolderHere(folder))
 
   for (const one of command.commands) one.showHelpAfterError(`(verdigraph ${one.name()} --help tells its options)`)
   return command

@@ -7,7 +7,6 @@ import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { TOKEN_LIFETIME_S, tokenLines } from './credentials.ts'
-import { loadDemo } from './demo.ts'
 import { LANE_COMMAND, ownCommand } from './own-process.ts'
 
 export async function serve(settings: Settings, demo: boolean): Promise<void> {
@@ -50,6 +49,7 @@ export async function printFirstToken(app: App): Promise<void> {
 export async function demoLines(app: App, address: string): Promise<readonly string[]> {
   const { handleHere: handle, organizationId, settings } = app
   const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
+  const { loadDemo } = await import('./demo.ts')
   return (await loadDemo({ handle, organizationId, token, dataDir: settings.dataDir, address })).lines
 }
 

@@ -7,10 +7,8 @@ import { cutOff, DATA_FILE, READERS_FILE, stemOf } from '../store/lmdb/folder.ts
 import { verifyFolder } from '../store/verify.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
-import { ownCommand } from './own-process.ts'
+import { ownCommand, READING_COMMAND } from './own-process.ts'
 import { sayError } from './say.ts'
-
-export const READING_COMMAND = 'verify-folder'
 
 const DAMAGED = 1
 const NOT_RUN = 2

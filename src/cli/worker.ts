@@ -16,8 +16,11 @@ export type Order =
   | { readonly order: 'check readers' }
   | { readonly order: 'stop' }
 
-/** A worker that serves and has lost its parent ends after its drain, and after this time at the latest, milliseconds. */
-const ALONE_MS = 60_000
+/**
+ * A worker whose parent was killed ends after this time at the latest, milliseconds: requests under way are answered, and
+ * the next process on the folder does not wait for long drains. A parent that stops gracefully stops its workers first.
+ */
+const ALONE_MS = 500
 
 /** What the worker says: it has its databases open, and it takes connections. */
 export type Word = 'open' | 'listening'
@@ -51,7 +54,7 @@ export async function work(parent: number): Promise<void> {
   process.on('SIGINT', () => {})
   process.on('disconnect', () => {
     if (!listens) process.exit(1)
-    setTimeout(() => process.exit(1), ALONE_MS).unref()
+    setTimeout(() => process.exit(1), ALONE_MS)
     stop()
   })
   process.on('SIGHUP', () =>

@@ -15,7 +15,9 @@ export interface Bootstrapped {
 }
 
 export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: Clock): Promise<Bootstrapped> {
-  const made = documents.all('organizations').length === 0 ? firstDocuments(sealer, clock.now()) : []
+  // Without a transaction, which would wait for other processes that write.
+  if (documents.all('organizations').length > 0) return { created: false, admin: adminOf(documents) }
+  const made = firstDocuments(sealer, clock.now())
   const created = await documents.write((draft) => {
     if (draft.all('organizations').length > 0) return false
     for (const document of made) draft.put(document)

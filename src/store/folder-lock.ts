@@ -16,7 +16,7 @@ const HOLDER = 'server.pid'
 /** What a folder that was never used may hold nevertheless. */
 export const lockFiles: ReadonlySet<string> = new Set([LOCK, WORKERS, HOLDER])
 
-/** How long a folder is waited for whose workers lost their parent: they end by themselves, after the usual drain. */
+/** How long a start waits for workers whose parent was killed: they end by themselves, within a second if not busy. */
 const ORPHANS_MS = 10_000
 
 export interface FolderLock {
