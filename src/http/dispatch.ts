@@ -151,7 +151,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
       return refusal({ kind: 'method-not-allowed', allow: match.allow }, requestId)
     }
     const { route } = match
-    return after(parts.authenticate(route.auth, request), (who) => authenticated(exchange, route, who))
+    return continued(exchange, parts.authenticate(route.auth, request), (who) => authenticated(exchange, route, who))
   }
 
   function authenticated(exchange: Exchange, route: Route, who: Authentication): Coming<FrontResponse> {
@@ -172,24 +172,26 @@ export function createDispatcher(parts: DispatchParts): Handle {
     }
     const refused = refusedHead(request, route.wrongMediaType)
     if (refused !== null) return refusal(refused, requestId)
-    return after(request.body(agentOf(who.value)), (bytes) => {
-      exchange.bytes = bytes
-      if (lanes !== null && (bytes.length > INLINE_BODY_BYTES || (lanes.always && route.lane?.always === true))) {
-        return inLane(exchange, route, lanes, null)
-      }
-      const body = readBody(route, bytes, jsonValuesMax)
-      if (!body.ok) return refusal(body.error, requestId)
-      if (performance.now() - exchange.startMs < LATE_MS) return asked(exchange, route, body.value)
-      return after(parts.authenticate(route.auth, request), (still) => {
-        if (!still.ok) return refusal(still.error, requestId)
-        exchange.caller = still.value
-        return asked(exchange, route, body.value)
-      })
+    return continued(exchange, request.body(agentOf(who.value)), (bytes) => withBody(exchange, route, bytes))
+  }
+
+  function withBody(exchange: Exchange, route: Route, bytes: Uint8Array): Coming<FrontResponse> {
+    exchange.bytes = bytes
+    if (lanes !== null && (bytes.length > INLINE_BODY_BYTES || (lanes.always && route.lane?.always === true))) {
+      return inLane(exchange, route, lanes, null)
+    }
+    const body = readBody(route, bytes, jsonValuesMax)
+    if (!body.ok) return refusal(body.error, exchange.requestId)
+    if (performance.now() - exchange.startMs < LATE_MS) return asked(exchange, route, body.value)
+    return continued(exchange, parts.authenticate(route.auth, exchange.request), (still) => {
+      if (!still.ok) return refusal(still.error, exchange.requestId)
+      exchange.caller = still.value
+      return asked(exchange, route, body.value)
     })
   }
 
   function asked(exchange: Exchange, route: Route, body: unknown): Coming<FrontResponse> {
-    return after(route.handle(exchange, body), (result) =>
+    return continued(exchange, route.handle(exchange, body), (result) =>
       result.ok
         ? plainAnswer(result.value, exchange.requestId, exchange.headOnly)
         : refusal(result.error, exchange.requestId),
@@ -202,7 +204,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
     route: Route,
     { runner, limits }: LaneParts,
     cause: LaneRequiredError | null,
-  ): Promise<FrontResponse> {
+  ): Coming<FrontResponse> {
     const { request, requestId, caller, match } = exchange
     const { limit, writes } = route.lane ?? defaultLane
     const parameters = match.kind === 'route' ? match.pathParameters : noParameters
@@ -223,14 +225,14 @@ export function createDispatcher(parts: DispatchParts): Handle {
         requestId,
       }),
     }
-    return runner.run(job)
+    return continued(exchange, runner.run(job), (response) => response)
   }
 
   function failed(exchange: Exchange, error: unknown): Coming<FrontResponse> {
     const { request, requestId, match } = exchange
     const { method, path } = request
     if (error instanceof LaneRequiredError && lanes !== null && match.kind === 'route') {
-      return inLane(exchange, match.route, lanes, error).catch((fault: unknown) => failed(exchange, fault))
+      return inLane(exchange, match.route, lanes, error)
     }
     if (error instanceof ServiceFault) {
       if (error.isForOperator) parts.onFailure({ requestId, method, path, error })
@@ -238,6 +240,35 @@ export function createDispatcher(parts: DispatchParts): Handle {
     }
     parts.onFailure({ requestId, method, path, error })
     return problemAnswer(internalProblem, requestId)
+  }
+
+  /**
+   * Does a step with what it waits for. A response that is returned is still to be answered; one that is promised has
+   * been, so that no promise is made only for that.
+   */
+  function continued<T>(
+    exchange: Exchange,
+    coming: Coming<T>,
+    step: (value: T) => Coming<FrontResponse>,
+  ): Coming<FrontResponse> {
+    if (!(coming instanceof Promise)) return step(coming)
+    return coming.then(
+      (value) => concluded(exchange, () => step(value)),
+      (error: unknown) =>
+        concluded(exchange, () => {
+          throw error
+        }),
+    )
+  }
+
+  function concluded(exchange: Exchange, step: () => Coming<FrontResponse>): Coming<FrontResponse> {
+    let coming: Coming<FrontResponse>
+    try {
+      coming = step()
+    } catch (error) {
+      coming = failed(exchange, error)
+    }
+    return coming instanceof Promise ? coming : answered(exchange, coming)
   }
 
   function answered(exchange: Exchange, response: FrontResponse): FrontResponse {
@@ -266,17 +297,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
     const refused = request.refused ?? null
     const match = refused === null ? matchOf(request) : unmatched
     const exchange = new Exchange(request, match, refused, lanes !== null, jsonValuesMax)
-    let coming: Coming<FrontResponse>
-    try {
-      coming = begun(exchange)
-    } catch (error) {
-      coming = failed(exchange, error)
-    }
-    if (!(coming instanceof Promise)) return answered(exchange, coming)
-    return coming.then(
-      (response) => answered(exchange, response),
-      (error: unknown) => after(failed(exchange, error), (response) => answered(exchange, response)),
-    )
+    return concluded(exchange, () => begun(exchange))
   }
 }
 

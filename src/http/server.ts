@@ -236,6 +236,7 @@ export function startFront(handle: Handle, options: FrontOptions): Front {
   const known = knownPathsOf(options.routes)
   // The runtime reads a Headers object in half of the time that it takes for a record, and copies it into the answer.
   const usualHeaders = new Headers(usual)
+  const usualAnswer = { headers: usualHeaders }
 
   function answer(request: Request, known: KnownPath | null, listener: Listener): Response | Promise<Response> {
     arrived += 1
@@ -252,7 +253,8 @@ export function startFront(handle: Handle, options: FrontOptions): Front {
     const closes = stopping || listener.retired
     if (headers instanceof UsualHeaders && live === undefined && bytes === undefined && !closes) {
       usualHeaders.set('x-request-id', headers['x-request-id'])
-      return new Response(body === '' ? null : body, { status, headers: usualHeaders })
+      const init = status === 200 ? usualAnswer : { status, headers: usualHeaders }
+      return new Response(body === '' ? null : body, init)
     }
     return new Response(live === undefined ? (bytes ?? (body === '' ? null : body)) : streamOf(live), {
       status,
