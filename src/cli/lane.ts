@@ -9,8 +9,9 @@ import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { sayError } from './say.ts'
 
-/** After a request that took longer than this, memory is given back and measured. */
+/** After a request that took longer or whose answer is larger than this, memory is given back and measured. */
 const LONG_MS = 50
+const LARGE_BYTES = 1024 * 1024
 const IDLE_MS = 500
 
 export async function runLane(parent: number): Promise<void> {
@@ -27,8 +28,8 @@ export async function runLane(parent: number): Promise<void> {
   process.on('SIGHUP', () => {})
   process.on('disconnect', () => process.exit(0))
 
-  const answered = (ms: number): void => {
-    if (ms < LONG_MS) return
+  const answered = (ms: number, bytes: number): void => {
+    if (ms < LONG_MS && bytes < LARGE_BYTES) return
     if (idleTimer !== null) clearTimeout(idleTimer)
     idleTimer = setTimeout(() => {
       Bun.gc(true)

@@ -9,6 +9,7 @@ import type { AgentRate } from './agent-rate.ts'
 import { readJson, refusedHead } from './body.ts'
 import type { Cors } from './cors.ts'
 import type { LaneJob, LaneRunner } from './lane-job.ts'
+import { LoopShare } from './loop-share.ts'
 import { internalProblem, type Problem, problemText, toProblem } from './problems.ts'
 import { refusedQuery } from './query.ts'
 import { requestIdOf } from './request-id.ts'
@@ -78,6 +79,10 @@ class Exchange implements RequestContext {
   readonly refused: string | null
   caller: Caller | null = null
   bytes: Uint8Array | null = null
+  /** When the work began: the body is there. */
+  workMs = this.startMs
+  /** The handler has not answered at once. */
+  waits = false
   private readonly hasLanes: boolean
   private readonly jsonValuesMax: number
 
@@ -109,6 +114,7 @@ class Exchange implements RequestContext {
   /** Kept, because a lane may need it again. Throws LaneRequiredError for one that is too large for the serving loop. */
   body(caller: string = agentOf(this.caller)): Promise<Uint8Array> | Uint8Array {
     return after(this.bytes ?? this.request.body(caller), (bytes) => {
+      if (this.bytes === null) this.workMs = performance.now()
       this.bytes = bytes
       if (this.hasLanes && bytes.length > INLINE_BODY_BYTES) throw new LaneRequiredError('body')
       return bytes
@@ -120,8 +126,13 @@ class Exchange implements RequestContext {
   }
 }
 
-/** A body above this is parsed in a lane: on the serving loop it would take more than half a millisecond. */
-const INLINE_BODY_BYTES = 64 * 1024
+/** Work on the serving loop, milliseconds: a request that took longer has waited for something. */
+const WORK_MAX_MS = 3
+/** What a request that waited is charged for, milliseconds. */
+const WAITED_MS = 0.5
+
+/** A body above this is parsed in a lane: on the serving loop it could take more than a millisecond. */
+const INLINE_BODY_BYTES = 32 * 1024
 
 /** Who sends a body slower than this is looked at again when it is there: a key may have been revoked meanwhile. */
 const LATE_MS = 10
@@ -135,6 +146,7 @@ function after<T, U>(coming: Coming<T>, next: (value: T) => Coming<U>): Coming<U
 
 export function createDispatcher(parts: DispatchParts): Handle {
   const router = buildRouter(parts.routes)
+  const loop = new LoopShare()
   const { cors, agentRate, lanes, onAnswered, jsonValuesMax } = parts
   const matches = new Map<Route, Match>(
     parts.routes.map((route) => [route, { kind: 'route', route, pathParameters: noParameters }]),
@@ -167,8 +179,8 @@ export function createDispatcher(parts: DispatchParts): Handle {
       if (!query.ok) return refusal(query.error, requestId)
     }
     if (!takesBody(route)) {
-      if (lanes?.always !== true || route.lane?.always !== true) return asked(exchange, route, undefined)
-      return inLane(exchange, route, lanes, null)
+      if (lanes !== null && runsInLane(exchange, route, lanes, 0)) return inLane(exchange, route, lanes, null)
+      return asked(exchange, route, undefined)
     }
     const refused = refusedHead(request, route.wrongMediaType)
     if (refused !== null) return refusal(refused, requestId)
@@ -177,12 +189,11 @@ export function createDispatcher(parts: DispatchParts): Handle {
 
   function withBody(exchange: Exchange, route: Route, bytes: Uint8Array): Coming<FrontResponse> {
     exchange.bytes = bytes
-    if (lanes !== null && (bytes.length > INLINE_BODY_BYTES || (lanes.always && route.lane?.always === true))) {
-      return inLane(exchange, route, lanes, null)
-    }
+    exchange.workMs = performance.now()
+    if (lanes !== null && runsInLane(exchange, route, lanes, bytes.length)) return inLane(exchange, route, lanes, null)
     const body = readBody(route, bytes, jsonValuesMax)
     if (!body.ok) return refusal(body.error, exchange.requestId)
-    if (performance.now() - exchange.startMs < LATE_MS) return asked(exchange, route, body.value)
+    if (exchange.workMs - exchange.startMs < LATE_MS) return asked(exchange, route, body.value)
     return continued(exchange, parts.authenticate(route.auth, exchange.request), (still) => {
       if (!still.ok) return refusal(still.error, exchange.requestId)
       exchange.caller = still.value
@@ -191,11 +202,20 @@ export function createDispatcher(parts: DispatchParts): Handle {
   }
 
   function asked(exchange: Exchange, route: Route, body: unknown): Coming<FrontResponse> {
-    return continued(exchange, route.handle(exchange, body), (result) =>
+    const coming = route.handle(exchange, body)
+    exchange.waits = coming instanceof Promise
+    return continued(exchange, coming, (result) =>
       result.ok
         ? plainAnswer(result.value, exchange.requestId, exchange.headOnly)
         : refusal(result.error, exchange.requestId),
     )
+  }
+
+  /** Before anything of the request is done. */
+  function runsInLane(exchange: Exchange, route: Route, { always }: LaneParts, bodyBytes: number): boolean {
+    if (route.lane === undefined) return false
+    if (bodyBytes > INLINE_BODY_BYTES || (always && route.lane.always === true)) return true
+    return loop.isSpent(projectOf(exchange), agentOf(exchange.caller), exchange.workMs)
   }
 
   /** Repeats a request in a lane from its beginning. `cause`: what the serving loop found to be too large. */
@@ -205,11 +225,10 @@ export function createDispatcher(parts: DispatchParts): Handle {
     { runner, limits }: LaneParts,
     cause: LaneRequiredError | null,
   ): Coming<FrontResponse> {
-    const { request, requestId, caller, match } = exchange
+    const { request, requestId, caller } = exchange
     const { limit, writes } = route.lane ?? defaultLane
-    const parameters = match.kind === 'route' ? match.pathParameters : noParameters
     const job: LaneJob = {
-      project: projectOf(caller, parameters),
+      project: projectOf(exchange),
       agent: agentOf(caller),
       what: `${route.method} ${route.path}`,
       limitMs: cause?.limitMs ?? limits[limit],
@@ -240,6 +259,13 @@ export function createDispatcher(parts: DispatchParts): Handle {
     }
     parts.onFailure({ requestId, method, path, error })
     return problemAnswer(internalProblem, requestId)
+  }
+
+  /** What waited for another service, or ran in a lane, took little of the loop. */
+  function chargeLoop(exchange: Exchange, nowMs: number): void {
+    const tookMs = nowMs - exchange.workMs
+    const ofLoopMs = exchange.waits && tookMs > WORK_MAX_MS ? WAITED_MS : tookMs
+    loop.charge(projectOf(exchange), agentOf(exchange.caller), ofLoopMs, nowMs)
   }
 
   /**
@@ -273,7 +299,9 @@ export function createDispatcher(parts: DispatchParts): Handle {
 
   function answered(exchange: Exchange, response: FrontResponse): FrontResponse {
     const { startMs, request, requestId, match } = exchange
-    const durationMs = performance.now() - startMs
+    const nowMs = performance.now()
+    const durationMs = nowMs - startMs
+    if (lanes !== null) chargeLoop(exchange, nowMs)
     const route = match.kind === 'route' ? match.route : null
     const measure = route === null ? measureOther(request.method) : measures.get(route)
     measure?.(response.status, durationMs / 1000)
@@ -304,7 +332,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
 /** Of a route that says nothing: it reads. */
 const defaultLane: NonNullable<Route['lane']> = { limit: 'decision' }
 
-function projectOf(caller: Caller | null, pathParameters: Readonly<Record<string, string>>): string {
+function projectOf({ caller, pathParameters }: Exchange): string {
   if (caller === null) return pathParameters.project ?? ''
   return caller.kind === 'agent' ? caller.projectId : caller.organizationId
 }

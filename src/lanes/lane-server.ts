@@ -41,8 +41,8 @@ export interface LaneServerOptions {
   readonly socket: string
   /** What was counted since the last call, for the metrics of the serving process. */
   takeCounts(): Readonly<Record<string, number>>
-  /** Milliseconds from the request to its answer, to be called after each answer. */
-  onAnswered(ms: number): void
+  /** Called after each answer: milliseconds from the request to its answer, and bytes of the answer. */
+  onAnswered(ms: number, bytes: number): void
 }
 
 export interface LaneServer {
@@ -59,8 +59,9 @@ export async function startLaneServer(options: LaneServerOptions): Promise<LaneS
     const startMs = performance.now()
     const response = withoutStream(await handle(new ForwardedRequest(head, body)))
     const answered: AnswerHead = { status: response.status, headers: response.headers, counts: takeCounts() }
-    onAnswered(performance.now() - startMs)
-    await writeFrame(socket, answered, Buffer.from(response.body))
+    const bytes = Buffer.from(response.body)
+    onAnswered(performance.now() - startMs, bytes.length)
+    await writeFrame(socket, answered, bytes)
   }
 
   const server: Server = createServer((socket) => {

@@ -123,6 +123,9 @@ export class Lanes implements LaneRunner {
         return
       }
       this.waitFor(waiting)
+      job.signal?.addEventListener('abort', () => {
+        if (this.queue.remove(waiting)) this.settle(waiting, () => waiting.reject(new ServiceFault(left)))
+      })
       this.dispatch()
     })
   }
@@ -167,9 +170,6 @@ export class Lanes implements LaneRunner {
     waiting.timer = setTimeout(() => {
       if (this.queue.remove(waiting)) this.settle(waiting, () => waiting.reject(new ServiceFault(waitedTooLong)))
     }, waitMs)
-    waiting.job.signal?.addEventListener('abort', () => {
-      if (this.queue.remove(waiting)) this.settle(waiting, () => waiting.reject(new ServiceFault(left)))
-    })
   }
 
   private settle(waiting: Waiting, how: () => void): void {
@@ -318,7 +318,7 @@ export class Lanes implements LaneRunner {
   private unanswered({ waiting }: Running): void {
     const { job } = waiting
     if (waiting.isOver) return
-    const isAgain = job.isRepeatable && waiting.attempts < ATTEMPTS_MAX && !this.closing
+    const isAgain = job.signal?.aborted !== true && job.isRepeatable && waiting.attempts < ATTEMPTS_MAX && !this.closing
     if (!isAgain) waiting.reject(new ServiceFault(job.isRepeatable ? laneEnded : outcomeUnknown))
     else {
       this.queue.putBack(waiting)

@@ -118,6 +118,31 @@ describe('requests in lanes', () => {
     expect(await metric('verdigraph_decisions_total\\{decision="permit"\\}')).toBe(permits + 1)
   })
 
+  it('an agent that uses much of the serving loop is answered in lanes; an agent that uses little is not', async () => {
+    const { key } = await service.addAgent('greedy', ['Authorization'])
+    const names = Array.from({ length: 2500 }, (_, i) => `"k${i}":${i}`).join()
+    const body = { ...question('drive', 'c0'), context: { input_params: {} } }
+    const raw = JSON.stringify(body).replace('"input_params":{}', `"input_params":{${names}}`)
+    expect(raw.length).toBeLessThan(32_000)
+    const before = await metric('verdigraph_lane_requests_total')
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () =>
+        service.send('/access/v1/evaluation', { headers: { 'x-svc-clientkey': key }, raw }),
+      ),
+    )
+    // Some wait too long for the queue of this service, which is short; all others have the same answer.
+    for (const { status, body: decided } of answers) {
+      if (status !== 503) expect(decided).toEqual({ decision: true })
+    }
+    const after = await metric('verdigraph_lane_requests_total')
+    expect(after).toBeGreaterThan(before)
+    const { key: modest } = await service.addAgent('modest', ['Authorization'])
+    const during = await metric('verdigraph_lane_requests_total')
+    const light = { headers: { 'x-svc-clientkey': modest }, body: question('drive', 'c0') }
+    expect((await service.send('/access/v1/evaluation', light)).body).toEqual({ decision: true })
+    expect(await metric('verdigraph_lane_requests_total')).toBe(during)
+  })
+
   it('the answer keeps the request identifier and the headers of the service', async () => {
     const answered = await service.send('/capture/v1/nodes', {
       headers: { 'x-svc-clientkey': service.key, 'x-request-id': 'given-by-the-client' },
@@ -270,7 +295,6 @@ describe('a client that does not read its long answer', () => {
     expect(stored.status, stored.text).toBe(201)
     const body = JSON.stringify({ id: 'long-texts', page_size: 100, input_params: { text: 'é'.repeat(60_000) } })
     const { hostname, port } = new URL(own.url)
-    // Which answer is slow enough for the lane to measure its memory depends on the machine, so there are several.
     const sockets = Array.from({ length: 6 }, () => {
       const socket = connect(Number(port), hostname)
       socket.once('data', () => socket.pause())
