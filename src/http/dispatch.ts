@@ -69,6 +69,9 @@ export type Handle = (request: FrontRequest) => FrontResponse | Promise<FrontRes
 
 const unmatched: Match = { kind: 'none' }
 
+/** Whether a request with a body of so many bytes is answered in a lane. */
+type Leaves = (exchange: Exchange, bodyBytes: number) => boolean
+
 /** A request on its way; it is also what its handler sees. */
 class Exchange implements RequestContext {
   readonly startMs = performance.now()
@@ -83,13 +86,19 @@ class Exchange implements RequestContext {
   workMs = this.startMs
   /** The handler has not answered at once. */
   waits = false
-  private readonly hasLanes: boolean
+  private readonly leaves: Leaves | null
   private readonly jsonValuesMax: number
 
-  constructor(request: FrontRequest, match: Match, refused: string | null, hasLanes: boolean, jsonValuesMax: number) {
+  constructor(
+    request: FrontRequest,
+    match: Match,
+    refused: string | null,
+    leaves: Leaves | null,
+    jsonValuesMax: number,
+  ) {
     this.refused = refused
     this.request = request
-    this.hasLanes = hasLanes
+    this.leaves = leaves
     this.jsonValuesMax = jsonValuesMax
     this.requestId = requestIdOf(request.header('x-request-id'))
     this.match = match
@@ -111,12 +120,12 @@ class Exchange implements RequestContext {
     return this.request.header(name)
   }
 
-  /** Kept, because a lane may need it again. Throws LaneRequiredError for one that is too large for the serving loop. */
+  /** Kept, because a lane may need it again. Throws LaneRequiredError where the request is answered in a lane. */
   body(caller: string = agentOf(this.caller)): Promise<Uint8Array> | Uint8Array {
     return after(this.bytes ?? this.request.body(caller), (bytes) => {
       if (this.bytes === null) this.workMs = performance.now()
       this.bytes = bytes
-      if (this.hasLanes && bytes.length > INLINE_BODY_BYTES) throw new LaneRequiredError('body')
+      if (this.leaves?.(this, bytes.length) === true) throw new LaneRequiredError('body or share of the loop')
       return bytes
     })
   }
@@ -146,8 +155,13 @@ function after<T, U>(coming: Coming<T>, next: (value: T) => Coming<U>): Coming<U
 
 export function createDispatcher(parts: DispatchParts): Handle {
   const router = buildRouter(parts.routes)
-  const loop = new LoopShare()
   const { cors, agentRate, lanes, onAnswered, jsonValuesMax } = parts
+  const loop = new LoopShare()
+  const leaves: Leaves | null =
+    lanes === null
+      ? null
+      : (exchange, bodyBytes) =>
+          exchange.match.kind === 'route' && runsInLane(exchange, exchange.match.route, lanes, bodyBytes)
   const matches = new Map<Route, Match>(
     parts.routes.map((route) => [route, { kind: 'route', route, pathParameters: noParameters }]),
   )
@@ -179,7 +193,10 @@ export function createDispatcher(parts: DispatchParts): Handle {
       if (!query.ok) return refusal(query.error, requestId)
     }
     if (!takesBody(route)) {
-      if (lanes !== null && runsInLane(exchange, route, lanes, 0)) return inLane(exchange, route, lanes, null)
+      // What reads its body itself leaves when that is there.
+      if (lanes !== null && route.readsBody === undefined && runsInLane(exchange, route, lanes, 0)) {
+        return inLane(exchange, route, lanes, null)
+      }
       return asked(exchange, route, undefined)
     }
     const refused = refusedHead(request, route.wrongMediaType)
@@ -213,8 +230,8 @@ export function createDispatcher(parts: DispatchParts): Handle {
 
   /** Before anything of the request is done. */
   function runsInLane(exchange: Exchange, route: Route, { always }: LaneParts, bodyBytes: number): boolean {
-    if (route.lane === undefined) return false
-    if (bodyBytes > INLINE_BODY_BYTES || (always && route.lane.always === true)) return true
+    if (!always || route.lane === undefined) return false
+    if (bodyBytes > INLINE_BODY_BYTES || route.lane.always === true) return true
     return loop.isSpent(projectOf(exchange), agentOf(exchange.caller), exchange.workMs)
   }
 
@@ -324,7 +341,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
   return function handle(request) {
     const refused = request.refused ?? null
     const match = refused === null ? matchOf(request) : unmatched
-    const exchange = new Exchange(request, match, refused, lanes !== null, jsonValuesMax)
+    const exchange = new Exchange(request, match, refused, leaves, jsonValuesMax)
     return concluded(exchange, () => begun(exchange))
   }
 }

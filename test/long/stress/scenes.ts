@@ -432,6 +432,15 @@ const scenes = {
   '5,000 idle connections': idle,
   'slow heads': slow(() => 'POST /access/v1/evaluation HTTP/1.1\r\nhost: slow\r\nx-slow: '),
   'slow bodies': slow(slowBody),
+  // Each of them fits the serving loop, and all of them together would hold it.
+  '64 medium bodies': {
+    bar: 30,
+    isShort: true,
+    prepare: (hostile) => () => {
+      const members = Object.fromEntries(Array.from({ length: 2500 }, (_, i) => [`k${i}`, i]))
+      return hostile.loop('medium', 64, () => several(evaluation(question('read', members))))
+    },
+  },
   'MCP flood': mcp('authzen_evaluate', 16, (hostile) => message(hostile, 'authzen_evaluate', person('read'))),
   'MCP, dear decision': mcp('authzen_evaluate', 1, (hostile) => message(hostile, 'authzen_evaluate', person('trails'))),
   'MCP, dear query': mcp(
