@@ -130,7 +130,7 @@ export const defaultSettings: Settings = {
   workers: 1,
   // One project never holds all of them, so there are at least two.
   lanes: Math.min(LANES_MAX, Math.max(2, navigator.hardwareConcurrency - 1)),
-  laneQueueMax: 64,
+  laneQueueMax: 256,
   laneWaitMs: 10_000,
   laneMemoryMax: 512 * 1024 * 1024,
   writeTimeMs: 60_000,

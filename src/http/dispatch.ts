@@ -82,10 +82,8 @@ class Exchange implements RequestContext {
   readonly refused: string | null
   caller: Caller | null = null
   bytes: Uint8Array | null = null
-  /** When the work began: the body is there. */
+  /** When the body was there. */
   workMs = this.startMs
-  /** The handler has not answered at once. */
-  waits = false
   private readonly leaves: Leaves | null
   private readonly jsonValuesMax: number
 
@@ -134,11 +132,6 @@ class Exchange implements RequestContext {
     return readJson(await this.body(caller), numbers, this.jsonValuesMax)
   }
 }
-
-/** Work on the serving loop, milliseconds: a request that took longer has waited for something. */
-const WORK_MAX_MS = 3
-/** What a request that waited is charged for, milliseconds. */
-const WAITED_MS = 0.5
 
 /** A body above this is parsed in a lane: on the serving loop it could take more than a millisecond. */
 const INLINE_BODY_BYTES = 32 * 1024
@@ -219,9 +212,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
   }
 
   function asked(exchange: Exchange, route: Route, body: unknown): Coming<FrontResponse> {
-    const coming = route.handle(exchange, body)
-    exchange.waits = coming instanceof Promise
-    return continued(exchange, coming, (result) =>
+    return continued(exchange, route.handle(exchange, body), (result) =>
       result.ok
         ? plainAnswer(result.value, exchange.requestId, exchange.headOnly)
         : refusal(result.error, exchange.requestId),
@@ -232,7 +223,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
   function runsInLane(exchange: Exchange, route: Route, { always }: LaneParts, bodyBytes: number): boolean {
     if (!always || route.lane === undefined) return false
     if (bodyBytes > INLINE_BODY_BYTES || route.lane.always === true) return true
-    return loop.isSpent(projectOf(exchange), agentOf(exchange.caller), exchange.workMs)
+    return !loop.admits(projectOf(exchange), agentOf(exchange.caller), bodyBytes, exchange.workMs)
   }
 
   /** Repeats a request in a lane from its beginning. `cause`: what the serving loop found to be too large. */
@@ -278,13 +269,6 @@ export function createDispatcher(parts: DispatchParts): Handle {
     return problemAnswer(internalProblem, requestId)
   }
 
-  /** What waited for another service, or ran in a lane, took little of the loop. */
-  function chargeLoop(exchange: Exchange, nowMs: number): void {
-    const tookMs = nowMs - exchange.workMs
-    const ofLoopMs = exchange.waits && tookMs > WORK_MAX_MS ? WAITED_MS : tookMs
-    loop.charge(projectOf(exchange), agentOf(exchange.caller), ofLoopMs, nowMs)
-  }
-
   /**
    * Does a step with what it waits for. A response that is returned is still to be answered; one that is promised has
    * been, so that no promise is made only for that.
@@ -316,9 +300,7 @@ export function createDispatcher(parts: DispatchParts): Handle {
 
   function answered(exchange: Exchange, response: FrontResponse): FrontResponse {
     const { startMs, request, requestId, match } = exchange
-    const nowMs = performance.now()
-    const durationMs = nowMs - startMs
-    if (lanes !== null) chargeLoop(exchange, nowMs)
+    const durationMs = performance.now() - startMs
     const route = match.kind === 'route' ? match.route : null
     const measure = route === null ? measureOther(request.method) : measures.get(route)
     measure?.(response.status, durationMs / 1000)

@@ -1,8 +1,11 @@
-// How much of the serving loop each project and each agent uses with requests that are answered there. Who uses more than
-// a share is answered in lanes until the share has grown again, so that many medium requests cannot keep others waiting.
+// How much of the serving loop each project and each agent uses with bodies of medium size. Who uses more than a share is
+// answered in lanes until the share has grown again, so that many such requests cannot keep others waiting. The cost is
+// estimated by the size of the body and not by a clock: a busy machine must not make light requests look heavy.
 
-/** Requests that take less than this are free, milliseconds: nearly all decisions. */
-const FREE_MS = 0.3
+/** What it takes to read a body, milliseconds for each byte: measured with many different short keys. */
+const MS_PER_BYTE = 0.00006
+/** Bodies below this are free: nearly all decisions. */
+const FREE_BYTES = 5000
 /** Milliseconds of the loop that a project, and each agent, may use in a second. */
 const PER_SECOND_MS = 100
 /** And at once. */
@@ -20,20 +23,20 @@ export class LoopShare {
   private readonly projects = new Map<string, Share>()
   private readonly agents = new Map<string, Share>()
 
-  /** True: the next request of the agent runs in a lane. `nowMs`: as of `performance.now()`. */
-  isSpent(project: string, agent: string, nowMs: number): boolean {
-    if (this.projects.size === 0) return false
+  /**
+   * False: the request runs in a lane. Charges a request that runs on the loop.
+   * `bodyBytes`: length of its body. `nowMs`: as of `performance.now()`.
+   */
+  admits(project: string, agent: string, bodyBytes: number, nowMs: number): boolean {
+    if (bodyBytes < FREE_BYTES) return true
     const own = left(this.agents, agent, AGENT_MS, nowMs)
-    if (own <= 0) return true
     // An agent that uses little does not pay for the others of its project.
-    return own < AGENT_MS / 2 && left(this.projects, project, PROJECT_MS, nowMs) <= 0
-  }
-
-  /** Charges a request that was answered on the loop. */
-  charge(project: string, agent: string, tookMs: number, nowMs: number): void {
-    if (tookMs < FREE_MS) return
-    take(this.projects, project, PROJECT_MS, tookMs, nowMs)
-    take(this.agents, agent, AGENT_MS, tookMs, nowMs)
+    const isSpent = own <= 0 || (own < AGENT_MS / 2 && left(this.projects, project, PROJECT_MS, nowMs) <= 0)
+    if (isSpent) return false
+    const costMs = bodyBytes * MS_PER_BYTE
+    take(this.projects, project, PROJECT_MS, costMs, nowMs)
+    take(this.agents, agent, AGENT_MS, costMs, nowMs)
+    return true
   }
 }
 
@@ -46,9 +49,7 @@ function left(shares: Map<string, Share>, name: string, wholeMs: number, nowMs: 
   return wholeMs
 }
 
-function take(shares: Map<string, Share>, name: string, wholeMs: number, tookMs: number, nowMs: number): void {
-  const leftMs = left(shares, name, wholeMs, nowMs) - tookMs
-  // What one request took beyond the share is paid back in half a second at most.
-  shares.set(name, { leftMs: Math.max(leftMs, -PER_SECOND_MS / 2), atMs: nowMs })
+function take(shares: Map<string, Share>, name: string, wholeMs: number, costMs: number, nowMs: number): void {
+  shares.set(name, { leftMs: left(shares, name, wholeMs, nowMs) - costMs, atMs: nowMs })
   if (shares.size > SHARES_MAX) for (const other of shares.keys()) left(shares, other, wholeMs, nowMs)
 }

@@ -1,44 +1,44 @@
-// How much of the serving loop a project and an agent may use.
+// How much of the serving loop a project and an agent may use with bodies of medium size.
 import { describe, expect, it } from 'vitest'
 import { LoopShare } from '../../src/http/loop-share.ts'
 
+/** Estimated at 1.8 ms. */
+const MEDIUM = 30_000
+
+function admitted(share: LoopShare, project: string, agent: string, nowMs: number, count: number): number {
+  return Array.from({ length: count }, () => share.admits(project, agent, MEDIUM, nowMs)).filter(Boolean).length
+}
+
 describe('the share of the serving loop', () => {
-  it('is not used by requests that take less than 0.3 ms', () => {
+  it('is not used by small bodies', () => {
     const share = new LoopShare()
-    for (let i = 0; i < 10_000; i++) share.charge('project', 'agent', 0.29, 0)
-    expect(share.isSpent('project', 'agent', 0)).toBe(false)
+    expect(admitted(share, 'project', 'agent', 0, 20)).toBe(6)
+    for (let i = 0; i < 10_000; i++) expect(share.admits('project', 'agent', 4999, 0)).toBe(true)
   })
 
   it('of an agent is spent after 10 ms at once, and grows by 100 ms in a second', () => {
     const share = new LoopShare()
-    for (let i = 0; i < 4; i++) share.charge('project', 'agent', 2.5, 0)
-    expect(share.isSpent('project', 'agent', 0)).toBe(true)
-    expect(share.isSpent('project', 'agent', 50)).toBe(false)
-    share.charge('project', 'agent', 6, 50)
-    expect(share.isSpent('project', 'agent', 51)).toBe(true)
-    expect(share.isSpent('project', 'agent', 1000)).toBe(false)
+    expect(admitted(share, 'project', 'agent', 0, 20)).toBe(6)
+    expect(share.admits('project', 'agent', MEDIUM, 5)).toBe(false)
+    expect(admitted(share, 'project', 'agent', 1000, 20)).toBe(6)
+    let later = 0
+    for (let nowMs = 1000; nowMs < 2000; nowMs += 1) later += admitted(share, 'project', 'agent', nowMs, 1)
+    expect(later).toBeGreaterThan(50)
+    expect(later).toBeLessThan(60)
   })
 
-  it('of a project is spent by several agents; one that used nothing goes on', () => {
+  it('of a project is spent by several agents; one that used little goes on', () => {
     const share = new LoopShare()
-    for (const agent of ['a', 'b', 'c']) share.charge('project', agent, 8, 0)
-    expect(share.isSpent('project', 'a', 0)).toBe(true)
-    expect(share.isSpent('project', 'c', 0)).toBe(true)
-    expect(share.isSpent('project', 'idle', 0)).toBe(false)
-    expect(share.isSpent('other', 'd', 0)).toBe(false)
-  })
-
-  it('is paid back within half a second, whatever one request took', () => {
-    const share = new LoopShare()
-    share.charge('project', 'agent', 60_000, 0)
-    expect(share.isSpent('project', 'agent', 499)).toBe(true)
-    expect(share.isSpent('project', 'agent', 501)).toBe(false)
+    for (const agent of ['a', 'b', 'c']) admitted(share, 'project', agent, 0, 4)
+    expect(share.admits('project', 'a', MEDIUM, 0)).toBe(false)
+    expect(share.admits('project', 'idle', MEDIUM, 0)).toBe(true)
+    expect(share.admits('other', 'd', MEDIUM, 0)).toBe(true)
   })
 
   it('forgets shares that are whole again', () => {
     const share = new LoopShare()
-    for (let i = 0; i < 10_001; i++) share.charge(`p${i}`, `a${i}`, 1, 0)
-    share.charge('late', 'late', 1, 60_000)
+    for (let i = 0; i < 10_001; i++) share.admits(`p${i}`, `a${i}`, MEDIUM, 0)
+    share.admits('late', 'late', MEDIUM, 60_000)
     const { projects, agents } = share as unknown as { projects: Map<string, unknown>; agents: Map<string, unknown> }
     expect(projects.size).toBeLessThan(10)
     expect(agents.size).toBeLessThan(10)
