@@ -67,7 +67,7 @@ export interface AppOverrides {
 }
 
 export interface ProcessPlace {
-  /** From 1 on, and different for all processes on the folder. A process in the place of another gets its number. */
+  /** At least 1, unique among the processes on the folder. A process that replaces another takes over its number. */
   readonly number: number
   /** Of the process that holds the folder. */
   readonly proof: string

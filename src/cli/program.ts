@@ -58,7 +58,7 @@ function program(): Command {
     .description('serve the HTTP interface; on an empty data folder make an organization and print a token')
     .option('--demo', 'load the demo world and print what to ask it', false)
     .action(async (flags: Flags & { demo: boolean }) => {
-      // The service tells of its folder in its log.
+      // The service reports its folder in its log.
       const settings = readSettingsFrom(flags)
       if (settings.workers === 1) await (await import('./serve.ts')).serve(settings, flags.demo)
       else await (await import('./supervise.ts')).supervise(settings, flags.demo)
@@ -124,7 +124,7 @@ function program(): Command {
     .requiredOption('--in <file>', 'the backup')
     .option('--json', 'print one line of JSON and nothing else', false)
     .action(async (flags: Flags & { in: string; json: boolean }) => {
-      // A restore puts a folder of its own in the place of an empty one.
+      // A restore replaces an empty folder with its own.
       await (await import('./backup.ts')).restoreFolder(readSettingsFrom(flags), flags.in, flags.json)
     })
 

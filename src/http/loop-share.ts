@@ -29,13 +29,15 @@ export class LoopShare {
    */
   admits(project: string, agent: string, bodyBytes: number, nowMs: number): boolean {
     if (bodyBytes < FREE_BYTES) return true
-    const own = left(this.agents, agent, AGENT_MS, nowMs)
+    // Callers of MCP have no agent here: without the project they would share one allowance over all projects.
+    const name = `${project} ${agent}`
+    const own = left(this.agents, name, AGENT_MS, nowMs)
     // An agent that uses little does not pay for the others of its project.
     const isSpent = own <= 0 || (own < AGENT_MS / 2 && left(this.projects, project, PROJECT_MS, nowMs) <= 0)
     if (isSpent) return false
     const costMs = bodyBytes * MS_PER_BYTE
     take(this.projects, project, PROJECT_MS, costMs, nowMs)
-    take(this.agents, agent, AGENT_MS, costMs, nowMs)
+    take(this.agents, name, AGENT_MS, costMs, nowMs)
     return true
   }
 }

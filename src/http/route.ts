@@ -55,7 +55,7 @@ export interface FrontResponse {
   readonly headers: Readonly<Record<string, string>>
   /** JSON text or empty. */
   readonly body: string
-  /** In the place of `body`: the answer of a lane, as it came. */
+  /** Replaces `body`: the unchanged answer of a lane. */
   readonly bytes?: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
   /** In the place of `body`: pieces of text, each asked for when there is room for it. `return` is called when the reader has left. */
   readonly live?: AsyncIterator<string, void>

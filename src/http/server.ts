@@ -330,7 +330,7 @@ function settledWithin(work: Promise<unknown>, timeMs: number): Promise<void> {
   })
 }
 
-/** A path without parameters, and what is there by method. */
+/** A path without parameters, and its routes by method. */
 interface KnownPath {
   readonly path: string
   readonly routes: ReadonlyMap<string, Route>

@@ -44,7 +44,7 @@ export class SlowBodies {
   private readonly looksMax: number
   private readonly graceMs: number
   private looks = 0
-  /** Stands before the oldest, and is none itself. */
+  /** The sentinel before the oldest entry. */
   private readonly waits = new Wait(0, () => undefined)
   private readonly timer: ReturnType<typeof setInterval>
 

@@ -79,7 +79,7 @@ export class Issuers {
   }
 
   /**
-   * Keys that may have come since `seen`, read at once; `seen` itself where there are none, or the renewals are used up.
+   * Reads the keys again at once and returns them; returns `seen` if nothing changed or no renewal is left.
    * `kid`: the key that is missing there; null where the token names none.
    */
   async keysAfter(issuer: string, seen: KeySet, kid: string | null): Promise<Result<KeySet, Unavailable>> {

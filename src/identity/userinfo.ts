@@ -4,12 +4,12 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import type { Claims } from './caller.ts'
 import { jsonObjectIn, type OutgoingParts, PAUSE_MS, type Unavailable } from './issuers.ts'
 
-/** Endpoints that are remembered; what is forgotten is told again. */
+/** Endpoints that are remembered; the outage of a forgotten one is logged again. */
 const REPORTED_MAX = 1000
 
 export class UserInfo {
   private readonly parts: OutgoingParts
-  /** When the outage of an endpoint was last told of. */
+  /** When the outage of an endpoint was last logged. */
   private readonly reportedAtMs = new Map<string, number>()
 
   constructor(parts: OutgoingParts) {
@@ -37,7 +37,7 @@ export class UserInfo {
     return ok(claims)
   }
 
-  /** An outage is told now and then for each endpoint, not with every token. */
+  /** An outage is logged at intervals for each endpoint, not with every token. */
   private unavailable(endpoint: string, cause: string): Result<never, Unavailable> {
     const now = this.parts.clock.now()
     if (!isWithin(now, this.reportedAtMs.get(endpoint) ?? Number.NEGATIVE_INFINITY, PAUSE_MS)) {

@@ -129,7 +129,7 @@ function sizeOf(text: string, valuesMax: number): TooLarge | null {
   return null
 }
 
-/** The place of the closing quote of the string that begins at `start`; the end of the text where there is none. */
+/** Returns the index of the closing quote of the string that begins at `start`, or the length of the text. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let before = end - 1

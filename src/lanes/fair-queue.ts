@@ -74,7 +74,7 @@ export class FairQueue<Job extends Queued> {
     this.added(project)
   }
 
-  /** The next request that `admits` accepts; null where there is none. Each agent is asked for its oldest request only. */
+  /** Returns the next request that `admits` accepts, or null. Only the oldest request of each agent is considered. */
   take(admits: (job: Job) => boolean): Job | null {
     let best: { project: ProjectShare<Job>; agent: AgentShare<Job> } | null = null
     for (const project of this.projects.values()) {

@@ -77,10 +77,6 @@ export class LaneProcess {
     })
   }
 
-  get pid(): number {
-    return this.child.pid
-  }
-
   tell(order: LaneOrder): void {
     try {
       this.child.send(order)

@@ -71,8 +71,6 @@ interface Lane {
   killedFor: string | null
   /** It ended while a request ran in it, unasked. */
   failed: boolean
-  /** Memory when it had started, bytes. */
-  startBytes: number | null
   answers: number
 }
 
@@ -136,11 +134,6 @@ export class Lanes implements LaneRunner {
 
   checkReaders(): void {
     for (const { process } of this.lanes.values()) process.tell({ order: 'check readers' })
-  }
-
-  /** Starts a lane where none runs, for work that does not come with a request. */
-  ensureStarted(): void {
-    if (this.lanes.size === 0 && !this.closing) this.start()
   }
 
   /** Refuses what waits, lets running requests finish for `drainMs`, then ends the lanes. */
@@ -242,7 +235,6 @@ export class Lanes implements LaneRunner {
       running: new Set(),
       killedFor: null,
       failed: false,
-      startBytes: null,
       answers: 0,
     }
     this.lanes.set(number, lane)
@@ -251,7 +243,6 @@ export class Lanes implements LaneRunner {
   private reported(lane: Lane, { report, bytes }: LaneReport): void {
     if (report === 'ready') {
       if (lane.state === 'starting') lane.state = 'ready'
-      lane.startBytes = bytes
       this.dispatch()
       return
     }
@@ -282,7 +273,7 @@ export class Lanes implements LaneRunner {
       answer = await lane.process.ask(job.head(), job.body ?? new Uint8Array())
     } catch (error) {
       if (!(error instanceof LaneEndedError)) throw error
-      // Nothing more is given to it, also before the system tells of its end.
+      // It gets no further request, even before its end is reported.
       if (lane.state !== 'ending') {
         lane.state = 'ending'
         lane.failed = true
@@ -319,7 +310,7 @@ export class Lanes implements LaneRunner {
     const { job } = waiting
     if (waiting.isOver) return
     const isAgain = job.signal?.aborted !== true && job.isRepeatable && waiting.attempts < ATTEMPTS_MAX && !this.closing
-    if (!isAgain) waiting.reject(new ServiceFault(job.isRepeatable ? laneEnded : outcomeUnknown))
+    if (!isAgain) waiting.reject(new ServiceFault(mayHaveChanged(job) ? outcomeUnknown : laneEnded))
     else {
       this.queue.putBack(waiting)
       this.waitFor(waiting)
@@ -374,8 +365,13 @@ const outcomeUnknown: ServiceError = {
   retryAfterS: 1,
 }
 
-function timedOut({ limitMs, isRepeatable }: LaneJob): ServiceError {
-  const message = `the time limit of ${limitMs} ms is reached`
-  if (isRepeatable) return { kind: 'timed-out', message }
+/** Also an upsert, which is repeated, may have been stored before its lane ended. */
+function mayHaveChanged({ isRepeatable, sharesLane }: LaneJob): boolean {
+  return sharesLane || !isRepeatable
+}
+
+function timedOut(job: LaneJob): ServiceError {
+  const message = `the time limit of ${job.limitMs} ms is reached`
+  if (!mayHaveChanged(job)) return { kind: 'timed-out', message }
   return { kind: 'timed-out', message: `${message}; whether the change was stored is not known` }
 }

@@ -11,7 +11,7 @@ export function endWithParent(parent: number): void {
   if (onParentEnd(SIGKILL) && process.ppid !== parent) process.exit(0)
 }
 
-/** From here on the end of the parent is told by the closed channel alone. Answers whether the parent is still there. */
+/** From here on only the closed channel reports the end of the parent. Returns whether the parent is still running. */
 export function outliveParent(parent: number): boolean {
   return !onParentEnd(0) || process.ppid === parent
 }

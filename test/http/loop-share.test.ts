@@ -35,6 +35,12 @@ describe('the share of the serving loop', () => {
     expect(share.admits('other', 'd', MEDIUM, 0)).toBe(true)
   })
 
+  it('of an agent without a name is one of its project alone', () => {
+    const share = new LoopShare()
+    expect(admitted(share, 'first', '', 0, 20)).toBe(6)
+    expect(admitted(share, 'second', '', 0, 20)).toBe(6)
+  })
+
   it('forgets shares that are whole again', () => {
     const share = new LoopShare()
     for (let i = 0; i < 10_001; i++) share.admits(`p${i}`, `a${i}`, MEDIUM, 0)

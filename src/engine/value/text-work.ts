@@ -181,7 +181,7 @@ export class Finder {
     this.borders = part.length > NATIVE_PART_MAX && part.length <= text.length ? bordersOf(part) : null
   }
 
-  /** The first place from `from` on; -1 where there is none. */
+  /** Returns the first index at or after `from`, or -1. */
   next(from: number): number {
     if (this.part.length > this.text.length - from) return -1
     return this.borders === null ? this.natively(from) : this.linearly(from, this.borders)
