@@ -6,14 +6,14 @@ export interface BenchOptions {
   /** Sizes that finish in seconds, for the daily check. */
   readonly small: boolean
   readonly seed: number
-  readonly report: Report
+  readonly report: BenchReport
 }
 
-export type Record_ = Readonly<Record<string, string | number | boolean | null>>
+export type BenchRecord = Readonly<Record<string, string | number | boolean | null>>
 
-export interface Report {
+export interface BenchReport {
   /** One figure or one group of figures: a line for people, or a JSON line for machines. */
-  line(record: Record_): void
+  line(record: BenchRecord): void
   /** Progress, for people only; never on standard output. */
   note(text: string): void
 }
@@ -64,9 +64,9 @@ export interface Timing {
 }
 
 /** A subject of measurement: does its `index`-th call. */
-export type Call = (index: number) => void
+export type TimedCall = (index: number) => void
 
-export interface Rounds {
+export interface InterleavedRounds {
   readonly rounds: number
   readonly batchesPerRound: number
   /** Calls per batch. The clock is read once a batch, because one call is of the order of what the clock costs. */
@@ -78,8 +78,8 @@ export interface Rounds {
  * slow moment of the machine falls on all of them. Percentiles are over batch means. The first round only warms up.
  */
 export function interleaved<Name extends string>(
-  plan: Rounds,
-  subjects: Readonly<Record<Name, Call>>,
+  plan: InterleavedRounds,
+  subjects: Readonly<Record<Name, TimedCall>>,
 ): Record<Name, Timing> {
   const names = Object.keys(subjects) as Name[]
   const samples = new Map(names.map((name) => [name, new Float64Array(plan.rounds * plan.batchesPerRound)]))

@@ -2,7 +2,7 @@
 // documents. Five relationships per node. It answers its own questions, from arrays and without any engine.
 import { randomFrom } from './harness.ts'
 
-export interface Question {
+export interface OwnershipQuestion {
   readonly subject: string
   readonly resource: string
   readonly granted: boolean
@@ -74,7 +74,7 @@ export function questions(
   count: number,
   seed: number,
   reach: (graph: OwnershipGraph, person: number) => Uint32Array,
-): Question[] {
+): OwnershipQuestion[] {
   const random = randomFrom(seed)
   return Array.from({ length: count }, (_, at) => {
     const person = random(graph.people)

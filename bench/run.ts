@@ -1,10 +1,10 @@
 // `npm run bench -- NAME [--json] [--small] [--seed N]`: runs one bench, or says which there are.
 import { cerbos } from './cerbos/cerbos.bench.ts'
-import { context } from './ciq/context.bench.ts'
+import { context } from './context-query/context.bench.ts'
 import { decision } from './engine/decision.bench.ts'
 import { engine } from './engine/engine.bench.ts'
 import { search } from './engine/search.bench.ts'
-import { type Bench, machine, type Record_, type Report } from './harness.ts'
+import { type Bench, type BenchRecord, type BenchReport, machine } from './harness.ts'
 import { evaluation } from './http/evaluation.bench.ts'
 import { mcp } from './http/mcp.bench.ts'
 import { ingest } from './store/ingest.bench.ts'
@@ -25,12 +25,12 @@ if (bench === undefined || names.length !== 1 || unknown.length > 0 || !Number.i
   process.exit(2)
 }
 
-const show = (record: Record_): string =>
+const show = (record: BenchRecord): string =>
   Object.entries(record)
     .map(([key, value]) => `${key} ${value}`)
     .join('  ')
 
-const report: Report = {
+const report: BenchReport = {
   line: (record) => console.log(json ? JSON.stringify({ bench: bench.name, ...record }) : show(record)),
   note: (text) => console.error(text),
 }

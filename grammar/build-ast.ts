@@ -35,21 +35,24 @@ export function returnClause(projection: ast.Projection, span: Span): ast.Return
 
 // ---------------------------------------------------------------- patterns
 
-export type Chain = Pick<ast.PathPattern, 'nodes' | 'relationships'>
+export type PatternChain = Pick<ast.PathPattern, 'nodes' | 'relationships'>
 
 export function path(
   variable: ast.Name | null,
   shortest: ast.PathPattern['shortest'],
-  chain: Chain,
+  chain: PatternChain,
   span: Span,
 ): ast.PathPattern {
   return { kind: 'path', variable, shortest, ...chain, span }
 }
 
-export type NodeParts = Pick<ast.NodePattern, 'variable' | 'labels' | 'properties' | 'where'>
-export type RelationshipParts = Pick<ast.RelationshipPattern, 'variable' | 'types' | 'range' | 'properties' | 'where'>
+export type NodePatternFields = Pick<ast.NodePattern, 'variable' | 'labels' | 'properties' | 'where'>
+export type RelationshipPatternFields = Pick<
+  ast.RelationshipPattern,
+  'variable' | 'types' | 'range' | 'properties' | 'where'
+>
 
-export const bareRelationship: RelationshipParts = {
+export const bareRelationship: RelationshipPatternFields = {
   variable: null,
   types: null,
   range: null,
@@ -57,12 +60,12 @@ export const bareRelationship: RelationshipParts = {
   where: null,
 }
 
-export function node(parts: NodeParts, span: Span): ast.NodePattern {
+export function node(parts: NodePatternFields, span: Span): ast.NodePattern {
   return { kind: 'node', ...parts, span }
 }
 
 export function relationship(
-  parts: RelationshipParts,
+  parts: RelationshipPatternFields,
   left: boolean,
   right: boolean,
   quantifier: ast.HopRange | null,

@@ -1,6 +1,6 @@
 // Text to tokens: keywords recognised, brackets paired, so that the rules can look past a bracket in one step.
 import { type IToken, Lexer, type TokenType, tokenMatcher } from 'chevrotain'
-import type { Issue } from './issue.ts'
+import type { Diagnostic } from './diagnostic.ts'
 import {
   Bar,
   CloseBrace,
@@ -21,28 +21,30 @@ import {
 export const lexerOptions = { positionTracking: 'onlyOffset', ensureOptimizations: true } as const
 const lexer = new Lexer(scanned, { ...lexerOptions, skipValidations: true })
 
-export type LexResult = { readonly ok: true; readonly tokens: IToken[] } | { readonly ok: false; readonly issue: Issue }
+export type LexResult =
+  | { readonly ok: true; readonly tokens: IToken[] }
+  | { readonly ok: false; readonly diagnostic: Diagnostic }
 
 export function lex(text: string): LexResult {
   const { tokens, errors, groups } = lexer.tokenize(text)
   const comment = groups.comments?.at(-1)
   if (comment !== undefined && !(comment.image.length >= 4 && comment.image.endsWith('*/'))) {
-    return { ok: false, issue: openComment(comment) }
+    return { ok: false, diagnostic: openComment(comment) }
   }
   const error = errors[0]
-  if (error !== undefined) return { ok: false, issue: unknownSign(text, error.offset) }
-  mark(tokens)
+  if (error !== undefined) return { ok: false, diagnostic: unknownSign(text, error.offset) }
+  classifyTokens(tokens)
   return { ok: true, tokens }
 }
 
-function openComment(comment: IToken): Issue {
+function openComment(comment: IToken): Diagnostic {
   const start = comment.startOffset
   const message = 'unterminated comment, expected `*/`'
   const span = { start, end: start + 2 }
   return { code: 'UnexpectedSyntax', message, span, found: 'end of the query', expected: '`*/`' }
 }
 
-function unknownSign(text: string, offset: number): Issue {
+function unknownSign(text: string, offset: number): Diagnostic {
   const sign = String.fromCodePoint(text.codePointAt(offset) ?? 0)
   const found = `\`${sign}\``
   const message = sign === '$' ? 'a parameter is written `$name`' : `unexpected character ${found}`
@@ -62,7 +64,7 @@ const closers = new Set(closerOf.values())
  * Turns words into keywords, gives each opening bracket the distance to its partner as its payload,
  * and tells the `|` of a comprehension from the `|` of a label expression.
  */
-function mark(tokens: IToken[]): void {
+function classifyTokens(tokens: IToken[]): void {
   const open: number[] = []
   for (let i = 0; i < tokens.length; i++) {
     const token = tokens[i]!

@@ -1,7 +1,7 @@
 // Reads the text of one token as a value: numbers within their range, strings with their escapes, names without back-ticks.
 import type { IToken } from 'chevrotain'
 import type { Span } from './ast.ts'
-import { refuse } from './refusal.ts'
+import { throwSyntaxError } from './syntax-error.ts'
 
 const int64Max = 2n ** 63n - 1n
 
@@ -17,7 +17,7 @@ export function readInteger(token: IToken, negative: boolean): number | bigint {
   const magnitude = image.length <= 15 ? Number(image) : exactly(image)
   if (magnitude === null || magnitude > int64Max + (negative ? 1n : 0n)) {
     const shown = `${negative ? '-' : ''}${shorten(image)}`
-    refuse({
+    throwSyntaxError({
       code: 'IntegerOverflow',
       message: `integer \`${shown}\` is outside the 64-bit range`,
       span: spanOf(token),
@@ -40,7 +40,7 @@ function refuseNumber(token: IToken): never {
   const hint = /^0\d+$/.test(image) ? '; an octal number is written `0o17`' : ''
   const found = `\`${shorten(image)}\``
   const expected = 'a number such as `12`, `1.5`, `1e9`, `0x1F` or `0o17`'
-  refuse({
+  throwSyntaxError({
     code: 'InvalidNumberLiteral',
     message: `invalid number ${found}${hint}`,
     span: spanOf(token),
@@ -55,7 +55,7 @@ export function readFloat(token: IToken, negative: boolean): number {
   if (!Number.isFinite(value)) {
     const found = `\`${shorten(token.image)}\``
     const expected = 'a float below 1.8e308'
-    refuse({
+    throwSyntaxError({
       code: 'FloatingPointOverflow',
       message: `float ${found} is too large`,
       span: spanOf(token),
@@ -107,7 +107,7 @@ function readCodePoint(token: IToken, at: number, digits: number): string {
   const start = token.startOffset + at
   const letter = token.image.charAt(at + 1)
   const form = letter === 'u' ? '`\\u` and four hexadecimal digits' : '`\\U` and eight hexadecimal digits'
-  refuse({
+  throwSyntaxError({
     code: 'InvalidUnicodeLiteral',
     message: `invalid Unicode escape, it is written ${form}`,
     span: { start, end: start + 2 },
@@ -123,7 +123,7 @@ function readSimpleEscape(token: IToken, at: number): string {
   const start = token.startOffset + at
   const hint = letter === '' ? '' : `; a back-slash itself is written \`\\\\\``
   const found = `\`\\${letter}\``
-  refuse({
+  throwSyntaxError({
     code: 'InvalidEscape',
     message: `invalid escape ${found} in a string${hint}`,
     span: { start, end: start + 1 + letter.length },
@@ -150,7 +150,7 @@ function unquote(token: IToken, image: string): string {
   }
   if (name === '') {
     const span = spanOf(token)
-    refuse({
+    throwSyntaxError({
       code: 'UnexpectedSyntax',
       message: 'empty name',
       span,
@@ -166,7 +166,7 @@ function refuseOpenEnd(what: string, token: IToken, expected: string): never {
   const start = token.startOffset
   const span = { start, end: start + 1 }
   const message = `unterminated ${what}, expected ${expected}`
-  refuse({ code: 'UnexpectedSyntax', message, span, found: 'end of the query', expected })
+  throwSyntaxError({ code: 'UnexpectedSyntax', message, span, found: 'end of the query', expected })
 }
 
 export function shorten(image: string): string {

@@ -1,7 +1,7 @@
 // Chevrotain's faults in the reader's words: what was found, what was expected, and which word was probably meant.
 import type { IParserErrorMessageProvider, IRecognitionException, IToken, TokenType } from 'chevrotain'
 import { EOF, tokenMatcher } from 'chevrotain'
-import type { Issue } from './issue.ts'
+import type { Diagnostic } from './diagnostic.ts'
 import { shorten, spanOf } from './literals.ts'
 import * as t from './tokens.ts'
 import { isReserved, keywords, kw } from './tokens.ts'
@@ -16,7 +16,7 @@ const clauseStarts: readonly (TokenType | undefined)[] = [
 ]
 
 /** The message of a Chevrotain fault is what was expected and nothing more; `explain` makes the sentence. */
-export const expectedWords: IParserErrorMessageProvider = {
+export const errorMessageProvider: IParserErrorMessageProvider = {
   buildMismatchTokenMessage: ({ expected }) => label(expected),
   buildNotAllInputParsedMessage: () => afterQuery,
   buildNoViableAltMessage: ({ customUserDescription, expectedPathsPerAlt }) =>
@@ -40,7 +40,7 @@ function startsClause(token: IToken | null): boolean {
   return clauseStarts.includes(token?.tokenType)
 }
 
-export function explain(error: IRecognitionException, source: string, tokens: readonly IToken[]): Issue {
+export function toDiagnostic(error: IRecognitionException, source: string, tokens: readonly IToken[]): Diagnostic {
   const index = tokens.indexOf(error.token)
   const token = index < 0 ? null : tokens[index]!
   const previous = (index < 0 ? tokens.at(-1) : tokens[index - 1]) ?? null
@@ -80,7 +80,7 @@ function forbiddenClause(
   previous: IToken | null,
   next: IToken | undefined,
   expected: string,
-): Issue | null {
+): Diagnostic | null {
   // Where a name or a value is due, these are only words in a wrong place.
   if (expected === anExpression || expected.startsWith(aName)) return null
   const word = token.image.toUpperCase()
@@ -98,7 +98,7 @@ function forbiddenClause(
   return forbid(`writing clause \`${name}\` is not allowed`, name, token.startOffset, last)
 }
 
-function forbid(message: string, clause: string, start: number, last: IToken): Issue {
+function forbid(message: string, clause: string, start: number, last: IToken): Diagnostic {
   const span = { start, end: spanOf(last).end }
   return { code: 'ForbiddenClause', message, span, found: `\`${clause}\``, expected: 'a reading clause' }
 }

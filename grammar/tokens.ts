@@ -66,9 +66,9 @@ const freeWords = [
   ...['ALL', 'ANY', 'NONE', 'SINGLE', 'REDUCE', 'COUNT', 'COLLECT', 'EXISTS', 'SHORTESTPATH', 'ALLSHORTESTPATHS'],
 ] as const
 
-type Word = (typeof reservedWords)[number] | (typeof freeWords)[number]
+type Keyword = (typeof reservedWords)[number] | (typeof freeWords)[number]
 
-function keyword(word: Word, categories: TokenType[]): [string, TokenType] {
+function keyword(word: Keyword, categories: TokenType[]): [string, TokenType] {
   return [word, createToken({ name: word, pattern: Lexer.NA, label: `\`${word}\``, categories })]
 }
 
@@ -78,7 +78,7 @@ export const keywords: ReadonlyMap<string, TokenType> = new Map([
   ...freeWords.map((word) => keyword(word, [AnyName, FreeName])),
 ])
 
-export const kw = Object.fromEntries(keywords) as Readonly<Record<Word, TokenType>>
+export const kw = Object.fromEntries(keywords) as Readonly<Record<Keyword, TokenType>>
 
 export function isKeyword(word: string): boolean {
   return keywords.has(word.toUpperCase())

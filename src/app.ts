@@ -1,50 +1,50 @@
 // The composition root: builds every part once, in order, by hand; what each is made of stands in app/. Knows everything;
 // only the process door, the command line and tests know it.
 import packageJson from '../package.json' with { type: 'json' }
-import { BackgroundCompiler } from './app/background-compiler.ts'
-import { callersFor } from './app/callers.ts'
-import { documentsIn, openConfiguration, sealOldSecrets, secretsOf } from './app/configuration.ts'
-import { contextsFor } from './app/contexts.ts'
-import { decisionLogFile, decisionLogTo, decisionsFor } from './app/decisions.ts'
-import { Duties } from './app/duties.ts'
-import { catalogIn, graphsIn } from './app/graphs.ts'
-import { kindsOf } from './app/kinds.ts'
-import { lanesFor } from './app/lanes.ts'
-import { Listener, type Listening } from './app/listener.ts'
-import { standardLog, unserved } from './app/logs.ts'
-import { mcpFor } from './app/mcp.ts'
+import { loadSecrets, openConfiguration, openRepository, sealPlaintextSecrets } from './app/configuration.ts'
+import { createContextQueries } from './app/context-queries.ts'
+import { createDecisionLog, createDecisions, openDecisionLogFile } from './app/decisions.ts'
+import { createGraphRegistry, openGraphCatalog } from './app/graphs.ts'
+import { createConfigKinds } from './app/kinds.ts'
+import { createLanePool } from './app/lanes.ts'
+import { createMcpEndpoint } from './app/mcp.ts'
 import { Opened } from './app/opened.ts'
-import { upstreamOf, userTokensFor } from './app/outside.ts'
-import { routesOf } from './app/routes.ts'
-import type { CaptureParts } from './capture/batch.ts'
-import { QueryLibrary } from './ciq/library.ts'
+import { createUpstreamClient, createUserTokens } from './app/outbound.ts'
+import { createRoutes } from './app/routes.ts'
+import type { CaptureDeps } from './capture/apply-items.ts'
 import { Provisioning } from './config/provisioning.ts'
 import { ConfigService } from './config/service.ts'
-import { systemGraph } from './config/system-nodes.ts'
+import { createSystemGraph } from './config/system-nodes.ts'
+import { QueryIndex } from './context-query/query-index.ts'
 import type { ProjectGraphs } from './engine/store.ts'
-import { agentRate } from './http/agent-rate.ts'
-import { authenticator } from './http/authenticate.ts'
-import { corsFor } from './http/cors.ts'
-import { createDispatcher, type DispatchParts, type Handle } from './http/dispatch.ts'
+import { createAuthenticator } from './http/authenticate.ts'
+import { createCors } from './http/cors.ts'
+import { createDispatcher, type DispatcherDeps, type RequestHandler } from './http/dispatch.ts'
+import { createRateLimiter } from './http/rate-limit.ts'
 import type { LaneLimit, Route } from './http/route.ts'
 import { AgentKeys } from './identity/agent-key.ts'
 import { bootstrap } from './identity/bootstrap.ts'
 import { ServiceAccounts } from './identity/service-account.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
-import { ServiceFault } from './kernel/errors.ts'
+import { ThrownServiceError } from './kernel/errors.ts'
 import type { LogEntry } from './ops/log.ts'
-import type { Counts } from './ops/metrics.ts'
-import { serviceMetrics } from './ops/service-metrics.ts'
-import { Mask } from './pdp/mask.ts'
-import type { DecisionEvent, DecisionFault, DecisionParts } from './pdp/parts.ts'
-import { INLINE_TEXT_MAX } from './policy/inline-text.ts'
-import { PolicyLibrary } from './policy/library.ts'
+import type { CounterDeltas } from './ops/metrics.ts'
+import { createServiceMetrics } from './ops/service-metrics.ts'
+import type { DecisionDeps, DecisionEvent, PolicyFault } from './pdp/decision-deps.ts'
+import { ParameterMask } from './pdp/parameter-mask.ts'
+import { MAX_INLINE_CHARS } from './policy/compile-budget.ts'
+import { PolicyIndex } from './policy/policy-index.ts'
+import { BackgroundCompiler } from './runtime/background-compiler.ts'
+import { BackgroundJobs } from './runtime/background-jobs.ts'
+import { HttpListener, type Listening } from './runtime/http-listener.ts'
+import { createCallerIdentifier } from './runtime/identify-caller.ts'
+import { logUnservedRequests, openProcessLog } from './runtime/process-log.ts'
 import type { Settings } from './settings.ts'
-import { type HeldFolder, joinFolder, lockFolder } from './store/folder-lock.ts'
-import { wideFolderWarning } from './store/private-folder.ts'
+import { joinFolder, lockFolder, type ServedFolder } from './store/process/folder-lock.ts'
+import { folderPermissionWarning } from './store/process/folder-permissions.ts'
 
 /** How long a question may take on the serving loop before it goes to a lane, milliseconds. */
-const INLINE_MS = 1
+const INLINE_TIME_MS = 1
 
 /** What a test may put in the place of the real thing. */
 export interface AppOverrides {
@@ -53,20 +53,20 @@ export interface AppOverrides {
   /** False: commits are not flushed to disk. */
   readonly sync?: boolean
   /** Told of every fault inside a policy, beside the log. */
-  readonly onDecisionFault?: (fault: DecisionFault) => void
+  readonly onDecisionFault?: (fault: PolicyFault) => void
   /** Told of every answered question. */
   readonly onDecided?: (event: DecisionEvent) => void
   /** The folder is locked already, by whoever started this process or will start others, and is not this app's to release. */
   readonly folder?: 'held'
   /** One of several processes on the folder and the port. */
-  readonly worker?: ProcessPlace
+  readonly worker?: ProcessIdentity
   /** One of the helper processes of a serving process: it answers what that hands to it, and does not listen. */
-  readonly lane?: ProcessPlace
+  readonly lane?: ProcessIdentity
   /** The command line that starts a lane. Absent: every request runs in this process. */
   readonly laneCommand?: readonly string[]
 }
 
-export interface ProcessPlace {
+export interface ProcessIdentity {
   /** At least 1, unique among the processes on the folder. A process that replaces another takes over its number. */
   readonly number: number
   /** Of the process that holds the folder. */
@@ -82,20 +82,20 @@ export interface App {
   readonly bootstrapped: boolean
   readonly routes: readonly Route[]
   /** The whole service without a socket. */
-  readonly handle: Handle
+  readonly handle: RequestHandler
   /** The same, with writes in this process: for what is loaded before the service takes requests. */
-  readonly handleHere: Handle
-  readonly decisions: DecisionParts
-  readonly capture: CaptureParts
+  readonly handleInProcess: RequestHandler
+  readonly decisions: DecisionDeps
+  readonly capture: CaptureDeps
   readonly config: ConfigService
   issueAdminToken(lifetimeS: number): Promise<string>
   /** What was counted since the last call, for the metrics of the process that this one is a lane of. */
-  takeCounts(): Counts
+  takeCounts(): CounterDeltas
   /** After a rotation has renamed them. */
   reopenLogs(): void
   listen(): Promise<Listening>
   /** Shows a new certificate at once, where there is one. */
-  lookAtCertificate(): void
+  reloadCertificate(): void
   /** To be called when another process on the folder was killed. */
   checkReaders(): void
   /** Refuses new requests, lets running ones finish, then closes the store. */
@@ -121,11 +121,11 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   const place = (overrides.lane ?? overrides.worker)?.number ?? null
   const hasLanes = settings.lanes > 0 && overrides.laneCommand !== undefined
   const { version } = packageJson
-  const log = overrides.log ?? standardLog(settings, clock)
+  const log = overrides.log ?? openProcessLog(settings, clock)
   const report = (message: string): void => log({ level: 'error', message })
-  const tellOperator = unserved(log, clock)
+  const tellOperator = logUnservedRequests(log, clock)
   const onFailure = ({ error, ...request }: { readonly error: unknown }): void => {
-    if (error instanceof ServiceFault) tellOperator(error, request)
+    if (error instanceof ThrownServiceError) tellOperator(error, request)
     else {
       const stack = error instanceof Error ? error.stack : String(error)
       log({ level: 'error', message: 'a request failed', ...request, stack })
@@ -134,73 +134,75 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
 
   const lock = folderFor(dataDir, overrides)
   opened.add({ close: () => lock.release() })
-  const wide = place === null ? wideFolderWarning(dataDir) : null
+  const wide = place === null ? folderPermissionWarning(dataDir) : null
   if (wide !== null) report(wide)
-  const metrics = serviceMetrics(dataDir, version, worker)
-  const upstream = upstreamOf(settings)
+  const metrics = createServiceMetrics(dataDir, version, worker)
+  const upstream = createUpstreamClient(settings)
 
   const collections = opened.add(openConfiguration(dataDir, sync))
-  const found = documentsIn(collections, dataDir)
-  const { keys, sealer } = secretsOf(dataDir, found, report)
+  const found = openRepository(collections, dataDir)
+  const { keys, sealer } = loadSecrets(dataDir, found, report)
   const documents =
-    place === null && (await sealOldSecrets(collections, found, sealer)) ? documentsIn(collections, dataDir) : found
-  if (place === null) documents.settle()
+    place === null && (await sealPlaintextSecrets(collections, found, sealer))
+      ? openRepository(collections, dataDir)
+      : found
+  if (place === null) documents.resetCounter()
   const { created, admin } = await bootstrap(documents, sealer, clock)
   const serviceAccounts = new ServiceAccounts(documents, sealer, clock)
   // With another master key than the folder's nothing that is sealed could be used: told now, and not with a request.
   await serviceAccounts.issueToken(admin.serviceAccountId, 120)
 
   const { hotBytesMax: hotBytes, graphsOpenMax: graphsMax } = settings
-  const catalog = opened.add(catalogIn(dataDir, { clock, sync, hotBytes, graphsMax }))
+  const catalog = opened.add(openGraphCatalog(dataDir, { clock, sync, cacheBytes: hotBytes, graphsMax }))
   const checkReaders = (): void => {
-    collections.checkReaders()
-    catalog.checkReaders()
+    collections.clearStaleReaders()
+    catalog.clearStaleReaders()
   }
-  const graphs = graphsIn(catalog, documents, report)
-  const graphsOf = (projectId: string): ProjectGraphs | null => graphs.of(projectId)
+  const graphs = createGraphRegistry(catalog, documents, report)
+  const graphsOf = (projectId: string): ProjectGraphs | null => graphs.graphsOf(projectId)
   const ready = (projectId: string): Promise<void> | null => graphs.ready(projectId)
 
-  const nodes = systemGraph(
+  const nodes = createSystemGraph(
     async (projectId) => {
       await ready(projectId)
       return graphs.provisioned(projectId)
     },
     (kind, id) => {
-      documents.follow()
+      documents.catchUp()
       return documents.get(kind, id) !== null
     },
   )
   const provisioning = new Provisioning({ documents, provisioner: catalog, systemGraph: nodes, report })
   const environment = { reader: documents, systemGraph: nodes, provisioning }
-  const kinds = kindsOf(settings, { environment, upstream, clock })
-  const config = new ConfigService({ documents, kinds, sealer, clock, report, place: place ?? 0 })
+  const kinds = createConfigKinds(settings, { environment, upstream, clock })
+  const config = new ConfigService({ documents, kinds, sealer, clock, report, processNumber: place ?? 0 })
 
-  const mask = new Mask(settings.parameterMask)
-  const logFile = decisionLogFile(settings, report)
+  const mask = new ParameterMask(settings.parameterMask)
+  const logFile = openDecisionLogFile(settings, report)
   if (logFile !== null) {
     opened.add(logFile)
-    metrics.logsDecisions(() => logFile.dropped)
+    metrics.registerDecisionLog(() => logFile.dropped)
   }
   const background = new BackgroundCompiler()
   opened.add(background)
-  const library = hasLanes ? { inlineTextMax: INLINE_TEXT_MAX, later: background.add } : {}
-  const policies = new PolicyLibrary(documents, report, library)
-  const decisions = decisionsFor(settings, {
-    inlineMs: hasLanes ? INLINE_MS : null,
+  const library = hasLanes ? { maxInlineChars: MAX_INLINE_CHARS, onDeferred: background.add } : {}
+  const policies = new PolicyIndex(documents, report, library)
+  const decisions = createDecisions(settings, {
+    inlineMs: hasLanes ? INLINE_TIME_MS : null,
     policies,
     graphsOf,
     masterKey: keys.current,
     clock,
     log,
     metrics,
-    decisionLog: decisionLogTo(logFile, settings, clock, mask),
+    decisionLog: createDecisionLog(logFile, settings, clock, mask),
     onServiceFault: (fault) => tellOperator(fault, {}),
     onFault: overrides.onDecisionFault ?? null,
     onDecided: overrides.onDecided ?? null,
   })
-  const queries = new QueryLibrary(documents, report, library)
-  const contexts = contextsFor(settings, {
-    inlineMs: hasLanes ? INLINE_MS : null,
+  const queries = new QueryIndex(documents, report, library)
+  const contexts = createContextQueries(settings, {
+    inlineMs: hasLanes ? INLINE_TIME_MS : null,
     documents,
     sealer,
     queries,
@@ -209,18 +211,26 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     clock,
     report,
   })
-  const capture: CaptureParts = {
+  const capture: CaptureDeps = {
     graphsOf,
-    onCaptured: (operation, items) => metrics.captured(operation, items),
+    onCaptured: (operation, items) => metrics.recordCapture(operation, items),
   }
 
   const agentKeys = new AgentKeys(documents, clock)
-  const userTokens = userTokensFor(settings, { writes: !hasLanes, documents, graphsOf, ready, upstream, clock, report })
+  const userTokens = createUserTokens(settings, {
+    writes: !hasLanes,
+    documents,
+    graphsOf,
+    ready,
+    upstream,
+    clock,
+    report,
+  })
   // One for both doors: an agent that is asked through MCP has no second allowance there.
   // The serving process has counted a request before it hands it to a lane.
   const perS = overrides.lane === undefined ? settings.agentRequestsPerS : 0
-  const rate = agentRate(perS, settings.agentBurst, () => clock.now())
-  const mcp = mcpFor(settings, {
+  const rate = createRateLimiter(perS, settings.agentBurst, () => clock.now())
+  const mcp = createMcpEndpoint(settings, {
     documents,
     collections,
     decisions,
@@ -237,9 +247,9 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
 
   // Finishes what a crash cut off, before the first request.
   await config.resume(place === null)
-  await provisioning.repair()
+  await provisioning.replayIntents()
   const duties = opened.add(
-    new Duties({
+    new BackgroundJobs({
       dataDir,
       documents,
       provisioning,
@@ -247,36 +257,36 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
       mcp,
       libraries: [policies, queries],
       report,
-      alone: place === null,
+      isSoleProcess: place === null,
     }),
   )
-  duties.begin()
+  duties.start()
   const lanes = hasLanes
-    ? lanesFor(settings, {
+    ? createLanePool(settings, {
         command: overrides.laneCommand ?? [],
-        proof: lock.proof,
+        proof: lock.workerToken,
         worker,
         metrics,
         log,
         checkReaders,
         // The lanes write, so they do what only one process may do; this process stays free to answer.
-        onStart: () => duties.share(),
+        onStart: () => duties.handOver(),
       })
     : null
   if (lanes !== null) opened.add({ close: () => lanes.close(settings.drainMs) })
 
-  const listener = opened.add(new Listener(settings, worker !== null, log))
+  const listener = opened.add(new HttpListener(settings, worker !== null, log))
   // Closed before it: open streams end with a word, and hold up no stop.
   opened.add(mcp)
   const storeFault = (): string | null => {
     try {
       collections.read((reading) => reading.get('configuration', 'none'))
-      return collections.isInPlace() ? null : 'the data folder is gone'
+      return collections.isAtItsPath() ? null : 'the data folder is gone'
     } catch {
       return 'the store is not open'
     }
   }
-  const routes = routesOf(settings, {
+  const routes = createRoutes(settings, {
     decisions,
     mask,
     capture,
@@ -285,11 +295,11 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     config,
     metrics,
     graphsOf,
-    notReady: () => listener.notReady() ?? storeFault(),
+    notReadyReason: () => listener.notReady() ?? storeFault(),
     worker,
     version,
   })
-  const authenticate = authenticator({
+  const authenticate = createAuthenticator({
     authenticateAgent: (key) => agentKeys.authenticateAgent(key),
     authenticateServiceAccount: (bearer) => serviceAccounts.authenticateServiceAccount(bearer),
     authenticateUser: (projectId, token, delegation) => userTokens.authenticateUser(projectId, token, delegation),
@@ -297,18 +307,18 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   const dispatch = {
     routes,
     jsonValuesMax: settings.jsonValuesMax,
-    agentRate: rate,
-    cors: corsFor(settings.corsOrigins, routes),
-    measure: (route, method) => metrics.requests(route, method),
-    onAnswered:
+    rateLimiter: rate,
+    cors: createCors(settings.corsOrigins, routes),
+    metricFor: (route, method) => metrics.requestRecorder(route, method),
+    onResponse:
       settings.accessLog === 'off' ? null : (answered) => log({ level: 'info', message: 'answered', ...answered }),
-    authenticate: callersFor({ documents, authenticate, ready }),
-    onFailure,
-  } satisfies Omit<DispatchParts, 'lanes'>
-  const handleWith = (always: boolean): Handle =>
+    authenticate: createCallerIdentifier({ documents, authenticate, ready }),
+    onInternalError: onFailure,
+  } satisfies Omit<DispatcherDeps, 'lanes'>
+  const handleWith = (always: boolean): RequestHandler =>
     createDispatcher({
       ...dispatch,
-      lanes: lanes === null ? null : { runner: lanes, limits: laneLimits(settings), always },
+      lanes: lanes === null ? null : { pool: lanes, limits: laneLimits(settings), always },
     })
   const handle = handleWith(true)
 
@@ -320,18 +330,18 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
     bootstrapped: created,
     routes,
     handle,
-    handleHere: handleWith(false),
+    handleInProcess: handleWith(false),
     decisions,
     capture,
     config,
     issueAdminToken: (lifetimeS) => serviceAccounts.issueToken(admin.serviceAccountId, lifetimeS),
-    takeCounts: () => metrics.takeCounts(),
+    takeCounts: () => metrics.takeDeltas(),
     reopenLogs() {
       logFile?.reopen()
       lanes?.reopenLogs()
     },
     listen: async () => listener.listen(handle, routes),
-    lookAtCertificate: () => listener.lookAtCertificate(),
+    reloadCertificate: () => listener.reloadCertificate(),
     checkReaders() {
       checkReaders()
       lanes?.checkReaders()
@@ -343,11 +353,11 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   }
 }
 
-function folderFor(dataDir: string, { folder, worker, lane }: AppOverrides): HeldFolder {
+function folderFor(dataDir: string, { folder, worker, lane }: AppOverrides): ServedFolder {
   const place = lane ?? worker
-  if (place !== undefined) return { ...joinFolder(dataDir, place.proof), proof: place.proof }
+  if (place !== undefined) return { ...joinFolder(dataDir, place.proof), workerToken: place.proof }
   // Held by the process that made this app, which releases it.
-  return folder === 'held' ? { proof: '', release: () => undefined } : lockFolder(dataDir)
+  return folder === 'held' ? { workerToken: '', release: () => undefined } : lockFolder(dataDir)
 }
 
 function laneLimits(settings: Settings): Readonly<Record<LaneLimit, number>> {

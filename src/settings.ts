@@ -196,7 +196,7 @@ export type SettingRule =
   | { readonly kind: 'choice'; readonly of: readonly string[] }
   | { readonly kind: 'integer'; readonly min: number; readonly max: number; readonly unit: string }
 
-export interface SettingRow {
+export interface SettingSpec {
   /** `body_bytes_max`: the name in a settings file; `VERDIGRAPH_BODY_BYTES_MAX` in the environment. */
   readonly name: string
   readonly rule: SettingRule
@@ -206,7 +206,7 @@ export interface SettingRow {
 
 const access: SettingRule = { kind: 'choice', of: ['public', 'account', 'off'] }
 
-export const settingRows: Readonly<Record<keyof Settings, SettingRow>> = {
+export const settingSpecs: Readonly<Record<keyof Settings, SettingSpec>> = {
   dataDir: { name: 'data', rule: { kind: 'text' } },
   host: { name: 'host', rule: { kind: 'text' } },
   port: { name: 'port', rule: { kind: 'integer', min: 0, max: 65_535, unit: '' } },
@@ -322,6 +322,6 @@ export const settingRows: Readonly<Record<keyof Settings, SettingRow>> = {
 }
 
 /** Its name in the environment. */
-export function variableOf({ name }: Pick<SettingRow, 'name'>): string {
+export function environmentNameOf({ name }: Pick<SettingSpec, 'name'>): string {
   return `VERDIGRAPH_${name.toUpperCase()}`
 }

@@ -1,13 +1,13 @@
 // Starts the server that the npm package `cerbos` brings, as it comes: no audit log, policies from a folder, plain HTTP.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Served } from '../http/processes.ts'
+import type { ServedProcess } from '../http/processes.ts'
 import { policy } from './facts.ts'
 
 const WAIT_MS = 20_000
 
 /** Null: the package is not installed. */
-export async function startCerbos(folder: string, children: Bun.Subprocess[]): Promise<Served | null> {
+export async function startCerbos(folder: string, children: Bun.Subprocess[]): Promise<ServedProcess | null> {
   const name = `cerbos-${process.platform}-${process.arch}`
   const program = join(import.meta.dirname, 'node_modules', '@cerbos', name, name)
   if (!existsSync(program)) return null

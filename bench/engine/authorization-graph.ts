@@ -2,14 +2,14 @@
 // People are members of groups, groups stand in a hierarchy and view folders, documents lie in folders.
 import { randomFrom } from '../harness.ts'
 
-export interface Sizes {
+export interface GraphSizes {
   readonly users: number
   readonly groups: number
   readonly folders: number
   readonly documents: number
 }
 
-export const sizes = (small: boolean): Sizes =>
+export const sizes = (small: boolean): GraphSizes =>
   small
     ? { users: 2_000, groups: 200, folders: 500, documents: 5_000 }
     : { users: 20_000, groups: 2_000, folders: 5_000, documents: 50_000 }
@@ -59,7 +59,7 @@ export const levelOf = (at: number): number => (at * 7) % 13
 export const kindOf = (document: number): string => KINDS[document % KINDS.length] as string
 export const sizeOf = (document: number): number => (document * 37) % 1_000
 
-export function authorizationGraph(of: Sizes, seed: number): AuthorizationGraph {
+export function authorizationGraph(of: GraphSizes, seed: number): AuthorizationGraph {
   const random = randomFrom(seed)
   const member: [number, number][] = []
   const child: [number, number][] = []
@@ -110,7 +110,7 @@ function distinct(count: number, below: number, random: (below: number) => numbe
 }
 
 /** What is asked: one or two external ids, and the right answer as text. */
-export interface Asked {
+export interface BenchQuestion {
   readonly first: string
   readonly second: string
   readonly answer: string
@@ -129,10 +129,10 @@ export type QuestionName =
 /** `count` questions of each kind; of those that are granted or denied, half are granted. */
 export function questionsAbout(
   graph: AuthorizationGraph,
-  of: Sizes,
+  of: GraphSizes,
   count: number,
   seed: number,
-): Readonly<Record<QuestionName, readonly Asked[]>> {
+): Readonly<Record<QuestionName, readonly BenchQuestion[]>> {
   const random = randomFrom(seed + 1)
   const { relationships, firstWideUser } = graph
   const groupsOf = index(relationships.MEMBER_OF, graph.counts.User)
@@ -154,8 +154,8 @@ export function questionsAbout(
     endCount: number,
     type: readonly [Type, Type],
     right: (start: number) => number[],
-  ): Asked[] => {
-    const made: Asked[] = []
+  ): BenchQuestion[] => {
+    const made: BenchQuestion[] = []
     while (made.length < count) {
       const start = random(starts)
       const ends = right(start)
@@ -174,7 +174,8 @@ export function questionsAbout(
     }
     return made
   }
-  const times = (ask: (at: number) => Asked): Asked[] => Array.from({ length: count }, (_, at) => ask(at))
+  const times = (ask: (at: number) => BenchQuestion): BenchQuestion[] =>
+    Array.from({ length: count }, (_, at) => ask(at))
   const wide = Array.from({ length: graph.counts.User - firstWideUser }, (_, at) => {
     const documents = through(foldersFor(firstWideUser + at), documentsIn)
     const byKind = KINDS.map((kind) => {

@@ -1,17 +1,17 @@
 // Our own side of the bench: conditions and a query, compiled once, each question with a snapshot of its own.
 import { compileCondition } from '../../src/engine/conditions.ts'
-import { type Cell, compileRowsQuery } from '../../src/engine/rows.ts'
+import { compileRowsQuery, type ResultValue } from '../../src/engine/rows-query.ts'
 import type { GraphStore, Snapshot } from '../../src/engine/store.ts'
 import type { Value } from '../../src/engine/value/value.ts'
-import { type Asked, KNOWS_MAX, PARENTS_MAX, type QuestionName, type Type } from './authorization-graph.ts'
-import type { Answer, Answers, Contestant } from './contestant.ts'
+import { type BenchQuestion, KNOWS_MAX, PARENTS_MAX, type QuestionName, type Type } from './authorization-graph.ts'
+import type { BenchAnswer, BenchAnswers, BenchmarkedEngine } from './benchmarked-engine.ts'
 
 export const limits = { stepsMax: 20_000_000, timeMs: 10_000 }
 const none: ReadonlyMap<string, Value> = new Map()
 
 const view = '-[:CAN_VIEW]->(:Folder)<-[:IN]-(resource:Document)'
 
-interface Check {
+interface CompiledCheck {
   readonly text: string
   readonly subjectType: Type
   readonly resourceType: Type
@@ -44,16 +44,16 @@ export const conditions = {
     subjectType: 'User',
     resourceType: 'Folder',
   },
-} satisfies Partial<Record<QuestionName, Check>>
+} satisfies Partial<Record<QuestionName, CompiledCheck>>
 
 const nodeById = 'MATCH (n:User {external_id: $id}) RETURN n.level'
 const byKind =
   'MATCH (u:User {external_id: $id})-[:MEMBER_OF]->(:Group)-[:CAN_VIEW]->(:Folder)<-[:IN]-(d:Document) ' +
   'RETURN d.kind, count(*), sum(d.size)'
 
-export function compiledPlans(store: GraphStore): Contestant {
-  const ask = (question: (snapshot: Snapshot, asked: Asked) => Answer) => {
-    return (asked: Asked): Answer => {
+export function compiledPlans(store: GraphStore): BenchmarkedEngine {
+  const ask = (question: (snapshot: Snapshot, asked: BenchQuestion) => BenchAnswer) => {
+    return (asked: BenchQuestion): BenchAnswer => {
       const snapshot = store.snapshot()
       try {
         return question(snapshot, asked)
@@ -62,22 +62,22 @@ export function compiledPlans(store: GraphStore): Contestant {
       }
     }
   }
-  const check = (of: Check) => {
+  const check = (of: CompiledCheck) => {
     const condition = compiled(of)
     return ask((snapshot, { first, second }) => condition.check({ snapshot, parameters: none, limits }, first, second))
   }
-  const search = (of: Check) => {
+  const search = (of: CompiledCheck) => {
     const condition = compiled(of)
     return ask((snapshot, { first }) => condition.resources({ snapshot, parameters: none, limits }, first))
   }
   const rows = (text: string) => {
     const query = compileRowsQuery(text)
     if (!query.ok) throw new Error(`${text}: ${query.error[0]?.message}`)
-    return (snapshot: Snapshot, { first }: Asked): readonly (readonly Cell[])[] =>
+    return (snapshot: Snapshot, { first }: BenchQuestion): readonly (readonly ResultValue[])[] =>
       query.value.run({ snapshot, parameters: new Map([['id', first]]), limits }).rows
   }
   const findNode = rows(nodeById)
-  const answers: Answers = {
+  const answers: BenchAnswers = {
     node_by_id: ask((snapshot, asked) => findNode(snapshot, asked)[0]![0] as number),
     owns: check(conditions.owns),
     can_view: check(conditions.can_view),
@@ -90,7 +90,7 @@ export function compiledPlans(store: GraphStore): Contestant {
   return { name: 'engine', answers, close: () => {} }
 }
 
-export function compiled(of: Check) {
+export function compiled(of: CompiledCheck) {
   const condition = compileCondition({ ...of, dialect: '3.0-kbac' })
   if (!condition.ok) throw new Error(`${of.text}: ${condition.error[0]?.message}`)
   return condition.value

@@ -5,8 +5,8 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  type Asked,
   type AuthorizationGraph,
+  type BenchQuestion,
   ends,
   idOf,
   KNOWS_MAX,
@@ -18,7 +18,7 @@ import {
   sizeOf,
   type Type,
 } from './authorization-graph.ts'
-import type { Answers, Contestant } from './contestant.ts'
+import type { BenchAnswers, BenchmarkedEngine } from './benchmarked-engine.ts'
 
 const fromPeers = createRequire(join(import.meta.dirname, '..', 'peers', 'package.json'))
 
@@ -26,7 +26,7 @@ const fromPeers = createRequire(join(import.meta.dirname, '..', 'peers', 'packag
 export async function peer(
   name: keyof typeof peers,
   graph: AuthorizationGraph,
-): Promise<Contestant | { readonly name: string; readonly absent: string }> {
+): Promise<BenchmarkedEngine | { readonly name: string; readonly absent: string }> {
   let loaded: unknown
   try {
     loaded = fromPeers(peers[name].package)
@@ -85,7 +85,7 @@ interface Ladybug {
   Connection: new (database: object, threads?: number) => LadybugConnection
 }
 
-async function openLadybug(loaded: unknown, graph: AuthorizationGraph): Promise<Contestant> {
+async function openLadybug(loaded: unknown, graph: AuthorizationGraph): Promise<BenchmarkedEngine> {
   const { Database, Connection } = loaded as Ladybug
   const database = new Database(':memory:')
   // Handing a small question to a second thread costs more than it gains: measured.
@@ -124,7 +124,7 @@ async function openLadybug(loaded: unknown, graph: AuthorizationGraph): Promise<
   const run = (question: QuestionName) => {
     const prepared = connection.prepareSync(texts[question])
     const two = texts[question].includes('$b')
-    return ({ first, second }: Asked): Record<string, unknown>[] => {
+    return ({ first, second }: BenchQuestion): Record<string, unknown>[] => {
       const result = connection.executeSync(prepared, two ? { a: first, b: second } : { a: first })
       const rows = result.getAllSync()
       result.close()
@@ -150,7 +150,7 @@ interface GrafeoDatabase {
   close(): void
 }
 
-async function openGrafeo(loaded: unknown, graph: AuthorizationGraph): Promise<Contestant> {
+async function openGrafeo(loaded: unknown, graph: AuthorizationGraph): Promise<BenchmarkedEngine> {
   const database = (loaded as { GrafeoDB: { create(): GrafeoDatabase } }).GrafeoDB.create()
   const nodes = {} as Record<Type, readonly number[]>
   for (const [type, count] of typesOf(graph)) {
@@ -173,7 +173,7 @@ async function openGrafeo(loaded: unknown, graph: AuthorizationGraph): Promise<C
   const run = (question: QuestionName) => {
     const text = texts[question]
     const two = text.includes('$b')
-    return async ({ first, second }: Asked): Promise<Record<string, unknown>[]> =>
+    return async ({ first, second }: BenchQuestion): Promise<Record<string, unknown>[]> =>
       (await database.executeCypher(text, two ? { a: first, b: second } : { a: first })).toArray()
   }
   return {
@@ -185,19 +185,21 @@ async function openGrafeo(loaded: unknown, graph: AuthorizationGraph): Promise<C
 
 // ---------------------------------------------------------------- both
 
-type Rows = readonly Record<string, unknown>[]
+type PeerRows = readonly Record<string, unknown>[]
 
-function answersFrom(run: (question: QuestionName) => (asked: Asked) => Rows | Promise<Rows>): Answers {
+function answersFrom(
+  run: (question: QuestionName) => (asked: BenchQuestion) => PeerRows | Promise<PeerRows>,
+): BenchAnswers {
   /** A promise only where the peer gives one: waiting for nothing would cost it a turn of the event loop. */
-  const then = <T>(rows: Rows | Promise<Rows>, read: (rows: Rows) => T): T | Promise<T> =>
+  const then = <T>(rows: PeerRows | Promise<PeerRows>, read: (rows: PeerRows) => T): T | Promise<T> =>
     rows instanceof Promise ? rows.then(read) : read(rows)
   const granted = (question: QuestionName) => {
     const ask = run(question)
-    return (asked: Asked) => then(ask(asked), (rows) => rows.length > 0)
+    return (asked: BenchQuestion) => then(ask(asked), (rows) => rows.length > 0)
   }
   const ids = (question: QuestionName) => {
     const ask = run(question)
-    return (asked: Asked) => then(ask(asked), (rows) => rows.map((row) => row.id as string))
+    return (asked: BenchQuestion) => then(ask(asked), (rows) => rows.map((row) => row.id as string))
   }
   const byId = run('node_by_id')
   const byKind = run('aggregate_10000')

@@ -4,23 +4,23 @@ import type { Snapshot } from '../../src/engine/store.ts'
 import {
   AnswerHash,
   type Bench,
-  type Call,
+  type InterleavedRounds,
   interleaved,
   mustEqual,
   quantile,
-  type Rounds,
   round,
+  type TimedCall,
   type Timing,
 } from '../harness.ts'
 import {
   documentId,
   mayRead,
   type OwnershipGraph,
+  type OwnershipQuestion,
   ownedBy,
   ownershipGraph,
   owns,
   personId,
-  type Question,
   questions,
   readableBy,
 } from '../ownership-graph.ts'
@@ -59,7 +59,7 @@ export const decision: Bench = {
     'a one-hop check in process: beside the raw reads it makes (ratio_to_raw_gets), and at 1 M nodes (flatness)',
   async run({ small, seed, report }) {
     const sizes = small ? [10_000, 50_000] : [10_000, 1_000_000]
-    const plan: Rounds = { rounds: small ? 6 : 24, batchesPerRound: small ? 100 : 200, batch: BATCH }
+    const plan: InterleavedRounds = { rounds: small ? 6 : 24, batchesPerRound: small ? 100 : 200, batch: BATCH }
     const tables: Sized[] = []
     try {
       for (const size of sizes) tables.push(await prepare(size, seed, report.note))
@@ -111,7 +111,7 @@ interface Sized {
   readonly size: number
   readonly readsPerCheck: number
   readonly answers: AnswerHash
-  readonly calls: Record<Subject, Call>
+  readonly calls: Record<Subject, TimedCall>
   /** A batch of checks right behind each of many acknowledged writes. */
   checkAfterWrites(): Promise<Timing>
   /** Throws when a timed call answered wrongly. */
@@ -134,7 +134,7 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
   const recorded = RecordedReads.of(store.databases.adjacency.raw, (next) => {
     for (const { subject, resource, granted } of asked) {
       // Every question is to make all its reads.
-      store.hot.forgetAll()
+      store.cache.clear()
       const found = oneHop.check(asking(opened), subject, resource)
       next()
       mustEqual(`may ${subject} open ${resource}`, found, granted)
@@ -154,7 +154,7 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
     const found = oneHop.resources(asking(snapshot), personId(person)).toSorted()
     const expected = Array.from(ownedBy(graph, person), documentId).toSorted()
     mustEqual(`what ${personId(person)} may open`, found.join(), expected.join())
-    const document = Number((asked[at] as Question).resource.slice('document-'.length))
+    const document = Number((asked[at] as OwnershipQuestion).resource.slice('document-'.length))
     const people = oneHop.subjects(asking(snapshot), documentId(document)).toSorted()
     mustEqual(`who may open ${documentId(document)}`, people.join(), owners(document).map(personId).toSorted().join())
     answers.add(found.join())
@@ -165,9 +165,14 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
   let checks = 0
   let wrong = 0
   let bytes = 0
-  const check = (condition: typeof oneHop, questions: readonly Question[], count: number, on = store): Call => {
+  const check = (
+    condition: typeof oneHop,
+    questions: readonly OwnershipQuestion[],
+    count: number,
+    on = store,
+  ): TimedCall => {
     return (index) => {
-      const { subject, resource, granted } = questions[index % count] as Question
+      const { subject, resource, granted } = questions[index % count] as OwnershipQuestion
       const snapshot = on.snapshot()
       try {
         if (condition.check({ snapshot, parameters, limits }, subject, resource) !== granted) wrong += 1
@@ -178,7 +183,7 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
     }
   }
   /** One snapshot for a batch of calls, as a batch of decisions has it. */
-  const onHeld = (call: (snapshot: Snapshot, index: number) => void): Call => {
+  const onHeld = (call: (snapshot: Snapshot, index: number) => void): TimedCall => {
     let held: Snapshot | null = null
     return (index) => {
       const snapshot = held ?? store.snapshot()
@@ -188,11 +193,11 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
       held = last ? null : snapshot
     }
   }
-  const search = (find: (snapshot: Snapshot, question: Question) => number): Call => {
+  const search = (find: (snapshot: Snapshot, question: OwnershipQuestion) => number): TimedCall => {
     return (index) => {
       const snapshot = store.snapshot()
       try {
-        if (find(snapshot, asked[index % WARM] as Question) === 0) wrong += 1
+        if (find(snapshot, asked[index % WARM] as OwnershipQuestion) === 0) wrong += 1
       } finally {
         snapshot.close()
       }
@@ -209,12 +214,12 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
     calls: {
       check: warmCheck,
       check_on_open_snapshot: onHeld((snapshot, index) => {
-        const { subject, resource, granted } = asked[index % WARM] as Question
+        const { subject, resource, granted } = asked[index % WARM] as OwnershipQuestion
         if (oneHop.check({ snapshot, parameters, limits }, subject, resource) !== granted) wrong += 1
       }),
       // As after a write of another process: nothing is kept, and every read is kept anew.
       check_cold: (index) => {
-        cold.hot.forgetAll()
+        cold.cache.clear()
         coldCheck(index)
       },
       check_uncached: check(oneHop, asked, WARM, uncached),
@@ -275,7 +280,7 @@ function conditionOf(text: string) {
 }
 
 /** In turn the subject and the resource do not exist: their ids lie between those of the graph. */
-function withUnknown(asked: readonly Question[]): Question[] {
+function withUnknown(asked: readonly OwnershipQuestion[]): OwnershipQuestion[] {
   return asked.map(({ subject, resource }, at) => ({
     subject: at % 2 === 0 ? `${subject}-unknown` : subject,
     resource: at % 2 === 0 ? resource : `${resource}-unknown`,
@@ -283,8 +288,8 @@ function withUnknown(asked: readonly Question[]): Question[] {
   }))
 }
 
-const searched = (asked: readonly Question[], at: number): number =>
-  Number((asked[at] as Question).subject.slice('person-'.length))
+const searched = (asked: readonly OwnershipQuestion[], at: number): number =>
+  Number((asked[at] as OwnershipQuestion).subject.slice('person-'.length))
 
 function ownersOf(graph: OwnershipGraph): (document: number) => number[] {
   const owners = new Map<number, number[]>()

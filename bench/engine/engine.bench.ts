@@ -3,11 +3,17 @@ import { loadavg } from 'node:os'
 import { compileCondition } from '../../src/engine/conditions.ts'
 import type { GraphStore } from '../../src/engine/store.ts'
 import { AnswerHash, type Bench, quantile, round } from '../harness.ts'
-import { type Asked, authorizationGraph, type QuestionName, questionsAbout, sizes } from './authorization-graph.ts'
+import {
+  authorizationGraph,
+  type BenchQuestion,
+  type QuestionName,
+  questionsAbout,
+  sizes,
+} from './authorization-graph.ts'
+import type { BenchmarkedEngine } from './benchmarked-engine.ts'
 import { compiled, compiledPlans, conditions, limits } from './compiled-plans.ts'
-import type { Contestant } from './contestant.ts'
 import { peer, peerNames } from './cypher-peers.ts'
-import { floor } from './floor.ts'
+import { handWritten } from './hand-written.ts'
 import { openAuthorizationGraph } from './load-authorization-graph.ts'
 import { contest, type Percentiles } from './rounds.ts'
 import { sqlite } from './sqlite.ts'
@@ -23,7 +29,7 @@ export const engine: Bench = {
     const questions = questionsAbout(graph, of, small ? 400 : QUESTIONS, seed)
     report.line({ record: 'graph', ...graph.counts, relationships: relationshipsIn(graph.relationships) })
     const store = await openAuthorizationGraph(graph, seed, report.note)
-    const contestants: Contestant[] = [compiledPlans(store), floor(store), sqlite(graph)]
+    const contestants: BenchmarkedEngine[] = [compiledPlans(store), handWritten(store), sqlite(graph)]
     for (const name of peerNames) {
       const found = await peer(name, graph)
       if ('absent' in found) report.line({ record: 'absent', engine: name, why: found.absent })
@@ -35,7 +41,7 @@ export const engine: Bench = {
         .join(' ')
     report.line({ record: 'load', average: load() })
 
-    for (const [question, asked] of Object.entries(questions) as [QuestionName, readonly Asked[]][]) {
+    for (const [question, asked] of Object.entries(questions) as [QuestionName, readonly BenchQuestion[]][]) {
       const hash = new AnswerHash()
       for (const { answer } of asked) hash.add(answer)
       report.line({ record: 'answers', question, count: hash.count, hash: hash.hex })
@@ -89,7 +95,7 @@ function ratios(percentiles: ReadonlyMap<string, Percentiles>): Readonly<Record<
 }
 
 /** From the text to the first answer: parse, bind, plan, compile, run. Every text is another one, so nothing is known of it. */
-function firstUse(store: GraphStore, asked: readonly Asked[], count: number) {
+function firstUse(store: GraphStore, asked: readonly BenchQuestion[], count: number) {
   const compileUs: number[] = []
   const answeredUs: number[] = []
   let length = 0

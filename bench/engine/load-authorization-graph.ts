@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { WriteBatch } from '../../src/engine/store.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
 import { graphLayout } from '../../src/store/lmdb/databases.ts'
-import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
 import {
   type AuthorizationGraph,
   ends,

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
 import { graphLayout } from '../../src/store/lmdb/databases.ts'
-import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
 import { documentId, groupId, type OwnershipGraph, personId } from '../ownership-graph.ts'
 
 const ITEMS_PER_BATCH = 50_000
@@ -35,7 +35,7 @@ export async function openLoaded(
   const options = { clock: systemClock, sync: false }
   const store = openEnvironment(join(folder, 'graph'), options)
   const cold = openEnvironment(join(folder, 'graph'), options)
-  const uncached = openEnvironment(join(folder, 'graph'), { ...options, hotBytes: 0 })
+  const uncached = openEnvironment(join(folder, 'graph'), { ...options, cacheBytes: 0 })
   const loaded = { store, cold, uncached }
   if (found) return loaded
   const start = performance.now()
@@ -74,12 +74,12 @@ async function nodes(
   return ids
 }
 
-type Batch = Parameters<Parameters<LmdbEnvironment['write']>[0]>[0]
+type LoadBatch = Parameters<Parameters<LmdbEnvironment['write']>[0]>[0]
 
 async function inBatches(
   store: LmdbEnvironment,
   count: number,
-  item: (batch: Batch, at: number) => void,
+  item: (batch: LoadBatch, at: number) => void,
 ): Promise<void> {
   for (let from = 0; from < count; from += ITEMS_PER_BATCH) {
     await store.write((batch) => {

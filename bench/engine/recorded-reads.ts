@@ -2,7 +2,7 @@
 // anything around them.
 
 /** One read as it was asked. */
-interface Read {
+interface RecordedRead {
   readonly database: Reader
   readonly key: unknown
   readonly reading: unknown
@@ -13,7 +13,7 @@ interface Reader {
 }
 
 export class RecordedReads {
-  private readonly reads: Read[] = []
+  private readonly reads: RecordedRead[] = []
   /** First read of each recorded call; ends with the number of all reads. */
   private readonly starts: number[] = [0]
 
@@ -30,7 +30,7 @@ export class RecordedReads {
     let seen = 0
     const end = this.starts[call + 1] as number
     for (let at = this.starts[call] as number; at < end; at++) {
-      const { database, key, reading } = this.reads[at] as Read
+      const { database, key, reading } = this.reads[at] as RecordedRead
       seen += database.getBinaryFast(key, reading)?.length ?? 0
     }
     return seen

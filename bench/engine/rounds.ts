@@ -1,12 +1,12 @@
 // Times contestants on one question in rounds that take turns, every call by itself. What reading the clock costs is
 // measured in the same rounds and taken off, so that a call of a microsecond is not made to look longer.
 import { type BenchOptions, mustEqual, quantile } from '../harness.ts'
-import type { Asked } from './authorization-graph.ts'
-import { type Answer, textOf } from './contestant.ts'
+import type { BenchQuestion } from './authorization-graph.ts'
+import { type BenchAnswer, textOf } from './benchmarked-engine.ts'
 
 export interface Runner {
   readonly name: string
-  readonly ask: (asked: Asked) => Answer | Promise<Answer>
+  readonly ask: (asked: BenchQuestion) => BenchAnswer | Promise<BenchAnswer>
 }
 
 export interface Percentiles {
@@ -26,7 +26,7 @@ const COMPARE_MS = 3_000
 async function compare(
   question: string,
   runner: Runner,
-  asked: readonly Asked[],
+  asked: readonly BenchQuestion[],
 ): Promise<{ readonly compared: number; readonly usPerCall: number }> {
   const start = Bun.nanoseconds()
   const spent: number[] = []
@@ -57,7 +57,7 @@ export interface Contest {
 export async function contest(
   question: string,
   runners: readonly Runner[],
-  asked: readonly Asked[],
+  asked: readonly BenchQuestion[],
   rounds: number,
   note: BenchOptions['report']['note'],
 ): Promise<Contest> {

@@ -1,21 +1,21 @@
 // What does a search cost that finds 10,000 of a million resources: in one answer beside other engines, and page by page as
 // the service answers it?
 import type { ProjectGraphs } from '../../src/engine/store.ts'
-import type { AgentCaller } from '../../src/identity/caller.ts'
 import { DerivedSigner } from '../../src/identity/derived-signer.ts'
+import type { AgentCaller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
-import { KeptSearches } from '../../src/pdp/kept-searches.ts'
+import type { DecisionDeps } from '../../src/pdp/decision-deps.ts'
 import { PageTokens } from '../../src/pdp/page-token.ts'
-import type { DecisionParts } from '../../src/pdp/parts.ts'
 import { searchResources } from '../../src/pdp/search.ts'
-import { compilePolicy } from '../../src/policy/compile-policy.ts'
-import type { LmdbEnvironment } from '../../src/store/lmdb/environment.ts'
+import { SearchCache } from '../../src/pdp/search-cache.ts'
+import { compileDecisionPolicy } from '../../src/policy/compile-policy.ts'
+import type { LmdbEnvironment } from '../../src/store/graph/environment.ts'
 import { AnswerHash, type Bench, median, mustEqual, round } from '../harness.ts'
-import { type Asked, authorizationGraph, questionsAbout, sortedText } from './authorization-graph.ts'
+import { authorizationGraph, type BenchQuestion, questionsAbout, sortedText } from './authorization-graph.ts'
+import type { BenchmarkedEngine } from './benchmarked-engine.ts'
 import { compiledPlans, conditions } from './compiled-plans.ts'
-import type { Contestant } from './contestant.ts'
 import { peer, peerNames } from './cypher-peers.ts'
-import { floor } from './floor.ts'
+import { handWritten } from './hand-written.ts'
 import { openAuthorizationGraph } from './load-authorization-graph.ts'
 import { contest } from './rounds.ts'
 import { sqlite } from './sqlite.ts'
@@ -33,7 +33,7 @@ export const search: Bench = {
     const asked = questionsAbout(graph, of, 16, seed).search_10000
     report.line({ record: 'graph', ...graph.counts })
     const store = await openAuthorizationGraph(graph, seed, report.note)
-    const contestants: Contestant[] = [compiledPlans(store), floor(store), sqlite(graph)]
+    const contestants: BenchmarkedEngine[] = [compiledPlans(store), handWritten(store), sqlite(graph)]
     for (const name of peerNames) {
       const found = await peer(name, graph)
       if ('absent' in found) report.line({ record: 'absent', engine: name, why: found.absent })
@@ -72,10 +72,10 @@ interface PageRead {
   readonly ids: readonly string[]
   readonly next: string
 }
-type ReadPage = (asked: Asked, after: string | null, limit: number) => PageRead
+type ReadPage = (asked: BenchQuestion, after: string | null, limit: number) => PageRead
 
 /** As the service does it, without the socket: from the request to its answer, each page by the token of the one before. */
-function servedPage(parts: DecisionParts, { first }: Asked, token: string | null, limit: number): PageRead {
+function servedPage(parts: DecisionDeps, { first }: BenchQuestion, token: string | null, limit: number): PageRead {
   const answered = searchResources(parts, caller, 'bench', {
     subject: { type: 'User', id: first },
     action: { name: 'view' },
@@ -88,8 +88,8 @@ function servedPage(parts: DecisionParts, { first }: Asked, token: string | null
 
 /** By the key of the last row. One more than is wanted tells that there are more. */
 function keysetPage(
-  read: NonNullable<Contestant['searchPage']>,
-  asked: Asked,
+  read: NonNullable<BenchmarkedEngine['searchPage']>,
+  asked: BenchQuestion,
   after: string | null,
   limit: number,
 ): PageRead {
@@ -99,7 +99,7 @@ function keysetPage(
 }
 
 /** Page after page, until there are no more. */
-function paged(read: ReadPage, asked: readonly Asked[], limit: number, rounds: number) {
+function paged(read: ReadPage, asked: readonly BenchQuestion[], limit: number, rounds: number) {
   const firstUs: number[] = []
   const allUs: number[] = []
   for (let at = 0; at < rounds; at++) {
@@ -136,9 +136,9 @@ const caller: AgentCaller = {
   user: null,
 }
 
-function partsOf(store: LmdbEnvironment): DecisionParts {
+function partsOf(store: LmdbEnvironment): DecisionDeps {
   const { text, subjectType, resourceType } = conditions.can_view
-  const compiled = compilePolicy(
+  const compiled = compileDecisionPolicy(
     JSON.stringify({
       meta: { policy_version: '3.0-kbac' },
       subject: { type: subjectType },
@@ -158,9 +158,9 @@ function partsOf(store: LmdbEnvironment): DecisionParts {
     evaluationsMax: 1,
     batchTimeMs: 1_000,
     searchPageMax: 10_000,
-    keptSearches: new KeptSearches(),
+    searchCache: new SearchCache(),
     pageTokens: new PageTokens(new DerivedSigner(new Uint8Array(32), 'bench'), systemClock, 600_000),
-    onFault(fault) {
+    onPolicyFault(fault) {
       throw new Error(fault.message)
     },
     onServiceFault(fault) {

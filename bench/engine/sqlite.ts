@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  type Asked,
   type AuthorizationGraph,
+  type BenchQuestion,
   idOf,
   KNOWS_MAX,
   kindOf,
@@ -13,7 +13,7 @@ import {
   PARENTS_MAX,
   sizeOf,
 } from './authorization-graph.ts'
-import type { Answer, Contestant } from './contestant.ts'
+import type { BenchAnswer, BenchmarkedEngine } from './benchmarked-engine.ts'
 
 const tables = `
   CREATE TABLE user (id INTEGER PRIMARY KEY, external_id TEXT NOT NULL, level INTEGER NOT NULL);
@@ -71,7 +71,7 @@ const statements = {
     WHERE u.external_id = ?1 AND m.user = u.id AND v.team = m.team AND d.folder = v.folder GROUP BY d.kind`,
 }
 
-export function sqlite(graph: AuthorizationGraph): Contestant {
+export function sqlite(graph: AuthorizationGraph): BenchmarkedEngine {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-bench-sqlite-'))
   const database = new Database(join(folder, 'graph.db'))
   database.run('PRAGMA journal_mode = WAL')
@@ -86,11 +86,11 @@ export function sqlite(graph: AuthorizationGraph): Contestant {
   const prepared = (text: string) => database.query<Record<string, unknown>, string[]>(text)
   const granted = (text: string) => {
     const statement = prepared(text)
-    return ({ first, second }: Asked): Answer => statement.get(first, second) !== null
+    return ({ first, second }: BenchQuestion): BenchAnswer => statement.get(first, second) !== null
   }
   const firstColumn = (text: string) => {
     const statement = prepared(text)
-    return ({ first }: Asked): Answer => statement.values(first).map((row) => row[0] as string)
+    return ({ first }: BenchQuestion): BenchAnswer => statement.values(first).map((row) => row[0] as string)
   }
   const byId = prepared(statements.node_by_id)
   const byKind = prepared(statements.aggregate_10000)

@@ -76,8 +76,16 @@ export const evaluation: Bench = {
       const found = await loadRounds(
         [
           { name: 'evaluation', url, pid, exchanges: singles },
-          { name: 'echo', ...(await listening(['bench/http/bare.ts', 'echo', given], children)), exchanges: echoed },
-          { name: 'least', ...(await listening(['bench/http/bare.ts', 'least', given], children)), exchanges: echoed },
+          {
+            name: 'echo',
+            ...(await listening(['bench/http/baseline-server.ts', 'echo', given], children)),
+            exchanges: echoed,
+          },
+          {
+            name: 'least',
+            ...(await listening(['bench/http/baseline-server.ts', 'least', given], children)),
+            exchanges: echoed,
+          },
           { name: 'batch', url, pid, exchanges: batches },
         ],
         plan,

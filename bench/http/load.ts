@@ -3,7 +3,7 @@
 import type { Socket } from 'bun'
 import { quantile } from '../harness.ts'
 
-export interface Job {
+export interface LoadJob {
   readonly port: number
   readonly connections: number
   readonly seconds: number
@@ -13,7 +13,7 @@ export interface Job {
   readonly exchanges: readonly { readonly request: string; readonly answer: string }[]
 }
 
-export interface Outcome {
+export interface LoadResult {
   readonly requests: number
   /** Those of the warming up too. */
   readonly served: number
@@ -24,13 +24,13 @@ export interface Outcome {
   readonly firstWrong: string | null
 }
 
-interface Connection {
+interface LoadConnection {
   at: number
   sentAt: number
   received: string
 }
 
-async function run(job: Job): Promise<Outcome> {
+async function run(job: LoadJob): Promise<LoadResult> {
   const requests = job.exchanges.map(({ request }) => Buffer.from(request))
   const latencies = new Float64Array(4_000_000)
   const ended = Promise.withResolvers<void>()
@@ -42,7 +42,7 @@ async function run(job: Job): Promise<Outcome> {
   let countFrom = Number.POSITIVE_INFINITY
   let stopAt = Number.POSITIVE_INFINITY
 
-  const send = (socket: Socket<Connection>): void => {
+  const send = (socket: Socket<LoadConnection>): void => {
     const connection = socket.data
     connection.at = (connection.at + job.connections) % requests.length
     connection.received = ''
@@ -50,7 +50,7 @@ async function run(job: Job): Promise<Outcome> {
     const request = requests[connection.at] as Buffer
     if (socket.write(request) !== request.length) throw new Error('a request did not fit into the socket buffer')
   }
-  const close = (socket: Socket<Connection>): void => {
+  const close = (socket: Socket<LoadConnection>): void => {
     socket.end()
     open -= 1
     if (open === 0) ended.resolve()
@@ -58,7 +58,7 @@ async function run(job: Job): Promise<Outcome> {
 
   const sockets = await Promise.all(
     Array.from({ length: job.connections }, (_, at) =>
-      Bun.connect<Connection>({
+      Bun.connect<LoadConnection>({
         hostname: '127.0.0.1',
         port: job.port,
         data: { at, sentAt: 0, received: '' },
@@ -118,4 +118,4 @@ function wholeBody(received: string): string | null {
   return received.length < end ? null : received.slice(headEnd + 4, end)
 }
 
-if (import.meta.main) console.log(JSON.stringify(await run((await Bun.stdin.json()) as Job)))
+if (import.meta.main) console.log(JSON.stringify(await run((await Bun.stdin.json()) as LoadJob)))

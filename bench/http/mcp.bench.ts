@@ -6,9 +6,9 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { AnswerHash, type Bench, median, mustEqual, round } from '../harness.ts'
 import { ownedBy, ownershipGraph, owns, questions } from '../ownership-graph.ts'
 import { endAll } from './processes.ts'
-import type { Side } from './rounds.ts'
+import type { LoadTarget } from './rounds.ts'
 import { loadRounds } from './rounds.ts'
-import { headers, httpRequest, type Service, serve } from './service.ts'
+import { type BenchService, headers, httpRequest, serve } from './service.ts'
 
 const CONNECTIONS = 32
 const ISSUER = 'https://people.example.org'
@@ -29,7 +29,7 @@ export const mcp: Bench = {
       const { url, pid, key } = service
       const path = `/mcp/v1/${service.projectId}`
 
-      type Exchange = Side['exchanges'][number]
+      type Exchange = LoadTarget['exchanges'][number]
       const ways: Record<'stateless' | 'session' | 'key' | 'token', Exchange[]> = {
         stateless: [],
         session: [],
@@ -120,7 +120,11 @@ export const mcp: Bench = {
 }
 
 /** An MCP server, and tokens of people that it takes. */
-async function people({ create, projectId: project_id, agentId }: Service): Promise<(sub: string) => Promise<string>> {
+async function people({
+  create,
+  projectId: project_id,
+  agentId,
+}: BenchService): Promise<(sub: string) => Promise<string>> {
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
   const jwk = { ...(await exportJWK(publicKey)), kid: 'people', alg: 'ES256', use: 'sig' }
   const introspect = await create('token-introspects', {

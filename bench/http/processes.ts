@@ -18,13 +18,13 @@ export async function output(args: readonly string[], input?: string): Promise<s
   return text
 }
 
-export interface Served {
+export interface ServedProcess {
   readonly url: string
   readonly pid: number
 }
 
 /** Starts a server of ours and waits until it says where it listens. */
-export async function listening(args: readonly string[], children: Bun.Subprocess[]): Promise<Served> {
+export async function listening(args: readonly string[], children: Bun.Subprocess[]): Promise<ServedProcess> {
   const child = Bun.spawn([process.execPath, ...args], { cwd: top, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
   children.push(child)
   let text = ''

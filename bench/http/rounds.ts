@@ -1,14 +1,14 @@
 // Loads several servers in rounds that take turns and reverse their order: requests/s and latencies as the generator sees
 // them, and the processor time that each server took for a request, which other load on the machine hardly changes.
-import { median, mustEqual, type Record_, round } from '../harness.ts'
-import type { Job, Outcome } from './load.ts'
+import { type BenchRecord, median, mustEqual, round } from '../harness.ts'
+import type { LoadJob, LoadResult } from './load.ts'
 import { cpuUs, output } from './processes.ts'
 
-export interface Side {
+export interface LoadTarget {
   readonly name: string
   readonly url: string
   readonly pid: number
-  readonly exchanges: Job['exchanges']
+  readonly exchanges: LoadJob['exchanges']
 }
 
 export interface RoundsPlan {
@@ -18,13 +18,13 @@ export interface RoundsPlan {
   readonly note: (text: string) => void
 }
 
-export interface Round extends Outcome {
+export interface Round extends LoadResult {
   /** Processor time of the server for a request, in µs. Null: not known on this machine. */
   readonly cpuUs: number | null
 }
 
 /** What each side did, round by round. */
-export class Rounds {
+export class LoadRounds {
   private readonly found: ReadonlyMap<string, readonly Round[]>
   private readonly connections: number
 
@@ -37,7 +37,7 @@ export class Rounds {
     return this.found.get(name) ?? []
   }
 
-  line(name: string): Record_ {
+  line(name: string): BenchRecord {
     const rounds = this.of(name)
     const over = (pick: (one: Round) => number): number => median(rounds.map(pick))
     const cpu = rounds.map(({ cpuUs }) => cpuUs).filter((us) => us !== null)
@@ -75,7 +75,7 @@ export class Rounds {
 
 const WARM_UP_S = 2
 
-export async function loadRounds(sides: readonly Side[], plan: RoundsPlan): Promise<Rounds> {
+export async function loadRounds(sides: readonly LoadTarget[], plan: RoundsPlan): Promise<LoadRounds> {
   const found = new Map<string, Round[]>(sides.map(({ name }) => [name, []]))
   // Until the runtime has compiled what is asked often, a request costs several times what it costs ever after.
   for (const side of sides) await load(side, { ...plan, seconds: WARM_UP_S })
@@ -86,12 +86,12 @@ export async function loadRounds(sides: readonly Side[], plan: RoundsPlan): Prom
       found.get(side.name)?.push(one)
     }
   }
-  return new Rounds(found, plan.connections)
+  return new LoadRounds(found, plan.connections)
 }
 
-async function load(side: Side, plan: RoundsPlan): Promise<Round> {
+async function load(side: LoadTarget, plan: RoundsPlan): Promise<Round> {
   const { connections, seconds } = plan
-  const job: Job = {
+  const job: LoadJob = {
     port: Number(new URL(side.url).port),
     connections,
     seconds,
@@ -99,7 +99,7 @@ async function load(side: Side, plan: RoundsPlan): Promise<Round> {
     exchanges: side.exchanges.map(({ request, answer }) => ({ request, answer })),
   }
   const before = cpuUs(side.pid)
-  const outcome = JSON.parse(await output(['bench/http/load.ts'], JSON.stringify(job))) as Outcome
+  const outcome = JSON.parse(await output(['bench/http/load.ts'], JSON.stringify(job))) as LoadResult
   const after = cpuUs(side.pid)
   mustEqual(`wrong answers of ${side.name} (${outcome.firstWrong})`, outcome.wrong, 0)
   return { ...outcome, cpuUs: before === null || after === null ? null : (after - before) / outcome.served }

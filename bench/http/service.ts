@@ -1,13 +1,13 @@
 // A served process of ours with a project, an agent, policies and a captured graph, all through the public interface.
 import { documentId, groupId, type OwnershipGraph, personId } from '../ownership-graph.ts'
-import { listening, output, type Served } from './processes.ts'
+import { listening, output, type ServedProcess } from './processes.ts'
 
-export interface Policy {
+export interface BenchPolicy {
   readonly action: string
   readonly cypher: string
 }
 
-interface Made {
+interface BenchProject {
   /** The agent's. */
   readonly key: string
   readonly projectId: string
@@ -16,16 +16,16 @@ interface Made {
   create(kind: string, body: object): Promise<Record<string, string>>
 }
 
-export interface Service extends Served, Made {}
+export interface BenchService extends ServedProcess, BenchProject {}
 
 const CAPTURE_ITEMS = 250
 
 export async function serve(
   folder: string,
   graph: OwnershipGraph,
-  policies: readonly Policy[],
+  policies: readonly BenchPolicy[],
   children: Bun.Subprocess[],
-): Promise<Service> {
+): Promise<BenchService> {
   const { token, organization_id } = JSON.parse(await output(['src/main.ts', 'init', '--data', folder, '--json']))
   const served = await listening(['src/main.ts', 'serve', '--data', folder, '--port', '0'], children)
   return { ...served, ...(await setUp(served.url, token, organization_id, graph, policies)) }
@@ -48,8 +48,8 @@ async function setUp(
   token: string,
   organization: string,
   graph: OwnershipGraph,
-  policies: readonly Policy[],
-): Promise<Made> {
+  policies: readonly BenchPolicy[],
+): Promise<BenchProject> {
   const send = async (path: string, auth: Record<string, string>, body?: unknown): Promise<Record<string, string>> => {
     const response = await fetch(`${url}${path}`, {
       method: body === undefined ? 'GET' : 'POST',

@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { mintGid } from '../../src/kernel/ids.ts'
-import { openCatalog } from '../../src/store/catalog.ts'
-import { checkEnvironment } from '../../src/store/check.ts'
+import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
+import { checkGraph } from '../../src/store/integrity/check-graph.ts'
 import type { Database } from '../../src/store/lmdb/database.ts'
-import { type Databases, GRAPH, openDatabases, openMeta } from '../../src/store/lmdb/databases.ts'
-import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
-import { DATA_FILE } from '../../src/store/lmdb/folder.ts'
-import { LmdbFile } from '../../src/store/lmdb/native.ts'
+import { type Databases, GRAPH_DESCRIPTION, openDatabases, openMeta } from '../../src/store/lmdb/databases.ts'
+import { DATA_FILE } from '../../src/store/lmdb/environment-folder.ts'
+import { LmdbFile } from '../../src/store/lmdb/lmdb-file.ts'
+import { openCatalog } from '../../src/store/tenancy/catalog.ts'
 import { importFile } from '../../src/transfer/import.ts'
 import { type Bench, type BenchOptions, mustEqual, round } from '../harness.ts'
 import { documentId, groupId, type OwnershipGraph, ownershipGraph, personId } from '../ownership-graph.ts'
@@ -52,7 +52,7 @@ async function measure({ small, seed, report }: BenchOptions, folder: string): P
     relationships_per_s: rate(graph.relationships, loaded.relationshipsMs),
   })
   mustBeWhole(store, graph)
-  const findings = checkEnvironment(store)
+  const findings = checkGraph(store)
   mustEqual('the number of findings of the checker', findings.length, 0)
 
   const raw = await rawPuts(store, join(folder, 'raw'), 'own')
@@ -82,15 +82,15 @@ async function measure({ small, seed, report }: BenchOptions, folder: string): P
   })
 }
 
-type Item = readonly [type: string, externalId: string]
+type IngestItem = readonly [type: string, externalId: string]
 
-function nodeAt(graph: OwnershipGraph, at: number): Item {
+function nodeAt(graph: OwnershipGraph, at: number): IngestItem {
   if (at < graph.people) return ['Person', personId(at)]
   const group = at - graph.people
   return group < graph.groups ? ['Group', groupId(group)] : ['Document', documentId(group - graph.groups)]
 }
 
-function relationshipAt(graph: OwnershipGraph, at: number): readonly [Item, string, Item] {
+function relationshipAt(graph: OwnershipGraph, at: number): readonly [IngestItem, string, IngestItem] {
   const fromPeople = graph.ofPerson.length
   if (at >= fromPeople) {
     const i = at - fromPeople
@@ -98,11 +98,11 @@ function relationshipAt(graph: OwnershipGraph, at: number): readonly [Item, stri
     return [['Group', groupId(Math.floor(i / 10))], 'MAY_READ', ['Document', document]]
   }
   const end = graph.ofPerson[at] as number
-  const person: Item = ['Person', personId(Math.floor(at / 10))]
+  const person: IngestItem = ['Person', personId(Math.floor(at / 10))]
   return at % 10 < 5 ? [person, 'OWNS', ['Document', documentId(end)]] : [person, 'MEMBER', ['Group', groupId(end)]]
 }
 
-const keyOf = ([type, externalId]: Item) => ({ type, externalId })
+const keyOf = ([type, externalId]: IngestItem) => ({ type, externalId })
 
 async function load(
   store: LmdbEnvironment,
@@ -111,14 +111,14 @@ async function load(
 ): Promise<{ nodesMs: number; relationshipsMs: number }> {
   const nodes = graph.people + graph.groups + graph.documents
   const nodesMs = await inBatches(nodes, NODES_PER_BATCH, async (from, to) => {
-    await store.load((batch) => {
+    await store.bulkLoad((batch) => {
       for (let at = from; at < to; at++) batch.upsertNode(keyOf(nodeAt(graph, at)))
     })
   })
   let told = 0
   const step = Math.ceil(graph.relationships / 5)
   const relationshipsMs = await inBatches(graph.relationships, RELATIONSHIPS_PER_BATCH, async (from, to) => {
-    await store.load((batch) => {
+    await store.bulkLoad((batch) => {
       for (let at = from; at < to; at++) {
         const [source, type, target] = relationshipAt(graph, at)
         const missing = batch.loadRelationship({ source: keyOf(source), type, target: keyOf(target) })
@@ -182,7 +182,7 @@ async function rawPuts(
 ): Promise<{ keys: number; bytes: number; ms: number }> {
   mkdirSync(folder)
   const file = new LmdbFile(folder, {})
-  const targets = all(openDatabases(file, openMeta(file, GRAPH)))
+  const targets = all(openDatabases(file, openMeta(file, GRAPH_DESCRIPTION)))
   let keys = 0
   let bytes = 0
   let ms = 0
@@ -240,7 +240,7 @@ function sizes(store: LmdbEnvironment): { database: string; entries: number; byt
 async function importLines(graph: OwnershipGraph, folder: string, note: (text: string) => void): Promise<number> {
   const path = join(folder, 'lines')
   function* lines(): Iterable<string> {
-    const key = ([type, external_id]: Item) => ({ type, external_id })
+    const key = ([type, external_id]: IngestItem) => ({ type, external_id })
     const nodes = graph.people + graph.groups + graph.documents
     for (let at = 0; at < nodes; at++) yield `${JSON.stringify({ node: key(nodeAt(graph, at)) })}\n`
     for (let at = 0; at < graph.relationships; at++) {

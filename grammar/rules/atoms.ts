@@ -5,7 +5,7 @@ import * as build from '../build-ast.ts'
 import { readFloat, readInteger, readString, spanOf } from '../literals.ts'
 import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
-import { bracketed, startsPath } from './lookahead.ts'
+import { classifyBracketed, startsPath } from './lookahead.ts'
 import { NamedRules } from './named.ts'
 
 export abstract class AtomRules extends NamedRules {
@@ -108,7 +108,7 @@ export abstract class AtomRules extends NamedRules {
   })
 
   readonly bracketed = this.RULE('bracketed', (): Expression => {
-    const kind = bracketed(this.peek)
+    const kind = classifyBracketed(this.peek)
     return this.OR({
       DEF: [
         { GATE: () => kind === 'list', ALT: () => this.SUBRULE(this.listLiteral) },

@@ -15,7 +15,7 @@ import type {
   WithClause,
 } from '../ast.ts'
 import * as build from '../build-ast.ts'
-import { refuse } from '../refusal.ts'
+import { throwSyntaxError } from '../syntax-error.ts'
 import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
 import { PatternRules } from './patterns.ts'
@@ -98,7 +98,13 @@ export abstract class ClauseRules extends PatternRules {
       const expected = '`graph.byName(…)`'
       const span = this.since(graph.span.start)
       const found = `\`${this.source.slice(span.start, span.end)}\``
-      refuse({ code: 'UnexpectedSyntax', message: `\`USE\` takes a graph as ${expected}`, span, found, expected })
+      throwSyntaxError({
+        code: 'UnexpectedSyntax',
+        message: `\`USE\` takes a graph as ${expected}`,
+        span,
+        found,
+        expected,
+      })
     }
     this.CONSUME(t.OpenParen)
     const argument = this.SUBRULE(this.expression)

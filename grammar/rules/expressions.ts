@@ -3,12 +3,12 @@
 import type { IToken, ParserMethod, TokenType } from 'chevrotain'
 import type { BinaryOperator, Comparison, ComparisonOperator, Expression } from '../ast.ts'
 import * as build from '../build-ast.ts'
-import { refuse } from '../refusal.ts'
+import { throwSyntaxError } from '../syntax-error.ts'
 import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
-import { Foundation } from './foundation.ts'
+import { RuleBase } from './rule-base.ts'
 
-export abstract class ExpressionRules extends Foundation {
+export abstract class ExpressionRules extends RuleBase {
   abstract readonly atom: ParserMethod<[], Expression>
 
   /** The sign that belongs to the number literal read next; so -2^63 is within range. */
@@ -144,7 +144,7 @@ export abstract class ExpressionRules extends Foundation {
     if (tail !== undefined) return { kind: 'slice', target, from, to: tail.to, span }
     if (from === null) {
       const message = 'an index is missing between `[` and `]`'
-      refuse({ code: 'UnexpectedSyntax', message, span, found: '`]`', expected: 'an expression or `..`' })
+      throwSyntaxError({ code: 'UnexpectedSyntax', message, span, found: '`]`', expected: 'an expression or `..`' })
     }
     return { kind: 'index', target, index: from, span }
   })

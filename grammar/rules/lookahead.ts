@@ -67,10 +67,10 @@ function detailLike(peek: Peek, from: number): boolean {
   )
 }
 
-export type Bracketed = 'list' | 'list-comprehension' | 'pattern-comprehension'
+export type BracketedForm = 'list' | 'list-comprehension' | 'pattern-comprehension'
 
 /** What the opening bracket at distance 1 begins. */
-export function bracketed(peek: Peek): Bracketed {
+export function classifyBracketed(peek: Peek): BracketedForm {
   const second = peek(3).tokenType
   if (peek(2).tokenType === t.OpenParen) return startsPath(peek, 2) ? 'pattern-comprehension' : 'list'
   if (second === kw.IN && tokenMatcher(peek(2), t.FreeName)) return 'list-comprehension'
@@ -78,7 +78,7 @@ export function bracketed(peek: Peek): Bracketed {
   return 'list'
 }
 
-export type Named =
+export type NamedForm =
   | 'variable'
   | 'function'
   | 'map-projection'
@@ -90,7 +90,7 @@ export type Named =
   | 'collect'
 
 /** What the name at distance 1 begins. */
-export function named(peek: Peek): Named {
+export function classifyNamed(peek: Peek): NamedForm {
   const word = peek(1).tokenType
   const next = peek(2).tokenType
   if (next === t.OpenBrace) {

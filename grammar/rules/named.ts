@@ -4,11 +4,11 @@ import * as build from '../build-ast.ts'
 import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
 import { ExpressionRules } from './expressions.ts'
-import { named } from './lookahead.ts'
+import { classifyNamed } from './lookahead.ts'
 
 export abstract class NamedRules extends ExpressionRules {
   readonly named = this.RULE('named', (): Expression => {
-    const kind = named(this.peek)
+    const kind = classifyNamed(this.peek)
     return this.OR({
       DEF: [
         { GATE: () => kind === 'variable', ALT: () => build.variable(this.CONSUME(t.FreeName)) },

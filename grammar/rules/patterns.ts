@@ -11,14 +11,14 @@ import type {
 } from '../ast.ts'
 import * as build from '../build-ast.ts'
 import { readInteger, readName, spanOf } from '../literals.ts'
-import { refuse } from '../refusal.ts'
+import { throwSyntaxError } from '../syntax-error.ts'
 import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
 import { AtomRules } from './atoms.ts'
 
 interface Shortest {
   readonly shortest: PathPattern['shortest']
-  readonly chain: build.Chain
+  readonly chain: build.PatternChain
 }
 
 export abstract class PatternRules extends AtomRules {
@@ -67,7 +67,7 @@ export abstract class PatternRules extends AtomRules {
   /** openCypher lets parentheses stand around a whole path. */
   readonly element = this.RULE(
     'element',
-    (): build.Chain =>
+    (): build.PatternChain =>
       this.OR({
         DEF: [
           {
@@ -88,7 +88,7 @@ export abstract class PatternRules extends AtomRules {
       }),
   )
 
-  readonly chain = this.RULE('chain', (): build.Chain => {
+  readonly chain = this.RULE('chain', (): build.PatternChain => {
     const nodes: NodePattern[] = [this.SUBRULE(this.node)]
     const relationships: RelationshipPattern[] = []
     this.MANY(() => {
@@ -122,12 +122,12 @@ export abstract class PatternRules extends AtomRules {
     if (quantifier !== null && detail.range) {
       const message = 'the number of hops is given twice'
       const found = `\`${this.source.slice(quantifier.span.start, quantifier.span.end)}\``
-      refuse({ code: 'InvalidRelationshipPattern', message, span: quantifier.span, found, expected: '`(`' })
+      throwSyntaxError({ code: 'InvalidRelationshipPattern', message, span: quantifier.span, found, expected: '`(`' })
     }
     return build.relationship(detail, left, right, quantifier, this.since(start))
   })
 
-  readonly relationshipDetail = this.RULE('relationshipDetail', (): build.RelationshipParts => {
+  readonly relationshipDetail = this.RULE('relationshipDetail', (): build.RelationshipPatternFields => {
     this.CONSUME(t.OpenBracket)
     const variable = this.OPTION(() => this.SUBRULE(this.freeName)) ?? null
     const types = this.OPTION2(() => this.SUBRULE(this.labelExpression)) ?? null
@@ -174,7 +174,13 @@ export abstract class PatternRules extends AtomRules {
           const span = this.since(start)
           if (min === null && tail?.max == null) {
             const message = 'the number of hops is missing between `{` and `}`'
-            refuse({ code: 'InvalidRelationshipPattern', message, span, found: '`}`', expected: 'a whole number' })
+            throwSyntaxError({
+              code: 'InvalidRelationshipPattern',
+              message,
+              span,
+              found: '`}`',
+              expected: 'a whole number',
+            })
           }
           return { min: min ?? 0, max: tail === undefined ? min : tail.max, span }
         },
@@ -190,7 +196,7 @@ export abstract class PatternRules extends AtomRules {
     if (typeof count === 'number') return count
     const found = `\`${token.image}\``
     const message = `${found} hops are too many`
-    refuse({
+    throwSyntaxError({
       code: 'InvalidRelationshipPattern',
       message,
       span: spanOf(token),

@@ -1,25 +1,26 @@
 // What decisions are made with, and who is told of them: the metrics, the decision log and the log of the process.
-import { LineFile } from '../adapters/line-file.ts'
+
 import type { ProjectGraphs } from '../engine/store.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { ServiceFault } from '../kernel/errors.ts'
+import type { ThrownServiceError } from '../kernel/errors.ts'
 import { InlineHistory } from '../kernel/inline-history.ts'
 import type { Log } from '../ops/log.ts'
+import { LogFile } from '../ops/log-file.ts'
 import type { ServiceMetrics } from '../ops/service-metrics.ts'
+import type { DecisionDeps, DecisionEvent, PolicyFault } from '../pdp/decision-deps.ts'
 import { DecisionLog } from '../pdp/decision-log.ts'
-import { KeptSearches } from '../pdp/kept-searches.ts'
-import type { Mask } from '../pdp/mask.ts'
 import { PageTokens } from '../pdp/page-token.ts'
-import type { DecisionEvent, DecisionFault, DecisionParts } from '../pdp/parts.ts'
-import type { PolicyLibrary } from '../policy/library.ts'
+import type { ParameterMask } from '../pdp/parameter-mask.ts'
+import { SearchCache } from '../pdp/search-cache.ts'
+import type { PolicyIndex } from '../policy/policy-index.ts'
+import { logPolicyErrors } from '../runtime/process-log.ts'
 import type { Settings } from '../settings.ts'
-import { faultedPolicies } from './logs.ts'
 
-export interface DecisionWiring {
+export interface DecisionServiceDeps {
   /** How long a question may take on the serving loop; null: there are no lanes. */
   readonly inlineMs: number | null
-  readonly policies: PolicyLibrary
+  readonly policies: PolicyIndex
   graphsOf(projectId: string): ProjectGraphs | null
   readonly masterKey: Uint8Array
   readonly clock: Clock
@@ -27,15 +28,15 @@ export interface DecisionWiring {
   readonly metrics: ServiceMetrics
   /** Null: no setting asks for it. */
   readonly decisionLog: DecisionLog | null
-  readonly onServiceFault: (fault: ServiceFault) => void
+  readonly onServiceFault: (fault: ThrownServiceError) => void
   /** Told beside the log. */
-  readonly onFault: ((fault: DecisionFault) => void) | null
+  readonly onFault: ((fault: PolicyFault) => void) | null
   readonly onDecided: ((event: DecisionEvent) => void) | null
 }
 
-export function decisionsFor(settings: Settings, wiring: DecisionWiring): DecisionParts {
+export function createDecisions(settings: Settings, wiring: DecisionServiceDeps): DecisionDeps {
   const { policies, graphsOf, masterKey, clock, log, metrics, decisionLog } = wiring
-  const tellFault = faultedPolicies(log, clock)
+  const tellFault = logPolicyErrors(log, clock)
   return {
     policies,
     graphsOf,
@@ -60,34 +61,39 @@ export function decisionsFor(settings: Settings, wiring: DecisionWiring): Decisi
       },
     }),
     searchPageMax: settings.searchPageMax,
-    keptSearches: new KeptSearches(),
+    searchCache: new SearchCache(),
     pageTokens: new PageTokens(new DerivedSigner(masterKey, 'page tokens'), clock, settings.pageTokenTimeS * 1000),
-    onDecided: toldTo([
-      (event) => metrics.decided(event),
+    onDecided: combineListeners([
+      (event) => metrics.recordDecision(event),
       decisionLog && ((event) => decisionLog.record(event)),
       wiring.onDecided,
     ]),
     onServiceFault: wiring.onServiceFault,
-    onFault(fault) {
+    onPolicyFault(fault) {
       tellFault(fault)
-      metrics.faulted()
+      metrics.recordPolicyFault()
       wiring.onFault?.(fault)
     },
   }
 }
 
 /** Null: the setting says that none is written. */
-export function decisionLogFile(settings: Settings, report: (line: string) => void): LineFile | null {
+export function openDecisionLogFile(settings: Settings, report: (line: string) => void): LogFile | null {
   if (settings.decisionLog === 'off') return null
-  return new LineFile(settings.decisionLog, { bufferBytesMax: settings.logBufferBytes, report })
+  return new LogFile(settings.decisionLog, { bufferBytesMax: settings.logBufferBytes, report })
 }
 
-export function decisionLogTo(sink: LineFile | null, settings: Settings, clock: Clock, mask: Mask): DecisionLog | null {
+export function createDecisionLog(
+  sink: LogFile | null,
+  settings: Settings,
+  clock: Clock,
+  mask: ParameterMask,
+): DecisionLog | null {
   return sink && new DecisionLog({ sink, clock, mask, percent: settings.decisionLogPercent })
 }
 
 /** Null where nobody listens, so that nothing is measured for nobody. */
-function toldTo(listeners: readonly (((event: DecisionEvent) => void) | null)[]): DecisionParts['onDecided'] {
+function combineListeners(listeners: readonly (((event: DecisionEvent) => void) | null)[]): DecisionDeps['onDecided'] {
   const present = listeners.filter((listener) => listener !== null)
   if (present.length < 2) return present[0] ?? null
   return (event) => {

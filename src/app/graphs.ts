@@ -1,33 +1,37 @@
 // The graphs of all projects, closed again when their project is removed.
 import { join } from 'node:path'
-import type { Repository } from '../config/repository.ts'
-import { type Catalog, type CatalogOptions, openCatalog } from '../store/catalog.ts'
-import { openSharedNumber } from '../store/shared-number.ts'
-import { GraphsOfProjects } from './project-graphs.ts'
+import type { ConfigRepository } from '../config/repository.ts'
+import { GraphRegistry } from '../runtime/graph-registry.ts'
+import { openSharedCounter } from '../store/process/shared-counter.ts'
+import { type Catalog, type CatalogOptions, openCatalog } from '../store/tenancy/catalog.ts'
 
 /** Another number after each commit to a graph, for all processes to see. */
-const COMMITS = 'graphs.commit'
+const COMMIT_COUNTER_FILE = 'graphs.commit'
 
-export function catalogIn(dataDir: string, options: CatalogOptions): Catalog {
-  return openCatalog(dataDir, { ...options, commits: openSharedNumber(join(dataDir, COMMITS)) })
+export function openGraphCatalog(dataDir: string, options: CatalogOptions): Catalog {
+  return openCatalog(dataDir, { ...options, commitCounter: openSharedCounter(join(dataDir, COMMIT_COUNTER_FILE)) })
 }
 
-export function graphsIn(catalog: Catalog, documents: Repository, report: (line: string) => void): GraphsOfProjects {
+export function createGraphRegistry(
+  catalog: Catalog,
+  documents: ConfigRepository,
+  report: (line: string) => void,
+): GraphRegistry {
   // Whichever process removed it. Its own effect, or that of the other process, takes the files away.
   documents.subscribe((changes) => {
     for (const { before, after } of changes) {
       if (after !== null || before?.kind !== 'projects') continue
-      catalog.forget(before.id).catch((failure: unknown) => {
+      catalog.closeProject(before.id).catch((failure: unknown) => {
         report(`the graph of the removed project ${before.id} could not be closed: ${String(failure)}`)
       })
     }
   })
-  return new GraphsOfProjects({
+  return new GraphRegistry({
     documents,
     graph: (projectId, constituent) => catalog.graph(projectId, constituent),
-    isThere: (projectId, constituent) => catalog.isThere(projectId, constituent),
+    exists: (projectId, constituent) => catalog.exists(projectId, constituent),
     openAll: (projectId) => catalog.openAll(projectId),
-    onClosed: (listener) => catalog.onClosed(listener),
+    onClosed: (listener) => catalog.onEvicted(listener),
     report,
   })
 }

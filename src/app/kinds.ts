@@ -1,32 +1,35 @@
 // Everything that can be configured: one line for each kind, in the order of the interface description.
-import { auditSignings } from '../audit/signing.ts'
-import { knowledgeQueries } from '../ciq/knowledge-query.ts'
+import { auditSignings } from '../audit/audit-signing.ts'
 import { locationsOf } from '../config/db-connection.ts'
-import { type EnvironmentParts, environmentKinds } from '../config/environment.ts'
 import type { ConfigKind } from '../config/kind.ts'
-import { eventSinks } from '../events/sink.ts'
+import { type ProjectKindsDeps, projectKinds } from '../config/project-kinds.ts'
+import { knowledgeQueries } from '../context-query/knowledge-query.ts'
+import { eventSinks } from '../events/event-sink.ts'
 import { agentCredentials } from '../identity/agent-credential.ts'
 import { serviceAccountCredentials, serviceAccounts } from '../identity/service-account-kinds.ts'
 import { tokenIntrospects } from '../identity/token-introspect.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { entityMatchingPipelines } from '../matching/pipeline.ts'
+import { entityMatchingPipelines } from '../matching/entity-matching-pipeline.ts'
 import { mcpServers } from '../mcp/server-config.ts'
-import { externalDataResolvers } from '../pip/resolver.ts'
+import { externalDataResolvers } from '../pip/external-data-resolver.ts'
 import { authorizationPolicies } from '../policy/authorization-policy.ts'
 import type { Settings } from '../settings.ts'
-import { trustScoreProfiles } from '../trust/profile.ts'
+import { trustScoreProfiles } from '../trust/trust-score-profile.ts'
 import type { Upstream } from '../upstream/client.ts'
 
-export interface KindParts {
-  readonly environment: EnvironmentParts
+export interface KindDeps {
+  readonly environment: ProjectKindsDeps
   readonly upstream: Upstream
   readonly clock: Clock
 }
 
-export function kindsOf(settings: Settings, { environment, upstream, clock }: KindParts): readonly ConfigKind[] {
+export function createConfigKinds(
+  settings: Settings,
+  { environment, upstream, clock }: KindDeps,
+): readonly ConfigKind[] {
   const { policyTextMax, publicUrl } = settings
   return [
-    ...environmentKinds(environment),
+    ...projectKinds(environment),
     agentCredentials(clock, publicUrl),
     serviceAccounts(clock),
     serviceAccountCredentials(clock, publicUrl),

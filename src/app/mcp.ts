@@ -1,36 +1,36 @@
 // The MCP endpoint: decisions and context queries by another door, and the sessions that it signs.
 import { join } from 'node:path'
-import type { ContextParts } from '../ciq/execute.ts'
-import { type QueryLibrary, queriesOfPersons } from '../ciq/library.ts'
-import type { Repository } from '../config/repository.ts'
-import type { AgentRate } from '../http/agent-rate.ts'
+import type { ConfigRepository } from '../config/repository.ts'
+import type { ContextQueryDeps } from '../context-query/execute.ts'
+import { endUserQueries, type QueryIndex } from '../context-query/query-index.ts'
+import type { RateLimiter } from '../http/rate-limit.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
-import type { UserTokens } from '../identity/user-tokens.ts'
+import type { UserTokenAuthenticator } from '../identity/user-tokens.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { McpEndpoint } from '../mcp/endpoint.ts'
-import { originsFor } from '../mcp/origins.ts'
+import { createOriginCheck } from '../mcp/origins.ts'
 import { StoredEndedSessions } from '../mcp/session/ended-sessions.ts'
 import { SessionIds } from '../mcp/session/session-ids.ts'
-import type { DecisionParts } from '../pdp/parts.ts'
+import type { DecisionDeps } from '../pdp/decision-deps.ts'
+import { identifyWhenReady } from '../runtime/identify-caller.ts'
 import type { Settings } from '../settings.ts'
-import type { Collections } from '../store/lmdb/collections.ts'
-import { openSharedNumber } from '../store/shared-number.ts'
-import { onceReady } from './callers.ts'
+import type { Collections } from '../store/documents/collections.ts'
+import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { documentStore } from './configuration.ts'
 
 /** Changes with every MCP session that is ended, for all processes to see. */
-const ENDED = 'mcp.ended'
+const ENDED_COUNTER_FILE = 'mcp.ended'
 
-export interface McpWiring {
-  readonly documents: Repository
+export interface McpEndpointOptions {
+  readonly documents: ConfigRepository
   readonly collections: Collections
-  readonly decisions: DecisionParts
-  readonly contexts: ContextParts
-  readonly queries: QueryLibrary
-  readonly userTokens: UserTokens
+  readonly decisions: DecisionDeps
+  readonly contexts: ContextQueryDeps
+  readonly queries: QueryIndex
+  readonly userTokens: UserTokenAuthenticator
   /** Opens the graph of a project; null where that was done. */
   ready(projectId: string): Promise<void> | null
-  readonly rate: AgentRate | null
+  readonly rate: RateLimiter | null
   readonly masterKey: Uint8Array
   readonly clock: Clock
   readonly version: string
@@ -40,7 +40,7 @@ export interface McpWiring {
 /** As often as other servers of the protocol, and before whoever stands between takes the silence for an end. */
 const KEEP_ALIVE_MS = 15_000
 
-export function mcpFor(settings: Settings, wiring: McpWiring): McpEndpoint {
+export function createMcpEndpoint(settings: Settings, wiring: McpEndpointOptions): McpEndpoint {
   const {
     documents,
     collections,
@@ -55,7 +55,7 @@ export function mcpFor(settings: Settings, wiring: McpWiring): McpEndpoint {
     version,
     onFailure,
   } = wiring
-  const personal = queriesOfPersons(queries)
+  const personal = endUserQueries(queries)
   return new McpEndpoint({
     documents,
     decisions,
@@ -63,25 +63,29 @@ export function mcpFor(settings: Settings, wiring: McpWiring): McpEndpoint {
     queries: personal,
     pageMax: settings.mcpPageMax,
     version,
-    origins: originsFor(settings.corsOrigins, settings.publicUrl),
+    isOriginAllowed: createOriginCheck(settings.corsOrigins, settings.publicUrl),
     sessions: new SessionIds(
       new DerivedSigner(masterKey, 'mcp sessions'),
       clock,
       settings.mcpSessionTimeS * 1000,
-      new StoredEndedSessions(documentStore(collections), openSharedNumber(join(settings.dataDir, ENDED)), clock),
+      new StoredEndedSessions(
+        documentStore(collections),
+        openSharedCounter(join(settings.dataDir, ENDED_COUNTER_FILE)),
+        clock,
+      ),
     ),
     authenticateUser: (projectId, token, delegation, only) =>
-      onceReady(
+      identifyWhenReady(
         () => userTokens.authenticateUser(projectId, token, delegation, only),
         (user) => (user.ok ? ready(projectId) : null),
       ),
-    agentRate: rate,
+    rateLimiter: rate,
     clock,
-    listeners: {
+    subscriptionLimits: {
       streamsMax: settings.mcpStreamsMax,
       projectStreamsMax: settings.mcpProjectStreamsMax,
       keepAliveMs: Math.min(KEEP_ALIVE_MS, (settings.idleTimeS * 1000) / 3),
     },
-    onFailure,
+    onInternalError: onFailure,
   })
 }

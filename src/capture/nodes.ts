@@ -1,34 +1,49 @@
 // Captures of nodes: upserts, and deletions of nodes, of their properties and of metadata. What is well-formed but cannot
 // be meant is refused before anything is written (422), every fault with its place.
 import type { MetadataFields, NodeInput, NodeKey, ProjectGraphs, WriteBatch } from '../engine/store.ts'
-import type { AgentCaller } from '../identity/caller.ts'
+import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, type Result } from '../kernel/result.ts'
-import { applyItems, type CaptureParts, type Item, noGraph } from './batch.ts'
-import { protectedName, reservedName } from './names.ts'
-import { placeOfNode } from './places.ts'
+import { applyItems, type CaptureDeps, type CaptureItem, noGraph } from './apply-items.ts'
 import { propertyInput } from './property.ts'
-import type { BatchResult, CapturedNode, EndNode, NodesBody, TrimmedNode, UnsourcedProperty } from './schema.ts'
+import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
+import type {
+  BatchResult,
+  CapturedNode,
+  NodeKeyInput,
+  NodePropertiesDeletion,
+  NodesBody,
+  PropertyMetadataDeletion,
+} from './schema.ts'
+import { targetGraphOfNode } from './target-graph.ts'
 
-type Captured = Promise<Result<BatchResult, ServiceError>>
+type NodeCaptureResult = Promise<Result<BatchResult, ServiceError>>
 
-export function captureNodes(parts: CaptureParts, caller: AgentCaller, body: NodesBody<CapturedNode>): Captured {
+export function captureNodes(
+  parts: CaptureDeps,
+  caller: AgentCaller,
+  body: NodesBody<CapturedNode>,
+): NodeCaptureResult {
   return onNodes(parts, caller, body, faultsOfNode, (node) => {
     const input = nodeInput(node)
     return (batch) => batch.upsertNode(input).gid
   })
 }
 
-export function deleteNodes(parts: CaptureParts, caller: AgentCaller, body: NodesBody<EndNode>): Captured {
+export function deleteNodes(parts: CaptureDeps, caller: AgentCaller, body: NodesBody<NodeKeyInput>): NodeCaptureResult {
   return onNodes(parts, caller, body, noFaults, (node) => {
     const key = keyOf(node)
     return (batch) => batch.deleteNode(key)
   })
 }
 
-export function deleteNodeProperties(parts: CaptureParts, caller: AgentCaller, body: NodesBody<TrimmedNode>): Captured {
-  const faults = (path: string, node: TrimmedNode): string[] =>
-    node.property_types.flatMap((name, i) => protectedName(`${path}.property_types[${i}]`, name))
+export function deleteNodeProperties(
+  parts: CaptureDeps,
+  caller: AgentCaller,
+  body: NodesBody<NodePropertiesDeletion>,
+): NodeCaptureResult {
+  const faults = (path: string, node: NodePropertiesDeletion): string[] =>
+    node.property_types.flatMap((name, i) => protectedNameIssues(`${path}.property_types[${i}]`, name))
   return onNodes(parts, caller, body, faults, (node) => {
     const key = keyOf(node)
     return (batch) => batch.deleteNodeProperties(key, node.property_types)
@@ -36,12 +51,12 @@ export function deleteNodeProperties(parts: CaptureParts, caller: AgentCaller, b
 }
 
 export function deletePropertyMetadata(
-  parts: CaptureParts,
+  parts: CaptureDeps,
   caller: AgentCaller,
-  body: NodesBody<UnsourcedProperty>,
-): Captured {
-  const faults = (path: string, node: UnsourcedProperty): string[] =>
-    protectedName(`${path}.property_type`, node.property_type)
+  body: NodesBody<PropertyMetadataDeletion>,
+): NodeCaptureResult {
+  const faults = (path: string, node: PropertyMetadataDeletion): string[] =>
+    protectedNameIssues(`${path}.property_type`, node.property_type)
   return onNodes(parts, caller, body, faults, (node) => {
     const key = keyOf(node)
     const fields = metadataFields(node.metadata_fields)
@@ -50,36 +65,36 @@ export function deletePropertyMetadata(
 }
 
 /** What an item does in a batch: the global id of what it touched, null when there was nothing. */
-type Apply = (batch: WriteBatch) => string | null
+type ApplyItem = (batch: WriteBatch) => string | null
 
-async function onNodes<T extends EndNode>(
-  parts: CaptureParts,
+async function onNodes<T extends NodeKeyInput>(
+  parts: CaptureDeps,
   caller: AgentCaller,
   body: NodesBody<T>,
   faultsOf: (path: string, node: T) => string[],
-  applyOf: (node: T) => Apply,
-): Captured {
+  applyOf: (node: T) => ApplyItem,
+): NodeCaptureResult {
   const graphs = parts.graphsOf(caller.projectId)
   if (graphs === null) return noGraph
   const issues: string[] = []
-  const items: Item[] = []
+  const items: CaptureItem[] = []
   body.nodes.forEach((node, index) => {
     const path = `nodes[${index}]`
-    issues.push(...reservedName(`${path}.type`, node.type), ...faultsOf(path, node))
+    issues.push(...reservedNameIssues(`${path}.type`, node.type), ...faultsOf(path, node))
     const item = itemOf(graphs, path, node, applyOf, issues)
     if (item !== null) items.push(item)
   })
   return issues.length > 0 ? err({ kind: 'invalid', issues }) : applyItems(items)
 }
 
-function itemOf<T extends EndNode>(
+function itemOf<T extends NodeKeyInput>(
   graphs: ProjectGraphs,
   path: string,
   node: T,
-  applyOf: (node: T) => Apply,
+  applyOf: (node: T) => ApplyItem,
   issues: string[],
-): Item | null {
-  const place = placeOfNode(graphs, path, node.location)
+): CaptureItem | null {
+  const place = targetGraphOfNode(graphs, path, node.location)
   if (place.ok) return { graph: place.value, apply: applyOf(node) }
   issues.push(...place.error)
   return null
@@ -91,12 +106,13 @@ function noFaults(): string[] {
 
 function faultsOfNode(path: string, { labels, properties }: CapturedNode): string[] {
   return [
-    ...(labels?.flatMap((label, i) => reservedName(`${path}.labels[${i}]`, label)) ?? []),
-    ...(properties?.flatMap((property, i) => protectedName(`${path}.properties[${i}].type`, property.type)) ?? []),
+    ...(labels?.flatMap((label, i) => reservedNameIssues(`${path}.labels[${i}]`, label)) ?? []),
+    ...(properties?.flatMap((property, i) => protectedNameIssues(`${path}.properties[${i}].type`, property.type)) ??
+      []),
   ]
 }
 
-function keyOf(node: EndNode): NodeKey {
+function keyOf(node: NodeKeyInput): NodeKey {
   return { type: node.type, externalId: node.external_id }
 }
 

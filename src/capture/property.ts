@@ -1,7 +1,7 @@
 // A property of a request → a property of the graph. Given again it is replaced whole: metadata tells of the value that
 // it came with.
 import type { PropertyInput, PropertyMetadata } from '../engine/store.ts'
-import { fromJson } from '../engine/value/convert.ts'
+import { fromJson } from '../engine/value/json-conversion.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import type { CapturedProperty } from './schema.ts'
 

@@ -1,31 +1,31 @@
 // Captures of relationships: upserts, and deletions of relationships and of their properties. With `use_global_db` they
 // join proxies in the global graph, else both ends are in one constituent (ruling G7).
 import type { GraphStore, NodeKey, ProjectGraphs, RelationshipKey } from '../engine/store.ts'
-import type { AgentCaller } from '../identity/caller.ts'
+import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, type Result } from '../kernel/result.ts'
-import { applyItems, type CaptureParts, hasNode, type Item, noGraph } from './batch.ts'
-import { protectedName, reservedName } from './names.ts'
-import { placeOfRelationship } from './places.ts'
+import { applyItems, type CaptureDeps, type CaptureItem, hasNode, noGraph } from './apply-items.ts'
 import { propertyInput } from './property.ts'
+import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
 import type {
   BatchResult,
   CapturedRelationship,
-  EndNode,
-  GoneRelationship,
+  NodeKeyInput,
+  RelationshipKeyInput,
+  RelationshipPropertiesDeletion,
   RelationshipsBody,
-  TrimmedRelationship,
 } from './schema.ts'
+import { targetGraphOfRelationship } from './target-graph.ts'
 
-type Captured = Promise<Result<BatchResult, ServiceError>>
+type RelationshipCaptureResult = Promise<Result<BatchResult, ServiceError>>
 
 export function captureRelationships(
-  parts: CaptureParts,
+  parts: CaptureDeps,
   caller: AgentCaller,
   body: RelationshipsBody<CapturedRelationship>,
-): Captured {
+): RelationshipCaptureResult {
   const faults = (path: string, { properties }: CapturedRelationship): string[] =>
-    properties?.flatMap(({ type }, i) => protectedName(`${path}.properties[${i}].type`, type)) ?? []
+    properties?.flatMap(({ type }, i) => protectedNameIssues(`${path}.properties[${i}].type`, type)) ?? []
   return onRelationships(parts, caller, body, faults, (relationship, { graphs, graph, path }) => {
     const { properties } = relationship
     const key = keyOf(relationship)
@@ -53,10 +53,10 @@ export function captureRelationships(
 }
 
 export function deleteRelationships(
-  parts: CaptureParts,
+  parts: CaptureDeps,
   caller: AgentCaller,
-  body: RelationshipsBody<GoneRelationship>,
-): Captured {
+  body: RelationshipsBody<RelationshipKeyInput>,
+): RelationshipCaptureResult {
   return onRelationships(parts, caller, body, noFaults, (relationship) => {
     const key = keyOf(relationship)
     return { apply: (batch) => batch.deleteRelationship(key) }
@@ -64,42 +64,42 @@ export function deleteRelationships(
 }
 
 export function deleteRelationshipProperties(
-  parts: CaptureParts,
+  parts: CaptureDeps,
   caller: AgentCaller,
-  body: RelationshipsBody<TrimmedRelationship>,
-): Captured {
-  const faults = (path: string, { property_types }: TrimmedRelationship): string[] =>
-    property_types.flatMap((name, i) => protectedName(`${path}.property_types[${i}]`, name))
+  body: RelationshipsBody<RelationshipPropertiesDeletion>,
+): RelationshipCaptureResult {
+  const faults = (path: string, { property_types }: RelationshipPropertiesDeletion): string[] =>
+    property_types.flatMap((name, i) => protectedNameIssues(`${path}.property_types[${i}]`, name))
   return onRelationships(parts, caller, body, faults, (relationship) => {
     const key = keyOf(relationship)
     return { apply: (batch) => batch.deleteRelationshipProperties(key, relationship.property_types) }
   })
 }
 
-interface Setting {
+interface RelationshipContext {
   readonly path: string
   readonly graphs: ProjectGraphs
   /** What the relationship is kept in. */
   readonly graph: GraphStore
 }
 
-async function onRelationships<T extends GoneRelationship>(
-  parts: CaptureParts,
+async function onRelationships<T extends RelationshipKeyInput>(
+  parts: CaptureDeps,
   caller: AgentCaller,
   body: RelationshipsBody<T>,
   faultsOf: (path: string, relationship: T) => string[],
-  actionOf: (relationship: T, setting: Setting) => Omit<Item, 'graph'>,
-): Captured {
+  actionOf: (relationship: T, setting: RelationshipContext) => Omit<CaptureItem, 'graph'>,
+): RelationshipCaptureResult {
   const graphs = parts.graphsOf(caller.projectId)
   if (graphs === null) return noGraph
   const useGlobal = body.use_global_db === true
   const issues: string[] = []
-  const items: Item[] = []
+  const items: CaptureItem[] = []
   body.relationships.forEach((relationship, index) => {
     const path = `relationships[${index}]`
     // End nodes may be of a reserved type: that is how an application is joined to business data (interface).
-    issues.push(...reservedName(`${path}.type`, relationship.type), ...faultsOf(path, relationship))
-    const place = placeOfRelationship(graphs, path, relationship, useGlobal)
+    issues.push(...reservedNameIssues(`${path}.type`, relationship.type), ...faultsOf(path, relationship))
+    const place = targetGraphOfRelationship(graphs, path, relationship, useGlobal)
     if (!place.ok) issues.push(...place.error)
     else items.push({ graph: place.value, ...actionOf(relationship, { path, graphs, graph: place.value }) })
   })
@@ -112,20 +112,20 @@ function noFaults(): string[] {
 }
 
 /** Where a node must exist for its end to be meant: an end that names its location is looked up there, not just as a proxy. */
-function endGraph(graphs: ProjectGraphs, graph: GraphStore, end: EndNode): GraphStore {
+function endGraph(graphs: ProjectGraphs, graph: GraphStore, end: NodeKeyInput): GraphStore {
   return end.location === undefined ? graph : (graphs.at(end.location) ?? graph)
 }
 
 /** For the message about a missing node, in a project that has several places for it. */
-function whereabouts(graphs: ProjectGraphs, graph: GraphStore, { location }: EndNode): string {
+function whereabouts(graphs: ProjectGraphs, graph: GraphStore, { location }: NodeKeyInput): string {
   if (location !== undefined) return ` at ${location}`
   return graph === graphs.global ? ' at any location' : ' in the default constituent'
 }
 
-function keyOf({ source, target, type }: GoneRelationship): RelationshipKey {
+function keyOf({ source, target, type }: RelationshipKeyInput): RelationshipKey {
   return { source: keyOfEnd(source), target: keyOfEnd(target), type }
 }
 
-function keyOfEnd(end: EndNode): NodeKey {
+function keyOfEnd(end: NodeKeyInput): NodeKey {
   return { type: end.type, externalId: end.external_id }
 }

@@ -8,16 +8,16 @@ import {
   externalIdLength,
   externalValueLength,
   LABELS_MAX,
-  type Length,
+  type LengthRange,
   labelLength,
   locationLength,
   propertyNameLength,
   relationshipTypeLength,
-} from '../kernel/element.ts'
+} from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
-import { foundName, isJsonObject } from '../kernel/found.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 
-function textOf({ min, max }: Length): z.ZodString {
+function textOf({ min, max }: LengthRange): z.ZodString {
   return z.string().min(min).max(max)
 }
 
@@ -39,7 +39,7 @@ function isScalar(value: unknown): boolean {
 /** Ruling G5. Integers and floats are one kind here: both are written as numbers. */
 function isPropertyValue(value: unknown): value is PropertyValue {
   if (!Array.isArray(value)) return isScalar(value)
-  return value.every((item) => isScalar(item) && foundName(item) === foundName(value[0]))
+  return value.every((item) => isScalar(item) && jsonKindOf(item) === jsonKindOf(value[0]))
 }
 
 const propertyValue = z.custom<PropertyValue>(isPropertyValue, {
@@ -48,8 +48,8 @@ const propertyValue = z.custom<PropertyValue>(isPropertyValue, {
 })
 
 function valueName(value: unknown): string {
-  if (!Array.isArray(value)) return foundName(value)
-  return `an array of ${[...new Set(value.map(foundName))].join(' and ')}`
+  if (!Array.isArray(value)) return jsonKindOf(value)
+  return `an array of ${[...new Set(value.map(jsonKindOf))].join(' and ')}`
 }
 
 const metadata = z.strictObject({
@@ -73,11 +73,11 @@ function isFree(value: unknown): boolean {
 function expectedObject({ input }: { input?: unknown }): string {
   return isJsonObject(input)
     ? 'expected numbers of at most 64 bits, found a longer one'
-    : `expected object, found ${foundName(input)}`
+    : `expected object, found ${jsonKindOf(input)}`
 }
 
 function quoted(value: unknown): string {
-  return typeof value === 'string' ? `\`${value.slice(0, 64)}\`` : foundName(value)
+  return typeof value === 'string' ? `\`${value.slice(0, 64)}\`` : jsonKindOf(value)
 }
 
 const propertyMembers = {
@@ -164,11 +164,11 @@ export const deleteRelationshipPropertiesRequest = relationshipsOf(trimmedRelati
 export type CapturedNode = z.infer<typeof node>
 export type CapturedRelationship = z.infer<typeof relationship>
 export type CapturedProperty = z.infer<typeof property>
-export type EndNode = z.infer<typeof endNode>
-export type TrimmedNode = z.infer<typeof trimmedNode>
-export type UnsourcedProperty = z.infer<typeof unsourcedProperty>
-export type GoneRelationship = z.infer<typeof goneRelationship>
-export type TrimmedRelationship = z.infer<typeof trimmedRelationship>
+export type NodeKeyInput = z.infer<typeof endNode>
+export type NodePropertiesDeletion = z.infer<typeof trimmedNode>
+export type PropertyMetadataDeletion = z.infer<typeof unsourcedProperty>
+export type RelationshipKeyInput = z.infer<typeof goneRelationship>
+export type RelationshipPropertiesDeletion = z.infer<typeof trimmedRelationship>
 
 export interface NodesBody<T> {
   readonly nodes: readonly T[]

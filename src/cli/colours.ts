@@ -5,7 +5,7 @@ import picocolors from 'picocolors'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** NO_COLOR wins. An empty variable is one that is not there, and `FORCE_COLOR=0` says no. */
-export function wantsColours(environment: Environment, isTerminal: boolean): boolean {
+export function supportsColours(environment: Environment, isTerminal: boolean): boolean {
   if ((environment.NO_COLOR ?? '') !== '') return false
   const forced = environment.FORCE_COLOR ?? ''
   if (forced !== '') return forced !== '0' && forced !== 'false'
@@ -13,7 +13,7 @@ export function wantsColours(environment: Environment, isTerminal: boolean): boo
 }
 
 /** For what is printed. */
-export const colours = picocolors.createColors(wantsColours(process.env, process.stdout.isTTY === true))
+export const colours = picocolors.createColors(supportsColours(process.env, process.stdout.isTTY === true))
 
 /** For what is said beside it. */
-export const errorColours = picocolors.createColors(wantsColours(process.env, process.stderr.isTTY === true))
+export const errorColours = picocolors.createColors(supportsColours(process.env, process.stderr.isTTY === true))

@@ -1,6 +1,6 @@
 // `init` and `token`: the first organization with its admin account, and further tokens of that account.
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { type AdminToken, makeAdminToken } from '../app/configuration.ts'
+import { type AdminToken, issueAdminToken } from '../app/configuration.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 
@@ -29,7 +29,7 @@ export async function issueToken(settings: Settings, json: boolean, lifetimeS: n
   if (!existsSync(dataDir) || (statSync(dataDir).isDirectory() && readdirSync(dataDir).length === 0)) {
     throw new CliError([`${dataDir} holds no organization yet; \`verdigraph init --data ${dataDir}\` makes one`])
   }
-  printToken(await makeAdminToken(settings, lifetimeS), json, lifetimeS)
+  printToken(await issueAdminToken(settings, lifetimeS), json, lifetimeS)
 }
 
 function printToken({ organizationId, serviceAccountId, token }: AdminToken, json: boolean, lifetimeS: number): void {

@@ -1,13 +1,13 @@
 // The demo's MCP server: an agent of its own, knowledge queries, whose tokens are taken, and the lines that connect a client.
 import queries from '../../data/demo/queries.json' with { type: 'json' }
-import { type DemoRequests, refused } from './demo-host.ts'
-import { demoIssuer, memberKey, memberToken } from './demo-members.ts'
+import { type DemoClient, requestFailed } from './demo-client.ts'
+import { demoIssuer, memberPublicKey, memberToken } from './demo-tokens.ts'
 
 const PERSON = 'dara'
 /** A working day. */
 const TOKEN_S = 8 * 3600
 
-export async function prepareMcp(requests: DemoRequests, projectId: string, dataDir: string): Promise<void> {
+export async function prepareMcp(requests: DemoClient, projectId: string, dataDir: string): Promise<void> {
   const scope = `project_id=${projectId}`
   const ensure = (kind: string, body: { readonly name: string }): Promise<string> =>
     requests.ensure(kind, scope, { project_id: projectId, ...body } as { name: string })
@@ -19,13 +19,13 @@ export async function prepareMcp(requests: DemoRequests, projectId: string, data
 
   const taken = {
     jwt_matcher: demoIssuer,
-    offline_validation: { public_jwks: [await memberKey(dataDir)] },
+    offline_validation: { public_jwks: [await memberPublicKey(dataDir)] },
     ikg_node_type: 'Person',
   }
   const token_introspect_id = await ensure('token-introspects', { name: 'members', ...taken } as { name: string })
   // One that was there may have been made with another key: of a start that was cut off, or of the folder of a backup.
   const pinned = await requests.put(`token-introspects/${token_introspect_id}`, taken)
-  if (pinned.status !== 200) throw refused("pinning the key of the demo's members", pinned)
+  if (pinned.status !== 200) throw requestFailed("pinning the key of the demo's members", pinned)
 
   const policies = new Map<string, string>()
   for (const { policy, ...envelope } of queries.policies) {

@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import nodes from '../../data/demo/nodes.json' with { type: 'json' }
 import policies from '../../data/demo/policies.json' with { type: 'json' }
 import relationships from '../../data/demo/relationships.json' with { type: 'json' }
-import { type DemoHost, DemoRequests, memberOf, refused } from './demo-host.ts'
+import { DemoClient, type DemoHost, memberOf, requestFailed } from './demo-client.ts'
 import { mcpLines, prepareMcp } from './demo-mcp.ts'
 
-export interface DemoQuestion {
+export interface DemoExample {
   readonly title: string
   readonly path: string
   readonly body: unknown
   /** The whole body of the answer. */
-  readonly answer: string
+  readonly expectedBody: string
 }
 
 const dara = { type: 'Person', id: 'dara' }
@@ -22,24 +22,24 @@ const tow = { name: 'tow' }
 const evaluation = '/access/v1/evaluation'
 
 /** A permit, a denial and a search; data/README.md tells why. */
-export const demoQuestions: readonly DemoQuestion[] = [
+export const demoExamples: readonly DemoExample[] = [
   {
     title: 'May Dara tow 1800 kg with bramble? Her team uses it, and it pulls 2000 kg.',
     path: evaluation,
     body: { subject: dara, action: tow, resource: bramble, context: { input_params: { load_kg: 1800 } } },
-    answer: '{"decision":true}',
+    expectedBody: '{"decision":true}',
   },
   {
     title: 'And 2400 kg?',
     path: evaluation,
     body: { subject: dara, action: tow, resource: bramble, context: { input_params: { load_kg: 2400 } } },
-    answer: '{"decision":false}',
+    expectedBody: '{"decision":false}',
   },
   {
     title: 'What may Hana read? Whatever lies in the folders that her two teams may open.',
     path: '/access/v1/search/resource',
     body: { subject: hana, action: { name: 'read' }, resource: { type: 'Document' } },
-    answer: JSON.stringify({
+    expectedBody: JSON.stringify({
       results: ['service-thistle', 'service-heather', 'tyres-2026', 'rota', 'driver-notes', 'welcome'].map((id) => ({
         type: 'Document',
         id,
@@ -52,7 +52,7 @@ const CREDENTIAL_DAYS = 30
 const PROVISIONING_POLL_MS = 5
 
 /** Written when the whole world is loaded, so that a later start leaves alone what its user has changed since. */
-interface Marker {
+interface DemoMarker {
   readonly project_id: string
   readonly application_agent_id: string
   /** The MCP server was made. */
@@ -61,10 +61,10 @@ interface Marker {
 
 export async function loadDemo(host: DemoHost): Promise<{ lines: string[] }> {
   const { address, dataDir } = host
-  const requests = new DemoRequests(host)
+  const requests = new DemoClient(host)
   const markerPath = join(dataDir, 'demo.json')
   const loaded = existsSync(markerPath)
-  const marker: Marker = loaded
+  const marker: DemoMarker = loaded
     ? JSON.parse(readFileSync(markerPath, 'utf8'))
     : await prepareProject(requests, host.organizationId)
   // A key can be shown once only, so every start makes one of its own; the earlier ones live on until they expire.
@@ -72,31 +72,31 @@ export async function loadDemo(host: DemoHost): Promise<{ lines: string[] }> {
   if (!loaded) await loadWorld(requests, marker, key)
   if (marker.mcp !== true) {
     await prepareMcp(requests, marker.project_id, dataDir)
-    writeFileSync(markerPath, `${JSON.stringify({ ...marker, mcp: true } satisfies Marker)}\n`, { mode: 0o600 })
+    writeFileSync(markerPath, `${JSON.stringify({ ...marker, mcp: true } satisfies DemoMarker)}\n`, { mode: 0o600 })
   }
   return { lines: [...linesFor(address, marker, key), ...(await mcpLines(address, marker.project_id, dataDir))] }
 }
 
-export function curlFor(address: string, key: string, { path, body }: DemoQuestion): string {
+export function curlFor(address: string, key: string, { path, body }: DemoExample): string {
   const data = JSON.stringify(body)
   return `curl -s ${address}${path} -H 'X-SVC-ClientKey: ${key}' -H 'Content-Type: application/json' -d '${data}'`
 }
 
-function linesFor(address: string, marker: Marker, key: string): string[] {
+function linesFor(address: string, marker: DemoMarker, key: string): string[] {
   const lines = [
     'The demo world is the Fernhill Car Club; data/README.md tells its story.',
     `  address  ${address}`,
     `  project  ${marker.project_id}`,
     `  key      ${key}`,
   ]
-  for (const question of demoQuestions) {
-    lines.push('', question.title, `  ${curlFor(address, key, question)}`, `  answers  ${question.answer}`)
+  for (const question of demoExamples) {
+    lines.push('', question.title, `  ${curlFor(address, key, question)}`, `  answers  ${question.expectedBody}`)
   }
   return lines
 }
 
 /** Each step is safe to repeat, so a start that was cut off half-way is completed by the next. */
-async function prepareProject(requests: DemoRequests, organizationId: string): Promise<Marker> {
+async function prepareProject(requests: DemoClient, organizationId: string): Promise<DemoMarker> {
   const name = 'demo'
   const project = { name, organization_id: organizationId, region: 'local', display_name: 'Fernhill Car Club' }
   const projectId = await requests.ensure('projects', `organization_id=${organizationId}`, project)
@@ -112,29 +112,30 @@ async function prepareProject(requests: DemoRequests, organizationId: string): P
   for (const { policy, ...envelope } of policies.policies) {
     const body = { ...envelope, project_id: projectId, policy: JSON.stringify(policy) }
     const created = await requests.post('authorization-policies', body)
-    if (created.status !== 201 && created.status !== 409) throw refused(`creating the policy ${envelope.name}`, created)
+    if (created.status !== 201 && created.status !== 409)
+      throw requestFailed(`creating the policy ${envelope.name}`, created)
   }
   return { project_id: projectId, application_agent_id: agentId }
 }
 
-async function loadWorld(requests: DemoRequests, { application_agent_id }: Marker, key: string): Promise<void> {
+async function loadWorld(requests: DemoClient, { application_agent_id }: DemoMarker, key: string): Promise<void> {
   const applicationId = await requests.read(`application-agents/${application_agent_id}`, 'application_id')
   const withApplication = JSON.parse(JSON.stringify(relationships).replaceAll('$application', applicationId))
   for (const [kind, body] of [
     ['nodes', nodes],
     ['relationships', withApplication],
   ] as const) {
-    const captured = await requests.ask('POST', `/capture/v1/${kind}`, { 'x-svc-clientkey': key }, body)
-    if (captured.status !== 200) throw refused(`capturing the demo's ${kind}`, captured)
+    const captured = await requests.send('POST', `/capture/v1/${kind}`, { 'x-svc-clientkey': key }, body)
+    if (captured.status !== 200) throw requestFailed(`capturing the demo's ${kind}`, captured)
   }
 }
 
-async function issueKey(requests: DemoRequests, agentId: string): Promise<string> {
+async function issueKey(requests: DemoClient, agentId: string): Promise<string> {
   const created = await requests.post('application-agent-credentials', {
     application_agent_id: agentId,
     display_name: 'demo',
     expire_time: new Date(Date.now() + CREDENTIAL_DAYS * 86_400_000).toISOString(),
   })
-  if (created.status !== 201) throw refused('making a key for the demo', created)
+  if (created.status !== 201) throw requestFailed('making a key for the demo', created)
   return memberOf(created, 'api_key')
 }

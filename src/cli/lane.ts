@@ -2,12 +2,12 @@
 // it. It listens on its own Unix socket only.
 import { readFileSync } from 'node:fs'
 import { type App, createApp } from '../app.ts'
-import type { LaneOrder, LaneReport } from '../lanes/lane-process.ts'
+import type { LaneCommand, LaneEvent } from '../lanes/lane-process.ts'
 import { type LaneServer, startLaneServer } from '../lanes/lane-server.ts'
-import { endWithParent } from '../lanes/parent.ts'
+import { exitWithParent } from '../lanes/parent-death.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
-import { sayError } from './say.ts'
+import { printError } from './print.ts'
 
 /** After a request that took longer or whose answer is larger than this, memory is given back and measured. */
 const LONG_MS = 50
@@ -16,8 +16,8 @@ const IDLE_MS = 500
 
 export async function runLane(parent: number): Promise<void> {
   if (process.send === undefined) throw new CliError(['a lane is started by `verdigraph serve` only'])
-  endWithParent(parent)
-  const report = (message: LaneReport): void => void process.send?.(message)
+  exitWithParent(parent)
+  const report = (message: LaneEvent): void => void process.send?.(message)
   let app: App | null = null
   let server: LaneServer | null = null
   let idleTimer: ReturnType<typeof setTimeout> | null = null
@@ -43,13 +43,13 @@ export async function runLane(parent: number): Promise<void> {
     process.exit(0)
   }
 
-  async function obey(message: LaneOrder): Promise<void> {
+  async function obey(message: LaneCommand): Promise<void> {
     switch (message.order) {
       case 'serve': {
         const { settings, number, proof, socket } = message
         app = await createApp(settings as Settings, { lane: { number, proof } })
         const { handle, takeCounts } = app
-        server = await startLaneServer({ handle, socket, takeCounts, onAnswered: answered })
+        server = await startLaneServer({ handle, socket, takeCounts, onResponse: answered })
         report({ report: 'ready', bytes: ownMemory() })
         return
       }
@@ -64,9 +64,9 @@ export async function runLane(parent: number): Promise<void> {
     }
   }
 
-  process.on('message', (message: LaneOrder) => {
+  process.on('message', (message: LaneCommand) => {
     obey(message).catch((failure: unknown) => {
-      sayError(`a lane could not ${message.order}: ${String((failure as Error).stack ?? failure)}`)
+      printError(`a lane could not ${message.order}: ${String((failure as Error).stack ?? failure)}`)
       process.exit(1)
     })
   })

@@ -1,21 +1,21 @@
 // `migrate`: brings all environments of a data folder that nobody serves to the layout of this program.
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { OperatorFault } from '../kernel/errors.ts'
+import { OperationalError } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
-import { lockFolder } from '../store/folder-lock.ts'
-import { DATA_FILE, stemOf } from '../store/lmdb/folder.ts'
-import { migrateFolder } from '../store/migrate.ts'
+import { baseName, DATA_FILE } from '../store/lmdb/environment-folder.ts'
+import { migrateFolder } from '../store/lmdb/migrate-folder.ts'
+import { lockFolder } from '../store/process/folder-lock.ts'
 
 export async function migrate({ dataDir }: Settings, json: boolean): Promise<void> {
   // A lock would make the folder.
-  if (!existsSync(dataDir)) throw new OperatorFault(`the folder ${dataDir} does not exist`)
+  if (!existsSync(dataDir)) throw new OperationalError(`the folder ${dataDir} does not exist`)
   const lock = lockFolder(dataDir)
   const migrated: string[] = []
   const untouched: string[] = []
   try {
     const folders = environmentsIn(dataDir)
-    if (folders.length === 0) throw new OperatorFault(`the folder ${dataDir} holds no store`)
+    if (folders.length === 0) throw new OperationalError(`the folder ${dataDir} holds no store`)
     for (const folder of folders) {
       const name = relative(dataDir, folder)
       const isNew = await migrateFolder(folder)
@@ -31,7 +31,7 @@ export async function migrate({ dataDir }: Settings, json: boolean): Promise<voi
 
 function environmentsIn(folder: string): string[] {
   const entries = readdirSync(folder, { withFileTypes: true })
-  if (entries.some(({ name }) => name === DATA_FILE)) return [stemOf(folder)]
+  if (entries.some(({ name }) => name === DATA_FILE)) return [baseName(folder)]
   const inner = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => environmentsIn(join(folder, name)))
   return [...new Set(inner)].sort()
 }

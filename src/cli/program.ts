@@ -3,17 +3,17 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
-import { OperatorFault, ServiceFault } from '../kernel/errors.ts'
+import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
-import { bePatient } from '../store/lmdb/opening-gate.ts'
-import { wideFolderWarning } from '../store/private-folder.ts'
+import { setLockTimeout } from '../store/lmdb/open-lock.ts'
+import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
 import { CliError } from './cli-error.ts'
-import { findSettings, readSettings, type SettingSources } from './find-settings.ts'
-import { LANE_COMMAND, READING_COMMAND, WORKER_COMMAND } from './own-process.ts'
-import { say, sayError } from './say.ts'
-import { settingLines } from './setting-lines.ts'
+import { settingsFileVariable, unknownVariables, withoutServiceLinks } from './environment-variables.ts'
+import { formatSettings } from './format-settings.ts'
+import { printError, printNotice } from './print.ts'
+import { readSettings, resolveSettings, type SettingSources } from './read-settings.ts'
+import { LANE_COMMAND, VERIFY_FOLDER_COMMAND, WORKER_COMMAND } from './self-command.ts'
 import type { ImportFlags } from './transfer.ts'
-import { settingsFileVariable, unknownVariables, withoutServiceLinks } from './variables.ts'
 
 /** Requests wait for these; the others do one thing and end. */
 const SERVING = ['serve', WORKER_COMMAND, LANE_COMMAND]
@@ -32,7 +32,7 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   } catch (error) {
     const lines = linesOf(error)
     if (lines === null) throw error
-    for (const line of lines) sayError(line)
+    for (const line of lines) printError(line)
     process.exit(1)
   }
 }
@@ -40,7 +40,8 @@ export async function runCli(argv: readonly string[]): Promise<void> {
 /** Null for what is no fault of whoever called, or of the system that it ran on. */
 function linesOf(error: unknown): readonly string[] | null {
   if (error instanceof CliError) return error.lines
-  if (error instanceof OperatorFault || (error instanceof ServiceFault && error.isForOperator)) return [error.message]
+  if (error instanceof OperationalError || (error instanceof ThrownServiceError && error.needsLogging))
+    return [error.message]
   const { code, syscall, message } = error as NodeJS.ErrnoException
   return typeof code === 'string' && typeof syscall === 'string' ? [message] : null
 }
@@ -51,7 +52,7 @@ function program(): Command {
     .version(packageJson.version)
     .showHelpAfterError('(verdigraph --help tells the commands, verdigraph serve --help its options)')
     .hook('preAction', (_, action) => {
-      if (!SERVING.includes(action.name())) bePatient()
+      if (!SERVING.includes(action.name())) setLockTimeout()
     })
 
   withListening(withSettings(command.command('serve')))
@@ -68,7 +69,7 @@ function program(): Command {
   command
     .command(WORKER_COMMAND, { hidden: true })
     .argument('[parent]')
-    .action(async (parent = '0') => (await import('./worker.ts')).work(Number(parent)))
+    .action(async (parent = '0') => (await import('./worker.ts')).runWorker(Number(parent)))
 
   // Started by a serving process only: it gets its settings from there.
   command
@@ -96,7 +97,7 @@ function program(): Command {
     .option('--person <id>', 'whose it is', 'dara')
     .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '28800')
     .action(async (flags: Flags & { person: string; lifetime: string }) => {
-      await (await import('./demo-members.ts')).printMemberToken(
+      await (await import('./demo-tokens.ts')).printMemberToken(
         settingsFrom(flags),
         flags.person,
         lifetimeFrom(flags.lifetime),
@@ -150,9 +151,9 @@ function program(): Command {
     .description('print every setting, its value and where that comes from')
     .option('--json', 'print one line of JSON and nothing else', false)
     .action((flags: Flags & { json: boolean }) => {
-      const found = findSettings(sourcesFrom(flags))
+      const found = resolveSettings(sourcesFrom(flags))
       if (!found.ok) throw new CliError(found.error)
-      for (const line of settingLines(found.value, process.env, flags.json)) console.log(line)
+      for (const line of formatSettings(found.value, process.env, flags.json)) console.log(line)
       const unknown = unknownVariables(process.env)
       if (unknown.length > 0) throw new CliError(unknown)
     })
@@ -175,8 +176,8 @@ function program(): Command {
 
   // What `verify` starts for each environment.
   command
-    .command(`${READING_COMMAND} <folder>`, { hidden: true })
-    .action(async (folder: string) => (await import('./verify.ts')).readFolderHere(folder))
+    .command(`${VERIFY_FOLDER_COMMAND} <folder>`, { hidden: true })
+    .action(async (folder: string) => (await import('./verify.ts')).runVerifyFolder(folder))
 
   for (const one of command.commands) one.showHelpAfterError(`(verdigraph ${one.name()} --help tells its options)`)
   return command
@@ -198,8 +199,8 @@ function withSettings(command: Command): Command {
 /** With a warning on the error stream where other users may reach the data folder. */
 function settingsFrom(flags: Flags): Settings {
   const settings = readSettingsFrom(flags)
-  const wide = wideFolderWarning(settings.dataDir)
-  if (wide !== null) say(`warning: ${wide}`)
+  const wide = folderPermissionWarning(settings.dataDir)
+  if (wide !== null) printNotice(`warning: ${wide}`)
   return settings
 }
 

@@ -7,16 +7,16 @@ import { CONFIGURATION, masterKeySource } from '../app/configuration.ts'
 import { documentCollections } from '../config/repository.ts'
 import {
   adoptNextKey,
+  createNextKey,
   loadMasterKeys,
-  makeNextKey,
   masterKeyVariable,
   nextMasterKeyVariable,
 } from '../identity/master-key.ts'
-import { resealDocument } from '../identity/reseal.ts'
+import { rotateSecrets } from '../identity/rotate-secrets.ts'
 import { SecretBox } from '../identity/secret-box.ts'
 import type { Settings } from '../settings.ts'
-import { lockFolder } from '../store/folder-lock.ts'
-import { openCollections } from '../store/lmdb/collections.ts'
+import { openCollections } from '../store/documents/collections.ts'
+import { lockFolder } from '../store/process/folder-lock.ts'
 import { CliError } from './cli-error.ts'
 
 export async function rotateMasterKey(settings: Settings, json: boolean): Promise<void> {
@@ -26,7 +26,7 @@ export async function rotateMasterKey(settings: Settings, json: boolean): Promis
 }
 
 /** Rejects with CliError or OperatorFault, and then the old key is still the one. */
-export async function rotate({ dataDir }: Pick<Settings, 'dataDir'>): Promise<Rotated> {
+export async function rotate({ dataDir }: Pick<Settings, 'dataDir'>): Promise<RotationSummary> {
   const folder = join(dataDir, CONFIGURATION)
   if (!existsSync(folder)) throw new CliError([`${dataDir} holds no organization, and so no secrets`])
   const lock = lockFolder(dataDir)
@@ -37,13 +37,13 @@ export async function rotate({ dataDir }: Pick<Settings, 'dataDir'>): Promise<Ro
   }
 }
 
-export interface Rotated {
+export interface RotationSummary {
   readonly resealed: number
   readonly unopened: readonly string[]
   readonly inEnvironment: boolean
 }
 
-async function rotateIn(dataDir: string, folder: string): Promise<Rotated> {
+async function rotateIn(dataDir: string, folder: string): Promise<RotationSummary> {
   const nextGiven = process.env[nextMasterKeyVariable] ?? ''
   const { current, next: begun } = loadMasterKeys(masterKeySource(dataDir, false), nextGiven)
   if (nextGiven === '' && (process.env[masterKeyVariable] ?? '') !== '') {
@@ -51,7 +51,7 @@ async function rotateIn(dataDir: string, folder: string): Promise<Rotated> {
       `the master key is in ${masterKeyVariable}: put the key that is to take its place into ${nextMasterKeyVariable}`,
     ])
   }
-  const next = begun ?? makeNextKey(dataDir)
+  const next = begun ?? createNextKey(dataDir)
   const box = new SecretBox(next, [current])
   const collections = openCollections(folder, {})
   try {
@@ -63,10 +63,10 @@ async function rotateIn(dataDir: string, folder: string): Promise<Rotated> {
         all(collection).map(([key, document]) => ({ collection, key, document })),
       )
       for (const { collection, key, document } of stored) {
-        const done = resealDocument(document, box)
+        const done = rotateSecrets(document, box)
         if (done.resealed.length > 0) put(collection, key, done.value)
         resealed.push(...done.resealed)
-        kept.push(...done.kept)
+        kept.push(...done.upToDate)
         unopened.push(...done.unopened)
       }
       // A key that opens nothing is not the one of this folder: nothing is written, and no key is forgotten.
@@ -82,7 +82,7 @@ async function rotateIn(dataDir: string, folder: string): Promise<Rotated> {
   }
 }
 
-function linesOf({ resealed, unopened, inEnvironment }: Rotated): string[] {
+function linesOf({ resealed, unopened, inEnvironment }: RotationSummary): string[] {
   return [
     `${resealed} secret${resealed === 1 ? '' : 's'} sealed with the new master key`,
     ...unopened.map((place) => `${place} does not open, and was left as it is`),

@@ -1,27 +1,27 @@
 // `serve`: from settings to a listening service, and from a signal to a clean exit.
 
-import { certificateOf } from '../app/listener.ts'
 import { type App, createApp } from '../app.ts'
-import { OperatorFault } from '../kernel/errors.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import { loadCertificate } from '../runtime/http-listener.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { TOKEN_LIFETIME_S, tokenLines } from './credentials.ts'
-import { LANE_COMMAND, ownCommand } from './own-process.ts'
+import { LANE_COMMAND, selfCommand } from './self-command.ts'
 
 export async function serve(settings: Settings, demo: boolean): Promise<void> {
   // Before a folder is made ready whose first token nobody would see.
-  certificateOf(settings)
-  const app = await createApp(settings, { laneCommand: ownCommand([LANE_COMMAND]) })
+  loadCertificate(settings)
+  const app = await createApp(settings, { laneCommand: selfCommand([LANE_COMMAND]) })
   const stopped = stopOnSignal(() => app.close())
   // What rotates log files sends this once it has renamed one, and what renews certificates.
   process.on('SIGHUP', () => {
     app.reopenLogs()
-    app.lookAtCertificate()
+    app.reloadCertificate()
   })
   const address = await app.listen().catch(async (failure: unknown) => {
     await app.close()
-    if (failure instanceof OperatorFault) throw failure
+    if (failure instanceof OperationalError) throw failure
     const { host, port, dataDir } = settings
     throw new CliError([
       `cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`,
@@ -47,7 +47,7 @@ export async function printFirstToken(app: App): Promise<void> {
 
 /** Loads the demo world, if need be; what to ask it at that address. */
 export async function demoLines(app: App, address: string): Promise<readonly string[]> {
-  const { handleHere: handle, organizationId, settings } = app
+  const { handleInProcess: handle, organizationId, settings } = app
   const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
   const { loadDemo } = await import('./demo.ts')
   return (await loadDemo({ handle, organizationId, token, dataDir: settings.dataDir, address })).lines

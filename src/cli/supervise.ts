@@ -1,22 +1,23 @@
 // `serve --workers N`: one process that serves nothing itself. It holds the folder and the port until its workers have
 // them, does what is done once, starts the workers and those that take the places of dead ones, and stops them all.
-import { certificateOf } from '../app/listener.ts'
-import { standardLog } from '../app/logs.ts'
+
 import { createApp } from '../app.ts'
 import { type ReservedPort, reservePort } from '../http/server.ts'
 import { systemClock } from '../kernel/clock.ts'
+import { loadCertificate } from '../runtime/http-listener.ts'
+import { openProcessLog } from '../runtime/process-log.ts'
 import type { Settings } from '../settings.ts'
-import { lockFolder } from '../store/folder-lock.ts'
+import { lockFolder } from '../store/process/folder-lock.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
-import { ownCommand, WORKER_COMMAND } from './own-process.ts'
+import { selfCommand, WORKER_COMMAND } from './self-command.ts'
 import { demoLines, printFirstToken, reasonOf } from './serve.ts'
-import type { Order, Word } from './worker.ts'
+import type { SupervisorCommand, WorkerEvent } from './worker.ts'
 
 /** Before the place of a dead worker is filled again: doubled each time, until one has lived long enough. */
-const PAUSE_MIN_MS = 100
-const PAUSE_MAX_MS = 10_000
-const LIVED_WELL_MS = 60_000
+const RESTART_DELAY_MIN_MS = 100
+const RESTART_DELAY_MAX_MS = 10_000
+const STABLE_UPTIME_MS = 60_000
 
 /** Beyond the time that a worker has for its requests; then it is killed. */
 const STOP_GRACE_MS = 5000
@@ -24,7 +25,7 @@ const STOP_GRACE_MS = 5000
 export async function supervise(settings: Settings, demo: boolean): Promise<void> {
   const { host, port, dataDir } = settings
   // Once, and not by each worker.
-  certificateOf(settings)
+  loadCertificate(settings)
   const folder = lockFolder(dataDir)
   let reserved: ReservedPort
   try {
@@ -46,7 +47,7 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
     throw failure
   }
 
-  const crew = new Crew({ ...settings, port: reserved.port }, folder.proof, () => reserved.release())
+  const crew = new Supervisor({ ...settings, port: reserved.port }, folder.workerToken, () => reserved.release())
   const stop = (): void => {
     if (crew.isStopping) crew.kill()
     crew.stop().then((code) => {
@@ -71,21 +72,21 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
   await new Promise(() => {})
 }
 
-interface Member {
+interface WorkerProcess {
   readonly child: Bun.Subprocess
   readonly startedMs: number
-  listens: boolean
+  isListening: boolean
 }
 
-class Crew {
+class Supervisor {
   isStopping = false
   private readonly settings: Settings
   private readonly proof: string
   private readonly releasePort: () => void
-  private readonly members = new Map<number, Member>()
-  private readonly pauses = new Map<number, number>()
+  private readonly workers = new Map<number, WorkerProcess>()
+  private readonly restartDelays = new Map<number, number>()
   private readonly restarts = new Set<ReturnType<typeof setTimeout>>()
-  private allListen: ((fault: string | null) => void) | null = null
+  private onStarted: ((fault: string | null) => void) | null = null
 
   constructor(settings: Settings, proof: string, releasePort: () => void) {
     this.settings = settings
@@ -96,73 +97,73 @@ class Crew {
   /** Resolves when all of them take connections, with null, or when one ended before, with what to say. */
   start(): Promise<string | null> {
     return new Promise((resolve) => {
-      this.allListen = resolve
-      for (let number = 1; number <= this.settings.workers; number++) this.launch(number)
+      this.onStarted = resolve
+      for (let number = 1; number <= this.settings.workers; number++) this.spawnWorker(number)
     })
   }
 
   signal(name: NodeJS.Signals): void {
-    for (const { child } of this.members.values()) child.kill(name)
+    for (const { child } of this.workers.values()) child.kill(name)
   }
 
-  private launch(number: number): void {
-    const child = Bun.spawn(ownCommand([WORKER_COMMAND, String(process.pid)]), {
+  private spawnWorker(number: number): void {
+    const child = Bun.spawn(selfCommand([WORKER_COMMAND, String(process.pid)]), {
       stdin: 'ignore',
       stdout: 'inherit',
       stderr: 'inherit',
-      ipc: (word: Word) => this.hear(number, word),
+      ipc: (word: WorkerEvent) => this.onMessage(number, word),
     })
-    this.members.set(number, { child, startedMs: systemClock.now(), listens: false })
-    this.tell(number, { order: 'open', settings: this.settings, number, proof: this.proof })
-    void child.exited.then(() => this.mourn(number, child))
+    this.workers.set(number, { child, startedMs: systemClock.now(), isListening: false })
+    this.send(number, { order: 'open', settings: this.settings, number, proof: this.proof })
+    void child.exited.then(() => this.onExit(number, child))
   }
 
-  private tell(number: number, order: Order): void {
+  private send(number: number, order: SupervisorCommand): void {
     try {
-      this.members.get(number)?.child.send(order)
+      this.workers.get(number)?.child.send(order)
     } catch {
       // It has just ended, which is heard elsewhere.
     }
   }
 
-  private hear(number: number, word: Word): void {
-    const member = this.members.get(number)
+  private onMessage(number: number, word: WorkerEvent): void {
+    const member = this.workers.get(number)
     if (member === undefined || this.isStopping) return
     if (word === 'open') {
       // Only now: nobody else can take the port in the time that a worker needs to open its databases.
       this.releasePort()
-      this.tell(number, { order: 'listen' })
+      this.send(number, { order: 'listen' })
       return
     }
-    member.listens = true
-    if (this.members.size < this.settings.workers) return
-    if ([...this.members.values()].every(({ listens }) => listens)) this.started(null)
+    member.isListening = true
+    if (this.workers.size < this.settings.workers) return
+    if ([...this.workers.values()].every(({ isListening }) => isListening)) this.reportStart(null)
   }
 
-  private started(fault: string | null): void {
-    this.allListen?.(fault)
-    this.allListen = null
+  private reportStart(fault: string | null): void {
+    this.onStarted?.(fault)
+    this.onStarted = null
   }
 
-  private mourn(number: number, child: Bun.Subprocess): void {
-    const member = this.members.get(number)
-    this.members.delete(number)
+  private onExit(number: number, child: Bun.Subprocess): void {
+    const member = this.workers.get(number)
+    this.workers.delete(number)
     if (this.isStopping || member === undefined) return
     const how = child.signalCode === null ? `exit code ${child.exitCode}` : `signal ${child.signalCode}`
-    if (this.allListen !== null) {
-      this.started(`worker ${number} ended with ${how} before it served`)
+    if (this.onStarted !== null) {
+      this.reportStart(`worker ${number} ended with ${how} before it served`)
       return
     }
     const lived = systemClock.now() - member.startedMs
-    const before = lived < LIVED_WELL_MS ? (this.pauses.get(number) ?? 0) : 0
-    const pauseMs = before === 0 ? PAUSE_MIN_MS : Math.min(before * 2, PAUSE_MAX_MS)
-    this.pauses.set(number, pauseMs)
-    for (const other of this.members.keys()) this.tell(other, { order: 'check readers' })
-    const log = standardLog(this.settings, systemClock)
+    const before = lived < STABLE_UPTIME_MS ? (this.restartDelays.get(number) ?? 0) : 0
+    const pauseMs = before === 0 ? RESTART_DELAY_MIN_MS : Math.min(before * 2, RESTART_DELAY_MAX_MS)
+    this.restartDelays.set(number, pauseMs)
+    for (const other of this.workers.keys()) this.send(other, { order: 'check readers' })
+    const log = openProcessLog(this.settings, systemClock)
     log({ level: 'error', message: 'a worker ended', worker: number, how, restart_ms: pauseMs })
     const timer = setTimeout(() => {
       this.restarts.delete(timer)
-      this.launch(number)
+      this.spawnWorker(number)
     }, pauseMs)
     this.restarts.add(timer)
   }
@@ -171,8 +172,8 @@ class Crew {
   async stop(): Promise<number> {
     this.isStopping = true
     for (const timer of this.restarts) clearTimeout(timer)
-    for (const number of this.members.keys()) this.tell(number, { order: 'stop' })
-    const children = [...this.members.values()].map(({ child }) => child)
+    for (const number of this.workers.keys()) this.send(number, { order: 'stop' })
+    const children = [...this.workers.values()].map(({ child }) => child)
     const timer = setTimeout(() => this.kill(), this.settings.drainMs + STOP_GRACE_MS)
     await Promise.all(children.map(({ exited }) => exited))
     clearTimeout(timer)
@@ -180,6 +181,6 @@ class Crew {
   }
 
   kill(): void {
-    for (const { child } of this.members.values()) child.kill('SIGKILL')
+    for (const { child } of this.workers.values()) child.kill('SIGKILL')
   }
 }

@@ -3,8 +3,8 @@
 import type { Settings } from '../settings.ts'
 import { exportFolder } from '../transfer/export.ts'
 import { importFile } from '../transfer/import.ts'
+import { printNotice } from './print.ts'
 import { progressLine } from './progress.ts'
-import { say } from './say.ts'
 
 export async function exportTo({ dataDir }: Settings, out: string, projectId: string | undefined): Promise<void> {
   const progress = progressLine()
@@ -16,8 +16,8 @@ export async function exportTo({ dataDir }: Settings, out: string, projectId: st
       progress: (done, total, what) => progress.show(done, total, what),
     })
     progress.end()
-    say(`${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`)
-    if (sealed > 0) say(`${sealed} secrets are sealed: they open with the master key of ${dataDir} alone`)
+    printNotice(`${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`)
+    if (sealed > 0) printNotice(`${sealed} secrets are sealed: they open with the master key of ${dataDir} alone`)
   } finally {
     progress.end()
   }
@@ -43,9 +43,9 @@ export async function importFrom({ dataDir }: Settings, flags: ImportFlags): Pro
     })
     progress.end()
     const counts = `${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`
-    say(flags.dryRun ? `${counts}: all of it would be imported, nothing was written` : counts)
-    if (skipped > 0) say(`${skipped} lines were there from before`)
-    if (flags.resume && !isResumed && !flags.dryRun) say('no import of it was cut off: all of it was imported')
+    printNotice(flags.dryRun ? `${counts}: all of it would be imported, nothing was written` : counts)
+    if (skipped > 0) printNotice(`${skipped} lines were there from before`)
+    if (flags.resume && !isResumed && !flags.dryRun) printNotice('no import of it was cut off: all of it was imported')
   } finally {
     progress.end()
   }

@@ -2,20 +2,20 @@
 // process that reads it. Exit codes: 0 all is sound, 1 something is damaged, 2 it could not be found out.
 import { accessSync, constants, type Dirent, existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { LayoutFault } from '../store/lmdb/databases.ts'
-import { cutOff, DATA_FILE, READERS_FILE, stemOf } from '../store/lmdb/folder.ts'
-import { verifyFolder } from '../store/verify.ts'
+import { verifyFolder } from '../store/integrity/verify-folder.ts'
+import { LayoutError } from '../store/lmdb/databases.ts'
+import { baseName, DATA_FILE, interruptedMigrationMessage, LOCK_FILE } from '../store/lmdb/environment-folder.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
-import { ownCommand, READING_COMMAND } from './own-process.ts'
-import { sayError } from './say.ts'
+import { printError } from './print.ts'
+import { selfCommand, VERIFY_FOLDER_COMMAND } from './self-command.ts'
 
 const DAMAGED = 1
 const NOT_RUN = 2
 const NO_PERMISSION = 'this user may not read it, or not write its lock.mdb'
 
 /** One line of the reading process. */
-interface Line {
+interface VerifyMessage {
   /** What it is about to read. */
   readonly at?: string
   readonly finding?: string
@@ -24,7 +24,7 @@ interface Line {
   readonly done?: true
 }
 
-interface Verdict {
+interface FolderVerdict {
   readonly folder: string
   readonly findings: readonly string[]
   readonly refused: string | null
@@ -33,18 +33,25 @@ interface Verdict {
 export async function verify(dataDir: string, json: boolean): Promise<void> {
   const { folders, closed } = foldersIn(dataDir)
   if (folders.length + closed.length === 0) {
-    sayError(`the folder ${dataDir} holds no store`)
+    printError(`the folder ${dataDir} holds no store`)
     process.exitCode = NOT_RUN
     return
   }
-  const verdicts: Verdict[] = closed.map((folder) => ({ folder, findings: [], refused: NO_PERMISSION }))
-  if (!json) for (const verdict of verdicts) tell(verdict)
+  const verdicts: FolderVerdict[] = closed.map((folder) => ({ folder, findings: [], refused: NO_PERMISSION }))
+  if (!json) for (const verdict of verdicts) printVerdict(verdict)
   for (const folder of folders) {
-    const refused = stemOf(folder) !== folder ? cutOff(folder) : isClosed(join(dataDir, folder)) ? NO_PERMISSION : null
+    const refused =
+      baseName(folder) !== folder
+        ? interruptedMigrationMessage(folder)
+        : isUnreadable(join(dataDir, folder))
+          ? NO_PERMISSION
+          : null
     const verdict =
-      refused === null ? { ...(await readFolder(join(dataDir, folder))), folder } : { folder, findings: [], refused }
+      refused === null
+        ? { ...(await verifyInChildProcess(join(dataDir, folder))), folder }
+        : { folder, findings: [], refused }
     verdicts.push(verdict)
-    if (!json) tell(verdict)
+    if (!json) printVerdict(verdict)
   }
   const damaged = verdicts.filter(({ findings }) => findings.length > 0)
   const refused = verdicts.filter((verdict) => verdict.refused !== null)
@@ -52,7 +59,7 @@ export async function verify(dataDir: string, json: boolean): Promise<void> {
   process.exitCode = damaged.length > 0 ? DAMAGED : refused.length > 0 ? NOT_RUN : 0
 }
 
-function tell({ folder, findings, refused }: Verdict): void {
+function printVerdict({ folder, findings, refused }: FolderVerdict): void {
   if (refused !== null) console.log(`${colours.red('not read')} ${folder}: ${refused}`)
   else if (findings.length === 0) console.log(`${colours.green('sound')}    ${folder}`)
   for (const finding of findings) console.log(`${colours.red('damaged')}  ${folder}: ${finding}`)
@@ -69,7 +76,7 @@ function foldersIn(dataDir: string): { folders: string[]; closed: string[] } {
       return
     }
     // A folder without its data file, and with what stands beside it, has lost it.
-    if (names.some(({ name }) => name === DATA_FILE || name === READERS_FILE)) found.push(relative(dataDir, folder))
+    if (names.some(({ name }) => name === DATA_FILE || name === LOCK_FILE)) found.push(relative(dataDir, folder))
     for (const entry of names) if (entry.isDirectory()) look(join(folder, entry.name))
   }
   if (existsSync(dataDir)) look(dataDir)
@@ -82,14 +89,14 @@ function entriesOf(folder: string): Dirent[] | null {
   try {
     return readdirSync(folder, { withFileTypes: true })
   } catch (fault) {
-    if (isOfPermission(fault)) return null
+    if (isPermissionError(fault)) return null
     throw fault
   }
 }
 
 /** What this user may not read is not damaged; and a reading that writers do not see would look so. */
-function isClosed(folder: string): boolean {
-  return isForbidden(join(folder, DATA_FILE), constants.R_OK) || isForbidden(join(folder, READERS_FILE), constants.W_OK)
+function isUnreadable(folder: string): boolean {
+  return isForbidden(join(folder, DATA_FILE), constants.R_OK) || isForbidden(join(folder, LOCK_FILE), constants.W_OK)
 }
 
 function isForbidden(path: string, mode: number): boolean {
@@ -97,23 +104,27 @@ function isForbidden(path: string, mode: number): boolean {
     accessSync(path, mode)
     return false
   } catch (fault) {
-    return isOfPermission(fault)
+    return isPermissionError(fault)
   }
 }
 
-function isOfPermission(fault: unknown): boolean {
+function isPermissionError(fault: unknown): boolean {
   const { code } = fault as NodeJS.ErrnoException
   return code === 'EACCES' || code === 'EPERM'
 }
 
 /** Reads the folder in another process, and tells of that one's end what it cannot tell itself. */
-export async function readFolder(folder: string): Promise<Omit<Verdict, 'folder'>> {
-  const child = Bun.spawn(ownCommand([READING_COMMAND, folder]), { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
+export async function verifyInChildProcess(folder: string): Promise<Omit<FolderVerdict, 'folder'>> {
+  const child = Bun.spawn(selfCommand([VERIFY_FOLDER_COMMAND, folder]), {
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
   const [text, errors] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
   const lines = text
     .split('\n')
     .filter((line) => line.endsWith('}'))
-    .map((line) => JSON.parse(line) as Line)
+    .map((line) => JSON.parse(line) as VerifyMessage)
   const findings = lines.flatMap(({ finding }) => (finding === undefined ? [] : [finding]))
   const refused = lines.find((line) => line.refused !== undefined)?.refused ?? null
   if (lines.some(({ done }) => done) || refused !== null) return { findings, refused }
@@ -126,13 +137,13 @@ export async function readFolder(folder: string): Promise<Omit<Verdict, 'folder'
 }
 
 /** What the other process does. */
-export async function readFolderHere(folder: string): Promise<void> {
-  const say = (line: Line): void => void process.stdout.write(`${JSON.stringify(line)}\n`)
+export async function runVerifyFolder(folder: string): Promise<void> {
+  const say = (line: VerifyMessage): void => void process.stdout.write(`${JSON.stringify(line)}\n`)
   try {
     for (const finding of await verifyFolder(folder, (at) => say({ at }))) say({ finding })
     say({ done: true })
   } catch (fault) {
-    if (!(fault instanceof LayoutFault || fault instanceof CliError)) throw fault
+    if (!(fault instanceof LayoutError || fault instanceof CliError)) throw fault
     say({ refused: fault.message })
   }
 }

@@ -1,15 +1,15 @@
 // One of several processes that serve a folder: started by the supervising one, told by it what to do over a channel of
 // their own, and gone as soon as that channel is.
 import type { App } from '../app.ts'
-import { OperatorFault } from '../kernel/errors.ts'
-import { endWithParent, outliveParent } from '../lanes/parent.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import { exitWithParent, surviveParent } from '../lanes/parent-death.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
-import { LANE_COMMAND, ownCommand } from './own-process.ts'
-import { sayError } from './say.ts'
+import { printError } from './print.ts'
+import { LANE_COMMAND, selfCommand } from './self-command.ts'
 
 /** What the parent says. */
-export type Order =
+export type SupervisorCommand =
   | { readonly order: 'open'; readonly settings: Settings; readonly number: number; readonly proof: string }
   | { readonly order: 'listen' }
   /** Another worker has ended, and may have been reading. */
@@ -20,18 +20,18 @@ export type Order =
  * A worker whose parent was killed ends after this time at the latest, milliseconds: requests under way are answered, and
  * the next process on the folder does not wait for long drains. A parent that stops gracefully stops its workers first.
  */
-const ALONE_MS = 500
+const ORPHAN_TIMEOUT_MS = 500
 
 /** What the worker says: it has its databases open, and it takes connections. */
-export type Word = 'open' | 'listening'
+export type WorkerEvent = 'open' | 'listening'
 
 /** `parent`: the id of the supervising process. Until the worker listens it has nothing to finish, and ends with it. */
-export async function work(parent: number): Promise<void> {
+export async function runWorker(parent: number): Promise<void> {
   if (process.send === undefined) {
     throw new CliError(['a worker is started by `verdigraph serve --workers` alone'])
   }
-  endWithParent(parent)
-  const say = (word: Word): void => void process.send?.(word)
+  exitWithParent(parent)
+  const say = (word: WorkerEvent): void => void process.send?.(word)
   let opening: Promise<App> | null = null
   let listens = false
   let stopping = false
@@ -44,7 +44,7 @@ export async function work(parent: number): Promise<void> {
     closed.then(
       () => process.exit(0),
       (failure: unknown) => {
-        sayError(`stopping failed: ${String((failure as Error).stack ?? failure)}`)
+        printError(`stopping failed: ${String((failure as Error).stack ?? failure)}`)
         process.exit(1)
       },
     )
@@ -54,32 +54,32 @@ export async function work(parent: number): Promise<void> {
   process.on('SIGINT', () => {})
   process.on('disconnect', () => {
     if (!listens) process.exit(1)
-    setTimeout(() => process.exit(1), ALONE_MS)
+    setTimeout(() => process.exit(1), ORPHAN_TIMEOUT_MS)
     stop()
   })
   process.on('SIGHUP', () =>
     opening?.then((app) => {
       app.reopenLogs()
-      app.lookAtCertificate()
+      app.reloadCertificate()
     }),
   )
 
-  process.on('message', (message: Order) => {
+  process.on('message', (message: SupervisorCommand) => {
     obey(message).catch((failure: unknown) => {
       const known =
-        failure instanceof CliError ? failure.lines : failure instanceof OperatorFault ? [failure.message] : null
-      for (const line of known ?? [String((failure as Error).stack ?? failure)]) sayError(line)
+        failure instanceof CliError ? failure.lines : failure instanceof OperationalError ? [failure.message] : null
+      for (const line of known ?? [String((failure as Error).stack ?? failure)]) printError(line)
       process.exit(1)
     })
   })
 
-  async function obey(message: Order): Promise<void> {
+  async function obey(message: SupervisorCommand): Promise<void> {
     switch (message.order) {
       case 'open': {
         const { settings, number, proof } = message
         // Loaded here, so that the parent's end is seen before the many modules of the service are read.
         opening = import('../app.ts').then(({ createApp }) =>
-          createApp(settings, { worker: { number, proof }, laneCommand: ownCommand([LANE_COMMAND]) }),
+          createApp(settings, { worker: { number, proof }, laneCommand: selfCommand([LANE_COMMAND]) }),
         )
         await opening
         say('open')
@@ -91,11 +91,11 @@ export async function work(parent: number): Promise<void> {
         const { host, port } = app.settings
         await app.listen().catch(async (failure: unknown) => {
           const { reasonOf } = await import('./serve.ts')
-          if (failure instanceof OperatorFault) throw failure
+          if (failure instanceof OperationalError) throw failure
           throw new CliError([`cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`])
         })
         listens = true
-        if (outliveParent(parent)) say('listening')
+        if (surviveParent(parent)) say('listening')
         else stop()
         return
       }

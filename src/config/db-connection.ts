@@ -1,9 +1,9 @@
 // Where a project's graph is kept (ruling F9), and the logical locations of a composite project.
 import { z } from 'zod'
 import type { Constituent, GraphLayout } from '../engine/store.ts'
-import { locationLength } from '../kernel/element.ts'
+import { locationLength } from '../kernel/element-rules.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { Fields, StoredDocument } from './kind.ts'
+import type { DocumentFields, StoredDocument } from './kind.ts'
 
 const name = z.string().min(1).max(256)
 
@@ -19,7 +19,7 @@ export const dbConnection = z
   .superRefine((connection, context) => {
     const refuse = (field: string, message: string): void =>
       context.addIssue({ code: 'custom', path: [field], message })
-    const url = urlFault(connection.url)
+    const url = urlError(connection.url)
     if (url !== null) refuse('url', url)
     const composite = connection.composite_db_name ?? null
     const mapping = connection.alias_mapping ?? null
@@ -42,7 +42,7 @@ export const dbConnectionRead = z.strictObject({
 })
 
 /** The embedded store takes a name at most: where its files are is the process's setting, not a caller's. */
-function urlFault(url: string): string | null {
+function urlError(url: string): string | null {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(url)?.[1]
   if (scheme === undefined) return 'expected a URL with the scheme `lmdb:`'
   if (scheme.toLowerCase() !== 'lmdb') return `the scheme \`${scheme}:\` has no adapter, expected \`lmdb:\``
@@ -75,7 +75,7 @@ function decode(text: string): string | null {
   }
 }
 
-interface Connection {
+interface DbConnectionFields {
   readonly name?: string
   readonly composite_db_name?: string
   readonly alias_mapping?: string
@@ -86,8 +86,8 @@ interface Connection {
  * composite one, which makes the relationships between locations readable; all others have a constituent for each
  * database, which belongs to the project alone.
  */
-export function layoutIn(fields: Fields): GraphLayout {
-  const { name, composite_db_name: composite, alias_mapping } = (fields.db_connection ?? {}) as Connection
+export function parseLayout(fields: DocumentFields): GraphLayout {
+  const { name, composite_db_name: composite, alias_mapping } = (fields.db_connection ?? {}) as DbConnectionFields
   const aliases = parseAliasMapping(alias_mapping ?? '')
   const locations = new Map<string, Constituent>()
   const constituents = new Map<string, Constituent>()
@@ -102,11 +102,11 @@ export function layoutIn(fields: Fields): GraphLayout {
 }
 
 /** What is said of a location that the project does not have, and of the one place that nodes are not written to. */
-export function unknownLocation(location: string, isComposite: boolean): string {
+export function unknownLocationMessage(location: string, isComposite: boolean): string {
   return `unknown location ${location}${isComposite ? '' : ': the project has no composite database'}`
 }
 
-export function keepsNoNodes(name: string): string {
+export function compositeLocationMessage(name: string): string {
   return `${name} is the composite database, which keeps no data of nodes`
 }
 
@@ -116,7 +116,7 @@ const layouts = new WeakMap<StoredDocument, GraphLayout>()
 export function layoutOf(project: StoredDocument): GraphLayout {
   let layout = layouts.get(project)
   if (layout === undefined) {
-    layout = layoutIn(project.fields)
+    layout = parseLayout(project.fields)
     layouts.set(project, layout)
   }
   return layout
@@ -131,7 +131,7 @@ export function locationsOf(project: StoredDocument): ReadonlyMap<string, Consti
  * Why a project may not go over to another layout: a constituent that no name leads to any more would keep its data out
  * of reach, and nothing here deletes data. `holdsData` looks into a constituent.
  */
-export function faultsOfChange(
+export function layoutChangeErrors(
   before: GraphLayout,
   after: GraphLayout,
   holdsData: (constituent: Constituent) => boolean,
@@ -139,7 +139,7 @@ export function faultsOfChange(
   const faults: string[] = []
   for (const [location, constituent] of before.locations) {
     const now = after.locations.get(location)
-    if (now !== undefined && isSame(now, constituent)) continue
+    if (now !== undefined && isSameConstituent(now, constituent)) continue
     if (holdsData(constituent)) {
       faults.push(`db_connection.alias_mapping: the location \`${location}\` holds data, so it keeps its database`)
     }
@@ -150,6 +150,6 @@ export function faultsOfChange(
   return faults
 }
 
-function isSame(a: Constituent, b: Constituent): boolean {
+function isSameConstituent(a: Constituent, b: Constituent): boolean {
   return typeof a === 'string' || typeof b === 'string' ? a === b : a.database === b.database
 }

@@ -10,7 +10,7 @@ export function etagOf(document: StoredDocument): string {
  * RFC 9110, 13.1.1, strong comparison. No header, or an empty one, asks for nothing. The bare tag without quotes is taken
  * too: it is what `?etag=` carries.
  */
-export function ifMatchHolds(ifMatch: string | null, document: StoredDocument): boolean {
+export function matchesIfMatch(ifMatch: string | null, document: StoredDocument): boolean {
   if (ifMatch === null || ifMatch.trim() === '' || ifMatch.trim() === '*') return true
   const etag = etagOf(document)
   return ifMatch.split(',').some((one) => one.trim() === etag || `"${one.trim()}"` === etag)

@@ -10,7 +10,7 @@ export function findById(
   id: string,
 ): Result<StoredDocument, ServiceError> {
   const document = documents.get(kind.path, id)
-  return document === null || document.organization_id !== organizationId ? err(absent(kind, id)) : ok(document)
+  return document === null || document.organization_id !== organizationId ? err(notFoundError(kind, id)) : ok(document)
 }
 
 /** The query says where the name holds: `project_id` or `location`, `organization_id` for what lives in no project. */
@@ -21,7 +21,7 @@ export function findByName(
   name: string,
   query: URLSearchParams,
 ): Result<StoredDocument, ServiceError> {
-  if (!kind.operations.byName) return err(absent(kind, name))
+  if (!kind.operations.byName) return err(notFoundError(kind, name))
   const inOrganization = kind.inOrganization === true
   const scopeId = inOrganization
     ? (query.get('organization_id') ?? query.get('location') ?? organizationId)
@@ -36,7 +36,7 @@ export function findByName(
 }
 
 /** An empty `version` asks for the present one. */
-export function revisionOf(
+export function findRevision(
   documents: ConfigWriter,
   kind: ConfigKind,
   present: StoredDocument,
@@ -54,6 +54,6 @@ export function revisionOf(
   return past === null ? err({ kind: 'not-found', message }) : ok(past)
 }
 
-export function absent(kind: ConfigKind, key: string): ServiceError {
+export function notFoundError(kind: ConfigKind, key: string): ServiceError {
   return { kind: 'not-found', message: `no ${kind.label} \`${key}\`` }
 }

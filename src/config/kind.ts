@@ -14,7 +14,7 @@ export interface Authorship {
 }
 
 /** The fields of a stored document that the kind owns, in wire names. */
-export type Fields = Readonly<Record<string, unknown>>
+export type DocumentFields = Readonly<Record<string, unknown>>
 
 /** One stored configuration document, as the repository keeps it: frozen JSON. `revision` counts from 1. */
 export interface StoredDocument extends Authorship {
@@ -27,7 +27,7 @@ export interface StoredDocument extends Authorship {
   readonly parent_id: string
   /** Empty for kinds without names. Unique among its kind within the project, or the organization where there is none. */
   readonly name: string
-  readonly fields: Fields
+  readonly fields: DocumentFields
 }
 
 /** Where a document's name is unique, and what lists are filtered by. */
@@ -67,7 +67,7 @@ export interface DocumentDraft extends ConfigReader {
 
 export interface ConfigWriter extends ConfigSource {
   /** Moves on to what any process has committed until now. */
-  follow(): void
+  catchUp(): void
   /** What a document was before later revisions; null when there is no such revision of it. */
   pastRevision(kind: string, id: string, revision: number): StoredDocument | null
   /**
@@ -85,7 +85,7 @@ export interface Sealer {
 }
 
 /** The place of a secret field, for the Sealer. */
-export function secretPlace(kind: string, id: string, path: string): string {
+export function secretPath(kind: string, id: string, path: string): string {
   return `${kind}/${id}/${path}`
 }
 
@@ -95,13 +95,13 @@ export interface CheckContext {
   readonly current: StoredDocument | null
   readonly parent: StoredDocument
   /** The members that the caller sent, where the merged fields do not tell. */
-  readonly given: Fields
+  readonly body: DocumentFields
 }
 
 /** What a check lets through: the fields to store, and what the create answer shows this once and nobody stores. */
-export interface Checked {
-  readonly fields: Fields
-  readonly shown?: Fields
+export interface CheckedFields {
+  readonly fields: DocumentFields
+  readonly shown?: DocumentFields
 }
 
 export type ConfigOperation = 'created' | 'changed' | 'deleted'
@@ -142,28 +142,31 @@ export interface ConfigKind {
    * Where a secret is sent: by its path in `secrets`, the paths of the fields that say so; their steps `*` are those of the
    * secret. Who changes one of them gives the secret again, for an editor must not have a secret sent to where it can be read.
    */
-  readonly destinations?: Readonly<Record<string, readonly string[]>>
+  readonly secretDestinations?: Readonly<Record<string, readonly string[]>>
   /** Fields that are no secret and yet not read back. */
-  readonly unread?: readonly string[]
+  readonly hiddenFields?: readonly string[]
   /** String fields that come back empty in a list without `full_fetch`. */
-  readonly heavy: readonly string[]
+  readonly omittedInLists: readonly string[]
   /** Further query parameters of the list: name → allowed value → what it lets through. */
   readonly filters?: Readonly<Record<string, Readonly<Record<string, (document: StoredDocument) => boolean>>>>
   /** A body that may be spelled in several ways, in the one that is stored; before its secrets are sealed. */
-  normalise?(body: Fields): Fields
+  normaliseBody?(body: DocumentFields): DocumentFields
   /** Awaited before an update is checked: the check runs within a write, and may wait for nothing. */
-  beforeUpdate?(document: StoredDocument, body: Fields): Promise<void>
+  beforeUpdate?(document: StoredDocument, body: DocumentFields): Promise<void>
   /**
    * What the schema cannot say: references, compilation, rules between fields. `fields` is what would be stored, an
    * update already merged into the current document. Pure but for randomness.
    */
-  check(fields: Fields, context: CheckContext): Result<Checked, ServiceError>
+  check(fields: DocumentFields, context: CheckContext): Result<CheckedFields, ServiceError>
   /** The body of the create answer where it is not the five authorship fields. */
-  readonly answer?: { readonly schema: z.ZodObject; of(document: StoredDocument, shown: Fields): Fields }
+  readonly createResponse?: {
+    readonly schema: z.ZodObject
+    of(document: StoredDocument, shown: DocumentFields): DocumentFields
+  }
   /** What members read back that the fields do not have (yet). */
-  readonly defaults?: Fields
+  readonly defaults?: DocumentFields
   /** Members of the read form that the fields do not hold as they are. It sees a document without its secrets. */
-  present?(document: StoredDocument, reader: ConfigReader): Fields
+  computedFields?(document: StoredDocument, reader: ConfigReader): DocumentFields
   /**
    * What must happen outside the configuration once the document is stored. Awaited before the caller is answered, one
    * at a time, in the order of the commits. A crash in between is made good at the next start: an effect may run twice,
@@ -174,11 +177,11 @@ export interface ConfigKind {
    * What stays of a document that goes because `removed`, which it lived in, was removed; null: nothing. Kept as a
    * document of `remainsKind`, for nobody to read but the feature that left it.
    */
-  remains?(document: StoredDocument, removed: StoredDocument, reader: ConfigReader): Remains | null
+  tombstone?(document: StoredDocument, removed: StoredDocument, reader: ConfigReader): Tombstone | null
   /** Why the document may not be removed; null when it may. `reader` still has it. */
-  keptBy?(document: StoredDocument, reader: ConfigReader): string | null
+  deletionBlocker?(document: StoredDocument, reader: ConfigReader): string | null
   /** A delete answers no body, where the interface says so. */
-  readonly deletesSilently?: true
+  readonly deleteReturnsNoBody?: true
 }
 
 /** The member, and the parameter of lists, that says where a document lives. */
@@ -194,13 +197,13 @@ export function withArticle({ label }: ConfigKind): string {
   return /^[aeiou]/i.test(label) ? `an ${label}` : `a ${label}`
 }
 
-export interface Remains {
-  readonly fields: Fields
+export interface Tombstone {
+  readonly fields: DocumentFields
   /** RFC 3339; what stays beyond it is swept at a start. */
   readonly until: string
 }
 
-export function remainsKind(path: string): string {
+export function tombstoneKind(path: string): string {
   return `gone-${path}`
 }
 

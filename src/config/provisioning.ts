@@ -1,7 +1,7 @@
 // Makes the graph of a project in the background: PENDING → ACTIVE or FAILED (ruling F6). Of several processes one does
 // that for all, wherever the project was made. PENDING is durable, so whoever comes after a crash makes it good.
 import type { Constituent, GraphLayout } from '../engine/store.ts'
-import { OperatorFault, ServiceFault } from '../kernel/errors.ts'
+import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import { layoutOf } from './db-connection.ts'
 import type { ConfigReader, ConfigWriter, StoredDocument } from './kind.ts'
 import type { SystemGraph } from './system-nodes.ts'
@@ -22,7 +22,7 @@ export interface Provisioner {
   holdsData(projectId: string, constituent: Constituent): boolean
 }
 
-export interface ProvisioningParts {
+export interface ProvisioningDeps {
   readonly documents: ConfigWriter
   readonly provisioner: Provisioner
   readonly systemGraph: SystemGraph
@@ -35,12 +35,12 @@ export function ikgStatus(reader: ConfigReader, projectId: string): IkgStatus | 
 }
 
 export class Provisioning {
-  private readonly parts: ProvisioningParts
+  private readonly deps: ProvisioningDeps
   private readonly running = new Map<string, Promise<void>>()
   private leading = false
 
-  constructor(parts: ProvisioningParts) {
-    this.parts = parts
+  constructor(parts: ProvisioningDeps) {
+    this.deps = parts
     parts.documents.subscribe((changes) => {
       if (!this.leading) return
       for (const { before, after } of changes) {
@@ -51,9 +51,9 @@ export class Provisioning {
   }
 
   /** From now on this process provisions, and no other. Begins with what its predecessor may have left half-way. */
-  lead(): void {
+  startLeading(): void {
     this.leading = true
-    for (const project of this.parts.documents.all('projects')) {
+    for (const project of this.deps.documents.all('projects')) {
       if (project.fields.ikg_status === 'PENDING' || layoutOf(project).isComposite) this.start(project.id)
     }
   }
@@ -69,70 +69,73 @@ export class Provisioning {
 
   /** Before a caller is told that a new mapping is stored: its locations may be used from then on. */
   async prepare(projectId: string): Promise<void> {
-    const project = this.parts.documents.get('projects', projectId)
-    if (project?.fields.ikg_status === 'ACTIVE') await this.parts.provisioner.create(projectId, layoutOf(project))
+    const project = this.deps.documents.get('projects', projectId)
+    if (project?.fields.ikg_status === 'ACTIVE') await this.deps.provisioner.create(projectId, layoutOf(project))
   }
 
   /** Before a change of its mapping is looked at: that is done within a write, where nobody may wait for another. */
   async open(projectId: string): Promise<void> {
     try {
-      await this.parts.provisioner.openAll(projectId)
+      await this.deps.provisioner.openAll(projectId)
     } catch (fault) {
-      if (!(fault instanceof OperatorFault)) throw fault
-      this.parts.report(`the graph of project ${projectId} cannot be looked into: ${fault.message}`)
-      throw new ServiceFault({ kind: 'unavailable', message: 'the knowledge graph of this project is unavailable' })
+      if (!(fault instanceof OperationalError)) throw fault
+      this.deps.report(`the graph of project ${projectId} cannot be looked into: ${fault.message}`)
+      throw new ThrownServiceError({
+        kind: 'unavailable',
+        message: 'the knowledge graph of this project is unavailable',
+      })
     }
   }
 
   holdsData(projectId: string, constituent: Constituent): boolean {
-    return this.parts.provisioner.holdsData(projectId, constituent)
+    return this.deps.provisioner.holdsData(projectId, constituent)
   }
 
   /** At start, before the first request: what a crash left between two graphs. */
-  async repair(): Promise<void> {
-    for (const project of this.parts.documents.all('projects')) {
+  async replayIntents(): Promise<void> {
+    for (const project of this.deps.documents.all('projects')) {
       if (!layoutOf(project).isComposite || project.fields.ikg_status !== 'ACTIVE') continue
-      await this.parts.provisioner.followNotes(project.id).catch((failure: unknown) => {
-        this.parts.report(`the global graph of project ${project.id} could not follow the others: ${String(failure)}`)
+      await this.deps.provisioner.followNotes(project.id).catch((failure: unknown) => {
+        this.deps.report(`the global graph of project ${project.id} could not follow the others: ${String(failure)}`)
       })
     }
   }
 
   /** Begins nothing more, and resolves when nothing runs. */
-  async rest(): Promise<void> {
+  async stop(): Promise<void> {
     this.leading = false
-    await this.settled()
+    await this.whenIdle()
   }
 
   /** Resolves when no provisioning runs. */
-  async settled(): Promise<void> {
+  async whenIdle(): Promise<void> {
     while (this.running.size > 0) await Promise.all(this.running.values())
   }
 
   /** After the project's document is gone. */
   async drop(projectId: string): Promise<void> {
     await this.running.get(projectId)
-    await this.parts.provisioner.delete(projectId)
+    await this.deps.provisioner.delete(projectId)
   }
 
   private async provision(projectId: string): Promise<void> {
     try {
-      if (this.parts.documents.get('projects', projectId) === null) return
-      await this.mark(projectId, 'FAILED', 'PENDING')
+      if (this.deps.documents.get('projects', projectId) === null) return
+      await this.setStatus(projectId, 'FAILED', 'PENDING')
       let written: SystemNodes = new Map()
       let project: StoredDocument | null
       do {
-        project = this.parts.documents.get('projects', projectId)
+        project = this.deps.documents.get('projects', projectId)
         if (project === null) return
         // What an ACTIVE project lacks is lost, not to be made empty; what a new mapping adds has been prepared.
-        if (project.fields.ikg_status !== 'ACTIVE') await this.parts.provisioner.create(projectId, layoutOf(project))
+        if (project.fields.ikg_status !== 'ACTIVE') await this.deps.provisioner.create(projectId, layoutOf(project))
         written = await this.writeSystemNodes(projectId, written)
       } while (!(await this.activate(project, written)))
-      await this.parts.provisioner.completeProxies(projectId)
+      await this.deps.provisioner.completeProxies(projectId)
     } catch (failure) {
       if (this.isGone(projectId)) return
-      this.parts.report(`provisioning of project ${projectId} failed: ${String(failure)}`)
-      await this.mark(projectId, 'PENDING', 'FAILED').catch(() => undefined)
+      this.deps.report(`provisioning of project ${projectId} failed: ${String(failure)}`)
+      await this.setStatus(projectId, 'PENDING', 'FAILED').catch(() => undefined)
     } finally {
       // Another process that deleted it meanwhile cannot know what was made since.
       if (this.isGone(projectId)) await this.remove(projectId)
@@ -140,20 +143,20 @@ export class Provisioning {
   }
 
   private isGone(projectId: string): boolean {
-    const { documents } = this.parts
-    documents.follow()
+    const { documents } = this.deps
+    documents.catchUp()
     return documents.get('projects', projectId) === null
   }
 
   private async remove(projectId: string): Promise<void> {
-    await this.parts.provisioner.delete(projectId).catch((failure: unknown) => {
-      this.parts.report(`what was made of the removed project ${projectId} could not be removed: ${String(failure)}`)
+    await this.deps.provisioner.delete(projectId).catch((failure: unknown) => {
+      this.deps.report(`what was made of the removed project ${projectId} could not be removed: ${String(failure)}`)
     })
   }
 
   /** Brings the graph from the system nodes `written` to those that the configuration has now. */
   private async writeSystemNodes(projectId: string, written: SystemNodes): Promise<SystemNodes> {
-    const { documents, systemGraph } = this.parts
+    const { documents, systemGraph } = this.deps
     const wanted = systemNodesOf(documents, projectId)
     for (const [id, node] of written) {
       if (wanted.has(id)) continue
@@ -173,7 +176,7 @@ export class Provisioning {
    * because the project was not ACTIVE.
    */
   private activate(made: StoredDocument, written: SystemNodes): Promise<boolean> {
-    return this.parts.documents.write((draft) => {
+    return this.deps.documents.write((draft) => {
       const wanted = systemNodesOf(draft, made.id)
       if (wanted.size !== written.size || [...wanted.keys()].some((id) => !written.has(id))) return false
       const project = draft.get('projects', made.id)
@@ -184,8 +187,8 @@ export class Provisioning {
     })
   }
 
-  private mark(projectId: string, from: IkgStatus, to: IkgStatus): Promise<void> {
-    return this.parts.documents.write((draft) => {
+  private setStatus(projectId: string, from: IkgStatus, to: IkgStatus): Promise<void> {
+    return this.deps.documents.write((draft) => {
       const project = draft.get('projects', projectId)
       if (project?.fields.ikg_status === from) draft.put(withStatus(project, to))
     })

@@ -3,7 +3,7 @@
 // is, whoever wrote it; and `follow` brings the snapshot to the last commit of any process, telling the subscribers.
 // INVARIANT: the shared number is at least the number of the last commit, because it is set before each commit. So a
 // snapshot whose commit has that number is the newest; any other one looks into the store.
-import { Documents } from './documents.ts'
+import { DocumentSnapshot } from './document-snapshot.ts'
 import type { ConfigWriter, DocumentChange, DocumentDraft, StoredDocument } from './kind.ts'
 
 /** The collection of the store that holds the documents, by id. */
@@ -42,40 +42,40 @@ export interface DocumentStore {
 }
 
 /** Seen at once by all processes that share the store. */
-export interface SharedNumber {
+export interface CommitCounter {
   load(): number
   store(value: number): void
 }
 
-type Listener = (changes: readonly DocumentChange[]) => void
+type ChangeListener = (changes: readonly DocumentChange[]) => void
 
 /** `by` is of one attempt alone: a commit that failed, and the one that took its number, are told apart. */
-interface Head {
+interface CommitHead {
   readonly commit: number
   readonly by: string
 }
 
-interface State {
-  readonly head: Head
-  readonly documents: Documents
+interface RepositoryState {
+  readonly head: CommitHead
+  readonly documents: DocumentSnapshot
 }
 
-export class Repository implements ConfigWriter {
+export class ConfigRepository implements ConfigWriter {
   private readonly store: DocumentStore
-  private readonly shared: SharedNumber
-  private readonly listeners: Listener[] = []
+  private readonly counter: CommitCounter
+  private readonly listeners: ChangeListener[] = []
   private readonly writer = crypto.randomUUID()
   private attempts = 0
-  private state: State
+  private state: RepositoryState
   /** What the last change of this process left in its transaction, committed or not. */
-  private tip: State
+  private lastAttempt: RepositoryState
 
   /** `shared` is left out where no other process writes. */
-  constructor(store: DocumentStore, shared: SharedNumber = ownNumber()) {
+  constructor(store: DocumentStore, shared: CommitCounter = localCounter()) {
     this.store = store
-    this.shared = shared
+    this.counter = shared
     this.state = store.read((reading) => ({ head: readHead(reading), documents: readAll(reading) }))
-    this.tip = this.state
+    this.lastAttempt = this.state
   }
 
   get(kind: string, id: string): StoredDocument | null {
@@ -99,33 +99,33 @@ export class Repository implements ConfigWriter {
   }
 
   pastRevision(kind: string, id: string, revision: number): StoredDocument | null {
-    const past = this.store.read((reading) => reading.get(PAST, pastKey(id, revision))) as StoredDocument | null
+    const past = this.store.read((reading) => reading.get(PAST, revisionKey(id, revision))) as StoredDocument | null
     return past?.kind === kind ? past : null
   }
 
-  subscribe(listener: Listener): void {
+  subscribe(listener: ChangeListener): void {
     this.listeners.push(listener)
   }
 
   /** Sees what any process has committed until now. Some nanoseconds where that is nothing new: asked for every request. */
-  follow(): void {
-    if (this.shared.load() !== this.state.head.commit) this.moveOn()
+  catchUp(): void {
+    if (this.counter.load() !== this.state.head.commit) this.refresh()
   }
 
   /** For the only process on the store: whatever a crash left of the number, the store is right. */
-  settle(): void {
-    this.shared.store(this.state.head.commit)
+  resetCounter(): void {
+    this.counter.store(this.state.head.commit)
   }
 
   async write<T>(change: (draft: DocumentDraft) => T): Promise<T> {
     const value = await this.store.transact((transaction) => this.attempt(transaction, change))
-    this.moveOn()
+    this.refresh()
     return value
   }
 
   private attempt<T>(transaction: DocumentTransaction, change: (draft: DocumentDraft) => T): T {
-    const { head, documents } = this.newestIn(transaction)
-    const draft = new Draft(documents)
+    const { head, documents } = this.newestState(transaction)
+    const draft = new RepositoryDraft(documents)
     const value = change(draft)
     const changes = draft.changes()
     if (changes.length === 0) return value
@@ -135,26 +135,26 @@ export class Repository implements ConfigWriter {
       ids.push(id)
       if (after !== null) transaction.put(COLLECTION, id, after)
       else transaction.remove(COLLECTION, id)
-      if (before !== null) keepPast(transaction, before, after)
+      if (before !== null) archiveRevision(transaction, before, after)
     }
     this.attempts += 1
-    const next: Head = { commit: head.commit + 1, by: `${this.writer} ${this.attempts}` }
+    const next: CommitHead = { commit: head.commit + 1, by: `${this.writer} ${this.attempts}` }
     transaction.put(HEADS, HEAD, next)
     transaction.put(LOG, logKey(next.commit), ids)
     transaction.remove(LOG, logKey(next.commit - LOG_LENGTH))
-    this.tip = { head: next, documents: draft.documents }
+    this.lastAttempt = { head: next, documents: draft.documents }
     // Before the commit: nobody can take the state without it for the newest, even if this process ends here.
-    this.shared.store(next.commit)
+    this.counter.store(next.commit)
     return value
   }
 
-  private newestIn(reading: DocumentReading): State {
+  private newestState(reading: DocumentReading): RepositoryState {
     const { by } = readHead(reading)
-    if (by === this.tip.head.by) return this.tip
+    if (by === this.lastAttempt.head.by) return this.lastAttempt
     return by === this.state.head.by ? this.state : advance(this.state, reading).state
   }
 
-  private moveOn(): void {
+  private refresh(): void {
     const { state, changes } = this.store.read((reading) => advance(this.state, reading))
     this.state = state
     if (changes.length > 0) for (const listener of this.listeners) listener(changes)
@@ -162,12 +162,15 @@ export class Repository implements ConfigWriter {
 }
 
 /** From a state to the one that the store holds, with each document that differs. */
-function advance(from: State, reading: DocumentReading): { state: State; changes: readonly DocumentChange[] } {
+function advance(
+  from: RepositoryState,
+  reading: DocumentReading,
+): { state: RepositoryState; changes: readonly DocumentChange[] } {
   const head = readHead(reading)
   if (head.by === from.head.by) return { state: from, changes: [] }
   let { documents } = from
   const changes: DocumentChange[] = []
-  for (const id of touchedSince(from, head, reading)) {
+  for (const id of changedIdsSince(from, head, reading)) {
     const before = documents.find(id)
     const after = reading.get(COLLECTION, id) as StoredDocument | null
     if (before === null && after === null) continue
@@ -180,7 +183,7 @@ function advance(from: State, reading: DocumentReading): { state: State; changes
 }
 
 /** Every document there is or was, where the log does not reach back so far. */
-function touchedSince(from: State, { commit }: Head, reading: DocumentReading): ReadonlySet<string> {
+function changedIdsSince(from: RepositoryState, { commit }: CommitHead, reading: DocumentReading): ReadonlySet<string> {
   const touched = new Set<string>()
   let known = commit > from.head.commit && commit - from.head.commit < LOG_LENGTH
   for (let number = from.head.commit + 1; known && number <= commit; number++) {
@@ -192,38 +195,38 @@ function touchedSince(from: State, { commit }: Head, reading: DocumentReading): 
   return new Set([...from.documents.ids(), ...reading.all(COLLECTION).map(([id]) => id)])
 }
 
-function readHead(reading: DocumentReading): Head {
-  return (reading.get(HEADS, HEAD) as Head | null) ?? { commit: 0, by: '' }
+function readHead(reading: DocumentReading): CommitHead {
+  return (reading.get(HEADS, HEAD) as CommitHead | null) ?? { commit: 0, by: '' }
 }
 
-function readAll(reading: DocumentReading): Documents {
-  return Documents.of(reading.all(COLLECTION).map(([, value]) => value as StoredDocument))
+function readAll(reading: DocumentReading): DocumentSnapshot {
+  return DocumentSnapshot.of(reading.all(COLLECTION).map(([, value]) => value as StoredDocument))
 }
 
-const pastKey = (id: string, revision: number): string => `${id}.${revision}`
+const revisionKey = (id: string, revision: number): string => `${id}.${revision}`
 
 /** Collection and key that a document lies under, */
-export function presentPlace({ id }: StoredDocument): readonly [collection: string, key: string] {
+export function currentKey({ id }: StoredDocument): readonly [collection: string, key: string] {
   return [COLLECTION, id]
 }
 
 /** and once a later revision has taken its place. */
-export function pastPlace({ id, revision }: StoredDocument): readonly [collection: string, key: string] {
-  return [PAST, pastKey(id, revision)]
+export function pastRevisionKey({ id, revision }: StoredDocument): readonly [collection: string, key: string] {
+  return [PAST, revisionKey(id, revision)]
 }
 
 /** A document that is removed takes its past along. */
-function keepPast(transaction: DocumentTransaction, before: StoredDocument, after: StoredDocument | null): void {
+function archiveRevision(transaction: DocumentTransaction, before: StoredDocument, after: StoredDocument | null): void {
   const { id, revision } = before
-  if (after === null) for (let past = 1; past < revision; past++) transaction.remove(PAST, pastKey(id, past))
-  else if (after.revision > revision) transaction.put(PAST, pastKey(id, revision), before)
+  if (after === null) for (let past = 1; past < revision; past++) transaction.remove(PAST, revisionKey(id, past))
+  else if (after.revision > revision) transaction.put(PAST, revisionKey(id, revision), before)
 }
 
 function logKey(commit: number): string {
   return String(commit)
 }
 
-function ownNumber(): SharedNumber {
+function localCounter(): CommitCounter {
   let number = 0
   return {
     load: () => number,
@@ -233,12 +236,12 @@ function ownNumber(): SharedNumber {
   }
 }
 
-class Draft implements DocumentDraft {
-  documents: Documents
-  private readonly start: Documents
+class RepositoryDraft implements DocumentDraft {
+  documents: DocumentSnapshot
+  private readonly start: DocumentSnapshot
   private readonly touched = new Map<string, { kind: string; id: string }>()
 
-  constructor(start: Documents) {
+  constructor(start: DocumentSnapshot) {
     this.start = start
     this.documents = start
   }

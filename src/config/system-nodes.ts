@@ -4,7 +4,7 @@ import type { GraphStore } from '../engine/store.ts'
 export const applicationLabel = '_Application'
 export const agentLabel = '_AppAgent'
 /** (agent)-[:_AGENT_OF]->(application) */
-export const agentOf = '_AGENT_OF'
+export const agentOfType = '_AGENT_OF'
 
 /** All of it may be repeated. */
 export interface SystemGraph {
@@ -19,7 +19,7 @@ export interface SystemGraph {
  * `graphOf` gives the default graph of a project that is provisioned. `exists` looks at the newest configuration: it is
  * asked within the write, so that a removal by another process, whose own write follows its commit, has the last word.
  */
-export function systemGraph(
+export function createSystemGraph(
   graphOf: (projectId: string) => Promise<GraphStore> | GraphStore,
   exists: (kind: 'applications' | 'application-agents', id: string) => boolean,
 ): SystemGraph {
@@ -38,7 +38,7 @@ export function systemGraph(
         batch.upsertNode(source)
         // An agent's link does not depend on what became of the application's own effect.
         batch.upsertNode(target)
-        batch.upsertRelationship({ source, type: agentOf, target })
+        batch.upsertRelationship({ source, type: agentOfType, target })
       })
     },
     async deleteApplication(projectId, applicationId) {

@@ -1,17 +1,17 @@
 // What the engine refuses or fails with: values with a span where there is a text, never an HTTP status.
-import type { Issue } from '../../grammar/issue.ts'
+import type { Diagnostic } from '../../grammar/diagnostic.ts'
 
 /** The text cannot be executed: found before any data is read. `issues` is never empty. */
-export class CompileFault extends Error {
+export class CompileError extends Error {
   override readonly name = 'CompileFault'
-  readonly issues: readonly Issue[]
-  constructor(issues: readonly Issue[]) {
+  readonly diagnostics: readonly Diagnostic[]
+  constructor(issues: readonly Diagnostic[]) {
     super(issues[0]?.message ?? 'the query cannot be compiled')
-    this.issues = issues
+    this.diagnostics = issues
   }
 }
 
-export type RunFaultCode =
+export type ExecutionErrorCode =
   /** A value of a kind that the operation does not take (TCK: TypeError and ArgumentError details). */
   | 'type'
   | 'argument'
@@ -26,23 +26,23 @@ export type RunFaultCode =
   | 'budget'
 
 /** Execution failed. Thrown inside cursors, caught once at the cursor's edge. */
-export class RunFault extends Error {
+export class ExecutionError extends Error {
   override readonly name = 'RunFault'
-  readonly code: RunFaultCode
+  readonly code: ExecutionErrorCode
   readonly subject: string | null
   /** The TCK's detail name where it has one. */
   readonly detail: string | null
   /** The message without what stood in data or parameters: for logs, and for callers who may not read the graph. */
-  readonly withoutValues: string
+  readonly redactedMessage: string
   constructor(
-    code: RunFaultCode,
+    code: ExecutionErrorCode,
     message: string,
     subject: string | null = null,
     detail: string | null = null,
     withoutValues = message,
   ) {
     super(message)
-    this.withoutValues = withoutValues
+    this.redactedMessage = withoutValues
     this.code = code
     this.subject = subject
     this.detail = detail

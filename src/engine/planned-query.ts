@@ -1,23 +1,29 @@
 // One plan for one question, compiled lazily for each environment it meets and dropped when names or counts have moved on.
-import { unreachable } from '../kernel/assert.ts'
+import { assertNever } from '../kernel/assert.ts'
 import type { BoundQuery, Slot } from './bind/bound.ts'
-import { RunFault } from './errors.ts'
-import { type CompileSite, compile } from './exec/compile.ts'
-import { Budget, type BudgetLimits, Moment, type Run } from './exec/context.ts'
-import type { Operator } from './exec/operator.ts'
-import type { Profiler } from './exec/profile.ts'
+import { ExecutionError } from './errors.ts'
+import { compilePlan, type PlanCompilerDeps } from './exec/compile-plan.ts'
+import { Budget, type BudgetLimits, type ExecutionContext, StatementClock } from './exec/execution-context.ts'
+import type { PhysicalOperator } from './exec/physical-operator.ts'
+import type { Profiler } from './exec/profiler.ts'
 import { optimize } from './optimize/optimize.ts'
-import { buildInner, buildPlan, ExtraSlots, type InnerQuery, type PlanSite } from './plan/build-plan.ts'
+import {
+  buildPlan,
+  buildSubquery,
+  PlannerSlots,
+  type PlanningContext,
+  type SubqueryExpression,
+} from './plan/build-plan.ts'
+import { costOrder, type GraphCounts, textOrder } from './plan/expand-order.ts'
 import type { Plan } from './plan/operators.ts'
-import { type Counts, costOrder, textOrder } from './plan/order-expands.ts'
-import type { Snapshot, Stamp } from './store.ts'
+import type { GraphVersion, Snapshot } from './store.ts'
 import type { Value } from './value/value.ts'
 
 /** With rules off a plan is what the text says, step by step: slower, the same rows. For proofs. */
 export interface EngineOptions {
   readonly rules: 'on' | 'off'
   /** Rules left out all the same, by name. */
-  readonly except?: ReadonlySet<string>
+  readonly disabledRules?: ReadonlySet<string>
   /** Up to so many relationships a last hop is gathered and not merged; what it is in service where it is not given. */
   readonly gatheredMax?: number
 }
@@ -28,10 +34,10 @@ export const defaultOptions: EngineOptions = { rules: 'on' }
  * What a plan depends on beside the text. `history`: the counts that it was made with, while these are about right. `graph`: the
  * graph as it is at each run and nothing else, so that rows come in one order whoever ran it before, in every process.
  */
-export type PlanOf = 'history' | 'graph'
+export type PlanBasis = 'history' | 'graph'
 
 /** What one run is asked with. */
-export interface Asking {
+export interface QueryContext {
   /** The default graph. */
   readonly snapshot: Snapshot
   readonly parameters: ReadonlyMap<string, Value>
@@ -44,39 +50,39 @@ export interface Asking {
 
 /** A compiled plan and its frame; one run at a time. */
 export interface Execution {
-  readonly root: Operator
-  readonly run: Run
+  readonly root: PhysicalOperator
+  readonly run: ExecutionContext
   /** A search that finds its nodes ascending by id, behind the one from which the run goes on. */
-  readonly isInOrder: boolean
+  readonly isOrdered: boolean
 }
 
-interface Compiled extends Execution {
+interface CompiledPlan extends Execution {
   /** By graph index: what the plan was compiled for. */
   readonly environments: readonly object[]
   readonly symbolEpochs: readonly number[]
   readonly counts: RecordedCounts
   /** The state of the graph that the counts were last held against. */
-  heldAgainst: Stamp
+  countsCheckedAt: GraphVersion
   /** For the runs that share none. */
   readonly ownBudget: Budget
   uses: number
 }
 
 /** Counts are looked at again once in so many uses, and planning is redone when one has moved by this factor. */
-const REVIEW_EVERY = 4096
+const RECHECK_COUNTS_EVERY = 4096
 const DRIFT_FACTOR = 8
 
 /** Combinations of environments that one plan stays compiled for. */
-const COMPILED_MAX = 64
+const MAX_COMPILED_PLANS = 64
 
 export class PlannedQuery {
   private readonly query: BoundQuery
-  private readonly given: readonly Slot[]
+  private readonly argumentSlots: readonly Slot[]
   private readonly finish: (plan: Plan) => Plan
   private readonly options: EngineOptions
-  private readonly planOf: PlanOf
+  private readonly basis: PlanBasis
   /** The one used last stands first. */
-  private readonly compiled: Compiled[] = []
+  private readonly compiled: CompiledPlan[] = []
 
   /**
    * `given`: slots that the caller fills in. `finish` puts the question on top of the query's own plan.
@@ -86,23 +92,27 @@ export class PlannedQuery {
     given: readonly Slot[],
     finish: (plan: Plan) => Plan,
     options: EngineOptions,
-    planOf: PlanOf = 'history',
+    planOf: PlanBasis = 'history',
   ) {
     this.query = query
-    this.given = given
+    this.argumentSlots = given
     this.finish = finish
     this.options = options
-    this.planOf = planOf
+    this.basis = planOf
   }
 
-  plan(counts: Counts): { readonly plan: Plan; readonly site: PlanSite } {
+  plan(counts: GraphCounts): { readonly plan: Plan; readonly site: PlanningContext } {
     const on = this.options.rules === 'on'
-    const site: PlanSite = { counts, order: on ? costOrder : textOrder, extra: new ExtraSlots(this.query.frameSize) }
-    return { plan: this.finished(this.finish(buildPlan(this.query, this.given, site)), site), site }
+    const site: PlanningContext = {
+      counts,
+      order: on ? costOrder : textOrder,
+      extra: new PlannerSlots(this.query.frameSize),
+    }
+    return { plan: this.finished(this.finish(buildPlan(this.query, this.argumentSlots, site)), site), site }
   }
 
   /** Ready to be opened: parameters and budget are set, the given slots are the caller's to fill in. */
-  prepare(asking: Asking): Execution {
+  prepare(asking: QueryContext): Execution {
     const graphs = this.query.graphs.length === 1 ? null : this.locate(asking)
     let compiled = this.compiledFor(asking.snapshot, graphs)
     if (!compiled || this.isStale(compiled, asking.snapshot, graphs)) {
@@ -114,40 +124,40 @@ export class PlannedQuery {
     else for (let i = 0; i < graphs.length; i++) run.graphs[i] = graphs[i]!
     run.parameters = asking.parameters
     run.budget = asking.budget ?? startedBudget(compiled.ownBudget, asking.limits)
-    run.moment.start()
-    run.unknown = null
-    run.after = 0
-    run.isLazy = false
+    run.clock.start()
+    run.unknownProperty = null
+    run.resumeAfter = 0
+    run.isIncremental = false
     return compiled
   }
 
-  private locate(asking: Asking): readonly Snapshot[] {
+  private locate(asking: QueryContext): readonly Snapshot[] {
     return this.query.graphs.map((reference) => {
       if (reference.kind === 'default') return asking.snapshot
       let location: Value | undefined = reference.name
       if (reference.kind === 'parameter') {
         location = asking.parameters.get(reference.name)
         if (location === undefined) {
-          throw new RunFault('missing-parameter', `parameter \`$${reference.name}\` is not given`, reference.name)
+          throw new ExecutionError('missing-parameter', `parameter \`$${reference.name}\` is not given`, reference.name)
         }
       }
       if (typeof location !== 'string' || !asking.locate) {
-        throw new RunFault('argument', 'USE takes the name of a location', reference.name)
+        throw new ExecutionError('argument', 'USE takes the name of a location', reference.name)
       }
       return asking.locate(location)
     })
   }
 
-  private compiledFor(snapshot: Snapshot, graphs: readonly Snapshot[] | null): Compiled | undefined {
+  private compiledFor(snapshot: Snapshot, graphs: readonly Snapshot[] | null): CompiledPlan | undefined {
     const last = this.compiled[0]
     if (graphs === null) {
       if (last?.environments[0] === snapshot.environment) return last
-      return this.bringForward((compiled) => compiled.environments[0] === snapshot.environment)
+      return this.moveToFront((compiled) => compiled.environments[0] === snapshot.environment)
     }
-    return this.bringForward((compiled) => graphs.every((graph, i) => graph.environment === compiled.environments[i]))
+    return this.moveToFront((compiled) => graphs.every((graph, i) => graph.environment === compiled.environments[i]))
   }
 
-  private bringForward(wanted: (compiled: Compiled) => boolean): Compiled | undefined {
+  private moveToFront(wanted: (compiled: CompiledPlan) => boolean): CompiledPlan | undefined {
     const at = this.compiled.findIndex(wanted)
     if (at < 0) return undefined
     const [compiled] = this.compiled.splice(at, 1)
@@ -155,77 +165,82 @@ export class PlannedQuery {
     return compiled
   }
 
-  private isStale(compiled: Compiled, snapshot: Snapshot, graphs: readonly Snapshot[] | null): boolean {
+  private isStale(compiled: CompiledPlan, snapshot: Snapshot, graphs: readonly Snapshot[] | null): boolean {
     if (graphs === null) {
       if (compiled.symbolEpochs[0] !== snapshot.symbolEpoch) return true
     } else if (graphs.some((graph, i) => graph.symbolEpoch !== compiled.symbolEpochs[i])) return true
-    if (this.planOf === 'history') {
-      return compiled.uses % REVIEW_EVERY === REVIEW_EVERY - 1 && compiled.counts.haveDrifted(snapshot)
+    if (this.basis === 'history') {
+      return compiled.uses % RECHECK_COUNTS_EVERY === RECHECK_COUNTS_EVERY - 1 && compiled.counts.hasDrifted(snapshot)
     }
-    const { writer, commit } = snapshot.stamp
-    if (writer === compiled.heldAgainst.writer && commit === compiled.heldAgainst.commit) return false
-    compiled.heldAgainst = snapshot.stamp
-    return compiled.counts.haveChanged(snapshot)
+    const { writer, commit } = snapshot.version
+    if (writer === compiled.countsCheckedAt.writer && commit === compiled.countsCheckedAt.commit) return false
+    compiled.countsCheckedAt = snapshot.version
+    return compiled.counts.hasChanged(snapshot)
   }
 
   /** Compiled anew for one run, with every operator observed; the parameters and the budget are set. */
-  prepareObserved(asking: Asking, profiler: Profiler): Execution & { readonly plan: Plan } {
-    const graphs = this.locate(asking).map((graph) => profiler.counting(graph))
-    const built = this.build(graphs, new RecordedCounts(asking.snapshot, this.planOf), profiler.observe)
+  prepareProfiled(asking: QueryContext, profiler: Profiler): Execution & { readonly plan: Plan } {
+    const graphs = this.locate(asking).map((graph) => profiler.countReads(graph))
+    const built = this.build(graphs, new RecordedCounts(asking.snapshot, this.basis), profiler.wrap)
     built.run.parameters = asking.parameters
     built.run.budget = asking.budget ?? startedBudget(built.run.budget, asking.limits)
     return built
   }
 
-  private compileFor(graphs: readonly Snapshot[]): Compiled {
-    const counts = new RecordedCounts(graphs[0]!, this.planOf)
-    const { root, run, isInOrder } = this.build(graphs, counts)
-    const compiled: Compiled = {
+  private compileFor(graphs: readonly Snapshot[]): CompiledPlan {
+    const counts = new RecordedCounts(graphs[0]!, this.basis)
+    const { root, run, isOrdered } = this.build(graphs, counts)
+    const compiled: CompiledPlan = {
       root,
       run,
-      isInOrder,
+      isOrdered,
       environments: graphs.map((graph) => graph.environment),
       symbolEpochs: graphs.map((graph) => graph.symbolEpoch),
       counts,
-      heldAgainst: graphs[0]!.stamp,
+      countsCheckedAt: graphs[0]!.version,
       ownBudget: run.budget,
       uses: 0,
     }
     const same = this.compiled.findIndex((other) => other.environments.every((e, i) => e === compiled.environments[i]))
     if (same >= 0) this.compiled.splice(same, 1)
     this.compiled.unshift(compiled)
-    if (this.compiled.length > COMPILED_MAX) this.compiled.pop()
+    if (this.compiled.length > MAX_COMPILED_PLANS) this.compiled.pop()
     return compiled
   }
 
   private build(
     graphs: readonly Snapshot[],
-    counts: Counts,
-    observe?: CompileSite['observe'],
+    counts: GraphCounts,
+    observe?: PlanCompilerDeps['observe'],
   ): Execution & { readonly plan: Plan } {
     const { plan, site } = this.plan(counts)
-    const planInner = (expression: InnerQuery, firstOnly: boolean): Plan => {
-      const inner = buildInner(expression, site)
+    const planInner = (expression: SubqueryExpression, firstOnly: boolean): Plan => {
+      const inner = buildSubquery(expression, site)
       return this.finished(firstOnly ? { op: 'first', input: inner } : inner, site)
     }
     const { gatheredMax } = this.options
-    const root = compile(plan, { snapshots: graphs, planInner, gatheredMax, ...(observe ? { observe } : {}) })
+    const root = compilePlan(plan, {
+      snapshots: graphs,
+      planInner,
+      collectedMax: gatheredMax,
+      ...(observe ? { observe } : {}),
+    })
     const frame: unknown[] = new Array(site.extra.size).fill(null)
-    const run: Run = {
+    const run: ExecutionContext = {
       frame,
       parameters: new Map(),
       graphs: [...graphs],
       budget: new Budget(),
-      moment: new Moment(),
-      unknown: null,
-      after: 0,
-      isLazy: false,
+      clock: new StatementClock(),
+      unknownProperty: null,
+      resumeAfter: 0,
+      isIncremental: false,
     }
-    return { root, run, isInOrder: plan.op === 'distinct' && plan.sought === 'ascending', plan }
+    return { root, run, isOrdered: plan.op === 'distinct' && plan.searchOrder === 'ascending', plan }
   }
 
-  private finished(plan: Plan, site: PlanSite): Plan {
-    return this.options.rules === 'on' ? optimize(plan, site, this.options.except) : plan
+  private finished(plan: Plan, site: PlanningContext): Plan {
+    return this.options.rules === 'on' ? optimize(plan, site, this.options.disabledRules) : plan
   }
 }
 
@@ -235,56 +250,56 @@ function startedBudget(budget: Budget, limits: BudgetLimits): Budget {
 }
 
 /** The counts of a snapshot, and which of them a plan was made with. */
-class RecordedCounts implements Counts {
+class RecordedCounts implements GraphCounts {
   private readonly snapshot: Snapshot
-  private readonly planOf: PlanOf
-  private readonly asked = new Map<string, { kind: 'label' | 'type'; name: string | null; count: number }>()
+  private readonly basis: PlanBasis
+  private readonly recorded = new Map<string, { kind: 'label' | 'type'; name: string | null; count: number }>()
 
-  constructor(snapshot: Snapshot, planOf: PlanOf) {
+  constructor(snapshot: Snapshot, planOf: PlanBasis) {
     this.snapshot = snapshot
-    this.planOf = planOf
+    this.basis = planOf
   }
 
   nodes(label: string | null): number {
-    return this.ask('label', label)
+    return this.lookUp('label', label)
   }
 
   relationships(type: string | null): number {
-    return this.ask('type', type)
+    return this.lookUp('type', type)
   }
 
-  haveDrifted(snapshot: Snapshot): boolean {
-    for (const { kind, name, count } of this.asked.values()) {
-      const now = read(snapshot, kind, name)
+  hasDrifted(snapshot: Snapshot): boolean {
+    for (const { kind, name, count } of this.recorded.values()) {
+      const now = countIn(snapshot, kind, name)
       if (now > DRIFT_FACTOR * (count + 1) || count > DRIFT_FACTOR * (now + 1)) return true
     }
     return false
   }
 
   /** Whether a plan that is made now would see others. */
-  haveChanged(snapshot: Snapshot): boolean {
-    for (const { kind, name, count } of this.asked.values())
-      if (rounded(read(snapshot, kind, name)) !== count) return true
+  hasChanged(snapshot: Snapshot): boolean {
+    for (const { kind, name, count } of this.recorded.values())
+      if (roundedToPowerOfTwo(countIn(snapshot, kind, name)) !== count) return true
     return false
   }
 
-  private ask(kind: 'label' | 'type', name: string | null): number {
+  private lookUp(kind: 'label' | 'type', name: string | null): number {
     const key = `${kind} ${name ?? ''}`
-    const known = this.asked.get(key)
+    const known = this.recorded.get(key)
     if (known) return known.count
-    const exact = read(this.snapshot, kind, name)
-    const count = this.planOf === 'graph' ? rounded(exact) : exact
-    this.asked.set(key, { kind, name, count })
+    const exact = countIn(this.snapshot, kind, name)
+    const count = this.basis === 'graph' ? roundedToPowerOfTwo(exact) : exact
+    this.recorded.set(key, { kind, name, count })
     return count
   }
 }
 
 /** Down to a power of two: a plan that follows the counts is not made anew with each of them. */
-function rounded(count: number): number {
+function roundedToPowerOfTwo(count: number): number {
   return count === 0 ? 0 : 2 ** Math.floor(Math.log2(count))
 }
 
-function read(snapshot: Snapshot, kind: 'label' | 'type', name: string | null): number {
+function countIn(snapshot: Snapshot, kind: 'label' | 'type', name: string | null): number {
   const symbol = name === null ? null : snapshot.symbol(kind, name)
   if (symbol === 0) return 0
   switch (kind) {
@@ -293,6 +308,6 @@ function read(snapshot: Snapshot, kind: 'label' | 'type', name: string | null): 
     case 'type':
       return snapshot.relationshipCount(symbol)
     default:
-      return unreachable(kind)
+      return assertNever(kind)
   }
 }

@@ -14,7 +14,7 @@ export type SymbolKind = 'label' | 'type' | 'property'
 export type Direction = 'out' | 'in'
 
 /** The element's own fields (ruling G4). `type` of a relationship is its relationship type. */
-export type OwnField = 'external_id' | 'type' | 'create_time' | 'update_time' | 'is_identity' | 'location' | 'id'
+export type ElementField = 'external_id' | 'type' | 'create_time' | 'update_time' | 'is_identity' | 'location' | 'id'
 
 /**
  * A reusable buffer that a snapshot fills with one chunk of an adjacency or label list.
@@ -30,12 +30,12 @@ export interface Chunk {
   next: number
 }
 
-export function emptyChunk(): Chunk {
+export function createChunk(): Chunk {
   return { ids: new Uint32Array(16), relationships: new Uint32Array(16), length: 0, more: false, next: 0 }
 }
 
 /** Names a state of one graph: equal stamps, equal graphs. */
-export interface Stamp {
+export interface GraphVersion {
   /** Who wrote the last batch, and which of its batches that was. */
   readonly writer: number
   readonly commit: number
@@ -45,7 +45,7 @@ export interface Stamp {
  * A property name that a graph knows once an element has had a property of that name which an external resolver supplies,
  * and, for the empty name, once any has had one. It is never taken back, so it may be known where no such property is left.
  */
-export function externalMark(name: string): string {
+export function externalPropertyName(name: string): string {
   return `\u0000external ${name}`
 }
 
@@ -59,7 +59,7 @@ export interface Snapshot {
   /** Equal epochs mean that every symbol id resolved earlier (0 included) is still right. */
   readonly symbolEpoch: number
   /** The state that it shows. */
-  readonly stamp: Stamp
+  readonly version: GraphVersion
 
   symbol(kind: SymbolKind, name: string): SymbolId
   symbolName(kind: SymbolKind, id: SymbolId): string
@@ -90,7 +90,7 @@ export interface Snapshot {
   /** All relationships source -[type]-> target, mostly none or one. Reads whichever side is cheaper. */
   relationshipsBetween(source: NodeId, type: SymbolId, target: NodeId, chunk: Chunk): void
   /** Relationship types that the node has in that direction, ascending. */
-  typesAt(node: NodeId, direction: Direction): readonly SymbolId[]
+  relationshipTypesAt(node: NodeId, direction: Direction): readonly SymbolId[]
 
   // -- reading elements
   hasLabel(node: NodeId, label: SymbolId): boolean
@@ -98,7 +98,7 @@ export interface Snapshot {
   labels(node: NodeId): readonly SymbolId[]
   /** Null when absent, and where a resolver supplies the value: `nodeStoredProperty` tells the two apart. */
   nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null
-  nodeOwn(node: NodeId, field: OwnField): PropertyValue | null
+  nodeField(node: NodeId, field: ElementField): PropertyValue | null
   /** Of many nodes, in their order: what is read for it is not kept in memory, where it would push out what is asked for often. */
   externalIds(nodes: Iterable<NodeId>): (string | null)[]
   nodeProperties(node: NodeId): ReadonlyMap<string, PropertyValue>
@@ -106,7 +106,7 @@ export interface Snapshot {
   relationshipSource(relationship: RelationshipId): NodeId
   relationshipTarget(relationship: RelationshipId): NodeId
   relationshipProperty(relationship: RelationshipId, property: SymbolId): PropertyValue | null
-  relationshipOwn(relationship: RelationshipId, field: OwnField): PropertyValue | null
+  relationshipField(relationship: RelationshipId, field: ElementField): PropertyValue | null
   relationshipProperties(relationship: RelationshipId): ReadonlyMap<string, PropertyValue>
 
   // -- with what the engine never asks for: metadata, update times and the resolvers of external values
@@ -183,7 +183,7 @@ export interface RelationshipInput extends RelationshipKey {
 }
 
 /** What a write touched: the global id to answer with, and whether it was new. */
-export interface Written {
+export interface UpsertResult {
   readonly id: number
   readonly gid: string
   readonly created: boolean
@@ -194,9 +194,9 @@ export interface Written {
  * A fault thrown by the caller's function leaves nothing written.
  */
 export interface WriteBatch {
-  upsertNode(node: NodeInput): Written
+  upsertNode(node: NodeInput): UpsertResult
   /** Null when an end node does not exist; nothing is written then (ruling G2: the caller refuses the batch). */
-  upsertRelationship(relationship: RelationshipInput): Written | null
+  upsertRelationship(relationship: RelationshipInput): UpsertResult | null
   // Deletions answer with the global id of the element that they concern, or null when there is none. Deleting what an
   // element does not have leaves it as it is, its update time too.
   /** Its relationships too. */

@@ -15,16 +15,16 @@ export interface BodyBudgetOptions {
 
 export class BodyBudget {
   private readonly options: BodyBudgetOptions
-  private held = 0
-  private readonly heldBy = new Map<string, number>()
+  private reserved = 0
+  private readonly reservedByCaller = new Map<string, number>()
 
   constructor(options: BodyBudgetOptions) {
     this.options = options
   }
 
   /** Bytes that are reserved now. */
-  get heldBytes(): number {
-    return this.held
+  get reservedBytes(): number {
+    return this.reserved
   }
 
   /** For one request. It must be released when the request ends. */
@@ -36,27 +36,27 @@ export class BodyBudget {
    * Takes `bytes` more for a caller who has `own` bytes for the same body. A body that is the only one under way is
    * admitted whatever its length. Returns null, or why not: `too-many-bytes` for the caller's limit, `unavailable` for that of all.
    */
-  take(caller: string, own: number, bytes: number): ServiceError | null {
+  reserve(caller: string, own: number, bytes: number): ServiceError | null {
     const { totalBytesMax, callerBytesMax } = this.options
-    const before = this.heldBy.get(caller) ?? 0
+    const before = this.reservedByCaller.get(caller) ?? 0
     if (before > own && before + bytes > callerBytesMax) {
       const message = `body: this caller's bodies under way reach body_caller_bytes_max (${callerBytesMax} bytes)`
       return { kind: 'too-many-bytes', message, retryAfterS: RETRY_AFTER_S }
     }
-    if (this.held > own && this.held + bytes > totalBytesMax) {
+    if (this.reserved > own && this.reserved + bytes > totalBytesMax) {
       const message = `the bodies of all requests under way reach body_total_bytes_max (${totalBytesMax} bytes)`
       return { kind: 'unavailable', message, retryAfterS: RETRY_AFTER_S }
     }
-    this.heldBy.set(caller, before + bytes)
-    this.held += bytes
+    this.reservedByCaller.set(caller, before + bytes)
+    this.reserved += bytes
     return null
   }
 
-  give(caller: string, bytes: number): void {
-    const left = (this.heldBy.get(caller) ?? 0) - bytes
-    if (left > 0) this.heldBy.set(caller, left)
-    else this.heldBy.delete(caller)
-    this.held -= bytes
+  release(caller: string, bytes: number): void {
+    const left = (this.reservedByCaller.get(caller) ?? 0) - bytes
+    if (left > 0) this.reservedByCaller.set(caller, left)
+    else this.reservedByCaller.delete(caller)
+    this.reserved -= bytes
   }
 }
 
@@ -72,9 +72,9 @@ export class BodyReservation {
   }
 
   /** Reserves so many bytes in all; small bodies reserve nothing. Null, or why not. */
-  reach(bytes: number): ServiceError | null {
+  growTo(bytes: number): ServiceError | null {
     if (bytes <= SMALL_BODY_BYTES || bytes <= this.bytes) return null
-    const refused = this.budget.take(this.caller, this.bytes, bytes - this.bytes)
+    const refused = this.budget.reserve(this.caller, this.bytes, bytes - this.bytes)
     if (refused === null) this.bytes = bytes
     return refused
   }
@@ -82,7 +82,7 @@ export class BodyReservation {
   /** Gives back what is reserved. Calling it again has no effect. */
   release(): void {
     if (this.bytes === 0) return
-    this.budget.give(this.caller, this.bytes)
+    this.budget.release(this.caller, this.bytes)
     this.bytes = 0
   }
 }

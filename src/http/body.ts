@@ -1,10 +1,10 @@
 // From the bytes of a body to a JSON value: media type, encoding, size, UTF-8 and syntax are refused here, each in its own words.
-import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
+import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { parseJson } from '../kernel/json.ts'
 import { err, type Result } from '../kernel/result.ts'
 
 /** Thrown by `FrontRequest.body()`; the dispatcher turns it into an answer. */
-export class BodyRefused extends ServiceFault {
+export class BodyError extends ThrownServiceError {
   override readonly name = 'BodyRefused'
 }
 
@@ -15,20 +15,20 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i
 const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*([^;]*)/i
 const UTF_8 = /^("?)utf-8\1[ \t]*$/i
 
-type Headers = { header(name: string): string | null }
+type HeaderSource = { header(name: string): string | null }
 
 /** What the headers say of the body, before it is read. `wrongMediaType`: as of a route. */
-export function refusedHead(request: Headers, wrongMediaType: 'malformed' | undefined): ServiceError | null {
+export function checkBodyHeaders(request: HeaderSource, wrongMediaType: 'malformed' | undefined): ServiceError | null {
   const type = request.header('content-type')
   if (!isJsonType(type)) {
-    const message = `content-type: expected application/json, found ${named(type)}`
+    const message = `content-type: expected application/json, found ${quotedHeader(type)}`
     return wrongMediaType === undefined
       ? { kind: 'unsupported-media-type', message }
       : { kind: wrongMediaType, issues: [message] }
   }
   const encoding = request.header('content-encoding')
   if (encoding === null || encoding.split(',').every((one) => /^(?:identity)?$/i.test(one.trim()))) return null
-  return { kind: 'unsupported-encoding', message: `content-encoding: expected none, found ${named(encoding)}` }
+  return { kind: 'unsupported-encoding', message: `content-encoding: expected none, found ${quotedHeader(encoding)}` }
 }
 
 function isJsonType(contentType: string | null): boolean {
@@ -37,7 +37,7 @@ function isJsonType(contentType: string | null): boolean {
   return UTF_8.test(CHARSET.exec(contentType)?.[1] ?? 'utf-8')
 }
 
-function named(value: string | null): string {
+function quotedHeader(value: string | null): string {
   return value === null || value === '' ? 'nothing' : `\`${value.slice(0, 64)}\``
 }
 

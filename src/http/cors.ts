@@ -4,12 +4,12 @@ import type { Route } from './route.ts'
 
 export interface Cors {
   /** Headers for an answer to a page of this origin, or of none. */
-  answered(origin: string | null): Readonly<Record<string, string>>
+  responseHeaders(origin: string | null): Readonly<Record<string, string>>
   /** Headers for the question that a browser asks before its request. */
-  preflight(origin: string | null, allow: readonly string[]): Readonly<Record<string, string>>
+  preflightHeaders(origin: string | null, allow: readonly string[]): Readonly<Record<string, string>>
 }
 
-const ASKABLE = [
+const ALLOWED_HEADERS = [
   'authorization',
   'content-type',
   'if-match',
@@ -23,10 +23,10 @@ const ASKABLE = [
   'last-event-id',
 ].join(', ')
 /** Two hours, as long as any browser keeps it. */
-const KEPT_S = '7200'
+const PREFLIGHT_MAX_AGE_S = '7200'
 
 /** `origins`: empty for none, `*` for all, else exact ones separated by commas. Null: nothing is ever said. */
-export function corsFor(origins: string, routes: readonly Route[]): Cors | null {
+export function createCors(origins: string, routes: readonly Route[]): Cors | null {
   if (origins === '') return null
   const all = origins === '*'
   const known = new Set(origins.split(','))
@@ -42,17 +42,17 @@ export function corsFor(origins: string, routes: readonly Route[]): Cors | null 
   }
 
   return {
-    answered(origin) {
+    responseHeaders(origin) {
       const headers = allowed(origin)
       if (headers['access-control-allow-origin'] !== undefined) headers['access-control-expose-headers'] = exposed
       return headers
     },
-    preflight(origin, allow) {
+    preflightHeaders(origin, allow) {
       const headers = allowed(origin)
       if (headers['access-control-allow-origin'] === undefined) return headers
       headers['access-control-allow-methods'] = allow.join(', ')
-      headers['access-control-allow-headers'] = ASKABLE
-      headers['access-control-max-age'] = KEPT_S
+      headers['access-control-allow-headers'] = ALLOWED_HEADERS
+      headers['access-control-max-age'] = PREFLIGHT_MAX_AGE_S
       return headers
     },
   }

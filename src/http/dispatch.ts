@@ -1,61 +1,61 @@
 // The way of every request: route → caller → body → handler → answer. Nothing here knows a socket or a feature.
 import { validate } from '../config/validate.ts'
-import type { Caller } from '../identity/caller.ts'
-import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
+import type { Caller } from '../kernel/caller.ts'
+import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, type Result } from '../kernel/result.ts'
-import type { AgentRate } from './agent-rate.ts'
-import { readJson, refusedHead } from './body.ts'
+import { checkBodyHeaders, readJson } from './body.ts'
 import type { Cors } from './cors.ts'
+import { type ErrorResponse, errorBodyText, internalErrorResponse, toErrorResponse } from './error-response.ts'
+import { EventLoopBudget } from './event-loop-budget.ts'
 import type { LaneJob, LaneRunner } from './lane-job.ts'
-import { LoopShare } from './loop-share.ts'
-import { internalProblem, type Problem, problemText, toProblem } from './problems.ts'
-import { refusedQuery } from './query.ts'
+import { validateQuery } from './query.ts'
+import type { RateLimiter } from './rate-limit.ts'
 import { requestIdOf } from './request-id.ts'
 import {
-  type Answer,
   type Auth,
-  type FrontRequest,
-  type FrontResponse,
+  DefaultHeaders,
+  defaultHeaders,
+  type HttpRequest,
+  type HttpResponse,
   type LaneLimit,
   type RequestContext,
   type Route,
-  UsualHeaders,
-  usual,
+  type RouteResponse,
 } from './route.ts'
-import { buildRouter, type Match, noParameters } from './router.ts'
+import { createRouter, noParameters, type RouteMatch } from './router.ts'
 
 export type Authentication = Result<Caller | null, ServiceError>
 
-export interface DispatchParts {
+export interface DispatcherDeps {
   readonly routes: readonly Route[]
   /** Values of one JSON body. */
   readonly jsonValuesMax: number
-  authenticate(auth: Auth, request: FrontRequest): Authentication | Promise<Authentication>
+  authenticate(auth: Auth, request: HttpRequest): Authentication | Promise<Authentication>
   /** A promise of our own code was broken: the whole fault, for the log. */
-  onFailure(failure: { requestId: string; method: string; path: string; error: unknown }): void
+  onInternalError(failure: { requestId: string; method: string; path: string; error: unknown }): void
   /** Null: as often as they like. */
-  readonly agentRate: AgentRate | null
+  readonly rateLimiter: RateLimiter | null
   /** Null: no page of another origin may ask. */
   readonly cors: Cors | null
   /** Asked once for each route; `none` stands for paths without one. */
-  measure(route: string, method: string): (status: number, seconds: number) => void
+  metricFor(route: string, method: string): (status: number, seconds: number) => void
   /** Null: every request runs here. */
-  readonly lanes: LaneParts | null
+  readonly lanes: LaneDispatch | null
   /** Null: nobody reads it. */
-  readonly onAnswered: ((answered: Answered) => void) | null
+  readonly onResponse: ((answered: AccessLogEntry) => void) | null
 }
 
-export interface LaneParts {
-  readonly runner: LaneRunner
+export interface LaneDispatch {
+  readonly pool: LaneRunner
   /** Milliseconds. */
   readonly limits: Readonly<Record<LaneLimit, number>>
   /** False: routes that always run in a lane run here all the same. */
   readonly always: boolean
 }
 
-export interface Answered {
+export interface AccessLogEntry {
   readonly requestId: string
   readonly method: string
   /** Its pattern: a path may hold what is nobody's business. Null: there is none. */
@@ -65,38 +65,38 @@ export interface Answered {
 }
 
 /** Where nothing has to be waited for there is no promise: the way of a decision would go through four of them. */
-export type Handle = (request: FrontRequest) => FrontResponse | Promise<FrontResponse>
+export type RequestHandler = (request: HttpRequest) => HttpResponse | Promise<HttpResponse>
 
-const unmatched: Match = { kind: 'none' }
+const unmatched: RouteMatch = { kind: 'none' }
 
 /** Whether a request with a body of so many bytes is answered in a lane. */
-type Leaves = (exchange: Exchange, bodyBytes: number) => boolean
+type LanePredicate = (exchange: Exchange, bodyBytes: number) => boolean
 
 /** A request on its way; it is also what its handler sees. */
 class Exchange implements RequestContext {
   readonly startMs = performance.now()
-  readonly request: FrontRequest
+  readonly request: HttpRequest
   readonly requestId: string
-  readonly match: Match
+  readonly match: RouteMatch
   /** As of FrontRequest; null: it is not refused. */
-  readonly refused: string | null
+  readonly targetError: string | null
   caller: Caller | null = null
   bytes: Uint8Array | null = null
   /** When the body was there. */
-  workMs = this.startMs
-  private readonly leaves: Leaves | null
+  bodyReadMs = this.startMs
+  private readonly runsInLane: LanePredicate | null
   private readonly jsonValuesMax: number
 
   constructor(
-    request: FrontRequest,
-    match: Match,
+    request: HttpRequest,
+    match: RouteMatch,
     refused: string | null,
-    leaves: Leaves | null,
+    leaves: LanePredicate | null,
     jsonValuesMax: number,
   ) {
-    this.refused = refused
+    this.targetError = refused
     this.request = request
-    this.leaves = leaves
+    this.runsInLane = leaves
     this.jsonValuesMax = jsonValuesMax
     this.requestId = requestIdOf(request.header('x-request-id'))
     this.match = match
@@ -119,11 +119,11 @@ class Exchange implements RequestContext {
   }
 
   /** Kept, because a lane may need it again. Throws LaneRequiredError where the request is answered in a lane. */
-  body(caller: string = agentOf(this.caller)): Promise<Uint8Array> | Uint8Array {
-    return after(this.bytes ?? this.request.body(caller), (bytes) => {
-      if (this.bytes === null) this.workMs = performance.now()
+  body(caller: string = callerName(this.caller)): Promise<Uint8Array> | Uint8Array {
+    return whenReady(this.bytes ?? this.request.body(caller), (bytes) => {
+      if (this.bytes === null) this.bodyReadMs = performance.now()
       this.bytes = bytes
-      if (this.leaves?.(this, bytes.length) === true) throw new LaneRequiredError('body or share of the loop')
+      if (this.runsInLane?.(this, bytes.length) === true) throw new LaneRequiredError('body or share of the loop')
       return bytes
     })
   }
@@ -137,111 +137,112 @@ class Exchange implements RequestContext {
 const INLINE_BODY_BYTES = 32 * 1024
 
 /** Who sends a body slower than this is looked at again when it is there: a key may have been revoked meanwhile. */
-const LATE_MS = 10
+const SLOW_BODY_MS = 10
 
-type Coming<T> = T | Promise<T>
+type MaybePromise<T> = T | Promise<T>
 
 /** At once where it is there. */
-function after<T, U>(coming: Coming<T>, next: (value: T) => Coming<U>): Coming<U> {
+function whenReady<T, U>(coming: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
   return coming instanceof Promise ? coming.then(next) : next(coming)
 }
 
-export function createDispatcher(parts: DispatchParts): Handle {
-  const router = buildRouter(parts.routes)
-  const { cors, agentRate, lanes, onAnswered, jsonValuesMax } = parts
-  const loop = new LoopShare()
-  const leaves: Leaves | null =
+export function createDispatcher(parts: DispatcherDeps): RequestHandler {
+  const router = createRouter(parts.routes)
+  const { cors, rateLimiter, lanes, onResponse, jsonValuesMax } = parts
+  const loop = new EventLoopBudget()
+  const leaves: LanePredicate | null =
     lanes === null
       ? null
       : (exchange, bodyBytes) =>
           exchange.match.kind === 'route' && runsInLane(exchange, exchange.match.route, lanes, bodyBytes)
-  const matches = new Map<Route, Match>(
+  const matches = new Map<Route, RouteMatch>(
     parts.routes.map((route) => [route, { kind: 'route', route, pathParameters: noParameters }]),
   )
-  const measures = new Map(parts.routes.map((route) => [route, parts.measure(route.path, route.method)]))
-  const measureOther = measureOthers(parts.measure)
+  const measures = new Map(parts.routes.map((route) => [route, parts.metricFor(route.path, route.method)]))
+  const measureOther = metricForUnmatched(parts.metricFor)
 
-  function begun(exchange: Exchange): Coming<FrontResponse> {
+  function begun(exchange: Exchange): MaybePromise<HttpResponse> {
     const { request, requestId, match } = exchange
-    if (exchange.refused !== null) return refusal({ kind: 'malformed', issues: [exchange.refused] }, requestId)
-    if (match.kind === 'none') return problemAnswer({ status: 404, message: 'Not Found' }, requestId)
+    if (exchange.targetError !== null)
+      return errorResponse({ kind: 'malformed', issues: [exchange.targetError] }, requestId)
+    if (match.kind === 'none') return toErrorHttpResponse({ status: 404, message: 'Not Found' }, requestId)
     if (match.kind === 'method') {
-      if (request.method === 'OPTIONS') return optionsAnswer(match.allow, requestId, request, cors)
-      return refusal({ kind: 'method-not-allowed', allow: match.allow }, requestId)
+      if (request.method === 'OPTIONS') return optionsResponse(match.allow, requestId, request, cors)
+      return errorResponse({ kind: 'method-not-allowed', allow: match.allow }, requestId)
     }
     const { route } = match
     return continued(exchange, parts.authenticate(route.auth, request), (who) => authenticated(exchange, route, who))
   }
 
-  function authenticated(exchange: Exchange, route: Route, who: Authentication): Coming<FrontResponse> {
+  function authenticated(exchange: Exchange, route: Route, who: Authentication): MaybePromise<HttpResponse> {
     const { request, requestId } = exchange
-    if (!who.ok) return refusal(who.error, requestId)
+    if (!who.ok) return errorResponse(who.error, requestId)
     exchange.caller = who.value
-    if (agentRate !== null && who.value?.kind === 'agent') {
-      const tooMany = agentRate(who.value.agentId)
-      if (tooMany !== null) return refusal(tooMany, requestId)
+    if (rateLimiter !== null && who.value?.kind === 'agent') {
+      const tooMany = rateLimiter(who.value.agentId)
+      if (tooMany !== null) return errorResponse(tooMany, requestId)
     }
     if (route.query !== undefined) {
-      const query = refusedQuery(route.query, request.query)
-      if (!query.ok) return refusal(query.error, requestId)
+      const query = validateQuery(route.query, request.query)
+      if (!query.ok) return errorResponse(query.error, requestId)
     }
     if (!takesBody(route)) {
       // What reads its body itself leaves when that is there.
-      if (lanes !== null && route.readsBody === undefined && runsInLane(exchange, route, lanes, 0)) {
+      if (lanes !== null && route.bodyReader === undefined && runsInLane(exchange, route, lanes, 0)) {
         return inLane(exchange, route, lanes, null)
       }
       return asked(exchange, route, undefined)
     }
-    const refused = refusedHead(request, route.wrongMediaType)
-    if (refused !== null) return refusal(refused, requestId)
-    return continued(exchange, request.body(agentOf(who.value)), (bytes) => withBody(exchange, route, bytes))
+    const refused = checkBodyHeaders(request, route.wrongMediaType)
+    if (refused !== null) return errorResponse(refused, requestId)
+    return continued(exchange, request.body(callerName(who.value)), (bytes) => withBody(exchange, route, bytes))
   }
 
-  function withBody(exchange: Exchange, route: Route, bytes: Uint8Array): Coming<FrontResponse> {
+  function withBody(exchange: Exchange, route: Route, bytes: Uint8Array): MaybePromise<HttpResponse> {
     exchange.bytes = bytes
-    exchange.workMs = performance.now()
+    exchange.bodyReadMs = performance.now()
     if (lanes !== null && runsInLane(exchange, route, lanes, bytes.length)) return inLane(exchange, route, lanes, null)
     const body = readBody(route, bytes, jsonValuesMax)
-    if (!body.ok) return refusal(body.error, exchange.requestId)
-    if (exchange.workMs - exchange.startMs < LATE_MS) return asked(exchange, route, body.value)
+    if (!body.ok) return errorResponse(body.error, exchange.requestId)
+    if (exchange.bodyReadMs - exchange.startMs < SLOW_BODY_MS) return asked(exchange, route, body.value)
     return continued(exchange, parts.authenticate(route.auth, exchange.request), (still) => {
-      if (!still.ok) return refusal(still.error, exchange.requestId)
+      if (!still.ok) return errorResponse(still.error, exchange.requestId)
       exchange.caller = still.value
       return asked(exchange, route, body.value)
     })
   }
 
-  function asked(exchange: Exchange, route: Route, body: unknown): Coming<FrontResponse> {
+  function asked(exchange: Exchange, route: Route, body: unknown): MaybePromise<HttpResponse> {
     return continued(exchange, route.handle(exchange, body), (result) =>
       result.ok
-        ? plainAnswer(result.value, exchange.requestId, exchange.headOnly)
-        : refusal(result.error, exchange.requestId),
+        ? toHttpResponse(result.value, exchange.requestId, exchange.headOnly)
+        : errorResponse(result.error, exchange.requestId),
     )
   }
 
   /** Before anything of the request is done. */
-  function runsInLane(exchange: Exchange, route: Route, { always }: LaneParts, bodyBytes: number): boolean {
+  function runsInLane(exchange: Exchange, route: Route, { always }: LaneDispatch, bodyBytes: number): boolean {
     if (!always || route.lane === undefined) return false
     if (bodyBytes > INLINE_BODY_BYTES || route.lane.always === true) return true
-    return !loop.admits(projectOf(exchange), agentOf(exchange.caller), bodyBytes, exchange.workMs)
+    return !loop.tryCharge(projectName(exchange), callerName(exchange.caller), bodyBytes, exchange.bodyReadMs)
   }
 
   /** Repeats a request in a lane from its beginning. `cause`: what the serving loop found to be too large. */
   function inLane(
     exchange: Exchange,
     route: Route,
-    { runner, limits }: LaneParts,
+    { pool, limits }: LaneDispatch,
     cause: LaneRequiredError | null,
-  ): Coming<FrontResponse> {
+  ): MaybePromise<HttpResponse> {
     const { request, requestId, caller } = exchange
     const { limit, writes } = route.lane ?? defaultLane
     const job: LaneJob = {
-      project: projectOf(exchange),
-      agent: agentOf(caller),
-      what: `${route.method} ${route.path}`,
+      project: projectName(exchange),
+      agent: callerName(caller),
+      label: `${route.method} ${route.path}`,
       limitMs: cause?.limitMs ?? limits[limit],
       isRepeatable: cause?.isWrite === undefined ? writes !== 'once' : !cause.isWrite,
-      sharesLane: limit === 'write',
+      isSharedWrite: limit === 'write',
       body: exchange.bytes,
       signal: request.signal,
       head: () => ({
@@ -252,21 +253,21 @@ export function createDispatcher(parts: DispatchParts): Handle {
         requestId,
       }),
     }
-    return continued(exchange, runner.run(job), (response) => response)
+    return continued(exchange, pool.run(job), (response) => response)
   }
 
-  function failed(exchange: Exchange, error: unknown): Coming<FrontResponse> {
+  function failed(exchange: Exchange, error: unknown): MaybePromise<HttpResponse> {
     const { request, requestId, match } = exchange
     const { method, path } = request
     if (error instanceof LaneRequiredError && lanes !== null && match.kind === 'route') {
       return inLane(exchange, match.route, lanes, error)
     }
-    if (error instanceof ServiceFault) {
-      if (error.isForOperator) parts.onFailure({ requestId, method, path, error })
-      return refusal(error.error, requestId)
+    if (error instanceof ThrownServiceError) {
+      if (error.needsLogging) parts.onInternalError({ requestId, method, path, error })
+      return errorResponse(error.error, requestId)
     }
-    parts.onFailure({ requestId, method, path, error })
-    return problemAnswer(internalProblem, requestId)
+    parts.onInternalError({ requestId, method, path, error })
+    return toErrorHttpResponse(internalErrorResponse, requestId)
   }
 
   /**
@@ -275,9 +276,9 @@ export function createDispatcher(parts: DispatchParts): Handle {
    */
   function continued<T>(
     exchange: Exchange,
-    coming: Coming<T>,
-    step: (value: T) => Coming<FrontResponse>,
-  ): Coming<FrontResponse> {
+    coming: MaybePromise<T>,
+    step: (value: T) => MaybePromise<HttpResponse>,
+  ): MaybePromise<HttpResponse> {
     if (!(coming instanceof Promise)) return step(coming)
     return coming.then(
       (value) => concluded(exchange, () => step(value)),
@@ -288,8 +289,8 @@ export function createDispatcher(parts: DispatchParts): Handle {
     )
   }
 
-  function concluded(exchange: Exchange, step: () => Coming<FrontResponse>): Coming<FrontResponse> {
-    let coming: Coming<FrontResponse>
+  function concluded(exchange: Exchange, step: () => MaybePromise<HttpResponse>): MaybePromise<HttpResponse> {
+    let coming: MaybePromise<HttpResponse>
     try {
       coming = step()
     } catch (error) {
@@ -298,13 +299,13 @@ export function createDispatcher(parts: DispatchParts): Handle {
     return coming instanceof Promise ? coming : answered(exchange, coming)
   }
 
-  function answered(exchange: Exchange, response: FrontResponse): FrontResponse {
+  function answered(exchange: Exchange, response: HttpResponse): HttpResponse {
     const { startMs, request, requestId, match } = exchange
     const durationMs = performance.now() - startMs
     const route = match.kind === 'route' ? match.route : null
     const measure = route === null ? measureOther(request.method) : measures.get(route)
     measure?.(response.status, durationMs / 1000)
-    onAnswered?.({
+    onResponse?.({
       requestId,
       method: request.method,
       route: route?.path ?? null,
@@ -312,16 +313,16 @@ export function createDispatcher(parts: DispatchParts): Handle {
       durationMs: Math.round(durationMs * 1000) / 1000,
     })
     if (cors === null || request.method === 'OPTIONS') return response
-    return { ...response, headers: { ...response.headers, ...cors.answered(request.header('origin')) } }
+    return { ...response, headers: { ...response.headers, ...cors.responseHeaders(request.header('origin')) } }
   }
 
-  function matchOf(request: FrontRequest): Match {
+  function matchOf(request: HttpRequest): RouteMatch {
     const { route } = request
     return (route === undefined ? null : matches.get(route)) ?? router.match(request.method, request.path)
   }
 
   return function handle(request) {
-    const refused = request.refused ?? null
+    const refused = request.targetError ?? null
     const match = refused === null ? matchOf(request) : unmatched
     const exchange = new Exchange(request, match, refused, leaves, jsonValuesMax)
     return concluded(exchange, () => begun(exchange))
@@ -331,89 +332,91 @@ export function createDispatcher(parts: DispatchParts): Handle {
 /** Of a route that says nothing: it reads. */
 const defaultLane: NonNullable<Route['lane']> = { limit: 'decision' }
 
-function projectOf({ caller, pathParameters }: Exchange): string {
+function projectName({ caller, pathParameters }: Exchange): string {
   if (caller === null) return pathParameters.project ?? ''
   return caller.kind === 'agent' ? caller.projectId : caller.organizationId
 }
 
-function agentOf(caller: Caller | null): string {
+function callerName(caller: Caller | null): string {
   if (caller === null) return ''
   return caller.kind === 'agent' ? caller.agentId : caller.serviceAccountId
 }
 
 /** Anybody can make up a method: those that nobody knows are one. */
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-function measureOthers(measure: DispatchParts['measure']): (method: string) => ReturnType<DispatchParts['measure']> {
-  const measures = new Map<string, ReturnType<DispatchParts['measure']>>()
+function metricForUnmatched(
+  measure: DispatcherDeps['metricFor'],
+): (method: string) => ReturnType<DispatcherDeps['metricFor']> {
+  const measures = new Map<string, ReturnType<DispatcherDeps['metricFor']>>()
   return (given) => {
-    const method = METHODS.has(given) ? given : '_OTHER'
+    const method = KNOWN_METHODS.has(given) ? given : '_OTHER'
     const there = measures.get(method) ?? measure('none', method)
     measures.set(method, there)
     return there
   }
 }
 
-function takesBody({ request, read, readsBody }: Route): boolean {
-  return readsBody === undefined && (request !== null || read !== undefined)
+function takesBody({ request, parse, bodyReader }: Route): boolean {
+  return bodyReader === undefined && (request !== null || parse !== undefined)
 }
 
 function readBody(route: Route, bytes: Uint8Array, valuesMax: number): Result<unknown, ServiceError> {
   const json = readJson(bytes, route.numbers ?? 'plain', valuesMax)
   if (!json.ok) return json
-  if (route.read !== undefined) return route.read(json.value)
+  if (route.parse !== undefined) return route.parse(json.value)
   if (route.request === null) return json
   const read = validate(route.request, json.value)
   return read.ok ? read : err({ kind: 'malformed', issues: read.error })
 }
 
-function plainAnswer(answer: Answer, requestId: string, headOnly: boolean): FrontResponse {
-  if (answer.live !== undefined) return liveAnswer(answer.status, answer.live, answer.headers, requestId, headOnly)
+function toHttpResponse(answer: RouteResponse, requestId: string, headOnly: boolean): HttpResponse {
+  if (answer.live !== undefined) return streamResponse(answer.status, answer.live, answer.headers, requestId, headOnly)
   const text = answer.text ?? (answer.body === undefined ? '' : writeJson(answer.body))
   if (answer.headers === undefined && answer.status !== 204 && !headOnly) {
-    return { status: answer.status, headers: new UsualHeaders(requestId), body: text }
+    return { status: answer.status, headers: new DefaultHeaders(requestId), body: text }
   }
-  const headers = headersFor(requestId, answer.headers)
+  const headers = withRequestId(requestId, answer.headers)
   if (answer.status === 204) delete headers['content-type']
   if (!headOnly) return { status: answer.status, headers, body: text }
   headers['content-length'] = String(Buffer.byteLength(text))
   return { status: answer.status, headers, body: '' }
 }
 
-function liveAnswer(
+function streamResponse(
   status: number,
-  live: NonNullable<Answer['live']>,
-  more: Answer['headers'],
+  live: NonNullable<RouteResponse['live']>,
+  more: RouteResponse['headers'],
   requestId: string,
   headOnly: boolean,
-): FrontResponse {
-  const headers = headersFor(requestId, more)
+): HttpResponse {
+  const headers = withRequestId(requestId, more)
   if (!headOnly) return { status, headers, body: '', live }
   void live.return?.()
   return { status, headers, body: '' }
 }
 
-function refusal(error: ServiceError, requestId: string): FrontResponse {
-  return problemAnswer(toProblem(error), requestId)
+function errorResponse(error: ServiceError, requestId: string): HttpResponse {
+  return toErrorHttpResponse(toErrorResponse(error), requestId)
 }
 
-function problemAnswer(problem: Problem, requestId: string): FrontResponse {
-  return { status: problem.status, headers: headersFor(requestId, problem.headers), body: problemText(problem) }
+function toErrorHttpResponse(problem: ErrorResponse, requestId: string): HttpResponse {
+  return { status: problem.status, headers: withRequestId(requestId, problem.headers), body: errorBodyText(problem) }
 }
 
-function optionsAnswer(
+function optionsResponse(
   allow: readonly string[],
   requestId: string,
-  request: FrontRequest,
+  request: HttpRequest,
   cors: Cors | null,
-): FrontResponse {
+): HttpResponse {
   const isPreflight = request.header('access-control-request-method') !== null
   const origin = request.header('origin')
-  const more = isPreflight ? cors?.preflight(origin, allow) : cors?.answered(origin)
+  const more = isPreflight ? cors?.preflightHeaders(origin, allow) : cors?.responseHeaders(origin)
   return { status: 204, headers: { allow: allow.join(', '), 'x-request-id': requestId, ...more }, body: '' }
 }
 
-function headersFor(requestId: string, more: Readonly<Record<string, string>> | undefined): Record<string, string> {
-  const headers: Record<string, string> = { ...usual, 'x-request-id': requestId }
+function withRequestId(requestId: string, more: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  const headers: Record<string, string> = { ...defaultHeaders, 'x-request-id': requestId }
   return more === undefined ? headers : Object.assign(headers, more)
 }

@@ -1,8 +1,8 @@
 // What the dispatcher hands to a lane, and the port that runs it.
-import type { FrontResponse } from './route.ts'
+import type { HttpResponse } from './route.ts'
 
 /** A request as it goes over to another process. */
-export interface ForwardedHead {
+export interface ForwardedRequestHead {
   readonly method: string
   /** Decoded, without query. */
   readonly path: string
@@ -16,21 +16,21 @@ export interface LaneJob {
   readonly project: string
   readonly agent: string
   /** For logs: the method and the pattern of the path. */
-  readonly what: string
+  readonly label: string
   /** How long it may run, milliseconds. */
   readonly limitMs: number
   /** Running it twice has the effect of running it once. */
   readonly isRepeatable: boolean
   /** A write, which may run beside other writes of its project: they share commits. */
-  readonly sharesLane: boolean
+  readonly isSharedWrite: boolean
   /** Null: no body. */
   readonly body: Uint8Array | null
   /** Aborted when the client leaves; absent where that cannot be known. */
   readonly signal?: AbortSignal | undefined
-  head(): ForwardedHead
+  head(): ForwardedRequestHead
 }
 
 export interface LaneRunner {
   /** Rejects with ServiceFault. */
-  run(job: LaneJob): Promise<FrontResponse>
+  run(job: LaneJob): Promise<HttpResponse>
 }

@@ -5,26 +5,30 @@ import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** A percent sign that begins no byte of UTF-8 is a fault too, not a question mark. */
-export function refusedQuery(schema: z.ZodObject, query: string): Result<null, ServiceError> {
-  if (query === '') return faultsIn(schema, new URLSearchParams(), [])
+export function validateQuery(schema: z.ZodObject, query: string): Result<null, ServiceError> {
+  if (query === '') return validateParameters(schema, new URLSearchParams(), [])
   const parameters = new URLSearchParams(query)
   const faults: string[] = []
-  if (!decodes(query)) faults.push('query: expected percent-encoded UTF-8')
+  if (!isDecodable(query)) faults.push('query: expected percent-encoded UTF-8')
   for (const name of new Set(parameters.keys())) {
     if (!Object.hasOwn(schema.shape, name)) faults.push(`query: unknown parameter \`${name.slice(0, 64)}\``)
     else if (parameters.getAll(name).length > 1) faults.push(`${name}: given more than once`)
   }
-  return faultsIn(schema, parameters, faults)
+  return validateParameters(schema, parameters, faults)
 }
 
-function faultsIn(schema: z.ZodObject, parameters: URLSearchParams, faults: string[]): Result<null, ServiceError> {
+function validateParameters(
+  schema: z.ZodObject,
+  parameters: URLSearchParams,
+  faults: string[],
+): Result<null, ServiceError> {
   const known = [...parameters].filter(([name]) => Object.hasOwn(schema.shape, name))
   const read = validate(schema, Object.fromEntries(known))
   const issues = read.ok ? faults : [...faults, ...read.error]
   return issues.length === 0 ? ok(null) : err({ kind: 'invalid', issues })
 }
 
-function decodes(query: string): boolean {
+function isDecodable(query: string): boolean {
   try {
     decodeURIComponent(query)
     return true

@@ -1,7 +1,7 @@
 // A route is a record: what it matches, who may call it, what it takes and gives. server.ts serves records, and the
 // interface description is made from the same ones.
 import { z } from 'zod'
-import type { ApiPermission, Caller } from '../identity/caller.ts'
+import type { ApiPermission, Caller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
 
@@ -28,14 +28,14 @@ export type Auth =
   | { readonly kind: 'user' }
 
 /** The front port (ruling R2): a socket library hands in requests of this shape and writes answers of that shape. */
-export interface FrontRequest {
+export interface HttpRequest {
   readonly method: string
   /** Decoded, without query. */
   readonly path: string
   /** Without `?`; empty when there is none. */
   readonly query: string
   /** Why the request is answered with 400 before it is routed: another reader of its head may take it for another one. */
-  readonly refused?: string | null
+  readonly targetError?: string | null
   header(name: string): string | null
   /** All of them, with names in lower case. */
   headers(): Iterable<readonly [string, string]>
@@ -50,7 +50,7 @@ export interface FrontRequest {
   body(caller: string): Promise<Uint8Array> | Uint8Array
 }
 
-export interface FrontResponse {
+export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** JSON text or empty. */
@@ -62,13 +62,13 @@ export interface FrontResponse {
 }
 
 /** Decisions and keys shown once must not rest in a cache on the way. */
-export const usual = { 'content-type': 'application/json', 'cache-control': 'no-store' } as const
+export const defaultHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store' } as const
 
 /** The headers of nearly every answer: those of `usual`, and the request id. The front keeps all but the id at hand. */
-export class UsualHeaders {
+export class DefaultHeaders {
   readonly [name: string]: string
-  readonly 'content-type' = usual['content-type']
-  readonly 'cache-control' = usual['cache-control']
+  readonly 'content-type' = defaultHeaders['content-type']
+  readonly 'cache-control' = defaultHeaders['cache-control']
   readonly 'x-request-id': string
 
   constructor(requestId: string) {
@@ -92,7 +92,7 @@ export interface RequestContext {
   json(numbers: 'exact' | 'plain', caller?: string): Promise<Result<unknown, ServiceError>>
 }
 
-export interface Answer {
+export interface RouteResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   /** Undefined: no body. Floats and big integers are written by kernel/json. */
@@ -144,9 +144,9 @@ export interface Route {
   /** Null: the route takes no body. Validation faults are `malformed` with one issue per fault, naming the path. */
   readonly request: z.ZodType | null
   /** Reads the body instead of `request` where a schema is too slow; a test proves that both agree. */
-  readonly read?: (body: unknown) => Result<unknown, ServiceError>
+  readonly parse?: (body: unknown) => Result<unknown, ServiceError>
   /** The handler asks for the bytes when it wants them, and answers what is wrong with them: `request` is its description. */
-  readonly readsBody?: 'itself'
+  readonly bodyReader?: 'itself'
   /** `exact` keeps 1 and 1.0 apart and big integers whole (bodies that carry graph values); else plain JSON numbers. */
   readonly numbers?: 'exact'
   /** Another media type than JSON is a fault of its own, or one of shape where the route's protocol knows no other (D2). */
@@ -163,16 +163,19 @@ export interface Route {
   /** Of the answers below 300 where it is not JSON; their schema is then one of a string. */
   readonly mediaType?: string
   /** An answer of 200 may come as events instead: to who asks for these, or where there are more than one. */
-  readonly orEvents?: true
+  readonly mayStream?: true
   /** Headers of the answers below 300 (`ETag`), and what they say. */
   readonly responseHeaders?: Readonly<Record<string, string>>
   /** A 403 of it says what token would do (RFC 9470). */
   readonly stepUp?: true
-  handle(context: RequestContext, body: unknown): Promise<Result<Answer, ServiceError>> | Result<Answer, ServiceError>
+  handle(
+    context: RequestContext,
+    body: unknown,
+  ): Promise<Result<RouteResponse, ServiceError>> | Result<RouteResponse, ServiceError>
 }
 
 /** The body of every refusal. */
-export const problem = z
+export const errorBody = z
   .object({
     message: z.string(),
     errors: z.array(z.string()).optional().describe('one entry for each fault: its place, and what was expected there'),
@@ -180,6 +183,6 @@ export const problem = z
   .meta({ id: 'Problem' })
 
 /** The failures that a route answers, for its `responses`. */
-export function problemStatuses(...statuses: readonly number[]): Record<number, z.ZodType> {
-  return Object.fromEntries(statuses.map((status) => [status, problem]))
+export function errorStatuses(...statuses: readonly number[]): Record<number, z.ZodType> {
+  return Object.fromEntries(statuses.map((status) => [status, errorBody]))
 }

@@ -4,29 +4,29 @@ import type { Method, Route } from './route.ts'
 
 export const noParameters: Readonly<Record<string, string>> = Object.freeze({})
 
-export type Match =
+export type RouteMatch =
   | { readonly kind: 'route'; readonly route: Route; readonly pathParameters: Readonly<Record<string, string>> }
   /** The path exists, the method does not; `allow` is sorted. */
   | { readonly kind: 'method'; readonly allow: readonly string[] }
   | { readonly kind: 'none' }
 
-interface Endpoint {
+interface PathTemplate {
   readonly template: readonly string[]
   readonly methods: Map<string, Route>
 }
 
 export interface Router {
-  match(method: string, path: string): Match
+  match(method: string, path: string): RouteMatch
 }
 
-const none: Match = { kind: 'none' }
+const noMatch: RouteMatch = { kind: 'none' }
 
-export function buildRouter(routes: readonly Route[]): Router {
-  const exact = new Map<string, Map<string, Match>>()
-  const endpoints = new Map<string, Endpoint>()
+export function createRouter(routes: readonly Route[]): Router {
+  const exact = new Map<string, Map<string, RouteMatch>>()
+  const endpoints = new Map<string, PathTemplate>()
   for (const route of routes) {
     if (!route.path.includes('{')) {
-      const methods = exact.get(route.path) ?? new Map<string, Match>()
+      const methods = exact.get(route.path) ?? new Map<string, RouteMatch>()
       if (methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`)
       methods.set(route.method, { kind: 'route', route, pathParameters: noParameters })
       exact.set(route.path, methods)
@@ -34,17 +34,17 @@ export function buildRouter(routes: readonly Route[]): Router {
     }
     const template = route.path.split('/')
     // Two templates that differ in names only would answer for the same paths.
-    const shape = template.map((segment) => (isName(segment) ? '{}' : segment)).join('/')
+    const shape = template.map((segment) => (isParameter(segment) ? '{}' : segment)).join('/')
     const endpoint = endpoints.get(shape) ?? { template, methods: new Map<string, Route>() }
     if (endpoint.methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`)
     endpoint.methods.set(route.method, route)
     endpoints.set(shape, endpoint)
   }
   // By how they begin and how long they are, so that a path is held against few of them.
-  const templates = new Map<string, Endpoint[]>()
+  const templates = new Map<string, PathTemplate[]>()
   for (const endpoint of endpoints.values()) {
     const [, start = '{}'] = endpoint.template
-    if (isName(start)) throw new Error(`the path of a route begins with a name: ${endpoint.template.join('/')}`)
+    if (isParameter(start)) throw new Error(`the path of a route begins with a name: ${endpoint.template.join('/')}`)
     const key = `${start}/${endpoint.template.length}`
     templates.set(key, [...(templates.get(key) ?? []), endpoint])
   }
@@ -54,37 +54,37 @@ export function buildRouter(routes: readonly Route[]): Router {
       const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
       const asked = method === 'HEAD' ? 'GET' : method
       const methods = exact.get(trimmed)
-      if (methods !== undefined) return methods.get(asked) ?? { kind: 'method', allow: allowed(methods.keys()) }
+      if (methods !== undefined) return methods.get(asked) ?? { kind: 'method', allow: allowedMethods(methods.keys()) }
       const segments = trimmed.split('/')
       for (const endpoint of templates.get(`${segments[1]}/${segments.length}`) ?? []) {
-        if (!fits(endpoint.template, segments)) continue
+        if (!matchesTemplate(endpoint.template, segments)) continue
         const route = endpoint.methods.get(asked)
-        if (route === undefined) return { kind: 'method', allow: allowed(endpoint.methods.keys()) }
-        return { kind: 'route', route, pathParameters: readNames(route.path.split('/'), segments) }
+        if (route === undefined) return { kind: 'method', allow: allowedMethods(endpoint.methods.keys()) }
+        return { kind: 'route', route, pathParameters: readParameters(route.path.split('/'), segments) }
       }
-      return none
+      return noMatch
     },
   }
 }
 
-function isName(segment: string): boolean {
+function isParameter(segment: string): boolean {
   return segment.startsWith('{') && segment.endsWith('}')
 }
 
-function fits(template: readonly string[], segments: readonly string[]): boolean {
+function matchesTemplate(template: readonly string[], segments: readonly string[]): boolean {
   if (template.length !== segments.length) return false
-  return template.every((part, i) => (isName(part) ? segments[i] !== '' : part === segments[i]))
+  return template.every((part, i) => (isParameter(part) ? segments[i] !== '' : part === segments[i]))
 }
 
-function readNames(template: readonly string[], segments: readonly string[]): Record<string, string> {
+function readParameters(template: readonly string[], segments: readonly string[]): Record<string, string> {
   const names: Record<string, string> = {}
   template.forEach((part, i) => {
-    if (isName(part)) names[part.slice(1, -1)] = segments[i] ?? ''
+    if (isParameter(part)) names[part.slice(1, -1)] = segments[i] ?? ''
   })
   return names
 }
 
-function allowed(methods: Iterable<string>): string[] {
+function allowedMethods(methods: Iterable<string>): string[] {
   const all = new Set<string>(methods)
   if (all.has('GET' satisfies Method)) all.add('HEAD')
   all.add('OPTIONS')

@@ -1,13 +1,13 @@
 // The HTTP front: Bun's built-in server behind the front port (ruling R2). The only file that knows `Bun.serve`.
-import { BodyRefused } from './body.ts'
+import { BodyError } from './body.ts'
 import { BodyBudget, type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts'
-import type { Handle } from './dispatch.ts'
-import { streamOf } from './live-body.ts'
-import { type FrontRequest, type FrontResponse, type Route, UsualHeaders, usual } from './route.ts'
-import { SlowBodies } from './slow-bodies.ts'
+import { BodyTimeout } from './body-timeout.ts'
+import type { RequestHandler } from './dispatch.ts'
+import { DefaultHeaders, defaultHeaders, type HttpRequest, type HttpResponse, type Route } from './route.ts'
+import { toReadableStream } from './streaming-body.ts'
 
 /** The runtime looks at silent connections so often, and ends one by up to so much sooner than it was told. */
-const IDLE_STEP_S = 4
+const IDLE_CHECK_S = 4
 /** It takes no more. */
 const IDLE_MAX_S = 255
 
@@ -18,11 +18,11 @@ const IDLE_MAX_S = 255
 const SEGMENTS_MAX = 16
 
 /** A stop closes the kept connections once no request has arrived for so long, */
-const QUIET_MS = 100
+const QUIET_PERIOD_MS = 100
 /** or after this time at the latest. Until then, each answer says `connection: close`. */
-const LINGER_MAX_MS = 1000
+const STOP_GRACE_MS = 1000
 
-export interface FrontOptions {
+export interface HttpServerOptions {
   readonly host: string
   /** 0 picks a free one. */
   readonly port: number
@@ -39,18 +39,18 @@ export interface FrontOptions {
   /** Seconds that a connection may be silent; one that is silent for longer ends within two looks of the runtime. */
   readonly idleTimeS: number
   /** Null: plain HTTP. */
-  readonly tls: Certificate | null
+  readonly tls: TlsCertificate | null
 }
 
 /** Both in PEM. */
-export interface Certificate {
+export interface TlsCertificate {
   readonly cert: string
   readonly key: string
 }
 
-export interface Front extends Address {
+export interface HttpServer extends ListenAddress {
   /** New connections are shown this certificate; those that are open end after the request that they carry. */
-  renew(tls: Certificate): void
+  renewCertificate(tls: TlsCertificate): void
   /**
    * Answers with `connection: close` until requests stop arriving (at most LINGER_MAX_MS), then refuses new connections,
    * waits at most `drainMs` until running requests are answered and their answers written, and closes what is left.
@@ -59,43 +59,43 @@ export interface Front extends Address {
 }
 
 /** What the requests of one front share. */
-interface Bodies {
+interface BodyLimits {
   readonly bytesMax: number
-  readonly slow: SlowBodies
+  readonly timeout: BodyTimeout
   readonly budget: BodyBudget
 }
 
 /** Reading `request.url` makes the runtime parse and write a whole URL, so it is read only where the path is not known. */
-class BunRequest implements FrontRequest {
+class BunRequest implements HttpRequest {
   readonly method: string
   readonly route: Route | undefined
-  private readonly known: KnownPath | null
+  private readonly exactPath: ExactPath | null
   private readonly request: Request
-  private readonly fields: Headers
-  private readonly bodies: Bodies
+  private readonly headerFields: Headers
+  private readonly bodyLimits: BodyLimits
   /** Null: no body that is counted has been asked for. */
   private reservation: BodyReservation | null = null
 
-  constructor(request: Request, known: KnownPath | null, bodies: Bodies) {
+  constructor(request: Request, known: ExactPath | null, bodies: BodyLimits) {
     this.request = request
-    this.known = known
-    this.fields = request.headers
-    this.bodies = bodies
+    this.exactPath = known
+    this.headerFields = request.headers
+    this.bodyLimits = bodies
     this.method = request.method
     this.route = known?.routes.get(this.method)
   }
 
   /** See FrontRequest. A known path was matched as it was sent, so only its host is checked. */
-  get refused(): string | null {
+  get targetError(): string | null {
     // The runtime joins the values of repeated headers. RFC 9112, section 3.2: such a request must be answered with 400.
-    if (this.fields.get('host')?.includes(',')) return 'host: expected one host, found several'
-    return this.known !== null || isPlainTarget(this.request) ? null : refusedTarget
+    if (this.headerFields.get('host')?.includes(',')) return 'host: expected one host, found several'
+    return this.exactPath !== null || hasPlainTarget(this.request) ? null : dotSegmentError
   }
 
   get path(): string {
-    if (this.known !== null) return this.known.path
+    if (this.exactPath !== null) return this.exactPath.path
     const { url } = this.request
-    const start = startOfPath(url)
+    const start = pathStart(url)
     const mark = url.indexOf('?', start)
     const path = mark < 0 ? url.slice(start) : url.slice(start, mark)
     return path.includes('%') ? decodePath(path) : path
@@ -103,16 +103,16 @@ class BunRequest implements FrontRequest {
 
   get query(): string {
     const { url } = this.request
-    const mark = url.indexOf('?', startOfPath(url))
+    const mark = url.indexOf('?', pathStart(url))
     return mark < 0 ? '' : url.slice(mark + 1)
   }
 
   header(name: string): string | null {
-    return this.fields.get(name)
+    return this.headerFields.get(name)
   }
 
   headers(): Iterable<readonly [string, string]> {
-    return this.fields
+    return this.headerFields
   }
 
   get signal(): AbortSignal {
@@ -120,9 +120,9 @@ class BunRequest implements FrontRequest {
   }
 
   body(caller: string): Promise<Uint8Array> {
-    const { slow, bytesMax } = this.bodies
-    const declared = this.fields.get('content-length')
-    if (declared === null) return slow.wait(this.readCounting(caller))
+    const { timeout, bytesMax } = this.bodyLimits
+    const declared = this.headerFields.get('content-length')
+    if (declared === null) return timeout.wait(this.readCounting(caller))
     const length = Number(declared)
     if (length > bytesMax) return Promise.reject(this.tooLarge())
     if (length > SMALL_BODY_BYTES) {
@@ -130,7 +130,7 @@ class BunRequest implements FrontRequest {
       // The runtime reads and drops what still comes of the body.
       if (refused !== null) return Promise.reject(refused)
     }
-    return slow.wait(this.request.bytes())
+    return timeout.wait(this.request.bytes())
   }
 
   /** To be called when the request is answered, or never will be. */
@@ -146,12 +146,12 @@ class BunRequest implements FrontRequest {
     let length = 0
     for await (const part of stream) {
       length += part.length
-      if (length > this.bodies.bytesMax) throw this.tooLarge()
+      if (length > this.bodyLimits.bytesMax) throw this.tooLarge()
       const refused = length > SMALL_BODY_BYTES ? this.reserve(caller, length) : null
       if (refused !== null) throw refused
       parts.push(part)
     }
-    await this.wholeEnd()
+    await this.checkTrailers()
     return Buffer.concat(parts, length)
   }
 
@@ -159,37 +159,37 @@ class BunRequest implements FrontRequest {
    * The runtime hands over the last chunk before it has read what follows. It takes no trailers there: it answers 400 and
    * closes the connection. A request that it has refused in this turn is not carried out.
    */
-  private async wholeEnd(): Promise<void> {
+  private async checkTrailers(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve))
     if (!this.request.signal.aborted) return
-    throw new BodyRefused({ kind: 'malformed', issues: ['body: expected nothing behind its last chunk'] })
+    throw new BodyError({ kind: 'malformed', issues: ['body: expected nothing behind its last chunk'] })
   }
 
-  private reserve(caller: string, bytes: number): BodyRefused | null {
-    this.reservation ??= this.bodies.budget.open(caller)
-    const refused = this.reservation.reach(bytes)
-    return refused === null ? null : new BodyRefused(refused)
+  private reserve(caller: string, bytes: number): BodyError | null {
+    this.reservation ??= this.bodyLimits.budget.open(caller)
+    const refused = this.reservation.growTo(bytes)
+    return refused === null ? null : new BodyError(refused)
   }
 
-  private tooLarge(): BodyRefused {
-    return new BodyRefused({ kind: 'too-large', limitBytes: this.bodies.bytesMax })
+  private tooLarge(): BodyError {
+    return new BodyError({ kind: 'too-large', limitBytes: this.bodyLimits.bytesMax })
   }
 }
 
-const refusedTarget = 'path: expected no dot segment and no backslash, also none that is percent-encoded'
+const dotSegmentError = 'path: expected no dot segment and no backslash, also none that is percent-encoded'
 
 /** A backslash, or a segment of one or two dots, in what stands between two slashes once it is decoded. */
-const UNPLAIN = /\\|(?:^|\/)\.{1,2}(?:\/|$)/
+const DOT_SEGMENT = /\\|(?:^|\/)\.{1,2}(?:\/|$)/
 
 /**
  * The URL of a request has its dot segments resolved and its backslashes turned. The parameters of the segment routes
  * (see segmentRoutes) hold the segments as they were sent, decoded. What no segment route takes has an empty segment or
  * is deeper than any route: if its URL has neither, then the URL is not what was sent.
  */
-function isPlainTarget(request: SegmentRequest): boolean {
-  if (request.params !== undefined) return !Object.values(request.params).some((segment) => UNPLAIN.test(segment))
+function hasPlainTarget(request: SegmentRequest): boolean {
+  if (request.params !== undefined) return !Object.values(request.params).some((segment) => DOT_SEGMENT.test(segment))
   const { url } = request
-  const [path = ''] = url.slice(startOfPath(url) + 1).split('?', 1)
+  const [path = ''] = url.slice(pathStart(url) + 1).split('?', 1)
   const segments = path.replace(/\/$/, '').split('/')
   return segments.includes('') || segments.length > SEGMENTS_MAX
 }
@@ -207,7 +207,7 @@ function segmentPatterns(): string[] {
   return patterns
 }
 
-function startOfPath(url: string): number {
+function pathStart(url: string): number {
   return url.indexOf('/', url.indexOf('://') + 3)
 }
 
@@ -223,22 +223,22 @@ function decodePath(path: string): string {
   }
 }
 
-export function startFront(handle: Handle, options: FrontOptions): Front {
+export function startHttpServer(handle: RequestHandler, options: HttpServerOptions): HttpServer {
   let arrived = 0
   let stopping = false
-  const slow = new SlowBodies(options.bodyTimeMs)
+  const slow = new BodyTimeout(options.bodyTimeMs)
   const budget = new BodyBudget({
     totalBytesMax: options.bodyTotalBytesMax,
     callerBytesMax: options.bodyCallerBytesMax,
   })
-  const bodies: Bodies = { bytesMax: options.bodyBytesMax, slow, budget }
+  const bodies: BodyLimits = { bytesMax: options.bodyBytesMax, timeout: slow, budget }
   const shared = options.shared === true
-  const known = knownPathsOf(options.routes)
+  const known = exactPaths(options.routes)
   // The runtime reads a Headers object in half of the time that it takes for a record, and copies it into the answer.
-  const usualHeaders = new Headers(usual)
+  const usualHeaders = new Headers(defaultHeaders)
   const usualAnswer = { headers: usualHeaders }
 
-  function answer(request: Request, known: KnownPath | null, listener: Listener): Response | Promise<Response> {
+  function answer(request: Request, known: ExactPath | null, listener: PortListener): Response | Promise<Response> {
     arrived += 1
     const asked = new BunRequest(request, known, bodies)
     const coming = handle(asked)
@@ -247,30 +247,30 @@ export function startFront(handle: Handle, options: FrontOptions): Front {
       : written(asked, coming, listener)
   }
 
-  function written(asked: BunRequest, response: FrontResponse, listener: Listener): Response {
+  function written(asked: BunRequest, response: HttpResponse, listener: PortListener): Response {
     asked.release()
     const { status, headers, body, bytes, live } = response
-    const closes = stopping || listener.retired
-    if (headers instanceof UsualHeaders && live === undefined && bytes === undefined && !closes) {
+    const closes = stopping || listener.isRetired
+    if (headers instanceof DefaultHeaders && live === undefined && bytes === undefined && !closes) {
       usualHeaders.set('x-request-id', headers['x-request-id'])
       const init = status === 200 ? usualAnswer : { status, headers: usualHeaders }
       return new Response(body === '' ? null : body, init)
     }
-    return new Response(live === undefined ? (bytes ?? (body === '' ? null : body)) : streamOf(live), {
+    return new Response(live === undefined ? (bytes ?? (body === '' ? null : body)) : toReadableStream(live), {
       status,
       headers: closes ? { ...headers, connection: 'close' } : { ...headers },
     })
   }
 
-  function listen(at: number, tls: Certificate | null, reusePort: boolean): Listener {
-    const listener: Listener = {
-      retired: false,
+  function listen(at: number, tls: TlsCertificate | null, reusePort: boolean): PortListener {
+    const listener: PortListener = {
+      isRetired: false,
       server: Bun.serve({
         hostname: options.host,
         port: at,
         // Only where it is meant: else a second server on the same port would start and take half of the connections.
         reusePort,
-        idleTimeout: Math.min(options.idleTimeS + IDLE_STEP_S, IDLE_MAX_S),
+        idleTimeout: Math.min(options.idleTimeS + IDLE_CHECK_S, IDLE_MAX_S),
         development: false,
         // Our own limit is lower and answers in JSON; this one only has to stay out of its way.
         maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -287,17 +287,17 @@ export function startFront(handle: Handle, options: FrontOptions): Front {
 
   // The runtime cannot change the certificate of a server, so another one takes its place on the same port, which both
   // must agree to share. That nobody else has it is known first, and nobody who would not share it gets it after.
-  const port = options.tls === null || shared ? options.port : takeOnce(options.host, options.port)
+  const port = options.tls === null || shared ? options.port : findFreePort(options.host, options.port)
   let listener = listen(port, options.tls, shared || options.tls !== null)
-  const address = addressOf(options.host, listener.server.port ?? port, options.tls !== null)
-  const olds = new Set<Listener>()
+  const address = listenAddress(options.host, listener.server.port ?? port, options.tls !== null)
+  const olds = new Set<PortListener>()
   const retired: Promise<void>[] = []
   return {
     ...address,
-    renew(tls) {
+    renewCertificate(tls) {
       const before = listener
       listener = listen(address.port, tls, true)
-      before.retired = true
+      before.isRetired = true
       retired.push(before.server.stop(false))
       olds.add(before)
     },
@@ -306,13 +306,13 @@ export function startFront(handle: Handle, options: FrontOptions): Front {
       slow.stop()
       const listeners = [...olds, listener]
       // A connection that was kept for a next request would be reset if that request and the close crossed.
-      const lingerMs = Math.min(LINGER_MAX_MS, options.drainMs)
-      for (let waitedMs = 0, seen = 0; arrived !== seen && waitedMs < lingerMs; waitedMs += QUIET_MS) {
+      const lingerMs = Math.min(STOP_GRACE_MS, options.drainMs)
+      for (let waitedMs = 0, seen = 0; arrived !== seen && waitedMs < lingerMs; waitedMs += QUIET_PERIOD_MS) {
         seen = arrived
-        await Bun.sleep(QUIET_MS)
+        await Bun.sleep(QUIET_PERIOD_MS)
       }
       const closed = Promise.all([listener.server.stop(false), ...retired])
-      await settledWithin(closed, options.drainMs)
+      await waitAtMost(closed, options.drainMs)
       for (const one of listeners) await one.server.stop(true)
       await closed
     },
@@ -320,7 +320,7 @@ export function startFront(handle: Handle, options: FrontOptions): Front {
 }
 
 /** Resolves once `work` has, or after `timeMs` milliseconds. */
-function settledWithin(work: Promise<unknown>, timeMs: number): Promise<void> {
+function waitAtMost(work: Promise<unknown>, timeMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, timeMs)
     void work.finally(() => {
@@ -331,12 +331,12 @@ function settledWithin(work: Promise<unknown>, timeMs: number): Promise<void> {
 }
 
 /** A path without parameters, and its routes by method. */
-interface KnownPath {
+interface ExactPath {
   readonly path: string
   readonly routes: ReadonlyMap<string, Route>
 }
 
-function knownPathsOf(routes: readonly Route[]): KnownPath[] {
+function exactPaths(routes: readonly Route[]): ExactPath[] {
   const known = new Map<string, Map<string, Route>>()
   for (const route of routes) {
     if (route.path.includes('{')) continue
@@ -345,23 +345,23 @@ function knownPathsOf(routes: readonly Route[]): KnownPath[] {
   return Array.from(known, ([path, byMethod]) => ({ path, routes: byMethod }))
 }
 
-export interface Address {
+export interface ListenAddress {
   readonly host: string
   readonly port: number
   readonly url: string
 }
 
-function addressOf(host: string, port: number, secure: boolean): Address {
+function listenAddress(host: string, port: number, secure: boolean): ListenAddress {
   return { host, port, url: `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}` }
 }
 
-interface Listener {
+interface PortListener {
   /** Another one listens in its place. */
-  retired: boolean
+  isRetired: boolean
   readonly server: Bun.Server<unknown>
 }
 
-export interface ReservedPort extends Address {
+export interface ReservedPort extends ListenAddress {
   release(): void
 }
 
@@ -378,13 +378,13 @@ export function reservePort(host: string, port: number, secure: boolean): Reserv
     fetch: () => new Response(null, { status: 503, headers: { connection: 'close' } }),
   })
   return {
-    ...addressOf(host, server.port ?? port, secure),
+    ...listenAddress(host, server.port ?? port, secure),
     release: () => void server.stop(true),
   }
 }
 
 /** The number of a port that nobody else has at this moment. */
-function takeOnce(host: string, port: number): number {
+function findFreePort(host: string, port: number): number {
   const reserved = reservePort(host, port, true)
   reserved.release()
   return reserved.port

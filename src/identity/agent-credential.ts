@@ -4,7 +4,7 @@ import { type ConfigKind, envelope, readTimestamp, reference } from '../config/k
 import type { Clock } from '../kernel/clock.ts'
 import { err, ok } from '../kernel/result.ts'
 import { mintAgentKey } from './agent-key.ts'
-import { expireTimeFrom, expireTimeSchema } from './expire-time.ts'
+import { expireTimeSchema, resolveExpireTime } from './expire-time.ts'
 
 const answerSchema = z.strictObject({
   id: z.string(),
@@ -45,9 +45,9 @@ export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
       expire_time: z.string(),
     },
     secrets: ['key_hash'],
-    heavy: [],
+    omittedInLists: [],
     check(fields, { parent }) {
-      const expireTime = expireTimeFrom(fields.expire_time as string | undefined, clock)
+      const expireTime = resolveExpireTime(fields.expire_time as string | undefined, clock)
       if (!expireTime.ok) return err({ kind: 'invalid', issues: [expireTime.error] })
       const { key, kid, hash } = mintAgentKey()
       return ok({
@@ -62,7 +62,7 @@ export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
       })
     },
     // The key of a project that is gone is still a key: who calls with it is told that the graph is gone (facts 1.7.4).
-    remains({ parent_id, fields }, removed, reader) {
+    tombstone({ parent_id, fields }, removed, reader) {
       if (removed.kind !== 'projects') return null
       const permissions = reader.get('application-agents', parent_id)?.fields.api_permissions ?? []
       const { kid, key_hash, application_id, expire_time } = fields
@@ -71,7 +71,7 @@ export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
         until: expire_time as string,
       }
     },
-    answer: {
+    createResponse: {
       schema: answerSchema,
       of: ({ id, create_time, created_by, project_id, fields }, { api_key }) => ({
         id,

@@ -1,11 +1,11 @@
 // Agent keys: minted once, kept as a hash, and looked up in memory for every decision.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type ConfigSource, remainsKind, type StoredDocument } from '../config/kind.ts'
+import { type ConfigSource, type StoredDocument, tombstoneKind } from '../config/kind.ts'
+import type { AgentCaller, ApiPermission } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { AgentCaller, ApiPermission } from './caller.ts'
 
-const credentialsKind = 'application-agent-credentials'
-const goneKind = remainsKind(credentialsKind)
+const agentCredentialsKind = 'application-agent-credentials'
+const tombstonesKind = tombstoneKind(agentCredentialsKind)
 
 /** Lets scanners for leaked secrets recognise a key. */
 const PREFIX = 'vgk_'
@@ -26,7 +26,7 @@ export function mintAgentKey(): MintedKey {
   return { key, kid, hash: hash('sha256', key, 'base64url') }
 }
 
-interface Entry {
+interface AgentKeyEntry {
   readonly hash: Buffer
   /** The key once it has been verified by its hash: comparing texts takes a tenth of the time of SHA-256. */
   verified: string | null
@@ -34,15 +34,15 @@ interface Entry {
   readonly agentId: string
 }
 
-function isKeyOf(entry: Entry, key: string): boolean {
-  if (entry.verified !== null) return sameText(entry.verified, key)
+function matchesKey(entry: AgentKeyEntry, key: string): boolean {
+  if (entry.verified !== null) return equalInConstantTime(entry.verified, key)
   if (!timingSafeEqual(hash('sha256', key, 'buffer'), entry.hash)) return false
   entry.verified = key
   return true
 }
 
 /** Takes the same time wherever two texts of one length differ, so that a key cannot be guessed piece by piece. */
-function sameText(a: string, b: string): boolean {
+function equalInConstantTime(a: string, b: string): boolean {
   let difference = a.length ^ b.length
   for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i)
   return difference === 0
@@ -51,23 +51,23 @@ function sameText(a: string, b: string): boolean {
 /** In step with the configuration: a deletion or a change of permissions holds from the moment it is stored. */
 export class AgentKeys {
   private readonly clock: Clock
-  private readonly entries = new Map<string, Entry>()
+  private readonly entries = new Map<string, AgentKeyEntry>()
   private readonly callers = new Map<string, AgentCaller>()
 
   constructor(documents: ConfigSource, clock: Clock) {
     this.clock = clock
     for (const agent of documents.all('application-agents')) this.putAgent(agent)
-    for (const credential of documents.all(credentialsKind)) this.putCredential(credential)
-    for (const gone of documents.all(goneKind)) this.putGone(gone)
+    for (const credential of documents.all(agentCredentialsKind)) this.putCredential(credential)
+    for (const gone of documents.all(tombstonesKind)) this.putTombstone(gone)
     documents.subscribe((changes) => {
       for (const { before, after } of changes) {
         const kind = (after ?? before)?.kind
         if (kind === 'application-agents') {
           if (after !== null) this.putAgent(after)
           else if (before !== null) this.callers.delete(before.id)
-        } else if (kind === goneKind) {
-          if (after !== null) this.putGone(after)
-        } else if (kind === credentialsKind) {
+        } else if (kind === tombstonesKind) {
+          if (after !== null) this.putTombstone(after)
+        } else if (kind === agentCredentialsKind) {
           if (before !== null) this.entries.delete(before.fields.kid as string)
           if (after !== null) this.putCredential(after)
         }
@@ -79,7 +79,7 @@ export class AgentKeys {
   authenticateAgent(key: string): AgentCaller | null {
     if (key.length !== KEY_LENGTH || !key.startsWith(PREFIX)) return null
     const entry = this.entries.get(key.slice(PREFIX.length, PREFIX.length + KID_LENGTH))
-    if (entry === undefined || !isKeyOf(entry, key)) return null
+    if (entry === undefined || !matchesKey(entry, key)) return null
     // Written so that an unreadable time counts as past.
     if (!(this.clock.now() < entry.expiresAtMs)) return null
     return this.callers.get(entry.agentId) ?? null
@@ -97,7 +97,7 @@ export class AgentKeys {
   }
 
   /** A key that outlives its project, and with it everything that it could be used for. */
-  private putGone({ id, project_id, fields }: StoredDocument): void {
+  private putTombstone({ id, project_id, fields }: StoredDocument): void {
     const { kid, key_hash, application_id, application_agent_id, until } = fields as Record<string, string>
     this.callers.set(id, {
       kind: 'agent',

@@ -1,39 +1,39 @@
 // First start: an organization and an admin service account, on an empty data folder and never again.
-import { type ConfigReader, type ConfigWriter, type Sealer, type StoredDocument, secretPlace } from '../config/kind.ts'
+import { type ConfigReader, type ConfigWriter, type Sealer, type StoredDocument, secretPath } from '../config/kind.ts'
+import type { ServiceAccountCaller } from '../kernel/caller.ts'
 import { type Clock, timestamp } from '../kernel/clock.ts'
-import { OperatorFault } from '../kernel/errors.ts'
+import { OperationalError } from '../kernel/errors.ts'
 import { mintGid } from '../kernel/ids.ts'
-import type { ServiceAccountCaller } from './caller.ts'
-import { accountsKind, credentialsKind, privateKeyPath } from './service-account.ts'
+import { privateKeyPath, serviceAccountCredentialsKind, serviceAccountsKind } from './service-account.ts'
 import { mintSigningKey } from './signing-key.ts'
 
-export interface Bootstrapped {
+export interface BootstrapResult {
   /** False: the folder had an organization already. */
   readonly created: boolean
   /** The admin account; ServiceAccounts.issueToken makes its tokens. */
   readonly admin: ServiceAccountCaller
 }
 
-export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: Clock): Promise<Bootstrapped> {
+export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: Clock): Promise<BootstrapResult> {
   // Without a transaction, which would wait for other processes that write.
-  if (documents.all('organizations').length > 0) return { created: false, admin: adminOf(documents) }
+  if (documents.all('organizations').length > 0) return { created: false, admin: findAdmin(documents) }
   const made = firstDocuments(sealer, clock.now())
   const created = await documents.write((draft) => {
     if (draft.all('organizations').length > 0) return false
     for (const document of made) draft.put(document)
     return true
   })
-  return { created, admin: adminOf(documents) }
+  return { created, admin: findAdmin(documents) }
 }
 
 /** Of a folder that has an organization: the account that the process can sign for, if there is one. */
-export function adminOf(documents: ConfigReader): ServiceAccountCaller {
-  const editors = documents.all(accountsKind).filter(({ fields }) => fields.role === 'all_editor')
+export function findAdmin(documents: ConfigReader): ServiceAccountCaller {
+  const editors = documents.all(serviceAccountsKind).filter(({ fields }) => fields.role === 'all_editor')
   const hasKeyHere = ({ id }: StoredDocument): boolean =>
-    documents.children(credentialsKind, id).some(({ fields }) => fields[privateKeyPath] !== undefined)
+    documents.children(serviceAccountCredentialsKind, id).some(({ fields }) => fields[privateKeyPath] !== undefined)
   const admin = editors.find(hasKeyHere) ?? editors[0]
   if (admin === undefined) {
-    throw new OperatorFault('the data folder has an organization without an admin service account')
+    throw new OperationalError('the data folder has an organization without an admin service account')
   }
   return {
     kind: 'service-account',
@@ -61,7 +61,7 @@ function firstDocuments(sealer: Sealer, nowMs: number): StoredDocument[] {
     { ...common, kind: 'organizations', id: organizationId, parent_id: '', name: 'organization', fields: {} },
     {
       ...common,
-      kind: accountsKind,
+      kind: serviceAccountsKind,
       id: accountId,
       parent_id: organizationId,
       name: 'admin',
@@ -69,7 +69,7 @@ function firstDocuments(sealer: Sealer, nowMs: number): StoredDocument[] {
     },
     {
       ...common,
-      kind: credentialsKind,
+      kind: serviceAccountCredentialsKind,
       id: credentialId,
       parent_id: accountId,
       name: '',
@@ -80,7 +80,7 @@ function firstDocuments(sealer: Sealer, nowMs: number): StoredDocument[] {
         algorithm,
         [privateKeyPath]: sealer.seal(
           JSON.stringify(privateJwk),
-          secretPlace(credentialsKind, credentialId, privateKeyPath),
+          secretPath(serviceAccountCredentialsKind, credentialId, privateKeyPath),
         ),
       },
     },

@@ -1,7 +1,8 @@
 // What a token says → its subject and the claims that policies and queries see. Only top-level claims are mapped; nested
 // ones stay objects under their own name.
+
+import type { Claims } from '../kernel/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { Claims } from './caller.ts'
 import type { TokenRule } from './token-rules.ts'
 
 const SUBJECT_LENGTH_MAX = 256
@@ -45,7 +46,7 @@ export function subjectOf(claims: Claims, { subClaim }: TokenRule): Result<strin
 }
 
 /** Target names with what the token has for them. A standard claim of another type than the standard's is an error. */
-export function mappedClaims(claims: Claims, { mapping }: TokenRule): Result<Claims, string> {
+export function mapClaims(claims: Claims, { mapping }: TokenRule): Result<Claims, string> {
   const mapped: [string, unknown][] = []
   for (const [name, selector] of mapping) {
     const value = Object.hasOwn(claims, selector) ? claims[selector] : undefined

@@ -10,10 +10,10 @@ const RFC_3339 = /^\d{4}-(\d\d)-(\d\d)[Tt](?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?(
 
 export const expireTimeSchema = z
   .string()
-  .refine((text) => !Number.isNaN(momentOf(text)), { error: 'expected an RFC 3339 timestamp with offset' })
+  .refine((text) => !Number.isNaN(parseTimestampMs(text)), { error: 'expected an RFC 3339 timestamp with offset' })
 
 /** Not a number where the text is not a moment (30 February included). */
-function momentOf(text: string): number {
+function parseTimestampMs(text: string): number {
   const [, month, day] = RFC_3339.exec(text) ?? []
   if (month === undefined || day === undefined) return Number.NaN
   const lastDay = new Date(Date.UTC(Number(text.slice(0, 4)), Number(month), 0)).getUTCDate()
@@ -21,9 +21,9 @@ function momentOf(text: string): number {
 }
 
 /** As it is stored; the error is an issue. */
-export function expireTimeFrom(given: string | undefined, clock: Clock): Result<string, string> {
+export function resolveExpireTime(given: string | undefined, clock: Clock): Result<string, string> {
   const now = clock.now()
   const expireTime = given ?? timestamp(now + LIFETIME_DEFAULT_MS)
-  if (momentOf(expireTime) > now) return ok(expireTime.toUpperCase())
+  if (parseTimestampMs(expireTime) > now) return ok(expireTime.toUpperCase())
   return err(`expire_time: expected a time in the future, found \`${expireTime}\``)
 }

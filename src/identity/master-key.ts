@@ -13,14 +13,14 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { OperatorFault } from '../kernel/errors.ts'
+import { OperationalError } from '../kernel/errors.ts'
 import { MASTER_KEY_BYTES } from './secret-box.ts'
 
 export const masterKeyVariable = 'VERDIGRAPH_MASTER_KEY'
 /** The key that is to take its place; the same in the environment. */
 export const nextMasterKeyVariable = 'VERDIGRAPH_MASTER_KEY_NEXT'
-const FILE = 'master.key'
-const NEXT = 'master.key.next'
+const KEY_FILE = 'master.key'
+const NEXT_KEY_FILE = 'master.key.next'
 
 export interface MasterKeySource {
   readonly dataDir: string
@@ -35,10 +35,10 @@ export function loadMasterKey(source: MasterKeySource): Uint8Array {
   if (source.fromEnvironment !== undefined && source.fromEnvironment !== '') {
     return decodeKey(source.fromEnvironment, masterKeyVariable)
   }
-  const path = join(source.dataDir, FILE)
+  const path = join(source.dataDir, KEY_FILE)
   if (existsSync(path)) return decodeKey(readKeyFile(path), path)
   if (!source.mayCreate) {
-    throw new OperatorFault(`the data folder has lost its ${FILE}: put it back, or set ${masterKeyVariable}`)
+    throw new OperationalError(`the data folder has lost its ${KEY_FILE}: put it back, or set ${masterKeyVariable}`)
   }
   const key = randomBytes(MASTER_KEY_BYTES)
   mkdirSync(source.dataDir, { recursive: true, mode: 0o700 })
@@ -61,25 +61,25 @@ export function loadMasterKeys(source: MasterKeySource, nextFromEnvironment: str
 
 function loadNext({ dataDir, fromEnvironment }: MasterKeySource, nextFromEnvironment = ''): Uint8Array | null {
   if (nextFromEnvironment !== '') return decodeKey(nextFromEnvironment, nextMasterKeyVariable)
-  const path = join(dataDir, NEXT)
+  const path = join(dataDir, NEXT_KEY_FILE)
   if ((fromEnvironment ?? '') !== '' || !existsSync(path)) return null
   return decodeKey(readKeyFile(path), path)
 }
 
 /** Makes the next key of a key that lies in a file. It is on disk before anything is sealed with it. */
-export function makeNextKey(dataDir: string): Uint8Array {
+export function createNextKey(dataDir: string): Uint8Array {
   const key = randomBytes(MASTER_KEY_BYTES)
-  const draft = join(dataDir, `${NEXT}.tmp`)
+  const draft = join(dataDir, `${NEXT_KEY_FILE}.tmp`)
   writeKeyFile(draft, key, 'w')
-  renameSync(draft, join(dataDir, NEXT))
+  renameSync(draft, join(dataDir, NEXT_KEY_FILE))
   syncFolder(dataDir)
   return key
 }
 
 /** When everything is sealed with it: the next key takes the place of the old one, which is then nowhere any more. */
 export function adoptNextKey(dataDir: string, nextFromEnvironment = ''): void {
-  if (nextFromEnvironment === '') renameSync(join(dataDir, NEXT), join(dataDir, FILE))
-  else for (const name of [FILE, NEXT]) rmSync(join(dataDir, name), { force: true })
+  if (nextFromEnvironment === '') renameSync(join(dataDir, NEXT_KEY_FILE), join(dataDir, KEY_FILE))
+  else for (const name of [KEY_FILE, NEXT_KEY_FILE]) rmSync(join(dataDir, name), { force: true })
   syncFolder(dataDir)
 }
 
@@ -111,7 +111,7 @@ function readKeyFile(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (failure) {
-    throw new OperatorFault(`${path} cannot be read: ${(failure as Error).message}`)
+    throw new OperationalError(`${path} cannot be read: ${(failure as Error).message}`)
   }
 }
 
@@ -123,7 +123,7 @@ function decodeKey(text: string, where: string): Uint8Array {
       ? Buffer.from(trimmed, 'base64')
       : null
   if (key?.length !== MASTER_KEY_BYTES) {
-    throw new OperatorFault(
+    throw new OperationalError(
       `${where} does not hold a master key: expected ${MASTER_KEY_BYTES} bytes in base64 or in hexadecimal`,
     )
   }

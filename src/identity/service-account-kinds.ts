@@ -11,15 +11,20 @@ import {
 } from '../config/kind.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { err, ok } from '../kernel/result.ts'
-import { expireTimeFrom, expireTimeSchema } from './expire-time.ts'
-import { accountsKind, credentialsKind, tokenLifetimeMaxS, tokenLifetimeMinS } from './service-account.ts'
+import { expireTimeSchema, resolveExpireTime } from './expire-time.ts'
+import {
+  serviceAccountCredentialsKind,
+  serviceAccountsKind,
+  tokenLifetimeMaxS,
+  tokenLifetimeMinS,
+} from './service-account.ts'
 import { mintSigningKey, type PublicKey, readPublicKey, signToken } from './signing-key.ts'
 
 export const serviceAccountRoles = ['all_editor', 'all_viewer'] as const
 
 export function serviceAccounts(clock: Clock): ConfigKind {
   return {
-    path: accountsKind,
+    path: serviceAccountsKind,
     label: 'service account',
     parent: { field: 'organization_id', kind: 'organizations' },
     inOrganization: true,
@@ -27,11 +32,11 @@ export function serviceAccounts(clock: Clock): ConfigKind {
     createSchema: z.strictObject({ ...envelope, organization_id: reference, role: z.enum(serviceAccountRoles) }),
     updateSchema: z.strictObject(envelopeUpdate),
     readShape: {},
-    unread: ['role'],
+    hiddenFields: ['role'],
     secrets: [],
-    heavy: [],
+    omittedInLists: [],
     check: (fields) => ok({ fields }),
-    keptBy: (account, reader) => lastEditor(reader, clock, account),
+    deletionBlocker: (account, reader) => lastEditorBlocker(reader, clock, account),
   }
 }
 
@@ -63,9 +68,9 @@ const answerSchema = z.strictObject({
  */
 export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigKind {
   return {
-    path: credentialsKind,
+    path: serviceAccountCredentialsKind,
     label: 'service account credential',
-    parent: { field: 'service_account_id', kind: accountsKind },
+    parent: { field: 'service_account_id', kind: serviceAccountsKind },
     inOrganization: true,
     operations: { create: true, update: false, delete: true, byName: false },
     createSchema: z.strictObject({
@@ -77,14 +82,14 @@ export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigK
     }),
     updateSchema: null,
     readShape: { kid: z.string(), service_account_id: z.string(), expire_time: z.string().optional() },
-    unread: ['public_jwk', 'algorithm'],
+    hiddenFields: ['public_jwk', 'algorithm'],
     secrets: ['private_jwk'],
-    heavy: [],
+    omittedInLists: [],
     check({ public_key_jwk, public_key_pem, ...fields }, { reader, parent }) {
       if (public_key_jwk !== undefined && public_key_pem !== undefined) {
         return err({ kind: 'invalid', issues: ['public_key_pem: given as `public_key_jwk` too'] })
       }
-      const expireTime = expireTimeFrom(fields.expire_time as string | undefined, clock)
+      const expireTime = resolveExpireTime(fields.expire_time as string | undefined, clock)
       if (!expireTime.ok) return err({ kind: 'invalid', issues: [expireTime.error] })
       const stored = ({ jwk, algorithm, kid }: PublicKey) => ({
         ...fields,
@@ -99,7 +104,7 @@ export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigK
         const key = readPublicKey(brought)
         if (!key.ok) return err({ kind: 'invalid', issues: [`${member}: ${key.error}`] })
         // Whose a token is must follow from its key alone.
-        const taken = reader.all(credentialsKind).some((other) => other.fields.kid === key.value.kid)
+        const taken = reader.all(serviceAccountCredentialsKind).some((other) => other.fields.kid === key.value.kid)
         if (taken) return err({ kind: 'conflict', message: `another credential has the key \`${key.value.kid}\`` })
         return ok({ fields: stored(key.value) })
       }
@@ -110,7 +115,7 @@ export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigK
       const token = signToken(key, { accountId: parent.id, issuedAtS, lifetimeS })
       return ok({ fields: stored(key), shown: { privateKeyJWK: key.privateJwk, token } })
     },
-    answer: {
+    createResponse: {
       schema: answerSchema,
       of: ({ id, create_time, created_by, organization_id, parent_id, fields }, shown) => ({
         id,
@@ -128,20 +133,22 @@ export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigK
         },
       }),
     },
-    keptBy: (credential, reader) => lastEditor(reader, clock, credential),
+    deletionBlocker: (credential, reader) => lastEditorBlocker(reader, clock, credential),
   }
 }
 
 /** Whoever removes the last way in would leave an organization that nobody can change any more. */
-function lastEditor(reader: ConfigReader, clock: Clock, going: StoredDocument): string | null {
+function lastEditorBlocker(reader: ConfigReader, clock: Clock, going: StoredDocument): string | null {
   const now = clock.now()
   const isLive = ({ id, fields }: StoredDocument): boolean =>
     id !== going.id && !(typeof fields.expire_time === 'string' && Date.parse(fields.expire_time) <= now)
   const remains = reader
-    .inScope(accountsKind, going.organization_id)
+    .inScope(serviceAccountsKind, going.organization_id)
     .some(
       ({ id, fields }) =>
-        id !== going.id && fields.role === 'all_editor' && reader.children(credentialsKind, id).some(isLive),
+        id !== going.id &&
+        fields.role === 'all_editor' &&
+        reader.children(serviceAccountCredentialsKind, id).some(isLive),
     )
   return remains ? null : 'the organization would be left without a service account that may change it'
 }

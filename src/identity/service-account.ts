@@ -1,9 +1,9 @@
 // Service-account bearer tokens: JWTs signed by the account's own key (ruling F5), by the algorithm of that key.
 import { decodeProtectedHeader, importJWK, type JWK, type JWTPayload, jwtVerify } from 'jose'
-import { type ConfigSource, type Sealer, type StoredDocument, secretPlace } from '../config/kind.ts'
+import { type ConfigSource, type Sealer, type StoredDocument, secretPath } from '../config/kind.ts'
+import type { ServiceAccountCaller, ServiceAccountRole } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { OperatorFault } from '../kernel/errors.ts'
-import type { ServiceAccountCaller, ServiceAccountRole } from './caller.ts'
+import { OperationalError } from '../kernel/errors.ts'
 import { isCompactJws } from './compact-jws.ts'
 import { signToken } from './signing-key.ts'
 
@@ -13,28 +13,29 @@ export const tokenLifetimeMaxS = 86_400
 const CLOCK_SKEW_S = 30
 const BEARER_LENGTH_MAX = 4096
 
-export const accountsKind = 'service-accounts'
-export const credentialsKind = 'service-account-credentials'
+export const serviceAccountsKind = 'service-accounts'
+export const serviceAccountCredentialsKind = 'service-account-credentials'
 export const privateKeyPath = 'private_jwk'
 
-type PublicKey = Awaited<ReturnType<typeof importJWK>>
+type ImportedKey = Awaited<ReturnType<typeof importJWK>>
 
 export class ServiceAccounts {
   private readonly documents: ConfigSource
   private readonly sealer: Sealer
   private readonly clock: Clock
   private readonly credentials = new Map<string, StoredDocument>()
-  private readonly publicKeys = new WeakMap<StoredDocument, PublicKey>()
+  private readonly publicKeys = new WeakMap<StoredDocument, ImportedKey>()
 
   constructor(documents: ConfigSource, sealer: Sealer, clock: Clock) {
     this.documents = documents
     this.sealer = sealer
     this.clock = clock
-    for (const credential of documents.all(credentialsKind)) this.credentials.set(kidOf(credential), credential)
+    for (const credential of documents.all(serviceAccountCredentialsKind))
+      this.credentials.set(kidOf(credential), credential)
     documents.subscribe((changes) => {
       for (const { before, after } of changes) {
-        if (before?.kind === credentialsKind) this.credentials.delete(kidOf(before))
-        if (after?.kind === credentialsKind) this.credentials.set(kidOf(after), after)
+        if (before?.kind === serviceAccountCredentialsKind) this.credentials.delete(kidOf(before))
+        if (after?.kind === serviceAccountCredentialsKind) this.credentials.set(kidOf(after), after)
       }
     })
   }
@@ -45,14 +46,14 @@ export class ServiceAccounts {
       throw new Error(`a token lives ${tokenLifetimeMinS} to ${tokenLifetimeMaxS} seconds, asked for ${lifetimeS}`)
     }
     const credential = this.documents
-      .all(credentialsKind)
+      .all(serviceAccountCredentialsKind)
       .find(({ parent_id, fields }) => parent_id === accountId && typeof fields[privateKeyPath] === 'string')
     if (credential === undefined) {
-      throw new OperatorFault(
+      throw new OperationalError(
         `there is no private key of the service account ${accountId} here: its holder signs for it`,
       )
     }
-    const place = secretPlace(credentialsKind, credential.id, privateKeyPath)
+    const place = secretPath(serviceAccountCredentialsKind, credential.id, privateKeyPath)
     const privateJwk = JSON.parse(this.sealer.open(credential.fields[privateKeyPath] as string, place))
     const issuedAtS = Math.floor(this.clock.now() / 1000)
     return signToken({ privateJwk, kid: kidOf(credential) }, { accountId, issuedAtS, lifetimeS: Math.floor(lifetimeS) })
@@ -62,7 +63,7 @@ export class ServiceAccounts {
   async authenticateServiceAccount(bearer: string): Promise<ServiceAccountCaller | null> {
     const isWritten = bearer.length <= BEARER_LENGTH_MAX && isCompactJws(bearer)
     const credential = isWritten ? this.credentialOf(bearer) : null
-    const account = credential === null ? null : this.documents.get(accountsKind, credential.parent_id)
+    const account = credential === null ? null : this.documents.get(serviceAccountsKind, credential.parent_id)
     if (credential === null || account === null) return null
     const claims = await this.verify(bearer, credential, account.id)
     // The account may have gone while the signature was checked.
@@ -95,13 +96,13 @@ export class ServiceAccounts {
         requiredClaims: ['iat', 'exp', 'jti'],
         currentDate: new Date(nowMs),
       })
-      return hasLawfulTimes(payload, nowMs / 1000) ? payload : null
+      return hasValidTimes(payload, nowMs / 1000) ? payload : null
     } catch {
       return null
     }
   }
 
-  private async publicKeyOf(credential: StoredDocument): Promise<PublicKey> {
+  private async publicKeyOf(credential: StoredDocument): Promise<ImportedKey> {
     let key = this.publicKeys.get(credential)
     if (key === undefined) {
       key = await importJWK(credential.fields.public_jwk as JWK, algorithmOf(credential))
@@ -111,7 +112,7 @@ export class ServiceAccounts {
   }
 }
 
-function hasLawfulTimes({ iat, exp }: JWTPayload, nowS: number): boolean {
+function hasValidTimes({ iat, exp }: JWTPayload, nowS: number): boolean {
   if (iat === undefined || exp === undefined || iat > nowS + CLOCK_SKEW_S) return false
   return exp - iat >= tokenLifetimeMinS && exp - iat <= tokenLifetimeMaxS
 }

@@ -60,7 +60,7 @@ function thumbprintOf({ kty, crv, x, y, n, e }: JWK): string {
   return hash('sha256', JSON.stringify(members), 'base64url')
 }
 
-export interface TokenClaims {
+export interface ServiceTokenClaims {
   readonly accountId: string
   readonly issuedAtS: number
   readonly lifetimeS: number
@@ -69,7 +69,7 @@ export interface TokenClaims {
 /** Facts 1.7.5: iss = sub = the account, no audience. */
 export function signToken(
   key: { readonly privateJwk: JWK; readonly kid: string },
-  { accountId, issuedAtS, lifetimeS }: TokenClaims,
+  { accountId, issuedAtS, lifetimeS }: ServiceTokenClaims,
 ): string {
   const header = { alg: 'ES256', typ: 'JWT', kid: key.kid }
   const claims = {
@@ -79,12 +79,12 @@ export function signToken(
     exp: issuedAtS + lifetimeS,
     jti: crypto.randomUUID(),
   }
-  const signed = `${encoded(header)}.${encoded(claims)}`
+  const signed = `${base64UrlJson(header)}.${base64UrlJson(claims)}`
   const privateKey = createPrivateKey({ key: key.privateJwk, format: 'jwk' })
   const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' })
   return `${signed}.${signature.toString('base64url')}`
 }
 
-function encoded(value: unknown): string {
+function base64UrlJson(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }

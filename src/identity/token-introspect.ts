@@ -2,8 +2,15 @@
 // (interface; facts 1.7.8; ruling F3).
 import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
-import { type ConfigKind, type ConfigReader, envelope, envelopeUpdate, type Fields, reference } from '../config/kind.ts'
-import { propertyNameLength, protectedNames } from '../kernel/element.ts'
+import {
+  type ConfigKind,
+  type ConfigReader,
+  type DocumentFields,
+  envelope,
+  envelopeUpdate,
+  reference,
+} from '../config/kind.ts'
+import { propertyNameLength, protectedNames } from '../kernel/element-rules.ts'
 import { err, ok } from '../kernel/result.ts'
 import type { Upstream } from '../upstream/client.ts'
 
@@ -41,14 +48,14 @@ const label = z
   .regex(/^\p{Lu}[\p{L}\p{N}_]*$/u, { error: 'expected a label: an upper-case letter, then letters, digits and `_`' })
 
 /** What a token says of itself keeps its meaning under its own name. */
-const tokenNames = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'act'])
+const registeredClaims = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'act'])
 
 const claimsMapping = z
   .record(z.string().min(propertyNameLength.min).max(propertyNameLength.max), z.strictObject({ selector }))
   .superRefine((mapping, context) => {
     for (const [name, { selector }] of Object.entries(mapping)) {
       if (protectedNames.has(name)) context.addIssue({ code: 'custom', path: [name], message: 'is a protected name' })
-      else if (tokenNames.has(name) && selector !== name) {
+      else if (registeredClaims.has(name) && selector !== name) {
         context.addIssue({ code: 'custom', path: [name], message: 'is the name of a claim about the token itself' })
       }
     }
@@ -60,9 +67,9 @@ const subClaim = z.union([selector, z.strictObject({ selector })], {
 })
 
 /** An update replaces these as a whole: what it does not name is removed (facts 1.7.8). */
-const replaced = ['jwt_matcher', 'opaque_matcher', 'offline_validation', 'online_validation'] as const
+const replacedMembers = ['jwt_matcher', 'opaque_matcher', 'offline_validation', 'online_validation'] as const
 
-const matching = {
+const matcherSchemas = {
   jwt_matcher: jwtMatcher.nullish(),
   opaque_matcher: opaqueMatcher.nullish(),
   offline_validation: offlineValidation.nullish(),
@@ -78,7 +85,7 @@ export function tokenIntrospects(upstream: Pick<Upstream, 'refusalOf'>): ConfigK
     createSchema: z.strictObject({
       ...envelope,
       project_id: reference,
-      ...matching,
+      ...matcherSchemas,
       ikg_node_type: label.nullish(),
       sub_claim: subClaim.nullish(),
       claims_mapping: claimsMapping.nullish(),
@@ -86,7 +93,7 @@ export function tokenIntrospects(upstream: Pick<Upstream, 'refusalOf'>): ConfigK
     }),
     updateSchema: z.strictObject({
       ...envelopeUpdate,
-      ...matching,
+      ...matcherSchemas,
       ikg_node_type: z.union([z.literal(''), label]).nullish(),
       sub_claim: z.union([z.literal(''), selector, z.strictObject({ selector })]).nullish(),
       claims_mapping: claimsMapping.nullish(),
@@ -105,38 +112,42 @@ export function tokenIntrospects(upstream: Pick<Upstream, 'refusalOf'>): ConfigK
       perform_upsert: z.boolean(),
     },
     secrets: [],
-    heavy: [],
-    check(merged, { reader, current, parent, given }) {
-      const gone = current === null ? [] : replaced.filter((member) => !Object.hasOwn(given, member))
-      const fields = completed(
+    omittedInLists: [],
+    check(merged, { reader, current, parent, body }) {
+      const gone = current === null ? [] : replacedMembers.filter((member) => !Object.hasOwn(body, member))
+      const fields = withDefaults(
         Object.fromEntries(Object.entries(merged).filter(([name]) => !gone.includes(name as never))),
       )
-      const issues = issuesOf(fields, upstream)
+      const issues = validationIssues(fields, upstream)
       if (issues.length > 0) return err({ kind: 'invalid', issues })
-      const other = rivalOf(fields, reader, parent.id, current?.id)
+      const other = conflictMessage(fields, reader, parent.id, current?.id)
       return other === null ? ok({ fields: { ...fields } }) : err({ kind: 'conflict', message: other })
     },
   }
 }
 
 /** Null members count as absent, as everywhere. */
-function completed(given: Fields): TokenIntrospectFields {
+function withDefaults(given: DocumentFields): TokenIntrospectFields {
   const { sub_claim, offline_validation, online_validation, ...rest } = given
   return {
     ...rest,
-    ...(offline_validation === undefined ? {} : { offline_validation: withoutNulls(offline_validation as Fields) }),
-    ...(online_validation === undefined ? {} : { online_validation: withoutNulls(online_validation as Fields) }),
+    ...(offline_validation === undefined
+      ? {}
+      : { offline_validation: withoutNullMembers(offline_validation as DocumentFields) }),
+    ...(online_validation === undefined
+      ? {}
+      : { online_validation: withoutNullMembers(online_validation as DocumentFields) }),
     sub_claim: typeof sub_claim === 'object' ? (sub_claim as { selector: string }).selector : (sub_claim ?? 'sub'),
     claims_mapping: given.claims_mapping ?? {},
     perform_upsert: given.perform_upsert ?? false,
   } as TokenIntrospectFields
 }
 
-function withoutNulls(fields: Fields): Fields {
+function withoutNullMembers(fields: DocumentFields): DocumentFields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined))
 }
 
-function issuesOf(fields: TokenIntrospectFields, upstream: Pick<Upstream, 'refusalOf'>): string[] {
+function validationIssues(fields: TokenIntrospectFields, upstream: Pick<Upstream, 'refusalOf'>): string[] {
   const { jwt_matcher, opaque_matcher, offline_validation, online_validation } = fields
   const issues: string[] = []
   if ((jwt_matcher === undefined) === (opaque_matcher === undefined)) {
@@ -156,7 +167,7 @@ function issuesOf(fields: TokenIntrospectFields, upstream: Pick<Upstream, 'refus
   if (refusedEndpoint !== null) issues.push(`online_validation.userinfo_endpoint: ${refusedEndpoint}`)
   const jwks = offline_validation?.public_jwks ?? []
   jwks.forEach((text, i) => {
-    const fault = faultOfJwk(text)
+    const fault = jwkError(text)
     if (fault !== null) issues.push(`offline_validation.public_jwks[${i}]: ${fault}`)
   })
   // Where the keys are given, nobody is called and an issuer is a name like any other.
@@ -171,7 +182,7 @@ function issuesOf(fields: TokenIntrospectFields, upstream: Pick<Upstream, 'refus
 }
 
 /** Null: a public key that a signature can be checked with. */
-function faultOfJwk(text: string): string | null {
+function jwkError(text: string): string | null {
   let jwk: Record<string, unknown>
   try {
     jwk = JSON.parse(text)
@@ -203,7 +214,7 @@ function faultOfJwk(text: string): string | null {
 }
 
 /** A token must belong to one configuration: why this one would leave that open, or null. */
-function rivalOf(
+function conflictMessage(
   fields: TokenIntrospectFields,
   reader: ConfigReader,
   projectId: string,

@@ -13,7 +13,7 @@ export interface TokenRule {
   readonly validation:
     | { readonly kind: 'offline'; readonly pinned: readonly JWK[] | null }
     /** `endpoint` null: as the issuer's discovery document says. */
-    | { readonly kind: 'online'; readonly endpoint: string | null; readonly keepMs: number }
+    | { readonly kind: 'online'; readonly endpoint: string | null; readonly cacheMs: number }
   /** Empty: the subject of a token is no node. */
   readonly nodeType: string
   readonly subClaim: string
@@ -38,21 +38,21 @@ export class TokenRules {
     })
   }
 
-  of(projectId: string): readonly TokenRule[] {
+  rulesOf(projectId: string): readonly TokenRule[] {
     return this.byProject.get(projectId) ?? []
   }
 
   /** False once the configuration was changed or removed. */
-  holds(rule: TokenRule): boolean {
-    return this.of(rule.projectId).includes(rule)
+  isCurrent(rule: TokenRule): boolean {
+    return this.rulesOf(rule.projectId).includes(rule)
   }
 
   private load(projectId: string): void {
-    const present = new Map(this.of(projectId).map((rule) => [rule.id, rule]))
+    const present = new Map(this.rulesOf(projectId).map((rule) => [rule.id, rule]))
     const rules = this.documents.inScope(tokenIntrospectsKind, projectId).map((document) => {
       const rule = ruleOf(document)
       const known = present.get(rule.id)
-      return known !== undefined && isSame(known, rule) ? known : rule
+      return known !== undefined && isSameRule(known, rule) ? known : rule
     })
     if (rules.length === 0) this.byProject.delete(projectId)
     else this.byProject.set(projectId, rules)
@@ -60,7 +60,7 @@ export class TokenRules {
 }
 
 /** A neighbour's change must not make this one forget what it knows. */
-function isSame(a: TokenRule, b: TokenRule): boolean {
+function isSameRule(a: TokenRule, b: TokenRule): boolean {
   return JSON.stringify([a, [...a.mapping]]) === JSON.stringify([b, [...b.mapping]])
 }
 
@@ -75,7 +75,7 @@ function ruleOf(document: StoredDocument): TokenRule {
     validation:
       online === undefined
         ? { kind: 'offline', pinned: jwks.length === 0 ? null : jwks.map((text) => JSON.parse(text) as JWK) }
-        : { kind: 'online', endpoint: online.userinfo_endpoint ?? null, keepMs: (online.cache_ttl ?? 0) * 1000 },
+        : { kind: 'online', endpoint: online.userinfo_endpoint ?? null, cacheMs: (online.cache_ttl ?? 0) * 1000 },
     nodeType: fields.ikg_node_type ?? '',
     subClaim: fields.sub_claim,
     mapping: new Map(Object.entries(fields.claims_mapping).map(([name, { selector }]) => [name, selector])),

@@ -3,23 +3,23 @@
 import type { GraphStore, NodeId, PropertyInput, Snapshot } from '../engine/store.ts'
 import { fitsInt64 } from '../engine/value/arithmetic.ts'
 import { equivalent } from '../engine/value/compare.ts'
-import { fromJson } from '../engine/value/convert.ts'
+import { fromJson } from '../engine/value/json-conversion.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
+import type { Claims } from '../kernel/caller.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
-import type { Claims } from './caller.ts'
 
 export interface UserNode {
   readonly type: string
   readonly externalId: string
   /** Names of properties. */
-  readonly mapped: Claims
+  readonly claims: Claims
   /** Who says so: recorded with each property. */
   readonly source: string
 }
 
 /** Rejects with LaneRequiredError where the node has to be written and `writes` is false. */
-export async function keepUserNode(graph: GraphStore, user: UserNode, writes: boolean): Promise<void> {
-  const news = newsOf(graph, user)
+export async function upsertUserNode(graph: GraphStore, user: UserNode, writes: boolean): Promise<void> {
+  const news = changedProperties(graph, user)
   if (news === null) return
   if (!writes) throw new LaneRequiredError('the node of the user is written')
   const { type, externalId } = user
@@ -27,17 +27,17 @@ export async function keepUserNode(graph: GraphStore, user: UserNode, writes: bo
 }
 
 /** The properties to write; null: nothing is to be written. */
-function newsOf(graph: GraphStore, user: UserNode): readonly PropertyInput[] | null {
+function changedProperties(graph: GraphStore, user: UserNode): readonly PropertyInput[] | null {
   const snapshot = graph.snapshot()
   try {
     const node = snapshot.findNode(snapshot.symbol('label', user.type), user.externalId)
     const news: PropertyInput[] = []
-    for (const [name, claim] of Object.entries(user.mapped)) {
+    for (const [name, claim] of Object.entries(user.claims)) {
       const value = propertyValueOf(claim)
       if (value === null || hasProperty(snapshot, node, name, value)) continue
       news.push({ name, value, metadata: { source: user.source } })
     }
-    const known = node !== 0 && snapshot.nodeOwn(node, 'is_identity') === true
+    const known = node !== 0 && snapshot.nodeField(node, 'is_identity') === true
     return known && news.length === 0 ? null : news
   } finally {
     snapshot.close()

@@ -5,6 +5,6 @@ export function assert(condition: unknown, message: string): asserts condition {
 }
 
 /** The end of an exhaustive switch: does not compile while a case is missing. */
-export function unreachable(value: never): never {
+export function assertNever(value: never): never {
   throw new Error(`unreachable: ${JSON.stringify(value)}`)
 }

@@ -13,7 +13,7 @@ export function isWithin(nowMs: number, fromMs: number, spanMs: number): boolean
 }
 
 /** A clock that moves only when told to. */
-export class HandClock implements Clock {
+export class ManualClock implements Clock {
   private ms: number
   constructor(startMs: number) {
     this.ms = startMs

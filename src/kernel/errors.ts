@@ -1,11 +1,11 @@
 // What can go wrong outside the engine, in the words of the domain. Status numbers live in http/problems.ts alone.
 
 /** A ServiceError that comes from so deep that everybody on the way would only hand it on. */
-export class ServiceFault extends Error {
+export class ThrownServiceError extends Error {
   override readonly name: string = 'ServiceFault'
   readonly error: ServiceError
   /** The operator has to know of it, too: `message` says what. */
-  get isForOperator(): boolean {
+  get needsLogging(): boolean {
     return this.message !== this.error.kind
   }
 
@@ -16,7 +16,7 @@ export class ServiceFault extends Error {
 }
 
 /** What was read of the database is not what was written: nothing is decided by it. `message` tells the operator where. */
-export class DamageFault extends ServiceFault {
+export class DataCorruptionError extends ThrownServiceError {
   override readonly name = 'DamageFault'
   /** `what` goes to the caller, `place` to the log. */
   constructor(what: string, place: string) {
@@ -26,7 +26,7 @@ export class DamageFault extends ServiceFault {
 }
 
 /** A change could not be brought to disk, and nothing of it was. `message` tells the operator why. */
-export class WriteFault extends ServiceFault {
+export class StorageWriteError extends ThrownServiceError {
   override readonly name = 'WriteFault'
   /** `lack`: which room there was too little of; null when it was something else. */
   constructor(cause: string, lack: string | null) {
@@ -40,7 +40,7 @@ export class WriteFault extends ServiceFault {
 }
 
 /** What only the operator can mend: a folder, a key, an address. One sentence for the terminal, without a stack. */
-export class OperatorFault extends Error {
+export class OperationalError extends Error {
   override readonly name: string = 'OperatorFault'
 }
 

@@ -4,7 +4,7 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const GID = /^gid:[A-Za-z0-9_-]{22,}$/
 
 /** Behind `gid:`. */
-export const MINTED_LENGTH = 26
+export const GID_SUFFIX_LENGTH = 26
 const TIME = 10
 const RANDOM = 13
 const pool = new Uint8Array(RANDOM * 256)
@@ -15,19 +15,19 @@ let counter = 0
 let drawn = pool.length
 /** The characters of the time, and of one identifier. Before 1970 there is no time to write: it is the first one. */
 const times = Buffer.alloc(TIME, ALPHABET[0])
-const minted = Buffer.alloc(MINTED_LENGTH)
+const minted = Buffer.alloc(GID_SUFFIX_LENGTH)
 
 /**
  * Mints an identifier: 10 characters of time in milliseconds, 3 of a counter within the millisecond, 13 random.
  * Identifiers of one process sort in the order they were made.
  */
 export function mintGid(nowMs: number): string {
-  mintInto(minted, 0, nowMs)
+  writeGidSuffix(minted, 0, nowMs)
   return `gid:${minted.toString('latin1')}`
 }
 
 /** Writes what stands behind `gid:`. */
-export function mintInto(target: Uint8Array, at: number, nowMs: number): void {
+export function writeGidSuffix(target: Uint8Array, at: number, nowMs: number): void {
   if (nowMs > lastMs) begin(nowMs)
   else {
     counter += 1

@@ -35,13 +35,13 @@ export class InlineHistory {
     try {
       return work()
     } catch (fault) {
-      if (fault instanceof LaneRequiredError) this.deferred(projectId, kind)
+      if (fault instanceof LaneRequiredError) this.recordDeferral(projectId, kind)
       throw fault
     }
   }
 
   /** A question of that kind was given up on the serving loop. */
-  deferred(projectId: string, kind: object): void {
+  recordDeferral(projectId: string, kind: object): void {
     if (this.untilMs === 0) this.untilMs = performance.now() + WINDOW_MS
     this.kinds.set(kind, (this.kinds.get(kind) ?? 0) + 1)
     this.projects.set(projectId, (this.projects.get(projectId) ?? 0) + 1)

@@ -3,7 +3,7 @@
 import { Float } from './float.ts'
 import { err, ok, type Result } from './result.ts'
 
-export interface JsonFault {
+export interface JsonSyntaxError {
   /** Whole sentence with the position: "malformed JSON at line 1, column 9: …". */
   readonly message: string
   /** 1-based. */
@@ -31,29 +31,29 @@ export const OPEN_OBJECT = 0x7b
 export const CLOSE_OBJECT = 0x7d
 
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
-const WORD = /[A-Za-z0-9_$]+/y
+const IDENTIFIER = /[A-Za-z0-9_$]+/y
 
-const WORDS: readonly (readonly [word: string, value: boolean | null])[] = [
+const LITERALS: readonly (readonly [word: string, value: boolean | null])[] = [
   ['true', true],
   ['false', false],
   ['null', null],
 ]
 
-export function parseExactly(text: string, numbers: JsonNumbers): Result<unknown, JsonFault> {
+export function parseExactJson(text: string, numbers: JsonNumbers): Result<unknown, JsonSyntaxError> {
   try {
-    return ok(new Parser(text, numbers).document())
+    return ok(new ExactJsonParser(text, numbers).document())
   } catch (fault) {
-    if (fault instanceof Malformed) return err(faultAt(text, fault.offset, fault.message))
+    if (fault instanceof JsonOffsetError) return err(jsonErrorAt(text, fault.offset, fault.message))
     throw fault
   }
 }
 
 /** Short enough for a message. */
-function shown(text: string): string {
+function abbreviated(text: string): string {
   return `\`${text.length > 64 ? `${text.slice(0, 64)}…` : text}\``
 }
 
-class Malformed extends Error {
+class JsonOffsetError extends Error {
   readonly offset: number
   constructor(offset: number, message: string) {
     super(message)
@@ -62,7 +62,7 @@ class Malformed extends Error {
 }
 
 /** `offset`: in UTF-16 units from the beginning of the text. */
-export function faultAt(text: string, offset: number, message: string): JsonFault {
+export function jsonErrorAt(text: string, offset: number, message: string): JsonSyntaxError {
   let line = 1
   let lineStart = 0
   for (let end = text.indexOf('\n'); end >= 0 && end < offset; end = text.indexOf('\n', lineStart)) {
@@ -73,7 +73,7 @@ export function faultAt(text: string, offset: number, message: string): JsonFaul
   return { message: `malformed JSON at line ${line}, column ${column}: ${message}`, line, column }
 }
 
-class Parser {
+class ExactJsonParser {
   private readonly text: string
   private readonly numbers: JsonNumbers
   private at = 0
@@ -98,9 +98,9 @@ class Parser {
     if (unit === OPEN_LIST) return this.nested(() => this.list())
     if (unit === QUOTE) return this.string()
     if (unit === MINUS || (unit >= 0x30 && unit <= 0x39)) return this.number()
-    for (const [word, value] of WORDS) {
+    for (const [word, value] of LITERALS) {
       if (!this.text.startsWith(word, this.at)) continue
-      if (this.found() !== `\`${word}\``) break
+      if (this.describeFound() !== `\`${word}\``) break
       this.at += word.length
       return value
     }
@@ -110,7 +110,7 @@ class Parser {
   private nested(read: () => unknown): unknown {
     this.depth += 1
     if (this.depth > JSON_DEPTH_MAX) {
-      throw new Malformed(this.at, `nested deeper than ${JSON_DEPTH_MAX} levels`)
+      throw new JsonOffsetError(this.at, `nested deeper than ${JSON_DEPTH_MAX} levels`)
     }
     const value = read()
     this.depth -= 1
@@ -121,14 +121,14 @@ class Parser {
     const result: Record<string, unknown> = {}
     this.at += 1
     this.space()
-    if (this.takes('}')) return result
+    if (this.consume('}')) return result
     for (;;) {
       if (this.text.charCodeAt(this.at) !== QUOTE) throw this.unexpected('a key in double quotes')
       const start = this.at
       const key = this.string()
-      if (Object.hasOwn(result, key)) throw new Malformed(start, `the member ${shown(key)} is given twice`)
+      if (Object.hasOwn(result, key)) throw new JsonOffsetError(start, `the member ${abbreviated(key)} is given twice`)
       this.space()
-      if (!this.takes(':')) throw this.unexpected('`:`')
+      if (!this.consume(':')) throw this.unexpected('`:`')
       this.space()
       const value = this.value()
       // Assigned, this one key would change the prototype; defined, it is a key like any other.
@@ -136,8 +136,8 @@ class Parser {
         Object.defineProperty(result, key, { value, enumerable: true, configurable: true, writable: true })
       } else result[key] = value
       this.space()
-      if (this.takes('}')) return result
-      if (!this.takes(',')) throw this.unexpected('`,` or `}`')
+      if (this.consume('}')) return result
+      if (!this.consume(',')) throw this.unexpected('`,` or `}`')
       this.space()
     }
   }
@@ -146,12 +146,12 @@ class Parser {
     const result: unknown[] = []
     this.at += 1
     this.space()
-    if (this.takes(']')) return result
+    if (this.consume(']')) return result
     for (;;) {
       result.push(this.value())
       this.space()
-      if (this.takes(']')) return result
-      if (!this.takes(',')) throw this.unexpected('`,` or `]`')
+      if (this.consume(']')) return result
+      if (!this.consume(',')) throw this.unexpected('`,` or `]`')
       this.space()
     }
   }
@@ -165,20 +165,20 @@ class Parser {
         this.at = i + 1
         return escaped ? this.unescape(start, i + 1) : this.text.slice(start + 1, i)
       }
-      if (unit < 0x20) throw new Malformed(i, 'a control character inside a string must be escaped')
+      if (unit < 0x20) throw new JsonOffsetError(i, 'a control character inside a string must be escaped')
       if (unit === BACKSLASH) {
         escaped = true
         i += 1
       }
     }
-    throw new Malformed(start, 'the string has no end')
+    throw new JsonOffsetError(start, 'the string has no end')
   }
 
   private unescape(start: number, end: number): string {
     try {
       return JSON.parse(this.text.slice(start, end)) as string
     } catch {
-      throw new Malformed(start, 'the string holds an escape that JSON does not have')
+      throw new JsonOffsetError(start, 'the string holds an escape that JSON does not have')
     }
   }
 
@@ -186,9 +186,9 @@ class Parser {
     NUMBER.lastIndex = this.at
     const [source = '', fraction, exponent] = NUMBER.exec(this.text) ?? []
     const next = this.text[this.at + source.length] ?? ''
-    if (source === '' || /[\w.+-]/.test(next)) throw new Malformed(this.at, 'not a number as JSON writes it')
+    if (source === '' || /[\w.+-]/.test(next)) throw new JsonOffsetError(this.at, 'not a number as JSON writes it')
     const value = Number(source)
-    if (!Number.isFinite(value)) throw new Malformed(this.at, 'the number is out of range')
+    if (!Number.isFinite(value)) throw new JsonOffsetError(this.at, 'the number is out of range')
     this.at += source.length
     if (this.numbers === 'plain') return value
     if (fraction !== undefined || exponent !== undefined) {
@@ -198,7 +198,7 @@ class Parser {
     return Number.isSafeInteger(value) ? value + 0 : BigInt(source)
   }
 
-  private takes(sign: string): boolean {
+  private consume(sign: string): boolean {
     if (this.text[this.at] !== sign) return false
     this.at += 1
     return true
@@ -211,14 +211,14 @@ class Parser {
     }
   }
 
-  private unexpected(expected: string): Malformed {
-    return new Malformed(this.at, `expected ${expected}, found ${this.found()}`)
+  private unexpected(expected: string): JsonOffsetError {
+    return new JsonOffsetError(this.at, `expected ${expected}, found ${this.describeFound()}`)
   }
 
-  private found(): string {
+  private describeFound(): string {
     if (this.at >= this.text.length) return 'the end'
-    WORD.lastIndex = this.at
-    const word = WORD.exec(this.text)?.[0] ?? String.fromCodePoint(this.text.codePointAt(this.at)!)
+    IDENTIFIER.lastIndex = this.at
+    const word = IDENTIFIER.exec(this.text)?.[0] ?? String.fromCodePoint(this.text.codePointAt(this.at)!)
     return `\`${word.length > 20 ? `${word.slice(0, 20)}…` : word}\``
   }
 }

@@ -24,7 +24,7 @@ function write(value: unknown): string {
   if (typeof value === 'bigint') return String(value)
   if (value instanceof Float) return writeFloat(value.value)
   if (Array.isArray(value)) return `[${value.map(write).join(',')}]`
-  if (typeof value !== 'object' || value === null || hasOwnWriter(value)) return JSON.stringify(value) ?? 'null'
+  if (typeof value !== 'object' || value === null || hasToJson(value)) return JSON.stringify(value) ?? 'null'
   const members: string[] = []
   for (const [key, member] of value instanceof Map ? value : Object.entries(value)) {
     if (member !== undefined) members.push(`${JSON.stringify(String(key))}:${write(member)}`)
@@ -33,7 +33,7 @@ function write(value: unknown): string {
 }
 
 /** A date, for one. A member of that name in somebody's data is data. */
-function hasOwnWriter(value: object): boolean {
+function hasToJson(value: object): boolean {
   return 'toJSON' in value && typeof value.toJSON === 'function'
 }
 

@@ -6,13 +6,13 @@ import {
   CLOSE_LIST,
   CLOSE_OBJECT,
   COMMA,
-  faultAt,
   JSON_DEPTH_MAX,
-  type JsonFault,
   type JsonNumbers,
+  type JsonSyntaxError,
+  jsonErrorAt,
   OPEN_LIST,
   OPEN_OBJECT,
-  parseExactly,
+  parseExactJson,
   QUOTE,
 } from './json-parser.ts'
 import { err, ok, type Result } from './result.ts'
@@ -36,20 +36,20 @@ export function parseJson(
   text: string,
   numbers: JsonNumbers = 'exact',
   valuesMax: number = Number.POSITIVE_INFINITY,
-): Result<unknown, JsonFault> {
+): Result<unknown, JsonSyntaxError> {
   // n values take 2n - 1 characters or more.
-  const isScanned = text.length >= SCANNED_FROM || text.length >= valuesMax * 2
-  const size = isScanned ? sizeOf(text, valuesMax) : null
-  if (size?.kind === 'values') return err(faultAt(text, size.at, `more than ${valuesMax} values`))
+  const isScanned = text.length >= SCAN_THRESHOLD || text.length >= valuesMax * 2
+  const size = isScanned ? findExceededLimit(text, valuesMax) : null
+  if (size?.kind === 'values') return err(jsonErrorAt(text, size.at, `more than ${valuesMax} values`))
   if (size === null && !needsParser(text, numbers)) {
     try {
       const value: unknown = JSON.parse(text)
-      if (membersWritten(text) === membersIn(value, 1)) return ok(value)
+      if (countWrittenMembers(text) === countMembers(value, 1)) return ok(value)
     } catch {
       // Read again by the parser that can say where and what.
     }
   }
-  return parseExactly(text, numbers)
+  return parseExactJson(text, numbers)
 }
 
 function needsParser(text: string, numbers: JsonNumbers): boolean {
@@ -64,7 +64,7 @@ function needsParser(text: string, numbers: JsonNumbers): boolean {
  * runtime keeps the last without a word. Counts each colon behind a quote: every member once, and now and then a string
  * that looks like one, which the exact parser then finds out.
  */
-function membersWritten(text: string): number {
+function countWrittenMembers(text: string): number {
   let count = 0
   for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
     let before = at - 1
@@ -75,19 +75,19 @@ function membersWritten(text: string): number {
 }
 
 /** Not a number where it is nested too deep: the exact parser says so. `depth`: of the value itself. */
-function membersIn(value: unknown, depth: number): number {
+function countMembers(value: unknown, depth: number): number {
   if (typeof value !== 'object' || value === null) return 0
   if (depth > JSON_DEPTH_MAX) return Number.NaN
   let count = 0
   if (Array.isArray(value)) {
-    for (const item of value) if (typeof item === 'object') count += membersIn(item, depth + 1)
+    for (const item of value) if (typeof item === 'object') count += countMembers(item, depth + 1)
     return count
   }
   // What was just parsed inherits nothing that is enumerable; to list its members would make a list of each object.
   for (const name in value) {
     count += 1
     const member = (value as Record<string, unknown>)[name]
-    if (typeof member === 'object') count += membersIn(member, depth + 1)
+    if (typeof member === 'object') count += countMembers(member, depth + 1)
   }
   return count
 }
@@ -96,16 +96,16 @@ function membersIn(value: unknown, depth: number): number {
  * Shorter texts are parsed and then found to be too deep, which takes less than to look at each character of all others
  * (0.1 µs of an evaluation in a batch). The runtime's parser takes 0.7 ms for as many brackets, and 40 ms for a megabyte.
  */
-const SCANNED_FROM = 16_384
+const SCAN_THRESHOLD = 16_384
 
-interface TooLarge {
+interface ExceededLimit {
   readonly kind: 'depth' | 'values'
   /** Where the limit is passed. */
   readonly at: number
 }
 
 /** Looks at each character outside of strings until a limit is passed; null: none is. Faults of syntax are not looked for. */
-function sizeOf(text: string, valuesMax: number): TooLarge | null {
+function findExceededLimit(text: string, valuesMax: number): ExceededLimit | null {
   let depth = 0
   let values = 1
   /** Behind an opening bracket: what comes next, unless it closes, is the first value within. */

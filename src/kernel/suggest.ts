@@ -1,7 +1,7 @@
 // "Did you mean …": the nearest known name, where one is near enough to be a slip of the hand.
 
 /** The known name within a third of the word's length in edits, ignoring case; null where none is near. */
-export function nearest(word: string, known: Iterable<string>): string | null {
+export function nearestName(word: string, known: Iterable<string>): string | null {
   // A word of thousands of characters is no slip of the hand, and edit distance is quadratic.
   if (word.length > 100) return null
   const wanted = word.toLowerCase()
@@ -20,7 +20,7 @@ export function nearest(word: string, known: Iterable<string>): string | null {
 
 /** `; did you mean …`, or nothing. */
 export function suggestion(word: string, known: Iterable<string>): string {
-  const near = nearest(word, known)
+  const near = nearestName(word, known)
   return near === null ? '' : `; did you mean \`${near}\`?`
 }
 

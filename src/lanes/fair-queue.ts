@@ -2,7 +2,7 @@
 // project likewise, so that a project with many or long requests delays itself and no other (start-time fair queueing:
 // Goyal, Vin, Cheng, SIGCOMM 1996; the cost of a request is charged when it is known).
 
-export interface Queued {
+export interface QueueItem {
   /** Whose share of the lanes the request uses: a project, or an organization for configuration. */
   readonly project: string
   /** Within the project: the application agent, or the service account. */
@@ -10,30 +10,30 @@ export interface Queued {
 }
 
 /** What one project or agent has used, in virtual milliseconds, and what waits for it. */
-class Share {
+class FairShare {
   usedMs: number
   constructor(usedMs: number) {
     this.usedMs = usedMs
   }
 }
 
-class AgentShare<Job> extends Share {
+class AgentFairShare<Job> extends FairShare {
   readonly jobs: Job[] = []
 }
 
-class ProjectShare<Job> extends Share {
-  readonly agents = new Map<string, AgentShare<Job>>()
+class ProjectFairShare<Job> extends FairShare {
+  readonly agents = new Map<string, AgentFairShare<Job>>()
   /** The start of the agent that was served last: an agent that comes back is not paid for the time it was away. */
   virtualMs = 0
   waiting = 0
 }
 
 /** Shares of idle projects are dropped when there are more than this. */
-const IDLE_SHARES_MAX = 10_000
+const IDLE_PROJECTS_MAX = 10_000
 
-export class FairQueue<Job extends Queued> {
+export class FairQueue<Job extends QueueItem> {
   private readonly projectMax: number
-  private readonly projects = new Map<string, ProjectShare<Job>>()
+  private readonly projects = new Map<string, ProjectFairShare<Job>>()
   private virtualMs = 0
   private total = 0
 
@@ -46,7 +46,7 @@ export class FairQueue<Job extends Queued> {
     return this.total
   }
 
-  some(test: (job: Job) => boolean): boolean {
+  someOldest(test: (job: Job) => boolean): boolean {
     for (const project of this.projects.values()) {
       if (project.waiting === 0) continue
       for (const { jobs } of project.agents.values()) if (jobs.length > 0 && test(jobs[0] as Job)) return true
@@ -59,24 +59,24 @@ export class FairQueue<Job extends Queued> {
   }
 
   /** False: the queue of the project is full. */
-  push(job: Job): boolean {
+  enqueue(job: Job): boolean {
     const project = this.projectOf(job.project)
     if (project.waiting >= this.projectMax) return false
     this.agentOf(project, job.agent).jobs.push(job)
-    this.added(project)
+    this.countWaiting(project)
     return true
   }
 
   /** Puts a request back that was taken before and has to run again: at the front, whatever waits. */
-  putBack(job: Job): void {
+  requeue(job: Job): void {
     const project = this.projectOf(job.project)
     this.agentOf(project, job.agent).jobs.unshift(job)
-    this.added(project)
+    this.countWaiting(project)
   }
 
   /** Returns the next request that `admits` accepts, or null. Only the oldest request of each agent is considered. */
-  take(admits: (job: Job) => boolean): Job | null {
-    let best: { project: ProjectShare<Job>; agent: AgentShare<Job> } | null = null
+  dequeue(admits: (job: Job) => boolean): Job | null {
+    let best: { project: ProjectFairShare<Job>; agent: AgentFairShare<Job> } | null = null
     for (const project of this.projects.values()) {
       if (project.waiting === 0 || (best !== null && best.project.usedMs <= project.usedMs)) continue
       const agent = nextAgent(project, admits)
@@ -105,40 +105,40 @@ export class FairQueue<Job extends Queued> {
   }
 
   /** Charges the time that a request took, milliseconds. */
-  charge({ project: projectId, agent: agentId }: Queued, ms: number): void {
+  charge({ project: projectId, agent: agentId }: QueueItem, ms: number): void {
     const project = this.projectOf(projectId)
     project.usedMs += ms
     this.agentOf(project, agentId).usedMs += ms
-    if (this.projects.size > IDLE_SHARES_MAX) this.forgetIdle()
+    if (this.projects.size > IDLE_PROJECTS_MAX) this.dropIdleProjects()
   }
 
-  private added(project: ProjectShare<Job>): void {
+  private countWaiting(project: ProjectFairShare<Job>): void {
     project.waiting += 1
     this.total += 1
   }
 
-  private projectOf(id: string): ProjectShare<Job> {
-    const share = this.projects.getOrInsertComputed(id, () => new ProjectShare<Job>(this.virtualMs))
+  private projectOf(id: string): ProjectFairShare<Job> {
+    const share = this.projects.getOrInsertComputed(id, () => new ProjectFairShare<Job>(this.virtualMs))
     if (share.waiting === 0) share.usedMs = Math.max(share.usedMs, this.virtualMs)
     return share
   }
 
-  private agentOf(project: ProjectShare<Job>, id: string): AgentShare<Job> {
-    const share = project.agents.getOrInsertComputed(id, () => new AgentShare<Job>(project.virtualMs))
+  private agentOf(project: ProjectFairShare<Job>, id: string): AgentFairShare<Job> {
+    const share = project.agents.getOrInsertComputed(id, () => new AgentFairShare<Job>(project.virtualMs))
     if (share.jobs.length === 0) share.usedMs = Math.max(share.usedMs, project.virtualMs)
     return share
   }
 
   /** What an idle project used up to now no longer matters once all others have used as much. */
-  private forgetIdle(): void {
+  private dropIdleProjects(): void {
     for (const [id, { waiting, usedMs }] of this.projects) {
       if (waiting === 0 && usedMs <= this.virtualMs) this.projects.delete(id)
     }
   }
 }
 
-function nextAgent<Job>(project: ProjectShare<Job>, admits: (job: Job) => boolean): AgentShare<Job> | null {
-  let best: AgentShare<Job> | null = null
+function nextAgent<Job>(project: ProjectFairShare<Job>, admits: (job: Job) => boolean): AgentFairShare<Job> | null {
+  let best: AgentFairShare<Job> | null = null
   for (const [id, agent] of project.agents) {
     const [job] = agent.jobs
     if (job === undefined) {

@@ -2,7 +2,7 @@
 // A frame is two lengths (unsigned 32 bits, little endian), a head in JSON and a body of bytes.
 import type { Socket } from 'node:net'
 
-export interface AnswerHead {
+export interface ResponseHead {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** What the lane counted since its last answer. */
@@ -11,7 +11,7 @@ export interface AnswerHead {
 
 const LENGTHS_BYTES = 8
 /** A body is written in pieces of this many bytes, so that one of some megabytes does not hold the event loop. */
-const PIECE_BYTES = 256 * 1024
+const CHUNK_BYTES = 256 * 1024
 
 /** Resolves when everything was handed to the socket; rejects when the socket ends before. */
 export async function writeFrame(socket: Socket, head: object, body: Uint8Array): Promise<void> {
@@ -20,19 +20,19 @@ export async function writeFrame(socket: Socket, head: object, body: Uint8Array)
   start.writeUInt32LE(text.length, 0)
   start.writeUInt32LE(body.length, 4)
   text.copy(start, LENGTHS_BYTES)
-  if (body.length <= PIECE_BYTES) {
+  if (body.length <= CHUNK_BYTES) {
     socket.write(start)
     if (body.length > 0) socket.write(body)
     return
   }
   socket.write(start)
-  for (let at = 0; at < body.length; at += PIECE_BYTES) {
-    if (!socket.write(body.subarray(at, at + PIECE_BYTES))) await drained(socket)
+  for (let at = 0; at < body.length; at += CHUNK_BYTES) {
+    if (!socket.write(body.subarray(at, at + CHUNK_BYTES))) await waitForDrain(socket)
     if (socket.destroyed) throw new Error('the connection ended before the whole frame was written')
   }
 }
 
-function drained(socket: Socket): Promise<void> {
+function waitForDrain(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       socket.off('drain', done)
@@ -48,7 +48,7 @@ export interface FrameReader {
   /** Called with the head and the length of the body, before any of its bytes. */
   head(head: unknown, bodyBytes: number): void
   /** Called with each piece of the body, in order. */
-  piece(bytes: Uint8Array): void
+  chunk(bytes: Uint8Array): void
   /** The frame is whole. */
   end(): void
 }
@@ -76,7 +76,7 @@ export function readFrames(socket: Socket, reader: FrameReader): void {
       const piece = rest.subarray(0, bodyLeft)
       rest = rest.subarray(piece.length)
       bodyLeft -= piece.length
-      if (piece.length > 0) reader.piece(piece)
+      if (piece.length > 0) reader.chunk(piece)
       if (bodyLeft === 0) {
         inBody = false
         reader.end()

@@ -3,18 +3,18 @@
 // paused, or be resumed by the reader of that answer.
 import { connect, type Socket } from 'node:net'
 import { setPriority } from 'node:os'
-import type { ForwardedHead } from '../http/lane-job.ts'
-import { type AnswerHead, readFrames, writeFrame } from './frames.ts'
+import type { ForwardedRequestHead } from '../http/lane-job.ts'
+import { type ResponseHead, readFrames, writeFrame } from './frames.ts'
 
 /** Answers up to this many bytes are read whole before the client gets them; longer ones are passed on as they come. */
-const WHOLE_ANSWER_BYTES = 1024 * 1024
+const BUFFERED_RESPONSE_BYTES = 1024 * 1024
 
-export interface LaneAnswer extends AnswerHead {
+export interface LaneResponse extends ResponseHead {
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
 }
 
 /** What the serving process tells a lane. */
-export type LaneOrder =
+export type LaneCommand =
   /** `proof` shows that the serving process holds the data folder. */
   | {
       readonly order: 'serve'
@@ -29,7 +29,7 @@ export type LaneOrder =
   | { readonly order: 'stop' }
 
 /** What a lane tells the serving process. `bytes`: memory of its own, without mapped files; null where the system does not say. */
-export type LaneReport =
+export type LaneEvent =
   | { readonly report: 'ready'; readonly bytes: number | null }
   | { readonly report: 'memory'; readonly bytes: number | null }
 
@@ -46,17 +46,17 @@ export interface LaneProcessOptions {
   readonly proof: string
   /** Path of the Unix socket; at most 100 bytes. */
   readonly socket: string
-  onReport(report: LaneReport): void
+  onEvent(report: LaneEvent): void
   /** `how`: `signal SIGKILL`, `exit code 1`. */
-  onEnd(how: string): void
+  onExit(how: string): void
 }
 
 export class LaneProcess {
   readonly number: number
   private readonly options: LaneProcessOptions
   private readonly child: Bun.Subprocess
-  private readonly idle: Connection[] = []
-  private readonly busy = new Set<Connection>()
+  private readonly idle: LaneConnection[] = []
+  private readonly busy = new Set<LaneConnection>()
 
   constructor(options: LaneProcessOptions) {
     this.options = options
@@ -66,18 +66,18 @@ export class LaneProcess {
       stdin: 'ignore',
       stdout: 'inherit',
       stderr: 'inherit',
-      ipc: (report: LaneReport) => options.onReport(report),
+      ipc: (report: LaneEvent) => options.onEvent(report),
     })
     lowerPriority(this.child.pid)
-    this.tell({ order: 'serve', settings, number, proof, socket })
+    this.send({ order: 'serve', settings, number, proof, socket })
     void this.child.exited.then(() => {
       for (const connection of [...this.busy, ...this.idle]) connection.close()
       const { signalCode, exitCode } = this.child
-      options.onEnd(signalCode === null ? `exit code ${exitCode}` : `signal ${signalCode}`)
+      options.onExit(signalCode === null ? `exit code ${exitCode}` : `signal ${signalCode}`)
     })
   }
 
-  tell(order: LaneOrder): void {
+  send(order: LaneCommand): void {
     try {
       this.child.send(order)
     } catch {
@@ -86,10 +86,10 @@ export class LaneProcess {
   }
 
   /** Rejects with LaneEndedError. */
-  async ask(head: ForwardedHead, body: Uint8Array): Promise<LaneAnswer> {
-    const connection = this.idle.pop() ?? new Connection(this.options.socket)
+  async request(head: ForwardedRequestHead, body: Uint8Array): Promise<LaneResponse> {
+    const connection = this.idle.pop() ?? new LaneConnection(this.options.socket)
     this.busy.add(connection)
-    return connection.ask(head, body, (isUsable) => {
+    return connection.request(head, body, (isUsable) => {
       this.busy.delete(connection)
       if (isUsable) this.idle.push(connection)
     })
@@ -99,35 +99,35 @@ export class LaneProcess {
     this.child.kill('SIGKILL')
   }
 
-  async stopped(): Promise<void> {
+  async exited(): Promise<void> {
     await this.child.exited
   }
 }
 
 /** Lanes leave the processor to the serving process, from their start on. */
-const NICE = 10
+const NICENESS = 10
 
 function lowerPriority(pid: number): void {
   try {
-    setPriority(pid, NICE)
+    setPriority(pid, NICENESS)
   } catch {
     // The system forbids it, or the process has ended already; a lane works at the usual priority too.
   }
 }
 
-type Free = (isUsable: boolean) => void
+type ReleaseConnection = (isUsable: boolean) => void
 
-interface Pending {
-  readonly resolve: (answer: LaneAnswer) => void
+interface PendingResponse {
+  readonly resolve: (answer: LaneResponse) => void
   readonly reject: (error: LaneEndedError) => void
-  readonly free: Free
+  readonly free: ReleaseConnection
 }
 
-class Connection {
+class LaneConnection {
   private readonly socket: Socket
-  private pending: Pending | null = null
-  private free: Free | null = null
-  private head: AnswerHead | null = null
+  private pending: PendingResponse | null = null
+  private free: ReleaseConnection | null = null
+  private head: ResponseHead | null = null
   private pieces: Uint8Array[] = []
   private stream: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | null = null
   private closed = false
@@ -136,15 +136,15 @@ class Connection {
     const socket = connect(path)
     this.socket = socket
     socket.on('error', () => undefined)
-    socket.on('close', () => this.ended())
+    socket.on('close', () => this.onClose())
     readFrames(socket, {
-      head: (head, bodyBytes) => this.answered(head as AnswerHead, bodyBytes),
-      piece: (bytes) => this.piece(bytes),
-      end: () => this.whole(),
+      head: (head, bodyBytes) => this.onHead(head as ResponseHead, bodyBytes),
+      chunk: (bytes) => this.onChunk(bytes),
+      end: () => this.onFrameEnd(),
     })
   }
 
-  ask(head: ForwardedHead, body: Uint8Array, free: Free): Promise<LaneAnswer> {
+  request(head: ForwardedRequestHead, body: Uint8Array, free: ReleaseConnection): Promise<LaneResponse> {
     return new Promise((resolve, reject) => {
       this.pending = { resolve, reject, free }
       this.free = free
@@ -154,12 +154,12 @@ class Connection {
 
   close(): void {
     this.socket.destroy()
-    this.ended()
+    this.onClose()
   }
 
-  private answered(head: AnswerHead, bodyBytes: number): void {
+  private onHead(head: ResponseHead, bodyBytes: number): void {
     this.head = head
-    if (bodyBytes <= WHOLE_ANSWER_BYTES) return
+    if (bodyBytes <= BUFFERED_RESPONSE_BYTES) return
     const { socket } = this
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
       {
@@ -177,7 +177,7 @@ class Connection {
     this.pending = null
   }
 
-  private piece(bytes: Uint8Array): void {
+  private onChunk(bytes: Uint8Array): void {
     const own = new Uint8Array(bytes)
     if (this.stream === null) {
       this.pieces.push(own)
@@ -187,7 +187,7 @@ class Connection {
     if ((this.stream.desiredSize ?? 0) <= 0) this.socket.pause()
   }
 
-  private whole(): void {
+  private onFrameEnd(): void {
     const { head, pieces, stream, pending, free } = this
     this.head = null
     this.pieces = []
@@ -199,10 +199,10 @@ class Connection {
       this.closed = true
       this.socket.destroy()
       stream.close()
-    } else if (head !== null) pending?.resolve({ ...head, body: joined(pieces) })
+    } else if (head !== null) pending?.resolve({ ...head, body: concatenate(pieces) })
   }
 
-  private ended(): void {
+  private onClose(): void {
     if (this.closed) return
     this.closed = true
     const { stream, pending, free } = this
@@ -216,7 +216,7 @@ class Connection {
   }
 }
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+function concatenate(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const [first] = pieces
   if (pieces.length === 1 && first !== undefined) return first as Uint8Array<ArrayBuffer>
   return new Uint8Array(Buffer.concat(pieces))

@@ -2,19 +2,19 @@
 // back. Requests on different connections run side by side where they wait for something.
 import { chmodSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
-import type { Handle } from '../http/dispatch.ts'
-import type { ForwardedHead } from '../http/lane-job.ts'
-import type { FrontRequest, FrontResponse } from '../http/route.ts'
-import { type AnswerHead, readFrames, writeFrame } from './frames.ts'
+import type { RequestHandler } from '../http/dispatch.ts'
+import type { ForwardedRequestHead } from '../http/lane-job.ts'
+import type { HttpRequest, HttpResponse } from '../http/route.ts'
+import { type ResponseHead, readFrames, writeFrame } from './frames.ts'
 
-class ForwardedRequest implements FrontRequest {
+class ForwardedRequest implements HttpRequest {
   readonly method: string
   readonly path: string
   readonly query: string
   private readonly headerMap: ReadonlyMap<string, string>
   private readonly bytes: Uint8Array
 
-  constructor({ method, path, query, headers, requestId }: ForwardedHead, bytes: Uint8Array) {
+  constructor({ method, path, query, headers, requestId }: ForwardedRequestHead, bytes: Uint8Array) {
     this.method = method
     this.path = path
     this.query = query
@@ -36,13 +36,13 @@ class ForwardedRequest implements FrontRequest {
 }
 
 export interface LaneServerOptions {
-  readonly handle: Handle
+  readonly handle: RequestHandler
   /** Path of the Unix socket; only this user may connect. */
   readonly socket: string
   /** What was counted since the last call, for the metrics of the serving process. */
   takeCounts(): Readonly<Record<string, number>>
   /** Called after each answer: milliseconds from the request to its answer, and bytes of the answer. */
-  onAnswered(ms: number, bytes: number): void
+  onResponse(ms: number, bytes: number): void
 }
 
 export interface LaneServer {
@@ -51,16 +51,16 @@ export interface LaneServer {
 }
 
 export async function startLaneServer(options: LaneServerOptions): Promise<LaneServer> {
-  const { handle, takeCounts, onAnswered } = options
+  const { handle, takeCounts, onResponse } = options
   const running = new Set<Promise<void>>()
   const sockets = new Set<Socket>()
 
-  async function answer(socket: Socket, head: ForwardedHead, body: Uint8Array): Promise<void> {
+  async function answer(socket: Socket, head: ForwardedRequestHead, body: Uint8Array): Promise<void> {
     const startMs = performance.now()
-    const response = withoutStream(await handle(new ForwardedRequest(head, body)))
-    const answered: AnswerHead = { status: response.status, headers: response.headers, counts: takeCounts() }
+    const response = rejectStream(await handle(new ForwardedRequest(head, body)))
+    const answered: ResponseHead = { status: response.status, headers: response.headers, counts: takeCounts() }
     const bytes = Buffer.from(response.body)
-    onAnswered(performance.now() - startMs, bytes.length)
+    onResponse(performance.now() - startMs, bytes.length)
     await writeFrame(socket, answered, bytes)
   }
 
@@ -68,13 +68,13 @@ export async function startLaneServer(options: LaneServerOptions): Promise<LaneS
     sockets.add(socket)
     socket.on('error', () => undefined)
     socket.on('close', () => sockets.delete(socket))
-    let head: ForwardedHead | null = null
+    let head: ForwardedRequestHead | null = null
     let pieces: Uint8Array[] = []
     readFrames(socket, {
       head(received) {
-        head = received as ForwardedHead
+        head = received as ForwardedRequestHead
       },
-      piece(bytes) {
+      chunk(bytes) {
         pieces.push(bytes)
       },
       end() {
@@ -106,7 +106,7 @@ export async function startLaneServer(options: LaneServerOptions): Promise<LaneS
 }
 
 /** A stream lasts as long as its client listens; a lane answers and is free for the next request. */
-function withoutStream(response: FrontResponse): FrontResponse {
+function rejectStream(response: HttpResponse): HttpResponse {
   if (response.live === undefined) return response
   void response.live.return?.()
   const body = JSON.stringify({

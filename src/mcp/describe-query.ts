@@ -1,20 +1,20 @@
 // A knowledge query told to a model: what it is for, what each parameter is compared with, what it answers, whether it
 // writes, and a call to copy.
 
-import { queriesKind } from '../ciq/knowledge-query.ts'
-import type { CompiledQuery } from '../ciq/library.ts'
 import type { ConfigReader } from '../config/kind.ts'
+import { queriesKind } from '../context-query/knowledge-query.ts'
+import type { CompiledQuery } from '../context-query/query-index.ts'
 import type { ContextFilter } from '../policy/context-filter.ts'
-import type { Members } from './rpc.ts'
+import type { RpcObject } from './json-rpc.ts'
 
 /** Filled in by the service. */
-const reserved = new Set(['token', 'svc_token', '_appId'])
+const reservedParameters = new Set(['token', 'svc_token', '_appId'])
 
-export function describeQuery(documents: ConfigReader, query: CompiledQuery): Members {
+export function describeQuery(documents: ConfigReader, query: CompiledQuery): RpcObject {
   const fields = documents.get(queriesKind, query.id)?.fields ?? {}
   const { display_name, description } = fields as Readonly<Record<string, string | undefined>>
   const { document, policy } = query
-  const names = parametersOf(query)
+  const names = parameterNames(query)
   const writes = Object.fromEntries(
     (['upsert_nodes', 'upsert_relationships', 'delete_nodes', 'delete_relationships'] as const)
       .filter((member) => (document[member]?.length ?? 0) > 0)
@@ -26,7 +26,7 @@ export function describeQuery(documents: ConfigReader, query: CompiledQuery): Me
     title: display_name ?? query.name,
     description: description ?? '',
     subject: `a node of type ${policy.document.subject.type}, found by the subject of the token`,
-    parameters: names.map((name) => parameterOf(name, query)),
+    parameters: names.map((name) => describeParameter(name, query)),
     returns: {
       nodes: document.nodes ?? [],
       relationships: document.relationships ?? [],
@@ -42,17 +42,17 @@ export function describeQuery(documents: ConfigReader, query: CompiledQuery): Me
 }
 
 /** In the order of their names, each once. */
-function parametersOf({ reading, policy, writes }: CompiledQuery): string[] {
+function parameterNames({ reading, policy, writes }: CompiledQuery): string[] {
   const all = [...reading.parameters, ...(policy.tokenFilter?.parameters ?? []), ...(writes?.parameters ?? [])]
-  return [...new Set(all)].filter((name) => !reserved.has(name)).sort()
+  return [...new Set(all)].filter((name) => !reservedParameters.has(name)).sort()
 }
 
-function parameterOf(name: string, { policy, document }: CompiledQuery): Members {
+function describeParameter(name: string, { policy, document }: CompiledQuery): RpcObject {
   const filters = [
     ...(policy.document.condition.filter ?? []),
     ...(document.filter === undefined ? [] : [document.filter]),
   ]
-  const uses = filters.flatMap((filter) => usesOf(filter, `$${name}`))
+  const uses = filters.flatMap((filter) => comparisonsWith(filter, `$${name}`))
   const isId = uses.some((use) => use.endsWith('.external_id'))
   return {
     name,
@@ -62,7 +62,7 @@ function parameterOf(name: string, { policy, document }: CompiledQuery): Members
   }
 }
 
-function usesOf({ operator, attribute, value, operands = [] }: ContextFilter, parameter: string): string[] {
+function comparisonsWith({ operator, attribute, value, operands = [] }: ContextFilter, parameter: string): string[] {
   const own = value === parameter && attribute !== undefined ? [`(${operator}) ${attribute}`] : []
-  return [...own, ...operands.flatMap((operand) => usesOf(operand, parameter))]
+  return [...own, ...operands.flatMap((operand) => comparisonsWith(operand, parameter))]
 }

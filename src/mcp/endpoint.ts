@@ -1,24 +1,24 @@
 // One endpoint for both revisions: is there a server, may this page ask, whose token is it, which style does the request
 // have. Everything after that belongs to one of the two sealed folders.
-import type { UserToken } from '../identity/caller.ts'
+import type { UserToken } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
+import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { type ListenerLimits, Listeners } from './listeners.ts'
-import type { Origins } from './origins.ts'
-import type { McpCaller, McpParts } from './parts.ts'
-import { versionsOf } from './resources.ts'
-import { isStateless, REVISION_HEADER } from './revisions.ts'
-import { errorAnswer, idIn, type RpcAnswer, readMessage, rpcCodes } from './rpc.ts'
+import { errorResponse, idIn, type RpcAnswer, readMessage, rpcCodes } from './json-rpc.ts'
+import type { McpCaller, McpDeps } from './method.ts'
+import type { OriginCheck } from './origins.ts'
+import { isStatelessRequest, PROTOCOL_VERSION_HEADER } from './protocol-versions.ts'
+import { resourceVersions } from './resources.ts'
 import { type McpServer, McpServers } from './servers.ts'
-import { answerInSession, endSession, openStream } from './session/session.ts'
+import { answerInSession, endSession, openSessionStream } from './session/session.ts'
 import type { SessionIds } from './session/session-ids.ts'
 import { answerStateless } from './stateless/stateless.ts'
+import { type SubscriptionLimits, Subscriptions } from './subscriptions.ts'
 
-export interface EndpointParts extends McpParts {
+export interface McpEndpointDeps extends McpDeps {
   readonly sessions: SessionIds
-  readonly origins: Origins
+  readonly isOriginAllowed: OriginCheck
   /** By the one configuration that the server names; `delegation`: the token of `X-SVC-Token`. */
   authenticateUser(
     projectId: string,
@@ -27,11 +27,15 @@ export interface EndpointParts extends McpParts {
     introspectId: string,
   ): Result<UserToken, ServiceError> | Promise<Result<UserToken, ServiceError>>
   /** Null: as often as they like. */
-  readonly agentRate: ((agentId: string) => ServiceError | null) | null
+  readonly rateLimiter: ((agentId: string) => ServiceError | null) | null
   readonly clock: Clock
-  readonly listeners: ListenerLimits
+  readonly subscriptionLimits: SubscriptionLimits
   /** A promise of our own code was broken: the whole fault, for the log. */
-  onFailure(failure: { readonly requestId: string | null; readonly method: string; readonly error: unknown }): void
+  onInternalError(failure: {
+    readonly requestId: string | null
+    readonly method: string
+    readonly error: unknown
+  }): void
 }
 
 export interface McpRequest {
@@ -54,21 +58,21 @@ const noServer: Result<never, ServiceError> = err({ kind: 'not-found', message: 
 const BEARER = /^bearer +/i
 
 export class McpEndpoint {
-  private readonly parts: EndpointParts
+  private readonly parts: McpEndpointDeps
   private readonly servers: McpServers
-  private readonly listeners: Listeners
+  private readonly subscriptions: Subscriptions
 
-  constructor(parts: EndpointParts) {
-    const { documents, clock, listeners: limits } = parts
+  constructor(parts: McpEndpointDeps) {
+    const { documents, clock, subscriptionLimits: limits } = parts
     this.parts = parts
     this.servers = new McpServers(documents)
-    this.listeners = new Listeners({
+    this.subscriptions = new Subscriptions({
       documents,
       servers: this.servers,
       clock,
       limits,
-      versions: (server) => versionsOf(parts, server),
-      onFailure: (error) => parts.onFailure({ requestId: null, method: 'notifications', error }),
+      resourceVersions: (server) => resourceVersions(parts, server),
+      onInternalError: (error) => parts.onInternalError({ requestId: null, method: 'notifications', error }),
     })
   }
 
@@ -77,48 +81,48 @@ export class McpEndpoint {
   }
 
   async post(request: McpRequest): Promise<Answered> {
-    const caller = await this.callerOf(request)
+    const caller = await this.identifyCaller(request)
     if (!caller.ok) return caller
     if ('status' in caller.value) return ok(caller.value)
     const body = await request.body()
     if (!body.ok) {
       if (body.error.kind !== 'malformed') return body
-      return ok(errorAnswer(400, null, { code: rpcCodes.parse, message: body.error.issues.join('; ') }))
+      return ok(errorResponse(400, null, { code: rpcCodes.parse, message: body.error.issues.join('; ') }))
     }
     const message = readMessage(body.value)
-    if (!message.ok) return ok(errorAnswer(400, idIn(body.value), message.error))
+    if (!message.ok) return ok(errorResponse(400, idIn(body.value), message.error))
     const header = (name: string): string | null => request.header(name)
     const { method = null, params = {} } = message.value.kind === 'response' ? {} : message.value
-    const revision = header(REVISION_HEADER)?.trim() ?? null
+    const revision = header(PROTOCOL_VERSION_HEADER)?.trim() ?? null
     let answered: Answered
     try {
-      answered = isStateless(revision, method, params)
-        ? await answerStateless(this.parts, this.listeners, caller.value, header, revision, message.value)
+      answered = isStatelessRequest(revision, method, params)
+        ? await answerStateless(this.parts, this.subscriptions, caller.value, header, revision, message.value)
         : await answerInSession(this.parts, this.parts.sessions, caller.value, header, revision, message.value)
     } catch (error) {
       // What the service itself gives up on has its own answer, whatever the protocol; what is too large goes to a lane.
-      if (error instanceof ServiceFault || error instanceof LaneRequiredError) throw error
-      this.parts.onFailure({ requestId: request.requestId, method: method ?? '', error })
-      return ok(errorAnswer(500, idIn(body.value), { code: rpcCodes.internal, message: 'Internal error' }))
+      if (error instanceof ThrownServiceError || error instanceof LaneRequiredError) throw error
+      this.parts.onInternalError({ requestId: request.requestId, method: method ?? '', error })
+      return ok(errorResponse(500, idIn(body.value), { code: rpcCodes.internal, message: 'Internal error' }))
     }
     if (answered.ok || answered.error.kind !== 'step-up') return answered
     const resourceMetadata = request.metadataUrl()
     return resourceMetadata === null ? answered : err({ ...answered.error, resourceMetadata })
   }
 
-  async end(request: McpRequest): Promise<Answered> {
-    const caller = await this.callerOf(request)
+  async endSession(request: McpRequest): Promise<Answered> {
+    const caller = await this.identifyCaller(request)
     if (!caller.ok) return caller
     if ('status' in caller.value) return ok(caller.value)
     return endSession(this.parts.sessions, caller.value, (name) => request.header(name))
   }
 
-  async listen(request: McpRequest): Promise<Answered> {
-    const caller = await this.callerOf(request)
+  async openSessionStream(request: McpRequest): Promise<Answered> {
+    const caller = await this.identifyCaller(request)
     if (!caller.ok) return caller
     if ('status' in caller.value) return ok(caller.value)
     const header = (name: string): string | null => request.header(name)
-    return openStream(this.parts.sessions, this.listeners, caller.value, header, request.headOnly)
+    return openSessionStream(this.parts.sessions, this.subscriptions, caller.value, header, request.headOnly)
   }
 
   /** Forgets what is kept of projects that are gone. */
@@ -128,25 +132,29 @@ export class McpEndpoint {
 
   /** Ends the streams of all listeners, so that none holds up a stop. */
   close(): void {
-    this.listeners.close()
+    this.subscriptions.close()
   }
 
   /** An answer where the delegation token is wrong: it has a form of its own (facts 1.6.5). */
-  private async callerOf(request: McpRequest): Promise<Result<McpCaller | RpcAnswer, ServiceError>> {
+  private async identifyCaller(request: McpRequest): Promise<Result<McpCaller | RpcAnswer, ServiceError>> {
     const server = this.servers.find(request.projectId)
     if (server === null) return noServer
     const origin = request.header('origin')
-    if (origin !== null && !this.parts.origins(origin, request.header('host'))) {
+    if (origin !== null && !this.parts.isOriginAllowed(origin, request.header('host'))) {
       return err({ kind: 'forbidden', message: 'pages of this origin may not ask' })
     }
     const authorization = request.header('authorization')
     if (authorization === null) {
-      return challenged({ kind: 'unauthenticated', message: 'end-user token is required' }, request, server)
+      return withChallenge({ kind: 'unauthenticated', message: 'end-user token is required' }, request, server)
     }
     const [bearer] = BEARER.exec(authorization) ?? []
     if (bearer === undefined) {
       const message = 'Invalid token in Authorization header'
-      return challenged({ kind: 'unauthenticated', message, invalidToken: 'expected a bearer token' }, request, server)
+      return withChallenge(
+        { kind: 'unauthenticated', message, invalidToken: 'expected a bearer token' },
+        request,
+        server,
+      )
     }
     const token = authorization.slice(bearer.length).trim()
     const delegation = request.header('x-svc-token')?.replace(BEARER, '').trim() ?? null
@@ -160,11 +168,11 @@ export class McpEndpoint {
         const text = JSON.stringify({ error: 'invalid_request', error_description: user.error.message })
         return ok({ status: 400, text })
       }
-      return challenged(user.error, request, server)
+      return withChallenge(user.error, request, server)
     }
     const { agent } = server
     if (agent !== null) {
-      const tooMany = this.parts.agentRate?.(agent.agentId) ?? null
+      const tooMany = this.parts.rateLimiter?.(agent.agentId) ?? null
       if (tooMany !== null) return err(tooMany)
     }
     const { requestId } = request
@@ -174,7 +182,7 @@ export class McpEndpoint {
 }
 
 /** Where the host is no name there is no address to give. */
-function challenged(
+function withChallenge(
   error: Extract<ServiceError, { kind: 'unauthenticated' }>,
   request: McpRequest,
   { scopes }: McpServer,

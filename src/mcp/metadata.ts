@@ -29,7 +29,10 @@ export function metadataRoutePath(base: string): string {
 }
 
 /** The interface has no member for authorization servers: whose tokens are taken tells. */
-export function metadataFor(base: string, { projectId, issuer, scopes }: McpServer): z.infer<typeof resourceMetadata> {
+export function createMetadata(
+  base: string,
+  { projectId, issuer, scopes }: McpServer,
+): z.infer<typeof resourceMetadata> {
   return {
     resource: endpointUrl(base, projectId),
     authorization_servers: [issuer],

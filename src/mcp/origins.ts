@@ -1,12 +1,12 @@
 // Which pages may ask: a browser says where a page comes from, and one that was lured to a local address by a changed name
 // (DNS rebinding) says a foreign origin. Programs say none.
 
-export type Origins = (origin: string, host: string | null) => boolean
+export type OriginCheck = (origin: string, host: string | null) => boolean
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
 
 /** `allowed`: as for all answers to pages: empty, `*`, or origins with commas between them. `publicUrl`: may be empty. */
-export function originsFor(allowed: string, publicUrl: string): Origins {
+export function createOriginCheck(allowed: string, publicUrl: string): OriginCheck {
   if (allowed === '*') return () => true
   const known = new Set(allowed === '' ? [] : allowed.split(','))
   if (publicUrl !== '') known.add(new URL(publicUrl).origin)

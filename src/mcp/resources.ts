@@ -1,82 +1,82 @@
 // The resources of the endpoint: the ACTIVE knowledge queries of the project, all in one and each by its name. Who could
 // not run them, because the bound agent may not, does not see them.
 import { hash } from 'node:crypto'
-import { queriesKind } from '../ciq/knowledge-query.ts'
-import type { CompiledQuery } from '../ciq/library.ts'
-import { isJsonObject } from '../kernel/found.ts'
+import { queriesKind } from '../context-query/knowledge-query.ts'
+import type { CompiledQuery } from '../context-query/query-index.ts'
 import { writeJson } from '../kernel/json.ts'
+import { isJsonObject } from '../kernel/json-kind.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import { describeQuery } from './describe-query.ts'
-import { pageOf } from './pages.ts'
-import type { McpCaller, McpMethod, McpParts } from './parts.ts'
-import { invalidParams, type Members, type RpcError, rpcCodes } from './rpc.ts'
+import { invalidParams, type RpcError, type RpcObject, rpcCodes } from './json-rpc.ts'
+import type { McpCaller, McpDeps, McpMethod } from './method.ts'
+import { paginate } from './pagination.ts'
 import type { McpServer } from './servers.ts'
 
-export const COLLECTION = 'svc://knowledge-queries/'
-const TEMPLATE = `${COLLECTION}{name}`
-const MIME = 'application/json'
+export const COLLECTION_URI = 'svc://knowledge-queries/'
+const URI_TEMPLATE = `${COLLECTION_URI}{name}`
+const MIME_TYPE = 'application/json'
 /** The protocol's own bound. */
 const COMPLETIONS_MAX = 100
 
 const collection = {
-  uri: COLLECTION,
+  uri: COLLECTION_URI,
   name: 'knowledge-queries',
   title: 'All knowledge queries',
   description: 'Every knowledge query with its purpose, parameters and an example call: read this before ciq_execute.',
-  mimeType: MIME,
+  mimeType: MIME_TYPE,
 }
 
 const templates = [
   {
-    uriTemplate: TEMPLATE,
+    uriTemplate: URI_TEMPLATE,
     name: 'knowledge-query',
     title: 'One knowledge query',
     description: 'A knowledge query by its name or id, with its parameters and an example call.',
-    mimeType: MIME,
+    mimeType: MIME_TYPE,
   },
 ]
 
-type Shelves = Pick<McpParts, 'queries'>
+type Shelves = Pick<McpDeps, 'queries'>
 
 /** Ascending by name. */
-function queriesOf({ queries }: Shelves, { agent, projectId }: McpServer): readonly CompiledQuery[] {
+function visibleQueries({ queries }: Shelves, { agent, projectId }: McpServer): readonly CompiledQuery[] {
   if (agent === null || !agent.permissions.has('CIQ')) return []
   return [...queries.all(projectId)].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 function queriesFor(parts: Shelves, { server }: McpCaller): readonly CompiledQuery[] {
-  return queriesOf(parts, server)
+  return visibleQueries(parts, server)
 }
 
 /**
  * Every address that a resource has, and of what revision it is: what differs between two of these has changed for whoever
  * may see it. A query is told by its own words and by its policy's.
  */
-export function versionsOf(
-  parts: Pick<McpParts, 'queries' | 'documents'>,
+export function resourceVersions(
+  parts: Pick<McpDeps, 'queries' | 'documents'>,
   server: McpServer,
 ): ReadonlyMap<string, string> {
   const versions = new Map<string, string>()
-  for (const { id, name } of namedQueries(parts, server)) {
+  for (const { id, name } of queryNames(parts, server)) {
     const query = parts.documents.get(queriesKind, id)
     const policy = parts.documents.get(policiesKind, String(query?.fields.policy_id))
     const version = `${id} ${query?.revision} ${policy?.id} ${policy?.revision}`
-    for (const key of [id, name]) versions.set(`${COLLECTION}${key}`, version)
+    for (const key of [id, name]) versions.set(`${COLLECTION_URI}${key}`, version)
   }
   // Of all of them, so that it has changed when any has.
-  versions.set(COLLECTION, hash('sha256', [...versions.values()].join()))
+  versions.set(COLLECTION_URI, hash('sha256', [...versions.values()].join()))
   return versions
 }
 
 /** Queries too large to be compiled on the serving loop are told by their documents: a stream is never answered by a lane. */
-function namedQueries(
-  parts: Pick<McpParts, 'queries' | 'documents'>,
+function queryNames(
+  parts: Pick<McpDeps, 'queries' | 'documents'>,
   server: McpServer,
 ): readonly { readonly id: string; readonly name: string }[] {
   try {
-    return queriesOf(parts, server)
+    return visibleQueries(parts, server)
   } catch (refusal) {
     if (!(refusal instanceof LaneRequiredError)) throw refusal
     const { documents } = parts
@@ -86,29 +86,29 @@ function namedQueries(
 
 /** Of the collection or of a query, which may be made later. */
 export function isResourceUri(uri: string): boolean {
-  return uri.startsWith(COLLECTION)
+  return uri.startsWith(COLLECTION_URI)
 }
 
 export const listResources: McpMethod = (parts, caller, params) => {
-  const all = [collection, ...queriesFor(parts, caller).map((query) => entryOf(parts, query))]
-  const page = pageOf('resources', all, ({ uri }) => uri, params, parts.pageMax)
+  const all = [collection, ...queriesFor(parts, caller).map((query) => listEntry(parts, query))]
+  const page = paginate('resources', all, ({ uri }) => uri, params, parts.pageMax)
   return page.ok ? ok({ resources: page.value.entries, ...page.value.next }) : page
 }
 
-function entryOf({ documents }: McpParts, query: CompiledQuery) {
+function listEntry({ documents }: McpDeps, query: CompiledQuery) {
   const { name } = query
   const { title, description } = describeQuery(documents, query) as { title: string; description: string }
   return {
-    uri: `${COLLECTION}${name}`,
+    uri: `${COLLECTION_URI}${name}`,
     name,
     title,
-    mimeType: MIME,
+    mimeType: MIME_TYPE,
     ...(description !== '' && { description }),
   }
 }
 
 export const listTemplates: McpMethod = (parts, _caller, params) => {
-  const page = pageOf('templates', templates, ({ name }) => name, params, parts.pageMax)
+  const page = paginate('templates', templates, ({ name }) => name, params, parts.pageMax)
   return page.ok ? ok({ resourceTemplates: page.value.entries, ...page.value.next }) : page
 }
 
@@ -116,19 +116,19 @@ export const listTemplates: McpMethod = (parts, _caller, params) => {
 export function readResource(notFound: number): McpMethod {
   return (parts, caller, { uri }) => {
     if (typeof uri !== 'string') return invalidParams('uri: expected string')
-    const found = contentOf(parts, caller, uri)
+    const found = readContent(parts, caller, uri)
     if (found === null) return err({ code: notFound, message: 'Resource not found', data: { uri } })
-    return ok({ contents: [{ uri, mimeType: MIME, text: writeJson(found) }] })
+    return ok({ contents: [{ uri, mimeType: MIME_TYPE, text: writeJson(found) }] })
   }
 }
 
-function contentOf(parts: McpParts, caller: McpCaller, uri: string): Members | null {
+function readContent(parts: McpDeps, caller: McpCaller, uri: string): RpcObject | null {
   const queries = queriesFor(parts, caller)
-  if (uri === COLLECTION || `${uri}/` === COLLECTION) {
+  if (uri === COLLECTION_URI || `${uri}/` === COLLECTION_URI) {
     return { queries: queries.map((query) => describeQuery(parts.documents, query)) }
   }
-  if (!uri.startsWith(COLLECTION)) return null
-  const key = uri.slice(COLLECTION.length)
+  if (!uri.startsWith(COLLECTION_URI)) return null
+  const key = uri.slice(COLLECTION_URI.length)
   const query = queries.find(({ id }) => id === key) ?? queries.find(({ name }) => name === key)
   return query === undefined ? null : describeQuery(parts.documents, query)
 }
@@ -142,9 +142,9 @@ export const complete: McpMethod = (parts, caller, params) => {
   return ok({ completion: { values, total: fitting.length, hasMore: fitting.length > values.length } })
 }
 
-function readCompletion({ ref, argument }: Members): Result<string, RpcError> {
-  if (!isJsonObject(ref) || ref.type !== 'ref/resource' || ref.uri !== TEMPLATE) {
-    return invalidParams(`ref: expected {"type": "ref/resource", "uri": "${TEMPLATE}"}`)
+function readCompletion({ ref, argument }: RpcObject): Result<string, RpcError> {
+  if (!isJsonObject(ref) || ref.type !== 'ref/resource' || ref.uri !== URI_TEMPLATE) {
+    return invalidParams(`ref: expected {"type": "ref/resource", "uri": "${URI_TEMPLATE}"}`)
   }
   if (!isJsonObject(argument) || argument.name !== 'name' || typeof argument.value !== 'string') {
     return invalidParams('argument: expected {"name": "name", "value": …} with a string')

@@ -1,6 +1,13 @@
 // The kind of MCP server configurations: one in a project, which binds an agent and the tokens that are taken.
 import { z } from 'zod'
-import { type CheckContext, type ConfigKind, envelope, envelopeUpdate, type Fields, reference } from '../config/kind.ts'
+import {
+  type CheckContext,
+  type ConfigKind,
+  type DocumentFields,
+  envelope,
+  envelopeUpdate,
+  reference,
+} from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 
 export const mcpServersKind = 'mcp-servers'
@@ -17,7 +24,7 @@ export const mcpServers: ConfigKind = {
   parent: { field: 'project_id', kind: 'projects' },
   operations: { create: true, update: true, delete: true, byName: true },
   onePerProject: true,
-  deletesSilently: true,
+  deleteReturnsNoBody: true,
   createSchema: z.strictObject({
     ...envelope,
     project_id: reference,
@@ -40,20 +47,26 @@ export const mcpServers: ConfigKind = {
     scopes_supported: z.array(z.string()),
   },
   secrets: [],
-  heavy: [],
+  omittedInLists: [],
   // What the agent may do is asked when it does it: its permissions can change at any time.
   check(fields, context) {
     const issues = [
-      ...missing(fields, 'app_agent_id', 'application-agents', 'application agent', context),
-      ...missing(fields, 'token_introspect_id', 'token-introspects', 'token introspect', context),
+      ...checkReference(fields, 'app_agent_id', 'application-agents', 'application agent', context),
+      ...checkReference(fields, 'token_introspect_id', 'token-introspects', 'token introspect', context),
     ]
     return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })
   },
 }
 
 /** Only what is sent is looked up: a reference whose target is gone must not be in the way of `enabled: false`. */
-function missing(fields: Fields, member: string, kind: string, label: string, { reader, given, parent }: CheckContext) {
-  if (given[member] === undefined) return []
+function checkReference(
+  fields: DocumentFields,
+  member: string,
+  kind: string,
+  label: string,
+  { reader, body, parent }: CheckContext,
+) {
+  if (body[member] === undefined) return []
   const id = fields[member] as string
   return reader.get(kind, id)?.project_id === parent.id ? [] : [`${member}: no ${label} \`${id}\` in the project`]
 }

@@ -1,8 +1,8 @@
 // The MCP server of a project as it is configured at this moment: whose tokens it takes, and as which agent it asks.
 import type { ConfigSource, StoredDocument } from '../config/kind.ts'
-import type { AgentCaller, ApiPermission } from '../identity/caller.ts'
 import { type TokenIntrospectFields, tokenIntrospectsKind } from '../identity/token-introspect.ts'
 import { assert } from '../kernel/assert.ts'
+import type { AgentCaller, ApiPermission } from '../kernel/caller.ts'
 import { mcpServersKind } from './server-config.ts'
 
 export interface McpServer {
@@ -16,29 +16,29 @@ export interface McpServer {
 }
 
 /** What a server is made of: a change of any of these in its project makes it anew. */
-const kinds = new Set([mcpServersKind, tokenIntrospectsKind, 'application-agents'])
+const watchedKinds = new Set([mcpServersKind, tokenIntrospectsKind, 'application-agents'])
 
 export class McpServers {
   private readonly documents: ConfigSource
   /** By project; those without a server are not kept, since anybody can make up a project. */
-  private readonly known = new Map<string, McpServer>()
+  private readonly cache = new Map<string, McpServer>()
 
   constructor(documents: ConfigSource) {
     this.documents = documents
     documents.subscribe((changes) => {
       for (const { before, after } of changes) {
         const changed = after ?? before
-        if (changed !== null && kinds.has(changed.kind)) this.known.delete(changed.project_id)
+        if (changed !== null && watchedKinds.has(changed.kind)) this.cache.delete(changed.project_id)
       }
     })
   }
 
   /** Null: there is none, or it is not enabled, or nothing is left to check tokens by. */
   find(projectId: string): McpServer | null {
-    const known = this.known.get(projectId)
+    const known = this.cache.get(projectId)
     if (known !== undefined) return known
     const read = this.read(projectId)
-    if (read !== null) this.known.set(projectId, read)
+    if (read !== null) this.cache.set(projectId, read)
     return read
   }
 
@@ -51,7 +51,7 @@ export class McpServers {
     return {
       projectId,
       tokenIntrospectId: token_introspect_id as string,
-      issuer: issuerOf(introspect.fields as unknown as TokenIntrospectFields),
+      issuer: issuerUrl(introspect.fields as unknown as TokenIntrospectFields),
       scopes: scopes_supported as readonly string[],
       agent: agentOf(this.documents.get('application-agents', app_agent_id as string), projectId),
     }
@@ -62,7 +62,7 @@ export class McpServers {
  * Opaque tokens name nobody, and clients need an issuer (MCP makes it mandatory): it is looked for where the endpoint is that
  * knows the tokens.
  */
-function issuerOf({ jwt_matcher, online_validation }: TokenIntrospectFields): string {
+function issuerUrl({ jwt_matcher, online_validation }: TokenIntrospectFields): string {
   if (jwt_matcher !== undefined) return jwt_matcher.issuer
   const endpoint = online_validation?.userinfo_endpoint
   assert(endpoint !== undefined, 'opaque tokens are checked at an endpoint')

@@ -2,9 +2,9 @@
 // together changes nothing, so that a renewal caught half-way does not end the service.
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { OperatorFault } from '../kernel/errors.ts'
+import { OperationalError } from '../kernel/errors.ts'
 
-export interface Certificate {
+export interface CertificatePair {
   readonly cert: string
   readonly key: string
 }
@@ -15,40 +15,40 @@ export interface CertificateFiles {
 }
 
 /** Throws OperatorFault. */
-export function readCertificate(files: CertificateFiles): Certificate {
+export function readCertificate(files: CertificateFiles): CertificatePair {
   const cert = readText(files.certificate)
   const key = readText(files.key)
   try {
     if (new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) return { cert, key }
   } catch {
     const both = `${files.certificate} and ${files.key}`
-    throw new OperatorFault(`${both} cannot be used: expected a certificate and its key, both in PEM`)
+    throw new OperationalError(`${both} cannot be used: expected a certificate and its key, both in PEM`)
   }
-  throw new OperatorFault(`${files.key} is not the key of the certificate in ${files.certificate}`)
+  throw new OperationalError(`${files.key} is not the key of the certificate in ${files.certificate}`)
 }
 
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    throw new OperatorFault(`${path} cannot be read`)
+    throw new OperationalError(`${path} cannot be read`)
   }
 }
 
-export interface CertificateWatch {
+export interface CertificateWatcher {
   /** Looks now; answers whether there was a new one. */
-  look(): boolean
+  check(): boolean
   stop(): void
 }
 
 /** By looking: what replaces a file by a link to another one is not seen by those who wait for an event. */
 export function watchCertificate(
   files: CertificateFiles,
-  known: Certificate,
+  known: CertificatePair,
   everyMs: number,
-  onNew: (certificate: Certificate) => void,
+  onNew: (certificate: CertificatePair) => void,
   onFault: (message: string) => void,
-): CertificateWatch {
+): CertificateWatcher {
   let now = known
   let told = ''
   const look = (): boolean => {
@@ -60,7 +60,7 @@ export function watchCertificate(
       onNew(found)
       return true
     } catch (fault) {
-      if (!(fault instanceof OperatorFault)) throw fault
+      if (!(fault instanceof OperationalError)) throw fault
       // Once for each fault, not with every look.
       if (fault.message !== told) onFault(fault.message)
       told = fault.message
@@ -69,5 +69,5 @@ export function watchCertificate(
   }
   const timer = setInterval(look, everyMs)
   timer.unref()
-  return { look, stop: () => clearInterval(timer) }
+  return { check: look, stop: () => clearInterval(timer) }
 }

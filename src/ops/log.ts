@@ -2,7 +2,7 @@
 // once, and without what must not be read there.
 import { pino } from 'pino'
 import { type Clock, timestamp } from '../kernel/clock.ts'
-import { withoutSecrets } from './secret-mask.ts'
+import { maskSecrets } from './secret-mask.ts'
 
 export interface LogEntry {
   readonly level: 'info' | 'error'
@@ -10,7 +10,7 @@ export interface LogEntry {
   readonly [field: string]: unknown
 }
 
-export interface LogParts {
+export interface LogOptions {
   readonly clock: Clock
   readonly level: 'info' | 'error' | 'silent'
   /** Texts that are secret wherever they stand. */
@@ -21,7 +21,7 @@ export interface LogParts {
 
 export type Log = (entry: LogEntry) => void
 
-export function openLog({ clock, level, secrets, write }: LogParts): Log {
+export function openLog({ clock, level, secrets, write }: LogOptions): Log {
   const logger = pino(
     {
       level,
@@ -31,7 +31,7 @@ export function openLog({ clock, level, secrets, write }: LogParts): Log {
       formatters: { level: (label) => ({ level: label }) },
     },
     // Neither a thread nor a buffer: the last line before a crash is the one that is wanted.
-    { write: (line: string) => write(withoutSecrets(line, secrets).replace(TERMINAL_CONTROLS, escaped)) },
+    { write: (line: string) => write(maskSecrets(line, secrets).replace(TERMINAL_CONTROLS, escaped)) },
   )
   return ({ level: at, message, ...fields }) => logger[at](fields, message)
 }

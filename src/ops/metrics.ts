@@ -9,46 +9,46 @@ export interface Histogram {
   observe(value: number): void
 }
 
-export type Labels = Readonly<Record<string, string>>
+export type MetricLabels = Readonly<Record<string, string>>
 
 /** One line of a gauge, read when it is asked for. */
-export interface Reading {
-  readonly labels?: Labels
+export interface MetricSample {
+  readonly labels?: MetricLabels
   readonly value: number
 }
 
-interface Family {
+interface MetricFamily {
   readonly name: string
   lines(): string[]
 }
 
-export const exposition = 'text/plain; version=0.0.4; charset=utf-8'
+export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** Increments by counter: the key is the JSON text of the name and the labels. */
-export type Counts = Readonly<Record<string, number>>
+export type CounterDeltas = Readonly<Record<string, number>>
 
 export class Metrics {
-  private readonly families: Family[] = []
-  private readonly counters = new Map<string, (labels: Labels) => CounterChild>()
+  private readonly families: MetricFamily[] = []
+  private readonly counters = new Map<string, (labels: MetricLabels) => CounterChild>()
   private readonly counterChildren = new Map<string, CounterChild>()
-  private readonly common: Labels
+  private readonly common: MetricLabels
 
   /** `common`: labels of every line. */
-  constructor(common: Labels = {}) {
+  constructor(common: MetricLabels = {}) {
     this.common = common
   }
 
   /** Binds labels to a counter of the family; the same labels are the same counter. */
-  counter(name: string, help: string): (labels: Labels) => Counter {
+  counter(name: string, help: string): (labels: MetricLabels) => Counter {
     const children = new Map<string, CounterChild>()
     this.families.push({
       name,
       lines: () => [
-        ...head(name, help, 'counter'),
+        ...familyHeader(name, help, 'counter'),
         ...[...children].map(([labels, { value }]) => `${name}${labels} ${value}`),
       ],
     })
-    const childOf = (own: Labels): CounterChild => {
+    const childOf = (own: MetricLabels): CounterChild => {
       const key = labelText({ ...this.common, ...own })
       const child = children.get(key) ?? new CounterChild()
       children.set(key, child)
@@ -60,7 +60,7 @@ export class Metrics {
   }
 
   /** What was counted since the last call; zero is left out. */
-  takeCounts(): Counts {
+  takeDeltas(): CounterDeltas {
     const counts: Record<string, number> = {}
     for (const [key, child] of this.counterChildren) {
       const added = child.take()
@@ -70,19 +70,19 @@ export class Metrics {
   }
 
   /** Adds what another process has taken from its own counters. Counters that are not known here are ignored. */
-  addCounts(counts: Counts): void {
+  addDeltas(counts: CounterDeltas): void {
     for (const [key, added] of Object.entries(counts)) {
-      const [name, labels] = JSON.parse(key) as [string, Labels]
+      const [name, labels] = JSON.parse(key) as [string, MetricLabels]
       this.counters.get(name)?.(labels).add(added)
     }
   }
 
-  histogram(name: string, help: string, bounds: readonly number[]): (labels: Labels) => Histogram {
-    const children = new Map<string, { readonly labels: Labels; readonly child: HistogramChild }>()
+  histogram(name: string, help: string, bounds: readonly number[]): (labels: MetricLabels) => Histogram {
+    const children = new Map<string, { readonly labels: MetricLabels; readonly child: HistogramChild }>()
     this.families.push({
       name,
       lines: () => [
-        ...head(name, help, 'histogram'),
+        ...familyHeader(name, help, 'histogram'),
         ...[...children.values()].flatMap(({ labels, child }) => child.lines(name, labels)),
       ],
     })
@@ -96,11 +96,11 @@ export class Metrics {
   }
 
   /** A value that somebody else knows; `kind` says whether it only grows. */
-  reading(name: string, help: string, kind: 'gauge' | 'counter', read: () => readonly Reading[]): void {
+  sampled(name: string, help: string, kind: 'gauge' | 'counter', read: () => readonly MetricSample[]): void {
     this.families.push({
       name,
       lines: () => [
-        ...head(name, help, kind),
+        ...familyHeader(name, help, kind),
         ...read().map(({ labels = {}, value }) => `${name}${labelText({ ...this.common, ...labels })} ${value}`),
       ],
     })
@@ -145,7 +145,7 @@ class HistogramChild implements Histogram {
     this.sum += value
   }
 
-  lines(name: string, labels: Labels): string[] {
+  lines(name: string, labels: MetricLabels): string[] {
     let below = 0
     const buckets = [...this.bounds.map(String), '+Inf'].map((le, i) => {
       below += this.counts[i] as number
@@ -155,11 +155,11 @@ class HistogramChild implements Histogram {
   }
 }
 
-function head(name: string, help: string, type: string): string[] {
+function familyHeader(name: string, help: string, type: string): string[] {
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`]
 }
 
-function labelText(labels: Labels): string {
+function labelText(labels: MetricLabels): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value.replace(/[\\"\n]/g, escaped)}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }

@@ -23,7 +23,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/(\\{0,7}")(d|p|q|dp|dq|qi|k)\1(\s{0,4}:\s{0,4})\1[\w-]{16,}\1/g, `$1$2$1$3$1${MASK}$1`],
 ]
 
-export function withoutSecrets(text: string, exact: readonly string[]): string {
+export function maskSecrets(text: string, exact: readonly string[]): string {
   let masked = text
   for (const secret of exact) if (secret !== '') masked = masked.replaceAll(secret, MASK)
   for (const [pattern, replacement] of patterns) masked = masked.replace(pattern, replacement)

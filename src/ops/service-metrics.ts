@@ -2,26 +2,26 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Counter, type Counts, type Histogram, Metrics } from './metrics.ts'
+import { type Counter, type CounterDeltas, type Histogram, Metrics } from './metrics.ts'
 
 export interface ServiceMetrics {
   /** Bound once for a route; `route` is its pattern, `none` for paths without one. */
-  requests(route: string, method: string): (status: number, seconds: number) => void
-  decided(event: { readonly kind: string; readonly decision: boolean | null; readonly error: unknown }): void
-  faulted(): void
-  captured(operation: string, items: number): void
+  requestRecorder(route: string, method: string): (status: number, seconds: number) => void
+  recordDecision(event: { readonly kind: string; readonly decision: boolean | null; readonly error: unknown }): void
+  recordPolicyFault(): void
+  recordCapture(operation: string, items: number): void
   /** Adds what a lane has counted. */
-  addCounts(counts: Counts): void
+  addDeltas(counts: CounterDeltas): void
   /** For a lane: what was counted since the last call. */
-  takeCounts(): Counts
+  takeDeltas(): CounterDeltas
   /** Where there are lanes. */
-  lanes(read: () => LaneReadings): void
+  registerLanes(read: () => LaneStats): void
   /** Where there is a decision log; `lost`: lines of it that were never written. */
-  logsDecisions(lost: () => number): void
+  registerDecisionLog(lost: () => number): void
   text(): Promise<string>
 }
 
-export interface LaneReadings {
+export interface LaneStats {
   readonly ready: number
   readonly running: number
   readonly waiting: number
@@ -33,9 +33,9 @@ export interface LaneReadings {
 const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** `worker`: the number of this process among those that share the port; null where it has it alone. */
-export function serviceMetrics(dataDir: string, version: string, worker: number | null): ServiceMetrics {
+export function createServiceMetrics(dataDir: string, version: string, worker: number | null): ServiceMetrics {
   const metrics = new Metrics(worker === null ? {} : { worker: String(worker) })
-  metrics.reading('verdigraph_build_info', 'The version that runs.', 'gauge', () => [{ labels: { version }, value: 1 }])
+  metrics.sampled('verdigraph_build_info', 'The version that runs.', 'gauge', () => [{ labels: { version }, value: 1 }])
   const durations = metrics.histogram(
     'http_server_request_duration_seconds',
     'From the head of a request to its answer.',
@@ -53,11 +53,11 @@ export function serviceMetrics(dataDir: string, version: string, worker: number 
   const captured = metrics.counter('verdigraph_capture_items_total', 'Items of captures that are on disk.')
   const operations = new Map<string, Counter>()
   let storeBytes = 0
-  metrics.reading('verdigraph_store_bytes', 'Files of the data folder.', 'gauge', () => [{ value: storeBytes }])
-  processReadings(metrics)
+  metrics.sampled('verdigraph_store_bytes', 'Files of the data folder.', 'gauge', () => [{ value: storeBytes }])
+  registerProcessMetrics(metrics)
 
   return {
-    requests(route, method) {
+    requestRecorder(route, method) {
       const labels = { http_request_method: method, http_route: route }
       const byStatus: (Histogram | undefined)[] = []
       return (status, seconds) => {
@@ -65,36 +65,36 @@ export function serviceMetrics(dataDir: string, version: string, worker: number 
         byStatus[status]?.observe(seconds)
       }
     },
-    decided({ decision, error }) {
+    recordDecision({ decision, error }) {
       if (decision !== null) (decision ? permit : deny).add(1)
       else (error === null ? searches : refused).add(1)
     },
-    faulted: () => faults.add(1),
-    captured(operation, items) {
+    recordPolicyFault: () => faults.add(1),
+    recordCapture(operation, items) {
       const counter = operations.get(operation) ?? captured({ operation })
       operations.set(operation, counter)
       counter.add(items)
     },
-    logsDecisions(lost) {
-      metrics.reading(
+    registerDecisionLog(lost) {
+      metrics.sampled(
         'verdigraph_decision_log_lost_total',
         'Lines of the decision log that the disk had no room or no time for.',
         'counter',
         () => [{ value: lost() }],
       )
     },
-    addCounts: (counts) => metrics.addCounts(counts),
-    takeCounts: () => metrics.takeCounts(),
-    lanes(read) {
-      const gauge = (name: string, help: string, field: keyof LaneReadings): void =>
-        metrics.reading(name, help, 'gauge', () => [{ value: read()[field] }])
+    addDeltas: (counts) => metrics.addDeltas(counts),
+    takeDeltas: () => metrics.takeDeltas(),
+    registerLanes(read) {
+      const gauge = (name: string, help: string, field: keyof LaneStats): void =>
+        metrics.sampled(name, help, 'gauge', () => [{ value: read()[field] }])
       gauge('verdigraph_lanes_ready', 'Lanes that take requests.', 'ready')
       gauge('verdigraph_lane_requests_running', 'Requests that run in a lane.', 'running')
       gauge('verdigraph_lane_requests_waiting', 'Requests that wait for a lane.', 'waiting')
-      metrics.reading('verdigraph_lane_requests_total', 'Requests that lanes have answered.', 'counter', () => [
+      metrics.sampled('verdigraph_lane_requests_total', 'Requests that lanes have answered.', 'counter', () => [
         { value: read().answered },
       ])
-      metrics.reading('verdigraph_lanes_killed_total', 'Lanes that exceeded the limit of a request.', 'counter', () => [
+      metrics.sampled('verdigraph_lanes_killed_total', 'Lanes that exceeded the limit of a request.', 'counter', () => [
         { value: read().killed },
       ])
     },
@@ -105,28 +105,28 @@ export function serviceMetrics(dataDir: string, version: string, worker: number 
   }
 }
 
-function processReadings(metrics: Metrics): void {
+function registerProcessMetrics(metrics: Metrics): void {
   const startS = Date.now() / 1000 - process.uptime()
-  metrics.reading('process_start_time_seconds', 'When the process started, since 1970.', 'gauge', () => [
+  metrics.sampled('process_start_time_seconds', 'When the process started, since 1970.', 'gauge', () => [
     { value: startS },
   ])
-  metrics.reading('process_cpu_seconds_total', 'Time of all cores spent in the process.', 'counter', () => {
+  metrics.sampled('process_cpu_seconds_total', 'Time of all cores spent in the process.', 'counter', () => {
     const { user, system } = process.cpuUsage()
     return [{ value: (user + system) / 1e6 }]
   })
-  metrics.reading(
+  metrics.sampled(
     'process_resident_memory_bytes',
     'Memory of the process, mapped pages of the store among it.',
     'gauge',
     () => [{ value: process.memoryUsage.rss() }],
   )
   if (process.platform !== 'linux') return
-  metrics.reading('process_open_fds', 'Open files and sockets.', 'gauge', () => [
+  metrics.sampled('process_open_fds', 'Open files and sockets.', 'gauge', () => [
     { value: readdirSync('/proc/self/fd').length },
   ])
   const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
   if (limit === undefined) return
-  metrics.reading('process_max_fds', 'Open files and sockets that the process may have.', 'gauge', () => [
+  metrics.sampled('process_max_fds', 'Open files and sockets that the process may have.', 'gauge', () => [
     { value: Number(limit) },
   ])
 }

@@ -2,27 +2,27 @@
 // are masked by rule; of a sample, all items of a batch are in it or none.
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import { writeJson } from '../kernel/json.ts'
-import type { Mask } from './mask.ts'
-import type { DecisionEvent, Side } from './parts.ts'
+import type { DecisionEvent, Entity } from './decision-deps.ts'
+import type { ParameterMask } from './parameter-mask.ts'
 
 /** Takes lines without ever keeping the caller waiting; what it cannot keep it drops and counts. */
 export interface LineSink {
   write(line: string): void
 }
 
-export interface DecisionLogParts {
+export interface DecisionLogDeps {
   readonly sink: LineSink
   readonly clock: Clock
-  readonly mask: Mask
+  readonly mask: ParameterMask
   /** 1 to 100. */
   readonly percent: number
 }
 
 export class DecisionLog {
-  private readonly parts: DecisionLogParts
+  private readonly parts: DecisionLogDeps
   private readonly drawn = new WeakMap<object, boolean>()
 
-  constructor(parts: DecisionLogParts) {
+  constructor(parts: DecisionLogDeps) {
     this.parts = parts
   }
 
@@ -44,8 +44,8 @@ export class DecisionLog {
   }
 }
 
-function recordOf(event: DecisionEvent, nowMs: number, mask: Mask): object {
-  const { caller, question, error } = event
+function recordOf(event: DecisionEvent, nowMs: number, mask: ParameterMask): object {
+  const { caller, request, error } = event
   const { user } = caller
   return {
     time: timestamp(nowMs),
@@ -56,12 +56,12 @@ function recordOf(event: DecisionEvent, nowMs: number, mask: Mask): object {
     application_id: caller.applicationId,
     agent_id: caller.agentId,
     ...(user === null ? {} : { user: { type: user.nodeType, id: user.subjectId } }),
-    ...(question === null
+    ...(request === null
       ? {}
       : {
-          subject: sideOf(question.subject),
-          ...(event.kind === 'action search' ? {} : { action: question.action.name }),
-          resource: sideOf(question.resource),
+          subject: sideOf(request.subject),
+          ...(event.kind === 'action search' ? {} : { action: request.action.name }),
+          resource: sideOf(request.resource),
           ...asked(event, mask),
         }),
     ...(event.decision === null ? {} : { decision: event.decision }),
@@ -73,19 +73,19 @@ function recordOf(event: DecisionEvent, nowMs: number, mask: Mask): object {
   }
 }
 
-function sideOf({ type, id }: Side): object {
+function sideOf({ type, id }: Entity): object {
   return id === null ? { type } : { type, id }
 }
 
-function asked({ question }: DecisionEvent, mask: Mask): object {
-  if (question === null) return {}
-  const { subject, resource, action, context } = question
+function asked({ request }: DecisionEvent, mask: ParameterMask): object {
+  if (request === null) return {}
+  const { subject, resource, action, context } = request
   const parameters: Record<string, unknown> = { ...context?.input_params }
   for (const [side, { properties }] of Object.entries({ subject, resource, action })) {
     if (properties !== undefined) parameters[`${side}_properties`] = properties
   }
   return {
-    ...(Object.keys(parameters).length === 0 ? {} : { parameters: mask.of(parameters) }),
+    ...(Object.keys(parameters).length === 0 ? {} : { parameters: mask.apply(parameters) }),
     ...(context?.policy_tags === undefined ? {} : { policy_tags: context.policy_tags }),
   }
 }

@@ -1,21 +1,21 @@
 // A batch of evaluations: each item a question of its own, all asked of the same snapshots. What is wrong with an item stays
 // in it (AuthZEN 7.2.1): `decision: false` with a reason, and the batch is answered.
-import type { RunFault } from '../engine/errors.ts'
-import type { AgentCaller } from '../identity/caller.ts'
-import { type ServiceError, ServiceFault } from '../kernel/errors.ts'
+import type { ExecutionError } from '../engine/errors.ts'
+import type { AgentCaller } from '../kernel/caller.ts'
+import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { type Asker, type Decision, decide } from './decide.ts'
-import type { DecisionEvent, DecisionParts } from './parts.ts'
-import { noGraph } from './question.ts'
-import { type BatchItem, type EvaluationsRequest, itemsOf } from './read-batch.ts'
-import { Reading } from './reading.ts'
+import { type Decision, decide, type EvaluationContext } from './decide.ts'
+import type { DecisionDeps, DecisionEvent } from './decision-deps.ts'
+import { graphNotFound } from './evaluation-inputs.ts'
+import { type BatchItemResult, type BatchRequest, readItems } from './read-batch.ts'
+import { ReadSession } from './read-session.ts'
 
 export function evaluateBatch(
-  parts: DecisionParts,
+  parts: DecisionDeps,
   caller: AgentCaller,
   requestId: string,
-  request: EvaluationsRequest,
+  request: BatchRequest,
 ): Result<readonly Decision[], ServiceError> {
   const given = request.evaluations.length
   if (given > parts.evaluationsMax) {
@@ -23,17 +23,21 @@ export function evaluateBatch(
     return err({ kind: 'malformed', issues: [expected] })
   }
   const graphs = parts.graphsOf(caller.projectId)
-  if (graphs === null) return noGraph
+  if (graphs === null) return graphNotFound
   const { onDecided } = parts
   const stopsAt = stopOf(request.options?.evaluations_semantic)
-  const asker: Asker = { parts, caller, kind: 'evaluation' }
-  const reading = new Reading(graphs, parts.limits, parts.inlineMs !== undefined || parts.limits.inlineMs !== undefined)
+  const asker: EvaluationContext = { deps: parts, caller, kind: 'evaluation' }
+  const reading = new ReadSession(
+    graphs,
+    parts.limits,
+    parts.inlineMs !== undefined || parts.limits.inlineMs !== undefined,
+  )
   const decisions: Decision[] = []
   const beganMs = performance.now()
   const endsMs = beganMs + parts.batchTimeMs
   const laneMs = parts.inlineMs === undefined ? Number.POSITIVE_INFINITY : beganMs + parts.inlineMs
   try {
-    for (const item of itemsOf(request)) {
+    for (const item of readItems(request)) {
       const startedMs = performance.now()
       // Nothing was told yet: a lane decides all of the batch.
       if (startedMs > laneMs) throw new LaneRequiredError('batch')
@@ -47,21 +51,21 @@ export function evaluateBatch(
           caller,
           item: decisions.length,
           batch: request,
-          question: item.ok ? item.value : null,
+          request: item.ok ? item.value : null,
           decision: decided.ok ? decision.decision : null,
           found: null,
           error: decided.ok ? null : decided.error,
           durationMs: performance.now() - startedMs,
         }
-        reading.tell(() => onDecided(event))
+        reading.report(() => onDecided(event))
       }
       decisions.push(decision)
       if (decision.decision === stopsAt) break
     }
-    reading.answered()
+    reading.flushReports()
   } catch (fault) {
     // What was decided before a failure is told all the same, unless it is decided again.
-    if (!(fault instanceof LaneRequiredError)) reading.answered()
+    if (!(fault instanceof LaneRequiredError)) reading.flushReports()
     throw fault
   } finally {
     reading.close()
@@ -82,26 +86,31 @@ function stopOf(semantic: string | undefined): boolean | null {
 }
 
 /** `leftMs`: of the time of the batch. */
-function decideItem(asker: Asker, reading: Reading, item: BatchItem, leftMs: number): Result<Decision, ServiceError> {
+function decideItem(
+  asker: EvaluationContext,
+  reading: ReadSession,
+  item: BatchItemResult,
+  leftMs: number,
+): Result<Decision, ServiceError> {
   if (!item.ok) return item
   // Each item has the budget of a call of its own, so that a batch says what single calls say.
   const { limits } = reading
   const isShort = leftMs < limits.timeMs
   reading.budget.start(isShort ? { ...limits, timeMs: leftMs } : limits)
-  reading.spent = null
+  reading.exhausted = null
   try {
     const decided = decide(asker, reading, item.value)
     // Not the time of one question, after which it is denied: the batch as a whole has none left.
-    return isShort && isOutOfTime(reading.spent) ? outOfTime : decided
+    return isShort && isOutOfTime(reading.exhausted) ? outOfTime : decided
   } catch (fault) {
     // One location that cannot be read must not take the answers of the others with it.
-    if (!(fault instanceof ServiceFault)) throw fault
-    if (fault.isForOperator) reading.tell(() => asker.parts.onServiceFault(fault))
+    if (!(fault instanceof ThrownServiceError)) throw fault
+    if (fault.needsLogging) reading.report(() => asker.deps.onServiceFault(fault))
     return err(fault.error)
   }
 }
 
-function isOutOfTime(fault: RunFault | null): boolean {
+function isOutOfTime(fault: ExecutionError | null): boolean {
   return fault?.subject === 'decisionTimeMs'
 }
 

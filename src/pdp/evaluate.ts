@@ -1,15 +1,15 @@
 // A single evaluation: one question, one decision, one snapshot.
-import type { AgentCaller } from '../identity/caller.ts'
+import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
 import { type Decision, decide } from './decide.ts'
-import type { DecisionParts, Question } from './parts.ts'
-import { noGraph } from './question.ts'
-import { Reading } from './reading.ts'
+import type { DecisionDeps, Question } from './decision-deps.ts'
+import { graphNotFound } from './evaluation-inputs.ts'
+import { ReadSession } from './read-session.ts'
 import type { EvaluationRequest } from './schema.ts'
 
 export function evaluate(
-  parts: DecisionParts,
+  parts: DecisionDeps,
   caller: AgentCaller,
   requestId: string,
   request: EvaluationRequest,
@@ -28,7 +28,7 @@ export function evaluate(
     requestId,
     caller,
     item: null,
-    question,
+    request: question,
     decision: decided.ok ? decided.value.decision : null,
     found: null,
     error: decided.ok ? null : decided.error,
@@ -37,14 +37,14 @@ export function evaluate(
   return decided
 }
 
-function decisionOn(parts: DecisionParts, caller: AgentCaller, question: Question): Result<Decision, ServiceError> {
+function decisionOn(parts: DecisionDeps, caller: AgentCaller, question: Question): Result<Decision, ServiceError> {
   const graphs = parts.graphsOf(caller.projectId)
-  if (graphs === null) return noGraph
-  const reading = new Reading(graphs, parts.limits)
+  if (graphs === null) return graphNotFound
+  const reading = new ReadSession(graphs, parts.limits)
   try {
     reading.budget.start(parts.limits)
-    const decided = decide({ parts, caller, kind: 'evaluation' }, reading, question)
-    reading.answered()
+    const decided = decide({ deps: parts, caller, kind: 'evaluation' }, reading, question)
+    reading.flushReports()
     return decided
   } finally {
     reading.close()

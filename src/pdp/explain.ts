@@ -1,15 +1,17 @@
 // Why a decision is what it is: the decision itself, made as an evaluation makes it, and beside it what each policy says to
 // the question, all of the same snapshots.
-import type { Matched, ProfileNode, Why } from '../engine/conditions.ts'
-import { RunFault } from '../engine/errors.ts'
-import { toJson } from '../engine/value/convert.ts'
+import type { DecisionTrace, MatchedPattern, ProfileNode } from '../engine/conditions.ts'
+import { ExecutionError } from '../engine/errors.ts'
+import { toJson } from '../engine/value/json-conversion.ts'
 import type { Value } from '../engine/value/value.ts'
-import type { AgentCaller } from '../identity/caller.ts'
+import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { ok, type Result } from '../kernel/result.ts'
-import type { CompiledPolicy } from '../policy/library.ts'
-import { type Asker, decide } from './decide.ts'
+import type { CompiledPolicy } from '../policy/policy-index.ts'
+import { decide, type EvaluationContext } from './decide.ts'
+import type { DecisionDeps, Question } from './decision-deps.ts'
+import { bindParameters, graphNotFound, hasAnyTag, policiesFor, tokenMatchesSubject } from './evaluation-inputs.ts'
 import type {
   EntityName,
   Explanation,
@@ -18,29 +20,27 @@ import type {
   PlanStep,
   PolicyExplanation,
 } from './explain-schema.ts'
-import type { Mask } from './mask.ts'
-import type { DecisionParts, Question } from './parts.ts'
-import { bindParameters, hasOneOf, maySpeakFor, noGraph, policiesFor } from './question.ts'
-import { Reading } from './reading.ts'
+import type { ParameterMask } from './parameter-mask.ts'
+import { ReadSession } from './read-session.ts'
 import type { EvaluationRequest } from './schema.ts'
 
 /** What an evaluation answers with a refusal is refused here in the same words. */
 export function explainDecision(
-  parts: DecisionParts,
+  parts: DecisionDeps,
   caller: AgentCaller,
-  mask: Mask,
+  mask: ParameterMask,
   request: EvaluationRequest,
 ): Result<Explanation, ServiceError> {
   const { subject, resource, action, context } = request
   const question: Question = { subject, resource, action, context }
   const graphs = parts.graphsOf(caller.projectId)
-  if (graphs === null) return noGraph
+  if (graphs === null) return graphNotFound
   const startedMs = performance.now()
-  const reading = new Reading(graphs, parts.limits)
+  const reading = new ReadSession(graphs, parts.limits)
   try {
     reading.budget.start(parts.limits)
     // Its faults are told in the answer, to whoever asked.
-    const asker: Asker = { parts: { ...parts, onFault: () => {} }, caller, kind: 'evaluation' }
+    const asker: EvaluationContext = { deps: { ...parts, onPolicyFault: () => {} }, caller, kind: 'evaluation' }
     const decided = decide(asker, reading, question)
     if (!decided.ok) return decided
     // What no policy that was asked takes refuses nothing here, as it refuses no evaluation.
@@ -67,17 +67,17 @@ export function explainDecision(
   }
 }
 
-type Said = Omit<PolicyExplanation, 'id' | 'name' | 'version' | 'tags' | 'duration_ms'>
+type PolicyOutcome = Omit<PolicyExplanation, 'id' | 'name' | 'version' | 'tags' | 'duration_ms'>
 
 function explainPolicy(
   policy: CompiledPolicy,
   caller: AgentCaller,
-  reading: Reading,
+  reading: ReadSession,
   question: Question,
   endsMs: number,
 ): PolicyExplanation {
   const startedMs = performance.now()
-  const said: Said =
+  const said: PolicyOutcome =
     startedMs > endsMs ? { outcome: 'skipped', because: 'time' } : whatItSays(policy, caller, reading, question, endsMs)
   const { id, name, version, tags } = policy
   return { id, name, version, tags: [...tags], ...said, duration_ms: performance.now() - startedMs }
@@ -86,36 +86,36 @@ function explainPolicy(
 function whatItSays(
   policy: CompiledPolicy,
   caller: AgentCaller,
-  reading: Reading,
+  reading: ReadSession,
   question: Question,
   endsMs: number,
-): Said {
+): PolicyOutcome {
   const tags = question.context?.policy_tags
-  if (tags !== undefined && !hasOneOf(policy, tags)) return { outcome: 'skipped', because: 'tags' }
-  if (!maySpeakFor(caller.user, question.subject)) return { outcome: 'skipped', because: 'token' }
+  if (tags !== undefined && !hasAnyTag(policy, tags)) return { outcome: 'skipped', because: 'tags' }
+  if (!tokenMatchesSubject(caller.user, question.subject)) return { outcome: 'skipped', because: 'token' }
   const { parameters } = reading
   const missing = policy.inputParameters.filter((name) => !parameters.has(name))
   if (missing.length > 0) return { outcome: 'skipped', because: 'parameters', missing }
   startUntil(reading, endsMs)
   try {
     if (policy.filter !== null && !policy.filter.admits(parameters)) {
-      const { leaves, advice } = policy.filter.refusal(parameters)
+      const { leaves, advice } = policy.filter.explainRejection(parameters)
       return { outcome: 'skipped', because: 'filter', filter: { failing: [...leaves], advice: [...advice] } }
     }
     const { subject, resource } = question
     const granted = policy.condition.check(reading, subject.id ?? '', resource.id ?? '')
     return { outcome: granted ? 'granted' : 'denied', ...details(policy, reading, question, granted, endsMs) }
   } catch (fault) {
-    if (!(fault instanceof RunFault)) throw fault
+    if (!(fault instanceof ExecutionError)) throw fault
     if (fault.code === 'missing-parameter') {
       return { outcome: 'skipped', because: 'parameters', missing: fault.subject === null ? [] : [fault.subject] }
     }
-    return { outcome: 'faulted', fault: { code: fault.code, message: fault.withoutValues } }
+    return { outcome: 'faulted', fault: { code: fault.code, message: fault.redactedMessage } }
   }
 }
 
 /** Each policy has the time of an evaluation, and all of them together that of a batch. */
-function startUntil({ budget, limits }: Reading, endsMs: number): void {
+function startUntil({ budget, limits }: ReadSession, endsMs: number): void {
   const timeMs = Math.max(1, Math.min(limits.timeMs, endsMs - performance.now()))
   budget.start({ ...limits, timeMs })
 }
@@ -123,14 +123,14 @@ function startUntil({ budget, limits }: Reading, endsMs: number): void {
 /** Looking costs more than deciding: where it meets a limit, the outcome stands without its details. */
 function details(
   policy: CompiledPolicy,
-  reading: Reading,
+  reading: ReadSession,
   question: Question,
   granted: boolean,
   endsMs: number,
-): Partial<Said> {
+): Partial<PolicyOutcome> {
   startUntil(reading, endsMs)
   try {
-    const why = policy.condition.why(reading, question.subject.id ?? '', question.resource.id ?? '')
+    const why = policy.condition.trace(reading, question.subject.id ?? '', question.resource.id ?? '')
     if (why.decision !== granted) return {}
     return {
       unknown: [...why.unknown],
@@ -139,12 +139,12 @@ function details(
       plan: stepOf(why.profile),
     }
   } catch (fault) {
-    if (!(fault instanceof RunFault)) throw fault
-    return { fault: { code: fault.code, message: fault.withoutValues } }
+    if (!(fault instanceof ExecutionError)) throw fault
+    return { fault: { code: fault.code, message: fault.redactedMessage } }
   }
 }
 
-function missOf({ reached, stopped }: NonNullable<Why['nearestMiss']>): NearestMiss {
+function missOf({ reached, stopped }: NonNullable<DecisionTrace['nearestMiss']>): NearestMiss {
   const { step, says, found } = stopped
   return {
     reached: reached === null ? null : { step: reached.step, rows: reached.rows, sample: elementsOf(reached.sample) },
@@ -152,7 +152,7 @@ function missOf({ reached, stopped }: NonNullable<Why['nearestMiss']>): NearestM
   }
 }
 
-function elementsOf({ nodes, relationships }: Matched): MatchedElements {
+function elementsOf({ nodes, relationships }: MatchedPattern): MatchedElements {
   const entity = ({ type, externalId }: { type: string | null; externalId: string | null }): EntityName => ({
     type,
     id: externalId,
@@ -177,7 +177,7 @@ function stepOf({ operator, detail, rows, reads, timeMs, children }: ProfileNode
 function parametersUsed(
   policies: readonly CompiledPolicy[],
   parameters: ReadonlyMap<string, Value>,
-  mask: Mask,
+  mask: ParameterMask,
 ): Record<string, unknown> {
   const used = Object.create(null) as Record<string, unknown>
   const names = policies.flatMap((policy) => policy.parameters)
@@ -185,5 +185,5 @@ function parametersUsed(
     const value = parameters.get(name)
     if (value !== undefined) used[name] = toJson(value, () => null)
   }
-  return mask.of(used)
+  return mask.apply(used)
 }

@@ -2,7 +2,7 @@
 import { Float } from '../kernel/float.ts'
 
 /** Null: not an integer of 0 or more. */
-export function limitOf(value: unknown): number | null {
+export function readPageLimit(value: unknown): number | null {
   const number = value instanceof Float ? value.value : typeof value === 'bigint' ? Number(value) : value
   return typeof number === 'number' && Number.isInteger(number) && number >= 0 ? number : null
 }

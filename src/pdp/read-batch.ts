@@ -1,35 +1,35 @@
 // Reads a batch: what is wrong with the whole of it is refused, what is wrong with an item stays in the item, and a default
 // that nobody uses breaks nothing. A member of an item replaces the whole default (ruling D3).
 import type { ServiceError } from '../kernel/errors.ts'
-import { foundName, isJsonObject } from '../kernel/found.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { Question } from './parts.ts'
+import type { Question } from './decision-deps.ts'
 import { readEvaluation } from './read-request.ts'
 import { type EvaluationRequest, semantics } from './schema.ts'
 
-type Members = Readonly<Record<string, unknown>>
+type BatchMembers = Readonly<Record<string, unknown>>
 
-export interface EvaluationsRequest {
+export interface BatchRequest {
   readonly kind: 'batch'
-  readonly evaluations: readonly Members[]
-  readonly defaults: Members
+  readonly evaluations: readonly BatchMembers[]
+  readonly defaults: BatchMembers
   readonly options: { readonly evaluations_semantic?: (typeof semantics)[number] } | undefined
 }
 
 /** Absent or empty `evaluations`: a single evaluation. */
-export interface SingleEvaluation {
+export interface SingleRequest {
   readonly kind: 'single'
   readonly request: EvaluationRequest
 }
 
 const members = ['subject', 'action', 'resource', 'context'] as const
 
-export function readEvaluations(body: unknown): Result<EvaluationsRequest | SingleEvaluation, ServiceError> {
+export function readEvaluations(body: unknown): Result<BatchRequest | SingleRequest, ServiceError> {
   if (!isJsonObject(body))
-    return err({ kind: 'malformed', issues: [`body: expected object, found ${foundName(body)}`] })
+    return err({ kind: 'malformed', issues: [`body: expected object, found ${jsonKindOf(body)}`] })
   const faults: string[] = []
   const expect = (path: string, expected: string, value: unknown): void => {
-    faults.push(`${path}: expected ${expected}, found ${foundName(value)}`)
+    faults.push(`${path}: expected ${expected}, found ${jsonKindOf(value)}`)
   }
   const { evaluations, options } = body
   if (options !== undefined) {
@@ -37,7 +37,7 @@ export function readEvaluations(body: unknown): Result<EvaluationsRequest | Sing
     else {
       const semantic = options.evaluations_semantic
       if (semantic !== undefined && !(semantics as readonly unknown[]).includes(semantic)) {
-        const found = typeof semantic === 'string' ? `\`${semantic.slice(0, 64)}\`` : foundName(semantic)
+        const found = typeof semantic === 'string' ? `\`${semantic.slice(0, 64)}\`` : jsonKindOf(semantic)
         faults.push(`options.evaluations_semantic: expected ${oneOfSemantics}, found ${found}`)
       }
     }
@@ -57,9 +57,9 @@ export function readEvaluations(body: unknown): Result<EvaluationsRequest | Sing
   if (isBatch) {
     return ok({
       kind: 'batch',
-      evaluations: evaluations as Members[],
+      evaluations: evaluations as BatchMembers[],
       defaults: body,
-      options: options as EvaluationsRequest['options'],
+      options: options as BatchRequest['options'],
     })
   }
   const single = readEvaluation(body)
@@ -68,9 +68,9 @@ export function readEvaluations(body: unknown): Result<EvaluationsRequest | Sing
 
 const oneOfSemantics = semantics.map((semantic) => `"${semantic}"`).join(' or ')
 
-export type BatchItem = Result<Question, ServiceError>
+export type BatchItemResult = Result<Question, ServiceError>
 
-export function* itemsOf({ evaluations, defaults }: EvaluationsRequest): Generator<BatchItem> {
+export function* readItems({ evaluations, defaults }: BatchRequest): Generator<BatchItemResult> {
   for (const item of evaluations) {
     yield readEvaluation({
       subject: memberOf('subject', item, defaults),
@@ -81,6 +81,6 @@ export function* itemsOf({ evaluations, defaults }: EvaluationsRequest): Generat
   }
 }
 
-function memberOf(name: (typeof members)[number], item: Members, defaults: Members): unknown {
+function memberOf(name: (typeof members)[number], item: BatchMembers, defaults: BatchMembers): unknown {
   return Object.hasOwn(item, name) ? item[name] : defaults[name]
 }

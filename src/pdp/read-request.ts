@@ -1,26 +1,26 @@
 // Reads AuthZEN requests without a schema library: the way of every single decision, where a schema costs more than the
 // decision. Says exactly what schema.ts would say (a test compares them on generated requests).
 import type { ServiceError } from '../kernel/errors.ts'
-import { foundName, isJsonObject } from '../kernel/found.ts'
 import { writeJson } from '../kernel/json.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { limitOf } from './page-limit.ts'
+import { readPageLimit } from './page-limit.ts'
 import type { ActionSearchRequest, EvaluationRequest, ResourceSearchRequest, SubjectSearchRequest } from './schema.ts'
 
-type Members = Record<string, unknown>
+type RequestMembers = Record<string, unknown>
 
 /** What a request must have; an `id` on the sought side is ignored (AuthZEN 8), and so is the action of an action search. */
-interface Form {
+interface RequestShape {
   readonly subjectId: boolean
   readonly action: boolean
   readonly resourceId: boolean
   readonly paged: boolean
 }
 
-const evaluation: Form = { subjectId: true, action: true, resourceId: true, paged: false }
-const resourceSearch: Form = { subjectId: true, action: true, resourceId: false, paged: true }
-const subjectSearch: Form = { subjectId: false, action: true, resourceId: true, paged: true }
-const actionSearch: Form = { subjectId: true, action: false, resourceId: true, paged: true }
+const evaluation: RequestShape = { subjectId: true, action: true, resourceId: true, paged: false }
+const resourceSearch: RequestShape = { subjectId: true, action: true, resourceId: false, paged: true }
+const subjectSearch: RequestShape = { subjectId: false, action: true, resourceId: true, paged: true }
+const actionSearch: RequestShape = { subjectId: true, action: false, resourceId: true, paged: true }
 
 export function readEvaluation(body: unknown): Result<EvaluationRequest, ServiceError> {
   return read<EvaluationRequest>(body, evaluation)
@@ -39,7 +39,7 @@ export function readActionSearch(body: unknown): Result<ActionSearchRequest, Ser
 }
 
 /** A request without a fault is handed on as it came: unknown members ride along and nobody looks at them. */
-function read<T>(body: unknown, form: Form): Result<T, ServiceError> {
+function read<T>(body: unknown, form: RequestShape): Result<T, ServiceError> {
   if (
     isJsonObject(body) &&
     isEntity(body.subject, form.subjectId) &&
@@ -82,7 +82,7 @@ function isPage(value: unknown): boolean {
   return (
     isJsonObject(value) &&
     (value.token === undefined || (typeof value.token === 'string' && value.token !== '')) &&
-    (value.limit === undefined || limitOf(value.limit) !== null) &&
+    (value.limit === undefined || readPageLimit(value.limit) !== null) &&
     (value.properties === undefined || isJsonObject(value.properties))
   )
 }
@@ -92,12 +92,12 @@ function isStrings(value: unknown): boolean {
 }
 
 /** The slow way, taken only by requests that are refused: every fault, in the order of the schema. */
-function faultsOf(body: unknown, form: Form): string[] {
+function faultsOf(body: unknown, form: RequestShape): string[] {
   const faults: string[] = []
   const expect = (path: string, expected: string, value: unknown) => {
-    faults.push(`${path}: expected ${expected}, found ${foundName(value)}`)
+    faults.push(`${path}: expected ${expected}, found ${jsonKindOf(value)}`)
   }
-  const object = (path: string, value: unknown): Members | null => {
+  const object = (path: string, value: unknown): RequestMembers | null => {
     if (isJsonObject(value)) return value
     expect(path, 'object', value)
     return null
@@ -137,8 +137,8 @@ function faultsOf(body: unknown, form: Form): string[] {
     const { token, limit } = page
     if (token === '') faults.push('page.token: expected a token, found an empty string')
     else if (token !== undefined) string('page.token', token)
-    if (limit !== undefined && limitOf(limit) === null) {
-      const found = foundName(limit) === 'number' ? `\`${writeJson(limit).slice(0, 64)}\`` : foundName(limit)
+    if (limit !== undefined && readPageLimit(limit) === null) {
+      const found = jsonKindOf(limit) === 'number' ? `\`${writeJson(limit).slice(0, 64)}\`` : jsonKindOf(limit)
       faults.push(`page.limit: expected an integer of 0 or more, found ${found}`)
     }
     optionalObject('page.properties', page.properties)

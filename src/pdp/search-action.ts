@@ -1,25 +1,25 @@
 // All actions that the subject may do on the resource: exactly those for which evaluate is true. Only what a policy names
 // can be granted, so only these are asked; the properties of an action are not part of such a question (AuthZEN 8).
-import type { AgentCaller } from '../identity/caller.ts'
+import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { ok, type Result } from '../kernel/result.ts'
-import { type Asker, decide } from './decide.ts'
-import { pageOfNames } from './page.ts'
-import type { DecisionParts, Question } from './parts.ts'
-import { missingParameters } from './question.ts'
-import type { Reading } from './reading.ts'
+import { decide, type EvaluationContext } from './decide.ts'
+import type { DecisionDeps, Question } from './decision-deps.ts'
+import { missingParameters } from './evaluation-inputs.ts'
+import type { ReadSession } from './read-session.ts'
 import type { ActionSearchAnswer, ActionSearchRequest } from './schema.ts'
-import { overBudget, paged } from './search.ts'
+import { budgetError, runSearch } from './search.ts'
+import { pageOfNames } from './search-page.ts'
 
 export function searchActions(
-  parts: DecisionParts,
+  parts: DecisionDeps,
   caller: AgentCaller,
   requestId: string,
   request: ActionSearchRequest,
 ): Result<ActionSearchAnswer, ServiceError> {
   const { subject, resource, context } = request
   const question: Question = { subject, resource, action: { name: '' }, context }
-  const found = paged(parts, caller, requestId, 'action search', question, request.page, (asker, reading, cut) => {
+  const found = runSearch(parts, caller, requestId, 'action search', question, request.page, (asker, reading, cut) => {
     const actions = search(asker, reading, question)
     return actions.ok ? ok(pageOfNames(parts, cut, actions.value)) : actions
   })
@@ -28,14 +28,18 @@ export function searchActions(
   return ok(found.value.page === null ? { results } : { page: found.value.page, results })
 }
 
-function search(asker: Asker, reading: Reading, question: Question): Result<ReadonlySet<string>, ServiceError> {
-  const { parts, caller } = asker
+function search(
+  asker: EvaluationContext,
+  reading: ReadSession,
+  question: Question,
+): Result<ReadonlySet<string>, ServiceError> {
+  const { deps, caller } = asker
   const found = new Set<string>()
   const missing: string[] = []
-  for (const name of parts.policies.actions(caller.projectId, question.subject.type, question.resource.type)) {
+  for (const name of deps.policies.actions(caller.projectId, question.subject.type, question.resource.type)) {
     const verdict = decide(asker, reading, { ...question, action: { name } })
     // What a limit left unasked must not look like what is not allowed.
-    if (reading.spent !== null) return overBudget(reading.spent)
+    if (reading.exhausted !== null) return budgetError(reading.exhausted)
     if (verdict.ok) {
       if (verdict.value.decision) found.add(name)
     } else if ('missing' in verdict) missing.push(...verdict.missing)

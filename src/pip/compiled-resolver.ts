@@ -1,10 +1,10 @@
 // The resolvers of a project, found by name and made ready to be asked.
-import type { ConfigReader, Fields, StoredDocument } from '../config/kind.ts'
+import type { ConfigReader, DocumentFields, StoredDocument } from '../config/kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { UpstreamRequest } from '../upstream/client.ts'
-import { resolversKind } from './resolver.ts'
-import { parseSelector, type Selection } from './response-selector.ts'
-import { type Fill, readPayloadTemplate, readUrlTemplate } from './template.ts'
+import { resolversKind } from './external-data-resolver.ts'
+import { parseSelector, type SelectorPath } from './response-selector.ts'
+import { readPayloadTemplate, readUrlTemplate, type TemplateRenderer } from './template.ts'
 
 export interface CompiledResolver {
   readonly id: string
@@ -13,9 +13,9 @@ export interface CompiledResolver {
   readonly revision: number
   readonly method: UpstreamRequest['method']
   readonly headers: UpstreamRequest['headers']
-  readonly url: Fill<string>
-  readonly payload: Fill<string | null>
-  readonly selection: Selection
+  readonly url: TemplateRenderer<string>
+  readonly payload: TemplateRenderer<string | null>
+  readonly selection: SelectorPath
 }
 
 /** By stored document, which is never changed: a new revision is another one. */
@@ -55,7 +55,7 @@ function compile(document: StoredDocument, open: OpenSecret): Result<CompiledRes
   if (!selection.ok) return err(`its selector cannot be used: ${selection.error}`)
   let headers: readonly (readonly [string, string])[]
   try {
-    headers = Object.keys((fields.headers ?? {}) as Fields)
+    headers = Object.keys((fields.headers ?? {}) as DocumentFields)
       .filter((header) => !OWN_HEADERS.has(header.toLowerCase()))
       .flatMap((header) => {
         const values = open(document, ['headers', header]) ?? []

@@ -1,14 +1,14 @@
 // The selector of a resolver: which part of an upstream answer is the value (`.`, `.a.b`, `.list[0].price`).
-import { foundName, isJsonObject } from '../kernel/found.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** A member's name or an item's index, from the outside in; empty for the whole answer. */
-export type Selection = readonly (string | number)[]
+export type SelectorPath = readonly (string | number)[]
 
 const WHOLE = /^\.$/
 const STEP = /\.([\p{L}_][\p{L}\p{N}_-]*)|\.?\[(\d{1,9})\]/uy
 
-export function parseSelector(text: string): Result<Selection, string> {
+export function parseSelector(text: string): Result<SelectorPath, string> {
   if (WHOLE.test(text)) return ok([])
   const steps: (string | number)[] = []
   let at = 0
@@ -25,12 +25,12 @@ export function parseSelector(text: string): Result<Selection, string> {
 }
 
 /** A member or an item that is not there is null, and so is what would be within null. */
-export function select(selection: Selection, answer: unknown): Result<unknown, string> {
+export function select(selection: SelectorPath, answer: unknown): Result<unknown, string> {
   let at: unknown = answer
   for (const step of selection) {
     if (at === null) return ok(null)
     if (typeof step === 'number' ? !Array.isArray(at) : !isJsonObject(at)) {
-      return err(`the selector asks ${foundName(at)} for ${typeof step === 'number' ? `item ${step}` : `\`${step}\``}`)
+      return err(`the selector asks ${jsonKindOf(at)} for ${typeof step === 'number' ? `item ${step}` : `\`${step}\``}`)
     }
     at = Object.hasOwn(at as object, step) ? (at as Record<string | number, unknown>)[step] : null
   }

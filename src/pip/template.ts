@@ -5,12 +5,12 @@ import { JSON_DEPTH_MAX, parseJson, writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 /** What a name stands for, as JSON data; undefined: nothing. */
-export type Lookup = (name: string) => unknown
+export type PlaceholderLookup = (name: string) => unknown
 
 /** Null within: nothing is sent. An error says which place cannot be filled, and never with what. */
-export type Fill<T> = (values: Lookup) => Result<T, string>
+export type TemplateRenderer<T> = (values: PlaceholderLookup) => Result<T, string>
 
-interface Place {
+interface Placeholder {
   readonly name: string
   /** Where the template stands behind it. */
   readonly end: number
@@ -22,7 +22,7 @@ const URL_LENGTH_MAX = 8192
 /** Characters of a filled payload. */
 const PAYLOAD_LENGTH_MAX = 1024 * 1024
 
-function placesIn(text: string): Place[] {
+function placesIn(text: string): Placeholder[] {
   return [...text.matchAll(/\{\$([A-Za-z_][\w.]*)\}/g)].map(({ 0: whole, 1: name = '', index }) => ({
     name,
     start: index,
@@ -30,7 +30,7 @@ function placesIn(text: string): Place[] {
   }))
 }
 
-export function readUrlTemplate(text: string): Result<Fill<string>, string> {
+export function readUrlTemplate(text: string): Result<TemplateRenderer<string>, string> {
   const places = placesIn(text)
   const [one, other] = ['1', '2'].map((value) => filled(text, places, () => value))
   if (/[{}]/.test(one!)) return err('expected placeholders of the form `{$name}`')
@@ -76,7 +76,7 @@ function segmentsOf({ pathname }: URL): number {
  * A place within a string takes text, numbers and truths, escaped; one that stands alone takes any value, written as JSON.
  * An empty template sends nothing.
  */
-export function readPayloadTemplate(text: string): Result<Fill<string | null>, string> {
+export function readPayloadTemplate(text: string): Result<TemplateRenderer<string | null>, string> {
   if (text === '') return ok(() => ok(null))
   const places = placesIn(text).map((place) => ({ ...place, isQuoted: isInString(text, place.start) }))
   const sample = filled(text, places, ({ name }, i) => (places[i]!.isQuoted ? name : 'null'))
@@ -111,7 +111,11 @@ function isInString(json: string, at: number): boolean {
   return within
 }
 
-function filled(text: string, places: readonly Place[], fill: (place: Place, index: number) => string): string {
+function filled(
+  text: string,
+  places: readonly Placeholder[],
+  fill: (place: Placeholder, index: number) => string,
+): string {
   let out = ''
   let at = 0
   for (const [i, place] of places.entries()) {

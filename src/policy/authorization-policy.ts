@@ -2,17 +2,17 @@
 import { z } from 'zod'
 import {
   type ConfigKind,
+  type DocumentFields,
   envelope,
   envelopeUpdate,
-  type Fields,
   reference,
   type StoredDocument,
   tagList,
 } from '../config/kind.ts'
-import { isJsonObject } from '../kernel/found.ts'
+import { isJsonObject } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type ContextPolicy, compileContextPolicy } from './compile-context.ts'
-import { type CompiledDocument, compilePolicy, locationIssues } from './compile-policy.ts'
+import { type CompiledDocument, compileDecisionPolicy, locationIssues } from './compile-policy.ts'
 import { contextVersion } from './context-document.ts'
 
 export const policiesKind = 'authorization-policies'
@@ -38,16 +38,16 @@ export function authorizationPolicies(
     updateSchema: z.strictObject({ ...envelopeUpdate, ...document, ...members }),
     readShape: { policy: z.string(), status: members.status, tags: z.array(z.string()) },
     secrets: [],
-    heavy: ['policy'],
+    omittedInLists: ['policy'],
     filters: { type: { kbac: ({ fields }) => !isContextPolicy(fields), ciq: ({ fields }) => isContextPolicy(fields) } },
     check(fields, { parent }) {
       const stored = { tags: [], ...fields }
       if (fields.status === 'DRAFT') return ok({ fields: stored })
       if (isContextPolicy(stored)) {
-        const context = contextPolicyOf(stored)
+        const context = compiledContextPolicy(stored)
         return context.ok ? ok({ fields: stored }) : err({ kind: 'invalid', issues: context.error })
       }
-      const compiled = compiledFields(stored)
+      const compiled = compiledDecisionPolicy(stored)
       if (!compiled.ok) return err({ kind: 'invalid', issues: compiled.error })
       const issues = locationIssues(compiled.value, new Set(locationsOf(parent)))
       return issues.length === 0 ? ok({ fields: stored }) : err({ kind: 'invalid', issues })
@@ -55,22 +55,22 @@ export function authorizationPolicies(
   }
 }
 
-const compilations = new WeakMap<Fields, Result<CompiledDocument, readonly string[]>>()
+const compilations = new WeakMap<DocumentFields, Result<CompiledDocument, readonly string[]>>()
 
 /** Once for each stored revision: what was compiled to check it is what decides. */
-export function compiledFields(fields: Fields): Result<CompiledDocument, readonly string[]> {
+export function compiledDecisionPolicy(fields: DocumentFields): Result<CompiledDocument, readonly string[]> {
   let compiled = compilations.get(fields)
   if (compiled === undefined) {
-    compiled = compilePolicy(fields.policy as string)
+    compiled = compileDecisionPolicy(fields.policy as string)
     compilations.set(fields, compiled)
   }
   return compiled
 }
 
-const contexts = new WeakMap<Fields, Result<ContextPolicy, readonly string[]>>()
+const contexts = new WeakMap<DocumentFields, Result<ContextPolicy, readonly string[]>>()
 
 /** The same for a context policy, which decides nothing by itself. */
-export function contextPolicyOf(fields: Fields): Result<ContextPolicy, readonly string[]> {
+export function compiledContextPolicy(fields: DocumentFields): Result<ContextPolicy, readonly string[]> {
   let context = contexts.get(fields)
   if (context === undefined) {
     context = compileContextPolicy(fields.policy as string)
@@ -88,10 +88,10 @@ export interface PolicyHead {
   readonly resourceType: string
 }
 
-const heads = new WeakMap<Fields, PolicyHead>()
+const heads = new WeakMap<DocumentFields, PolicyHead>()
 
 /** Read once for each stored revision. */
-export function headOf(fields: Fields): PolicyHead {
+export function headOf(fields: DocumentFields): PolicyHead {
   let head = heads.get(fields)
   if (head === undefined) {
     head = readHead(fields.policy as string)
@@ -128,6 +128,6 @@ function textOf(value: unknown): string {
 }
 
 /** A DRAFT may hold anything; what does not say that it is for context queries counts as a decision policy. */
-export function isContextPolicy(fields: Fields): boolean {
+export function isContextPolicy(fields: DocumentFields): boolean {
   return headOf(fields).isContext
 }

@@ -1,23 +1,23 @@
 // A context policy as the service understands it: its document, and what its condition binds. It must parse and bind when
 // it is stored; running it is the context queries' own.
-import { compileReading, type ReadingSource } from '../engine/reading.ts'
+import { compileConditionRows, type FilterableCondition } from '../engine/condition-rows.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type ContextDocument, contextVersion, readContextDocument } from './context-document.ts'
 import { variablesOf } from './context-filter.ts'
-import type { Filter } from './filter.ts'
+import { parsePath } from './element-path.ts'
 import { filterExpression } from './filter-expression.ts'
-import { parsePath } from './paths.ts'
-import { readFilter } from './read-filter.ts'
-import { rendered } from './rendered.ts'
+import { formatDiagnostic } from './format-diagnostic.ts'
+import type { PolicyFilter } from './policy-filter.ts'
+import { readPolicyFilter } from './read-policy-filter.ts'
 
 export interface ContextPolicy {
   readonly document: ContextDocument
   /** The rows of the condition, before any filter. */
-  readonly source: ReadingSource
+  readonly source: FilterableCondition
   /** Decides by the token and the parameters alone, before the graph is asked; null: nothing to decide. */
-  readonly tokenFilter: Filter | null
+  readonly tokenFilter: PolicyFilter | null
   /** What is in scope at the end of the condition. */
-  readonly variables: ReadingSource['variables']
+  readonly variables: FilterableCondition['variables']
 }
 
 export function compileContextPolicy(text: string): Result<ContextPolicy, readonly string[]> {
@@ -25,10 +25,10 @@ export function compileContextPolicy(text: string): Result<ContextPolicy, readon
   if (!read.ok) return read
   const document = read.value
   const { cypher, token_filter } = document.condition
-  const pattern = compileReading({ text: cypher, dialect: contextVersion, subjectType: document.subject.type })
-  const tokenFilter = readFilter(token_filter, 'policy.condition.token_filter', false)
+  const pattern = compileConditionRows({ text: cypher, dialect: contextVersion, subjectType: document.subject.type })
+  const tokenFilter = readPolicyFilter(token_filter, 'policy.condition.token_filter', false)
   const issues = [
-    ...(pattern.ok ? [] : pattern.error.map((issue) => `policy.condition.cypher: ${rendered(cypher, issue)}`)),
+    ...(pattern.ok ? [] : pattern.error.map((issue) => `policy.condition.cypher: ${formatDiagnostic(cypher, issue)}`)),
     ...(tokenFilter.ok ? [] : tokenFilter.error),
     ...(pattern.ok ? strayVariables(document, pattern.value.variables) : []),
   ]
@@ -39,7 +39,7 @@ export function compileContextPolicy(text: string): Result<ContextPolicy, readon
 }
 
 /** A query compiles the filters anew, with its own beside them; what is wrong with these alone their author is told. */
-function filterFaults({ condition }: ContextDocument, source: ReadingSource): readonly string[] {
+function filterFaults({ condition }: ContextDocument, source: FilterableCondition): readonly string[] {
   const filters = (condition.filter ?? []).map((filter, i) => ({ filter, at: `policy.condition.filter[${i}]` }))
   const expression = filterExpression(filters, source.variables)
   if (!expression.ok) return expression.error
@@ -48,7 +48,7 @@ function filterFaults({ condition }: ContextDocument, source: ReadingSource): re
 }
 
 /** Reads may name what a query writes under a name of its own; all else is about what the condition binds. */
-function strayVariables(document: ContextDocument, bound: ReadingSource['variables']): string[] {
+function strayVariables(document: ContextDocument, bound: FilterableCondition['variables']): string[] {
   const { condition, allowed_upserts, allowed_deletes } = document
   const named: [place: string, name: string][] = [
     ...(condition.filter ?? []).flatMap((filter, i) => placed(`condition.filter[${i}]`, variablesOf(filter))),

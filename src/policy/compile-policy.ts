@@ -1,21 +1,21 @@
 // Turns the text of a policy into something that can be asked, or into what its author has to mend.
-import { type Condition, compileCondition, platformParameters } from '../engine/conditions.ts'
+import { compileCondition, type PolicyCondition, platformParameters } from '../engine/conditions.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { type DecisionDocument, type DecisionVersion, readPolicyDocument } from './document.ts'
-import type { Filter } from './filter.ts'
-import { readFilter } from './read-filter.ts'
-import { rendered } from './rendered.ts'
+import { type DecisionDocument, type DecisionVersion, readPolicyDocument } from './decision-document.ts'
+import { formatDiagnostic } from './format-diagnostic.ts'
+import type { PolicyFilter } from './policy-filter.ts'
+import { readPolicyFilter } from './read-policy-filter.ts'
 
 export interface CompiledDocument {
   readonly version: DecisionVersion
   readonly subjectType: string
   readonly actions: readonly string[]
   readonly resourceType: string
-  readonly condition: Condition
+  readonly condition: PolicyCondition
   /** The document itself, for whoever lists policies. */
   readonly document: DecisionDocument
   /** Null: nothing but the graph decides. */
-  readonly filter: Filter | null
+  readonly filter: PolicyFilter | null
   /** What the caller must send in `input_params`: the parameters of condition, filter and USE without the platform-bound ones. */
   readonly inputParameters: readonly string[]
   /** All parameters that condition, filter and USE read, each once, without `$`: what must be bound before it is asked. */
@@ -34,7 +34,7 @@ export interface CompiledPolicy extends CompiledDocument {
 const CYPHER = 'policy.condition.cypher'
 const FILTER = 'policy.condition.filter'
 
-export function compilePolicy(text: string): Result<CompiledDocument, readonly string[]> {
+export function compileDecisionPolicy(text: string): Result<CompiledDocument, readonly string[]> {
   const read = readPolicyDocument(text)
   if (!read.ok) return read
   const { meta, subject, actions, resource, condition } = read.value
@@ -45,9 +45,9 @@ export function compilePolicy(text: string): Result<CompiledDocument, readonly s
     subjectType: subject.type,
     resourceType: resource.type,
   })
-  const filter = readFilter(condition.filter, FILTER)
+  const filter = readPolicyFilter(condition.filter, FILTER)
   const issues = [
-    ...(compiled.ok ? [] : compiled.error.map((issue) => `${CYPHER}: ${rendered(condition.cypher, issue)}`)),
+    ...(compiled.ok ? [] : compiled.error.map((issue) => `${CYPHER}: ${formatDiagnostic(condition.cypher, issue)}`)),
     ...(filter.ok ? [] : filter.error),
   ]
   if (!compiled.ok || !filter.ok) return err(issues)

@@ -1,12 +1,12 @@
 // The document of a context policy (1.0-ciq, facts 1.4): what a subject may read, write and delete around a pattern.
 import { z } from 'zod'
-import { positionOf } from '../../grammar/issue.ts'
+import { positionOf } from '../../grammar/diagnostic.ts'
 import { validate } from '../config/validate.ts'
 import { err, type Result } from '../kernel/result.ts'
 import { contextFilter } from './context-filter.ts'
-import { label } from './document.ts'
+import { label } from './decision-document.ts'
+import { type PathElementKind, parsePath } from './element-path.ts'
 import { readJsonText } from './json-text.ts'
-import { type ElementKind, parsePath } from './paths.ts'
 
 export const contextVersion = '1.0-ciq'
 
@@ -17,7 +17,7 @@ export const variable = z
   .max(256)
   .regex(/^[\p{L}_][\p{L}\p{N}_]*$/u, { error: 'expected a variable' })
 
-function path(kind: ElementKind) {
+function path(kind: PathElementKind) {
   return z.string().superRefine((text, context) => {
     const parsed = parsePath(text, kind)
     if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.error })

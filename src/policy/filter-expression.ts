@@ -1,22 +1,22 @@
 // A filter of a context policy or a knowledge query (facts 1.5.2) as an expression of the engine, so that the planner sees
 // it with the pattern. Every value is a literal or a parameter of the tree: nothing of a document becomes text again.
-import type { Expression, VariableKind } from '../engine/reading.ts'
+import type { Expression, VariableKind } from '../engine/condition-rows.ts'
 import { assert } from '../kernel/assert.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ContextFilter } from './context-filter.ts'
-import { parsePath } from './paths.ts'
-import { expectedReference, readReference } from './reference.ts'
+import { parsePath } from './element-path.ts'
+import { expectedReference, readReference } from './value-reference.ts'
 
 const span = { start: 0, end: 0 }
 
-type Variables = ReadonlyMap<string, VariableKind>
+type FilterVariables = ReadonlyMap<string, VariableKind>
 
 /** Null for no filter. Issues name the place from `at`. */
 export function filterExpression(
   filters: readonly { readonly filter: ContextFilter; readonly at: string }[],
-  variables: Variables,
+  variables: FilterVariables,
 ): Result<Expression | null, readonly string[]> {
-  const writer = new Writer(variables)
+  const writer = new FilterExpressionBuilder(variables)
   const parts = filters.map(({ filter, at }) => writer.expression(filter, at))
   if (writer.issues.length > 0) return err(writer.issues)
   return ok(parts.length === 0 ? null : joined('AND', parts))
@@ -28,11 +28,11 @@ function joined(operator: 'AND' | 'OR', operands: readonly Expression[]): Expres
 
 const nothing: Expression = { kind: 'null', span }
 
-class Writer {
+class FilterExpressionBuilder {
   readonly issues: string[] = []
-  private readonly variables: Variables
+  private readonly variables: FilterVariables
 
-  constructor(variables: Variables) {
+  constructor(variables: FilterVariables) {
     this.variables = variables
   }
 

@@ -1,13 +1,13 @@
 // What callers send as parameters, and what their tokens claim, as values: one reading for decisions and context queries.
-import { RunFault } from '../engine/errors.ts'
-import { fromJson } from '../engine/value/convert.ts'
+import { ExecutionError } from '../engine/errors.ts'
+import { fromJson } from '../engine/value/json-conversion.ts'
 import type { Value } from '../engine/value/value.ts'
-import type { Claims } from '../identity/caller.ts'
+import type { Claims } from '../kernel/caller.ts'
 import { Float } from '../kernel/float.ts'
+import { formatPath } from '../kernel/format-path.ts'
 import { JSON_DEPTH_MAX } from '../kernel/json.ts'
-import { pathText } from '../kernel/path-text.ts'
 
-export type Given = Readonly<Record<string, unknown>>
+export type InputParams = Readonly<Record<string, unknown>>
 
 export interface InputRules {
   /** Where the parameters stand in the request: `context.input_params`. */
@@ -19,29 +19,29 @@ export interface InputRules {
 }
 
 /** What is refused whatever it is for; empty where nothing is. */
-export function refusedInput(given: Given, { at, reserved, stringMax }: InputRules): readonly string[] {
+export function inputIssues(given: InputParams, { at, reserved, stringMax }: InputRules): readonly string[] {
   const issues: string[] = []
   for (const name of Object.keys(given)) {
-    if (reserved.has(name)) issues.push(`${pathText(at, [name])}: reserved, filled by the service`)
+    if (reserved.has(name)) issues.push(`${formatPath(at, [name])}: reserved, filled by the service`)
     if (name.length > stringMax) issues.push(`${at}: ${longName(name, stringMax)}`)
     const fault = faultIn(given[name], stringMax, 0)
-    if (fault !== null) issues.push(`${pathText(at, [name, ...(fault.steps ?? [])])}: ${fault.text}`)
+    if (fault !== null) issues.push(`${formatPath(at, [name, ...(fault.steps ?? [])])}: ${fault.text}`)
   }
   return issues
 }
 
 /** Adds what the caller sent to `bound`, and answers what no value can hold. */
-export function bindInput(bound: Map<string, Value>, given: Given): readonly string[] {
+export function bindInputParams(bound: Map<string, Value>, given: InputParams): readonly string[] {
   const issues: string[] = []
   for (const name of Object.keys(given)) {
     const value = toValue(given[name])
-    if (value === undefined) issues.push(missingText(name))
+    if (value === undefined) issues.push(missingParameterText(name))
     else bound.set(name, value)
   }
   return issues
 }
 
-export function missingText(name: string): string {
+export function missingParameterText(name: string): string {
   return `missing or wrong input params, '${name}'`
 }
 
@@ -51,7 +51,7 @@ const noClaims: ReadonlyMap<string, Value> = new Map()
 const claimMaps = new WeakMap<Claims, ReadonlyMap<string, Value>>()
 
 /** Without a token there are none. A claim that no value can hold (an integer beyond 64 bits) is as good as absent. */
-export function claimsAsMap(claims: Claims | null | undefined): ReadonlyMap<string, Value> {
+export function claimsToMap(claims: Claims | null | undefined): ReadonlyMap<string, Value> {
   if (claims == null) return noClaims
   const known = claimMaps.get(claims)
   if (known !== undefined) return known
@@ -69,19 +69,19 @@ export function toValue(data: unknown): Value | undefined {
   try {
     return fromJson(data)
   } catch (refusal) {
-    if (!(refusal instanceof RunFault)) throw refusal
+    if (!(refusal instanceof ExecutionError)) throw refusal
     return undefined
   }
 }
 
-interface Fault {
+interface InputIssue {
   /** From the parameter to where it is; null: so far down that nobody would read the path. */
   readonly steps: (string | number)[] | null
   readonly text: string
 }
 
 /** The first one, in the order of the text. */
-function faultIn(data: unknown, stringMax: number, depth: number): Fault | null {
+function faultIn(data: unknown, stringMax: number, depth: number): InputIssue | null {
   if (typeof data === 'string') {
     if (data.length <= stringMax) return null
     return { steps: [], text: `expected at most ${stringMax} characters, found ${data.length}` }
@@ -98,13 +98,13 @@ function faultIn(data: unknown, stringMax: number, depth: number): Fault | null 
   }
   for (const name of Object.keys(data)) {
     if (name.length > stringMax) return { steps: [], text: longName(name, stringMax) }
-    const fault = faultIn((data as Given)[name], stringMax, depth + 1)
+    const fault = faultIn((data as InputParams)[name], stringMax, depth + 1)
     if (fault !== null) return within(fault, name)
   }
   return null
 }
 
-function within(fault: Fault, step: string | number): Fault {
+function within(fault: InputIssue, step: string | number): InputIssue {
   fault.steps?.unshift(step)
   return fault
 }

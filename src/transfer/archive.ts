@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { extract, pack } from 'tar-stream'
 import { z } from 'zod'
-import { OperatorFault } from '../kernel/errors.ts'
+import { OperationalError } from '../kernel/errors.ts'
 
 const FORMAT = 'verdigraph-backup'
 const VERSION = 1
@@ -15,10 +15,10 @@ const MANIFEST = 'manifest.json'
 const MANIFEST_BYTES_MAX = 64 * 1024 * 1024
 
 /** Folders within the data folder and the database in the last of them, or one file of ours: no other path is ever written. */
-const MEMBER = /^(?:(?:[A-Za-z0-9][A-Za-z0-9-]{0,80}\/){1,4}data\.mdb|demo\.json)$/
+const MEMBER_NAME = /^(?:(?:[A-Za-z0-9][A-Za-z0-9-]{0,80}\/){1,4}data\.mdb|demo\.json)$/
 
-const member = z.strictObject({
-  name: z.string().regex(MEMBER),
+const memberSchema = z.strictObject({
+  name: z.string().regex(MEMBER_NAME),
   bytes: z.int().min(0),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   /** Of a database: what it holds, and the version of its layout. */
@@ -33,28 +33,28 @@ const manifestSchema = z.strictObject({
   made_at: z.string(),
   /** Ids of the projects that it holds. */
   projects: z.array(z.string()),
-  members: z.array(member),
+  members: z.array(memberSchema),
 })
 
 export type Manifest = z.infer<typeof manifestSchema>
-export type Member = Manifest['members'][number]
+export type ArchiveMember = Manifest['members'][number]
 
-type Chunks = AsyncIterable<Uint8Array>
+type ByteChunks = AsyncIterable<Uint8Array>
 
-export interface ToPack {
+export interface ArchiveSource {
   readonly name: string
-  readonly kind: Member['kind']
+  readonly kind: ArchiveMember['kind']
   /** Makes the file and tells where it is, how long it is and its layout; called when its turn has come. */
   make(): Promise<{ path: string; bytes: number; layout: number }>
   /** Called when it is packed. */
-  done(): void
+  release(): void
 }
 
 /** Writes the archive to `path`, which must not exist; on disk when it resolves. */
 export async function writeArchive(
   path: string,
   about: Pick<Manifest, 'made_by' | 'made_at' | 'projects'>,
-  members: readonly ToPack[],
+  members: readonly ArchiveSource[],
 ): Promise<Manifest> {
   const archive = pack()
   const written = pipeline(archive, createWriteStream(path, { flags: 'wx', mode: 0o600 }))
@@ -66,10 +66,10 @@ export async function writeArchive(
   failed.catch(() => undefined)
   try {
     const manifest: Manifest = { format: FORMAT, version: VERSION, ...about, members: [] }
-    for (const { name, kind, make, done } of members) {
+    for (const { name, kind, make, release } of members) {
       const { path: from, bytes, layout } = await make()
-      const sha256 = await Promise.race([packFile(archive, name, from, bytes), failed])
-      done()
+      const sha256 = await Promise.race([packMember(archive, name, from, bytes), failed])
+      release()
       manifest.members.push({ name, bytes, sha256, kind, layout })
     }
     archive.entry({ name: MANIFEST, mode: 0o600 }, `${JSON.stringify(manifest, null, 2)}\n`)
@@ -84,7 +84,12 @@ export async function writeArchive(
   }
 }
 
-async function packFile(archive: ReturnType<typeof pack>, name: string, from: string, bytes: number): Promise<string> {
+async function packMember(
+  archive: ReturnType<typeof pack>,
+  name: string,
+  from: string,
+  bytes: number,
+): Promise<string> {
   const hash = createHash('sha256')
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const entry = archive.entry({ name, size: bytes, mode: 0o600 }, (fault) => (fault ? reject(fault) : resolve()))
@@ -107,32 +112,33 @@ export async function readArchive(path: string, folder: string, progress: (bytes
   try {
     for await (const entry of archive) {
       const { name, type, size } = entry.header
-      if (manifest !== null) throw damaged(path, `\`${shown(name)}\` stands behind the manifest`)
-      if (type !== 'file') throw damaged(path, `\`${shown(name)}\` is no file`)
-      if (name === MANIFEST) manifest = readManifest(path, await textOf(path, entry as Chunks, size ?? 0))
-      else if (!MEMBER.test(name)) throw damaged(path, `\`${shown(name)}\` is no name that a backup has`)
-      else if (found.has(name)) throw damaged(path, `\`${name}\` is there twice`)
-      else found.set(name, await unpack(entry as Chunks, join(folder, name), progress))
+      if (manifest !== null) throw damagedArchive(path, `\`${printableName(name)}\` stands behind the manifest`)
+      if (type !== 'file') throw damagedArchive(path, `\`${printableName(name)}\` is no file`)
+      if (name === MANIFEST) manifest = readManifest(path, await readText(path, entry as ByteChunks, size ?? 0))
+      else if (!MEMBER_NAME.test(name))
+        throw damagedArchive(path, `\`${printableName(name)}\` is no name that a backup has`)
+      else if (found.has(name)) throw damagedArchive(path, `\`${name}\` is there twice`)
+      else found.set(name, await unpackMember(entry as ByteChunks, join(folder, name), progress))
     }
     await reading
   } catch (fault) {
     archive.destroy()
-    if (fault instanceof OperatorFault) throw fault
+    if (fault instanceof OperationalError) throw fault
     const { code, syscall, message } = fault as { code?: string; syscall?: string; message: string }
     if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
-      throw new OperatorFault(`${path} cannot be read: ${message}`)
-    if (code === 'ENOSPC') throw new OperatorFault(`there is no room for what ${path} holds`)
+      throw new OperationalError(`${path} cannot be read: ${message}`)
+    if (code === 'ENOSPC') throw new OperationalError(`there is no room for what ${path} holds`)
     // What the system refuses says nothing of the file.
     if (code !== undefined && syscall !== undefined) throw fault
-    throw damaged(path, message.toLowerCase())
+    throw damagedArchive(path, message.toLowerCase())
   }
-  if (manifest === null) throw damaged(path, 'its end is missing')
-  compare(path, manifest, found)
+  if (manifest === null) throw damagedArchive(path, 'its end is missing')
+  compareWithManifest(path, manifest, found)
   return manifest
 }
 
-async function unpack(
-  entry: Chunks,
+async function unpackMember(
+  entry: ByteChunks,
   path: string,
   progress: (bytes: number) => void,
 ): Promise<{ bytes: number; sha256: string }> {
@@ -154,8 +160,8 @@ async function unpack(
   return { bytes, sha256: hash.digest('hex') }
 }
 
-async function textOf(path: string, entry: Chunks, size: number): Promise<string> {
-  if (size > MANIFEST_BYTES_MAX) throw damaged(path, 'its manifest is too long')
+async function readText(path: string, entry: ByteChunks, size: number): Promise<string> {
+  if (size > MANIFEST_BYTES_MAX) throw damagedArchive(path, 'its manifest is too long')
   const chunks: Uint8Array[] = []
   for await (const chunk of entry) chunks.push(chunk)
   return Buffer.concat(chunks).toString('utf8')
@@ -166,45 +172,46 @@ function readManifest(path: string, text: string): Manifest {
   try {
     json = JSON.parse(text)
   } catch {
-    throw damaged(path, 'its manifest is not JSON')
+    throw damagedArchive(path, 'its manifest is not JSON')
   }
   const { format, version } = (json ?? {}) as { format?: unknown; version?: unknown }
   if (format === FORMAT && typeof version === 'number' && version > VERSION) {
-    throw new OperatorFault(
+    throw new OperationalError(
       `${path} is a backup of version ${version}; this program reads version ${VERSION}: restore it with the program that made it, or a newer one`,
     )
   }
   const read = manifestSchema.safeParse(json)
   if (!read.success) {
     const [issue] = read.error.issues
-    throw damaged(path, `its manifest is wrong at \`${issue?.path.join('.')}\``)
+    throw damagedArchive(path, `its manifest is wrong at \`${issue?.path.join('.')}\``)
   }
   return read.data
 }
 
-function compare(
+function compareWithManifest(
   path: string,
   { members }: Manifest,
   found: ReadonlyMap<string, { bytes: number; sha256: string }>,
 ): void {
   const named = new Set(members.map(({ name }) => name))
-  if (named.size !== members.length) throw damaged(path, 'its manifest names a member twice')
+  if (named.size !== members.length) throw damagedArchive(path, 'its manifest names a member twice')
   for (const name of found.keys()) {
-    if (!named.has(name)) throw damaged(path, `\`${name}\` is not in its manifest`)
+    if (!named.has(name)) throw damagedArchive(path, `\`${name}\` is not in its manifest`)
   }
   for (const { name, bytes, sha256 } of members) {
     const file = found.get(name)
-    if (file === undefined) throw damaged(path, `\`${name}\` is missing`)
-    if (file.bytes !== bytes || file.sha256 !== sha256) throw damaged(path, `\`${name}\` is not what was written`)
+    if (file === undefined) throw damagedArchive(path, `\`${name}\` is missing`)
+    if (file.bytes !== bytes || file.sha256 !== sha256)
+      throw damagedArchive(path, `\`${name}\` is not what was written`)
   }
 }
 
-function damaged(path: string, how: string): OperatorFault {
-  return new OperatorFault(`${path} is not a whole backup: ${how}`)
+function damagedArchive(path: string, how: string): OperationalError {
+  return new OperationalError(`${path} is not a whole backup: ${how}`)
 }
 
 /** Of a stranger: short, and nothing that a terminal would obey. */
-function shown(name: string): string {
+function printableName(name: string): string {
   return name.replace(/[^\x20-\x7e]/g, '?').slice(0, 100)
 }
 

@@ -3,17 +3,25 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { timestamp } from '../kernel/clock.ts'
-import { OperatorFault } from '../kernel/errors.ts'
-import { openCollections } from '../store/lmdb/collections.ts'
-import { layoutOfFolder } from '../store/lmdb/databases.ts'
-import { DATA_FILE } from '../store/lmdb/folder.ts'
-import { atOneMoment, compact, type Held } from '../store/lmdb/moment.ts'
-import { type Manifest, syncPath, type ToPack, writeArchive } from './archive.ts'
-import { CONFIGURATION, DOCUMENTS, type Document, databaseFolders, isOfProject, PAST, PROJECTS } from './folders.ts'
-import { stage } from './staging.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import { openCollections } from '../store/documents/collections.ts'
+import { compactFolder, type PinnedEnvironment, pinTogether } from '../store/lmdb/consistent-copy.ts'
+import { readFolderLayout } from '../store/lmdb/databases.ts'
+import { DATA_FILE } from '../store/lmdb/environment-folder.ts'
+import { type ArchiveSource, type Manifest, syncPath, writeArchive } from './archive.ts'
+import {
+  belongsToProject,
+  CONFIGURATION,
+  CURRENT_DOCUMENTS,
+  databaseFolders,
+  PAST_DOCUMENTS,
+  PROJECTS,
+  type TransferredDocument,
+} from './database-folders.ts'
+import { createStaging } from './staging.ts'
 
 /** Says that the demo world was loaded: a restored folder must not load it again. */
-const DEMO = 'demo.json'
+const DEMO_FILE = 'demo.json'
 
 export interface BackupRequest {
   readonly dataDir: string
@@ -33,21 +41,23 @@ export interface BackupResult {
 /** Throws OperatorFault. Nothing stands at `out` before the whole backup does. */
 export async function backup(request: BackupRequest): Promise<BackupResult> {
   const { dataDir, out, projectId } = request
-  if (out === '-') throw new OperatorFault('a backup is written to a file, and not to the standard output: name one')
-  if (existsSync(out)) throw new OperatorFault(`${out} exists already`)
+  if (out === '-') throw new OperationalError('a backup is written to a file, and not to the standard output: name one')
+  if (existsSync(out)) throw new OperationalError(`${out} exists already`)
   const folders = databaseFolders(dataDir, projectId)
   const parent = dirname(resolve(out))
-  if (!existsSync(parent)) throw new OperatorFault(`the folder ${parent} does not exist`)
-  const temporary = stage(parent, `.${basename(out)}-`)
+  if (!existsSync(parent)) throw new OperationalError(`the folder ${parent} does not exist`)
+  const temporary = createStaging(parent, `.${basename(out)}-`)
   const staging = temporary.folder
   try {
     const partial = join(staging, 'archive')
-    const manifest = await atOneMoment(folders, async (held) => {
-      const copies = held.map((each, at) => toPack(request, each, join(staging, `${at}`)))
+    const manifest = await pinTogether(folders, async (held) => {
+      const copies = held.map((each, at) => databaseSource(request, each, join(staging, `${at}`)))
       const configuration = held.find(({ folder }) => folder === join(dataDir, CONFIGURATION))
       const projects =
-        projectId === undefined ? await projectsIn(configuration as Held, join(staging, 'listed')) : [projectId]
-      const demo = projectId === undefined && existsSync(join(dataDir, DEMO)) ? [demoFile(dataDir)] : []
+        projectId === undefined
+          ? await listProjects(configuration as PinnedEnvironment, join(staging, 'listed'))
+          : [projectId]
+      const demo = projectId === undefined && existsSync(join(dataDir, DEMO_FILE)) ? [demoSource(dataDir)] : []
       const about = { made_by: request.madeBy, made_at: timestamp(request.nowMs), projects }
       return writeArchive(partial, about, [...copies, ...demo])
     })
@@ -56,11 +66,11 @@ export async function backup(request: BackupRequest): Promise<BackupResult> {
     syncPath(parent)
     return { manifest, bytes }
   } finally {
-    temporary.end()
+    temporary.remove()
   }
 }
 
-function toPack(request: BackupRequest, held: Held, staging: string): ToPack {
+function databaseSource(request: BackupRequest, held: PinnedEnvironment, staging: string): ArchiveSource {
   const name = [...relative(request.dataDir, held.folder).split(sep), DATA_FILE].join('/')
   const isConfiguration = name === `${CONFIGURATION}/${DATA_FILE}`
   return {
@@ -71,35 +81,37 @@ function toPack(request: BackupRequest, held: Held, staging: string): ToPack {
       await held.copyTo(staging)
       let folder = staging
       if (isConfiguration && request.projectId !== undefined) {
-        await keepProject(staging, request.projectId)
+        await removeOtherProjects(staging, request.projectId)
         folder = join(staging, 'kept')
-        await compact(staging, folder)
+        await compactFolder(staging, folder)
       }
       const path = join(folder, DATA_FILE)
-      return { path, bytes: statSync(path).size, layout: (await layoutOfFolder(folder)).version }
+      return { path, bytes: statSync(path).size, layout: (await readFolderLayout(folder)).version }
     },
-    done: () => rmSync(staging, { recursive: true }),
+    release: () => rmSync(staging, { recursive: true }),
   }
 }
 
-function demoFile(dataDir: string): ToPack {
-  const path = join(dataDir, DEMO)
+function demoSource(dataDir: string): ArchiveSource {
+  const path = join(dataDir, DEMO_FILE)
   return {
-    name: DEMO,
+    name: DEMO_FILE,
     kind: 'file',
     make: () => Promise.resolve({ path, bytes: statSync(path).size, layout: 0 }),
-    done: () => undefined,
+    release: () => undefined,
   }
 }
 
 /** Takes out what belongs to other projects: served without their graphs they would only be unavailable. */
-async function keepProject(folder: string, projectId: string): Promise<void> {
+async function removeOtherProjects(folder: string, projectId: string): Promise<void> {
   const collections = openCollections(folder, {})
   try {
     await collections.transact((changes) => {
-      const others = [DOCUMENTS, PAST].map((collection) => ({
+      const others = [CURRENT_DOCUMENTS, PAST_DOCUMENTS].map((collection) => ({
         collection,
-        documents: changes.all(collection).filter(([, value]) => !isOfProject(value as Document, projectId)),
+        documents: changes
+          .all(collection)
+          .filter(([, value]) => !belongsToProject(value as TransferredDocument, projectId)),
       }))
       for (const { collection, documents } of others) for (const [key] of documents) changes.delete(collection, key)
     })
@@ -108,13 +120,13 @@ async function keepProject(folder: string, projectId: string): Promise<void> {
   }
 }
 
-async function projectsIn(configuration: Held, staging: string): Promise<string[]> {
+async function listProjects(configuration: PinnedEnvironment, staging: string): Promise<string[]> {
   await configuration.copyTo(staging)
   const collections = openCollections(staging, { readOnly: true })
   try {
     return collections
-      .all(DOCUMENTS)
-      .map(([, value]) => value as Document)
+      .all(CURRENT_DOCUMENTS)
+      .map(([, value]) => value as TransferredDocument)
       .flatMap(({ kind, id }) => (kind === 'projects' ? [id] : []))
   } finally {
     await collections.close()

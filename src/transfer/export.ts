@@ -5,33 +5,41 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import type { NodeId, NodeKey, SymbolId } from '../engine/store.ts'
 import { systemClock } from '../kernel/clock.ts'
-import { OperatorFault } from '../kernel/errors.ts'
-import { openCollections } from '../store/lmdb/collections.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import { openCollections } from '../store/documents/collections.ts'
+import { externalIdOf, readNode, readRelationship, type StoredProperties, typeOf } from '../store/format/records.ts'
+import { type LmdbEnvironment, openEnvironment } from '../store/graph/environment.ts'
+import { pinTogether } from '../store/lmdb/consistent-copy.ts'
 import type { Database } from '../store/lmdb/database.ts'
 import type { Databases } from '../store/lmdb/databases.ts'
-import { type LmdbEnvironment, openEnvironment } from '../store/lmdb/environment.ts'
-import { atOneMoment } from '../store/lmdb/moment.ts'
-import type { Reading } from '../store/lmdb/raw-database.ts'
-import { projectFolderOf } from '../store/project-folders.ts'
-import { externalIdOf, readNode, readRelationship, type StoredProperties, typeOf } from '../store/records.ts'
+import type { ReadOptions } from '../store/lmdb/raw-database.ts'
+import { projectFolderNameOrNull } from '../store/tenancy/project-folders.ts'
 import { syncPath } from './archive.ts'
-import { CONFIGURATION, DOCUMENTS, type Document, databaseFolders, isOfProject, PAST, PROJECTS } from './folders.ts'
-import { LineWriter } from './line-writer.ts'
+import {
+  belongsToProject,
+  CONFIGURATION,
+  CURRENT_DOCUMENTS,
+  databaseFolders,
+  PAST_DOCUMENTS,
+  PROJECTS,
+  type TransferredDocument,
+} from './database-folders.ts'
 import {
   configurationLine,
-  type End,
+  type ExportedProperty,
+  type ExportTotals,
   endLine,
   graphLine,
   headerLine,
   nodeLine,
   pastLine,
   relationshipLine,
-  type StoredProperty,
-} from './lines.ts'
-import { stage } from './staging.ts'
+} from './line-format.ts'
+import { LineWriter } from './line-writer.ts'
+import { createStaging } from './staging.ts'
 
 /** Read at a time, between two turns of the event loop. */
-const ITEMS_PER_TURN = 2000
+const PAGE_ITEMS = 2000
 
 export interface ExportRequest {
   readonly dataDir: string
@@ -41,7 +49,7 @@ export interface ExportRequest {
   readonly progress: (done: number, total: number, what: string) => void
 }
 
-export interface ExportResult extends End {
+export interface ExportResult extends ExportTotals {
   /** Secrets among the configuration, sealed with a master key that is not in the file. */
   readonly sealed: number
 }
@@ -50,17 +58,17 @@ export interface ExportResult extends End {
 export async function exportFolder(request: ExportRequest): Promise<ExportResult> {
   const { dataDir, out, projectId } = request
   const toFile = out !== '-'
-  if (toFile && existsSync(out)) throw new OperatorFault(`${out} exists already`)
+  if (toFile && existsSync(out)) throw new OperationalError(`${out} exists already`)
   const folders = databaseFolders(dataDir, projectId)
   const parent = toFile ? dirname(resolve(out)) : tmpdir()
-  if (!existsSync(parent)) throw new OperatorFault(`the folder ${parent} does not exist`)
-  const temporary = stage(parent, `.${toFile ? basename(out) : 'verdigraph-export'}-`)
+  if (!existsSync(parent)) throw new OperationalError(`the folder ${parent} does not exist`)
+  const temporary = createStaging(parent, `.${toFile ? basename(out) : 'verdigraph-export'}-`)
   const staging = temporary.folder
   try {
-    const copies = await copiesOf(folders, staging)
+    const copies = await copyDatabases(folders, staging)
     const partial = join(staging, 'export')
     const lines = new LineWriter(toFile ? createWriteStream(partial, { flags: 'wx', mode: 0o600 }) : process.stdout)
-    const result = await new Export(request, copies, lines).run()
+    const result = await new Exporter(request, copies, lines).run()
     await lines.end(toFile)
     if (toFile) {
       syncPath(partial)
@@ -69,13 +77,13 @@ export async function exportFolder(request: ExportRequest): Promise<ExportResult
     }
     return result
   } finally {
-    temporary.end()
+    temporary.remove()
   }
 }
 
 /** By folder of the original. */
-function copiesOf(folders: readonly string[], staging: string): Promise<Map<string, string>> {
-  return atOneMoment(folders, async (held) => {
+function copyDatabases(folders: readonly string[], staging: string): Promise<Map<string, string>> {
+  return pinTogether(folders, async (held) => {
     const copies = new Map<string, string>()
     for (const [at, each] of held.entries()) {
       const copy = join(staging, `${at}`)
@@ -86,7 +94,7 @@ function copiesOf(folders: readonly string[], staging: string): Promise<Map<stri
   })
 }
 
-class Export {
+class Exporter {
   private readonly request: ExportRequest
   private readonly copies: ReadonlyMap<string, string>
   private readonly lines: LineWriter
@@ -103,7 +111,7 @@ class Export {
     await lines.write(headerLine)
     const projects = await this.configuration()
     for (const project of projects) {
-      const root = join(this.request.dataDir, PROJECTS, projectFolderOf(project) as string)
+      const root = join(this.request.dataDir, PROJECTS, projectFolderNameOrNull(project) as string)
       for (const [folder, copy] of this.copies) {
         const part = relative(root, folder).split(sep).join('/')
         if (part.startsWith('..')) continue
@@ -127,19 +135,19 @@ class Export {
     const copy = this.copies.get(join(dataDir, CONFIGURATION)) as string
     const collections = openCollections(copy, { readOnly: true })
     try {
-      const documentsIn = (collection: string): Document[] =>
+      const documentsIn = (collection: string): TransferredDocument[] =>
         collections
           .all(collection)
-          .map(([, value]) => value as Document)
-          .filter((document) => projectId === undefined || isOfProject(document, projectId))
-      const step = async (document: Document, line: string): Promise<void> => {
+          .map(([, value]) => value as TransferredDocument)
+          .filter((document) => projectId === undefined || belongsToProject(document, projectId))
+      const step = async (document: TransferredDocument, line: string): Promise<void> => {
         this.count.configuration += 1
-        this.count.sealed += sealedIn(document)
+        this.count.sealed += countSealedSecrets(document)
         await this.lines.write(line)
       }
-      const documents = documentsIn(DOCUMENTS)
+      const documents = documentsIn(CURRENT_DOCUMENTS)
       for (const document of documents) await step(document, configurationLine(document))
-      for (const document of documentsIn(PAST)) await step(document, pastLine(document))
+      for (const document of documentsIn(PAST_DOCUMENTS)) await step(document, pastLine(document))
       return documents.filter(({ kind }) => kind === 'projects').map(({ id }) => id)
     } finally {
       await collections.close()
@@ -152,8 +160,8 @@ class Export {
     snapshot.close()
     // Complete since a snapshot was there.
     const names = environment.symbols
-    const key = (id: NodeId, databases: Databases, reading: Reading): NodeKey => {
-      const window = databases.nodes.expect(id, reading)
+    const key = (id: NodeId, databases: Databases, reading: ReadOptions): NodeKey => {
+      const window = databases.nodes.getRequired(id, reading)
       return { type: names.name('label', typeOf(window)), externalId: externalIdOf(window) }
     }
     let done = 0
@@ -164,12 +172,12 @@ class Export {
     }
     for (let from = 1; from > 0; ) {
       const read = environment.inspect((databases, reading) =>
-        turn(databases.nodes, from, reading, (id, window) => {
+        readPage(databases.nodes, from, reading, (id, window) => {
           const node = readNode(window)
-          if (node.type === 0) throw new OperatorFault(`node ${id} has no key, so a line cannot name it`)
+          if (node.type === 0) throw new OperationalError(`node ${id} has no key, so a line cannot name it`)
           const labels = node.labels.map((label) => names.name('label', label))
           const type = names.name('label', node.type)
-          return nodeLine({ ...node, type, labels, properties: propertiesOf(node.properties, names) })
+          return nodeLine({ ...node, type, labels, properties: exportedProperties(node.properties, names) })
         }),
       )
       this.count.nodes += read.items
@@ -179,7 +187,7 @@ class Export {
     for (let from = 1; from > 0; ) {
       const read = environment.inspect((databases, reading) => {
         const found: { id: number; record: ReturnType<typeof readRelationship> }[] = []
-        const page = turn(databases.relationships, from, reading, (id, window) => {
+        const page = readPage(databases.relationships, from, reading, (id, window) => {
           found.push({ id, record: readRelationship(window) })
           return ''
         })
@@ -189,7 +197,7 @@ class Export {
             source: key(record.source, databases, reading),
             target: key(record.target, databases, reading),
             type: names.name('type', record.type),
-            properties: propertiesOf(record.properties, names),
+            properties: exportedProperties(record.properties, names),
           }),
         )
         return { ...page, text: text.join('') }
@@ -201,35 +209,35 @@ class Export {
   }
 }
 
-interface Names {
+interface SymbolNames {
   name(kind: 'label' | 'type' | 'property', id: SymbolId): string
 }
 
-function propertiesOf(properties: StoredProperties, names: Names): StoredProperty[] {
+function exportedProperties(properties: StoredProperties, names: SymbolNames): ExportedProperty[] {
   return [...properties].map(([symbol, property]) => ({ ...property, name: names.name('property', symbol) }))
 }
 
 /** One page of a database whose keys are ids; `next` is 0 behind the last. */
-function turn(
+function readPage(
   database: Database<number>,
   from: number,
-  reading: Reading,
+  reading: ReadOptions,
   line: (id: number, window: Parameters<typeof readNode>[0]) => string,
 ): { text: string; items: number; next: number } {
   let text = ''
   let items = 0
   let last = 0
-  for (const { key, window } of database.entries({ start: from, end: undefined, limit: ITEMS_PER_TURN, ...reading })) {
+  for (const { key, window } of database.entries({ start: from, end: undefined, limit: PAGE_ITEMS, ...reading })) {
     text += line(key, window)
     items += 1
     last = key
   }
-  return { text, items, next: items < ITEMS_PER_TURN ? 0 : last + 1 }
+  return { text, items, next: items < PAGE_ITEMS ? 0 : last + 1 }
 }
 
 /** As the sealer writes them. */
-const SEALED = /"sb1\.[\w-]{11}\.[\w-]+\.[\w-]+"/g
+const SEALED_SECRET = /"sb1\.[\w-]{11}\.[\w-]+\.[\w-]+"/g
 
-function sealedIn(document: unknown): number {
-  return JSON.stringify(document).match(SEALED)?.length ?? 0
+function countSealedSecrets(document: unknown): number {
+  return JSON.stringify(document).match(SEALED_SECRET)?.length ?? 0
 }

@@ -4,16 +4,16 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { OperatorFault } from '../kernel/errors.ts'
-import { lockFiles, lockFolder } from '../store/folder-lock.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import { lockFileNames, lockFolder } from '../store/process/folder-lock.ts'
 import { Checkpoints } from './checkpoints.ts'
-import { ImportDocuments, leaveProxies } from './import-documents.ts'
-import { hasGraph, ImportGraphs } from './import-graphs.ts'
-import { ImportLines } from './import-lines.ts'
+import { DocumentImporter, requestProxyRepair } from './document-importer.ts'
+import { GraphImporter, hasGraph } from './graph-importer.ts'
+import { type ImportMark, readImportMarks, writeImportMarks } from './import-markers.ts'
 import { LineReader } from './line-batches.ts'
-import type { End } from './lines.ts'
-import { stage } from './staging.ts'
-import { importsUnfinished, setUnfinished, type Unfinished } from './unfinished.ts'
+import type { ExportTotals } from './line-format.ts'
+import { LineImporter } from './line-importer.ts'
+import { createStaging } from './staging.ts'
 
 export interface ImportRequest {
   readonly dataDir: string
@@ -27,7 +27,7 @@ export interface ImportRequest {
   readonly batchWeight?: number
 }
 
-export interface ImportResult extends End {
+export interface ImportResult extends ExportTotals {
   /** Lines that an earlier run had imported. */
   readonly skipped: number
   readonly lines: number
@@ -35,16 +35,16 @@ export interface ImportResult extends End {
   readonly isResumed: boolean
 }
 
-interface Run {
+interface ImportRun {
   /** As it stands in the mark and in checkpoints. */
-  readonly own: Unfinished
+  readonly mark: ImportMark
   readonly isResumed: boolean
   /** Where a trial writes; null for the real thing. */
-  readonly scratch: string | null
+  readonly scratchFolder: string | null
 }
 
 /** What a run leaves, however it ends. */
-interface Outcome {
+interface ImportOutcome {
   isExport: boolean
   hasWritten: boolean
 }
@@ -52,60 +52,60 @@ interface Outcome {
 /** Throws OperatorFault; one that names a line for what is wrong in the file. */
 export async function importFile(request: ImportRequest): Promise<ImportResult> {
   const { dataDir, from, dryRun, projectId } = request
-  if (from !== '-' && !existsSync(from)) throw new OperatorFault(`${from} does not exist`)
+  if (from !== '-' && !existsSync(from)) throw new OperationalError(`${from} does not exist`)
   if (projectId !== undefined && !hasGraph(dataDir, { project: projectId, part: 'default' }))
-    throw new OperatorFault(`the folder ${dataDir} holds no project ${projectId}`)
-  const own: Unfinished = { file: from === '-' ? from : resolve(from), id: randomUUID() }
+    throw new OperationalError(`the folder ${dataDir} holds no project ${projectId}`)
+  const own: ImportMark = { file: from === '-' ? from : resolve(from), id: randomUUID() }
   if (!dryRun) return importInto(request, own)
-  const scratch = stage(tmpdir(), 'verdigraph-import-')
+  const scratch = createStaging(tmpdir(), 'verdigraph-import-')
   try {
-    return await run(request, { own, isResumed: false, scratch: scratch.folder }, newOutcome())
+    return await runImport(request, { mark: own, isResumed: false, scratchFolder: scratch.folder }, newOutcome())
   } finally {
-    scratch.end()
+    scratch.remove()
   }
 }
 
-async function importInto(request: ImportRequest, fresh: Unfinished): Promise<ImportResult> {
+async function importInto(request: ImportRequest, fresh: ImportMark): Promise<ImportResult> {
   const { dataDir, projectId } = request
-  const absent = absentFolders(resolve(dataDir))
+  const absent = missingFolders(resolve(dataDir))
   const lock = lockFolder(dataDir)
   // Looked at while nobody else may use it: what another process has put there must not go with what this one leaves.
-  const isNew = readdirSync(dataDir).every((name) => lockFiles.has(name))
+  const isNew = readdirSync(dataDir).every((name) => lockFileNames.has(name))
   const outcome = newOutcome()
   let isWhole = false
   try {
-    const before = importsUnfinished(dataDir)
+    const before = readImportMarks(dataDir)
     const others = before.filter(({ file }) => file !== fresh.file)
     const cut = request.resume ? before.find(({ file }) => file === fresh.file) : undefined
     const isResumed = cut !== undefined
     const own = cut ?? fresh
-    setUnfinished(dataDir, [...others, own])
+    writeImportMarks(dataDir, [...others, own])
     try {
-      const result = await run(request, { own, isResumed, scratch: null }, outcome)
+      const result = await runImport(request, { mark: own, isResumed, scratchFolder: null }, outcome)
       isWhole = true
       return result
     } finally {
       // A whole export is all that there is. After other lines, another file that was cut off is as unfinished as it was.
-      if (isWhole) setUnfinished(dataDir, outcome.isExport && projectId === undefined ? [] : others)
-      else if (!outcome.hasWritten) setUnfinished(dataDir, before)
+      if (isWhole) writeImportMarks(dataDir, outcome.isExport && projectId === undefined ? [] : others)
+      else if (!outcome.hasWritten) writeImportMarks(dataDir, before)
     }
   } finally {
     // Nothing came of it: what was not there before goes, while nobody else may take it.
-    if (isNew && !isWhole && !outcome.hasWritten) removeNew(dataDir, absent)
+    if (isNew && !isWhole && !outcome.hasWritten) removeCreated(dataDir, absent)
     lock.release()
   }
 }
 
-function newOutcome(): Outcome {
+function newOutcome(): ImportOutcome {
   return { isExport: false, hasWritten: false }
 }
 
 /** The folder and those above it, as far as they are missing; the innermost first. */
-function absentFolders(folder: string): string[] {
-  return existsSync(folder) ? [] : [folder, ...absentFolders(dirname(folder))]
+function missingFolders(folder: string): string[] {
+  return existsSync(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
 }
 
-function removeNew(dataDir: string, absent: readonly string[]): void {
+function removeCreated(dataDir: string, absent: readonly string[]): void {
   for (const name of readdirSync(dataDir)) rmSync(join(dataDir, name), { recursive: true, force: true })
   try {
     for (const folder of absent) rmdirSync(folder)
@@ -114,30 +114,34 @@ function removeNew(dataDir: string, absent: readonly string[]): void {
   }
 }
 
-async function run(request: ImportRequest, { own, isResumed, scratch }: Run, outcome: Outcome): Promise<ImportResult> {
+async function runImport(
+  request: ImportRequest,
+  { mark, isResumed, scratchFolder }: ImportRun,
+  outcome: ImportOutcome,
+): Promise<ImportResult> {
   const { dataDir, from, projectId, progress } = request
-  const isTrial = scratch !== null
-  const documents = new ImportDocuments(dataDir, projectId === undefined, isTrial)
-  const graphs = new ImportGraphs(dataDir, scratch)
-  const target = { dataDir, projectId, documents, graphs, checkpoints: new Checkpoints(own) }
-  const lines = new ImportLines(target)
+  const isTrial = scratchFolder !== null
+  const documents = new DocumentImporter(dataDir, projectId === undefined, isTrial)
+  const graphs = new GraphImporter(dataDir, scratchFolder)
+  const target = { dataDir, projectId, documents, graphs, checkpoints: new Checkpoints(mark) }
+  const lines = new LineImporter(target)
   const reader = new LineReader(from, request.batchWeight)
   let isWhole = false
   try {
-    await lines.begin()
+    await lines.start()
     for await (const batch of reader.batches()) {
-      await lines.take(batch)
+      await lines.importBatch(batch)
       progress(batch.offsetOf(batch.count), reader.bytes, `line ${reader.lines}`)
     }
     await lines.finish(reader.lines)
-    await graphs.forgetCheckpoints()
-    if (projectId !== undefined && !isTrial) await leaveProxies(dataDir, projectId)
+    await graphs.clearCheckpoints()
+    if (projectId !== undefined && !isTrial) await requestProxyRepair(dataDir, projectId)
     isWhole = true
     const { count, skipped } = lines
     return { configuration: documents.count, ...count, skipped, lines: reader.lines, isResumed }
   } finally {
     reader.close()
-    await graphs.leave()
+    await graphs.closeGraph()
     if (!isWhole) graphs.removeEmpty()
     outcome.isExport = lines.isExport
     outcome.hasWritten = lines.hasWritten

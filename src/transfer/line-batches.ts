@@ -2,7 +2,7 @@
 // that it may take, and no line may be larger. Lines stay bytes until somebody asks for their text.
 import { isUtf8 } from 'node:buffer'
 import { createReadStream, statSync } from 'node:fs'
-import { OperatorFault } from '../kernel/errors.ts'
+import { OperationalError } from '../kernel/errors.ts'
 
 /**
  * Each batch writes a good part of the lists anew, so a large one saves writing. A relationship waits in columns; a node, or
@@ -18,26 +18,26 @@ const NEWLINE = 10
 const END_OF_LINE = Buffer.from([NEWLINE])
 const BRACE = 0x7b
 /** What tells a relationship from all other lines: `{"r`. */
-const R = 0x72
+const RELATIONSHIP_BYTE = 0x72
 
 /**
  * Of all bytes from the first one on, however they come: each block is hashed with the hash of those before it. It tells
  * apart what was mended or mixed up, not what somebody forged; a hash against that would take a fortieth of an import.
  */
 class PrefixHash {
-  private before = 0n
+  private hash = 0n
   private readonly block = Buffer.allocUnsafeSlow(CHUNK_BYTES)
   private filled = 0
   /** Up to which byte of the file. */
   private offset = 0
 
   /** Takes in what it has not had of `bytes`, which begin at `offset` of the file. */
-  take(bytes: Buffer, offset: number): void {
+  update(bytes: Buffer, offset: number): void {
     let at = this.offset - offset
     this.offset = offset + bytes.length
     while (at < bytes.length) {
       if (this.filled === 0 && bytes.length - at >= CHUNK_BYTES) {
-        this.before = Bun.hash.xxHash64(bytes.subarray(at, at + CHUNK_BYTES), this.before)
+        this.hash = Bun.hash.xxHash64(bytes.subarray(at, at + CHUNK_BYTES), this.hash)
         at += CHUNK_BYTES
         continue
       }
@@ -45,22 +45,22 @@ class PrefixHash {
       at += copied
       this.filled += copied
       if (this.filled < CHUNK_BYTES) continue
-      this.before = Bun.hash.xxHash64(this.block, this.before)
+      this.hash = Bun.hash.xxHash64(this.block, this.hash)
       this.filled = 0
     }
   }
 
   toString(): string {
-    return Bun.hash.xxHash64(this.block.subarray(0, this.filled), this.before).toString(16)
+    return Bun.hash.xxHash64(this.block.subarray(0, this.filled), this.hash).toString(16)
   }
 }
 
 /** Valid until the next one is asked for. */
-export class Batch {
+export class LineBatch {
   readonly bytes: Buffer
   readonly count: number
   /** Number of its first line, from 1. */
-  readonly line: number
+  readonly firstLine: number
   /** Of its first byte, in the file. */
   readonly offset: number
   private readonly starts: Uint32Array
@@ -72,17 +72,17 @@ export class Batch {
     this.starts = starts
     this.prefix = prefix
     this.count = count
-    this.line = line
+    this.firstLine = line
     this.offset = offset
   }
 
   /** Where a line begins among the bytes. */
-  start(at: number): number {
+  startOf(at: number): number {
     return this.starts[at]!
   }
 
   /** Where it ends: the byte behind it is no part of any line. */
-  end(at: number): number {
+  endOf(at: number): number {
     return this.starts[at + 1]! - 1
   }
 
@@ -98,24 +98,24 @@ export class Batch {
   }
 
   /** Of everything that stands before a line in the file. Asked from line to line, never backwards. */
-  hashBefore(at: number): string {
-    this.prefix.take(this.bytes.subarray(0, this.start(at)), this.offset)
+  prefixHash(at: number): string {
+    this.prefix.update(this.bytes.subarray(0, this.startOf(at)), this.offset)
     return this.prefix.toString()
   }
 
   isBlank(at: number): boolean {
-    return this.bytes[this.start(at)] !== BRACE && this.text(at) === ''
+    return this.bytes[this.startOf(at)] !== BRACE && this.text(at) === ''
   }
 
   /** Of a line without anything in it, nothing. Throws OperatorFault. */
   text(at: number): string {
     // A byte order mark, and the carriage returns of other systems, are no part of a line.
-    const [start, end] = [this.start(at), this.end(at)]
+    const [start, end] = [this.startOf(at), this.endOf(at)]
     let text = this.bytes.toString('utf8', start, end)
     // What stands in the place of bytes that are no text would make two names one; it may also be what was written.
     if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(start, end)))
-      throw new OperatorFault(`line ${this.line + at}: expected UTF-8 text`)
-    if (this.line + at === 1 && text.startsWith('\ufeff')) text = text.slice(1)
+      throw new OperationalError(`line ${this.firstLine + at}: expected UTF-8 text`)
+    if (this.firstLine + at === 1 && text.startsWith('\ufeff')) text = text.slice(1)
     if (text.endsWith('\r')) text = text.slice(0, -1)
     return text.trim() === '' ? '' : text
   }
@@ -142,20 +142,20 @@ export class LineReader {
     this.stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES })
   }
 
-  async *batches(): AsyncGenerator<Batch> {
+  async *batches(): AsyncGenerator<LineBatch> {
     let offset = 0
     let count = 0
     let weight = 0
     let start = 0
     const take = (end: number): void => {
-      if (count + 2 > this.starts.length) this.starts = grown(this.starts)
+      if (count + 2 > this.starts.length) this.starts = doubled(this.starts)
       this.starts[count++] = start
       this.starts[count] = end + 1
-      weight += this.block[start] === BRACE && this.block[start + 2] === R ? 1 : NODE_WEIGHT
+      weight += this.block[start] === BRACE && this.block[start + 2] === RELATIONSHIP_BYTE ? 1 : NODE_WEIGHT
       start = end + 1
     }
-    const batch = (): Batch => {
-      const taken = new Batch(this.block, this.starts, count, this.lines + 1, offset, this.prefix)
+    const batch = (): LineBatch => {
+      const taken = new LineBatch(this.block, this.starts, count, this.lines + 1, offset, this.prefix)
       this.lines += count
       return taken
     }
@@ -166,7 +166,7 @@ export class LineReader {
         take(base + at)
         if (weight < this.batchWeight && start < BATCH_BYTES) continue
         yield batch()
-        this.prefix.take(this.block.subarray(0, start), offset)
+        this.prefix.update(this.block.subarray(0, start), offset)
         this.block.copyWithin(0, start, this.filled)
         this.filled -= start
         offset += start
@@ -176,7 +176,7 @@ export class LineReader {
         start = 0
       }
       if (this.filled - start > LINE_BYTES_MAX)
-        throw new OperatorFault(`line ${this.lines + count + 1}: longer than ${LINE_BYTES_MAX} bytes`)
+        throw new OperationalError(`line ${this.lines + count + 1}: longer than ${LINE_BYTES_MAX} bytes`)
     }
     if (this.filled > start) {
       // Every line ends: one more that is written behind this one later begins where it would have begun.
@@ -202,7 +202,7 @@ export class LineReader {
   }
 }
 
-function grown(starts: Uint32Array): Uint32Array<ArrayBuffer> {
+function doubled(starts: Uint32Array): Uint32Array<ArrayBuffer> {
   const larger = new Uint32Array(starts.length * 2)
   larger.set(starts)
   return larger

@@ -1,10 +1,16 @@
 // What single fields of a line may hold, of a stranger's as of an export's. What is wrong is told with the name of the field.
-import { ELEMENT_NAME, elementNameRule, isReserved, isTimestamp, type Length } from '../kernel/element.ts'
-import { foundName, isJsonObject } from '../kernel/found.ts'
+import {
+  ELEMENT_NAME,
+  elementNameRule,
+  isReservedName,
+  isTimestamp,
+  type LengthRange,
+} from '../kernel/element-rules.ts'
 import { isGid } from '../kernel/ids.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 
 /** What is wrong in a line: where, and how. */
-export class LineFault extends Error {
+export class LineError extends Error {
   override readonly name = 'LineFault'
   readonly field: string
   constructor(field: string, message: string) {
@@ -15,77 +21,77 @@ export class LineFault extends Error {
 
 export type Members = Readonly<Record<string, unknown>>
 
-export function only(members: Members, name: string): Members {
-  for (const other of Object.keys(members)) if (other !== name) throw new LineFault(other, 'unknown field')
-  return object(members[name], name)
+export function soleMember(members: Members, name: string): Members {
+  for (const other of Object.keys(members)) if (other !== name) throw new LineError(other, 'unknown field')
+  return readObject(members[name], name)
 }
 
-export function object(value: unknown, field: string): Members {
-  if (!isJsonObject(value)) throw new LineFault(field, `expected an object, found ${foundName(value)}`)
+export function readObject(value: unknown, field: string): Members {
+  if (!isJsonObject(value)) throw new LineError(field, `expected an object, found ${jsonKindOf(value)}`)
   return value as Members
 }
 
-export function known(members: Members, names: ReadonlySet<string>, field: string): void {
-  for (const name in members) if (!names.has(name)) throw new LineFault(`${field}.${name}`, 'unknown field')
+export function rejectUnknown(members: Members, names: ReadonlySet<string>, field: string): void {
+  for (const name in members) if (!names.has(name)) throw new LineError(`${field}.${name}`, 'unknown field')
 }
 
-export function text(value: unknown, field: string, { min, max }: Length): string {
-  if (typeof value !== 'string') throw new LineFault(field, `expected a string, found ${foundName(value)}`)
+export function readText(value: unknown, field: string, { min, max }: LengthRange): string {
+  if (typeof value !== 'string') throw new LineError(field, `expected a string, found ${jsonKindOf(value)}`)
   if (value.length < 2 * min - 1 || value.length > max) {
     // Characters as a capture counts them: what is beyond the first plane takes two units of a string.
     const length = [...value].length
     if (length < min || length > max)
-      throw new LineFault(field, `expected ${min} to ${max} characters, found ${length}`)
+      throw new LineError(field, `expected ${min} to ${max} characters, found ${length}`)
   }
   return value
 }
 
 /** There are few of them, and they come again. */
-const knownNames = new Map<Length, Set<string>>()
+const validNames = new Map<LengthRange, Set<string>>()
 
-export function name(value: unknown, field: string, length: Length): string {
-  const found = text(value, field, length)
-  let good = knownNames.get(length)
+export function readName(value: unknown, field: string, length: LengthRange): string {
+  const found = readText(value, field, length)
+  let good = validNames.get(length)
   if (good === undefined) {
     good = new Set()
-    knownNames.set(length, good)
+    validNames.set(length, good)
   }
   if (good.has(found)) return found
-  if (!ELEMENT_NAME.test(found)) throw new LineFault(field, `expected ${elementNameRule}`)
+  if (!ELEMENT_NAME.test(found)) throw new LineError(field, `expected ${elementNameRule}`)
   if (good.size < 10_000) good.add(found)
   return found
 }
 
 /** What the service writes by itself comes back with an export alone. */
-export function refuseReserved(name: string, field: string): void {
-  if (isReserved(name))
-    throw new LineFault(field, `\`${name}\` is reserved for the service: only an export, header and all, brings it`)
+export function rejectReserved(name: string, field: string): void {
+  if (isReservedName(name))
+    throw new LineError(field, `\`${name}\` is reserved for the service: only an export, header and all, brings it`)
 }
 
-const TIME: Length = { min: 1, max: 64 }
-let lastTime: string | null = null
+const TIME: LengthRange = { min: 1, max: 64 }
+let lastTimeText: string | null = null
 let lastMs = 0
 
-export function time(value: unknown, field: string): number {
-  if (value === lastTime) return lastMs
-  const found = text(value, field, TIME)
-  const ms = timeOf(found)
-  if (ms === null) throw new LineFault(field, `expected an RFC 3339 timestamp, found \`${found}\``)
+export function readTime(value: unknown, field: string): number {
+  if (value === lastTimeText) return lastMs
+  const found = readText(value, field, TIME)
+  const ms = parseTime(found)
+  if (ms === null) throw new LineError(field, `expected an RFC 3339 timestamp, found \`${found}\``)
   return ms
 }
 
 /** Null when it is no timestamp. */
-export function timeOf(text: string): number | null {
-  if (text === lastTime) return lastMs
+export function parseTime(text: string): number | null {
+  if (text === lastTimeText) return lastMs
   const ms = isTimestamp(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(ms)) return null
-  lastTime = text
+  lastTimeText = text
   lastMs = ms
   return ms
 }
 
-export function id(value: unknown, field: string): string {
+export function readId(value: unknown, field: string): string {
   if (typeof value !== 'string' || value.length !== 30 || !isGid(value))
-    throw new LineFault(field, 'expected an id of this service: `gid:` and 26 characters')
+    throw new LineError(field, 'expected an id of this service: `gid:` and 26 characters')
   return value
 }

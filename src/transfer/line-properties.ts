@@ -1,6 +1,6 @@
 // Reads the properties of an element in a line: values, where they come from, and what is known of them.
 import type { PropertyMetadata } from '../engine/store.ts'
-import { fromJson } from '../engine/value/convert.ts'
+import { fromJson } from '../engine/value/json-conversion.ts'
 import { construct } from '../engine/value/temporal/construct.ts'
 import { isTemporal, type TemporalKind } from '../engine/value/temporal/temporal.ts'
 import type { PropertyScalar, PropertyValue } from '../engine/value/value.ts'
@@ -10,13 +10,13 @@ import {
   isTimestamp,
   propertyNameLength,
   protectedNames,
-} from '../kernel/element.ts'
+} from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
-import { foundName, isJsonObject } from '../kernel/found.ts'
-import type { GivenProperty } from '../store/lmdb/bulk-batch.ts'
-import { known, LineFault, type Members, object, text, time } from './line-fields.ts'
+import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
+import type { BulkProperty } from '../store/graph/bulk-batch.ts'
+import { LineError, type Members, readObject, readText, readTime, rejectUnknown } from './line-fields.ts'
 
-const PROPERTY = new Set(['type', 'value', 'external_value', 'update_time', 'metadata'])
+const PROPERTY_FIELDS = new Set(['type', 'value', 'external_value', 'update_time', 'metadata'])
 
 /** Of a stranger's line, what a capture takes; an export has also what queries and the library have written. */
 export function readProperties(
@@ -24,28 +24,30 @@ export function readProperties(
   field: string,
   isExport: boolean,
   mayBeSourced: boolean,
-): GivenProperty[] {
-  if (!Array.isArray(value)) throw new LineFault(field, `expected an array, found ${foundName(value)}`)
-  return value.map((item, i) => readProperty(object(item, `${field}[${i}]`), `${field}[${i}]`, isExport, mayBeSourced))
+): BulkProperty[] {
+  if (!Array.isArray(value)) throw new LineError(field, `expected an array, found ${jsonKindOf(value)}`)
+  return value.map((item, i) =>
+    readProperty(readObject(item, `${field}[${i}]`), `${field}[${i}]`, isExport, mayBeSourced),
+  )
 }
 
-function readProperty(members: Members, field: string, isExport: boolean, mayBeSourced: boolean): GivenProperty {
-  known(members, PROPERTY, field)
+function readProperty(members: Members, field: string, isExport: boolean, mayBeSourced: boolean): BulkProperty {
+  rejectUnknown(members, PROPERTY_FIELDS, field)
   const { value, external_value, update_time, metadata } = members
-  const property = text(members.type, `${field}.type`, propertyNameLength)
-  if (protectedNames.has(property)) throw new LineFault(`${field}.type`, `\`${property}\` is a protected name`)
+  const property = readText(members.type, `${field}.type`, propertyNameLength)
+  if (protectedNames.has(property)) throw new LineError(`${field}.type`, `\`${property}\` is a protected name`)
   if ((value === undefined) === (external_value === undefined))
-    throw new LineFault(field, 'expected exactly one of `value` and `external_value`')
+    throw new LineError(field, 'expected exactly one of `value` and `external_value`')
   if (metadata !== undefined && !isExport && !mayBeSourced)
-    throw new LineFault(`${field}.metadata`, 'a property of a relationship carries no metadata')
+    throw new LineError(`${field}.metadata`, 'a property of a relationship carries no metadata')
   return {
     name: property,
     ...(value === undefined ? {} : { value: readValue(value, `${field}.value`, isExport) }),
     ...(external_value === undefined
       ? {}
-      : { externalValue: text(external_value, `${field}.external_value`, externalValueLength) }),
-    ...(update_time === undefined ? {} : { updatedMs: time(update_time, `${field}.update_time`) }),
-    ...(metadata === undefined ? {} : { metadata: readMetadata(object(metadata, `${field}.metadata`), field) }),
+      : { externalValue: readText(external_value, `${field}.external_value`, externalValueLength) }),
+    ...(update_time === undefined ? {} : { updatedMs: readTime(update_time, `${field}.update_time`) }),
+    ...(metadata === undefined ? {} : { metadata: readMetadata(readObject(metadata, `${field}.metadata`), field) }),
   }
 }
 
@@ -53,17 +55,17 @@ function readValue(value: unknown, field: string, isExport: boolean): PropertyVa
   if (!Array.isArray(value)) return readScalar(value, field, isExport)
   const items = value.map((item, i) => readScalar(item, `${field}[${i}]`, isExport))
   for (const [i, item] of items.entries())
-    if (kindOf(item) !== kindOf(items[0] as PropertyScalar))
-      throw new LineFault(`${field}[${i}]`, 'expected items of one kind')
+    if (scalarKind(item) !== scalarKind(items[0] as PropertyScalar))
+      throw new LineError(`${field}[${i}]`, 'expected items of one kind')
   return items
 }
 
-function kindOf(value: PropertyScalar): string {
+function scalarKind(value: PropertyScalar): string {
   if (isTemporal(value)) return value.kind
   return typeof value === 'string' || typeof value === 'boolean' ? typeof value : 'number'
 }
 
-const TEMPORALS: ReadonlySet<string> = new Set<TemporalKind>([
+const TEMPORAL_KINDS: ReadonlySet<string> = new Set<TemporalKind>([
   'date',
   'localtime',
   'time',
@@ -78,33 +80,33 @@ function readScalar(value: unknown, field: string, isExport: boolean): PropertyS
     if (isJsonObject(value)) {
       const [[kind = '', from] = [], ...more] = Object.entries(value as Members)
       if (more.length === 0 && typeof from === 'string') {
-        if (TEMPORALS.has(kind)) return construct(kind as TemporalKind, from) as PropertyScalar
+        if (TEMPORAL_KINDS.has(kind)) return construct(kind as TemporalKind, from) as PropertyScalar
         if (isExport && kind === 'float' && /^(?:NaN|-?Infinity)$/.test(from)) return new Float(Number(from))
       }
     } else if (typeof value === 'number' || typeof value === 'bigint' || value instanceof Float)
       return fromJson(value) as PropertyScalar
   } catch (fault) {
-    throw new LineFault(field, (fault as Error).message)
+    throw new LineError(field, (fault as Error).message)
   }
-  throw new LineFault(
+  throw new LineError(
     field,
-    `expected a string, a number of at most 64 bits, a boolean or an array of one of these, found ${foundName(value)}`,
+    `expected a string, a number of at most 64 bits, a boolean or an array of one of these, found ${jsonKindOf(value)}`,
   )
 }
 
 const ANY_LENGTH = { min: 0, max: Number.POSITIVE_INFINITY }
-const METADATA = new Set(['source', 'assurance_level', 'verified_time', 'custom_metadata'])
+const METADATA_FIELDS = new Set(['source', 'assurance_level', 'verified_time', 'custom_metadata'])
 
 function readMetadata(members: Members, property: string): PropertyMetadata {
   const field = `${property}.metadata`
-  known(members, METADATA, field)
+  rejectUnknown(members, METADATA_FIELDS, field)
   const { source, assurance_level, verified_time, custom_metadata } = members
   if (assurance_level !== undefined && !ASSURANCE_LEVELS.includes(assurance_level as 1))
-    throw new LineFault(`${field}.assurance_level`, 'expected 1, 2 or 3')
+    throw new LineError(`${field}.assurance_level`, 'expected 1, 2 or 3')
   if (verified_time !== undefined && (typeof verified_time !== 'string' || !isTimestamp(verified_time)))
-    throw new LineFault(`${field}.verified_time`, `expected an RFC 3339 timestamp, found ${quoted(verified_time)}`)
+    throw new LineError(`${field}.verified_time`, `expected an RFC 3339 timestamp, found ${quoted(verified_time)}`)
   return {
-    ...(source === undefined ? {} : { source: text(source, `${field}.source`, ANY_LENGTH) }),
+    ...(source === undefined ? {} : { source: readText(source, `${field}.source`, ANY_LENGTH) }),
     ...(assurance_level === undefined ? {} : { assuranceLevel: assurance_level as number }),
     ...(verified_time === undefined ? {} : { verifiedTime: verified_time as string }),
     ...(custom_metadata === undefined ? {} : { custom: readCustom(custom_metadata, `${field}.custom_metadata`) }),
@@ -112,16 +114,16 @@ function readMetadata(members: Members, property: string): PropertyMetadata {
 }
 
 function quoted(value: unknown): string {
-  return typeof value === 'string' ? `\`${value.slice(0, 64)}\`` : foundName(value)
+  return typeof value === 'string' ? `\`${value.slice(0, 64)}\`` : jsonKindOf(value)
 }
 
 /** Free JSON, but its numbers must be values when they are read. */
 function readCustom(value: unknown, field: string): Members {
-  const members = object(value, field)
+  const members = readObject(value, field)
   try {
     fromJson(members)
   } catch (fault) {
-    throw new LineFault(field, (fault as Error).message)
+    throw new LineError(field, (fault as Error).message)
   }
   return members
 }

@@ -2,11 +2,11 @@
 // folder by one renaming at the end. Until then, and after any fault, the data folder is as it was: absent or empty.
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { OperatorFault } from '../kernel/errors.ts'
-import { collectionsLayout } from '../store/lmdb/collections.ts'
-import { graphLayout, layoutOfFolder } from '../store/lmdb/databases.ts'
-import { type Manifest, type Member, readArchive, syncPath } from './archive.ts'
-import { stage } from './staging.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import { collectionsLayout } from '../store/documents/collections.ts'
+import { graphLayout, readFolderLayout } from '../store/lmdb/databases.ts'
+import { type ArchiveMember, type Manifest, readArchive, syncPath } from './archive.ts'
+import { createStaging } from './staging.ts'
 
 export interface RestoreRequest {
   readonly from: string
@@ -16,14 +16,14 @@ export interface RestoreRequest {
 
 /** Throws OperatorFault. */
 export async function restore({ from, dataDir, progress }: RestoreRequest): Promise<Manifest> {
-  if (!existsSync(from)) throw new OperatorFault(`${from} does not exist`)
-  if (statSync(from).isDirectory()) throw new OperatorFault(`${from} is a folder, and no backup`)
-  refuseUsed(dataDir)
+  if (!existsSync(from)) throw new OperationalError(`${from} does not exist`)
+  if (statSync(from).isDirectory()) throw new OperationalError(`${from} is a folder, and no backup`)
+  requireEmpty(dataDir)
   // An empty folder that a link leads to is the one to be replaced, not the link.
   const target = existsSync(dataDir) ? realpathSync(dataDir) : resolve(dataDir)
   const parent = dirname(target)
-  makeFolder(parent)
-  const temporary = stage(parent, `.${basename(target)}-restoring-`)
+  createFolder(parent)
+  const temporary = createStaging(parent, `.${basename(target)}-restoring-`)
   const staging = temporary.folder
   try {
     const total = statSync(from).size
@@ -33,64 +33,66 @@ export async function restore({ from, dataDir, progress }: RestoreRequest): Prom
       progress(done, total)
     })
     if (!manifest.members.some(({ name }) => name.startsWith('config/')))
-      throw new OperatorFault(`${from} is not a whole backup: it holds no configuration`)
+      throw new OperationalError(`${from} is not a whole backup: it holds no configuration`)
     for (const member of manifest.members) await checkMember(from, staging, member)
-    for (const folder of foldersIn(staging)) syncPath(folder)
+    for (const folder of foldersBelow(staging)) syncPath(folder)
     // Again: the unpacking took its time. An empty folder may be renamed over, and the system refuses any other.
-    refuseUsed(dataDir)
-    temporary.strip()
-    putInPlace(staging, target)
+    requireEmpty(dataDir)
+    temporary.removeLock()
+    moveIntoPlace(staging, target)
     syncPath(parent)
     return manifest
   } finally {
-    temporary.end()
+    temporary.remove()
   }
 }
 
-function makeFolder(folder: string): void {
+function createFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (fault) {
-    throw new OperatorFault(`the folder ${folder} cannot be made: ${(fault as Error).message}`)
+    throw new OperationalError(`the folder ${folder} cannot be made: ${(fault as Error).message}`)
   }
 }
 
-function putInPlace(staging: string, target: string): void {
+function moveIntoPlace(staging: string, target: string): void {
   try {
     renameSync(staging, target)
   } catch (fault) {
     const { code } = fault as { code?: string }
     if (code !== 'EBUSY' && code !== 'EXDEV') throw fault
-    throw new OperatorFault(`the folder ${target} is a mount point, which is not replaced: restore into a folder in it`)
+    throw new OperationalError(
+      `the folder ${target} is a mount point, which is not replaced: restore into a folder in it`,
+    )
   }
 }
 
-function refuseUsed(dataDir: string): void {
+function requireEmpty(dataDir: string): void {
   if (!existsSync(dataDir)) return
-  if (!statSync(dataDir).isDirectory()) throw new OperatorFault(`${dataDir} is a file`)
+  if (!statSync(dataDir).isDirectory()) throw new OperationalError(`${dataDir} is a file`)
   if (readdirSync(dataDir).length > 0)
-    throw new OperatorFault(`the folder ${dataDir} is not empty: a backup is restored into a new one`)
+    throw new OperationalError(`the folder ${dataDir} is not empty: a backup is restored into a new one`)
 }
 
 /** Opens the database as the service would, so that what it cannot open is told now. */
-async function checkMember(from: string, staging: string, { name, kind, layout }: Member): Promise<void> {
+async function checkMember(from: string, staging: string, { name, kind, layout }: ArchiveMember): Promise<void> {
   if (kind === 'file') return
   const known = kind === 'graph' ? graphLayout : collectionsLayout
   if (layout > known.version) {
-    throw new OperatorFault(
-      `${from} holds ${known.what} in layout version ${layout}; this program reads up to version ${known.version}: restore it with the program that made it, or a newer one`,
+    throw new OperationalError(
+      `${from} holds ${known.contents} in layout version ${layout}; this program reads up to version ${known.version}: restore it with the program that made it, or a newer one`,
     )
   }
   const folder = join(staging, dirname(name))
-  const found = await layoutOfFolder(folder)
+  const found = await readFolderLayout(folder)
   if (found.kind !== known.kind || found.version !== layout)
-    throw new OperatorFault(
-      `${from} is not a whole backup: \`${name}\` does not hold ${known.what} as the manifest says`,
+    throw new OperationalError(
+      `${from} is not a whole backup: \`${name}\` does not hold ${known.contents} as the manifest says`,
     )
   rmSync(join(folder, 'lock.mdb'), { force: true })
 }
 
-function foldersIn(folder: string): string[] {
+function foldersBelow(folder: string): string[] {
   const inner = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  return [...inner.flatMap(({ name }) => foldersIn(join(folder, name))), folder]
+  return [...inner.flatMap(({ name }) => foldersBelow(join(folder, name))), folder]
 }

@@ -3,7 +3,7 @@
 import { lookup } from 'node:dns/promises'
 import ipaddr from 'ipaddr.js'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { type AllowedUpstreams, isInternalName, isPublic } from './allowed.ts'
+import { isInternalName, isPublic, type UpstreamAllowList } from './allow-list.ts'
 
 export interface UpstreamRequest {
   readonly url: string
@@ -11,17 +11,17 @@ export interface UpstreamRequest {
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body?: string
   /** From the look-up of the name to the last byte. */
-  readonly timeMs: number
-  readonly bytesMax: number
+  readonly timeoutMs: number
+  readonly maxResponseBytes: number
 }
 
-export interface UpstreamAnswer {
+export interface UpstreamResponse {
   readonly status: number
   header(name: string): string | null
   readonly body: Uint8Array
 }
 
-export interface UpstreamFault {
+export interface UpstreamError {
   /** `forbidden` before anything was sent; nothing was understood of the others. */
   readonly kind: 'forbidden' | 'unreachable' | 'too-slow' | 'too-large'
   /** For the operator's log, and not for the caller: it says what is behind a name. */
@@ -32,39 +32,46 @@ export interface Upstream {
   /** Null where the URL may be called, as far as it alone can tell; else why not. */
   refusalOf(url: string): string | null
   /** Any status is an answer, a redirect too. */
-  send(request: UpstreamRequest): Promise<Result<UpstreamAnswer, UpstreamFault>>
+  send(request: UpstreamRequest): Promise<Result<UpstreamResponse, UpstreamError>>
 }
 
-export interface UpstreamParts {
-  readonly allowed: AllowedUpstreams
+export interface UpstreamOptions {
+  readonly allowed: UpstreamAllowList
   /** PEM; in the place of the system's authorities. */
   readonly authorities?: string
 }
 
 /** Of the headers that only the client itself may write. */
-const OWN_HEADERS = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding', 'upgrade'])
+const CLIENT_HEADERS = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'accept-encoding',
+  'upgrade',
+])
 
-export function createUpstream({ allowed, authorities }: UpstreamParts): Upstream {
+export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstream {
   function refusalOf(text: string): string | null {
-    const url = parse(text)
+    const url = parseHttpUrl(text)
     if (url === null) return 'expected an absolute http or https URL without credentials'
-    const literal = literalOf(url)
-    const listed = allowed.listsName(url.hostname) || (literal !== null && allowed.listsAddress(literal))
+    const literal = ipLiteralOf(url)
+    const listed = allowed.hasName(url.hostname) || (literal !== null && allowed.hasAddress(literal))
     if (listed) return null
     if (literal !== null && !isPublic(literal)) return `the address \`${literal}\` is not public`
-    if (isInternalName(url.hostname) && !allowed.listsRanges) return `the host \`${url.hostname}\` is not public`
-    if (url.protocol === 'https:' || (literal === null && allowed.listsRanges)) return null
+    if (isInternalName(url.hostname) && !allowed.hasRanges) return `the host \`${url.hostname}\` is not public`
+    if (url.protocol === 'https:' || (literal === null && allowed.hasRanges)) return null
     return 'expected https'
   }
 
   /** The addresses that may be dialled, in the order to try them. */
-  async function addressesOf(url: URL): Promise<Result<readonly string[], UpstreamFault>> {
-    const literal = literalOf(url)
+  async function addressesOf(url: URL): Promise<Result<readonly string[], UpstreamError>> {
+    const literal = ipLiteralOf(url)
     const found = literal === null ? await resolve(url.hostname) : [literal]
     if (found.length === 0) return err({ kind: 'unreachable', message: `no address of \`${url.hostname}\` was found` })
-    if (allowed.listsName(url.hostname)) return ok(found)
+    if (allowed.hasName(url.hostname)) return ok(found)
     for (const address of found) {
-      if (allowed.listsAddress(address)) continue
+      if (allowed.hasAddress(address)) continue
       // One bad address among good ones is a trap, not a choice.
       if (!isPublic(address)) {
         return err({
@@ -83,17 +90,18 @@ export function createUpstream({ allowed, authorities }: UpstreamParts): Upstrea
     url: URL,
     request: UpstreamRequest,
     signal: AbortSignal,
-  ): Promise<Result<UpstreamAnswer, UpstreamFault>> {
+  ): Promise<Result<UpstreamResponse, UpstreamError>> {
     const addresses = await abortable(addressesOf(url), signal)
     if (!addresses.ok) return addresses
     const headers = new Headers()
-    for (const [name, value] of request.headers) if (!OWN_HEADERS.has(name.toLowerCase())) headers.append(name, value)
+    for (const [name, value] of request.headers)
+      if (!CLIENT_HEADERS.has(name.toLowerCase())) headers.append(name, value)
     headers.set('host', url.host)
     // Compressed bytes cannot be counted before they are opened.
     headers.set('accept-encoding', 'identity')
     const secure = {
       ...(authorities === undefined ? {} : { ca: authorities }),
-      ...(literalOf(url) === null ? { serverName: url.hostname } : {}),
+      ...(ipLiteralOf(url) === null ? { serverName: url.hostname } : {}),
     }
     let failure: unknown
     for (const address of addresses.value) {
@@ -111,9 +119,9 @@ export function createUpstream({ allowed, authorities }: UpstreamParts): Upstrea
           ...(url.protocol === 'https:' ? { tls: secure } : {}),
           ...(request.body === undefined ? {} : { body: request.body }),
         })
-        return await readAnswer(response, request.bytesMax)
+        return await readResponse(response, request.maxResponseBytes)
       } catch (fault) {
-        if (signal.aborted || !isUnconnected(fault)) throw fault
+        if (signal.aborted || !isConnectError(fault)) throw fault
         failure = fault
       }
     }
@@ -125,21 +133,21 @@ export function createUpstream({ allowed, authorities }: UpstreamParts): Upstrea
     async send(request) {
       const refusal = refusalOf(request.url)
       if (refusal !== null) return err({ kind: 'forbidden', message: refusal })
-      const signal = AbortSignal.timeout(request.timeMs)
+      const signal = AbortSignal.timeout(request.timeoutMs)
       try {
         return await exchange(new URL(request.url), request, signal)
       } catch (fault) {
         if (signal.aborted) {
-          return err({ kind: 'too-slow', message: `no whole answer within ${request.timeMs} milliseconds` })
+          return err({ kind: 'too-slow', message: `no whole answer within ${request.timeoutMs} milliseconds` })
         }
-        return err({ kind: 'unreachable', message: fault instanceof Error ? codeOf(fault) : String(fault) })
+        return err({ kind: 'unreachable', message: fault instanceof Error ? errorCodeOf(fault) : String(fault) })
       }
     },
   }
 }
 
-async function readAnswer(response: Response, bytesMax: number): Promise<Result<UpstreamAnswer, UpstreamFault>> {
-  const tooLarge = err<UpstreamFault>({ kind: 'too-large', message: `the answer is above ${bytesMax} bytes` })
+async function readResponse(response: Response, bytesMax: number): Promise<Result<UpstreamResponse, UpstreamError>> {
+  const tooLarge = err<UpstreamError>({ kind: 'too-large', message: `the answer is above ${bytesMax} bytes` })
   const parts: Uint8Array[] = []
   let length = 0
   if (response.body !== null) {
@@ -161,14 +169,14 @@ async function readAnswer(response: Response, bytesMax: number): Promise<Result<
   return ok({ status, header: (name) => headers.get(name), body: Buffer.concat(parts, length) })
 }
 
-function parse(text: string): URL | null {
+function parseHttpUrl(text: string): URL | null {
   const url = URL.parse(text)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return null
   return url.username === '' && url.password === '' && url.hostname !== '' ? url : null
 }
 
 /** The address that a URL names by itself; a URL has brought every way to write an IPv4 address into one form. */
-function literalOf({ hostname }: URL): string | null {
+function ipLiteralOf({ hostname }: URL): string | null {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   return ipaddr.isValid(bare) ? bare : null
 }
@@ -188,11 +196,13 @@ function bracketed(address: string): string {
 }
 
 /** Nothing was sent yet, so the next address may be tried. */
-function isUnconnected(fault: unknown): boolean {
-  return fault instanceof Error && ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'].includes(codeOf(fault))
+function isConnectError(fault: unknown): boolean {
+  return (
+    fault instanceof Error && ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'].includes(errorCodeOf(fault))
+  )
 }
 
-function codeOf(fault: Error): string {
+function errorCodeOf(fault: Error): string {
   return 'code' in fault && typeof fault.code === 'string' ? fault.code : fault.message
 }
 

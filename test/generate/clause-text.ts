@@ -1,30 +1,31 @@
 // Writes clauses one after the other and keeps account of the names in reach. Conditions and row queries are both made of
 // these; weighted towards what engines get wrong: relationship uniqueness, nulls from optional matches, aggregates,
 // renamed variables, subqueries in the middle.
-import type { Chance } from './chance.ts'
+
 import { NODE_TYPES } from './graph.ts'
 import { PathWriter } from './path-text.ts'
 import { predicate } from './predicate.ts'
-import { copyOf, emptyScope, Names, restrict, type Scope, someNodes } from './scope.ts'
+import type { Random } from './random.ts'
+import { copyOf, emptyScope, type GeneratedScope, NamesInScope, restrict, someNodes } from './scope.ts'
 
 /** What a subquery gives back: a name that all its branches return. */
 type Returned = 'node' | 'number' | 'list'
 
 export class ClauseWriter {
-  readonly scope: Scope
+  readonly scope: GeneratedScope
   readonly paths: PathWriter
-  readonly names: Names
-  protected readonly chance: Chance
+  readonly names: NamesInScope
+  protected readonly chance: Random
   protected readonly types: Readonly<Record<string, string>>
   /** Names that every WITH passes on. */
   readonly kept: readonly string[]
 
-  constructor(chance: Chance, types: Readonly<Record<string, string>>, kept: readonly string[]) {
+  constructor(chance: Random, types: Readonly<Record<string, string>>, kept: readonly string[]) {
     this.chance = chance
     this.types = types
     this.kept = kept
     this.scope = emptyScope()
-    this.names = new Names()
+    this.names = new NamesInScope()
     this.paths = new PathWriter(chance, this.names, types)
   }
 
@@ -322,7 +323,7 @@ export class ClauseWriter {
   }
 
   /** A bound in the middle of a branch, behind which what was imported is still there. */
-  private bounded(found: string, seen: string, inner: Scope): string {
+  private bounded(found: string, seen: string, inner: GeneratedScope): string {
     const { chance } = this
     const key = chance.odds(0.3) ? `${seen}.num, ` : ''
     const order = chance.odds(0.5)
@@ -341,7 +342,13 @@ export class ClauseWriter {
   /** Set when a branch of the present subquery may return null for its node. */
   private givesNull = false
 
-  private branch(seen: readonly string[], inner: Scope, returned: Returned, name: string, byWith: boolean): string {
+  private branch(
+    seen: readonly string[],
+    inner: GeneratedScope,
+    returned: Returned,
+    name: string,
+    byWith: boolean,
+  ): string {
     const { chance, names, paths } = this
     const found = names.fresh('v')
     const from = seen.length > 0 ? chance.pick(seen) : null
@@ -383,7 +390,7 @@ export class ClauseWriter {
 }
 
 /** An order over all of the nodes, and a part of it. */
-export function paging(chance: Chance, nodes: readonly string[]): string {
+export function paging(chance: Random, nodes: readonly string[]): string {
   const [first] = nodes
   const key = first
     ? chance.pick(['', `${first}.num, `, `${first}.odd DESC, `, `${first}.name, `, `${first}.flag DESC, `])

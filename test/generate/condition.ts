@@ -1,18 +1,18 @@
 // Random policy conditions: patterns that bring in subject and resource, and clauses that say more about them.
-import type { Value } from '../reference/values.ts'
-import type { Chance } from './chance.ts'
+import type { ReferenceValue } from '../oracle/cypher/values.ts'
 import { ClauseWriter, paging } from './clause-text.ts'
 import { NODE_TYPES } from './graph.ts'
 import { predicate } from './predicate.ts'
+import type { Random } from './random.ts'
 
 export interface GeneratedCondition {
   readonly text: string
-  readonly parameters: ReadonlyMap<string, Value>
+  readonly parameters: ReadonlyMap<string, ReferenceValue>
   readonly subjectType: string
   readonly resourceType: string
 }
 
-export const PARAMETERS: ReadonlyMap<string, Value> = new Map<string, Value>([
+export const PARAMETERS: ReadonlyMap<string, ReferenceValue> = new Map<string, ReferenceValue>([
   ['number', 1n],
   ['float', 1.5],
   ['text', 'a'],
@@ -21,14 +21,14 @@ export const PARAMETERS: ReadonlyMap<string, Value> = new Map<string, Value>([
   ['unset', null],
   [
     'claims',
-    new Map<string, Value>([
+    new Map<string, ReferenceValue>([
       ['level', 2n],
-      ['act', new Map<string, Value>([['sub', 'b']])],
+      ['act', new Map<string, ReferenceValue>([['sub', 'b']])],
     ]),
   ],
 ])
 
-export function randomCondition(chance: Chance): GeneratedCondition {
+export function randomCondition(chance: Random): GeneratedCondition {
   const subjectType = chance.pick(NODE_TYPES.slice(0, 2))
   const resourceType = chance.weighted([
     [3, NODE_TYPES[0]],

@@ -1,6 +1,6 @@
 // Random filters of decision policies: trees of all operators over parameters, claims and ends, with values that fit and
 // values that do not.
-import type { Chance } from './chance.ts'
+import type { Random } from './random.ts'
 
 const attributes = [
   '$number',
@@ -23,7 +23,7 @@ const literals = [0, 1, 1.5, 'a', 'n1', 'n2', true, false]
 const comparisons = ['=', '<>', '<', '<=', '>', '>=']
 const texts = ['=~', 'STARTS WITH', 'ENDS WITH', 'CONTAINS']
 
-export function randomFilter(chance: Chance, depth = 2): object {
+export function randomFilter(chance: Random, depth = 2): object {
   const advice = chance.odds(0.3) ? { advice: { error: chance.pick(['one', 'two', 'three']) } } : {}
   if (depth > 0 && chance.odds(0.6)) {
     const operator = chance.pick(['AND', 'OR', 'NOT'])
@@ -35,7 +35,7 @@ export function randomFilter(chance: Chance, depth = 2): object {
   return { operator, attribute: chance.pick(attributes), ...value, ...advice }
 }
 
-function randomValue(chance: Chance, operator: string): unknown {
+function randomValue(chance: Random, operator: string): unknown {
   if (operator === 'IN') {
     if (chance.odds(0.3)) return '$texts'
     const items = Array.from({ length: chance.between(0, 3) }, () => chance.pick(literals))

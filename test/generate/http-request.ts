@@ -1,9 +1,9 @@
 // Requests made from the interface description: every operation, mostly as described, often with something wrong, and
 // with identifiers that earlier answers gave, so that what is made is used, changed and removed again.
-import type { Description, Operation } from '../../src/http/openapi/description.ts'
-import { samples, type World } from '../config/kind-samples.ts'
-import { type Schema, spoilt, valueBy, type Words } from './by-schema.ts'
-import type { Chance } from './chance.ts'
+import type { OpenApiDocument, OperationObject } from '../../src/http/openapi/objects.ts'
+import { type SampleContext, samples } from '../support/kind-samples.ts'
+import { type Schema, spoilt, valueBy, type Words } from './json-schema-values.ts'
+import type { Random } from './random.ts'
 
 export interface MadeRequest {
   readonly operationId: string
@@ -21,7 +21,7 @@ export interface Callers {
 }
 
 /** What earlier answers told: identifiers by the kind in the path, and ETags. */
-export class Known {
+export class SeenIdentifiers {
   /** Never changed or removed: without these the rest would be refused. */
   readonly kept = new Set<string>()
   readonly secrets = new Set<string>()
@@ -40,7 +40,7 @@ export class Known {
     this.sessions.push(session)
   }
 
-  session(chance: Chance): string {
+  session(chance: Random): string {
     return chance.odds(0.8) ? (this.sessions.at(-1) as string) : chance.pick(this.sessions)
   }
 
@@ -48,7 +48,7 @@ export class Known {
     this.etags.push(etag)
   }
 
-  id(kind: string, chance: Chance): string {
+  id(kind: string, chance: Random): string {
     const ids = this.ids.get(kind) ?? []
     if (ids.length === 0 || chance.odds(0.05)) return 'gid:0ABCDEFGHJKMNPQRSTVWXYZ0123'
     // The newest is the likeliest to be there still.
@@ -61,7 +61,7 @@ export class Known {
     return ids.find((id) => this.kept.has(id)) ?? (ids.at(-1) as string)
   }
 
-  etag(chance: Chance): string {
+  etag(chance: Random): string {
     return chance.pick(this.etags)
   }
 
@@ -122,7 +122,7 @@ const mcpMessages = [
   { method: 'resources/list' },
 ]
 
-function policyText(chance: Chance): string {
+function policyText(chance: Random): string {
   const document = {
     meta: { policy_version: chance.pick(['2.0-kbac', '3.0-kbac', '1.0-ciq']) },
     subject: { type: 'Person' },
@@ -134,13 +134,13 @@ function policyText(chance: Chance): string {
 }
 
 export class RequestMaker {
-  private readonly operations: { readonly method: string; readonly path: string; readonly operation: Operation }[]
+  private readonly operations: { readonly method: string; readonly path: string; readonly operation: OperationObject }[]
   private readonly words: Words
-  private readonly known: Known
+  private readonly known: SeenIdentifiers
   private readonly callers: Callers
   private names = 0
 
-  constructor(description: Description, known: Known, callers: Callers) {
+  constructor(description: OpenApiDocument, known: SeenIdentifiers, callers: Callers) {
     this.known = known
     this.callers = callers
     this.operations = Object.entries(description.paths).flatMap(([path, methods]) =>
@@ -157,7 +157,7 @@ export class RequestMaker {
   }
 
   /** Null: what it would do is left out, because the rest of the run needs what it would take away. */
-  make(chance: Chance): MadeRequest | null {
+  make(chance: Random): MadeRequest | null {
     const { method, path, operation } = chance.pick(this.operations)
     const kind = path.includes('/mcp/') ? 'mcp-projects' : (/^\/configs\/v1\/([^/]+)/.exec(path)?.[1] ?? '')
     const id = this.idFor(kind, chance)
@@ -197,16 +197,16 @@ export class RequestMaker {
     }
   }
 
-  private withKnownQuery(body: unknown, chance: Chance): unknown {
+  private withKnownQuery(body: unknown, chance: Random): unknown {
     const id = chance.odds(0.6) ? this.known.home('knowledge-queries') : this.known.id('knowledge-queries', chance)
     return { ...(body as object), id }
   }
 
   /** A body of this kind that means something, its secrets fresh; undefined: there is none. */
-  private sample(kind: string, method: string, chance: Chance): unknown {
+  private sample(kind: string, method: string, chance: Random): unknown {
     const sample = samples[kind]
     if (sample === undefined) return undefined
-    const world: World = {
+    const world: SampleContext = {
       organization: this.known.home('organizations'),
       project: this.known.home('projects'),
       application: this.known.home('applications'),
@@ -226,12 +226,12 @@ export class RequestMaker {
     return JSON.parse(text)
   }
 
-  private idFor(kind: string, chance: Chance): string {
+  private idFor(kind: string, chance: Random): string {
     if (chance.odds(0.9)) return this.known.id(kind, chance)
     return chance.pick(['n-1', 'gid:x', '%', '..', 'ü𝔘', ' ', 'a/b', '__proto__', 'x'.repeat(2000)])
   }
 
-  private query(operation: Operation, chance: Chance): string {
+  private query(operation: OperationObject, chance: Random): string {
     const pairs = operation.parameters
       .filter((parameter) => parameter.in === 'query' && (parameter.required || chance.odds(0.6)))
       .map(
@@ -243,7 +243,7 @@ export class RequestMaker {
     return pairs.length === 0 ? '' : `?${pairs.join('&')}`
   }
 
-  private caller(operation: Operation, chance: Chance): Record<string, string> {
+  private caller(operation: OperationObject, chance: Random): Record<string, string> {
     const scheme = Object.keys(operation.security[0] ?? {})[0]
     if (chance.odds(0.04)) return chance.pick([{}, { authorization: 'Bearer nonsense' }, { 'x-svc-clientkey': 'vgk_' }])
     if (scheme === 'serviceAccount') return { authorization: `Bearer ${chance.pick(this.callers.tokens)}` }
@@ -258,7 +258,7 @@ export class RequestMaker {
     }
   }
 
-  private more(operation: Operation, chance: Chance): Record<string, string> {
+  private more(operation: OperationObject, chance: Random): Record<string, string> {
     const takes = (header: string) => operation.parameters.some(({ name }) => name === header)
     return {
       ...(takes('MCP-Protocol-Version') && chance.odds(0.8)
@@ -270,7 +270,7 @@ export class RequestMaker {
     }
   }
 
-  private word(member: string, chance: Chance): string | null {
+  private word(member: string, chance: Random): string | null {
     const kind = references[member]
     if (kind !== undefined && chance.odds(0.9)) return this.known.id(kind, chance)
     if (secretMember.test(member)) return this.known.canary()
@@ -309,7 +309,7 @@ export class RequestMaker {
   }
 }
 
-function bodyText(text: string, chance: Chance): string | Uint8Array {
+function bodyText(text: string, chance: Random): string | Uint8Array {
   if (chance.odds(0.95)) return text
   return chance.pick<() => string | Uint8Array>([
     () => '',

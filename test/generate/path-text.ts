@@ -1,7 +1,8 @@
 // Writes path patterns: chains of nodes and steps with labels, keys, properties, inline conditions, ranges and names.
-import type { Chance } from './chance.ts'
+
 import { EXTRA_LABELS, NODE_TYPES, RELATIONSHIP_TYPES } from './graph.ts'
-import { type Names, type Scope, someNodes } from './scope.ts'
+import type { Random } from './random.ts'
+import { type GeneratedScope, type NamesInScope, someNodes } from './scope.ts'
 
 /** What patterns may still cost the reference, which tries everything. */
 export interface Effort {
@@ -14,11 +15,16 @@ const REFERENCE_EFFORT: Effort = { steps: 6, unbounded: 1 }
 
 export class PathWriter {
   private readonly effort: Effort
-  private readonly chance: Chance
-  private readonly names: Names
+  private readonly chance: Random
+  private readonly names: NamesInScope
   /** The type that a name is meant to have. */
   private readonly types: Readonly<Record<string, string>>
-  constructor(chance: Chance, names: Names, types: Readonly<Record<string, string>>, effort = { ...REFERENCE_EFFORT }) {
+  constructor(
+    chance: Random,
+    names: NamesInScope,
+    types: Readonly<Record<string, string>>,
+    effort = { ...REFERENCE_EFFORT },
+  ) {
     this.chance = chance
     this.names = names
     this.types = types
@@ -26,7 +32,7 @@ export class PathWriter {
   }
 
   /** A chain from one name to another (null: to anything); now and then with a name of its own. */
-  path(from: string, to: string | null, scope: Scope): string {
+  path(from: string, to: string | null, scope: GeneratedScope): string {
     const { chance, effort } = this
     const wanted = chance.weighted([
       [6, 1],
@@ -45,14 +51,14 @@ export class PathWriter {
     return `${name} = ${text}`
   }
 
-  private anyNode(scope: Scope): string {
+  private anyNode(scope: GeneratedScope): string {
     const { chance } = this
     if (chance.odds(0.35)) return this.node(null, scope)
     if (chance.odds(0.15) && scope.nodes.length > 0) return this.node(chance.pick(scope.nodes), scope)
     return this.node(this.names.fresh('v'), scope)
   }
 
-  node(name: string | null, scope: Scope): string {
+  node(name: string | null, scope: GeneratedScope): string {
     const { chance } = this
     const known = [...scope.nodes]
     if (name && !someNodes(scope).includes(name)) scope.nodes.push(name)
@@ -93,7 +99,7 @@ export class PathWriter {
     return chance.odds(0.15) ? `{${entry}, is_identity: ${chance.odds(0.5)}}` : `{${entry}}`
   }
 
-  step(scope: Scope): string {
+  step(scope: GeneratedScope): string {
     const { chance } = this
     const types = chance.weighted<string>([
       [4, `:${chance.pick(RELATIONSHIP_TYPES)}`],
@@ -152,4 +158,4 @@ export class PathWriter {
   }
 }
 
-const sideways = (chance: Chance): string => chance.pick(['num', 'name', 'odd', 'flag'])
+const sideways = (chance: Random): string => chance.pick(['num', 'name', 'odd', 'flag'])

@@ -1,13 +1,14 @@
 // Random conditions over the names in scope. They never fault on any generated graph, so that every engine has an answer;
 // nulls, mixed kinds and negations are frequent.
-import type { Chance } from './chance.ts'
+
 import { EXTRA_LABELS, NODE_TYPES, RELATIONSHIP_TYPES } from './graph.ts'
-import { type Scope, someNodes } from './scope.ts'
+import type { Random } from './random.ts'
+import { type GeneratedScope, someNodes } from './scope.ts'
 import { counted, existing, step, valueList } from './subquery.ts'
 
 const COMPARISONS = ['=', '<>', '<', '<=', '>', '>='] as const
 
-export function predicate(chance: Chance, scope: Scope, depth = 2): string {
+export function predicate(chance: Random, scope: GeneratedScope, depth = 2): string {
   const inner = (): string => predicate(chance, scope, depth - 1)
   if (depth > 0) {
     const shape = chance.weighted([
@@ -25,7 +26,7 @@ export function predicate(chance: Chance, scope: Scope, depth = 2): string {
   return plain(chance, scope)
 }
 
-function plain(chance: Chance, scope: Scope): string {
+function plain(chance: Random, scope: GeneratedScope): string {
   const known = someNodes(scope)
   const node = chance.pick(known)
   const other = chance.pick(known)
@@ -136,10 +137,10 @@ function plain(chance: Chance, scope: Scope): string {
   return chance.weighted(choices)()
 }
 
-const id = (chance: Chance): string => `n${chance.between(0, 4)}`
+const id = (chance: Random): string => `n${chance.between(0, 4)}`
 
 /** A number or null. */
-export function number(chance: Chance, node: string, scope: Scope): string {
+export function number(chance: Random, node: string, scope: GeneratedScope): string {
   const choices: (readonly [number, string])[] = [
     [4, `${node}.num`],
     [1, `${node}.property.num`],
@@ -161,7 +162,7 @@ export function number(chance: Chance, node: string, scope: Scope): string {
 }
 
 /** Between two known names, or from one to anything. */
-function patternPredicate(chance: Chance, known: readonly string[]): string {
+function patternPredicate(chance: Random, known: readonly string[]): string {
   const end = chance.weighted([
     [3, `(${chance.pick(known)})`],
     [1, '()'],

@@ -1,15 +1,15 @@
 // Random queries that end in RETURN: columns of every kind of value, aggregates, DISTINCT, order and paging, and unions.
-import type { Value } from '../reference/values.ts'
-import type { Chance } from './chance.ts'
+import type { ReferenceValue } from '../oracle/cypher/values.ts'
 import { ClauseWriter } from './clause-text.ts'
 import { PARAMETERS } from './condition.ts'
 import { number, predicate } from './predicate.ts'
+import type { Random } from './random.ts'
 import { restrict, someNodes } from './scope.ts'
 import { counted, orderedList, valueList } from './subquery.ts'
 
 export interface GeneratedRows {
   readonly text: string
-  readonly parameters: ReadonlyMap<string, Value>
+  readonly parameters: ReadonlyMap<string, ReferenceValue>
   /** Columns that the rows are ordered by, first the weightiest; empty where the order is left open. */
   readonly orderedBy: readonly string[]
   /** All columns are among those: rows that are tied are equal. */
@@ -19,14 +19,14 @@ export interface GeneratedRows {
 /** Columns whose lists come in no order have this beginning. */
 export const BAG = 'bag'
 
-interface Column {
+interface GeneratedColumn {
   readonly expression: string
   readonly name: string
   /** A kind that ORDER BY gives an order to. */
   readonly sortable: boolean
 }
 
-export function randomRows(chance: Chance): GeneratedRows {
+export function randomRows(chance: Random): GeneratedRows {
   const writer = new RowsWriter(chance, {}, [])
   return { ...writer.write(), parameters: PARAMETERS }
 }
@@ -112,7 +112,7 @@ class RowsWriter extends ClauseWriter {
     return `${prefix}${this.columns}`
   }
 
-  private someColumns(make: () => Column): Column[] {
+  private someColumns(make: () => GeneratedColumn): GeneratedColumn[] {
     const count = this.chance.weighted([
       [3, 1],
       [4, 2],
@@ -122,13 +122,13 @@ class RowsWriter extends ClauseWriter {
     return Array.from({ length: count }, make)
   }
 
-  private column(): Column {
+  private column(): GeneratedColumn {
     const { chance, scope } = this
     if (chance.odds(0.45)) return this.scalar()
     const known = someNodes(scope)
     const node = chance.pick(known)
     const [unordered, ordered] = [(text: string) => this.bag(text), (text: string) => this.exact(text, false)]
-    return chance.weighted<() => Column>([
+    return chance.weighted<() => GeneratedColumn>([
       [3, () => ordered(node)],
       [1, () => unordered(`labels(${node})`)],
       [1, () => unordered(`keys(${node})`)],
@@ -145,7 +145,7 @@ class RowsWriter extends ClauseWriter {
     ])()
   }
 
-  private ofRelationship(): Column {
+  private ofRelationship(): GeneratedColumn {
     const { chance } = this
     const name = chance.pick(this.scope.relationships)
     const scalars = [`type(${name})`, `${name}.since`, `${name}.property.role`]
@@ -153,7 +153,7 @@ class RowsWriter extends ClauseWriter {
     return this.exact(chance.pick([name, `startNode(${name})`, `endNode(${name})`, `properties(${name})`]), false)
   }
 
-  private ofPath(): Column {
+  private ofPath(): GeneratedColumn {
     const { chance } = this
     const name = chance.pick(this.scope.paths)
     if (chance.odds(0.3)) return this.exact(`length(${name})`, true)
@@ -163,7 +163,7 @@ class RowsWriter extends ClauseWriter {
     )
   }
 
-  private scalar(): Column {
+  private scalar(): GeneratedColumn {
     const { chance, scope } = this
     const known = someNodes(scope)
     const node = chance.pick(known)
@@ -196,15 +196,15 @@ class RowsWriter extends ClauseWriter {
     return this.exact(text, true)
   }
 
-  private exact(expression: string, sortable: boolean): Column {
+  private exact(expression: string, sortable: boolean): GeneratedColumn {
     return { expression, name: this.name(), sortable }
   }
 
-  private bag(expression: string): Column {
+  private bag(expression: string): GeneratedColumn {
     return { expression, name: this.name(BAG), sortable: false }
   }
 
-  private aggregate(): Column {
+  private aggregate(): GeneratedColumn {
     const { chance, scope } = this
     const node = chance.pick(someNodes(scope))
     const distinct = chance.odds(0.3) ? 'DISTINCT ' : ''
@@ -233,7 +233,7 @@ class RowsWriter extends ClauseWriter {
 
   private returned(
     clauses: readonly string[],
-    columns: readonly Column[],
+    columns: readonly GeneratedColumn[],
     distinct: boolean,
   ): Omit<GeneratedRows, 'parameters'> {
     const { chance } = this
@@ -268,7 +268,7 @@ class RowsWriter extends ClauseWriter {
   }
 
   /** A bag would group by the order of its items. */
-  private groupingKey(): Column {
+  private groupingKey(): GeneratedColumn {
     for (;;) {
       const column = this.chance.odds(0.7) ? this.scalar() : this.column()
       if (!column.name.startsWith(BAG)) return column

@@ -1,6 +1,6 @@
 // The names that are in reach while a query is written, by what they hold.
 
-export interface Scope {
+export interface GeneratedScope {
   /** Nodes that are there in every row. */
   nodes: string[]
   /** Nodes that may be null: an optional match or a subquery brought them in. */
@@ -17,7 +17,7 @@ export interface Scope {
   paths: string[]
 }
 
-export const emptyScope = (): Scope => ({
+export const emptyScope = (): GeneratedScope => ({
   nodes: [],
   maybe: [],
   relationships: [],
@@ -27,26 +27,26 @@ export const emptyScope = (): Scope => ({
   paths: [],
 })
 
-export function copyOf(scope: Scope): Scope {
+export function copyOf(scope: GeneratedScope): GeneratedScope {
   const copy = emptyScope()
   for (const kind of kinds) copy[kind] = [...scope[kind]]
   return copy
 }
 
-export const kinds = Object.keys(emptyScope()) as (keyof Scope)[]
+export const kinds = Object.keys(emptyScope()) as (keyof GeneratedScope)[]
 
-export const allNames = (scope: Scope): string[] => kinds.flatMap((kind) => scope[kind])
+export const allNames = (scope: GeneratedScope): string[] => kinds.flatMap((kind) => scope[kind])
 
 /** After WITH: what is not among the names is gone. */
-export function restrict(scope: Scope, names: readonly string[]): void {
+export function restrict(scope: GeneratedScope, names: readonly string[]): void {
   for (const kind of kinds) scope[kind] = scope[kind].filter((name) => names.includes(name))
 }
 
 /** Nodes to ask something of; null has an answer to everything that is asked here. */
-export const someNodes = (scope: Scope): string[] => [...scope.nodes, ...scope.maybe]
+export const someNodes = (scope: GeneratedScope): string[] => [...scope.nodes, ...scope.maybe]
 
 /** Hands out names that no part of the query has yet. */
-export class Names {
+export class NamesInScope {
   private count = 0
   fresh(letter: string): string {
     this.count += 1

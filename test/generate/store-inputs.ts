@@ -89,7 +89,7 @@ const metadataFields = fc.record({
   custom: fc.subarray(['a', 'c', 'never given']),
 })
 
-export type Step =
+export type BatchStep =
   | { readonly do: 'upsert node'; readonly node: NodeInput }
   | { readonly do: 'delete node'; readonly key: NodeKey }
   | {
@@ -126,9 +126,11 @@ export type Step =
 
 const upsertNode = fc
   .record({ key, labels, isIdentity: fc.boolean(), location: anyText, properties }, { requiredKeys: ['key'] })
-  .map(({ key: { type, externalId }, ...rest }): Step => ({ do: 'upsert node', node: { type, externalId, ...rest } }))
+  .map(
+    ({ key: { type, externalId }, ...rest }): BatchStep => ({ do: 'upsert node', node: { type, externalId, ...rest } }),
+  )
 
-export const step: fc.Arbitrary<Step> = fc.oneof(
+export const step: fc.Arbitrary<BatchStep> = fc.oneof(
   { weight: 6, arbitrary: upsertNode },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('delete node' as const), key }) },
   {
@@ -184,7 +186,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 /** Takes the step and tells what the batch answered, global ids left out. */
-export function take(step: Step, batch: WriteBatch): unknown {
+export function take(step: BatchStep, batch: WriteBatch): unknown {
   switch (step.do) {
     case 'upsert node': {
       const { id, created } = batch.upsertNode(step.node)

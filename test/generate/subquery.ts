@@ -1,8 +1,9 @@
 // Queries inside expressions: EXISTS, COUNT and COLLECT with a pattern or a whole query in them, and pattern comprehensions.
-import type { Chance } from './chance.ts'
-import { NODE_TYPES, RELATIONSHIP_TYPES } from './graph.ts'
 
-export function step(chance: Chance): string {
+import { NODE_TYPES, RELATIONSHIP_TYPES } from './graph.ts'
+import type { Random } from './random.ts'
+
+export function step(chance: Random): string {
   const type = chance.pick([...RELATIONSHIP_TYPES.map((each) => `:${each}`), ':A|B', ''])
   const range = chance.weighted([
     [8, ''],
@@ -15,7 +16,7 @@ export function step(chance: Chance): string {
 }
 
 /** A pattern from a known node to `e`, with or without a condition over both. */
-function pattern(chance: Chance, node: string, known: readonly string[]): { path: string; where: string } {
+function pattern(chance: Random, node: string, known: readonly string[]): { path: string; where: string } {
   const end = chance.weighted([
     [6, '(e)'],
     [2, `(e:${chance.pick(NODE_TYPES)})`],
@@ -34,7 +35,7 @@ function pattern(chance: Chance, node: string, known: readonly string[]): { path
 }
 
 /** A query that ends in `RETURN` of that expression over `e`. */
-function whole(chance: Chance, node: string, known: readonly string[], returned: string): string {
+function whole(chance: Random, node: string, known: readonly string[], returned: string): string {
   const { path, where } = pattern(chance, node, known)
   const match = `MATCH ${path}${where}`
   return chance.weighted<() => string>([
@@ -63,26 +64,26 @@ function whole(chance: Chance, node: string, known: readonly string[], returned:
   ])()
 }
 
-function second(chance: Chance, node: string, known: readonly string[], returned: string): string {
+function second(chance: Random, node: string, known: readonly string[], returned: string): string {
   const { path, where } = pattern(chance, node, known)
   return `MATCH ${path}${where} RETURN ${returned} AS u`
 }
 
-export function existing(chance: Chance, node: string, known: readonly string[]): string {
+export function existing(chance: Random, node: string, known: readonly string[]): string {
   if (chance.odds(0.05)) return `EXISTS { (${chance.pick(known)}) }`
   if (chance.odds(0.35)) return `EXISTS { ${whole(chance, node, known, 'e')} }`
   const { path, where } = pattern(chance, node, known)
   return `EXISTS { ${chance.odds(0.5) ? 'MATCH ' : ''}${path}${where} }`
 }
 
-export function counted(chance: Chance, node: string, known: readonly string[]): string {
+export function counted(chance: Random, node: string, known: readonly string[]): string {
   if (chance.odds(0.4)) return `COUNT { ${whole(chance, node, known, chance.pick(['e', 'e.name', '1']))} }`
   const { path, where } = pattern(chance, node, known)
   return `COUNT { ${chance.odds(0.5) ? 'MATCH ' : ''}${path}${where} }`
 }
 
 /** The same in the order that it asks for. */
-export function orderedList(chance: Chance, node: string, known: readonly string[]): string {
+export function orderedList(chance: Random, node: string, known: readonly string[]): string {
   const { path, where } = pattern(chance, node, known)
   const [distinct, key] = chance.pick([
     ['', 'e.external_id'],
@@ -95,7 +96,7 @@ export function orderedList(chance: Chance, node: string, known: readonly string
 }
 
 /** A list of property values, in no order. */
-export function valueList(chance: Chance, node: string, known: readonly string[], key: string): string {
+export function valueList(chance: Random, node: string, known: readonly string[], key: string): string {
   if (chance.odds(0.4)) return `COLLECT { ${whole(chance, node, known, `e.${key}`)} }`
   const { path, where } = pattern(chance, node, known)
   const [single] = path.split(', ')

@@ -1,6 +1,6 @@
 // Random graphs, context policies and queries that write under them: mostly what the policy lets be written, and often not.
-import type { GraphNode, GraphRelationship, Graph as ReferenceGraph } from '../reference/values.ts'
-import type { Chance } from './chance.ts'
+import type { GraphNode, GraphRelationship, ReferenceGraph } from '../oracle/cypher/values.ts'
+import type { Random } from './random.ts'
 
 const TYPES = ['TA', 'TB', 'TC']
 /** Names of the service, which a policy may list and nobody writes. */
@@ -13,13 +13,13 @@ const PROPERTIES = ['p', 'q', 's']
 /** The subject's type. */
 export const SUBJECT = 'TA'
 
-interface Condition {
+interface GeneratedWriteCondition {
   readonly cypher: string
   readonly nodes: readonly string[]
   readonly relationships: readonly string[]
 }
 
-const CONDITIONS: readonly Condition[] = [
+const CONDITIONS: readonly GeneratedWriteCondition[] = [
   { cypher: 'MATCH (subject:TA)-[r]->(x)', nodes: ['subject', 'x'], relationships: ['r'] },
   {
     cypher: 'MATCH (subject:TA)-[r:R]->(x) OPTIONAL MATCH (x)-[s]->(y)',
@@ -36,7 +36,7 @@ const CONDITIONS: readonly Condition[] = [
   { cypher: 'MATCH (subject:TA)<-[r]-(x) WHERE x.p = 1', nodes: ['subject', 'x'], relationships: ['r'] },
 ]
 
-export interface Rule {
+export interface WriteRule {
   readonly type: string
   readonly source_node_label: string
   readonly target_node_label: string
@@ -47,7 +47,7 @@ export interface WritingPolicy {
   readonly existingNodes: readonly string[]
   readonly nodeTypes: readonly string[]
   readonly existingRelationships: readonly string[]
-  readonly rules: readonly Rule[]
+  readonly rules: readonly WriteRule[]
   readonly deleteNodes: readonly string[]
   readonly deleteRelationships: readonly string[]
 }
@@ -59,7 +59,7 @@ export interface WritingCase {
   readonly parameters: Record<string, unknown>
 }
 
-export function randomWritingCase(chance: Chance): WritingCase {
+export function randomWritingCase(chance: Random): WritingCase {
   const condition = chance.pick(CONDITIONS)
   const policy = randomPolicy(chance, condition)
   return {
@@ -86,15 +86,15 @@ export function documentOf({ cypher, ...policy }: WritingPolicy): object {
   }
 }
 
-function some<T>(chance: Chance, items: readonly T[], odds: number): T[] {
+function some<T>(chance: Random, items: readonly T[], odds: number): T[] {
   return items.filter(() => chance.odds(odds))
 }
 
-function several<T>(chance: Chance, max: number, make: () => T): T[] {
+function several<T>(chance: Random, max: number, make: () => T): T[] {
   return Array.from({ length: chance.between(0, max) }, make)
 }
 
-function randomGraph(chance: Chance): ReferenceGraph {
+function randomGraph(chance: Random): ReferenceGraph {
   const nodes: GraphNode[] = Array.from({ length: chance.between(2, 6) }, (_, i) => ({
     kind: 'node',
     externalId: `n${i}`,
@@ -129,7 +129,7 @@ function randomGraph(chance: Chance): ReferenceGraph {
   return { nodes, relationships: [...relationships.values()] }
 }
 
-function randomPolicy(chance: Chance, { cypher, nodes, relationships }: Condition): WritingPolicy {
+function randomPolicy(chance: Random, { cypher, nodes, relationships }: GeneratedWriteCondition): WritingPolicy {
   const nodePaths = nodes.flatMap((name) => [name, `${name}.*`, `${name}.property.p`])
   const relationshipPaths = relationships.flatMap((name) => [name, `${name}.*`, `${name}.p`])
   return {
@@ -147,7 +147,11 @@ function randomPolicy(chance: Chance, { cypher, nodes, relationships }: Conditio
   }
 }
 
-function randomQuery(chance: Chance, condition: Condition, policy: WritingPolicy): Record<string, unknown> {
+function randomQuery(
+  chance: Random,
+  condition: GeneratedWriteCondition,
+  policy: WritingPolicy,
+): Record<string, unknown> {
   /** Mostly of what is allowed. */
   const choose = <T>(allowed: readonly T[], all: readonly T[]): T | null => {
     const from = allowed.length > 0 && chance.odds(0.97) ? allowed : chance.odds(0.96) ? [] : all

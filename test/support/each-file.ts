@@ -2,7 +2,7 @@
 // files of a worker share what they import; those of this file are everybody's.
 import { afterAll } from 'vitest'
 import { Budget } from '../../src/engine/conditions.ts'
-import { removeTemporaryFolders } from '../store/folder.ts'
+import { removeTemporaryFolders } from './temporary-folder.ts'
 
 afterAll(removeTemporaryFolders)
 

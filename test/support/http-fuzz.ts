@@ -5,16 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SignJWT } from 'jose'
 import { createApp } from '../../src/app.ts'
-import { describeRoutes } from '../../src/http/openapi/document.ts'
-import { apiPermissions } from '../../src/identity/caller.ts'
+import { buildOpenApiDocument } from '../../src/http/openapi/document.ts'
+import { apiPermissions } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { openLog } from '../../src/ops/log.ts'
 import { defaultSettings } from '../../src/settings.ts'
-import { contextPolicy } from '../config/kind-samples.ts'
-import { Chance } from '../generate/chance.ts'
-import { type Callers, Known, type MadeRequest, RequestMaker } from '../generate/http-request.ts'
-import { makeKey, type SigningKey } from '../identity/issuer.ts'
-import { Described } from './described.ts'
+import { type Callers, type MadeRequest, RequestMaker, SeenIdentifiers } from '../generate/http-request.ts'
+import { Random } from '../generate/random.ts'
+import { DescribedResponses } from './described-responses.ts'
+import { contextPolicy } from './kind-samples.ts'
+import { makeKey, type SigningKey } from './token-issuer.ts'
 
 export interface FuzzReport {
   readonly asked: number
@@ -36,13 +36,13 @@ export async function fuzzHttp(seed: number, requests: number, onRound?: (asked:
   const app = await createApp({ ...defaultSettings, dataDir, port: 0, accessLog: 'on' }, { log, sync: false })
   try {
     const { url } = await app.listen()
-    const known = new Known()
+    const known = new SeenIdentifiers()
     const token = await app.issueAdminToken(3600)
     const callers = await settle(url, token, app.organizationId, app.serviceAccountId, known)
-    const description = describeRoutes(app.routes, '3.1.1', 'fuzz')
+    const description = buildOpenApiDocument(app.routes, '3.1.1', 'fuzz')
     const maker = new RequestMaker(description, known, callers)
-    const run = new Run(url, new Described(description), known)
-    const chance = new Chance(seed)
+    const run = new FuzzRun(url, new DescribedResponses(description), known)
+    const chance = new Random(seed)
     for (let asked = 0; run.asked < requests && run.findings.length < FINDINGS_MAX; asked += AT_ONCE) {
       const made = Array.from({ length: AT_ONCE }, () => maker.make(chance)).filter((one) => one !== null)
       await Promise.all(made.map((request) => run.ask(request)))
@@ -67,15 +67,15 @@ export async function fuzzHttp(seed: number, requests: number, onRound?: (asked:
   }
 }
 
-class Run {
+class FuzzRun {
   asked = 0
   readonly findings: string[] = []
   readonly statuses = new Map<string, Map<number, number>>()
   private readonly url: string
-  private readonly described: Described
-  private readonly known: Known
+  private readonly described: DescribedResponses
+  private readonly known: SeenIdentifiers
 
-  constructor(url: string, described: Described, known: Known) {
+  constructor(url: string, described: DescribedResponses, known: SeenIdentifiers) {
     this.url = url
     this.described = described
     this.known = known
@@ -139,7 +139,7 @@ async function settle(
   token: string,
   organizationId: string,
   accountId: string,
-  known: Known,
+  known: SeenIdentifiers,
 ): Promise<Callers> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const create = async (kind: string, body: object): Promise<Record<string, string>> => {

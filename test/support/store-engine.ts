@@ -2,21 +2,21 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { positionOf } from '../../grammar/issue.ts'
+import { positionOf } from '../../grammar/diagnostic.ts'
 import {
-  type Asking,
-  type Condition,
   compileCondition,
   type DialectName,
   type EngineOptions,
+  type PolicyCondition,
+  type QueryContext,
 } from '../../src/engine/conditions.ts'
-import { RunFault } from '../../src/engine/errors.ts'
+import { ExecutionError } from '../../src/engine/errors.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
-import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
-import type { Graph } from '../reference/values.ts'
-import { engineParameters, writeGraph } from './convert.ts'
-import { type Engine, policiesFor, type Question } from './engines.ts'
-import type { World, WorldPolicy } from './world.ts'
+import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
+import type { ReferenceGraph } from '../oracle/cypher/values.ts'
+import { policiesFor, type ScenarioEngine, type ScenarioQuestion } from '../scenarios/engines.ts'
+import type { Scenario, WorldPolicy } from '../scenarios/read-scenario.ts'
+import { engineParameters, writeGraph } from './convert-graph.ts'
 
 export type Rules = 'on' | 'off'
 
@@ -26,7 +26,7 @@ export interface StoredGraph {
 }
 
 /** Writes the graph as a capture would, into an environment of its own; small chunks make long lists of short ones. */
-export async function storeGraph(graph: Graph, chunks?: { entriesPerChunk: number }): Promise<StoredGraph> {
+export async function storeGraph(graph: ReferenceGraph, chunks?: { entriesPerChunk: number }): Promise<StoredGraph> {
   const folder = await mkdtemp(join(tmpdir(), 'verdigraph-world-'))
   const environment = openEnvironment(folder, { clock: systemClock, sync: false, ...chunks })
   const stored = {
@@ -51,9 +51,9 @@ export async function storeGraph(graph: Graph, chunks?: { entriesPerChunk: numbe
  */
 export function ask<T>(
   environment: LmdbEnvironment,
-  condition: Condition,
-  parameters: Question['parameters'],
-  question: (asking: Asking) => T,
+  condition: PolicyCondition,
+  parameters: ScenarioQuestion['parameters'],
+  question: (asking: QueryContext) => T,
   faulted: T,
 ): T {
   if (condition.parameters.some((name) => !parameters.has(name.split('.')[0] as string))) return faulted
@@ -65,7 +65,7 @@ export function ask<T>(
       limits: { stepsMax: 5_000_000, timeMs: 30_000 },
     })
   } catch (fault) {
-    if (fault instanceof RunFault && fault.code !== 'budget') return faulted
+    if (fault instanceof ExecutionError && fault.code !== 'budget') return faulted
     throw fault
   } finally {
     snapshot.close()
@@ -77,7 +77,7 @@ export function compiled(
   policy: { cypher: string; subject: string; resource: string; version: string },
   rules: Rules,
   options: Omit<EngineOptions, 'rules'> = {},
-): Condition | string {
+): PolicyCondition | string {
   const result = compileCondition(
     {
       text: policy.cypher,
@@ -98,17 +98,17 @@ export function compiled(
 }
 
 /** Every check is also asked why, and must hear of the same decision. */
-function checkAndWhy(condition: Condition, asking: Asking, subjectId: string, resourceId: string): boolean {
+function checkAndWhy(condition: PolicyCondition, asking: QueryContext, subjectId: string, resourceId: string): boolean {
   const granted = condition.check(asking, subjectId, resourceId)
-  const why = condition.why(asking, subjectId, resourceId)
+  const why = condition.trace(asking, subjectId, resourceId)
   if (why.decision !== granted) throw new Error(`check says ${granted}, why says ${why.decision}`)
   return granted
 }
 
-export const storeEngine = (rules: Rules): Engine => ({
+export const storeEngine = (rules: Rules): ScenarioEngine => ({
   name: `the engine with rules ${rules}`,
   refuses: true,
-  open: async (world: World) => {
+  open: async (world: Scenario) => {
     const conditions = new Map(
       world.policies.map((policy) => {
         const condition = compiled(policy, rules)
@@ -119,14 +119,17 @@ export const storeEngine = (rules: Rules): Engine => ({
     const { environment, close } = await storeGraph(world.graph)
     const asked = <T>(
       policy: WorldPolicy,
-      question: Question,
-      each: (condition: Condition, asking: Asking) => T,
+      question: ScenarioQuestion,
+      each: (condition: PolicyCondition, asking: QueryContext) => T,
       faulted: T,
     ): T => {
-      const condition = conditions.get(policy) as Condition
+      const condition = conditions.get(policy) as PolicyCondition
       return ask(environment, condition, question.parameters, (asking) => each(condition, asking), faulted)
     }
-    const union = (question: Question, each: (condition: Condition, asking: Asking) => string[]): string[] => {
+    const union = (
+      question: ScenarioQuestion,
+      each: (condition: PolicyCondition, asking: QueryContext) => string[],
+    ): string[] => {
       const found = policiesFor(world, question).flatMap((policy) => asked(policy, question, each, []))
       return [...new Set(found)]
     }

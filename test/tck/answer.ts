@@ -3,7 +3,7 @@
 // bun test/tck/answer.ts DIR FIRST RULES
 import { writeSync } from 'node:fs'
 import { Fixtures } from './fixtures.ts'
-import { runCase, type Verdict } from './run-case.ts'
+import { type CaseVerdict, runCase } from './run-case.ts'
 import { readSuite } from './suite.ts'
 
 const [folder = '', first = '0', rules = 'on'] = process.argv.slice(2)
@@ -15,7 +15,7 @@ const say = (message: object): void => {
 }
 for (let index = Number(first); index < cases.length; index++) {
   const item = cases[index]!
-  let verdict: Verdict
+  let verdict: CaseVerdict
   try {
     const store = await fixtures.store(item)
     say({ begun: index })

@@ -21,7 +21,7 @@ export type Tagged =
     }
   | { readonly t: 'call'; readonly fn: string; readonly args: Tagged }
 
-export interface Fixture {
+export interface TckFixture {
   readonly nodes: readonly {
     readonly id: number
     readonly labels: readonly string[]
@@ -54,7 +54,7 @@ export interface TckCase {
   readonly graph?: string
   /** The TCK's own set-up, as text; `fixture` is what it leaves. */
   readonly setup?: readonly string[]
-  readonly fixture?: Fixture
+  readonly fixture?: TckFixture
   readonly params?: Readonly<Record<string, Tagged>>
   readonly query: string
   readonly expect: Expectation
@@ -88,7 +88,7 @@ export function toValue(tagged: Tagged): Value {
   }
 }
 
-export function loadFixture(fixture: Fixture, batch: WriteBatch): void {
+export function loadFixture(fixture: TckFixture, batch: WriteBatch): void {
   const ids = new Map<number, number>()
   for (const node of fixture.nodes) ids.set(node.id, batch.createNode(node.labels, properties(node.props)))
   for (let i = 0; i < (fixture.blankNodes ?? 0); i++) batch.createNode([], [])

@@ -1,12 +1,18 @@
 // Results against the TCK's tagged values: comparison of results, not Cypher's `=`.
 
-import type { Cell, NodeResult, PathResult, RelationshipResult, Rows } from '../../src/engine/rows.ts'
+import type {
+  NodeResult,
+  PathResult,
+  QueryResult,
+  RelationshipResult,
+  ResultValue,
+} from '../../src/engine/rows-query.ts'
 import { isTemporal } from '../../src/engine/value/temporal/temporal.ts'
 import { Float } from '../../src/kernel/float.ts'
 import { type Expectation, type Tagged, toValue } from './case.ts'
 
 /** Null when they agree; else what differs, in a line. */
-export function difference(rows: Rows, expected: Exclude<Expectation, { kind: 'error' }>): string | null {
+export function difference(rows: QueryResult, expected: Exclude<Expectation, { kind: 'error' }>): string | null {
   if (expected.kind === 'empty') return rows.rows.length === 0 ? null : `expected no rows, got ${rows.rows.length}`
   if (rows.columns.join('\n') !== expected.columns.join('\n')) {
     return `expected columns [${expected.columns.join(', ')}], got [${rows.columns.join(', ')}]`
@@ -68,7 +74,7 @@ function present(props: Readonly<Record<string, Tagged>>, loose: boolean): [stri
   return Object.entries(props).flatMap(([key, value]) => (value.t === 'null' ? [] : [[key, ofTagged(value, loose)]]))
 }
 
-function ofCell(cell: Cell, loose: boolean): string {
+function ofCell(cell: ResultValue, loose: boolean): string {
   if (cell === null) return 'null'
   if (typeof cell === 'boolean') return String(cell)
   if (typeof cell === 'number' || typeof cell === 'bigint') return `int ${cell}`
@@ -76,10 +82,10 @@ function ofCell(cell: Cell, loose: boolean): string {
   if (cell instanceof Float) return float(cell.value)
   // The cases write a temporal as its text.
   if (isTemporal(cell)) return JSON.stringify(String(cell))
-  if (cell instanceof Map) return map([...cell].map(([key, value]) => [key, ofCell(value as Cell, loose)]))
+  if (cell instanceof Map) return map([...cell].map(([key, value]) => [key, ofCell(value as ResultValue, loose)]))
   if (Array.isArray(cell))
     return list(
-      cell.map((item) => ofCell(item as Cell, loose)),
+      cell.map((item) => ofCell(item as ResultValue, loose)),
       loose,
     )
   const element = cell as NodeResult | RelationshipResult | PathResult
@@ -95,7 +101,7 @@ function ofCell(cell: Cell, loose: boolean): string {
 }
 
 function properties(held: ReadonlyMap<string, unknown>, loose: boolean): [string, string][] {
-  return [...held].map(([key, value]) => [key, ofCell(value as Cell, loose)])
+  return [...held].map(([key, value]) => [key, ofCell(value as ResultValue, loose)])
 }
 
 function list(items: string[], loose: boolean): string {

@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { GraphStore } from '../../src/engine/store.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
-import { type LmdbEnvironment, openEnvironment } from '../../src/store/lmdb/environment.ts'
-import { type Fixture, loadFixture, type TckCase } from './case.ts'
+import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
+import { loadFixture, type TckCase, type TckFixture } from './case.ts'
 
 const OPEN_MAX = 50
-const NO_DATA: Fixture = { nodes: [], rels: [] }
+const NO_DATA: TckFixture = { nodes: [], rels: [] }
 
 export class Fixtures {
   private readonly folder = mkdtempSync(join(tmpdir(), 'verdigraph-tck-'))
   private readonly open = new Map<string, LmdbEnvironment>()
-  private readonly named: Readonly<Record<string, Fixture>>
+  private readonly named: Readonly<Record<string, TckFixture>>
   private count = 0
 
-  constructor(named: Readonly<Record<string, Fixture>>) {
+  constructor(named: Readonly<Record<string, TckFixture>>) {
     this.named = named
   }
 
@@ -32,7 +32,7 @@ export class Fixtures {
     return environment
   }
 
-  private fixtureOf(item: TckCase): Fixture {
+  private fixtureOf(item: TckCase): TckFixture {
     if (item.fixture) return item.fixture
     if ((item.setup ?? []).length > 0) throw new Error('the case has a set-up, but no fixture to load')
     // `any`: the result may not depend on the data.

@@ -1,8 +1,8 @@
 // Runs one case and judges it: rows against rows, errors at three levels, the time, and that the graph is as it was.
-import type { Issue } from '../../grammar/issue.ts'
-import { RunFault } from '../../src/engine/errors.ts'
+import type { Diagnostic } from '../../grammar/diagnostic.ts'
+import { ExecutionError } from '../../src/engine/errors.ts'
 import type { EngineOptions } from '../../src/engine/planned-query.ts'
-import { compileRowsQuery, type Rows } from '../../src/engine/rows.ts'
+import { compileRowsQuery, type QueryResult } from '../../src/engine/rows-query.ts'
 import type { GraphStore } from '../../src/engine/store.ts'
 import { type TckCase, toValue } from './case.ts'
 import { difference } from './compare.ts'
@@ -12,7 +12,7 @@ export const CASE_MS_MAX = 2_000
 
 const limits = { stepsMax: 50_000_000, timeMs: CASE_MS_MAX }
 
-export interface Verdict {
+export interface CaseVerdict {
   readonly passed: boolean
   /**
    * Of a case that expects an error: 0 nothing was raised, 1 something was, 2 with the right type, 3 with the right
@@ -30,18 +30,18 @@ interface Raised {
   readonly message: string
 }
 
-type Outcome = { readonly raised: Raised } | { readonly raised: null; readonly rows: Rows }
+type CaseOutcome = { readonly raised: Raised } | { readonly raised: null; readonly rows: QueryResult }
 
 /** A case that is too slow is so each time; a busy machine is not. */
 export const TRIES = 3
 
-export function runCase(item: TckCase, store: GraphStore, options: EngineOptions): Verdict {
+export function runCase(item: TckCase, store: GraphStore, options: EngineOptions): CaseVerdict {
   let tried = tryCase(item, store, options)
   for (let tries = 1; tries < TRIES && tried.ms > CASE_MS_MAX; tries++) tried = tryCase(item, store, options)
   return tried.verdict
 }
 
-function tryCase(item: TckCase, store: GraphStore, options: EngineOptions): { verdict: Verdict; ms: number } {
+function tryCase(item: TckCase, store: GraphStore, options: EngineOptions): { verdict: CaseVerdict; ms: number } {
   const started = performance.now()
   const before = countsOf(store)
   const verdict = judged(item, outcomeOf(item, store, options))
@@ -52,7 +52,7 @@ function tryCase(item: TckCase, store: GraphStore, options: EngineOptions): { ve
   return { verdict, ms }
 }
 
-function outcomeOf(item: TckCase, store: GraphStore, options: EngineOptions): Outcome {
+function outcomeOf(item: TckCase, store: GraphStore, options: EngineOptions): CaseOutcome {
   // Compiling is not even given a store, so what it refuses is refused before any data is read.
   const compiled = compileRowsQuery(item.query, options)
   if (!compiled.ok) return { raised: ofIssues(compiled.error) }
@@ -61,14 +61,14 @@ function outcomeOf(item: TckCase, store: GraphStore, options: EngineOptions): Ou
     const parameters = new Map(Object.entries(item.params ?? {}).map(([name, value]) => [name, toValue(value)]))
     return { raised: null, rows: compiled.value.run({ snapshot, parameters, limits }) }
   } catch (fault) {
-    if (!(fault instanceof RunFault)) throw fault
+    if (!(fault instanceof ExecutionError)) throw fault
     return { raised: ofFault(fault) }
   } finally {
     snapshot.close()
   }
 }
 
-function judged({ expect }: TckCase, outcome: Outcome): Verdict {
+function judged({ expect }: TckCase, outcome: CaseOutcome): CaseVerdict {
   if (expect.kind !== 'error') {
     const why = outcome.raised ? `raised: ${told(outcome.raised)}` : difference(outcome.rows, expect)
     return why === null ? { passed: true, level: null, why } : failed(why, null)
@@ -83,7 +83,7 @@ function judged({ expect }: TckCase, outcome: Outcome): Verdict {
   return exact ? { passed: true, level: 3, why: null } : failed(why, 2)
 }
 
-function failed(why: string, level: Verdict['level']): Verdict {
+function failed(why: string, level: CaseVerdict['level']): CaseVerdict {
   return { passed: false, level, why }
 }
 
@@ -91,14 +91,14 @@ function told({ types, phase, details, message }: Raised): string {
   return `${types.join(' or ')} at ${phase}: ${details.join(', ') || 'no detail'} (${message})`
 }
 
-function ofIssues(issues: readonly Issue[]): Raised {
+function ofIssues(issues: readonly Diagnostic[]): Raised {
   const details = issues.map((issue) => issue.code)
   // The suite calls a mistaken type a syntax error where the text alone shows it, and a type error where it may be either.
   const types = details.includes('InvalidArgumentType') ? ['SyntaxError', 'TypeError'] : ['SyntaxError']
   return { phase: 'compile time', types, details, message: issues[0]!.message }
 }
 
-const types: Readonly<Record<RunFault['code'], string>> = {
+const types: Readonly<Record<ExecutionError['code'], string>> = {
   type: 'TypeError',
   argument: 'ArgumentError',
   arithmetic: 'ArithmeticError',
@@ -108,7 +108,7 @@ const types: Readonly<Record<RunFault['code'], string>> = {
   budget: 'Budget',
 }
 
-function ofFault({ code, detail, message }: RunFault): Raised {
+function ofFault({ code, detail, message }: ExecutionError): Raised {
   // A count of SKIP or LIMIT that comes as a parameter is an error of syntax to the suite, found late.
   const type = /^(SKIP|LIMIT) /.test(message) ? 'SyntaxError' : types[code]
   return { phase: 'runtime', types: [type], details: detail === null ? [] : [detail], message }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { writeBaseline } from './baseline.ts'
 import type { TckCase } from './case.ts'
-import { CASE_MS_MAX, TRIES, type Verdict } from './run-case.ts'
+import { CASE_MS_MAX, type CaseVerdict, TRIES } from './run-case.ts'
 import { Score } from './score.ts'
 import { readSuite } from './suite.ts'
 
@@ -12,11 +12,11 @@ const USAGE = 'usage: npm run tck -- DIR [--failures] [--only=TEXT] [--rules=off
 /** On top of all tries of a case: a busy machine is not a hang. */
 const PATIENCE_MS = TRIES * CASE_MS_MAX + 3_000
 
-type Message = { readonly begun: number } | { readonly index: number; readonly verdict: Verdict }
+type WorkerMessage = { readonly begun: number } | { readonly index: number; readonly verdict: CaseVerdict }
 
 /** Verdicts in the order of the cases; the process that answers is ended and begun anew where it hangs or dies. */
-async function verdicts(folder: string, count: number, rules: string): Promise<Verdict[]> {
-  const found: Verdict[] = []
+async function verdicts(folder: string, count: number, rules: string): Promise<CaseVerdict[]> {
+  const found: CaseVerdict[] = []
   while (found.length < count) {
     const why = await answersFrom(folder, found, rules)
     if (found.length < count) found.push({ passed: false, level: null, why })
@@ -25,7 +25,7 @@ async function verdicts(folder: string, count: number, rules: string): Promise<V
 }
 
 /** Takes the answers of one process until it ends; says what became of the case that it owes. */
-async function answersFrom(folder: string, found: Verdict[], rules: string): Promise<string> {
+async function answersFrom(folder: string, found: CaseVerdict[], rules: string): Promise<string> {
   const script = join(import.meta.dirname, 'answer.ts')
   const child = Bun.spawn([process.execPath, script, folder, String(found.length), rules], {
     stdout: 'pipe',
@@ -40,7 +40,7 @@ async function answersFrom(folder: string, found: Verdict[], rules: string): Pro
       const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
       for (const line of lines) {
-        const message = JSON.parse(line) as Message
+        const message = JSON.parse(line) as WorkerMessage
         clearTimeout(timer)
         if ('verdict' in message) found.push(message.verdict)
         else {

@@ -1,8 +1,8 @@
 // Adds verdicts up: per category, temporal and quantifier cases apart, errors at their three levels.
 import type { TckCase } from './case.ts'
-import type { Verdict } from './run-case.ts'
+import type { CaseVerdict } from './run-case.ts'
 
-export interface Tally {
+export interface CategoryScore {
   passed: number
   failed: number
 }
@@ -13,12 +13,12 @@ export interface Failure {
 }
 
 export class Score {
-  readonly categories = new Map<string, Tally>()
+  readonly categories = new Map<string, CategoryScore>()
   readonly failures: Failure[] = []
   /** By level 0 to 3: how many cases that expect an error came that far and no further. */
   private readonly errors = [0, 0, 0, 0]
 
-  add(item: TckCase, verdict: Verdict): void {
+  add(item: TckCase, verdict: CaseVerdict): void {
     const category = item.category ?? 'without category'
     const tally = this.categories.get(category) ?? { passed: 0, failed: 0 }
     this.categories.set(category, tally)
@@ -41,7 +41,7 @@ export class Score {
   /** Lines for people; the last one is the sum. */
   report(): string[] {
     const rows = [...this.categories].sort(([a], [b]) => (a < b ? -1 : 1))
-    const of = (wanted: (category: string) => boolean): Tally =>
+    const of = (wanted: (category: string) => boolean): CategoryScore =>
       sum(rows.filter(([category]) => wanted(category)).map(([, tally]) => tally))
     const isTemporal = (category: string): boolean => /temporal/i.test(category)
     const isQuantifier = (category: string): boolean => /quantifier/i.test(category)
@@ -63,7 +63,7 @@ export class Score {
   }
 }
 
-function sum(tallies: Iterable<Tally>): Tally {
+function sum(tallies: Iterable<CategoryScore>): CategoryScore {
   const total = { passed: 0, failed: 0 }
   for (const { passed, failed } of tallies) {
     total.passed += passed
@@ -72,6 +72,6 @@ function sum(tallies: Iterable<Tally>): Tally {
   return total
 }
 
-function line(name: string, { passed, failed }: Tally): string {
+function line(name: string, { passed, failed }: CategoryScore): string {
   return `${name.padEnd(36)} ${passed} / ${passed + failed}`
 }

@@ -1,11 +1,11 @@
 // Reads a folder of cases in the JSON form of the openCypher TCK: nested or flat, with its named graphs or without.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import type { Fixture, TckCase } from './case.ts'
+import type { TckCase, TckFixture } from './case.ts'
 
-export interface Suite {
+export interface TckSuite {
   readonly cases: readonly TckCase[]
-  readonly named: Readonly<Record<string, Fixture>>
+  readonly named: Readonly<Record<string, TckFixture>>
 }
 
 const NAMED_GRAPHS = 'named-graphs.json'
@@ -13,14 +13,16 @@ const NAMED_GRAPHS = 'named-graphs.json'
 const PARENTS_SEARCHED = 3
 
 /** Every JSON file below the folder counts; entries that are not cases (an index, say) are passed over. */
-export function readSuite(folder: string): Suite {
+export function readSuite(folder: string): TckSuite {
   const top = resolve(folder)
   if (!existsSync(top)) throw new Error(`there is no folder ${folder}`)
   const files = statSync(top).isDirectory()
     ? readdirSync(top, { recursive: true, encoding: 'utf8' }).map((name) => join(top, name))
     : [top]
   const jsonFiles = files.filter((path) => path.endsWith('.json')).sort()
-  const named = jsonFiles.filter((path) => path.endsWith(NAMED_GRAPHS)).map((path) => readJson(path) as Suite['named'])
+  const named = jsonFiles
+    .filter((path) => path.endsWith(NAMED_GRAPHS))
+    .map((path) => readJson(path) as TckSuite['named'])
   const cases = jsonFiles.filter((path) => !path.endsWith(NAMED_GRAPHS)).flatMap((path) => casesIn(readJson(path)))
   return { cases, named: Object.assign({}, ...(named.length > 0 ? named : [namedGraphsAbove(top)])) }
 }
@@ -37,12 +39,12 @@ function isCase(entry: unknown): entry is TckCase {
   return 'query' in entry && 'expect' in entry && 'id' in entry
 }
 
-function namedGraphsAbove(folder: string): Suite['named'] {
+function namedGraphsAbove(folder: string): TckSuite['named'] {
   let at = folder
   for (let level = 0; level < PARENTS_SEARCHED; level++) {
     at = dirname(at)
     const path = join(at, NAMED_GRAPHS)
-    if (existsSync(path)) return readJson(path) as Suite['named']
+    if (existsSync(path)) return readJson(path) as TckSuite['named']
   }
   return {}
 }

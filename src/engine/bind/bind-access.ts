@@ -1,25 +1,25 @@
 // Names, and what is read of the thing that they name: properties, items, parts of lists, labels.
 import type { IndexAccess, LabelTest, PropertyAccess, SliceAccess, Span } from '../../../grammar/ast.ts'
 import { suggestion } from '../../kernel/suggest.ts'
-import type { OwnField } from '../store.ts'
-import { nodeFieldNamed } from '../value/element.ts'
-import { ANY, typeOf } from '../value/static-type.ts'
+import type { ElementField } from '../store.ts'
+import { nodeField } from '../value/element-properties.ts'
+import { ANY, staticType } from '../value/static-type.ts'
 import { bindLabels } from './bind-labels.ts'
 import type { BoundExpression, Slot } from './bound.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
-import { NOTHING, type Typed, truth } from './typed.ts'
+import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
-export function bindVariable(name: string, span: Span, binder: ExpressionBinder): Typed {
+export function bindVariable(name: string, span: Span, binder: ExpressionBinder): TypedExpression {
   const slot = binder.scope.lookup(name)
   if (!slot) {
     const message = `variable \`${name}\` is not defined${suggestion(name, binder.scope.names())}`
     binder.report('UndefinedVariable', message, span)
-    return NOTHING
+    return INVALID_EXPRESSION
   }
   return binder.slot(slot)
 }
 
-export function bindProperty(ast: PropertyAccess, binder: ExpressionBinder): Typed {
+export function bindProperty(ast: PropertyAccess, binder: ExpressionBinder): TypedExpression {
   const { bound: target, type } = binder.bind(ast.target)
   const key = ast.key.text
   if (target.kind === 'parameter') {
@@ -45,23 +45,23 @@ export function elementIn(bound: BoundExpression): Slot | null {
   return slot.kind === 'node' || slot.kind === 'relationship' ? slot : null
 }
 
-export function allProperties(slot: Slot): Typed {
-  return { bound: { kind: 'element-properties', slot }, type: typeOf('map') }
+export function allProperties(slot: Slot): TypedExpression {
+  return { bound: { kind: 'element-properties', slot }, type: staticType('map') }
 }
 
 /** Ruling G4 gives own fields to nodes alone: `r.type` is a captured property, type(r) the relationship's type. */
-export function ownFieldOf(key: string, slot: Slot): OwnField | null {
-  return slot.kind === 'node' ? nodeFieldNamed(key) : null
+export function ownFieldOf(key: string, slot: Slot): ElementField | null {
+  return slot.kind === 'node' ? nodeField(key) : null
 }
 
-export function bindIndex(ast: IndexAccess, binder: ExpressionBinder): Typed {
+export function bindIndex(ast: IndexAccess, binder: ExpressionBinder): TypedExpression {
   const target = binder.bind(ast.target)
   const index = binder.bind(ast.index).bound
   const type = target.type.item ?? ANY
   return { bound: { kind: 'index', target: target.bound, index, span: ast.span }, type }
 }
 
-export function bindSlice(ast: SliceAccess, binder: ExpressionBinder): Typed {
+export function bindSlice(ast: SliceAccess, binder: ExpressionBinder): TypedExpression {
   const target = binder.bind(ast.target)
   binder.expect(['list'], target.type, ast.target.span, 'a slice')
   const from = ast.from && binder.bind(ast.from).bound
@@ -69,8 +69,8 @@ export function bindSlice(ast: SliceAccess, binder: ExpressionBinder): Typed {
   return { bound: { kind: 'slice', target: target.bound, from, to, span: ast.span }, type: target.type }
 }
 
-export function bindLabelTest(ast: LabelTest, binder: ExpressionBinder): Typed {
+export function bindLabelTest(ast: LabelTest, binder: ExpressionBinder): TypedExpression {
   const target = binder.bind(ast.target)
   binder.expect(['node', 'relationship'], target.type, ast.target.span, 'a label test')
-  return truth({ kind: 'label-test', target: target.bound, labels: bindLabels(ast.labels), span: ast.span })
+  return booleanExpression({ kind: 'label-test', target: target.bound, labels: bindLabels(ast.labels), span: ast.span })
 }

@@ -1,38 +1,38 @@
 // Calls: the name is one of the table of functions, of the aggregates, or exists(), and takes what is given to it.
 import type { Expression, FunctionCall, Span } from '../../../grammar/ast.ts'
 import { suggestion } from '../../kernel/suggest.ts'
-import { aggregateNamed, aggregateNames } from '../value/aggregates.ts'
-import { functionNamed, functionNames } from '../value/functions.ts'
-import { ANY, typeOf } from '../value/static-type.ts'
+import { aggregateNames, findAggregate } from '../value/aggregate-signatures.ts'
+import { findFunction, functionNames } from '../value/function-table.ts'
+import { ANY, staticType } from '../value/static-type.ts'
 import { allProperties, elementIn } from './bind-access.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
-import { NOTHING, type Typed, truth } from './typed.ts'
+import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
-export function bindCall(ast: FunctionCall, binder: ExpressionBinder): Typed {
+export function bindCall(ast: FunctionCall, binder: ExpressionBinder): TypedExpression {
   const name = ast.name.text
-  const aggregate = aggregateNamed(name)
+  const aggregate = findAggregate(name)
   if (aggregate) {
-    if (!hasArity(aggregate.name, aggregate.args, aggregate.args, ast, binder)) return NOTHING
+    if (!hasArity(aggregate.name, aggregate.argCount, aggregate.argCount, ast, binder)) return INVALID_EXPRESSION
     return bindAggregate(aggregate.name, ast.distinct, ast.args, ast.span, binder)
   }
   if (ast.distinct) binder.report('UnexpectedSyntax', `DISTINCT belongs to aggregates, not to ${name}()`, ast.span)
   if (name.toLowerCase() === 'exists') return existsCall(ast, binder)
-  const entry = functionNamed(name)
+  const entry = findFunction(name)
   if (!entry) {
     const known = [...functionNames(), ...aggregateNames()]
     binder.report('UnknownFunction', `there is no function \`${name}\`${suggestion(name, known)}`, ast.name.span)
-    return NOTHING
+    return INVALID_EXPRESSION
   }
-  if (!hasArity(entry.name, entry.min, entry.max, ast, binder)) return NOTHING
+  if (!hasArity(entry.name, entry.argsMin, entry.argsMax, ast, binder)) return INVALID_EXPRESSION
   if (!entry.pure) binder.impure = true
   const args = ast.args.map((arg, i) => {
     const { bound, type } = binder.bind(arg)
-    binder.expect(entry.takes[i] ?? ['any'], type, arg.span, `${entry.name}()`)
+    binder.expect(entry.parameterKinds[i] ?? ['any'], type, arg.span, `${entry.name}()`)
     return bound
   })
   const element = entry.name === 'properties' && args[0] ? elementIn(args[0]) : null
   if (element) return allProperties(element)
-  return { bound: { kind: 'function', name: entry.name, args, span: ast.span }, type: entry.gives }
+  return { bound: { kind: 'function', name: entry.name, args, span: ast.span }, type: entry.resultType }
 }
 
 function hasArity(name: string, min: number, max: number, ast: FunctionCall, binder: ExpressionBinder): boolean {
@@ -45,15 +45,15 @@ function hasArity(name: string, min: number, max: number, ast: FunctionCall, bin
 }
 
 /** `exists(n.x)`: the property is there. `exists((n)-->())`: the pattern is. */
-function existsCall(ast: FunctionCall, binder: ExpressionBinder): Typed {
-  if (!hasArity('exists', 1, 1, ast, binder)) return NOTHING
+function existsCall(ast: FunctionCall, binder: ExpressionBinder): TypedExpression {
+  if (!hasArity('exists', 1, 1, ast, binder)) return INVALID_EXPRESSION
   const arg = ast.args[0]!
   if (arg.kind === 'pattern-predicate') return binder.pattern(arg.pattern, ast.span)
   if (arg.kind !== 'property' && arg.kind !== 'index') {
     binder.report('InvalidArgumentType', 'exists() takes a property or a pattern', arg.span)
-    return NOTHING
+    return INVALID_EXPRESSION
   }
-  return truth({ kind: 'null-test', operand: binder.bind(arg).bound, negated: true })
+  return booleanExpression({ kind: 'null-test', operand: binder.bind(arg).bound, negated: true })
 }
 
 export function bindAggregate(
@@ -62,13 +62,13 @@ export function bindAggregate(
   args: readonly Expression[],
   span: Span,
   binder: ExpressionBinder,
-): Typed {
+): TypedExpression {
   const sink = binder.scope.aggregates
   if (!sink) {
     if (binder.insideAggregate)
       binder.report('NestedAggregation', `${name}() cannot stand inside another aggregate`, span)
     else binder.report('InvalidAggregation', `${name}() cannot stand here: aggregates belong to WITH and RETURN`, span)
-    return NOTHING
+    return INVALID_EXPRESSION
   }
   const inner = binder.ofArguments()
   const [argument = null, parameter = null] = args.map((arg) => inner.bind(arg).bound)
@@ -76,6 +76,6 @@ export function bindAggregate(
     binder.report('NonConstantExpression', `${name}() cannot aggregate a random or changing value`, span)
   }
   const slot = sink({ name, distinct, argument, parameter })
-  const type = name === 'count' ? typeOf('integer') : name === 'collect' ? typeOf('list') : ANY
+  const type = name === 'count' ? staticType('integer') : name === 'collect' ? staticType('list') : ANY
   return { bound: { kind: 'slot', slot }, type }
 }

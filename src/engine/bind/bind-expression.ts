@@ -1,9 +1,9 @@
 // Expressions of the text → bound expressions: variables become slots, functions and aggregates are checked words, and
 // what could never run is refused with its place in the text. Every kind of expression is either bound or refused.
 import type { Expression } from '../../../grammar/ast.ts'
-import { unreachable } from '../../kernel/assert.ts'
+import { assertNever } from '../../kernel/assert.ts'
 import { Float } from '../../kernel/float.ts'
-import { ANY, typeOf } from '../value/static-type.ts'
+import { ANY, staticType } from '../value/static-type.ts'
 import { bindIndex, bindLabelTest, bindProperty, bindSlice, bindVariable } from './bind-access.ts'
 import { bindAggregate, bindCall } from './bind-call.ts'
 import { bindList, bindListComprehension, bindQuantifier, bindReduce } from './bind-list.ts'
@@ -11,32 +11,40 @@ import { bindMap, bindMapProjection } from './bind-map.ts'
 import { bindBinary, bindCase, bindComparison, bindUnary } from './bind-operator.ts'
 import type { BoundExpression } from './bound.ts'
 import { ExpressionBinder } from './expression-binder.ts'
-import type { ExpressionScope, Place } from './scope.ts'
-import { constant, NOTHING, type Typed, truth } from './typed.ts'
+import type { ExpressionPosition, ExpressionScope } from './expression-scope.ts'
+import { booleanExpression, constantExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
 /** Issues go to the scope; what is returned beside an issue is not to be run. */
-export function bindExpression(ast: Expression, scope: ExpressionScope, place: Place = 'open'): BoundExpression {
+export function bindExpression(
+  ast: Expression,
+  scope: ExpressionScope,
+  place: ExpressionPosition = 'open',
+): BoundExpression {
   return bindTyped(ast, scope, place).bound
 }
 
 /** With what is known of the value before there is one. */
-export function bindTyped(ast: Expression, scope: ExpressionScope, place: Place = 'open'): Typed {
+export function bindTyped(
+  ast: Expression,
+  scope: ExpressionScope,
+  place: ExpressionPosition = 'open',
+): TypedExpression {
   return new ExpressionBinder(scope, bindKind).bindAt(ast, place)
 }
 
-function bindKind(ast: Expression, binder: ExpressionBinder): Typed {
+function bindKind(ast: Expression, binder: ExpressionBinder): TypedExpression {
   const { scope } = binder
   switch (ast.kind) {
     case 'integer':
-      return constant(ast.value, typeOf('integer'))
+      return constantExpression(ast.value, staticType('integer'))
     case 'float':
-      return constant(new Float(ast.value), typeOf('float'))
+      return constantExpression(new Float(ast.value), staticType('float'))
     case 'string':
-      return constant(ast.value, typeOf('string'))
+      return constantExpression(ast.value, staticType('string'))
     case 'boolean':
-      return constant(ast.value, typeOf('boolean'))
+      return constantExpression(ast.value, staticType('boolean'))
     case 'null':
-      return constant(null, typeOf('null'))
+      return constantExpression(null, staticType('null'))
     case 'list':
       return bindList(ast.items, binder)
     case 'map':
@@ -61,7 +69,7 @@ function bindKind(ast: Expression, binder: ExpressionBinder): Typed {
     case 'unary':
       return bindUnary(ast, binder)
     case 'null-test':
-      return truth({ kind: 'null-test', operand: binder.bind(ast.operand).bound, negated: ast.negated })
+      return booleanExpression({ kind: 'null-test', operand: binder.bind(ast.operand).bound, negated: ast.negated })
     case 'case':
       return bindCase(ast, binder)
     case 'function':
@@ -77,17 +85,17 @@ function bindKind(ast: Expression, binder: ExpressionBinder): Typed {
     case 'map-projection':
       return bindMapProjection(ast, binder)
     case 'exists':
-      return truth(scope.exists(ast.body, ast.span))
+      return booleanExpression(scope.exists(ast.body, ast.span))
     case 'pattern-predicate':
       binder.report('UnexpectedSyntax', 'a pattern can only stand where a condition is expected', ast.span)
-      return NOTHING
+      return INVALID_EXPRESSION
     case 'pattern-comprehension':
-      return { bound: scope.comprehension(ast), type: typeOf('list') }
+      return { bound: scope.comprehension(ast), type: staticType('list') }
     case 'count-subquery':
-      return { bound: scope.count(ast.body, ast.span), type: typeOf('integer') }
+      return { bound: scope.count(ast.body, ast.span), type: staticType('integer') }
     case 'collect-subquery':
-      return { bound: scope.collect(ast.query, ast.span), type: typeOf('list') }
+      return { bound: scope.collect(ast.query, ast.span), type: staticType('list') }
     default:
-      return unreachable(ast)
+      return assertNever(ast)
   }
 }

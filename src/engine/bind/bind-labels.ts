@@ -1,6 +1,6 @@
 // Label expressions without their spans: what a label test and a pattern both bind to, and how such a test is known again.
 import type { LabelExpression } from '../../../grammar/ast.ts'
-import { unreachable } from '../../kernel/assert.ts'
+import { assertNever } from '../../kernel/assert.ts'
 import type { BoundExpression, BoundLabels, Slot } from './bound.ts'
 
 export function bindLabels(labels: LabelExpression): BoundLabels {
@@ -15,7 +15,7 @@ export function bindLabels(labels: LabelExpression): BoundLabels {
     case 'label-any':
       return { kind: 'label-any' }
     default:
-      return unreachable(labels)
+      return assertNever(labels)
   }
 }
 

@@ -1,23 +1,29 @@
 // Lists as they are written, and what goes over the items of one: comprehensions, quantifiers, reduce().
 import type { Expression, ListComprehension, Quantifier, Reduce } from '../../../grammar/ast.ts'
-import { ANY, join, type StaticType, typeOf } from '../value/static-type.ts'
+import { ANY, type StaticType, staticType, unionType } from '../value/static-type.ts'
 import type { BoundExpression } from './bound.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
-import { constant, isConstant, NOTHING, type Typed, truth } from './typed.ts'
+import {
+  booleanExpression,
+  constantExpression,
+  INVALID_EXPRESSION,
+  isConstant,
+  type TypedExpression,
+} from './typed-expression.ts'
 
 /** Of constants: a constant. */
-export function bindList(asts: readonly Expression[], binder: ExpressionBinder): Typed {
+export function bindList(asts: readonly Expression[], binder: ExpressionBinder): TypedExpression {
   const typed = asts.map((item) => binder.bind(item))
-  const type = typeOf('list', join(typed.map((item) => item.type)))
+  const type = staticType('list', unionType(typed.map((item) => item.type)))
   const items = typed.map((item) => item.bound)
   if (items.every(isConstant)) {
     const values = items.map((item) => item.value)
-    return constant(values, type)
+    return constantExpression(values, type)
   }
   return { bound: { kind: 'list', items }, type }
 }
 
-export function bindListComprehension(ast: ListComprehension, binder: ExpressionBinder): Typed {
+export function bindListComprehension(ast: ListComprehension, binder: ExpressionBinder): TypedExpression {
   const { list, item } = listOf(ast.list, 'a list comprehension', binder)
   return binder.overItems(ast.variable.text, item, (inner, variable) => {
     const where = ast.where && inner.condition(ast.where)
@@ -25,26 +31,26 @@ export function bindListComprehension(ast: ListComprehension, binder: Expression
     const projection = projected?.bound ?? null
     return {
       bound: { kind: 'list-comprehension', variable, list, where, projection, span: ast.span },
-      type: typeOf('list', projected ? projected.type : item),
+      type: staticType('list', projected ? projected.type : item),
     }
   })
 }
 
-export function bindQuantifier(ast: Quantifier, binder: ExpressionBinder): Typed {
+export function bindQuantifier(ast: Quantifier, binder: ExpressionBinder): TypedExpression {
   const { quantifier, span } = ast
   const { list, item } = listOf(ast.list, `${quantifier}()`, binder)
   const condition = ast.where
   if (!condition) {
     binder.report('UnexpectedSyntax', `${quantifier}() needs WHERE and a condition`, span)
-    return NOTHING
+    return INVALID_EXPRESSION
   }
   return binder.overItems(ast.variable.text, item, (inner, variable) => {
     const where = inner.condition(condition)
-    return truth({ kind: 'quantifier', quantifier, variable, list, where, span })
+    return booleanExpression({ kind: 'quantifier', quantifier, variable, list, where, span })
   })
 }
 
-export function bindReduce(ast: Reduce, binder: ExpressionBinder): Typed {
+export function bindReduce(ast: Reduce, binder: ExpressionBinder): TypedExpression {
   const initial = binder.bind(ast.initial).bound
   const { list, item } = listOf(ast.list, 'reduce()', binder)
   // The accumulator's type may change from step to step, so nothing is said of it.

@@ -1,38 +1,38 @@
 // Maps as they are written, and those taken of a map or an element.
 import type { Expression, MapLiteral, MapProjection } from '../../../grammar/ast.ts'
-import { MAP_PROJECTION } from '../value/functions.ts'
-import { typeOf } from '../value/static-type.ts'
+import { MAP_PROJECTION } from '../value/function-table.ts'
+import { staticType } from '../value/static-type.ts'
 import { bindVariable } from './bind-access.ts'
 import type { BoundExpression } from './bound.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
-import { type Constant, constant, NOTHING, type Typed } from './typed.ts'
+import { type Constant, constantExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
-interface Entry {
+interface BoundMapEntry {
   readonly key: string
   readonly value: BoundExpression
 }
 
-export function bindMap(ast: MapLiteral, binder: ExpressionBinder): Typed {
+export function bindMap(ast: MapLiteral, binder: ExpressionBinder): TypedExpression {
   return mapOf(ast.entries.map(({ key, value }) => ({ key: key.text, value: binder.bind(value).bound })))
 }
 
 /** Of constants: a constant. */
-function mapOf(entries: readonly Entry[]): Typed {
-  const type = typeOf('map')
+function mapOf(entries: readonly BoundMapEntry[]): TypedExpression {
+  const type = staticType('map')
   if (entries.every((entry) => entry.value.kind === 'constant')) {
-    return constant(new Map(entries.map(({ key, value }) => [key, (value as Constant).value])), type)
+    return constantExpression(new Map(entries.map(({ key, value }) => [key, (value as Constant).value])), type)
   }
   return { bound: { kind: 'map', entries }, type }
 }
 
 /** `n {.a, b: 1, c, .*}`: null for null, else all properties (with `.*`) under the entries. */
-export function bindMapProjection(ast: MapProjection, binder: ExpressionBinder): Typed {
+export function bindMapProjection(ast: MapProjection, binder: ExpressionBinder): TypedExpression {
   const { text: name, span } = ast.variable
   const base = bindVariable(name, span, binder)
-  if (!binder.expect(['map', 'node', 'relationship'], base.type, span, 'a map projection')) return NOTHING
+  if (!binder.expect(['map', 'node', 'relationship'], base.type, span, 'a map projection')) return INVALID_EXPRESSION
   const target: Expression = { kind: 'variable', name, span }
   let all = false
-  const entries: Entry[] = []
+  const entries: BoundMapEntry[] = []
   for (const item of ast.items) {
     if (item.kind === 'all') all = true
     else if (item.kind === 'entry') entries.push({ key: item.key.text, value: binder.bind(item.value).bound })
@@ -45,5 +45,5 @@ export function bindMapProjection(ast: MapProjection, binder: ExpressionBinder):
     }
   }
   const args: BoundExpression[] = [base.bound, mapOf(entries).bound, { kind: 'constant', value: all }]
-  return { bound: { kind: 'function', name: MAP_PROJECTION, args, span: ast.span }, type: typeOf('map') }
+  return { bound: { kind: 'function', name: MAP_PROJECTION, args, span: ast.span }, type: staticType('map') }
 }

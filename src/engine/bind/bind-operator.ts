@@ -1,29 +1,29 @@
 // Operators, comparisons and CASE: what they take, and what can be said of what they give.
 import type { Binary, Case, Comparison, Expression, Span, Unary } from '../../../grammar/ast.ts'
 import { Float } from '../../kernel/float.ts'
-import { compilePattern } from '../value/pattern.ts'
+import { compileRegex } from '../value/regular-expression.ts'
 import {
   ANY,
   arithmeticType,
-  join,
-  type Kind,
-  kindPhrase,
+  kindWithArticle,
   numberType,
+  type StaticKind,
   type StaticType,
+  staticType,
   sumType,
-  typeOf,
+  unionType,
 } from '../value/static-type.ts'
 import type { BoundExpression } from './bound.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
-import { constant, isConstant, type Typed, truth } from './typed.ts'
+import { booleanExpression, constantExpression, isConstant, type TypedExpression } from './typed-expression.ts'
 
 const ONE: BoundExpression = { kind: 'constant', value: 1 }
 
-export function bindBinary(ast: Binary, binder: ExpressionBinder): Typed {
+export function bindBinary(ast: Binary, binder: ExpressionBinder): TypedExpression {
   const { operator } = ast
-  if (operator === 'AND' || operator === 'OR') return junction(ast, operator, binder)
+  if (operator === 'AND' || operator === 'OR') return bindJunction(ast, operator, binder)
   if (operator === 'XOR') {
-    return truth({ kind: 'xor', left: binder.condition(ast.left), right: binder.condition(ast.right) })
+    return booleanExpression({ kind: 'xor', left: binder.condition(ast.left), right: binder.condition(ast.right) })
   }
   const left = binder.bind(ast.left)
   const right = binder.bind(ast.right)
@@ -31,27 +31,27 @@ export function bindBinary(ast: Binary, binder: ExpressionBinder): Typed {
   switch (operator) {
     case 'IN':
       binder.expect(['list'], right.type, ast.right.span, '`IN`')
-      return truth(bound)
+      return booleanExpression(bound)
     case 'STARTS WITH':
     case 'ENDS WITH':
     case 'CONTAINS':
-      return truth(bound)
+      return booleanExpression(bound)
     case '=~':
       checkPattern(right.bound, ast.right.span, binder)
-      return truth(bound)
+      return booleanExpression(bound)
     case '+':
-      return { bound, type: sum(left.type, right.type, ast.span, binder) }
+      return { bound, type: additionType(left.type, right.type, ast.span, binder) }
     default: {
-      const takes: readonly Kind[] = operator === '%' || operator === '^' ? ['number'] : ['number', 'temporal']
+      const takes: readonly StaticKind[] = operator === '%' || operator === '^' ? ['number'] : ['number', 'temporal']
       binder.expect(takes, left.type, ast.left.span, `\`${operator}\``)
       binder.expect(takes, right.type, ast.right.span, `\`${operator}\``)
-      return { bound, type: operator === '^' ? typeOf('float') : arithmeticType(operator, left.type, right.type) }
+      return { bound, type: operator === '^' ? staticType('float') : arithmeticType(operator, left.type, right.type) }
     }
   }
 }
 
 /** `a AND b AND c` leans to the left in the tree: its spine is walked in a loop, so that it may be as long as it likes. */
-function junction(ast: Binary, operator: 'AND' | 'OR', binder: ExpressionBinder): Typed {
+function bindJunction(ast: Binary, operator: 'AND' | 'OR', binder: ExpressionBinder): TypedExpression {
   const kind = operator === 'AND' ? 'and' : 'or'
   const asts: Expression[] = []
   let spine: Expression = ast
@@ -64,29 +64,29 @@ function junction(ast: Binary, operator: 'AND' | 'OR', binder: ExpressionBinder)
     const bound = binder.condition(operand)
     return bound.kind === kind ? bound.operands : [bound]
   })
-  return truth({ kind, operands })
+  return booleanExpression({ kind, operands })
 }
 
 function checkPattern(bound: BoundExpression, span: Span, binder: ExpressionBinder): void {
   if (bound.kind !== 'constant' || typeof bound.value !== 'string') return
-  const compiled = compilePattern(bound.value)
+  const compiled = compileRegex(bound.value)
   if (!compiled.ok) binder.report('InvalidRegularExpression', `not a pattern: ${compiled.error}`, span)
 }
 
-function sum(left: StaticType, right: StaticType, span: Span, binder: ExpressionBinder): StaticType {
+function additionType(left: StaticType, right: StaticType, span: Span, binder: ExpressionBinder): StaticType {
   const type = sumType(left, right)
   if (type !== null) return type
-  const message = `\`+\` does not take ${kindPhrase(left.kind)} and ${kindPhrase(right.kind)}`
+  const message = `\`+\` does not take ${kindWithArticle(left.kind)} and ${kindWithArticle(right.kind)}`
   binder.report('InvalidArgumentType', message, span)
   return ANY
 }
 
-export function bindUnary({ operator, operand, span }: Unary, binder: ExpressionBinder): Typed {
-  if (operator === 'NOT') return truth({ kind: 'not', operand: binder.condition(operand) })
-  return sign(operator, operand, span, binder)
+export function bindUnary({ operator, operand, span }: Unary, binder: ExpressionBinder): TypedExpression {
+  if (operator === 'NOT') return booleanExpression({ kind: 'not', operand: binder.condition(operand) })
+  return bindSign(operator, operand, span, binder)
 }
 
-function sign(operator: '-' | '+', ast: Expression, span: Span, binder: ExpressionBinder): Typed {
+function bindSign(operator: '-' | '+', ast: Expression, span: Span, binder: ExpressionBinder): TypedExpression {
   const { bound: operand, type } = binder.bind(ast)
   binder.expect(['number'], type, ast.span, `\`${operator}\``)
   if (operator === '+') {
@@ -94,13 +94,13 @@ function sign(operator: '-' | '+', ast: Expression, span: Span, binder: Expressi
     return { bound: { kind: 'binary', operator: '*', left: ONE, right: operand, span }, type: numberType(type, type) }
   }
   if (isConstant(operand)) {
-    if (typeof operand.value === 'number') return constant(0 - operand.value, type)
-    if (operand.value instanceof Float) return constant(new Float(-operand.value.value), type)
+    if (typeof operand.value === 'number') return constantExpression(0 - operand.value, type)
+    if (operand.value instanceof Float) return constantExpression(new Float(-operand.value.value), type)
   }
   return { bound: { kind: 'negate', operand, span }, type: numberType(type, type) }
 }
 
-export function bindComparison(ast: Comparison, binder: ExpressionBinder): Typed {
+export function bindComparison(ast: Comparison, binder: ExpressionBinder): TypedExpression {
   const links: BoundExpression[] = []
   let left = binder.bind(ast.first).bound
   for (const { operator, operand } of ast.rest) {
@@ -108,10 +108,10 @@ export function bindComparison(ast: Comparison, binder: ExpressionBinder): Typed
     links.push({ kind: 'comparison', operator, left, right })
     left = right
   }
-  return truth(links.length === 1 ? links[0]! : { kind: 'and', operands: links })
+  return booleanExpression(links.length === 1 ? links[0]! : { kind: 'and', operands: links })
 }
 
-export function bindCase(ast: Case, binder: ExpressionBinder): Typed {
+export function bindCase(ast: Case, binder: ExpressionBinder): TypedExpression {
   const subject = ast.subject && binder.bind(ast.subject).bound
   const types: StaticType[] = []
   const value = (expression: Expression): BoundExpression => {
@@ -124,5 +124,5 @@ export function bindCase(ast: Case, binder: ExpressionBinder): Typed {
     then: value(then),
   }))
   const otherwise = ast.otherwise && value(ast.otherwise)
-  return { bound: { kind: 'case', subject, branches, otherwise }, type: join(types) }
+  return { bound: { kind: 'case', subject, branches, otherwise }, type: unionType(types) }
 }

@@ -2,29 +2,29 @@
 // like any other, so that one rule pushes them all to where they cost least.
 import type { Expression, NodePattern, PathPattern, RelationshipPattern, Span } from '../../../grammar/ast.ts'
 import type { BoundExpression, BoundMatch, BoundRelationship } from './bound.ts'
-import type { Scope } from './frame.ts'
-import { PatternDraft, type PatternSite } from './pattern-draft.ts'
+import { slotsOf } from './expression-tree.ts'
+import type { VariableScope } from './frame-layout.ts'
+import { PatternBuilder, type PatternDeps } from './pattern-builder.ts'
 import {
-  alternatives,
   conjuncts,
   eachPredicate,
   inlinePredicates,
   labelPredicate,
-  presence,
+  notNullPredicates,
+  typeAlternatives,
 } from './pattern-predicate.ts'
-import { slotsOf } from './walk.ts'
 
 /** In one MATCH. People write a handful; planning a chain costs the square of its length, and the first decision waits for it. */
-const patternsMax = 100
-const relationshipsMax = 100
+const MAX_PATTERNS = 100
+const MAX_RELATIONSHIPS = 100
 
 export function bindPatterns(
   patterns: readonly PathPattern[],
   where: Expression | null,
   optional: boolean,
-  site: PatternSite,
-): { readonly match: BoundMatch; readonly scope: Scope } {
-  const draft = new PatternDraft(site)
+  site: PatternDeps,
+): { readonly match: BoundMatch; readonly scope: VariableScope } {
+  const draft = new PatternBuilder(site)
   if (isTooLong(patterns, draft)) {
     for (const pattern of patterns) declareNames(pattern, draft)
     return {
@@ -33,18 +33,18 @@ export function bindPatterns(
     }
   }
   for (const pattern of patterns) bindPath(pattern, draft)
-  const predicates = draft.later.flatMap((bind) => conjuncts(bind()))
+  const predicates = draft.deferredPredicates.flatMap((bind) => conjuncts(bind()))
   if (where) {
     const conditions = conjuncts(draft.bind(where, 'condition'))
-    refuseOnShortest(conditions, where.span, draft)
+    rejectWhereOnShortestPath(conditions, where.span, draft)
     predicates.push(...conditions)
   }
   const { nodes, relationships, paths, casts, scope } = draft
-  predicates.push(...presence(draft))
+  predicates.push(...notNullPredicates(draft))
   return { match: { optional, casts, nodes, relationships, predicates, paths }, scope }
 }
 
-function isTooLong(patterns: readonly PathPattern[], draft: PatternDraft): boolean {
+function isTooLong(patterns: readonly PathPattern[], draft: PatternBuilder): boolean {
   const refuseBeyond = (max: number, what: string, beyond: { readonly span: Span } | undefined): boolean => {
     if (!beyond) return false
     draft.report('PatternTooLong', `more than ${max} ${what} in one MATCH`, beyond.span)
@@ -52,13 +52,13 @@ function isTooLong(patterns: readonly PathPattern[], draft: PatternDraft): boole
   }
   const relationships = patterns.flatMap((pattern) => pattern.relationships)
   return (
-    refuseBeyond(patternsMax, 'patterns', patterns[patternsMax]) ||
-    refuseBeyond(relationshipsMax, 'relationships', relationships[relationshipsMax])
+    refuseBeyond(MAX_PATTERNS, 'patterns', patterns[MAX_PATTERNS]) ||
+    refuseBeyond(MAX_RELATIONSHIPS, 'relationships', relationships[MAX_RELATIONSHIPS])
   )
 }
 
 /** Of a pattern that is refused as a whole: what follows may use its names, and is not to blame for it. */
-function declareNames({ nodes, relationships, variable }: PathPattern, draft: PatternDraft): void {
+function declareNames({ nodes, relationships, variable }: PathPattern, draft: PatternBuilder): void {
   for (const node of nodes) draft.element(node.variable, 'node')
   for (const { variable: name, range } of relationships) {
     draft.element(name, range ? 'relationships' : 'relationship')
@@ -66,7 +66,7 @@ function declareNames({ nodes, relationships, variable }: PathPattern, draft: Pa
   if (variable) draft.declare(variable, 'path')
 }
 
-function bindPath(pattern: PathPattern, draft: PatternDraft): void {
+function bindPath(pattern: PathPattern, draft: PatternBuilder): void {
   if (pattern.shortest) checkShortest(pattern, draft)
   const nodes: number[] = []
   const relationships: number[] = []
@@ -85,7 +85,7 @@ function bindPath(pattern: PathPattern, draft: PatternDraft): void {
   }
 }
 
-function bindNode(pattern: NodePattern, draft: PatternDraft): number {
+function bindNode(pattern: NodePattern, draft: PatternBuilder): number {
   const { slot, known } = draft.element(pattern.variable, 'node')
   let index = draft.nodeIndexBySlot.get(slot.index)
   if (index === undefined) {
@@ -94,7 +94,7 @@ function bindNode(pattern: NodePattern, draft: PatternDraft): number {
     draft.nodeIndexBySlot.set(slot.index, index)
   }
   const { labels } = pattern
-  if (labels) draft.later.push(() => labelPredicate(slot, labels))
+  if (labels) draft.deferredPredicates.push(() => labelPredicate(slot, labels))
   inlinePredicates(slot, pattern.properties, pattern.where, draft)
   return index
 }
@@ -102,7 +102,7 @@ function bindNode(pattern: NodePattern, draft: PatternDraft): number {
 function bindRelationship(
   pattern: RelationshipPattern,
   ends: Pick<BoundRelationship, 'left' | 'right' | 'shortest'>,
-  draft: PatternDraft,
+  draft: PatternBuilder,
 ): number {
   // A shortest way is a list of relationships, also when it is only one step long.
   const range = pattern.range ?? (ends.shortest ? { min: 1, max: 1 } : null)
@@ -112,13 +112,13 @@ function bindRelationship(
     const message = `relationship \`${slot.name}\` cannot stand twice in one MATCH`
     draft.report('RelationshipUniquenessViolation', message, pattern.variable?.span ?? pattern.span)
   }
-  const types = pattern.types ? alternatives(pattern.types) : []
+  const types = pattern.types ? typeAlternatives(pattern.types) : []
   let each: BoundRelationship['each'] = null
   if (range) {
     each = eachPredicate(pattern, types === null, draft)
   } else {
     const { types: test } = pattern
-    if (test && !types) draft.later.push(() => labelPredicate(slot, test))
+    if (test && !types) draft.deferredPredicates.push(() => labelPredicate(slot, test))
     inlinePredicates(slot, pattern.properties, pattern.where, draft)
   }
   draft.relationships.push({
@@ -135,7 +135,7 @@ function bindRelationship(
 }
 
 /** openCypher looks for the shortest way that satisfies WHERE; a filter on the shortest way of all is not the same. */
-function refuseOnShortest(conditions: readonly BoundExpression[], span: Span, draft: PatternDraft): void {
+function rejectWhereOnShortestPath(conditions: readonly BoundExpression[], span: Span, draft: PatternBuilder): void {
   const ways = new Set<number>()
   draft.relationships.forEach((relationship, i) => {
     if (!relationship.shortest) return
@@ -147,7 +147,7 @@ function refuseOnShortest(conditions: readonly BoundExpression[], span: Span, dr
   }
 }
 
-function checkShortest(pattern: PathPattern, draft: PatternDraft): void {
+function checkShortest(pattern: PathPattern, draft: PatternBuilder): void {
   const relationship = pattern.relationships[0]
   if (pattern.relationships.length !== 1 || !relationship) {
     const message = 'a shortest path goes over exactly one relationship pattern'

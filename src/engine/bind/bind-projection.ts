@@ -1,18 +1,23 @@
 // WITH and RETURN: which columns pass on, which are computed, what groups, and what ORDER BY and WHERE may still see.
 import type { Expression, ReturnClause, Span, WithClause } from '../../../grammar/ast.ts'
-import type { Issue } from '../../../grammar/issue.ts'
+import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import type { StaticType } from '../value/static-type.ts'
 import type { BoundAggregate, BoundExpression, BoundProjection, BoundSort, Slot, SlotKind } from './bound.ts'
-import type { Scope } from './frame.ts'
-import type { Place } from './scope.ts'
-import type { Typed } from './typed.ts'
-import { mapChildren, slotsOf } from './walk.ts'
+import type { ExpressionPosition } from './expression-scope.ts'
+import { mapChildren, slotsOf } from './expression-tree.ts'
+import type { VariableScope } from './frame-layout.ts'
+import type { TypedExpression } from './typed-expression.ts'
 
 /** What a projection needs from the binder of the query. */
-export interface ProjectionSite {
-  readonly issues: readonly Issue[]
-  fresh(name: string | null, kind: SlotKind, type?: StaticType): Slot
-  bindTyped(expression: Expression, scope: Scope, aggregates: AggregateSink, place: Place): Typed
+export interface ProjectionDeps {
+  readonly issues: readonly Diagnostic[]
+  newSlot(name: string | null, kind: SlotKind, type?: StaticType): Slot
+  bindTyped(
+    expression: Expression,
+    scope: VariableScope,
+    aggregates: AggregateSink,
+    place: ExpressionPosition,
+  ): TypedExpression
   report(code: string, message: string, span: Span): void
 }
 
@@ -20,7 +25,7 @@ export interface ProjectionSite {
 export type AggregateSink = ((aggregate: Omit<BoundAggregate, 'slot'>) => Slot) | null
 
 /** In one WITH or RETURN: binding compares every column with every other. */
-const columnsMax = 200
+const MAX_COLUMNS = 200
 
 /** Neither computes nor changes anything. */
 export const emptyProjection: BoundProjection = {
@@ -35,7 +40,7 @@ export const emptyProjection: BoundProjection = {
   columns: [],
 }
 
-interface Item {
+interface BoundProjectionItem {
   readonly name: string
   readonly ast: Expression | null
   readonly expression: BoundExpression
@@ -43,7 +48,7 @@ interface Item {
   readonly aggregating: boolean
 }
 
-interface Column {
+interface NamedSlot {
   readonly name: string
   readonly slot: Slot
 }
@@ -51,51 +56,51 @@ interface Column {
 /** `imported`: names of a subquery's outside, which no projection takes out of sight. */
 export function bindProjection(
   clause: WithClause | ReturnClause,
-  outer: Scope,
-  imported: Scope,
-  binder: ProjectionSite,
-): { readonly projection: BoundProjection; readonly scope: Scope } {
+  outer: VariableScope,
+  imported: VariableScope,
+  binder: ProjectionDeps,
+): { readonly projection: BoundProjection; readonly scope: VariableScope } {
   const aggregates: BoundAggregate[] = []
-  const beyond = clause.items[columnsMax]
+  const beyond = clause.items[MAX_COLUMNS]
   if (beyond) {
-    binder.report('QueryTooLong', `more than ${columnsMax} columns in one projection`, beyond.span)
+    binder.report('QueryTooLong', `more than ${MAX_COLUMNS} columns in one projection`, beyond.span)
     return { projection: emptyProjection, scope: outer }
   }
   const collect = (aggregate: Omit<BoundAggregate, 'slot'>): Slot => {
     const key = fingerprint(aggregate)
     const same = aggregates.find(({ slot: _, ...known }) => fingerprint(known) === key)
     if (same) return same.slot
-    const slot = binder.fresh(null, 'value')
+    const slot = binder.newSlot(null, 'value')
     aggregates.push({ slot, ...aggregate })
     return slot
   }
   const items = bindItems(clause, outer, binder, collect, aggregates)
   const aggregating = aggregates.length > 0
 
-  const columns: Column[] = []
+  const columns: NamedSlot[] = []
   const computed: { slot: Slot; expression: BoundExpression }[] = []
   const grouping: { slot: Slot; expression: BoundExpression }[] = []
   for (const item of items) {
     if (item.aggregating) continue
-    const slot = passedOn(item.expression) ?? binder.fresh(item.name, 'value', item.type)
+    const slot = slotOfVariable(item.expression) ?? binder.newSlot(item.name, 'value', item.type)
     if (aggregating) grouping.push({ slot, expression: item.expression })
-    else if (!passedOn(item.expression)) computed.push({ slot, expression: item.expression })
+    else if (!slotOfVariable(item.expression)) computed.push({ slot, expression: item.expression })
     columns.push({ name: item.name, slot })
   }
   const keys = aggregating ? grouping : []
   for (const item of items) {
     if (!item.aggregating) continue
-    const expression = overGroups(item.expression, keys, aggregates, item.ast, binder)
-    const slot = passedOn(expression) ?? binder.fresh(item.name, 'value', item.type)
-    if (!passedOn(expression)) computed.push({ slot, expression })
+    const expression = resolveAboveAggregation(item.expression, keys, aggregates, item.ast, binder)
+    const slot = slotOfVariable(expression) ?? binder.newSlot(item.name, 'value', item.type)
+    if (!slotOfVariable(expression)) computed.push({ slot, expression })
     columns.splice(items.indexOf(item), 0, { name: item.name, slot })
   }
-  refuseTwins(clause, columns, binder)
+  rejectDuplicateColumns(clause, columns, binder)
 
-  const after: Scope = new Map(columns.map(({ name, slot }) => [name, slot]))
+  const after: VariableScope = new Map(columns.map(({ name, slot }) => [name, slot]))
   // Without a barrier the old names are still there for ORDER BY and WHERE; the new ones win.
   const barrier = aggregating || clause.distinct
-  const both: Scope = new Map([...outer, ...after])
+  const both: VariableScope = new Map([...outer, ...after])
   /** ORDER BY may repeat an aggregate of the projection; another one is not there to be seen. */
   const known = (aggregate: Omit<BoundAggregate, 'slot'>): Slot => {
     const before = aggregates.length
@@ -110,8 +115,10 @@ export function bindProjection(
     const { bound } = binder.bindTyped(ast, both, place === 'column' && aggregating ? known : null, place)
     if (!barrier) return bound
     const items = aggregating ? [...keys, ...computed] : computed
-    const constants = [...imported.values()].map((slot): Known => ({ slot, expression: { kind: 'slot', slot } }))
-    return overColumns(bound, [...items, ...constants], [...columns, ...constants], aggregates, ast, binder)
+    const constants = [...imported.values()].map(
+      (slot): SlotExpression => ({ slot, expression: { kind: 'slot', slot } }),
+    )
+    return resolveAboveBarrier(bound, [...items, ...constants], [...columns, ...constants], aggregates, ast, binder)
   }
   const orderBy = clause.orderBy.map(
     (item): BoundSort => ({ expression: visible(item.expression, 'column'), descending: item.descending }),
@@ -124,8 +131,8 @@ export function bindProjection(
       grouping: aggregating ? grouping : null,
       distinct: clause.distinct,
       orderBy,
-      skip: count(clause.skip, 'SKIP', binder),
-      limit: count(clause.limit, 'LIMIT', binder),
+      skip: bindCountClause(clause.skip, 'SKIP', binder),
+      limit: bindCountClause(clause.limit, 'LIMIT', binder),
       where,
       columns,
     },
@@ -135,12 +142,12 @@ export function bindProjection(
 
 function bindItems(
   clause: WithClause | ReturnClause,
-  outer: Scope,
-  binder: ProjectionSite,
+  outer: VariableScope,
+  binder: ProjectionDeps,
   collect: (aggregate: Omit<BoundAggregate, 'slot'>) => Slot,
   aggregates: readonly BoundAggregate[],
-): Item[] {
-  const items: Item[] = []
+): BoundProjectionItem[] {
+  const items: BoundProjectionItem[] = []
   if (clause.star) {
     if (outer.size === 0 && clause.kind === 'return') {
       binder.report('NoVariablesInScope', 'RETURN * needs a variable in scope', clause.span)
@@ -163,7 +170,11 @@ function bindItems(
   return items
 }
 
-function refuseTwins(clause: WithClause | ReturnClause, columns: readonly Column[], binder: ProjectionSite): void {
+function rejectDuplicateColumns(
+  clause: WithClause | ReturnClause,
+  columns: readonly NamedSlot[],
+  binder: ProjectionDeps,
+): void {
   const seen = new Set<string>()
   for (const { name } of columns) {
     if (seen.has(name)) binder.report('ColumnNameConflict', `two columns are named \`${name}\``, clause.span)
@@ -172,7 +183,11 @@ function refuseTwins(clause: WithClause | ReturnClause, columns: readonly Column
 }
 
 /** SKIP and LIMIT see no variables: they are known before the first row. */
-function count(ast: Expression | null, word: 'SKIP' | 'LIMIT', binder: ProjectionSite): BoundExpression | null {
+function bindCountClause(
+  ast: Expression | null,
+  word: 'SKIP' | 'LIMIT',
+  binder: ProjectionDeps,
+): BoundExpression | null {
   if (!ast) return null
   const { bound: expression } = binder.bindTyped(ast, new Map(), null, 'column')
   if (
@@ -193,19 +208,19 @@ function count(ast: Expression | null, word: 'SKIP' | 'LIMIT', binder: Projectio
 }
 
 /** The slot that a bare variable already has; null where something must be computed. */
-function passedOn(expression: BoundExpression): Slot | null {
+function slotOfVariable(expression: BoundExpression): Slot | null {
   return expression.kind === 'slot' ? expression.slot : null
 }
 
 /** An expression above an aggregation: grouping keys become their slots; any other variable is ambiguous. */
-function overGroups(
+function resolveAboveAggregation(
   expression: BoundExpression,
-  keys: readonly Known[],
+  keys: readonly SlotExpression[],
   aggregates: readonly BoundAggregate[],
   ast: Expression | null,
-  binder: ProjectionSite,
+  binder: ProjectionDeps,
 ): BoundExpression {
-  const replaced = replaceKnown(expression, keys.filter(isPlain))
+  const replaced = replaceKnown(expression, keys.filter(isVariableOrProperty))
   const allowed = new Set([...keys.map((key) => key.slot.index), ...aggregates.map((a) => a.slot.index)])
   const stray = slotsOf(replaced).find((slot) => !allowed.has(slot.index))
   if (stray && ast) {
@@ -219,13 +234,13 @@ function overGroups(
 }
 
 /** ORDER BY and WHERE above a barrier see the columns and nothing else. */
-function overColumns(
+function resolveAboveBarrier(
   expression: BoundExpression,
-  known: readonly Known[],
+  known: readonly SlotExpression[],
   columns: readonly { readonly slot: Slot }[],
   aggregates: readonly BoundAggregate[],
   ast: Expression,
-  binder: ProjectionSite,
+  binder: ProjectionDeps,
 ): BoundExpression {
   const replaced = replaceKnown(expression, known)
   const allowed = new Set([...columns.map((c) => c.slot.index), ...aggregates.map((a) => a.slot.index)])
@@ -236,23 +251,23 @@ function overColumns(
   }
   const results = new Set(aggregates.map((a) => a.slot.index))
   const mixed = slotsOf(expression).some((slot) => results.has(slot.index))
-  if (mixed && !isColumn(expression, known)) return overGroups(expression, known, aggregates, ast, binder)
+  if (mixed && !isColumn(expression, known)) return resolveAboveAggregation(expression, known, aggregates, ast, binder)
   return replaced
 }
 
-type Known = { readonly slot: Slot; readonly expression: BoundExpression }
+type SlotExpression = { readonly slot: Slot; readonly expression: BoundExpression }
 
 /** Beside an aggregate only a variable or its property may repeat a grouping key; `a.x + a.y + count(*)` is ambiguous. */
-function isPlain({ expression }: Known): boolean {
+function isVariableOrProperty({ expression }: SlotExpression): boolean {
   return expression.kind === 'slot' || expression.kind === 'element-property' || expression.kind === 'property'
 }
 
-function isColumn(expression: BoundExpression, known: readonly Known[]): boolean {
+function isColumn(expression: BoundExpression, known: readonly SlotExpression[]): boolean {
   const own = fingerprint(expression)
   return known.some((item) => fingerprint(item.expression) === own)
 }
 
-function replaceKnown(expression: BoundExpression, known: readonly Known[]): BoundExpression {
+function replaceKnown(expression: BoundExpression, known: readonly SlotExpression[]): BoundExpression {
   const own = fingerprint(expression)
   const match = known.find((item) => fingerprint(item.expression) === own)
   if (match) return { kind: 'slot', slot: match.slot }

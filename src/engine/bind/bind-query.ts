@@ -1,21 +1,21 @@
 // Names → slots, clause by clause. Everything that can be wrong with a text is found here, before any data is read,
 // and what the engine does not execute is refused here, so that nothing of a text is ever silently ignored.
 import type { CallClause, Clause, Expression, Query, SingleQuery, Span } from '../../../grammar/ast.ts'
-import type { Issue } from '../../../grammar/issue.ts'
-import { unreachable } from '../../kernel/assert.ts'
+import type { Diagnostic } from '../../../grammar/diagnostic.ts'
+import { assertNever } from '../../kernel/assert.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
-import { type StaticType, typeOf } from '../value/static-type.ts'
+import { type StaticType, staticType } from '../value/static-type.ts'
 import { bindTyped } from './bind-expression.ts'
 import { bindPatterns } from './bind-pattern.ts'
 import { type AggregateSink, bindProjection } from './bind-projection.ts'
 import { bindCollect, bindComprehension, bindCount, bindExists } from './bind-subquery.ts'
 import type { BoundClause, BoundColumn, BoundPart, BoundQuery, Slot, SlotKind } from './bound.ts'
-import { type Dialect, reservedPrefix } from './dialect.ts'
-import { FrameLayout, type Scope } from './frame.ts'
-import { Graphs } from './graphs.ts'
-import type { PatternSite } from './pattern-draft.ts'
-import type { ExpressionScope, Place } from './scope.ts'
-import type { Typed } from './typed.ts'
+import { type Dialect, RESERVED_PREFIX } from './dialect.ts'
+import type { ExpressionPosition, ExpressionScope } from './expression-scope.ts'
+import { FrameLayout, type VariableScope } from './frame-layout.ts'
+import { GraphReferences } from './graph-references.ts'
+import type { PatternDeps } from './pattern-builder.ts'
+import type { TypedExpression } from './typed-expression.ts'
 import { markUnknownReads } from './unknown-reads.ts'
 
 /** `rows`: the query ends in RETURN. `condition`: it has none, and its columns are what is in scope at the end. */
@@ -24,45 +24,45 @@ export type QueryForm = 'rows' | 'condition'
 /** `either`: a subquery that is only asked whether and how many. */
 type PartForm = QueryForm | 'either'
 
-export function bindQuery(query: Query, dialect: Dialect, form: QueryForm): Result<BoundQuery, readonly Issue[]> {
+export function bindQuery(query: Query, dialect: Dialect, form: QueryForm): Result<BoundQuery, readonly Diagnostic[]> {
   const binder = new QueryBinder(dialect)
   const bound = binder.bindWhole(query, form)
   return binder.issues.length > 0 ? err(binder.issues) : ok(bound)
 }
 
 /** What a part of a query sees of the outside: at its start, and whatever its WITHs pass on. */
-interface Outside {
-  scope: Scope
-  readonly imported: Scope
+interface OuterScope {
+  scope: VariableScope
+  readonly imported: VariableScope
   /** What is in scope outside and was not let in. */
-  readonly shut: Scope
+  readonly hidden: VariableScope
 }
 
-const outside: Outside = { scope: new Map(), imported: new Map(), shut: new Map() }
+const emptyOuterScope: OuterScope = { scope: new Map(), imported: new Map(), hidden: new Map() }
 
 /** In one query, subqueries apart: planning costs more than their number, and people write a handful. */
-const clausesMax = 100
+const MAX_CLAUSES = 100
 
 /** What is in scope and which graph is meant, at one place of a query part. */
-interface Standing extends Outside {
+interface ScopeFrame extends OuterScope {
   graph: number
 }
 
 export class QueryBinder {
-  readonly issues: Issue[] = []
+  readonly issues: Diagnostic[] = []
   private readonly layout = new FrameLayout()
   private readonly parameters = new Set<string>()
   private readonly dialect: Dialect
-  private readonly graphs: Graphs
+  private readonly graphs: GraphReferences
 
   constructor(dialect: Dialect) {
     this.dialect = dialect
-    this.graphs = new Graphs(dialect, (issue) => this.issues.push(issue))
+    this.graphs = new GraphReferences(dialect, (issue) => this.issues.push(issue))
   }
 
   bindWhole(query: Query, form: QueryForm): BoundQuery {
-    const { clauses, columns } = this.bindUnion(query, () => outside, 0, form)
-    this.graphs.refuseOtherUses(this.parameters)
+    const { clauses, columns } = this.bindUnion(query, () => emptyOuterScope, 0, form)
+    this.graphs.rejectOtherUses(this.parameters)
     return markUnknownReads({
       clauses,
       columns,
@@ -73,7 +73,12 @@ export class QueryBinder {
   }
 
   /** `startOf` says what a part sees of the outside. */
-  private bindUnion(query: Query, startOf: (part: SingleQuery) => Outside, graph: number, form: PartForm): BoundPart {
+  private bindUnion(
+    query: Query,
+    startOf: (part: SingleQuery) => OuterScope,
+    graph: number,
+    form: PartForm,
+  ): BoundPart {
     const parts = query.parts.map((part) => this.bindPart(part, { ...startOf(part), graph }, form))
     const first = parts[0]!
     if (parts.length === 1) return first
@@ -92,21 +97,21 @@ export class QueryBinder {
       const alike = slots.every((other) => other?.kind === slot.kind && other.graph === slot.graph)
       if (alike) return { name, slot: this.layout.slot(name, slot.kind, slot.graph) }
       const allNodes = slots.every((other) => other?.kind === 'node')
-      return { name, slot: this.fresh(name, 'value', allNodes ? typeOf('node') : undefined) }
+      return { name, slot: this.newSlot(name, 'value', allNodes ? staticType('node') : undefined) }
     })
     const distinct = query.unions[0] === 'distinct'
     return { clauses: [{ kind: 'union', union: { parts, distinct, columns } }], columns }
   }
 
-  private bindPart({ clauses, span }: SingleQuery, standing: Standing, form: PartForm): BoundPart {
+  private bindPart({ clauses, span }: SingleQuery, standing: ScopeFrame, form: PartForm): BoundPart {
     const bound: BoundClause[] = []
-    const beyond = clauses[clausesMax]
+    const beyond = clauses[MAX_CLAUSES]
     if (beyond) {
-      this.report('QueryTooLong', `more than ${clausesMax} clauses in one query`, beyond.span)
+      this.report('QueryTooLong', `more than ${MAX_CLAUSES} clauses in one query`, beyond.span)
       return { clauses: [], columns: [] }
     }
     clauses.forEach((clause, i) => {
-      if (!this.admitted(clause, form)) return
+      if (!this.isAllowed(clause, form)) return
       if (clause.kind === 'return' && i < clauses.length - 1) {
         this.report('InvalidClauseComposition', 'RETURN can only stand at the end', clause.span)
       }
@@ -126,21 +131,21 @@ export class QueryBinder {
   }
 
   /** RETURN is refused at the top of a condition only; a subquery needs it. */
-  private admitted(clause: Clause, form: PartForm): boolean {
-    const { clauses, refusals } = this.dialect
+  private isAllowed(clause: Clause, form: PartForm): boolean {
+    const { clauses, forbiddenClauseMessages } = this.dialect
     const allowed = clause.kind === 'return' ? form !== 'condition' : clauses.has(clause.kind)
     if (allowed) return true
-    const words = refusals[clause.kind] ?? `${clause.kind.toUpperCase()} is not allowed here`
+    const words = forbiddenClauseMessages[clause.kind] ?? `${clause.kind.toUpperCase()} is not allowed here`
     this.report('ForbiddenClause', words, clause.span)
     return false
   }
 
-  private bindClause(clause: Exclude<Clause, { kind: 'use' }>, standing: Standing): BoundClause {
+  private bindClause(clause: Exclude<Clause, { kind: 'use' }>, standing: ScopeFrame): BoundClause {
     switch (clause.kind) {
       case 'match': {
         const site = this.patternSite(standing.scope, standing.graph, true)
         const { match, scope } = bindPatterns(clause.patterns, clause.where, clause.optional, site)
-        this.refuseShadows(scope, standing, clause.span)
+        this.rejectShadowing(scope, standing, clause.span)
         standing.scope = scope
         return { kind: 'match', match }
       }
@@ -150,7 +155,7 @@ export class QueryBinder {
         if (standing.scope.has(text)) {
           this.report('VariableAlreadyBound', `variable \`${text}\` is already bound`, span)
         }
-        const slot = this.fresh(text, 'value', type.item ?? undefined)
+        const slot = this.newSlot(text, 'value', type.item ?? undefined)
         standing.scope = new Map(standing.scope).set(text, slot)
         return { kind: 'unwind', list, slot }
       }
@@ -163,11 +168,11 @@ export class QueryBinder {
       case 'call':
         return this.bindCall(clause, standing)
       default:
-        return unreachable(clause)
+        return assertNever(clause)
     }
   }
 
-  private bindCall(clause: CallClause, standing: Standing): BoundClause {
+  private bindCall(clause: CallClause, standing: ScopeFrame): BoundClause {
     const part = this.bindUnion(
       clause.query,
       (inner) => this.imports(clause, inner, standing.scope),
@@ -186,17 +191,17 @@ export class QueryBinder {
   }
 
   /** What a subquery sees of the outside: the names in its parentheses, or those that its first WITH passes on. */
-  private imports(clause: CallClause, inner: SingleQuery, outer: Scope): Outside {
-    if (clause.imports === '*') return { scope: outer, imported: outer, shut: new Map() }
+  private imports(clause: CallClause, inner: SingleQuery, outer: VariableScope): OuterScope {
+    if (clause.imports === '*') return { scope: outer, imported: outer, hidden: new Map() }
     if (clause.imports === null) {
       const first = inner.clauses.find((c) => c.kind !== 'use')
-      if (first?.kind !== 'with') return { ...outside, shut: outer }
+      if (first?.kind !== 'with') return { ...emptyOuterScope, hidden: outer }
       const plain = first.items.every((item) => item.expression.kind === 'variable' && item.alias === null)
       if (!plain || first.where || first.orderBy.length > 0 || first.skip || first.limit) {
         const message = 'the first WITH of a subquery passes variables on and nothing else'
         this.report('InvalidImportingWith', message, first.span)
       }
-      return { scope: outer, imported: new Map(), shut: new Map() }
+      return { scope: outer, imported: new Map(), hidden: new Map() }
     }
     const scope = new Map<string, Slot>()
     for (const { text, span } of clause.imports) {
@@ -204,11 +209,11 @@ export class QueryBinder {
       if (slot) scope.set(text, slot)
       else this.report('UndefinedVariable', `variable \`${text}\` is not defined`, span)
     }
-    return { scope, imported: scope, shut: new Map([...outer].filter(([name]) => !scope.has(name))) }
+    return { scope, imported: scope, hidden: new Map([...outer].filter(([name]) => !scope.has(name))) }
   }
 
   /** What a subquery imports stays in scope whatever its WITH passes on, and keeps its name to itself. */
-  private withImports(scope: Scope, imported: Scope, span: Span): Scope {
+  private withImports(scope: VariableScope, imported: VariableScope, span: Span): VariableScope {
     for (const [name, slot] of imported) {
       const own = scope.get(name)
       if (own && own !== slot) {
@@ -219,49 +224,54 @@ export class QueryBinder {
   }
 
   /** In a subquery without import, `subject` is correct Cypher for any node at all, and never what a policy means. */
-  private refuseShadows(scope: Scope, { shut }: Standing, span: Span): void {
-    for (const name of this.dialect.pinned) {
-      if (!shut.has(name) || !scope.has(name)) continue
+  private rejectShadowing(scope: VariableScope, { hidden }: ScopeFrame, span: Span): void {
+    for (const name of this.dialect.serviceVariables) {
+      if (!hidden.has(name) || !scope.has(name)) continue
       const message = `\`${name}\` is another node inside this subquery: let it in with CALL (${name}) { … }`
       this.report('ShadowedVariable', message, span)
     }
   }
 
-  fresh(name: string | null, kind: SlotKind, type?: StaticType): Slot {
+  newSlot(name: string | null, kind: SlotKind, type?: StaticType): Slot {
     return this.layout.slot(name, kind, 0, type)
   }
 
-  bindTyped(expression: Expression, scope: Scope, aggregates: AggregateSink, place: Place): Typed {
+  bindTyped(
+    expression: Expression,
+    scope: VariableScope,
+    aggregates: AggregateSink,
+    place: ExpressionPosition,
+  ): TypedExpression {
     return bindTyped(expression, this.expressionScope(scope, aggregates), place)
   }
 
   /** A query inside an expression: it sees all that is around it. */
-  bindQuery(query: Query, scope: Scope, graph: number): BoundPart {
-    return this.bindUnion(query, () => ({ scope, imported: scope, shut: new Map() }), graph, 'either')
+  bindQuery(query: Query, scope: VariableScope, graph: number): BoundPart {
+    return this.bindUnion(query, () => ({ scope, imported: scope, hidden: new Map() }), graph, 'either')
   }
 
   report(code: string, message: string, span: Span): void {
     this.issues.push({ code, message, span })
   }
 
-  patternSite(outer: Scope, graph: number, mayDeclare: boolean): PatternSite {
+  patternSite(outer: VariableScope, graph: number, mayDeclare: boolean): PatternDeps {
     return {
       outer,
       graph,
       mayDeclare,
-      fresh: (name, kind) => this.layout.slot(name, kind, graph),
+      newSlot: (name, kind) => this.layout.slot(name, kind, graph),
       bind: (expression, scope, place) => this.bindTyped(expression, scope, null, place).bound,
       report: (issue) => this.issues.push(issue),
     }
   }
 
-  private expressionScope(scope: Scope, aggregates: AggregateSink): ExpressionScope {
+  private expressionScope(scope: VariableScope, aggregates: AggregateSink): ExpressionScope {
     const names = new Map(scope)
     return {
       lookup: (name) => names.get(name),
       names: () => [...names.keys()],
       withLocal: <T>(name: string, kind: SlotKind, body: (slot: Slot) => T): T => {
-        const slot = this.fresh(name, kind)
+        const slot = this.newSlot(name, kind)
         const hidden = names.get(name)
         names.set(name, slot)
         try {
@@ -274,7 +284,7 @@ export class QueryBinder {
       parameter: (name, span) => {
         const reserved = this.dialect.reservedParameters.get(name)
         if (reserved) this.report('ReservedParameter', reserved, span)
-        if (name.startsWith(reservedPrefix)) {
+        if (name.startsWith(RESERVED_PREFIX)) {
           this.report('ReservedParameter', `parameter \`$${name}\` is reserved`, span)
         }
         this.parameters.add(name)

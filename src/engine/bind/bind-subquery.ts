@@ -4,25 +4,25 @@ import type { PathPattern, PatternComprehension, Query, Span, SubqueryBody } fro
 import { bindPatterns } from './bind-pattern.ts'
 import { emptyProjection } from './bind-projection.ts'
 import type { BoundExpression, BoundPart, Slot, SlotKind } from './bound.ts'
-import type { Scope } from './frame.ts'
-import type { PatternSite } from './pattern-draft.ts'
-import { slotsIn } from './walk.ts'
+import { slotsIn } from './expression-tree.ts'
+import type { VariableScope } from './frame-layout.ts'
+import type { PatternDeps } from './pattern-builder.ts'
 
 /** What a subquery needs from the binder of the query. */
-export interface SubquerySite {
-  patternSite(scope: Scope, graph: number, mayDeclare: boolean): PatternSite
-  bindQuery(query: Query, scope: Scope, graph: number): BoundPart
-  fresh(name: string | null, kind: SlotKind): Slot
+export interface SubqueryDeps {
+  patternSite(scope: VariableScope, graph: number, mayDeclare: boolean): PatternDeps
+  bindQuery(query: Query, scope: VariableScope, graph: number): BoundPart
+  newSlot(name: string | null, kind: SlotKind): Slot
   report(code: string, message: string, span: Span): void
 }
 
-type Form = Extract<BoundExpression, { kind: 'subquery' }>['form']
+type SubqueryForm = Extract<BoundExpression, { kind: 'subquery' }>['form']
 
 export function bindExists(
   body: SubqueryBody | PathPattern,
   span: Span,
-  scope: Scope,
-  site: SubquerySite,
+  scope: VariableScope,
+  site: SubqueryDeps,
 ): BoundExpression {
   const graph = graphOf(scope)
   if (body.kind === 'path') {
@@ -36,11 +36,11 @@ export function bindExists(
   return subquery('exists', site.bindQuery(body.query, scope, graph), scope, span)
 }
 
-export function bindCount(body: SubqueryBody, span: Span, scope: Scope, site: SubquerySite): BoundExpression {
+export function bindCount(body: SubqueryBody, span: Span, scope: VariableScope, site: SubqueryDeps): BoundExpression {
   return subquery('count', bodyPart(body, scope, site), scope, span)
 }
 
-export function bindCollect(query: Query, span: Span, scope: Scope, site: SubquerySite): BoundExpression {
+export function bindCollect(query: Query, span: Span, scope: VariableScope, site: SubqueryDeps): BoundExpression {
   const part = site.bindQuery(query, scope, graphOf(scope))
   const last = query.parts[0]?.clauses.at(-1)
   if (last?.kind !== 'return' || part.columns.length !== 1) {
@@ -49,11 +49,15 @@ export function bindCollect(query: Query, span: Span, scope: Scope, site: Subque
   return subquery('collect', part, scope, span)
 }
 
-export function bindComprehension(ast: PatternComprehension, scope: Scope, site: SubquerySite): BoundExpression {
+export function bindComprehension(
+  ast: PatternComprehension,
+  scope: VariableScope,
+  site: SubqueryDeps,
+): BoundExpression {
   const patterns = site.patternSite(scope, graphOf(scope), true)
   const { match, scope: inner } = bindPatterns([ast.pattern], ast.where, false, patterns)
   const expression = patterns.bind(ast.projection, inner, 'column')
-  const slot = site.fresh(null, 'value')
+  const slot = site.newSlot(null, 'value')
   const columns = [{ name: 'item', slot }]
   const part: BoundPart = {
     clauses: [
@@ -68,20 +72,20 @@ export function bindComprehension(ast: PatternComprehension, scope: Scope, site:
   return subquery('collect', part, scope, ast.span)
 }
 
-function bodyPart(body: SubqueryBody, scope: Scope, site: SubquerySite): BoundPart {
+function bodyPart(body: SubqueryBody, scope: VariableScope, site: SubqueryDeps): BoundPart {
   if (body.kind === 'query') return site.bindQuery(body.query, scope, graphOf(scope))
   const { match } = bindPatterns(body.patterns, body.where, false, site.patternSite(scope, graphOf(scope), true))
   return { clauses: [{ kind: 'match', match }], columns: [] }
 }
 
-function subquery(form: Form, part: BoundPart, scope: Scope, span: Span): BoundExpression {
+function subquery(form: SubqueryForm, part: BoundPart, scope: VariableScope, span: Span): BoundExpression {
   const outer = new Map([...scope.values()].map((slot) => [slot.index, slot]))
   const reads = new Map(slotsIn(part).flatMap((slot) => (outer.has(slot.index) ? [[slot.index, slot] as const] : [])))
   return { kind: 'subquery', form, part, reads: [...reads.values()], span }
 }
 
 /** A pattern in an expression asks the graph that the elements around it belong to. */
-function graphOf(scope: Scope): number {
+function graphOf(scope: VariableScope): number {
   for (const slot of scope.values()) if (slot.kind === 'node' || slot.kind === 'relationship') return slot.graph
   return 0
 }

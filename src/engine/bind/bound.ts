@@ -1,7 +1,7 @@
 // The bound forms: names have become slots, labels and keys are checked words, every parameter is known by name.
 // Plain data; nothing here depends on a graph, so one bound query serves every graph and every run.
 import type { BinaryOperator, ComparisonOperator, Span } from '../../../grammar/ast.ts'
-import type { OwnField } from '../store.ts'
+import type { ElementField } from '../store.ts'
 import type { StaticType } from '../value/static-type.ts'
 import type { Value } from '../value/value.ts'
 
@@ -47,7 +47,7 @@ export type BoundExpression =
       readonly kind: 'element-property'
       readonly slot: Slot
       readonly key: string
-      readonly own: OwnField | null
+      readonly own: ElementField | null
       /** See unknown-reads.ts. */
       readonly mayBeUnknown?: true
     }

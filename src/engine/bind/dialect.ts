@@ -2,7 +2,7 @@
 import type { Clause } from '../../../grammar/ast.ts'
 
 /** Parameters that begin so are the engine's own: the keys of the nodes that a question gives. */
-export const reservedPrefix = 'given '
+export const RESERVED_PREFIX = 'given '
 
 export type DialectName = 'open' | '2.0-kbac' | '3.0-kbac' | '1.0-ciq'
 
@@ -11,18 +11,18 @@ export interface Dialect {
   /** RETURN is not among them: whether it may stand depends on the place. */
   readonly clauses: ReadonlySet<Clause['kind']>
   /** What is said of a clause that the dialect does not admit. */
-  readonly refusals: Readonly<Partial<Record<Clause['kind'], string>>>
+  readonly forbiddenClauseMessages: Readonly<Partial<Record<Clause['kind'], string>>>
   /** Parameters that the text may not name, with what is said of them. */
   readonly reservedParameters: ReadonlyMap<string, string>
   /** Parameters that may not name a location (interface, decisions rule 6). */
-  readonly unroutableParameters: ReadonlySet<string>
+  readonly nonLocationParameters: ReadonlySet<string>
   /** Variables that the service gives a meaning to: a subquery must not use them for something else. */
-  readonly pinned: readonly string[]
+  readonly serviceVariables: readonly string[]
   /** Of a property that a resolver supplies: its value is unknown, or a condition that needs it is a fault (facts 1.3.7). */
   readonly externalProperties: 'unknown' | 'refused'
 }
 
-const refusals: Dialect['refusals'] = {
+const forbiddenClauseMessages: Dialect['forbiddenClauseMessages'] = {
   use: 'USE clause is not allowed',
   call: 'Cypher contains forbidden clauses: [CALL]',
   return: 'a condition has no RETURN: the service adds its own',
@@ -49,37 +49,37 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
   open: {
     name: 'open',
     clauses: new Set([...condition, 'call', 'use']),
-    refusals: {},
+    forbiddenClauseMessages: {},
     reservedParameters: new Map(),
-    unroutableParameters: new Set(),
-    pinned: [],
+    nonLocationParameters: new Set(),
+    serviceVariables: [],
     externalProperties: 'unknown',
   },
   '2.0-kbac': {
     name: '2.0-kbac',
     clauses: new Set(condition),
-    refusals,
+    forbiddenClauseMessages,
     reservedParameters: new Map(),
-    unroutableParameters: platformParameters,
-    pinned: ['subject', 'resource'],
+    nonLocationParameters: platformParameters,
+    serviceVariables: ['subject', 'resource'],
     externalProperties: 'unknown',
   },
   '3.0-kbac': {
     name: '3.0-kbac',
     clauses: new Set([...condition, 'call', 'use']),
-    refusals,
+    forbiddenClauseMessages,
     reservedParameters: new Map([['subject_id', 'parameter "$subject_id" is reserved and cannot be referenced']]),
-    unroutableParameters: platformParameters,
-    pinned: ['subject', 'resource'],
+    nonLocationParameters: platformParameters,
+    serviceVariables: ['subject', 'resource'],
     externalProperties: 'refused',
   },
   '1.0-ciq': {
     name: '1.0-ciq',
     clauses: new Set(condition),
-    refusals,
+    forbiddenClauseMessages,
     reservedParameters: new Map(),
-    unroutableParameters: platformParameters,
-    pinned: ['subject'],
+    nonLocationParameters: platformParameters,
+    serviceVariables: ['subject'],
     externalProperties: 'unknown',
   },
 }

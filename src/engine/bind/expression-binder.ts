@@ -1,21 +1,21 @@
 // What every kind of expression is bound with: its scope, what is known of its local variables, how deep it stands, and
 // where issues go. How each kind is bound is handed in, so that the kinds reach into one another without importing it.
 import type { Expression, PathPattern, Span } from '../../../grammar/ast.ts'
-import { ANY, admits, type Kind, kindPhrase, type StaticType, typeOf } from '../value/static-type.ts'
+import { ANY, kindWithArticle, mayBeOneOf, type StaticKind, type StaticType, staticType } from '../value/static-type.ts'
 import type { BoundExpression, Slot, SlotKind } from './bound.ts'
-import type { ExpressionScope, Place } from './scope.ts'
-import { NOTHING, type Typed, truth } from './typed.ts'
+import type { ExpressionPosition, ExpressionScope } from './expression-scope.ts'
+import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
-export type BindKind = (ast: Expression, binder: ExpressionBinder) => Typed
+export type BindKind = (ast: Expression, binder: ExpressionBinder) => TypedExpression
 
 // Deeper than any text a person writes, and far from the end of the stack of every later pass.
 const DEPTH_MAX = 500
 
 const SLOT_TYPES: Readonly<Record<SlotKind, StaticType>> = {
-  node: typeOf('node'),
-  relationship: typeOf('relationship'),
-  relationships: typeOf('list', typeOf('relationship')),
-  path: typeOf('path'),
+  node: staticType('node'),
+  relationship: staticType('relationship'),
+  relationships: staticType('list', staticType('relationship')),
+  path: staticType('path'),
   value: ANY,
 }
 
@@ -41,7 +41,7 @@ export class ExpressionBinder {
     this.locals = locals
   }
 
-  bindAt(ast: Expression, place: Place): Typed {
+  bindAt(ast: Expression, place: ExpressionPosition): TypedExpression {
     if (ast.kind === 'pattern-predicate' && place !== 'column') return this.pattern(ast.pattern, ast.span)
     const typed = this.bind(ast)
     if (place === 'condition') this.expect(['boolean'], typed.type, ast.span, 'a condition')
@@ -52,10 +52,10 @@ export class ExpressionBinder {
     return this.bindAt(ast, 'condition').bound
   }
 
-  bind(ast: Expression): Typed {
+  bind(ast: Expression): TypedExpression {
     if (this.depth >= DEPTH_MAX) {
       this.report('NestingTooDeep', `the expression is nested deeper than ${DEPTH_MAX} levels`, ast.span)
-      return NOTHING
+      return INVALID_EXPRESSION
     }
     this.depth += 1
     try {
@@ -65,11 +65,11 @@ export class ExpressionBinder {
     }
   }
 
-  pattern(pattern: PathPattern, span: Span): Typed {
-    return truth(this.scope.exists(pattern, span))
+  pattern(pattern: PathPattern, span: Span): TypedExpression {
+    return booleanExpression(this.scope.exists(pattern, span))
   }
 
-  slot(slot: Slot): Typed {
+  slot(slot: Slot): TypedExpression {
     return { bound: { kind: 'slot', slot }, type: this.locals.get(slot.index) ?? slot.type ?? SLOT_TYPES[slot.kind] }
   }
 
@@ -92,10 +92,10 @@ export class ExpressionBinder {
   }
 
   /** False, and an issue, where the value can be none of these kinds. */
-  expect(kinds: readonly Kind[], type: StaticType, span: Span, what: string): boolean {
-    if (admits(kinds, type.kind)) return true
-    const wanted = kinds.map(kindPhrase).join(' or ')
-    this.report('InvalidArgumentType', `${what} takes ${wanted}, not ${kindPhrase(type.kind)}`, span)
+  expect(kinds: readonly StaticKind[], type: StaticType, span: Span, what: string): boolean {
+    if (mayBeOneOf(kinds, type.kind)) return true
+    const wanted = kinds.map(kindWithArticle).join(' or ')
+    this.report('InvalidArgumentType', `${what} takes ${wanted}, not ${kindWithArticle(type.kind)}`, span)
     return false
   }
 

@@ -3,11 +3,11 @@ import type { Expression, LabelExpression, MapLiteral, Parameter, RelationshipPa
 import { ownFieldOf } from './bind-access.ts'
 import { bindLabels } from './bind-labels.ts'
 import type { BoundExpression, BoundRelationship, Slot } from './bound.ts'
-import type { PatternDraft } from './pattern-draft.ts'
-import { slotsOf } from './walk.ts'
+import { slotsOf } from './expression-tree.ts'
+import type { PatternBuilder } from './pattern-builder.ts'
 
 /** A node that is bound and stands alone is matched as it is; null is no node, though no walk would find that out. */
-export function presence({ nodes, relationships }: PatternDraft): BoundExpression[] {
+export function notNullPredicates({ nodes, relationships }: PatternBuilder): BoundExpression[] {
   const walked = new Set(relationships.flatMap(({ left, right }) => [left, right]))
   return nodes.flatMap(({ slot, bound }, i) =>
     bound && !walked.has(i) ? [{ kind: 'null-test', operand: { kind: 'slot', slot }, negated: true }] : [],
@@ -23,30 +23,30 @@ export function inlinePredicates(
   slot: Slot,
   properties: MapLiteral | Parameter | null,
   where: Expression | null,
-  draft: PatternDraft,
+  draft: PatternBuilder,
 ): void {
-  if (properties) draft.later.push(() => mapPredicate(slot, properties, draft))
-  if (where) draft.later.push(() => draft.bind(where, 'condition'))
+  if (properties) draft.deferredPredicates.push(() => mapPredicate(slot, properties, draft))
+  if (where) draft.deferredPredicates.push(() => draft.bind(where, 'condition'))
 }
 
 /** What every relationship of a variable-length step must satisfy; inside WHERE the variable stands for one of them. */
 export function eachPredicate(
   pattern: RelationshipPattern,
   testsTypes: boolean,
-  draft: PatternDraft,
+  draft: PatternBuilder,
 ): BoundRelationship['each'] {
   if (!testsTypes && !pattern.properties && !pattern.where) return null
-  const { site, scope } = draft
-  const element = site.fresh(pattern.variable?.text ?? null, 'relationship')
+  const { deps, scope } = draft
+  const element = deps.newSlot(pattern.variable?.text ?? null, 'relationship')
   const operands: BoundExpression[] = []
   if (testsTypes && pattern.types) operands.push(labelPredicate(element, pattern.types))
   if (pattern.properties) operands.push(mapPredicate(element, pattern.properties, draft))
   if (pattern.where) {
     const inner = pattern.variable ? new Map(scope).set(pattern.variable.text, element) : scope
-    operands.push(site.bind(pattern.where, inner, 'condition'))
+    operands.push(deps.bind(pattern.where, inner, 'condition'))
   }
   const predicate: BoundExpression = operands.length === 1 ? operands[0]! : { kind: 'and', operands }
-  const outer = new Set([...site.outer.values()].map((slot) => slot.index))
+  const outer = new Set([...deps.outer.values()].map((slot) => slot.index))
   const early = slotsOf(predicate).find((slot) => slot !== element && !outer.has(slot.index))
   if (early) {
     // The steps are taken one by one, and the other elements of the pattern may only be found after them.
@@ -56,7 +56,7 @@ export function eachPredicate(
   return { element, predicate }
 }
 
-function mapPredicate(slot: Slot, map: MapLiteral | Parameter, draft: PatternDraft): BoundExpression {
+function mapPredicate(slot: Slot, map: MapLiteral | Parameter, draft: PatternBuilder): BoundExpression {
   if (map.kind === 'parameter') {
     const message = `parameter \`$${map.name}\` cannot stand for a whole property map in a pattern`
     draft.report('InvalidParameterUse', message, map.span)
@@ -78,12 +78,12 @@ export function labelPredicate(slot: Slot, labels: LabelExpression): BoundExpres
 }
 
 /** `A|B` as names; null where the expression is more than alternatives. */
-export function alternatives(labels: LabelExpression): readonly string[] | null {
+export function typeAlternatives(labels: LabelExpression): readonly string[] | null {
   if (labels.kind === 'label') return [labels.name]
   if (labels.kind !== 'label-or') return null
   const names = new Set<string>()
   for (const operand of labels.operands) {
-    const inner = alternatives(operand)
+    const inner = typeAlternatives(operand)
     if (!inner) return null
     for (const name of inner) names.add(name)
   }

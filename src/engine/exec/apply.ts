@@ -1,24 +1,24 @@
 // Inner plans run with the outer row as their argument: subquery, semi-join, anti-semi-join, optional match; and union.
-import type { Run } from './context.ts'
-import type { Operator } from './operator.ts'
+import type { ExecutionContext } from './execution-context.ts'
+import type { PhysicalOperator } from './physical-operator.ts'
 
 /** Keeps the rows for which the inner plan has a row (negated: has none). */
-export class SemiApplyOperator implements Operator {
-  private readonly input: Operator
-  private readonly inner: Operator
+export class SemiApplyOperator implements PhysicalOperator {
+  private readonly input: PhysicalOperator
+  private readonly inner: PhysicalOperator
   private readonly negated: boolean
 
-  constructor(input: Operator, inner: Operator, negated: boolean) {
+  constructor(input: PhysicalOperator, inner: PhysicalOperator, negated: boolean) {
     this.input = input
     this.inner = inner
     this.negated = negated
   }
 
-  open(run: Run): void {
+  open(run: ExecutionContext): void {
     this.input.open(run)
   }
 
-  next(run: Run): boolean {
+  next(run: ExecutionContext): boolean {
     while (this.input.next(run)) {
       this.inner.open(run)
       if (this.inner.next(run) !== this.negated) return true
@@ -34,25 +34,25 @@ export interface NullSlot {
 }
 
 /** The inner rows of each input row, or one row with nulls where there are none. */
-export class OptionalOperator implements Operator {
-  private readonly input: Operator
-  private readonly inner: Operator
+export class OptionalOperator implements PhysicalOperator {
+  private readonly input: PhysicalOperator
+  private readonly inner: PhysicalOperator
   private readonly nulls: readonly NullSlot[]
   private running = false
   private matched = false
 
-  constructor(input: Operator, inner: Operator, nulls: readonly NullSlot[]) {
+  constructor(input: PhysicalOperator, inner: PhysicalOperator, nulls: readonly NullSlot[]) {
     this.input = input
     this.inner = inner
     this.nulls = nulls
   }
 
-  open(run: Run): void {
+  open(run: ExecutionContext): void {
     this.input.open(run)
     this.running = false
   }
 
-  next(run: Run): boolean {
+  next(run: ExecutionContext): boolean {
     for (;;) {
       if (this.running) {
         if (this.inner.next(run)) {
@@ -74,22 +74,22 @@ export class OptionalOperator implements Operator {
 }
 
 /** The inner rows of each input row. */
-export class ApplyOperator implements Operator {
-  private readonly input: Operator
-  private readonly inner: Operator
+export class ApplyOperator implements PhysicalOperator {
+  private readonly input: PhysicalOperator
+  private readonly inner: PhysicalOperator
   private running = false
 
-  constructor(input: Operator, inner: Operator) {
+  constructor(input: PhysicalOperator, inner: PhysicalOperator) {
     this.input = input
     this.inner = inner
   }
 
-  open(run: Run): void {
+  open(run: ExecutionContext): void {
     this.input.open(run)
     this.running = false
   }
 
-  next(run: Run): boolean {
+  next(run: ExecutionContext): boolean {
     for (;;) {
       if (this.running) {
         if (this.inner.next(run)) return true
@@ -103,20 +103,20 @@ export class ApplyOperator implements Operator {
 }
 
 /** One branch after the other. */
-export class UnionOperator implements Operator {
-  private readonly branches: readonly Operator[]
+export class UnionOperator implements PhysicalOperator {
+  private readonly branches: readonly PhysicalOperator[]
   private at = 0
 
-  constructor(branches: readonly Operator[]) {
+  constructor(branches: readonly PhysicalOperator[]) {
     this.branches = branches
   }
 
-  open(run: Run): void {
+  open(run: ExecutionContext): void {
     this.at = 0
     this.branches[0]!.open(run)
   }
 
-  next(run: Run): boolean {
+  next(run: ExecutionContext): boolean {
     while (!this.branches[this.at]!.next(run)) {
       if (this.at + 1 === this.branches.length) return false
       this.at += 1

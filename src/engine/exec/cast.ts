@@ -1,52 +1,52 @@
 // Computed values that a pattern takes for elements become ids in slots of their own.
 import type { Slot } from '../bind/bound.ts'
-import { RunFault } from '../errors.ts'
+import { ExecutionError } from '../errors.ts'
 import { kindName } from '../value/kind-name.ts'
 import { NodeValue, RelationshipValue, type Value } from '../value/value.ts'
-import type { Run } from './context.ts'
-import type { Operator } from './operator.ts'
+import type { ExecutionContext } from './execution-context.ts'
+import type { PhysicalOperator } from './physical-operator.ts'
 
 export interface CastSlots {
   readonly from: Slot
   readonly to: Slot
 }
 
-export class CastOperator implements Operator {
-  private readonly input: Operator
+export class CastOperator implements PhysicalOperator {
+  private readonly input: PhysicalOperator
   private readonly casts: readonly CastSlots[]
 
-  constructor(input: Operator, casts: readonly CastSlots[]) {
+  constructor(input: PhysicalOperator, casts: readonly CastSlots[]) {
     this.input = input
     this.casts = casts
   }
 
-  open(run: Run): void {
+  open(run: ExecutionContext): void {
     this.input.open(run)
   }
 
-  next(run: Run): boolean {
+  next(run: ExecutionContext): boolean {
     if (!this.input.next(run)) return false
-    for (const cast of this.casts) run.frame[cast.to.index] = element(run.frame[cast.from.index] as Value, cast)
+    for (const cast of this.casts) run.frame[cast.to.index] = castValue(run.frame[cast.from.index] as Value, cast)
     return true
   }
 }
 
-function element(value: Value, { from, to }: CastSlots): number | number[] | null {
+function castValue(value: Value, { from, to }: CastSlots): number | number[] | null {
   if (to.kind === 'relationships') {
     if (value === null) return null
-    if (!Array.isArray(value)) throw wrongKind(value, from, 'a list of relationships')
-    return value.map((item) => idOf(item as Value, { from, to }))
+    if (!Array.isArray(value)) throw wrongKindError(value, from, 'a list of relationships')
+    return value.map((item) => elementId(item as Value, { from, to }))
   }
-  return value === null ? 0 : idOf(value, { from, to })
+  return value === null ? 0 : elementId(value, { from, to })
 }
 
-function idOf(value: Value, { from, to }: CastSlots): number {
+function elementId(value: Value, { from, to }: CastSlots): number {
   const isNode = to.kind === 'node'
   if (!(value instanceof (isNode ? NodeValue : RelationshipValue))) {
-    throw wrongKind(value, from, isNode ? 'a node' : 'a relationship')
+    throw wrongKindError(value, from, isNode ? 'a node' : 'a relationship')
   }
   if (value.graph !== to.graph) {
-    throw new RunFault(
+    throw new ExecutionError(
       'type',
       `\`${from.name}\` belongs to another graph than the pattern`,
       null,
@@ -56,6 +56,11 @@ function idOf(value: Value, { from, to }: CastSlots): number {
   return value.id
 }
 
-function wrongKind(value: Value, from: Slot, wanted: string): RunFault {
-  return new RunFault('type', `\`${from.name}\` is ${kindName(value)}, not ${wanted}`, null, 'InvalidArgumentType')
+function wrongKindError(value: Value, from: Slot, wanted: string): ExecutionError {
+  return new ExecutionError(
+    'type',
+    `\`${from.name}\` is ${kindName(value)}, not ${wanted}`,
+    null,
+    'InvalidArgumentType',
+  )
 }

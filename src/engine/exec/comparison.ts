@@ -3,9 +3,9 @@
 import type { ComparisonOperator } from '../../../grammar/ast.ts'
 import type { BoundExpression, Slot } from '../bind/bound.ts'
 import { equals, lessOrEqual, lessThan } from '../value/compare.ts'
-import { CHARACTERS_PER_STEP, effortOnText } from '../value/effort.ts'
+import { CHARACTERS_PER_STEP, chargeText } from '../value/cost-accounting.ts'
 import type { Truth, Value } from '../value/value.ts'
-import type { Evaluate, Run } from './context.ts'
+import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
 
 const comparators: Readonly<Record<ComparisonOperator, (a: Value, b: Value) => Truth>> = {
   '=': equals,
@@ -19,16 +19,24 @@ const comparators: Readonly<Record<ComparisonOperator, (a: Value, b: Value) => T
   '>=': (a, b) => lessOrEqual(b, a),
 }
 
-export function compareTruth(operator: ComparisonOperator, left: Evaluate, right: Evaluate): (run: Run) => Truth {
+export function compileComparison(
+  operator: ComparisonOperator,
+  left: CompiledExpression,
+  right: CompiledExpression,
+): (run: ExecutionContext) => Truth {
   const compare = comparators[operator]
   return (run) => compare(left(run), right(run))
 }
 
 /** True exactly where the truth is true. */
-export function compareTest(operator: ComparisonOperator, left: Evaluate, right: Evaluate): (run: Run) => boolean {
+export function compileOperatorTest(
+  operator: ComparisonOperator,
+  left: CompiledExpression,
+  right: CompiledExpression,
+): (run: ExecutionContext) => boolean {
   switch (operator) {
     case '=':
-      return (run) => sameValue(left(run), right(run))
+      return (run) => isEqual(left(run), right(run))
     case '<':
       return (run) => isLess(left(run), right(run))
     case '<=':
@@ -42,19 +50,22 @@ export function compareTest(operator: ComparisonOperator, left: Evaluate, right:
   }
 }
 
-export function equalsConstant(evaluate: Evaluate, constant: Value): (run: Run) => boolean {
+export function compileEqualsConstant(
+  evaluate: CompiledExpression,
+  constant: Value,
+): (run: ExecutionContext) => boolean {
   // Only a string equals a string, and only a boolean a boolean.
   if (typeof constant === 'boolean') return (run) => evaluate(run) === constant
   if (typeof constant === 'string') {
     if (constant.length < CHARACTERS_PER_STEP) return (run) => evaluate(run) === constant
-    return (run) => sameValue(evaluate(run), constant)
+    return (run) => isEqual(evaluate(run), constant)
   }
-  return (run) => sameValue(evaluate(run), constant)
+  return (run) => isEqual(evaluate(run), constant)
 }
 
-function sameValue(a: Value, b: Value): boolean {
+function isEqual(a: Value, b: Value): boolean {
   if (typeof a === 'string') {
-    if (a.length >= CHARACTERS_PER_STEP) effortOnText(a.length)
+    if (a.length >= CHARACTERS_PER_STEP) chargeText(a.length)
     return a === b
   }
   if (typeof a === 'boolean') return a === b
@@ -71,12 +82,12 @@ function isLessOrEqual(a: Value, b: Value): boolean {
 }
 
 /** `n = m` and `n <> m` over slots that hold ids: no handles are made. Null where the comparison is another. */
-export function compareElements(
+export function compileElementComparison(
   expression: Extract<BoundExpression, { kind: 'comparison' }>,
-): ((run: Run) => Truth) | null {
+): ((run: ExecutionContext) => Truth) | null {
   const { operator, left, right } = expression
   if (left.kind !== 'slot' || right.kind !== 'slot' || (operator !== '=' && operator !== '<>')) return null
-  if (!holdsId(left.slot) || left.slot.kind !== right.slot.kind) return null
+  if (!isElementSlot(left.slot) || left.slot.kind !== right.slot.kind) return null
   const one = left.slot.index
   const other = right.slot.index
   const sameGraph = left.slot.graph === right.slot.graph
@@ -89,6 +100,6 @@ export function compareElements(
 }
 
 /** The slot holds an id, 0 for null. */
-export function holdsId(slot: Slot): boolean {
+export function isElementSlot(slot: Slot): boolean {
   return slot.kind === 'node' || slot.kind === 'relationship'
 }

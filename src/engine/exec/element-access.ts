@@ -1,14 +1,20 @@
 // Reads of elements whose slot and key are known when the plan is compiled: the symbol is a constant of the closure and
 // the element is read by its id, with no handle in between.
-import { unreachable } from '../../kernel/assert.ts'
+import { assertNever } from '../../kernel/assert.ts'
 import type { BoundExpression, BoundLabels, Slot } from '../bind/bound.ts'
 import type { Snapshot, SymbolId } from '../store.ts'
-import { type ElementKind, isExternal, mayBeExternal, presentValue, presentValues } from '../value/external.ts'
+import {
+  type GraphElementKind,
+  isExternallySupplied,
+  mayHaveExternal,
+  requirePresentValue,
+  requirePresentValues,
+} from '../value/external-properties.ts'
 import { NodeValue, type PathValue, type PropertyValue, RelationshipValue, type Value } from '../value/value.ts'
-import type { Evaluate, Run } from './context.ts'
+import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
 
 /** The content of a slot as a value. */
-export function readSlot(slot: Slot): Evaluate {
+export function compileSlotRead(slot: Slot): CompiledExpression {
   const { index, graph } = slot
   switch (slot.kind) {
     case 'value':
@@ -29,19 +35,19 @@ export function readSlot(slot: Slot): Evaluate {
       return (run) => {
         const ids = run.frame[index] as ArrayLike<number> | null
         if (ids === null) return null
-        run.budget.touch(ids.length)
+        run.budget.chargeSteps(ids.length)
         return Array.from(ids, (id) => new RelationshipValue(graph, id))
       }
     default:
-      return unreachable(slot.kind)
+      return assertNever(slot.kind)
   }
 }
 
 /** Where no element ever had such a property from a resolver, as the compiled plan knows, nobody looks for one. */
-export function readProperty(
+export function compilePropertyRead(
   expression: Extract<BoundExpression, { kind: 'element-property' }>,
   snapshots: readonly Snapshot[],
-): Evaluate {
+): CompiledExpression {
   const { slot, key, own } = expression
   const { index, graph } = slot
   const symbol = snapshots[graph]!.symbol('property', key)
@@ -51,12 +57,12 @@ export function readProperty(
         const id = run.frame[index] as number
         if (id === 0) return null
         const snapshot = run.graphs[graph]!
-        return snapshot.relationshipOwn(id, own) ?? (symbol === 0 ? null : snapshot.relationshipProperty(id, symbol))
+        return snapshot.relationshipField(id, own) ?? (symbol === 0 ? null : snapshot.relationshipProperty(id, symbol))
       }
     }
     if (symbol === 0) return () => null
-    if (mayBeExternal(snapshots[graph]!, key)) {
-      const read = readerOf('relationship', symbol, expression)
+    if (mayHaveExternal(snapshots[graph]!, key)) {
+      const read = externalAwareReader('relationship', symbol, expression)
       return (run) => {
         const id = run.frame[index] as number
         const of = run.graphs[graph]!
@@ -73,12 +79,12 @@ export function readProperty(
       const id = run.frame[index] as number
       if (id === 0) return null
       const snapshot = run.graphs[graph]!
-      return snapshot.nodeOwn(id, own) ?? (symbol === 0 ? null : snapshot.nodeProperty(id, symbol))
+      return snapshot.nodeField(id, own) ?? (symbol === 0 ? null : snapshot.nodeProperty(id, symbol))
     }
   }
   if (symbol === 0) return () => null
-  if (mayBeExternal(snapshots[graph]!, key)) {
-    const read = readerOf('node', symbol, expression)
+  if (mayHaveExternal(snapshots[graph]!, key)) {
+    const read = externalAwareReader('node', symbol, expression)
     return (run) => {
       const id = run.frame[index] as number
       const of = run.graphs[graph]!
@@ -91,16 +97,21 @@ export function readProperty(
   }
 }
 
-type Present = (run: Run, graph: Snapshot, id: number, value: PropertyValue | null) => PropertyValue | null
+type ExternalAwareReader = (
+  run: ExecutionContext,
+  graph: Snapshot,
+  id: number,
+  value: PropertyValue | null,
+) => PropertyValue | null
 
-function readerOf(
-  kind: ElementKind,
+function externalAwareReader(
+  kind: GraphElementKind,
   symbol: SymbolId,
   { key, mayBeUnknown }: Extract<BoundExpression, { kind: 'element-property' }>,
-): Present {
-  if (mayBeUnknown !== true) return (_, graph, id, value) => presentValue(graph, kind, id, symbol, value)
+): ExternalAwareReader {
+  if (mayBeUnknown !== true) return (_, graph, id, value) => requirePresentValue(graph, kind, id, symbol, value)
   return (run, graph, id, value) => {
-    if (value === null && isExternal(graph, kind, id, symbol)) run.unknown = key
+    if (value === null && isExternallySupplied(graph, kind, id, symbol)) run.unknownProperty = key
     return value
   }
 }
@@ -109,7 +120,11 @@ function readerOf(
  * `n.type = 'Name'`. A node carries its type as a label, so the label's bits, a few pages, decide for most nodes: where it
  * is missing the type is another, and where nobody carries it as a further label it is the type.
  */
-export function typeTest(slot: Slot, name: string, snapshots: readonly Snapshot[]): (run: Run) => boolean {
+export function compileTypeTest(
+  slot: Slot,
+  name: string,
+  snapshots: readonly Snapshot[],
+): (run: ExecutionContext) => boolean {
   const { index, graph } = slot
   const label = snapshots[graph]!.symbol('label', name)
   const property = snapshots[graph]!.symbol('property', 'type')
@@ -126,28 +141,28 @@ export function typeTest(slot: Slot, name: string, snapshots: readonly Snapshot[
       }
       if (labelIsType) return true
     } else if (property === 0) return false
-    return (snapshot.nodeOwn(id, 'type') ?? (property === 0 ? null : snapshot.nodeProperty(id, property))) === name
+    return (snapshot.nodeField(id, 'type') ?? (property === 0 ? null : snapshot.nodeProperty(id, property))) === name
   }
 }
 
-export function readProperties(slot: Slot): Evaluate {
+export function compilePropertiesRead(slot: Slot): CompiledExpression {
   const { index, graph } = slot
   if (slot.kind === 'relationship') {
     return (run) => {
       const id = run.frame[index] as number
-      return id === 0 ? null : presentValues(run.graphs[graph]!, 'relationship', id)
+      return id === 0 ? null : requirePresentValues(run.graphs[graph]!, 'relationship', id)
     }
   }
   return (run) => {
     const id = run.frame[index] as number
-    return id === 0 ? null : presentValues(run.graphs[graph]!, 'node', id)
+    return id === 0 ? null : requirePresentValues(run.graphs[graph]!, 'node', id)
   }
 }
 
 /** Whether an element that is there carries the labels (or the relationship's type fits). */
-export type LabelCheck = (run: Run, id: number) => boolean
+export type LabelCheck = (run: ExecutionContext, id: number) => boolean
 
-export function checkLabels(
+export function compileLabelCheck(
   labels: BoundLabels,
   element: 'node' | 'relationship',
   graph: number,
@@ -156,29 +171,29 @@ export function checkLabels(
   switch (labels.kind) {
     case 'label': {
       const symbol = of.symbol(element === 'node' ? 'label' : 'type', labels.name)
-      return symbol === 0 ? () => false : checkSymbol(symbol, element, graph)
+      return symbol === 0 ? () => false : compileSymbolCheck(symbol, element, graph)
     }
     case 'label-and': {
-      const checks = labels.operands.map((operand) => checkLabels(operand, element, graph, of))
+      const checks = labels.operands.map((operand) => compileLabelCheck(operand, element, graph, of))
       return (run, id) => checks.every((check) => check(run, id))
     }
     case 'label-or': {
-      const checks = labels.operands.map((operand) => checkLabels(operand, element, graph, of))
+      const checks = labels.operands.map((operand) => compileLabelCheck(operand, element, graph, of))
       return (run, id) => checks.some((check) => check(run, id))
     }
     case 'label-not': {
-      const check = checkLabels(labels.operand, element, graph, of)
+      const check = compileLabelCheck(labels.operand, element, graph, of)
       return (run, id) => !check(run, id)
     }
     case 'label-any':
       // Every relationship has a type; a node may have no label.
       return element === 'node' ? (run, id) => run.graphs[graph]!.labels(id).length > 0 : () => true
     default:
-      return unreachable(labels)
+      return assertNever(labels)
   }
 }
 
-function checkSymbol(symbol: SymbolId, element: 'node' | 'relationship', graph: number): LabelCheck {
+function compileSymbolCheck(symbol: SymbolId, element: 'node' | 'relationship', graph: number): LabelCheck {
   return element === 'node'
     ? (run, id) => run.graphs[graph]!.hasLabel(id, symbol)
     : (run, id) => run.graphs[graph]!.relationshipType(id) === symbol

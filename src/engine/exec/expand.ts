@@ -1,80 +1,80 @@
 // One hop: from a known node to its neighbours (expand), or between two known nodes (expand-into).
-import { emptyChunk, type SymbolId } from '../store.ts'
-import type { Run } from './context.ts'
-import { directionsOf, NeighbourWalk, type Walkable } from './neighbours.ts'
-import type { Operator } from './operator.ts'
+import { createChunk, type SymbolId } from '../store.ts'
+import type { ExecutionContext } from './execution-context.ts'
+import { directionsToRead, NeighbourCursor, type TraversalSpec } from './neighbour-cursor.ts'
+import type { PhysicalOperator } from './physical-operator.ts'
 
 /** Frame indexes of a step. */
-export interface StepSlots {
+export interface ExpandSlots {
   readonly from: number
   readonly to: number
   readonly relationship: number
   /** Relationships of the same MATCH that must be others; a slot holds an id or a list of ids. */
-  readonly differs: readonly number[]
+  readonly distinctFrom: readonly number[]
 }
 
 /** Relationship uniqueness within one MATCH. */
-export function isUsed(run: Run, differs: readonly number[], relationship: number): boolean {
+export function isRelationshipUsed(run: ExecutionContext, differs: readonly number[], relationship: number): boolean {
   for (const slot of differs) {
     const other = run.frame[slot]
     if (other === relationship) return true
     if (!Array.isArray(other)) continue
-    run.budget.touch(other.length >> 4)
+    run.budget.chargeSteps(other.length >> 4)
     if (other.includes(relationship)) return true
   }
   return false
 }
 
-export class ExpandOperator implements Operator {
-  private readonly input: Operator
-  private readonly slots: StepSlots
-  private readonly walk: NeighbourWalk
+export class ExpandAllOperator implements PhysicalOperator {
+  private readonly input: PhysicalOperator
+  private readonly slots: ExpandSlots
+  private readonly cursor: NeighbourCursor
 
-  constructor(input: Operator, slots: StepSlots, walkable: Walkable) {
+  constructor(input: PhysicalOperator, slots: ExpandSlots, walkable: TraversalSpec) {
     this.input = input
     this.slots = slots
-    this.walk = new NeighbourWalk(walkable)
+    this.cursor = new NeighbourCursor(walkable)
   }
 
-  open(run: Run): void {
+  open(run: ExecutionContext): void {
     this.input.open(run)
-    this.walk.begin(0)
+    this.cursor.start(0)
   }
 
-  next(run: Run): boolean {
-    const { slots, walk } = this
+  next(run: ExecutionContext): boolean {
+    const { slots, cursor } = this
     for (;;) {
-      while (walk.advance(run)) {
-        if (slots.differs.length > 0 && isUsed(run, slots.differs, walk.relationship)) continue
-        run.frame[slots.to] = walk.neighbour
-        run.frame[slots.relationship] = walk.relationship
+      while (cursor.advance(run)) {
+        if (slots.distinctFrom.length > 0 && isRelationshipUsed(run, slots.distinctFrom, cursor.relationship)) continue
+        run.frame[slots.to] = cursor.neighbour
+        run.frame[slots.relationship] = cursor.relationship
         return true
       }
       if (!this.input.next(run)) return false
-      walk.begin(run.frame[slots.from] as number)
+      cursor.start(run.frame[slots.from] as number)
     }
   }
 }
 
-export class ExpandIntoOperator implements Operator {
-  private readonly input: Operator
-  private readonly slots: StepSlots
-  private readonly walkable: Walkable
+export class ExpandIntoOperator implements PhysicalOperator {
+  private readonly input: PhysicalOperator
+  private readonly slots: ExpandSlots
+  private readonly traversal: TraversalSpec
   private readonly directions: readonly ('out' | 'in')[]
-  private readonly chunk = emptyChunk()
+  private readonly chunk = createChunk()
   private position = 0
   private directionAt = 0
   private typeAt = 0
   private types: readonly SymbolId[] = []
 
-  constructor(input: Operator, slots: StepSlots, walkable: Walkable) {
+  constructor(input: PhysicalOperator, slots: ExpandSlots, walkable: TraversalSpec) {
     this.input = input
     this.slots = slots
-    this.walkable = walkable
-    this.directions = directionsOf(walkable.direction)
+    this.traversal = walkable
+    this.directions = directionsToRead(walkable.direction)
   }
 
-  open(run: Run): void {
+  open(run: ExecutionContext): void {
     this.input.open(run)
     this.chunk.length = 0
     this.position = 0
@@ -83,12 +83,12 @@ export class ExpandIntoOperator implements Operator {
     this.directionAt = this.directions.length
   }
 
-  next(run: Run): boolean {
+  next(run: ExecutionContext): boolean {
     const { slots, chunk } = this
     for (;;) {
       while (this.position < chunk.length) {
         const relationship = chunk.relationships[this.position++]!
-        if (slots.differs.length > 0 && isUsed(run, slots.differs, relationship)) continue
+        if (slots.distinctFrom.length > 0 && isRelationshipUsed(run, slots.distinctFrom, relationship)) continue
         run.frame[slots.relationship] = relationship
         return true
       }
@@ -97,17 +97,17 @@ export class ExpandIntoOperator implements Operator {
   }
 
   /** The next type or direction of the present pair. */
-  private fetch(run: Run): boolean {
+  private fetch(run: ExecutionContext): boolean {
     const from = run.frame[this.slots.from] as number
     const to = run.frame[this.slots.to] as number
-    const snapshot = run.graphs[this.walkable.graph]!
+    const snapshot = run.graphs[this.traversal.graph]!
     for (;;) {
       if (this.typeAt < this.types.length) {
         const type = this.types[this.typeAt++]!
         const out = this.directions[this.directionAt] === 'out'
         snapshot.relationshipsBetween(out ? from : to, type, out ? to : from, this.chunk)
         this.position = 0
-        run.budget.touch(1)
+        run.budget.chargeSteps(1)
         return true
       }
       // A self loop is met on the way out already.
@@ -117,7 +117,7 @@ export class ExpandIntoOperator implements Operator {
     }
   }
 
-  private nextPair(run: Run): boolean {
+  private nextPair(run: ExecutionContext): boolean {
     for (;;) {
       if (!this.input.next(run)) return false
       const from = run.frame[this.slots.from] as number
@@ -130,9 +130,9 @@ export class ExpandIntoOperator implements Operator {
     }
   }
 
-  private startDirection(run: Run, from: number): void {
-    const { types, graph } = this.walkable
+  private startDirection(run: ExecutionContext, from: number): void {
+    const { types, graph } = this.traversal
     this.typeAt = 0
-    this.types = types ?? run.graphs[graph]!.typesAt(from, this.directions[this.directionAt]!)
+    this.types = types ?? run.graphs[graph]!.relationshipTypesAt(from, this.directions[this.directionAt]!)
   }
 }

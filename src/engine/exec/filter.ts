@@ -1,21 +1,21 @@
 // Keeps the rows for which every test is true. Null is not true.
-import type { Run } from './context.ts'
-import type { Operator } from './operator.ts'
+import type { ExecutionContext } from './execution-context.ts'
+import type { PhysicalOperator } from './physical-operator.ts'
 
-export class FilterOperator implements Operator {
-  private readonly input: Operator
-  private readonly tests: readonly ((run: Run) => boolean)[]
+export class FilterOperator implements PhysicalOperator {
+  private readonly input: PhysicalOperator
+  private readonly tests: readonly ((run: ExecutionContext) => boolean)[]
 
-  constructor(input: Operator, tests: readonly ((run: Run) => boolean)[]) {
+  constructor(input: PhysicalOperator, tests: readonly ((run: ExecutionContext) => boolean)[]) {
     this.input = input
     this.tests = tests
   }
 
-  open(run: Run): void {
+  open(run: ExecutionContext): void {
     this.input.open(run)
   }
 
-  next(run: Run): boolean {
+  next(run: ExecutionContext): boolean {
     const { input, tests } = this
     next: while (input.next(run)) {
       for (let i = 0; i < tests.length; i++) if (!tests[i]!(run)) continue next
@@ -26,20 +26,20 @@ export class FilterOperator implements Operator {
 }
 
 /** At most one row. */
-export class FirstOperator implements Operator {
-  private readonly input: Operator
+export class FirstOperator implements PhysicalOperator {
+  private readonly input: PhysicalOperator
   private done = false
 
-  constructor(input: Operator) {
+  constructor(input: PhysicalOperator) {
     this.input = input
   }
 
-  open(run: Run): void {
+  open(run: ExecutionContext): void {
     this.input.open(run)
     this.done = false
   }
 
-  next(run: Run): boolean {
+  next(run: ExecutionContext): boolean {
     if (this.done) return false
     this.done = true
     return this.input.next(run)

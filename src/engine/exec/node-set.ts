@@ -1,16 +1,16 @@
 // A set of ids that is filled and emptied again and again: open addressing in one array, nothing allocated per id.
 import type { NodeId } from '../store.ts'
-import { effortOnItems, SLICE_ITEMS } from '../value/effort.ts'
+import { chargeItems, SLICE_ITEMS } from '../value/cost-accounting.ts'
 
-const FIRST_SLOTS = 32
+const INITIAL_SLOTS = 32
 /** A larger table is given back when it is emptied: one wide search must not make every later one clear it. */
-const KEPT_SLOTS = 1024
+const REUSED_SLOTS_MAX = 1024
 
 export class NodeSet {
   size = 0
   /** 0 is no node, so it marks a free slot. */
-  private slots = new Uint32Array(FIRST_SLOTS)
-  private shift = 32 - Math.log2(FIRST_SLOTS)
+  private slots = new Uint32Array(INITIAL_SLOTS)
+  private shift = 32 - Math.log2(INITIAL_SLOTS)
 
   has(node: NodeId): boolean {
     const { slots } = this
@@ -44,9 +44,9 @@ export class NodeSet {
   clear(): void {
     if (this.size === 0) return
     this.size = 0
-    if (this.slots.length > KEPT_SLOTS) {
-      this.slots = new Uint32Array(FIRST_SLOTS)
-      this.shift = 32 - Math.log2(FIRST_SLOTS)
+    if (this.slots.length > REUSED_SLOTS_MAX) {
+      this.slots = new Uint32Array(INITIAL_SLOTS)
+      this.shift = 32 - Math.log2(INITIAL_SLOTS)
     } else this.slots.fill(0)
   }
 
@@ -56,7 +56,7 @@ export class NodeSet {
     const mask = slots.length - 1
     const shift = this.shift - 2
     for (let i = 0; i < old.length; i++) {
-      if (i % SLICE_ITEMS === 0 && i > 0) effortOnItems(SLICE_ITEMS / 4)
+      if (i % SLICE_ITEMS === 0 && i > 0) chargeItems(SLICE_ITEMS / 4)
       const node = old[i]!
       if (node === 0) continue
       let at = Math.imul(node, 0x9e3779b1) >>> shift
@@ -69,7 +69,7 @@ export class NodeSet {
 }
 
 /** Distinct node ids in the order in which they came. */
-export class NodeList {
+export class OrderedNodeSet {
   ids = new Uint32Array(16)
   length = 0
   private readonly set = new NodeSet()
@@ -93,6 +93,6 @@ export class NodeList {
   clear(): void {
     this.length = 0
     this.set.clear()
-    if (this.ids.length > KEPT_SLOTS) this.ids = new Uint32Array(16)
+    if (this.ids.length > REUSED_SLOTS_MAX) this.ids = new Uint32Array(16)
   }
 }

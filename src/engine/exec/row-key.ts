@@ -1,10 +1,10 @@
 // What makes two rows the same row for DISTINCT and grouping: equivalence of their cells, as one key for a Map.
 import type { Slot } from '../bind/bound.ts'
 import { type GroupingKey, groupingKey } from '../value/compare.ts'
-import { effortOnItems, effortOnText } from '../value/effort.ts'
+import { chargeItems, chargeText } from '../value/cost-accounting.ts'
 import type { Value } from '../value/value.ts'
-import { bytesOf } from '../value/weight.ts'
-import type { Run } from './context.ts'
+import { estimateBytes } from '../value/value-size.ts'
+import type { ExecutionContext } from './execution-context.ts'
 
 /** What a key takes in a Map or Set beside its text, bytes. */
 const KEY_BYTES = 48
@@ -15,10 +15,10 @@ export function keyBytes(key: GroupingKey): number {
 
 /** What a cell of a row takes that is kept; elements are ids, and a trail is a list of them. */
 export function cellBytes(cell: unknown): number {
-  return typeof cell === 'number' ? 8 : bytesOf(cell as Value)
+  return typeof cell === 'number' ? 8 : estimateBytes(cell as Value)
 }
 
-export type RowKey = (run: Run) => GroupingKey
+export type RowKey = (run: ExecutionContext) => GroupingKey
 
 /** Ids stay numbers; everything else is as equivalence has it. */
 export function cellKey(slot: Slot, cell: unknown): GroupingKey {
@@ -28,7 +28,7 @@ export function cellKey(slot: Slot, cell: unknown): GroupingKey {
       return cell as number
     case 'relationships':
       if (cell === null) return null
-      effortOnItems((cell as number[]).length)
+      chargeItems((cell as number[]).length)
       return (cell as number[]).join(' ')
     case 'path':
     case 'value':
@@ -49,6 +49,6 @@ export function joinKeys(keys: readonly GroupingKey[]): string {
     const text = String(key)
     joined += `${typeof key === 'string' ? 's' : typeof key === 'boolean' ? 'b' : key === null ? 'z' : 'n'}${text.length}:${text}`
   }
-  effortOnText(joined.length)
+  chargeText(joined.length)
   return joined
 }

@@ -1,11 +1,14 @@
 // What a query inside an expression is worth: whether it has a row, how many, or the values of its only column.
 import type { BoundExpression } from '../bind/bound.ts'
-import { boundedList, GrowingList } from '../value/weight.ts'
-import type { Evaluate } from './context.ts'
-import { readSlot } from './element-access.ts'
-import type { Operator } from './operator.ts'
+import { BoundedListBuilder, boundedList } from '../value/value-size.ts'
+import { compileSlotRead } from './element-access.ts'
+import type { CompiledExpression } from './execution-context.ts'
+import type { PhysicalOperator } from './physical-operator.ts'
 
-export function subqueryValue(expression: Extract<BoundExpression, { kind: 'subquery' }>, inner: Operator): Evaluate {
+export function compileSubquery(
+  expression: Extract<BoundExpression, { kind: 'subquery' }>,
+  inner: PhysicalOperator,
+): CompiledExpression {
   switch (expression.form) {
     case 'exists':
       return (run) => {
@@ -17,19 +20,19 @@ export function subqueryValue(expression: Extract<BoundExpression, { kind: 'subq
         let count = 0
         inner.open(run)
         while (inner.next(run)) {
-          run.budget.touch(1)
+          run.budget.chargeSteps(1)
           count += 1
         }
         return count
       }
     case 'collect': {
-      const read = readSlot(expression.part.columns[0]!.slot)
+      const read = compileSlotRead(expression.part.columns[0]!.slot)
       return (run) => {
-        const items = new GrowingList()
+        const items = new BoundedListBuilder()
         inner.open(run)
         while (inner.next(run)) {
-          run.budget.touch(1)
-          run.budget.hold()
+          run.budget.chargeSteps(1)
+          run.budget.retainRow()
           items.push(read(run))
         }
         return boundedList(items.items)

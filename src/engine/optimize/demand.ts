@@ -1,42 +1,52 @@
 // What the operators above want of a plan: which slots anybody reads, and whether anybody minds duplicates of rows.
 import type { BoundExpression, Slot } from '../bind/bound.ts'
-import { slotsOf } from '../bind/walk.ts'
+import { slotsOf } from '../bind/expression-tree.ts'
 import type { Plan } from '../plan/operators.ts'
-import { mapInputs } from './rewrite.ts'
+import { mapInputs } from './plan-tree.ts'
 
 export interface Demand {
   /** Indexes of slots that somebody above reads. */
   readonly reads: ReadonlySet<number>
   /** Duplicates of rows make no difference above. */
-  readonly loose: boolean
+  readonly duplicateInsensitive: boolean
   /** Nobody above may want more than the first row. */
-  readonly hasty: boolean
+  readonly firstRowOnly: boolean
 }
 
 /** Rewrites every operator by what is wanted of it, from the root down. */
 export function withDemand(plan: Plan, rewrite: (plan: Plan, demand: Demand) => Plan): Plan {
-  return descend(plan, { reads: new Set(), loose: false, hasty: false }, rewrite)
+  return descend(plan, { reads: new Set(), duplicateInsensitive: false, firstRowOnly: false }, rewrite)
 }
 
 function descend(asked: Plan, demand: Demand, rewrite: (plan: Plan, demand: Demand) => Plan): Plan {
   const plan = rewrite(asked, demand)
   const reads = new Set([...demand.reads, ...readBy(plan)])
-  const loose = looseness(plan, demand.loose)
-  const hasty = hastiness(plan, demand.hasty)
+  const loose = isDuplicateInsensitive(plan, demand.duplicateInsensitive)
+  const hasty = needsFirstRowOnly(plan, demand.firstRowOnly)
   if (plan.op === 'semi-apply' || plan.op === 'optional' || plan.op === 'apply') {
     const asksOnly = plan.op === 'semi-apply'
-    const inner = descend(plan.inner, { reads, loose: asksOnly || loose, hasty: asksOnly || hasty }, rewrite)
-    const input = descend(plan.input, { reads: new Set([...reads, ...allReads(plan.inner)]), loose, hasty }, rewrite)
+    const inner = descend(
+      plan.inner,
+      { reads, duplicateInsensitive: asksOnly || loose, firstRowOnly: asksOnly || hasty },
+      rewrite,
+    )
+    const input = descend(
+      plan.input,
+      { reads: new Set([...reads, ...allReads(plan.inner)]), duplicateInsensitive: loose, firstRowOnly: hasty },
+      rewrite,
+    )
     return inner === plan.inner && input === plan.input ? plan : { ...plan, input, inner }
   }
-  return mapInputs(plan, (input) => descend(input, { reads, loose, hasty }, rewrite))
+  return mapInputs(plan, (input) =>
+    descend(input, { reads, duplicateInsensitive: loose, firstRowOnly: hasty }, rewrite),
+  )
 }
 
-function hastiness(plan: Plan, hasty: boolean): boolean {
+function needsFirstRowOnly(plan: Plan, hasty: boolean): boolean {
   return plan.op === 'first' || (hasty && plan.op !== 'aggregate' && plan.op !== 'sort')
 }
 
-function looseness(plan: Plan, loose: boolean): boolean {
+function isDuplicateInsensitive(plan: Plan, loose: boolean): boolean {
   switch (plan.op) {
     case 'first':
     case 'distinct':

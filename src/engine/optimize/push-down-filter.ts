@@ -1,27 +1,27 @@
 // Moves every predicate down to the first place where all that it reads is known. A predicate never moves below what
 // changes the meaning of "this row": the optional side of a match, an aggregation, a skip or a limit.
 import type { BoundExpression, Slot } from '../bind/bound.ts'
-import { isTruth } from '../bind/may-fault.ts'
-import { holdsSubquery, slotsOf, withSlots } from '../bind/walk.ts'
+import { containsSubquery, slotsOf, withSlots } from '../bind/expression-tree.ts'
+import { isSafePredicate } from '../bind/may-fail.ts'
 import type { Plan } from '../plan/operators.ts'
-import { filledBy, mapInputs, provided } from './rewrite.ts'
+import { mapInputs, slotsFilledBy, slotsProvidedBy } from './plan-tree.ts'
 
 export function pushDownFilter(plan: Plan): Plan {
   if (plan.op !== 'filter') return mapInputs(plan, pushDownFilter)
   let below = pushDownFilter(plan.input)
   // A predicate that may fault stays where the text has it: further down it would look at rows that are dropped before.
-  const stays = plan.predicates.filter((predicate) => !isTruth(predicate))
+  const stays = plan.predicates.filter((predicate) => !isSafePredicate(predicate))
   for (const predicate of plan.predicates) {
     if (stays.includes(predicate)) continue
-    below = sink(below, predicate, readsOf(predicate))
+    below = pushDown(below, predicate, readsOf(predicate))
   }
   return stays.length > 0 ? { op: 'filter', input: below, predicates: stays } : below
 }
 
-function sink(plan: Plan, predicate: BoundExpression, reads: ReadonlySet<number>): Plan {
+function pushDown(plan: Plan, predicate: BoundExpression, reads: ReadonlySet<number>): Plan {
   switch (plan.op) {
     case 'filter': {
-      const deeper = sink(plan.input, predicate, reads)
+      const deeper = pushDown(plan.input, predicate, reads)
       // It came to rest right below this filter: one filter instead of two, in the order of the text.
       if (deeper.op === 'filter' && deeper.input === plan.input) {
         return { ...plan, predicates: [...plan.predicates, predicate] }
@@ -30,30 +30,34 @@ function sink(plan: Plan, predicate: BoundExpression, reads: ReadonlySet<number>
     }
     case 'project': {
       const renamed = belowProjection(plan.items, predicate)
-      return renamed ? { ...plan, input: sink(plan.input, renamed, readsOf(renamed)) } : rest(plan, predicate)
+      return renamed
+        ? { ...plan, input: pushDown(plan.input, renamed, readsOf(renamed)) }
+        : filterAbove(plan, predicate)
     }
     case 'union':
-      return { ...plan, branches: plan.branches.map((branch) => sink(branch, predicate, reads)) }
+      return { ...plan, branches: plan.branches.map((branch) => pushDown(branch, predicate, reads)) }
     case 'apply': {
       // A subquery without any row drops the outer row, so a predicate on the outer row alone may go first.
-      const before = provided(plan.input)
+      const before = slotsProvidedBy(plan.input)
       return [...reads].every((slot) => before.has(slot))
-        ? { ...plan, input: sink(plan.input, predicate, reads) }
-        : { ...plan, inner: sink(plan.inner, predicate, reads) }
+        ? { ...plan, input: pushDown(plan.input, predicate, reads) }
+        : { ...plan, inner: pushDown(plan.inner, predicate, reads) }
     }
     case 'optional': {
       // Below it a row more or less of the optional side would change; a row of the required side comes or goes whole.
-      const before = provided(plan.input)
+      const before = slotsProvidedBy(plan.input)
       return [...reads].every((slot) => before.has(slot))
-        ? { ...plan, input: sink(plan.input, predicate, reads) }
-        : rest(plan, predicate)
+        ? { ...plan, input: pushDown(plan.input, predicate, reads) }
+        : filterAbove(plan, predicate)
     }
     default:
-      return passable(plan, reads) ? { ...plan, input: sink(plan.input, predicate, reads) } : rest(plan, predicate)
+      return canPushBelow(plan, reads)
+        ? { ...plan, input: pushDown(plan.input, predicate, reads) }
+        : filterAbove(plan, predicate)
   }
 }
 
-function rest(input: Plan, predicate: BoundExpression): Plan {
+function filterAbove(input: Plan, predicate: BoundExpression): Plan {
   return { op: 'filter', input, predicates: [predicate] }
 }
 
@@ -66,7 +70,7 @@ function belowProjection(
   items: readonly { readonly slot: Slot; readonly expression: BoundExpression }[],
   predicate: BoundExpression,
 ): BoundExpression | null {
-  if (holdsSubquery(predicate)) return null
+  if (containsSubquery(predicate)) return null
   const reads = readsOf(predicate)
   const sources = new Map<number, Slot>()
   for (const { slot, expression } of items) {
@@ -77,7 +81,7 @@ function belowProjection(
   return sources.size > 0 ? withSlots(predicate, sources) : predicate
 }
 
-function passable(
+function canPushBelow(
   plan: Plan,
   reads: ReadonlySet<number>,
 ): plan is Exclude<Plan, { op: 'argument' | 'union' | 'apply' | 'optional' }> {
@@ -100,7 +104,7 @@ function passable(
     case 'make-path':
     case 'semi-apply':
     case 'distinct':
-      return !filledBy(plan).some((slot) => reads.has(slot.index))
+      return !slotsFilledBy(plan).some((slot) => reads.has(slot.index))
     // Sorting with a limit chooses rows; without, the order of fewer rows is the same order.
     case 'sort':
       return plan.limit === null && plan.skip === null

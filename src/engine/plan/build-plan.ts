@@ -1,6 +1,6 @@
 // Bound query + known slots → first plan, clause by clause: plain scans and expands with the filters on top.
 // Where a walk starts and how it goes is asked of an OrderExpands; everything cleverer is a rule in ../optimize.
-import { unreachable } from '../../kernel/assert.ts'
+import { assertNever } from '../../kernel/assert.ts'
 import type {
   BoundClause,
   BoundExpression,
@@ -11,15 +11,15 @@ import type {
   BoundUnion,
   Slot,
 } from '../bind/bound.ts'
-import { declaredIn, slotsOf } from '../bind/walk.ts'
+import { slotsDeclaredBy, slotsOf } from '../bind/expression-tree.ts'
+import type { ExpandOrder, GraphCounts, WalkStep } from './expand-order.ts'
 import type { Plan, WalkDirection } from './operators.ts'
-import type { Counts, OrderExpands, WalkStep } from './order-expands.ts'
 
 /** The expressions that hold a query of their own. */
-export type InnerQuery = Extract<BoundExpression, { kind: 'exists' | 'subquery' }>
+export type SubqueryExpression = Extract<BoundExpression, { kind: 'exists' | 'subquery' }>
 
 /** Hands out slots beyond the bound query's own: for planning only. */
-export class ExtraSlots {
+export class PlannerSlots {
   size: number
   private readonly first: number
   constructor(size: number) {
@@ -35,19 +35,19 @@ export class ExtraSlots {
   }
 }
 
-export interface PlanSite {
-  readonly counts: Counts
-  readonly order: OrderExpands
-  readonly extra: ExtraSlots
+export interface PlanningContext {
+  readonly counts: GraphCounts
+  readonly order: ExpandOrder
+  readonly extra: PlannerSlots
 }
 
 /** `given`: slots that the caller fills in before each run. */
-export function buildPlan(query: BoundPart, given: readonly Slot[], site: PlanSite): Plan {
+export function buildPlan(query: BoundPart, given: readonly Slot[], site: PlanningContext): Plan {
   return buildClauses(query.clauses, given, site)
 }
 
 /** `known`: slots that have a value in the argument row. */
-function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[], site: PlanSite): Plan {
+function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[], site: PlanningContext): Plan {
   let plan: Plan = { op: 'argument', slots: argument }
   const known = new Map(argument.map((slot) => [slot.index, slot]))
   const learn = (slots: readonly Slot[]): void => {
@@ -62,9 +62,9 @@ function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[]
         const keys = new Set(known.keys())
         if (match.optional) {
           const inner = buildMatch(match, { op: 'argument', slots: [...known.values()] }, keys, site)
-          plan = { op: 'optional', input: plan, inner, nulls: declaredIn(match) }
+          plan = { op: 'optional', input: plan, inner, nulls: slotsDeclaredBy(match) }
         } else plan = buildMatch(match, plan, keys, site)
-        learn(declaredIn(match))
+        learn(slotsDeclaredBy(match))
         break
       }
       case 'unwind':
@@ -86,13 +86,13 @@ function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[]
         break
       }
       default:
-        unreachable(clause)
+        assertNever(clause)
     }
   }
   return plan
 }
 
-function buildUnion(union: BoundUnion, argument: readonly Slot[], site: PlanSite): Plan {
+function buildUnion(union: BoundUnion, argument: readonly Slot[], site: PlanningContext): Plan {
   const branches = union.parts.map((part): Plan => {
     const items = union.columns.map(({ slot }, i) => ({
       slot,
@@ -105,7 +105,7 @@ function buildUnion(union: BoundUnion, argument: readonly Slot[], site: PlanSite
 }
 
 /** The plan of a query inside an expression, with the outer row as its argument. */
-export function buildInner(expression: InnerQuery, site: PlanSite): Plan {
+export function buildSubquery(expression: SubqueryExpression, site: PlanningContext): Plan {
   if (expression.kind === 'subquery') return buildClauses(expression.part.clauses, expression.reads, site)
   const { match } = expression
   const known = slotsOf(expression)
@@ -118,7 +118,7 @@ export function withCasts(match: BoundMatch, input: Plan): Plan {
   return match.casts.length > 0 ? { op: 'cast', input, casts: match.casts } : input
 }
 
-export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<number>, site: PlanSite): Plan {
+export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<number>, site: PlanningContext): Plan {
   const steps = site.order(match, known, site.counts)
   const reached = new Set(match.nodes.filter((n) => n.bound || known.has(n.slot.index)).map((n) => n.slot.index))
   const walked: BoundRelationship[] = []
@@ -153,7 +153,7 @@ function buildWalk(
   input: Plan,
   reached: ReadonlySet<number>,
   walked: readonly BoundRelationship[],
-  extra: ExtraSlots,
+  extra: PlannerSlots,
 ): Plan {
   const relationship = match.relationships[step.relationship]!
   const from = match.nodes[step.from]!.slot

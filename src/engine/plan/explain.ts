@@ -1,9 +1,9 @@
 // Plan → stable text and plain data: one operator a line, inputs indented below. The alphabet of the golden files; it shows
 // structure, never costs, so that a golden moves only when the meaning of a plan does.
-import { unreachable } from '../../kernel/assert.ts'
+import { assertNever } from '../../kernel/assert.ts'
 import type { BoundExpression, Slot } from '../bind/bound.ts'
 import type { Plan, WalkDirection } from './operators.ts'
-import { show } from './show.ts'
+import { showExpression } from './show-expression.ts'
 
 /** A plan as data: for JSON, and for whatever a run adds to each operator. */
 export interface PlanNode {
@@ -66,9 +66,9 @@ function headline(plan: Plan): string {
     case 'argument':
       return `Argument ${names(plan.slots)}`.trimEnd()
     case 'node-by-key':
-      return `NodeByKey (${plan.slot.name}:${plan.label} {external_id: ${show(plan.externalId)}})`
+      return `NodeByKey (${plan.slot.name}:${plan.label} {external_id: ${showExpression(plan.externalId)}})`
     case 'node-by-property':
-      return `NodeByProperty (${plan.slot.name}:${plan.label} {${plan.property}: ${show(plan.value)}})${onward(plan)}`
+      return `NodeByProperty (${plan.slot.name}:${plan.label} {${plan.property}: ${showExpression(plan.value)}})${onward(plan)}`
     case 'label-scan':
       return `LabelScan (${plan.slot.name}:${plan.label})${onward(plan)}`
     case 'all-nodes':
@@ -102,7 +102,7 @@ function headline(plan: Plan): string {
     case 'cast':
       return `Cast ${plan.casts.map(({ from, to }) => `${from.name} to ${to.kind}`).join(', ')}`
     case 'filter':
-      return `Filter ${plan.predicates.map((predicate) => show(predicate)).join(' AND ')}`
+      return `Filter ${plan.predicates.map((predicate) => showExpression(predicate)).join(' AND ')}`
     case 'semi-apply':
       return plan.negated ? 'AntiSemiApply' : 'SemiApply'
     case 'optional':
@@ -112,33 +112,34 @@ function headline(plan: Plan): string {
     case 'union':
       return 'Union'
     case 'unwind':
-      return `Unwind ${show(plan.list)} AS ${plan.slot.name}`
+      return `Unwind ${showExpression(plan.list)} AS ${plan.slot.name}`
     case 'make-path':
       return `MakePath ${plan.slot.name}`
     case 'project':
       return `Project ${plan.items.map(named).join(', ')}`
     case 'aggregate': {
       const results = plan.aggregates.map(
-        (a) => `${a.slot.name} = ${a.name}(${a.distinct ? 'DISTINCT ' : ''}${a.argument ? show(a.argument) : '*'})`,
+        (a) =>
+          `${a.slot.name} = ${a.name}(${a.distinct ? 'DISTINCT ' : ''}${a.argument ? showExpression(a.argument) : '*'})`,
       )
       return `Aggregate ${results.join(', ')}${plan.grouping.length > 0 ? ` BY ${plan.grouping.map(named).join(', ')}` : ''}`
     }
     case 'distinct':
-      return `${plan.sought === 'ascending' ? 'DistinctInOrder' : 'Distinct'} ${names(plan.slots)}`
+      return `${plan.searchOrder === 'ascending' ? 'DistinctInOrder' : 'Distinct'} ${names(plan.slots)}`
     case 'sort': {
-      const by = plan.by.map((item) => show(item.expression) + (item.descending ? ' DESC' : '')).join(', ')
+      const by = plan.by.map((item) => showExpression(item.expression) + (item.descending ? ' DESC' : '')).join(', ')
       return plan.limit
-        ? `TopK ${by} LIMIT ${show(plan.limit)}${plan.skip ? ` SKIP ${show(plan.skip)}` : ''}`
+        ? `TopK ${by} LIMIT ${showExpression(plan.limit)}${plan.skip ? ` SKIP ${showExpression(plan.skip)}` : ''}`
         : `Sort ${by}`
     }
     case 'skip':
-      return `Skip ${show(plan.count)}`
+      return `Skip ${showExpression(plan.count)}`
     case 'limit':
-      return `Limit ${show(plan.count)}`
+      return `Limit ${showExpression(plan.count)}`
     case 'first':
       return 'First'
     default:
-      return unreachable(plan)
+      return assertNever(plan)
   }
 }
 
@@ -151,7 +152,7 @@ function names(slots: readonly Slot[]): string {
 }
 
 function named(item: { readonly slot: Slot; readonly expression: BoundExpression }): string {
-  const text = show(item.expression)
+  const text = showExpression(item.expression)
   return text === item.slot.name ? text : `${item.slot.name} = ${text}`
 }
 
@@ -164,7 +165,7 @@ function hops(plan: { readonly min: number; readonly max: number | null }): stri
 }
 
 function each(plan: { readonly each: { readonly predicate: BoundExpression } | null }): string {
-  return plan.each ? ` each ${show(plan.each.predicate)}` : ''
+  return plan.each ? ` each ${showExpression(plan.each.predicate)}` : ''
 }
 
 function step(
@@ -195,6 +196,6 @@ function chain({ from, to, links, stops }: Extract<Plan, { op: 'connect' | 'spre
     const end = stops[i]?.slot ?? to
     return `${arrow('', link, link.min === 1 && link.max === 1 ? '' : hops(link))}(${end.name})${each(link)}`
   })
-  const tests = stops.flatMap((stop) => stop.predicates.map((predicate) => show(predicate)))
+  const tests = stops.flatMap((stop) => stop.predicates.map((predicate) => showExpression(predicate)))
   return `(${from.name})${steps.join('')}${tests.length > 0 ? ` where ${tests.join(' AND ')}` : ''}`
 }

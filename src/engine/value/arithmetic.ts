@@ -1,27 +1,27 @@
 // Arithmetic on 64-bit integers and floats, and what operators mean for strings, lists and temporals. Null in, null out; an integer that
 // leaves 64 bits is a fault, never a rounded number.
 import { Float } from '../../kernel/float.ts'
-import { RunFault } from '../errors.ts'
+import { ExecutionError } from '../errors.ts'
 import { isList, isNumber } from './compare.ts'
-import { concatenated } from './effort.ts'
+import { concatLists } from './cost-accounting.ts'
 import { kindName } from './kind-name.ts'
-import { divided, multiplied } from './temporal/duration.ts'
-import { differenceOf, sumOf } from './temporal/shift.ts'
+import { addTemporals, subtractTemporals } from './temporal/add-duration.ts'
+import { divideDuration, multiplyDuration } from './temporal/duration.ts'
 import { DurationValue } from './temporal/temporal.ts'
 import type { Value } from './value.ts'
-import { boundedList, boundedText } from './weight.ts'
+import { boundedList, boundedText } from './value-size.ts'
 
 const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
 
-type Integer = number | bigint
+type CypherInteger = number | bigint
 
 /** The one form of an integer: a number while it is safe, a bigint beyond; a fault beyond 64 bits. */
-export function integer(value: bigint): Integer {
+export function normalizeInteger(value: bigint): CypherInteger {
   if (value >= -9007199254740991n && value <= 9007199254740991n) return Number(value)
   if (value < INT64_MIN || value > INT64_MAX) {
     const [message, without] = [`${value}`, 'a result'].map((what) => `integer overflow: ${what} does not fit 64 bits`)
-    throw new RunFault('arithmetic', message!, null, 'IntegerOverflow', without)
+    throw new ExecutionError('arithmetic', message!, null, 'IntegerOverflow', without)
   }
   return value
 }
@@ -38,78 +38,78 @@ export function toDouble(value: number | bigint | Float): number {
 export function add(a: Value, b: Value): Value {
   if (typeof a === 'number' && typeof b === 'number') {
     const sum = a + b
-    return Number.isSafeInteger(sum) ? sum : integer(BigInt(a) + BigInt(b))
+    return Number.isSafeInteger(sum) ? sum : normalizeInteger(BigInt(a) + BigInt(b))
   }
   if (a === null || b === null) return null
-  if (isList(a)) return boundedList(concatenated(a, isList(b) ? b : [b]))
-  if (isList(b)) return boundedList(concatenated([a], b))
+  if (isList(a)) return boundedList(concatLists(a, isList(b) ? b : [b]))
+  if (isList(b)) return boundedList(concatLists([a], b))
   if (isNumber(a) && isNumber(b)) {
     if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) + toDouble(b))
-    return integer(BigInt(a) + BigInt(b))
+    return normalizeInteger(BigInt(a) + BigInt(b))
   }
   if (typeof a === 'string' && typeof b === 'string') return boundedText(a + b)
   if (typeof a === 'string' && isNumber(b)) return boundedText(a + numberText(b))
   if (isNumber(a) && typeof b === 'string') return boundedText(numberText(a) + b)
-  const sum = sumOf(a, b)
-  if (sum === null) throw mismatch('+', a, b)
+  const sum = addTemporals(a, b)
+  if (sum === null) throw operandMismatchError('+', a, b)
   return sum
 }
 
 export function subtract(a: Value, b: Value): Value {
   if (typeof a === 'number' && typeof b === 'number') {
     const difference = a - b
-    return Number.isSafeInteger(difference) ? difference : integer(BigInt(a) - BigInt(b))
+    return Number.isSafeInteger(difference) ? difference : normalizeInteger(BigInt(a) - BigInt(b))
   }
   if (a === null || b === null) return null
   if (!isNumber(a) || !isNumber(b)) {
-    const difference = differenceOf(a, b)
-    if (difference === null) throw mismatch('-', a, b)
+    const difference = subtractTemporals(a, b)
+    if (difference === null) throw operandMismatchError('-', a, b)
     return difference
   }
   if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) - toDouble(b))
-  return integer(BigInt(a) - BigInt(b))
+  return normalizeInteger(BigInt(a) - BigInt(b))
 }
 
 export function multiply(a: Value, b: Value): Value {
   if (typeof a === 'number' && typeof b === 'number') {
     const product = a * b
     // `+ 0` turns the -0 of `0 * -1` into the only integer zero there is.
-    return Number.isSafeInteger(product) ? product + 0 : integer(BigInt(a) * BigInt(b))
+    return Number.isSafeInteger(product) ? product + 0 : normalizeInteger(BigInt(a) * BigInt(b))
   }
   if (a === null || b === null) return null
-  if (a instanceof DurationValue && isNumber(b)) return multiplied(a, b)
-  if (b instanceof DurationValue && isNumber(a)) return multiplied(b, a)
-  if (!isNumber(a) || !isNumber(b)) throw mismatch('*', a, b)
+  if (a instanceof DurationValue && isNumber(b)) return multiplyDuration(a, b)
+  if (b instanceof DurationValue && isNumber(a)) return multiplyDuration(b, a)
+  if (!isNumber(a) || !isNumber(b)) throw operandMismatchError('*', a, b)
   if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) * toDouble(b))
-  return integer(BigInt(a) * BigInt(b))
+  return normalizeInteger(BigInt(a) * BigInt(b))
 }
 
 /** Integers divide towards zero. */
 export function divide(a: Value, b: Value): Value {
   if (a === null || b === null) return null
-  if (a instanceof DurationValue && isNumber(b)) return divided(a, b)
-  if (!isNumber(a) || !isNumber(b)) throw mismatch('/', a, b)
+  if (a instanceof DurationValue && isNumber(b)) return divideDuration(a, b)
+  if (!isNumber(a) || !isNumber(b)) throw operandMismatchError('/', a, b)
   if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) / toDouble(b))
-  if (b === 0) throw divisionByZero()
+  if (b === 0) throw divisionByZeroError()
   // The remainder first: `Math.trunc(a / b)` is off by one where the quotient is rounded up to a whole number.
   if (typeof a === 'number' && typeof b === 'number') return (a - (a % b)) / b + 0
-  return integer(BigInt(a) / BigInt(b))
+  return normalizeInteger(BigInt(a) / BigInt(b))
 }
 
 /** The remainder has the sign of the dividend. */
 export function modulo(a: Value, b: Value): Value {
   if (a === null || b === null) return null
-  if (!isNumber(a) || !isNumber(b)) throw mismatch('%', a, b)
+  if (!isNumber(a) || !isNumber(b)) throw operandMismatchError('%', a, b)
   if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) % toDouble(b))
-  if (b === 0) throw divisionByZero()
+  if (b === 0) throw divisionByZeroError()
   if (typeof a === 'number' && typeof b === 'number') return (a % b) + 0
-  return integer(BigInt(a) % BigInt(b))
+  return normalizeInteger(BigInt(a) % BigInt(b))
 }
 
 /** Always a float. */
 export function power(a: Value, b: Value): Value {
   if (a === null || b === null) return null
-  if (!isNumber(a) || !isNumber(b)) throw mismatch('^', a, b)
+  if (!isNumber(a) || !isNumber(b)) throw operandMismatchError('^', a, b)
   return new Float(toDouble(a) ** toDouble(b))
 }
 
@@ -117,8 +117,8 @@ export function negate(a: Value): Value {
   if (typeof a === 'number') return 0 - a
   if (a === null) return null
   if (a instanceof Float) return new Float(-a.value)
-  if (typeof a === 'bigint') return integer(-a)
-  throw new RunFault('type', `\`-\` takes a number, not ${kindName(a)}`, null, 'InvalidArgumentType')
+  if (typeof a === 'bigint') return normalizeInteger(-a)
+  throw new ExecutionError('type', `\`-\` takes a number, not ${kindName(a)}`, null, 'InvalidArgumentType')
 }
 
 // ---------------------------------------------------------------- numbers as text
@@ -138,11 +138,11 @@ export function numberText(value: number | bigint | Float): string {
   return `${digits.includes('.') ? digits : `${digits}.0`}E${Number(exponent)}`
 }
 
-function mismatch(operator: string, a: Value, b: Value): RunFault {
+function operandMismatchError(operator: string, a: Value, b: Value): ExecutionError {
   const message = `\`${operator}\` does not take ${kindName(a)} and ${kindName(b)}`
-  return new RunFault('type', message, null, 'InvalidArgumentType')
+  return new ExecutionError('type', message, null, 'InvalidArgumentType')
 }
 
-function divisionByZero(): RunFault {
-  return new RunFault('arithmetic', '/ by zero', null, 'DivisionByZero')
+function divisionByZeroError(): ExecutionError {
+  return new ExecutionError('arithmetic', '/ by zero', null, 'DivisionByZero')
 }

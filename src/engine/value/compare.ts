@@ -2,7 +2,7 @@
 // equivalence (DISTINCT, grouping). Integers and floats meet by exact value, never by rounding one into the other.
 
 import { Float } from '../../kernel/float.ts'
-import { effortOnItems, effortOnText, SLICE_CHARACTERS, SLICE_ITEMS, sortCharged } from './effort.ts'
+import { chargeItems, chargeText, SLICE_CHARACTERS, SLICE_ITEMS, sortWithCharges } from './cost-accounting.ts'
 import { compareTemporals, kindRank, orderTemporals, sameTemporal } from './temporal/order.ts'
 import { type AnyTemporal, isTemporal } from './temporal/temporal.ts'
 import { NodeValue, PathValue, RelationshipValue, type Truth, type Value } from './value.ts'
@@ -36,10 +36,10 @@ export function compareNumbers(a: CypherNumber, b: CypherNumber): number {
 /** By code point: JavaScript's own order is by UTF-16 unit, which puts U+1F600 before U+FF5E. */
 export function compareStrings(a: string, b: string): number {
   const shared = Math.min(a.length, b.length)
-  effortOnText(shared)
+  chargeText(shared)
   if (a === b) return 0
   for (let i = 0; i < shared; i++) {
-    if (i % SLICE_CHARACTERS === SLICE_CHARACTERS - 1) effortOnText(SLICE_CHARACTERS)
+    if (i % SLICE_CHARACTERS === SLICE_CHARACTERS - 1) chargeText(SLICE_CHARACTERS)
     const x = a.charCodeAt(i)
     const y = b.charCodeAt(i)
     if (x === y) continue
@@ -60,7 +60,7 @@ export function equals(a: Value, b: Value): Truth {
   if (a === null || b === null) return null
   if (typeof a === 'string') {
     if (typeof b !== 'string' || a.length !== b.length) return false
-    effortOnText(a.length)
+    chargeText(a.length)
     return a === b
   }
   if (typeof a === 'boolean') return a === b
@@ -77,7 +77,7 @@ function listsEqual(a: readonly Value[], b: readonly Value[]): Truth {
   if (a.length !== b.length) return false
   let truth: Truth = true
   for (let i = 0; i < a.length; i++) {
-    if (i % SLICE_ITEMS === 0) effortOnItems(Math.min(SLICE_ITEMS, a.length - i))
+    if (i % SLICE_ITEMS === 0) chargeItems(Math.min(SLICE_ITEMS, a.length - i))
     const same = equals(a[i]!, b[i]!)
     if (same === false) return false
     if (same === null) truth = null
@@ -89,12 +89,12 @@ function listsEqual(a: readonly Value[], b: readonly Value[]): Truth {
 function mapsEqual(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): Truth {
   if (a.size !== b.size) return false
   for (const key of a.keys()) {
-    effortOnKey(key)
+    chargeKeyLookup(key)
     if (!b.has(key)) return false
   }
   let truth: Truth = true
   for (const [key, value] of a) {
-    effortOnKey(key)
+    chargeKeyLookup(key)
     const same = equals(value, b.get(key)!)
     if (same === false) return false
     if (same === null) truth = null
@@ -106,7 +106,7 @@ function mapsEqual(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>)
 export function contains(list: readonly Value[], value: Value): Truth {
   let truth: Truth = false
   for (let i = 0; i < list.length; i++) {
-    if (i % SLICE_ITEMS === 0) effortOnItems(Math.min(SLICE_ITEMS, list.length - i))
+    if (i % SLICE_ITEMS === 0) chargeItems(Math.min(SLICE_ITEMS, list.length - i))
     const same = equals(value, list[i]!)
     if (same === true) return true
     if (same === null) truth = null
@@ -120,7 +120,7 @@ export function contains(list: readonly Value[], value: Value): Truth {
  * What `<` and its sisters ask: negative, 0 or positive; null where the two cannot be compared or a null leaves it open;
  * NaN where the answer to every one of the four operators is false.
  */
-function comparability(a: Value, b: Value): number | null {
+function compareForInequality(a: Value, b: Value): number | null {
   if (a === null || b === null) return null
   if (isNumber(a)) return isNumber(b) ? compareNumbers(a, b) : null
   if (typeof a === 'string') return typeof b === 'string' ? compareStrings(a, b) : null
@@ -128,8 +128,8 @@ function comparability(a: Value, b: Value): number | null {
   if (isList(a) && isList(b)) {
     const shared = Math.min(a.length, b.length)
     for (let i = 0; i < shared; i++) {
-      if (i % SLICE_ITEMS === 0) effortOnItems(Math.min(SLICE_ITEMS, shared - i))
-      const difference = comparability(a[i]!, b[i]!)
+      if (i % SLICE_ITEMS === 0) chargeItems(Math.min(SLICE_ITEMS, shared - i))
+      const difference = compareForInequality(a[i]!, b[i]!)
       if (difference !== 0) return difference
     }
     return a.length - b.length
@@ -138,19 +138,19 @@ function comparability(a: Value, b: Value): number | null {
 }
 
 export function lessThan(a: Value, b: Value): Truth {
-  const difference = comparability(a, b)
+  const difference = compareForInequality(a, b)
   return difference === null ? null : difference < 0
 }
 
 export function lessOrEqual(a: Value, b: Value): Truth {
-  const difference = comparability(a, b)
+  const difference = compareForInequality(a, b)
   return difference === null ? null : difference <= 0
 }
 
 // ---------------------------------------------------------------- orderability
 
 /** The place of each kind in an ascending ORDER BY. */
-function rank(value: Value): number {
+function orderRank(value: Value): number {
   if (value === null) return 100
   if (typeof value === 'string') return 60
   if (typeof value === 'boolean') return 70
@@ -167,7 +167,7 @@ function rank(value: Value): number {
 export function order(a: Value, b: Value): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b
   if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b)
-  const ranks = rank(a) - rank(b)
+  const ranks = orderRank(a) - orderRank(b)
   if (ranks !== 0 || a === null || b === null) return ranks
   if (isNumber(a)) return orderNumbers(a, b as CypherNumber)
   if (typeof a === 'boolean') return Number(a) - Number(b as boolean)
@@ -191,7 +191,7 @@ function isNaNFloat(value: CypherNumber): boolean {
 function orderLists(a: readonly Value[], b: readonly Value[]): number {
   const shared = Math.min(a.length, b.length)
   for (let i = 0; i < shared; i++) {
-    if (i % SLICE_ITEMS === 0) effortOnItems(Math.min(SLICE_ITEMS, shared - i))
+    if (i % SLICE_ITEMS === 0) chargeItems(Math.min(SLICE_ITEMS, shared - i))
     const difference = order(a[i]!, b[i]!)
     if (difference !== 0) return difference
   }
@@ -208,7 +208,7 @@ function orderMaps(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>)
     if (difference !== 0) return difference
   }
   for (const key of keys) {
-    effortOnKey(key)
+    chargeKeyLookup(key)
     const difference = order(a.get(key)!, b.get(key)!)
     if (difference !== 0) return difference
   }
@@ -218,16 +218,16 @@ function orderMaps(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>)
 function sortedKeys(map: ReadonlyMap<string, Value>): readonly string[] {
   const keys: string[] = []
   for (const key of map.keys()) {
-    effortOnKey(key)
+    chargeKeyLookup(key)
     keys.push(key)
   }
-  return sortCharged(keys, compareStrings)
+  return sortWithCharges(keys, compareStrings)
 }
 
 /** A look-up of a key. */
-function effortOnKey(key: string): void {
-  effortOnItems(1)
-  effortOnText(key.length)
+function chargeKeyLookup(key: string): void {
+  chargeItems(1)
+  chargeText(key.length)
 }
 
 function compareElements(a: NodeValue | RelationshipValue, b: NodeValue | RelationshipValue): number {
@@ -237,7 +237,7 @@ function compareElements(a: NodeValue | RelationshipValue, b: NodeValue | Relati
 /** Node, relationship, node, … from the start; a prefix comes first. */
 function comparePaths(a: PathValue, b: PathValue): number {
   const shared = Math.min(a.nodes.length, b.nodes.length)
-  effortOnItems(shared)
+  chargeItems(shared)
   for (let i = 0; i < shared; i++) {
     const node = compareElements(a.nodes[i]!, b.nodes[i]!)
     if (node !== 0) return node
@@ -259,22 +259,22 @@ export function equivalent(a: Value, b: Value): boolean {
 
 // Scalars are their own keys; what is composed becomes a string behind NUL, and a string that itself begins with NUL is
 // escaped by another one, so that no two kinds share a key.
-const COMPOSED = '\u0000'
+const COMPOSED_PREFIX = '\u0000'
 
 export function groupingKey(value: Value): GroupingKey {
   if (value === null || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
     return value
   if (typeof value === 'string') {
     // Its hash is computed from all characters.
-    effortOnText(value.length)
-    return value.startsWith(COMPOSED) ? COMPOSED + value : value
+    chargeText(value.length)
+    return value.startsWith(COMPOSED_PREFIX) ? COMPOSED_PREFIX + value : value
   }
   if (value instanceof Float) return floatKey(value.value)
-  const parts = new KeyParts()
-  parts.push(COMPOSED)
-  addKey(value, parts)
-  const key = parts.whole()
-  effortOnText(key.length)
+  const parts = new KeyBuilder()
+  parts.append(COMPOSED_PREFIX)
+  appendKey(value, parts)
+  const key = parts.build()
+  chargeText(key.length)
   return key
 }
 
@@ -286,57 +286,57 @@ function floatKey(value: number): number | bigint {
 }
 
 /** Joins parts so many at a time: joining a million at once takes longer than the clock may be left unread. */
-class KeyParts {
+class KeyBuilder {
   private text = ''
   private parts: string[] = []
 
-  push(part: string): void {
-    if (this.parts.push(part) >= SLICE_ITEMS) this.join()
+  append(part: string): void {
+    if (this.parts.push(part) >= SLICE_ITEMS) this.flush()
   }
 
-  whole(): string {
-    this.join()
+  build(): string {
+    this.flush()
     return this.text
   }
 
-  private join(): void {
+  private flush(): void {
     this.text += this.parts.join('')
     this.parts = []
   }
 }
 
 /** Self-delimiting, so that the parts of a list cannot run into each other. */
-function addKey(value: Value, parts: KeyParts): void {
-  effortOnItems(1)
-  if (value === null) parts.push('z')
-  else if (typeof value === 'boolean') parts.push(value ? 't' : 'f')
-  else if (typeof value === 'string') addText(value, parts)
-  else if (value instanceof Float) parts.push(`n${floatKey(value.value)};`)
-  else if (typeof value === 'number' || typeof value === 'bigint') parts.push(`n${value};`)
+function appendKey(value: Value, parts: KeyBuilder): void {
+  chargeItems(1)
+  if (value === null) parts.append('z')
+  else if (typeof value === 'boolean') parts.append(value ? 't' : 'f')
+  else if (typeof value === 'string') appendText(value, parts)
+  else if (value instanceof Float) parts.append(`n${floatKey(value.value)};`)
+  else if (typeof value === 'number' || typeof value === 'bigint') parts.append(`n${value};`)
   else if (isList(value)) {
-    parts.push('[')
-    for (const item of value) addKey(item, parts)
-    parts.push(']')
-  } else if (value instanceof NodeValue) parts.push(`(${value.graph}.${value.id})`)
-  else if (value instanceof RelationshipValue) parts.push(`r${value.graph}.${value.id};`)
+    parts.append('[')
+    for (const item of value) appendKey(item, parts)
+    parts.append(']')
+  } else if (value instanceof NodeValue) parts.append(`(${value.graph}.${value.id})`)
+  else if (value instanceof RelationshipValue) parts.append(`r${value.graph}.${value.id};`)
   else if (value instanceof PathValue) {
-    parts.push('p')
-    for (const node of value.nodes) addKey(node, parts)
-    for (const relationship of value.relationships) addKey(relationship, parts)
-    parts.push(';')
-  } else if (isTemporal(value)) parts.push(`@${value.kind} ${value};`)
+    parts.append('p')
+    for (const node of value.nodes) appendKey(node, parts)
+    for (const relationship of value.relationships) appendKey(relationship, parts)
+    parts.append(';')
+  } else if (isTemporal(value)) parts.append(`@${value.kind} ${value};`)
   else {
     const map = value as ReadonlyMap<string, Value>
-    parts.push('{')
+    parts.append('{')
     for (const key of sortedKeys(map)) {
-      addText(key, parts)
-      addKey(map.get(key)!, parts)
+      appendText(key, parts)
+      appendKey(map.get(key)!, parts)
     }
-    parts.push('}')
+    parts.append('}')
   }
 }
 
-function addText(text: string, parts: KeyParts): void {
-  effortOnText(text.length)
-  parts.push(`s${text.length}:${text}`)
+function appendText(text: string, parts: KeyBuilder): void {
+  chargeText(text.length)
+  parts.append(`s${text.length}:${text}`)
 }

@@ -1,27 +1,27 @@
 // Sorts ids in passes over their digits, each pass charged in slices: the native sort of two million ids takes a tenth of a
 // second and reads no clock.
-import { effortOnCopies, SLICE_ITEMS } from './effort.ts'
+import { chargeCopies, SLICE_ITEMS } from './cost-accounting.ts'
 
 /** The native sort of so many takes less than half a millisecond. */
-const NATIVE_MAX = 8192
+const NATIVE_SORT_MAX = 8192
 const DIGIT_BITS = 11
-const DIGITS = 1 << DIGIT_BITS
+const DIGIT_VALUES = 1 << DIGIT_BITS
 
 /** Ascending, in place. Returns the same array. */
 export function sortIds(ids: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  if (ids.length <= NATIVE_MAX) {
-    effortOnCopies(ids.length * 2)
+  if (ids.length <= NATIVE_SORT_MAX) {
+    chargeCopies(ids.length * 2)
     return ids.sort()
   }
   let from = ids
   let to = new Uint32Array(ids.length)
   for (let shift = 0; shift < 32; shift += DIGIT_BITS) {
-    const places = placesOf(from, shift)
+    const places = digitOffsets(from, shift)
     if (places === null) continue
     for (let i = 0; i < from.length; i++) {
-      if (i % SLICE_ITEMS === 0) effortOnCopies(SLICE_ITEMS)
+      if (i % SLICE_ITEMS === 0) chargeCopies(SLICE_ITEMS)
       const id = from[i]!
-      to[places[(id >>> shift) & (DIGITS - 1)]!++] = id
+      to[places[(id >>> shift) & (DIGIT_VALUES - 1)]!++] = id
     }
     const spare = from
     from = to
@@ -32,15 +32,15 @@ export function sortIds(ids: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer>
 }
 
 /** By digit, where its first id goes; null where all ids have the same digit. */
-function placesOf(ids: Uint32Array, shift: number): Uint32Array | null {
-  const counts = new Uint32Array(DIGITS)
+function digitOffsets(ids: Uint32Array, shift: number): Uint32Array | null {
+  const counts = new Uint32Array(DIGIT_VALUES)
   for (let i = 0; i < ids.length; i++) {
-    if (i % SLICE_ITEMS === 0) effortOnCopies(SLICE_ITEMS)
-    const digit = (ids[i]! >>> shift) & (DIGITS - 1)
+    if (i % SLICE_ITEMS === 0) chargeCopies(SLICE_ITEMS)
+    const digit = (ids[i]! >>> shift) & (DIGIT_VALUES - 1)
     counts[digit] = counts[digit]! + 1
   }
   let place = 0
-  for (let digit = 0; digit < DIGITS; digit++) {
+  for (let digit = 0; digit < DIGIT_VALUES; digit++) {
     const count = counts[digit]!
     if (count === ids.length) return null
     counts[digit] = place

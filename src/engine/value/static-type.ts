@@ -1,6 +1,6 @@
 // What can be said of a value's kind before there is a value: enough to refuse at compile time what could never run.
 
-export type Kind =
+export type StaticKind =
   | 'any'
   | 'null'
   | 'boolean'
@@ -17,19 +17,19 @@ export type Kind =
   | 'temporal'
 
 export interface StaticType {
-  readonly kind: Kind
+  readonly kind: StaticKind
   /** What is known of the items of a list. */
   readonly item: StaticType | null
 }
 
-export function typeOf(kind: Kind, item: StaticType | null = null): StaticType {
+export function staticType(kind: StaticKind, item: StaticType | null = null): StaticType {
   return { kind, item }
 }
 
-export const ANY = typeOf('any')
+export const ANY = staticType('any')
 
 /** False only where the value can be none of the expected kinds; null goes everywhere. */
-export function admits(expected: readonly Kind[], actual: Kind): boolean {
+export function mayBeOneOf(expected: readonly StaticKind[], actual: StaticKind): boolean {
   if (actual === 'any' || actual === 'null') return true
   const isNumber = actual === 'integer' || actual === 'float' || actual === 'number'
   return expected.some((kind) => {
@@ -40,18 +40,18 @@ export function admits(expected: readonly Kind[], actual: Kind): boolean {
 }
 
 /** The type of a value that is one of several. */
-export function join(types: readonly StaticType[]): StaticType {
+export function unionType(types: readonly StaticType[]): StaticType {
   const known = types.filter((type) => type.kind !== 'null')
   const first = known[0]
-  if (!first) return types.length > 0 ? typeOf('null') : ANY
+  if (!first) return types.length > 0 ? staticType('null') : ANY
   if (known.every((type) => type.kind === first.kind)) {
     if (first.kind !== 'list') return first
-    return typeOf('list', join(known.map((type) => type.item ?? ANY)))
+    return staticType('list', unionType(known.map((type) => type.item ?? ANY)))
   }
-  return known.every((type) => admits(['number'], type.kind) && type.kind !== 'any') ? typeOf('number') : ANY
+  return known.every((type) => mayBeOneOf(['number'], type.kind) && type.kind !== 'any') ? staticType('number') : ANY
 }
 
-export function kindPhrase(kind: Kind): string {
+export function kindWithArticle(kind: StaticKind): string {
   if (kind === 'any') return 'any value'
   if (kind === 'null') return 'null'
   if (kind === 'temporal') return 'a temporal value'
@@ -60,35 +60,35 @@ export function kindPhrase(kind: Kind): string {
 
 // ---------------------------------------------------------------- arithmetic
 
-function areAll(types: readonly StaticType[], kind: Kind): boolean {
-  return types.every((type) => admits([kind], type.kind))
+function areAllOrUnknown(types: readonly StaticType[], kind: StaticKind): boolean {
+  return types.every((type) => mayBeOneOf([kind], type.kind))
 }
 
 export function numberType(...types: readonly StaticType[]): StaticType {
-  if (types.some(({ kind }) => kind === 'float')) return typeOf('float')
-  return types.every(({ kind }) => kind === 'integer') ? typeOf('integer') : ANY
+  if (types.some(({ kind }) => kind === 'float')) return staticType('float')
+  return types.every(({ kind }) => kind === 'integer') ? staticType('integer') : ANY
 }
 
-function has(types: readonly StaticType[], ...kinds: readonly Kind[]): boolean {
+function hasKind(types: readonly StaticType[], ...kinds: readonly StaticKind[]): boolean {
   return types.some(({ kind }) => kinds.includes(kind))
 }
 
 /** What `left + right` can be; null where it can be nothing. */
 export function sumType(left: StaticType, right: StaticType): StaticType | null {
   const types = [left, right]
-  if (has(types, 'list')) return typeOf('list')
-  if (has(types, 'any', 'null')) return ANY
-  if (areAll(types, 'number')) return numberType(left, right)
-  if (areAll(types, 'temporal')) return typeOf('temporal')
-  const isText = has(types, 'string') && types.every(({ kind }) => admits(['string', 'number'], kind))
-  return isText ? typeOf('string') : null
+  if (hasKind(types, 'list')) return staticType('list')
+  if (hasKind(types, 'any', 'null')) return ANY
+  if (areAllOrUnknown(types, 'number')) return numberType(left, right)
+  if (areAllOrUnknown(types, 'temporal')) return staticType('temporal')
+  const isText = hasKind(types, 'string') && types.every(({ kind }) => mayBeOneOf(['string', 'number'], kind))
+  return isText ? staticType('string') : null
 }
 
 /** What `-`, `*`, `/` and `%` can be of operands that they take: numbers, temporals and durations scaled by numbers. */
 export function arithmeticType(operator: '-' | '*' | '/' | '%', left: StaticType, right: StaticType): StaticType {
   const types = [left, right]
-  if (operator !== '%' && has(types, 'temporal')) return typeOf('temporal')
+  if (operator !== '%' && hasKind(types, 'temporal')) return staticType('temporal')
   // Only a number goes with a number, but what a number scales may be a duration.
-  if ((operator === '*' || operator === '/') && has(types, 'any', 'null')) return ANY
+  if ((operator === '*' || operator === '/') && hasKind(types, 'any', 'null')) return ANY
   return numberType(left, right)
 }

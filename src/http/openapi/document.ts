@@ -1,20 +1,24 @@
 // Routes → the interface description. Nothing is said here that a route's record or the way of every request does not
 // do; the same function makes the document of OpenAPI 3.1 and of 3.2.
 import type { Route, Tag } from '../route.ts'
-import type { Description, OpenApiVersion, Operation } from './description.ts'
 import { examples } from './examples.ts'
-import { parametersOf } from './parameters.ts'
-import { headers, refusals, responsesOf } from './responses.ts'
+import type { OpenApiDocument, OpenApiVersion, OperationObject } from './objects.ts'
+import { parameterObjects } from './parameters.ts'
+import { errorResponseComponents, headerComponents, responseObjects } from './responses.ts'
 import { SchemaComponents } from './schemas.ts'
-import { securityOf, securitySchemes } from './security.ts'
+import { securityRequirements, securitySchemes } from './security.ts'
 
-export function describeRoutes(routes: readonly Route[], openapi: OpenApiVersion, version: string): Description {
+export function buildOpenApiDocument(
+  routes: readonly Route[],
+  openapi: OpenApiVersion,
+  version: string,
+): OpenApiDocument {
   const components = new SchemaComponents()
-  const paths: Record<string, Record<string, Operation>> = {}
+  const paths: Record<string, Record<string, OperationObject>> = {}
   for (const route of routes) {
     paths[route.path] ??= {}
-    const operations = paths[route.path] as Record<string, Operation>
-    operations[route.method.toLowerCase()] = operation(route, components)
+    const operations = paths[route.path] as Record<string, OperationObject>
+    operations[route.method.toLowerCase()] = operationObject(route, components)
   }
   return {
     openapi,
@@ -26,9 +30,14 @@ export function describeRoutes(routes: readonly Route[], openapi: OpenApiVersion
       ...licence,
     },
     servers: [{ url: '/', description: 'the server that gives this description' }],
-    tags: tagsOf(routes),
+    tags: collectTags(routes),
     paths,
-    components: { responses: refusals(components), schemas: components.all(), headers, securitySchemes },
+    components: {
+      responses: errorResponseComponents(components),
+      schemas: components.all(),
+      headers: headerComponents,
+      securitySchemes,
+    },
   }
 }
 
@@ -43,7 +52,7 @@ const introduction = `Capture nodes and relationships, write policies as graph p
 - A path that is not described answers 404, another method 405 with \`Allow\`. \`HEAD\` is answered like \`GET\`, without a body.
 - Limits in this document are those that the server was started with.`
 
-function operation(route: Route, components: SchemaComponents): Operation {
+function operationObject(route: Route, components: SchemaComponents): OperationObject {
   const { operationId, tag, summary, description, auth, request } = route
   const example = route.example ?? examples[operationId]
   return {
@@ -51,8 +60,8 @@ function operation(route: Route, components: SchemaComponents): Operation {
     tags: [tag.name],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: securityOf(auth),
-    parameters: parametersOf(route, components),
+    security: securityRequirements(auth),
+    parameters: parameterObjects(route, components),
     ...(request === null
       ? {}
       : {
@@ -66,12 +75,12 @@ function operation(route: Route, components: SchemaComponents): Operation {
             },
           },
         }),
-    responses: responsesOf(route, components),
+    responses: responseObjects(route, components),
   }
 }
 
 /** In the order of the routes; one name has one description. */
-function tagsOf(routes: readonly Route[]): Tag[] {
+function collectTags(routes: readonly Route[]): Tag[] {
   const tags = new Map<string, Tag>()
   for (const { tag } of routes) {
     const before = tags.get(tag.name)

@@ -7,13 +7,13 @@ export class Html {
   }
 }
 
-type Piece = string | number | Html | null | false | readonly Piece[]
+type HtmlPart = string | number | Html | null | false | readonly HtmlPart[]
 
-export function html(strings: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
+export function html(strings: TemplateStringsArray, ...pieces: readonly HtmlPart[]): Html {
   return new Html(strings.reduce((text, part, i) => text + (i === 0 ? '' : textOf(pieces[i - 1] ?? null)) + part, ''))
 }
 
-function textOf(piece: Piece): string {
+function textOf(piece: HtmlPart): string {
   if (piece === null || piece === false) return ''
   if (piece instanceof Html) return piece.text
   if (Array.isArray(piece)) return piece.map(textOf).join('')

@@ -1,8 +1,14 @@
 // The interface description as a page to read: made whole on the server, with one style sheet inside and no script, so
 // that it needs no other address and a browser may be told to load nothing.
 import { createHash } from 'node:crypto'
-import { type Answered, type Description, type Operation, type Parameter, responseOf } from './description.ts'
 import { Html, html, inline, prose } from './markup.ts'
+import {
+  type OpenApiDocument,
+  type OperationObject,
+  type ParameterObject,
+  type ResponseObject,
+  resolveResponse,
+} from './objects.ts'
 import { schemaRows } from './schema-rows.ts'
 import { style } from './style.ts'
 
@@ -11,15 +17,17 @@ const styleHash = createHash('sha256').update(style).digest('base64')
 /** Nothing from anywhere but the style sheet of the page itself. */
 export const pagePolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
-interface Entry {
+interface OperationEntry {
   readonly method: string
   readonly path: string
-  readonly operation: Operation
+  readonly operation: OperationObject
 }
 
-export function descriptionPage(description: Description): string {
+export function descriptionPage(description: OpenApiDocument): string {
   const entries = Object.entries(description.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]): Entry => ({ method: method.toUpperCase(), path, operation })),
+    Object.entries(operations).map(
+      ([method, operation]): OperationEntry => ({ method: method.toUpperCase(), path, operation }),
+    ),
   )
   const chapters = description.tags.map((tag) => ({
     tag,
@@ -68,7 +76,7 @@ function inStyle(): Html {
   return new Html(`<style>${style}</style>`)
 }
 
-function authentication({ components }: Description): Html {
+function authentication({ components }: OpenApiDocument): Html {
   const schemes = Object.entries(components.securitySchemes as Record<string, Record<string, string>>)
   return html`<section class="chapter" id="authentication"><h2>Authentication</h2><table>
 ${schemes.map(
@@ -81,7 +89,7 @@ function shownIn(scheme: Readonly<Record<string, string>>): string {
   return scheme.type === 'apiKey' ? `${scheme.name}: …` : 'Authorization: Bearer …'
 }
 
-function operationPart({ method, path, operation }: Entry, description: Description): Html {
+function operationPart({ method, path, operation }: OperationEntry, description: OpenApiDocument): Html {
   const { parameters, requestBody, security } = operation
   const body = requestBody?.content['application/json']
   return html`<article id="${operation.operationId}">
@@ -93,17 +101,17 @@ ${parameters.length === 0 ? null : html`<h4>Parameters</h4><table>${parameters.m
 ${body === undefined ? null : html`<h4>Body</h4>${schemaRows(body.schema, description)}`}
 ${body?.example === undefined ? null : html`<pre>${JSON.stringify(body.example, null, 2)}</pre>`}
 <h4>Answers</h4>
-${Object.keys(operation.responses).map((status) => answerPart(status, responseOf(description, operation, status), description))}
+${Object.keys(operation.responses).map((status) => answerPart(status, resolveResponse(description, operation, status), description))}
 </article>`
 }
 
-function parameterRow({ name, in: place, required, description, schema }: Parameter): Html {
+function parameterRow({ name, in: place, required, description, schema }: ParameterObject): Html {
   const values = schema.enum as readonly string[] | undefined
   return html`<tr><th scope="row"><code>${name}</code>${required ? html`<b title="required">*</b>` : null}</th><td>${place}</td><td>${inline(description ?? '')}
 ${values === undefined ? null : html` ${values.map((value) => html`<code>${value}</code> `)}`}</td></tr>`
 }
 
-function answerPart(status: string, answer: Answered | undefined, description: Description): Html | null {
+function answerPart(status: string, answer: ResponseObject | undefined, description: OpenApiDocument): Html | null {
   if (answer === undefined) return null
   const { description: says, headers, content } = answer
   const schema = Object.values(content ?? {})[0]?.schema

@@ -1,10 +1,10 @@
 // What an operation answers: what its route says, what the way of every request may answer, and the headers of each.
 import type { z } from 'zod'
-import { problem, type Route } from '../route.ts'
-import type { Answered, Reference } from './description.ts'
+import { errorBody, type Route } from '../route.ts'
+import type { ReferenceObject, ResponseObject } from './objects.ts'
 import type { SchemaComponents } from './schemas.ts'
 
-export const headers = {
+export const headerComponents = {
   RequestId: {
     description: 'Tells this request in the log: the identifier that the caller sent, or a fresh one.',
     required: true,
@@ -30,7 +30,7 @@ export const headers = {
   },
 }
 
-const problemNames: Readonly<Record<number, string>> = {
+const errorDescriptions: Readonly<Record<number, string>> = {
   400: 'The request is malformed',
   401: 'The caller shows nothing, or nothing that is valid here',
   403: 'The caller may not do this',
@@ -49,66 +49,74 @@ const problemNames: Readonly<Record<number, string>> = {
 }
 
 /** What the way of every request may answer, whatever the route. */
-function statusesOfTheWay(route: Route): number[] {
-  const { auth, request, read, query } = route
-  const takesBody = request !== null || read !== undefined
+function commonStatuses(route: Route): number[] {
+  const { auth, request, parse, query } = route
+  const takesBody = request !== null || parse !== undefined
   return [
     ...(auth.kind === 'public' ? [] : [401]),
     ...(auth.kind === 'agent' || takesBody ? [429] : []),
     ...(takesBody ? [400, 408, 413, 415, 503] : []),
     ...(query === undefined ? [] : [422]),
-    ...(mayStore(route) ? [507] : []),
+    ...(mayWrite(route) ? [507] : []),
     500,
   ]
 }
 
 /** A capture, a change of the configuration, and what takes a user's token: the node of its subject may be made then. */
-function mayStore({ auth, method }: Route): boolean {
+function mayWrite({ auth, method }: Route): boolean {
   if (auth.kind === 'agent') return auth.permission === 'Capture' || auth.user !== 'ignored'
   return auth.kind === 'service-account' && method !== 'GET'
 }
 
-export function responsesOf(route: Route, components: SchemaComponents): Record<string, Answered | Reference> {
-  const schemas = new Map<number, z.ZodType | null>(statusesOfTheWay(route).map((status) => [status, problem]))
+export function responseObjects(
+  route: Route,
+  components: SchemaComponents,
+): Record<string, ResponseObject | ReferenceObject> {
+  const schemas = new Map<number, z.ZodType | null>(commonStatuses(route).map((status) => [status, errorBody]))
   for (const [status, schema] of Object.entries(route.responses)) schemas.set(Number(status), schema)
   return Object.fromEntries(
     [...schemas]
       .sort(([a], [b]) => a - b)
       .map(([status, schema]) => [
         status,
-        schema === problem && !(status === 403 && route.stepUp)
+        schema === errorBody && !(status === 403 && route.stepUp)
           ? { $ref: `#/components/responses/${status}` }
-          : answered(route, status, schema, components),
+          : responseObject(route, status, schema, components),
       ]),
   )
 }
 
 /** Every refusal, told once: it is the same for all routes. */
-export function refusals(components: SchemaComponents): Record<string, Answered> {
-  const content = { 'application/json': { schema: components.describe(problem, 'output') } }
+export function errorResponseComponents(components: SchemaComponents): Record<string, ResponseObject> {
+  const content = { 'application/json': { schema: components.describe(errorBody, 'output') } }
   return Object.fromEntries(
-    Object.entries(problemNames).map(([status, description]) => [
+    Object.entries(errorDescriptions).map(([status, description]) => [
       status,
-      { description, headers: headersOf({}, Number(status)), content },
+      { description, headers: responseHeaders({}, Number(status)), content },
     ]),
   )
 }
 
-function answered(route: Route, status: number, schema: z.ZodType | null, components: SchemaComponents): Answered {
+function responseObject(
+  route: Route,
+  status: number,
+  schema: z.ZodType | null,
+  components: SchemaComponents,
+): ResponseObject {
   const mediaType = status < 300 ? (route.mediaType ?? 'application/json') : 'application/json'
-  const events = status === 200 && route.orEvents ? { 'text/event-stream': { schema: { type: 'string' } } } : {}
+  const events = status === 200 && route.mayStream ? { 'text/event-stream': { schema: { type: 'string' } } } : {}
   return {
-    description: problemNames[status] ?? (schema === null ? 'Done' : 'The answer'),
-    headers: headersOf(route, status),
+    description: errorDescriptions[status] ?? (schema === null ? 'Done' : 'The answer'),
+    headers: responseHeaders(route, status),
     ...(schema === null
       ? {}
       : { content: { [mediaType]: { schema: components.describe(schema, 'output') }, ...events } }),
   }
 }
 
-function headersOf(route: Pick<Route, 'responseHeaders' | 'stepUp'>, status: number): Record<string, unknown> {
+function responseHeaders(route: Pick<Route, 'responseHeaders' | 'stepUp'>, status: number): Record<string, unknown> {
   const own = status < 300 ? Object.entries(route.responseHeaders ?? {}) : []
-  const refer = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` })
+  const refer = (name: keyof typeof headerComponents) => ({ $ref: `#/components/headers/${name}` })
   return {
     'X-Request-ID': refer('RequestId'),
     ...Object.fromEntries(own.map(([name, description]) => [name, { description, schema: { type: 'string' } }])),

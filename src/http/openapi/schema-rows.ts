@@ -1,12 +1,13 @@
 // A JSON schema as nested rows to read: name, type, limits, and what it means.
-import type { Description } from './description.ts'
+
 import { type Html, html, inline } from './markup.ts'
+import type { OpenApiDocument } from './objects.ts'
 import type { JsonSchema } from './schemas.ts'
 
 /** Deeper than any of ours; a schema that holds itself stops here. */
 const DEPTH_MAX = 8
 
-export function schemaRows(schema: JsonSchema, description: Description, depth = 0): Html | null {
+export function schemaRows(schema: JsonSchema, description: OpenApiDocument, depth = 0): Html | null {
   const resolved = resolve(schema, description)
   if (depth > DEPTH_MAX) return null
   const { properties, items } = resolved as { properties?: Record<string, JsonSchema>; items?: JsonSchema }
@@ -28,14 +29,14 @@ export function schemaRows(schema: JsonSchema, description: Description, depth =
   return depth === 0 ? html`<p class="schema">${about(resolved, description)}</p>` : null
 }
 
-function about(schema: JsonSchema, description: Description): Html {
+function about(schema: JsonSchema, description: OpenApiDocument): Html {
   const resolved = resolve(schema, description)
   const meaning = (schema.description ?? resolved.description) as string | undefined
   const limits = limitsOf(withoutNull(resolved))
   return html`<i>${typeText(resolved, description)}</i>${limits === '' ? null : html` <small>${limits}</small>`}${meaning === undefined ? null : html` <span>${inline(meaning)}</span>`}`
 }
 
-function resolve(schema: JsonSchema, description: Description): JsonSchema {
+function resolve(schema: JsonSchema, description: OpenApiDocument): JsonSchema {
   if (typeof schema.$ref !== 'string') return schema
   return description.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {}
 }
@@ -46,7 +47,7 @@ function withoutNull(schema: JsonSchema): JsonSchema {
   return choices?.length === 1 ? (choices[0] as JsonSchema) : schema
 }
 
-function typeText(schema: JsonSchema, description: Description): string {
+function typeText(schema: JsonSchema, description: OpenApiDocument): string {
   const resolved = resolve(schema, description)
   const choices = (resolved.anyOf ?? resolved.oneOf) as readonly JsonSchema[] | undefined
   if (choices !== undefined) return [...new Set(choices.map((one) => typeText(one, description)))].join(' or ')

@@ -6,37 +6,37 @@ import { type JsonSchema, jsonSchemaOf } from '../../config/json-schema.ts'
 export type { JsonSchema } from '../../config/json-schema.ts'
 
 export class SchemaComponents {
-  private readonly named = new Map<string, JsonSchema>()
+  private readonly byId = new Map<string, JsonSchema>()
 
   describe(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     const { $defs, ...own } = jsonSchemaOf(schema, io)
-    for (const [id, definition] of Object.entries($defs ?? {})) this.keep(id, definition as JsonSchema)
-    return referring(own) as JsonSchema
+    for (const [id, definition] of Object.entries($defs ?? {})) this.register(id, definition as JsonSchema)
+    return toComponentRefs(own) as JsonSchema
   }
 
   all(): Record<string, JsonSchema> {
-    return Object.fromEntries([...this.named].sort(([a], [b]) => (a < b ? -1 : 1)))
+    return Object.fromEntries([...this.byId].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
-  private keep(id: string, given: JsonSchema): void {
-    const definition = referring(given) as JsonSchema
-    const before = this.named.get(id)
+  private register(id: string, given: JsonSchema): void {
+    const definition = toComponentRefs(given) as JsonSchema
+    const before = this.byId.get(id)
     if (before !== undefined && JSON.stringify(before) !== JSON.stringify(definition)) {
       throw new Error(`two schemas are named ${id}`)
     }
-    this.named.set(id, definition)
+    this.byId.set(id, definition)
   }
 }
 
 /** zod keeps its definitions beside the schema, a description in its components. */
-function referring(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(referring)
+function toComponentRefs(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toComponentRefs)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) =>
       key === '$ref' && typeof member === 'string'
         ? [key, member.replace('#/$defs/', '#/components/schemas/')]
-        : [key, referring(member)],
+        : [key, toComponentRefs(member)],
     ),
   )
 }

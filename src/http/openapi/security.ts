@@ -1,6 +1,6 @@
 // What a caller shows: the ways that there are, and which of them a route takes.
 import type { Auth } from '../route.ts'
-import type { Operation } from './description.ts'
+import type { OperationObject } from './objects.ts'
 
 export const securitySchemes = {
   agentKey: {
@@ -29,7 +29,7 @@ export const securitySchemes = {
   },
 }
 
-export function securityOf(auth: Auth): Operation['security'] {
+export function securityRequirements(auth: Auth): OperationObject['security'] {
   switch (auth.kind) {
     case 'public':
       return []

@@ -2,14 +2,14 @@
 import type { ServiceError } from '../../kernel/errors.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import { type Decision, denial, permit } from '../../pdp/decide.ts'
+import type { DecisionDeps } from '../../pdp/decision-deps.ts'
 import { evaluate } from '../../pdp/evaluate.ts'
 import { evaluateBatch } from '../../pdp/evaluate-batch.ts'
 import { explainDecision } from '../../pdp/explain.ts'
 import { explanation } from '../../pdp/explain-schema.ts'
 import { listPolicies, policiesQuery } from '../../pdp/list-policies.ts'
-import type { Mask } from '../../pdp/mask.ts'
-import type { DecisionParts } from '../../pdp/parts.ts'
-import { type EvaluationsRequest, readEvaluations, type SingleEvaluation } from '../../pdp/read-batch.ts'
+import type { ParameterMask } from '../../pdp/parameter-mask.ts'
+import { type BatchRequest, readEvaluations, type SingleRequest } from '../../pdp/read-batch.ts'
 import { readActionSearch, readEvaluation, readResourceSearch, readSubjectSearch } from '../../pdp/read-request.ts'
 import {
   type ActionSearchRequest,
@@ -29,19 +29,19 @@ import {
 } from '../../pdp/schema.ts'
 import { searchResources, searchSubjects } from '../../pdp/search.ts'
 import { searchActions } from '../../pdp/search-action.ts'
-import { type Answer, type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
+import { type Auth, errorStatuses, type Route, type RouteResponse, type Tag } from '../route.ts'
 import { agentOf } from './callers.ts'
 
 const auth: Auth = { kind: 'agent', permission: 'Authorization', user: 'optional' }
 /** An explanation shows what policies say. */
-const explaining: Auth = { kind: 'agent', permission: 'Authorization', also: 'ReadAuthZConfigs', user: 'optional' }
+const explainAuth: Auth = { kind: 'agent', permission: 'Authorization', also: 'ReadAuthZConfigs', user: 'optional' }
 /** A user's token has no effect on the search for subjects (facts 1.3.4). */
-const keyAlone: Auth = { kind: 'agent', permission: 'Authorization', user: 'ignored' }
+const keyOnlyAuth: Auth = { kind: 'agent', permission: 'Authorization', user: 'ignored' }
 const tag: Tag = { name: 'Decisions', description: 'May this subject do this to that resource? After AuthZEN.' }
 
 /** What all questions have in common. */
-const question = { method: 'POST', tag, numbers: 'exact', wrongMediaType: 'malformed' } as const
-const refusals = problemStatuses(400, 403, 404, 422, 503)
+const common = { method: 'POST', tag, numbers: 'exact', wrongMediaType: 'malformed' } as const
+const refusals = errorStatuses(400, 403, 404, 422, 503)
 
 // The two answers of nearly every request: made once.
 const permitText = '{"decision":true}'
@@ -50,24 +50,24 @@ const permitted = ok({ status: 200, text: permitText })
 const denied = ok({ status: 200, text: denialText })
 
 /** `mask`: what of the parameters an explanation may show. */
-export function accessRoutes(parts: DecisionParts, mask: Mask): Route[] {
+export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] {
   return [
     {
-      ...question,
+      ...common,
       path: '/access/v1/evaluation',
       operationId: 'evaluate',
       lane: { limit: 'decision' },
       summary: 'May the subject do the action on the resource?',
       auth,
       request: evaluationRequest,
-      read: readEvaluation,
+      parse: readEvaluation,
       responses: { 200: decision, ...refusals },
       handle(context, body) {
-        return answerOf(evaluate(parts, agentOf(context), context.requestId, body as EvaluationRequest))
+        return decisionResponse(evaluate(parts, agentOf(context), context.requestId, body as EvaluationRequest))
       },
     },
     {
-      ...question,
+      ...common,
       path: '/access/v1/evaluations',
       operationId: 'evaluateMany',
       lane: { limit: 'batch' },
@@ -76,26 +76,26 @@ export function accessRoutes(parts: DecisionParts, mask: Mask): Route[] {
         'A member of an item replaces the whole default. Without `evaluations`, or with none in it, the call is a single evaluation. What is wrong with an item is told in the item, as `decision: false` with a reason.',
       auth,
       request: evaluationsRequest,
-      read: readEvaluations,
+      parse: readEvaluations,
       responses: { 200: evaluationsAnswer, ...refusals },
       handle(context, body) {
-        const asked = body as EvaluationsRequest | SingleEvaluation
+        const asked = body as BatchRequest | SingleRequest
         const caller = agentOf(context)
-        if (asked.kind === 'single') return answerOf(evaluate(parts, caller, context.requestId, asked.request))
+        if (asked.kind === 'single') return decisionResponse(evaluate(parts, caller, context.requestId, asked.request))
         const decided = evaluateBatch(parts, caller, context.requestId, asked)
         if (!decided.ok) return decided
-        return ok({ status: 200, text: `{"evaluations":[${decided.value.map(textOf).join(',')}]}` })
+        return ok({ status: 200, text: `{"evaluations":[${decided.value.map(decisionJson).join(',')}]}` })
       },
     },
     {
-      ...question,
+      ...common,
       path: '/access/v1/search/resource',
       operationId: 'searchResources',
       lane: { limit: 'decision' },
       summary: 'On which resources of a type may the subject do the action?',
       auth,
       request: resourceSearchRequest,
-      read: readResourceSearch,
+      parse: readResourceSearch,
       responses: { 200: searchAnswer, ...refusals },
       handle(context, body) {
         const found = searchResources(parts, agentOf(context), context.requestId, body as ResourceSearchRequest)
@@ -103,14 +103,14 @@ export function accessRoutes(parts: DecisionParts, mask: Mask): Route[] {
       },
     },
     {
-      ...question,
+      ...common,
       path: '/access/v1/search/subject',
       operationId: 'searchSubjects',
       lane: { limit: 'decision' },
       summary: 'Which subjects of a type may do the action on the resource?',
-      auth: keyAlone,
+      auth: keyOnlyAuth,
       request: subjectSearchRequest,
-      read: readSubjectSearch,
+      parse: readSubjectSearch,
       responses: { 200: searchAnswer, ...refusals },
       handle(context, body) {
         const found = searchSubjects(parts, agentOf(context), context.requestId, body as SubjectSearchRequest)
@@ -118,14 +118,14 @@ export function accessRoutes(parts: DecisionParts, mask: Mask): Route[] {
       },
     },
     {
-      ...question,
+      ...common,
       path: '/access/v1/search/action',
       operationId: 'searchActions',
       lane: { limit: 'decision' },
       summary: 'What may the subject do on the resource?',
       auth,
       request: actionSearchRequest,
-      read: readActionSearch,
+      parse: readActionSearch,
       responses: { 200: actionSearchAnswer, ...refusals },
       handle(context, body) {
         const found = searchActions(parts, agentOf(context), context.requestId, body as ActionSearchRequest)
@@ -133,16 +133,16 @@ export function accessRoutes(parts: DecisionParts, mask: Mask): Route[] {
       },
     },
     {
-      ...question,
+      ...common,
       path: '/access/v1/explain',
       operationId: 'explainDecision',
       lane: { limit: 'batch' },
       summary: 'Why is a decision what it is?',
       description:
         'Takes the body of an evaluation and decides as it does. Tells of each policy whether it granted, denied, faulted or was skipped; the path that it found, or how far it came and what stopped it; its plan with rows, reads and time. Needs ReadAuthZConfigs beside Authorization, because it shows what policies say.',
-      auth: explaining,
+      auth: explainAuth,
       request: evaluationRequest,
-      read: readEvaluation,
+      parse: readEvaluation,
       responses: { 200: explanation, ...refusals },
       handle(context, body) {
         const explained = explainDecision(parts, agentOf(context), mask, body as EvaluationRequest)
@@ -158,7 +158,7 @@ export function accessRoutes(parts: DecisionParts, mask: Mask): Route[] {
       auth: { kind: 'agent', permission: 'ReadAuthZConfigs', user: 'ignored' },
       query: policiesQuery,
       request: null,
-      responses: { 200: policiesAnswer, ...problemStatuses(422) },
+      responses: { 200: policiesAnswer, ...errorStatuses(422) },
       handle(context) {
         const subjectType = context.query.get('subject_type') ?? ''
         return ok({ status: 200, body: listPolicies(parts, agentOf(context), subjectType) })
@@ -167,13 +167,13 @@ export function accessRoutes(parts: DecisionParts, mask: Mask): Route[] {
   ]
 }
 
-function answerOf(decided: Result<Decision, ServiceError>): Result<Answer, ServiceError> {
+function decisionResponse(decided: Result<Decision, ServiceError>): Result<RouteResponse, ServiceError> {
   if (!decided.ok) return decided
   if (decided.value === permit) return permitted
   return decided.value === denial ? denied : ok({ status: 200, body: decided.value })
 }
 
-function textOf(one: Decision): string {
+function decisionJson(one: Decision): string {
   if (one === permit) return permitText
   return one === denial ? denialText : JSON.stringify(one)
 }

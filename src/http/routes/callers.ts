@@ -1,6 +1,7 @@
 // The caller of a handler, as the kind that its route demands: the dispatcher has let nobody else through.
-import type { AgentCaller, ServiceAccountCaller } from '../../identity/caller.ts'
+
 import { assert } from '../../kernel/assert.ts'
+import type { AgentCaller, ServiceAccountCaller } from '../../kernel/caller.ts'
 import type { RequestContext } from '../route.ts'
 
 export function agentOf(context: RequestContext): AgentCaller {

@@ -1,6 +1,6 @@
 // Capture: upserts and deletions of nodes and relationships, and deletions within them.
 import type { z } from 'zod'
-import type { CaptureParts } from '../../capture/batch.ts'
+import type { CaptureDeps } from '../../capture/apply-items.ts'
 import { captureNodes, deleteNodeProperties, deleteNodes, deletePropertyMetadata } from '../../capture/nodes.ts'
 import { captureRelationships, deleteRelationshipProperties, deleteRelationships } from '../../capture/relationships.ts'
 import {
@@ -14,10 +14,10 @@ import {
   nodesRequest,
   relationshipsRequest,
 } from '../../capture/schema.ts'
-import type { AgentCaller } from '../../identity/caller.ts'
+import type { AgentCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { ok, type Result } from '../../kernel/result.ts'
-import { type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
+import { type Auth, errorStatuses, type Route, type Tag } from '../route.ts'
 import { agentOf } from './callers.ts'
 
 const auth: Auth = { kind: 'agent', permission: 'Capture', user: 'ignored' }
@@ -26,8 +26,8 @@ const tag: Tag = {
   description: 'Writes nodes and relationships; an answer means that they are on disk.',
 }
 
-export function captureRoutes(parts: CaptureParts, itemsMax: number): Route[] {
-  type Capture<B> = (parts: CaptureParts, caller: AgentCaller, body: B) => Promise<Result<BatchResult, ServiceError>>
+export function captureRoutes(parts: CaptureDeps, itemsMax: number): Route[] {
+  type Capture<B> = (parts: CaptureDeps, caller: AgentCaller, body: B) => Promise<Result<BatchResult, ServiceError>>
   const route = <B>(
     path: string,
     operationId: string,
@@ -45,7 +45,7 @@ export function captureRoutes(parts: CaptureParts, itemsMax: number): Route[] {
     request: request(itemsMax),
     numbers: 'exact',
     lane: { always: true, limit: 'write', writes },
-    responses: { 200: batchResult, ...problemStatuses(400, 401, 404, 413, 415, 422, 503) },
+    responses: { 200: batchResult, ...errorStatuses(400, 401, 404, 413, 415, 422, 503) },
     async handle(context, body) {
       const captured = await capture(parts, agentOf(context), body as B)
       if (!captured.ok) return captured

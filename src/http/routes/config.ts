@@ -1,15 +1,15 @@
 // The configuration endpoints: one loop over the kinds, so that a new kind needs no route of its own (facts 1.7.1).
 import { z } from 'zod'
 import { authorshipSchema, type ConfigKind, pluralOf, readSchemaOf, scopeFieldOf } from '../../config/kind.ts'
-import type { ConfigAnswer, ConfigService } from '../../config/service.ts'
+import type { ConfigResponse, ConfigService } from '../../config/service.ts'
 import { ok } from '../../kernel/result.ts'
-import { type Answer, type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
+import { type Auth, errorStatuses, type Route, type RouteResponse, type Tag } from '../route.ts'
 import { serviceAccountOf } from './callers.ts'
 
 const auth: Auth = { kind: 'service-account' }
 
 export function configRoutes(service: ConfigService): Route[] {
-  return [organizationRoute(service), ...service.kinds.flatMap((kind) => routesOf(service, kind))]
+  return [organizationRoute(service), ...service.kinds.flatMap((kind) => kindRoutes(service, kind))]
 }
 
 function organizationRoute(service: ConfigService): Route {
@@ -26,23 +26,23 @@ function organizationRoute(service: ConfigService): Route {
     request: null,
     responses: {
       200: z.strictObject({ id, name: z.string(), display_name: z.string(), description: z.string(), ...times }),
-      ...problemStatuses(403, 422),
+      ...errorStatuses(403, 422),
     },
-    handle: (context) => ok(answer(200, service.organization(serviceAccountOf(context)))),
+    handle: (context) => ok(configResponse(200, service.organization(serviceAccountOf(context)))),
   }
 }
 
 /** What the routes of a kind have in common. */
-interface Naming {
+interface RouteNames {
   readonly path: string
   readonly noun: string
   readonly tag: Tag
 }
 
-function routesOf(service: ConfigService, kind: ConfigKind): Route[] {
+function kindRoutes(service: ConfigService, kind: ConfigKind): Route[] {
   const { label, operations, path } = kind
   const tag = { name: capitalised(pluralOf(kind)), description: `Configuration of every ${label}.` }
-  const naming: Naming = { path: `/configs/v1/${path}`, noun: operationNoun(label), tag }
+  const naming: RouteNames = { path: `/configs/v1/${path}`, noun: operationNoun(label), tag }
   return [
     listRoute(service, kind, naming),
     readRoute(service, kind, naming),
@@ -52,7 +52,7 @@ function routesOf(service: ConfigService, kind: ConfigKind): Route[] {
   ]
 }
 
-function listRoute(service: ConfigService, kind: ConfigKind, { path, tag }: Naming): Route {
+function listRoute(service: ConfigService, kind: ConfigKind, { path, tag }: RouteNames): Route {
   const scope = scopeFieldOf(kind)
   const filters = Object.entries(kind.filters ?? {}).map(([name, values]) => [name, z.enum(Object.keys(values))])
   return {
@@ -64,13 +64,13 @@ function listRoute(service: ConfigService, kind: ConfigKind, { path, tag }: Nami
     auth,
     lane: { always: true, limit: 'query' },
     query: z.strictObject({
-      ...optional(scope, kind.parent.field),
+      ...optionalParameters(scope, kind.parent.field),
       search: z.string().optional().describe('part of the name, the display name or the description'),
       full_fetch: z.enum(['true', 'false']).optional().describe('false leaves long members empty'),
       ...z.object(Object.fromEntries(filters)).partial().shape,
     }),
     request: null,
-    responses: { 200: z.strictObject({ data: z.array(readSchemaOf(kind)) }), ...problemStatuses(403, 422) },
+    responses: { 200: z.strictObject({ data: z.array(readSchemaOf(kind)) }), ...errorStatuses(403, 422) },
     handle(context) {
       const listed = service.list(serviceAccountOf(context), kind, context.query)
       return listed.ok ? ok({ status: 200, body: listed.value }) : listed
@@ -78,7 +78,7 @@ function listRoute(service: ConfigService, kind: ConfigKind, { path, tag }: Nami
   }
 }
 
-function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: Naming): Route {
+function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: RouteNames): Route {
   const { byName, update } = kind.operations
   return {
     method: 'GET',
@@ -91,21 +91,21 @@ function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }
     lane: { always: true, limit: 'query' },
     pathParameters: { id: byName ? 'the identifier or the name' : 'the identifier' },
     query: z.strictObject({
-      ...optional('project_id', 'organization_id', 'location'),
+      ...optionalParameters('project_id', 'organization_id', 'location'),
       version: z.string().optional().describe('the number of an older revision, from 1'),
     }),
     request: null,
-    responses: { 200: readSchemaOf(kind), ...problemStatuses(403, 404, 422) },
+    responses: { 200: readSchemaOf(kind), ...errorStatuses(403, 404, 422) },
     ...(update && { responseHeaders: etagHeader }),
     handle(context) {
       const key = context.pathParameters.id ?? ''
       const read = service.read(serviceAccountOf(context), kind, key, context.query)
-      return read.ok ? ok(answer(200, read.value)) : read
+      return read.ok ? ok(configResponse(200, read.value)) : read
     },
   }
 }
 
-function createRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: Naming): Route {
+function createRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: RouteNames): Route {
   return {
     method: 'POST',
     path,
@@ -116,17 +116,17 @@ function createRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     lane: { always: true, limit: 'write', writes: 'once' },
     request: kind.createSchema,
     // The service checks the body itself: it knows what only another document can say, and answers 422.
-    read: ok,
-    responses: { 201: kind.answer?.schema ?? authorshipSchema, ...problemStatuses(400, 403, 409, 413, 415, 422) },
+    parse: ok,
+    responses: { 201: kind.createResponse?.schema ?? authorshipSchema, ...errorStatuses(400, 403, 409, 413, 415, 422) },
     ...(kind.operations.update && { responseHeaders: etagHeader }),
     async handle(context, body) {
       const created = await service.create(serviceAccountOf(context), kind, body)
-      return created.ok ? ok(answer(201, created.value)) : created
+      return created.ok ? ok(configResponse(201, created.value)) : created
     },
   }
 }
 
-function updateRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: Naming): Route {
+function updateRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: RouteNames): Route {
   return {
     method: 'PUT',
     path: `${path}/{id}`,
@@ -139,20 +139,20 @@ function updateRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     pathParameters: identifier,
     requestHeaders: ifMatchHeader,
     request: kind.updateSchema,
-    read: ok,
-    responses: { 200: authorshipSchema, ...problemStatuses(400, 403, 404, 409, 412, 413, 415, 422) },
+    parse: ok,
+    responses: { 200: authorshipSchema, ...errorStatuses(400, 403, 404, 409, 412, 413, 415, 422) },
     responseHeaders: etagHeader,
     async handle(context, body) {
       const id = context.pathParameters.id ?? ''
       const ifMatch = context.header('if-match')
       const updated = await service.update(serviceAccountOf(context), kind, id, body, ifMatch)
-      return updated.ok ? ok(answer(200, updated.value)) : updated
+      return updated.ok ? ok(configResponse(200, updated.value)) : updated
     },
   }
 }
 
-function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: Naming): Route {
-  const silent = kind.deletesSilently === true
+function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }: RouteNames): Route {
+  const silent = kind.deleteReturnsNoBody === true
   return {
     method: 'DELETE',
     path: `${path}/{id}`,
@@ -167,7 +167,7 @@ function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     request: null,
     responses: {
       ...(silent ? { 204: null } : { 200: z.strictObject({ id: z.string() }) }),
-      ...problemStatuses(403, 404, 409, 412, 422),
+      ...errorStatuses(403, 404, 409, 412, 422),
     },
     async handle(context) {
       const id = context.pathParameters.id ?? ''
@@ -184,7 +184,7 @@ const ifMatchHeader = { 'If-Match': 'the ETag of the revision that is meant; ano
 const etagHeader = { ETag: 'of this revision' }
 
 /** Text parameters that may be absent; a name given twice is one parameter. */
-function optional(...names: readonly string[]): Record<string, z.ZodOptional<z.ZodString>> {
+function optionalParameters(...names: readonly string[]): Record<string, z.ZodOptional<z.ZodString>> {
   return Object.fromEntries(names.map((name) => [name, z.string().optional()]))
 }
 
@@ -197,7 +197,7 @@ function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-function answer(status: number, given: ConfigAnswer): Answer {
+function configResponse(status: number, given: ConfigResponse): RouteResponse {
   return given.etag === null
     ? { status, body: given.body }
     : { status, body: given.body, headers: { etag: given.etag } }

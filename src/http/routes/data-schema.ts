@@ -1,9 +1,9 @@
 // The data schema: what a graph holds, for explorers and editors of policies.
 
-import type { AgentCaller } from '../../identity/caller.ts'
+import { type DataSchema, dataSchema } from '../../graph-statistics/schema.ts'
+import type { AgentCaller } from '../../kernel/caller.ts'
 import { err, ok } from '../../kernel/result.ts'
-import { type DataSchema, dataSchema } from '../../schema/schema.ts'
-import { problemStatuses, type Route, type Tag } from '../route.ts'
+import { errorStatuses, type Route, type Tag } from '../route.ts'
 import { agentOf } from './callers.ts'
 
 const tag: Tag = { name: 'Data schema', description: 'What kinds of nodes and relationships a project holds.' }
@@ -23,7 +23,7 @@ export function dataSchemaRoutes(read: ReadDataSchema): Route[] {
       auth: { kind: 'agent', permission: 'ReadDataSchema', user: 'ignored' },
       request: null,
       lane: { always: true, limit: 'query' },
-      responses: { 200: dataSchema, ...problemStatuses(401, 404, 503) },
+      responses: { 200: dataSchema, ...errorStatuses(401, 404, 503) },
       async handle(context) {
         const schema = await read(agentOf(context))
         if (schema === null) {

@@ -5,11 +5,11 @@ import { assert } from '../../kernel/assert.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import type { McpEndpoint, McpRequest } from '../../mcp/endpoint.ts'
-import { metadataFor, metadataRoutePath, metadataUrl, resourceMetadata } from '../../mcp/metadata.ts'
-import { eventOf, type RpcAnswer } from '../../mcp/rpc.ts'
+import { type RpcAnswer, toEvent } from '../../mcp/json-rpc.ts'
+import { createMetadata, metadataRoutePath, metadataUrl, resourceMetadata } from '../../mcp/metadata.ts'
 import { baseFromHost } from '../../pdp/metadata.ts'
-import { refusedHead } from '../body.ts'
-import { type Answer, problem, problemStatuses, type RequestContext, type Route, type Tag } from '../route.ts'
+import { checkBodyHeaders } from '../body.ts'
+import { errorBody, errorStatuses, type RequestContext, type Route, type RouteResponse, type Tag } from '../route.ts'
 
 const tag: Tag = {
   name: 'MCP',
@@ -37,21 +37,21 @@ const rpcResult = z.object({ jsonrpc: z.literal('2.0'), id, result: z.looseObjec
 const oauthError = z.object({ error: z.string(), error_description: z.string() })
 
 const pathParameters = { project: 'the identifier of the project' }
-const headers = {
+const requestHeaders = {
   'MCP-Protocol-Version': 'the revision; without sessions it is required, and equal to `params._meta`',
   'Mcp-Session-Id': 'with sessions: as `initialize` has answered it',
   Origin: 'of a page: one that the settings allow, else 403',
   'X-SVC-Token': 'A delegation token of the same user, beside their own token.',
 }
 
-export interface McpAddress {
+export interface McpUrlOptions {
   /** How clients reach the service; empty: by the host that they name. */
   readonly publicUrl: string
   /** The service itself speaks TLS. */
   readonly secure: boolean
 }
 
-export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
+export function mcpRoutes(endpoint: McpEndpoint, address: McpUrlOptions): Route[] {
   return [
     {
       method: 'POST',
@@ -64,26 +64,26 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
       auth: { kind: 'user' },
       pathParameters,
       requestHeaders: {
-        ...headers,
+        ...requestHeaders,
         'Mcp-Method': 'without sessions: equal to `method`',
         'Mcp-Name': 'without sessions: `params.name` of `tools/call`, `params.uri` of `resources/read`',
       },
       request: rpcRequest,
-      readsBody: 'itself',
+      bodyReader: 'itself',
       lane: { limit: 'query', writes: 'once' },
       stepUp: true,
-      orEvents: true,
+      mayStream: true,
       responses: {
         200: z.union([rpcResult, rpcError]),
         202: null,
-        400: z.union([rpcError, oauthError, problem]),
-        404: z.union([rpcError, problem]),
-        500: z.union([rpcError, problem]),
-        ...problemStatuses(401, 403, 408, 413, 415, 429, 503, 507),
+        400: z.union([rpcError, oauthError, errorBody]),
+        404: z.union([rpcError, errorBody]),
+        500: z.union([rpcError, errorBody]),
+        ...errorStatuses(401, 403, 408, 413, 415, 429, 503, 507),
       },
-      responseHeaders: { 'Mcp-Session-Id': 'the session that `initialize` has opened', ...ofStreams },
+      responseHeaders: { 'Mcp-Session-Id': 'the session that `initialize` has opened', ...streamHeaderDescriptions },
       async handle(context) {
-        return answerOf(await endpoint.post(requestOf(context, address)), context)
+        return toRouteResponse(await endpoint.post(requestOf(context, address)), context)
       },
     },
     {
@@ -96,18 +96,18 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
         'Events, each with a JSON-RPC notification: the list of resources has changed. It ends with the session and with the token. Another one of the same session takes its place.',
       auth: { kind: 'user' },
       pathParameters,
-      requestHeaders: headers,
+      requestHeaders: requestHeaders,
       request: null,
       mediaType: 'text/event-stream',
       responses: {
         200: z.string(),
-        400: z.union([rpcError, oauthError, problem]),
-        404: z.union([rpcError, problem]),
-        ...problemStatuses(401, 403, 405, 429, 503, 507),
+        400: z.union([rpcError, oauthError, errorBody]),
+        404: z.union([rpcError, errorBody]),
+        ...errorStatuses(401, 403, 405, 429, 503, 507),
       },
-      responseHeaders: ofStreams,
+      responseHeaders: streamHeaderDescriptions,
       async handle(context) {
-        return answerOf(await endpoint.listen(requestOf(context, address)), context)
+        return toRouteResponse(await endpoint.openSessionStream(requestOf(context, address)), context)
       },
     },
     {
@@ -119,16 +119,16 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
       lane: { always: true, limit: 'write', writes: 'idempotent' },
       auth: { kind: 'user' },
       pathParameters,
-      requestHeaders: headers,
+      requestHeaders: requestHeaders,
       request: null,
       responses: {
         204: null,
-        400: z.union([rpcError, oauthError, problem]),
-        404: z.union([rpcError, problem]),
-        ...problemStatuses(401, 403, 405, 429, 503, 507),
+        400: z.union([rpcError, oauthError, errorBody]),
+        404: z.union([rpcError, errorBody]),
+        ...errorStatuses(401, 403, 405, 429, 503, 507),
       },
       async handle(context) {
-        return answerOf(await endpoint.end(requestOf(context, address)), context)
+        return toRouteResponse(await endpoint.endSession(requestOf(context, address)), context)
       },
     },
     {
@@ -140,71 +140,79 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpAddress): Route[] {
       auth: { kind: 'public' },
       pathParameters,
       request: null,
-      responses: { 200: resourceMetadata, ...problemStatuses(400, 404) },
+      responses: { 200: resourceMetadata, ...errorStatuses(400, 404) },
       responseHeaders: {
         'Cache-Control': 'how long the document holds',
         'Access-Control-Allow-Origin': 'pages of every origin may read it',
       },
       handle(context) {
-        const base = baseOf(context, address)
-        if (base === null) return noHost
-        const server = endpoint.server(projectOf(context))
+        const base = baseUrl(context, address)
+        if (base === null) return missingHost
+        const server = endpoint.server(projectIdOf(context))
         if (server === null) return err({ kind: 'not-found', message: 'Not Found' })
-        return ok({ status: 200, headers: openToAll, body: metadataFor(base, server) })
+        return ok({ status: 200, headers: publicCacheHeaders, body: createMetadata(base, server) })
       },
     },
   ]
 }
 
-const ofStreams = { 'X-Accel-Buffering': 'of a stream: that whoever stands between should not gather it' }
-const eventStream = { 'content-type': 'text/event-stream' }
-const openToAll = { 'cache-control': 'private, max-age=60', 'access-control-allow-origin': '*' }
-const noHost: Result<never, ServiceError> = err({ kind: 'malformed', issues: ['host: expected a host and a port'] })
+const streamHeaderDescriptions = {
+  'X-Accel-Buffering': 'of a stream: that whoever stands between should not gather it',
+}
+const eventStreamType = { 'content-type': 'text/event-stream' }
+const publicCacheHeaders = { 'cache-control': 'private, max-age=60', 'access-control-allow-origin': '*' }
+const missingHost: Result<never, ServiceError> = err({
+  kind: 'malformed',
+  issues: ['host: expected a host and a port'],
+})
 
-function projectOf({ pathParameters }: RequestContext): string {
+function projectIdOf({ pathParameters }: RequestContext): string {
   assert(pathParameters.project !== undefined, 'the path names a project')
   return pathParameters.project
 }
 
-function baseOf(context: RequestContext, { publicUrl, secure }: McpAddress): string | null {
+function baseUrl(context: RequestContext, { publicUrl, secure }: McpUrlOptions): string | null {
   if (publicUrl !== '') return publicUrl
   const base = baseFromHost(context.header('host'))
   return secure && base !== null ? base.replace(/^http:/, 'https:') : base
 }
 
-function requestOf(context: RequestContext, address: McpAddress): McpRequest {
-  const projectId = projectOf(context)
+function requestOf(context: RequestContext, address: McpUrlOptions): McpRequest {
+  const projectId = projectIdOf(context)
   return {
     projectId,
     requestId: context.requestId,
     headOnly: context.headOnly,
     // The path may hold anything, and this is asked for a project that is there.
     metadataUrl() {
-      const base = baseOf(context, address)
+      const base = baseUrl(context, address)
       return base === null ? null : metadataUrl(base, projectId)
     },
     header: (name) => context.header(name),
     async body() {
-      const refused = refusedHead(context, undefined)
+      const refused = checkBodyHeaders(context, undefined)
       return refused === null ? context.json('exact', `project ${projectId}`) : err(refused)
     },
   }
 }
 
-function answerOf(answered: Result<RpcAnswer, ServiceError>, context: RequestContext): Result<Answer, ServiceError> {
+function toRouteResponse(
+  answered: Result<RpcAnswer, ServiceError>,
+  context: RequestContext,
+): Result<RouteResponse, ServiceError> {
   if (!answered.ok) return answered
   const { status, text, headers, live } = answered.value
-  if (live !== undefined) return ok({ status, live, headers: { ...eventStream, 'x-accel-buffering': 'no' } })
-  if (status !== 200 || !wantsEvents(context.header('accept'))) return answered
+  if (live !== undefined) return ok({ status, live, headers: { ...eventStreamType, 'x-accel-buffering': 'no' } })
+  if (status !== 200 || !acceptsOnlyEvents(context.header('accept'))) return answered
   return ok({
     status,
-    text: eventOf(text),
-    headers: { ...headers, ...eventStream },
+    text: toEvent(text),
+    headers: { ...headers, ...eventStreamType },
   })
 }
 
 /** Who takes nothing but events gets the answer as the only one. Everybody else gets JSON, whatever they say. */
-function wantsEvents(accept: string | null): boolean {
+function acceptsOnlyEvents(accept: string | null): boolean {
   if (accept === null || !accept.includes('/')) return false
   const taken = accept
     .toLowerCase()

@@ -1,7 +1,7 @@
 // The metadata of the decision point (AuthZEN 9), for clients that find their way by it. It shows no secret and asks for none.
 import { err, ok } from '../../kernel/result.ts'
 import { baseFromHost, metadataDocument, metadataOf, metadataPath } from '../../pdp/metadata.ts'
-import { problemStatuses, type Route } from '../route.ts'
+import { errorStatuses, type Route } from '../route.ts'
 
 /** `publicUrl`: how clients reach the service; empty: by the host that they name. */
 export function metadataRoutes(publicUrl: string): Route[] {
@@ -16,7 +16,7 @@ export function metadataRoutes(publicUrl: string): Route[] {
       summary: 'Where the calls of the decision point are',
       auth: { kind: 'public' },
       request: null,
-      responses: { 200: metadataDocument, ...problemStatuses(400) },
+      responses: { 200: metadataDocument, ...errorStatuses(400) },
       responseHeaders: { 'Cache-Control': 'how long the document holds' },
       handle(context) {
         const base = publicUrl === '' ? baseFromHost(context.header('host')) : publicUrl

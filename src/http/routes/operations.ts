@@ -1,22 +1,22 @@
 // What an operator's machinery asks: is the process alive, and should it get requests?
 import { z } from 'zod'
 import { err, ok } from '../../kernel/result.ts'
-import { type Auth, problemStatuses, type Route, type Tag } from '../route.ts'
+import { type Auth, errorStatuses, type Route, type Tag } from '../route.ts'
 
 const tag: Tag = { name: 'Operations', description: 'For the machinery that keeps the process running.' }
 const state = z.object({ status: z.string() })
 const health = z.object({ status: z.string(), worker: z.int().min(1).optional() })
 
-export interface OperationParts {
+export interface OperationsDeps {
   /** The number of this process among those that share the port; null where it has it alone. */
   readonly worker: number | null
   /** Null: ready. What is missing, otherwise. */
-  notReady(): string | null
+  notReadyReason(): string | null
   /** Null: not served. */
   readonly metrics: { readonly auth: Auth; readonly mediaType: string; text(): Promise<string> } | null
 }
 
-export function operationRoutes({ worker, notReady, metrics }: OperationParts): Route[] {
+export function operationRoutes({ worker, notReadyReason, metrics }: OperationsDeps): Route[] {
   const alive = JSON.stringify({ status: 'ok', ...(worker !== null && { worker }) })
   return [
     ...(metrics === null ? [] : [metricsRoute(metrics)]),
@@ -39,9 +39,9 @@ export function operationRoutes({ worker, notReady, metrics }: OperationParts): 
       summary: 'The process should get requests: it listens, is not stopping, and its store is open',
       auth: { kind: 'public' },
       request: null,
-      responses: { 200: state, ...problemStatuses(503) },
+      responses: { 200: state, ...errorStatuses(503) },
       handle() {
-        const missing = notReady()
+        const missing = notReadyReason()
         return missing === null
           ? ok({ status: 200, text: '{"status":"ready"}' })
           : err({ kind: 'unavailable', message: missing })
@@ -50,7 +50,7 @@ export function operationRoutes({ worker, notReady, metrics }: OperationParts): 
   ]
 }
 
-function metricsRoute(metrics: NonNullable<OperationParts['metrics']>): Route {
+function metricsRoute(metrics: NonNullable<OperationsDeps['metrics']>): Route {
   return {
     method: 'GET',
     path: '/metrics',

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
 
 /** Signs with a key that all processes of the data folder share. */
-export interface Signer {
+export interface SessionSigner {
   sign(text: string): string
   /** In a time that tells nothing of the right signature. */
   verify(text: string, signature: string): boolean
@@ -13,7 +13,7 @@ export interface Signer {
 /** Sessions that were ended; every process sees what any of them has written. */
 export interface EndedSessions {
   /** Another number: some session of some project may have ended since. */
-  moment(): number
+  changeNumber(): number
   has(projectId: string, session: OpenSession): boolean
   add(projectId: string, session: OpenSession): Promise<void>
   sweep(isThere: (projectId: string) => boolean): Promise<void>
@@ -26,21 +26,21 @@ export interface OpenSession {
   readonly revision: string
 }
 
-const FORM = /^([0-9a-z]{1,12})\.([0-9-]{10})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/
+const SESSION_ID = /^([0-9a-z]{1,12})\.([0-9-]{10})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/
 
 /** Ids that were looked at: beyond this all are looked at again. */
-const KNOWN_MAX = 10_000
+const CACHED_MAX = 10_000
 
 export class SessionIds {
   /** By id and holder: what was found to be open at the moment. */
-  private readonly known = new Map<string, OpenSession>()
-  private knownAt = -1
-  private readonly signer: Signer
+  private readonly cache = new Map<string, OpenSession>()
+  private cacheChangeNumber = -1
+  private readonly signer: SessionSigner
   private readonly clock: Clock
   private readonly lifetimeMs: number
   private readonly ended: EndedSessions
 
-  constructor(signer: Signer, clock: Clock, lifetimeMs: number, ended: EndedSessions) {
+  constructor(signer: SessionSigner, clock: Clock, lifetimeMs: number, ended: EndedSessions) {
     this.signer = signer
     this.clock = clock
     this.lifetimeMs = lifetimeMs
@@ -56,19 +56,19 @@ export class SessionIds {
 
   /** Null: unknown, expired, ended, or somebody else's. */
   read(id: string, projectId: string, holder: string): OpenSession | null {
-    const moment = this.ended.moment()
-    if (moment !== this.knownAt || this.known.size >= KNOWN_MAX) this.known.clear()
-    this.knownAt = moment
+    const moment = this.ended.changeNumber()
+    if (moment !== this.cacheChangeNumber || this.cache.size >= CACHED_MAX) this.cache.clear()
+    this.cacheChangeNumber = moment
     const key = `${id} ${holder}`
-    const known = this.known.get(key)
+    const known = this.cache.get(key)
     if (known !== undefined) return this.clock.now() < known.expiresMs ? known : null
-    const session = this.examine(id, projectId, holder)
-    if (session !== null) this.known.set(key, session)
+    const session = this.verify(id, projectId, holder)
+    if (session !== null) this.cache.set(key, session)
     return session
   }
 
-  private examine(id: string, projectId: string, holder: string): OpenSession | null {
-    const [, opened, revision, key, signature] = FORM.exec(id) ?? []
+  private verify(id: string, projectId: string, holder: string): OpenSession | null {
+    const [, opened, revision, key, signature] = SESSION_ID.exec(id) ?? []
     if (opened === undefined || revision === undefined || key === undefined || signature === undefined) return null
     if (!this.signer.verify(`${opened}.${revision}.${key} ${holder}`, signature)) return null
     const openedMs = Number.parseInt(opened, 36)

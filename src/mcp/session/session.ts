@@ -1,25 +1,31 @@
 // Revision 2025-11-25 and the two before it: a handshake opens a session, and every later request names it.
 import type { ServiceError } from '../../kernel/errors.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
-import { capabilities, instructions, serverInfo } from '../identity-card.ts'
-import type { Listening } from '../listeners.ts'
-import type { McpCaller, McpMethod, McpParts } from '../parts.ts'
-import { complete, listResources, listTemplates, notFoundCodes, readResource } from '../resources.ts'
-import { isOfNoSession, REVISION_HEADER, SESSION, sessionRevisions, unsupportedRevision } from '../revisions.ts'
 import {
   accepted,
-  errorAnswer,
-  type Message,
+  errorResponse,
   type RpcAnswer,
   type RpcError,
   type RpcId,
-  resultAnswer,
+  type RpcMessage,
+  resultResponse,
   rpcCodes,
-  writtenAnswer,
-} from '../rpc.ts'
+  serializedResponse,
+} from '../json-rpc.ts'
+import type { McpCaller, McpDeps, McpMethod } from '../method.ts'
+import {
+  isStatelessVersion,
+  PROTOCOL_VERSION_HEADER,
+  SESSION_VERSION,
+  sessionVersions,
+  unsupportedVersion,
+} from '../protocol-versions.ts'
+import { complete, listResources, listTemplates, notFoundCodes, readResource } from '../resources.ts'
+import { capabilities, instructions, serverInfo } from '../server-info.ts'
+import type { SubscriptionService } from '../subscriptions.ts'
 import { callTool, listTools } from '../tools.ts'
-import { listenInSession } from './listen.ts'
 import type { OpenSession, SessionIds } from './session-ids.ts'
+import { openNotificationStream } from './session-stream.ts'
 
 export const SESSION_HEADER = 'mcp-session-id'
 
@@ -33,43 +39,47 @@ const methods: ReadonlyMap<string, McpMethod> = new Map<string, McpMethod>([
   ['completion/complete', complete],
 ])
 
-type Headers = (name: string) => string | null
+type HeaderReader = (name: string) => string | null
 type Answered = Result<RpcAnswer, ServiceError>
 
 export async function answerInSession(
-  parts: McpParts,
+  parts: McpDeps,
   sessions: SessionIds,
   caller: McpCaller,
-  header: Headers,
+  header: HeaderReader,
   /** What the header says of the revision. */
   revision: string | null,
-  message: Message,
+  message: RpcMessage,
 ): Promise<Answered> {
   const id = message.kind === 'request' ? message.id : null
   if (message.kind === 'request' && message.method === 'initialize') {
     // Who opens a session says the revision in the body; this header would be of the style without sessions.
-    if (isOfNoSession(revision)) {
-      return refuse(400, id, { code: rpcCodes.headerMismatch, message: `there is no initialize in ${revision}` })
+    if (isStatelessVersion(revision)) {
+      return errorResult(400, id, { code: rpcCodes.headerMismatch, message: `there is no initialize in ${revision}` })
     }
     return initialize(parts, sessions, caller, message)
   }
-  if (revision !== null && !sessionRevisions.has(revision)) return refuse(400, id, unsupportedRevision(revision))
+  if (revision !== null && !sessionVersions.has(revision)) return errorResult(400, id, unsupportedVersion(revision))
   const session = findSession(sessions, caller, header)
-  if (!session.ok) return refuse(session.error.status, id, session.error.error)
+  if (!session.ok) return errorResult(session.error.status, id, session.error.error)
   if (message.kind !== 'request') return ok(accepted)
   const run = methods.get(message.method)
-  if (run === undefined) return refuse(200, id, { code: rpcCodes.methodNotFound, message: 'Method not found' })
+  if (run === undefined) return errorResult(200, id, { code: rpcCodes.methodNotFound, message: 'Method not found' })
   const asked = run(parts, caller, message.params)
   const done = asked instanceof Promise ? await asked : asked
   if (done.ok) {
     const { value } = done
-    return ok('written' in value ? writtenAnswer(message.id, `{${value.written}}`) : resultAnswer(message.id, value))
+    return ok(
+      'serialized' in value
+        ? serializedResponse(message.id, `{${value.serialized}}`)
+        : resultResponse(message.id, value),
+    )
   }
-  return 'refusal' in done ? err(done.refusal) : refuse(200, id, done.error)
+  return 'refusal' in done ? err(done.refusal) : errorResult(200, id, done.error)
 }
 
 /** DELETE ends the session that it names, everywhere. */
-export async function endSession(sessions: SessionIds, caller: McpCaller, header: Headers): Promise<Answered> {
+export async function endSession(sessions: SessionIds, caller: McpCaller, header: HeaderReader): Promise<Answered> {
   const session = sessionOf(sessions, caller, header)
   if ('answered' in session) return session.answered
   await sessions.end(caller.server.projectId, session.found)
@@ -77,71 +87,75 @@ export async function endSession(sessions: SessionIds, caller: McpCaller, header
 }
 
 /** GET opens the stream of the session that it names; HEAD asks how that would be answered. */
-export function openStream(
+export function openSessionStream(
   sessions: SessionIds,
-  listening: Listening,
+  listening: SubscriptionService,
   caller: McpCaller,
-  header: Headers,
+  header: HeaderReader,
   headOnly: boolean,
 ): Answered {
   const session = sessionOf(sessions, caller, header)
   if ('answered' in session) return session.answered
   const accept = header('accept')
-  if (accept !== null && !/text\/event-stream|\*\/\*/.test(accept)) return statelessAlone
+  if (accept !== null && !/text\/event-stream|\*\/\*/.test(accept)) return statelessOnly
   const stands = (): boolean => findSession(sessions, caller, header).ok
-  return listenInSession(listening, caller, session.found.key, stands, headOnly)
+  return openNotificationStream(listening, caller, session.found.key, stands, headOnly)
 }
 
-const statelessAlone: Answered = err({ kind: 'method-not-allowed', allow: ['OPTIONS', 'POST'] })
+const statelessOnly: Answered = err({ kind: 'method-not-allowed', allow: ['OPTIONS', 'POST'] })
 
 /** Of a request whose method is all that it says. */
 function sessionOf(
   sessions: SessionIds,
   caller: McpCaller,
-  header: Headers,
+  header: HeaderReader,
 ): { readonly found: OpenSession } | { readonly answered: Answered } {
-  const revision = header(REVISION_HEADER)?.trim() ?? null
-  if (revision !== null && !sessionRevisions.has(revision)) {
-    return { answered: isOfNoSession(revision) ? statelessAlone : refuse(400, null, unsupportedRevision(revision)) }
+  const revision = header(PROTOCOL_VERSION_HEADER)?.trim() ?? null
+  if (revision !== null && !sessionVersions.has(revision)) {
+    return {
+      answered: isStatelessVersion(revision) ? statelessOnly : errorResult(400, null, unsupportedVersion(revision)),
+    }
   }
   const session = findSession(sessions, caller, header)
-  return session.ok ? { found: session.value } : { answered: refuse(session.error.status, null, session.error.error) }
+  return session.ok
+    ? { found: session.value }
+    : { answered: errorResult(session.error.status, null, session.error.error) }
 }
 
 function initialize(
-  parts: McpParts,
+  parts: McpDeps,
   sessions: SessionIds,
   caller: McpCaller,
   { id, params }: { readonly id: RpcId; readonly params: Readonly<Record<string, unknown>> },
 ): Answered {
   const { protocolVersion } = params
   if (typeof protocolVersion !== 'string') {
-    return refuse(400, id, { code: rpcCodes.invalidParams, message: 'params.protocolVersion: expected string' })
+    return errorResult(400, id, { code: rpcCodes.invalidParams, message: 'params.protocolVersion: expected string' })
   }
   // Ruling M3: a revision that is not served is answered with the newest that is, and the client decides.
-  const revision = sessionRevisions.has(protocolVersion) ? protocolVersion : SESSION
+  const revision = sessionVersions.has(protocolVersion) ? protocolVersion : SESSION_VERSION
   const result = { protocolVersion: revision, capabilities, serverInfo: serverInfo(parts.version), instructions }
-  return ok(resultAnswer(id, result, { [SESSION_HEADER]: sessions.open(holderOf(caller), revision) }))
+  return ok(resultResponse(id, result, { [SESSION_HEADER]: sessions.open(sessionHolder(caller), revision) }))
 }
 
-interface NoSession {
+interface SessionError {
   readonly status: number
   readonly error: RpcError
 }
 
-function findSession(sessions: SessionIds, caller: McpCaller, header: Headers): Result<OpenSession, NoSession> {
+function findSession(sessions: SessionIds, caller: McpCaller, header: HeaderReader): Result<OpenSession, SessionError> {
   const id = header(SESSION_HEADER)
   if (id === null) {
     const message = 'the header Mcp-Session-Id is missing: call initialize first'
     return err({ status: 400, error: { code: rpcCodes.invalidRequest, message } })
   }
-  const session = sessions.read(id, caller.server.projectId, holderOf(caller))
+  const session = sessions.read(id, caller.server.projectId, sessionHolder(caller))
   if (session !== null) return ok(session)
   return err({ status: 404, error: { code: rpcCodes.sessionNotFound, message: 'Session not found' } })
 }
 
 /** A session belongs to whoever opened it: another project, issuer or subject has another holder. */
-function holderOf({ server, user }: McpCaller): string {
+function sessionHolder({ server, user }: McpCaller): string {
   const { iss } = user.claims
   return JSON.stringify([
     server.projectId,
@@ -151,6 +165,6 @@ function holderOf({ server, user }: McpCaller): string {
   ])
 }
 
-function refuse(status: number, id: RpcId | null, error: RpcError): Answered {
-  return ok(errorAnswer(status, id, error))
+function errorResult(status: number, id: RpcId | null, error: RpcError): Answered {
+  return ok(errorResponse(status, id, error))
 }

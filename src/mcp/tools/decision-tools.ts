@@ -1,23 +1,28 @@
 // The AuthZEN tools: each reads its arguments as HTTP reads the body of the same question, and asks the same service.
 
-import type { AgentCaller } from '../../identity/caller.ts'
+import type { AgentCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { withLaneRequirement } from '../../kernel/lane-required.ts'
 import { ok, type Result } from '../../kernel/result.ts'
+import type { DecisionDeps } from '../../pdp/decision-deps.ts'
 import { evaluate } from '../../pdp/evaluate.ts'
 import { evaluateBatch } from '../../pdp/evaluate-batch.ts'
-import type { DecisionParts } from '../../pdp/parts.ts'
 import { readEvaluations } from '../../pdp/read-batch.ts'
 import { readActionSearch, readEvaluation, readResourceSearch, readSubjectSearch } from '../../pdp/read-request.ts'
 import { actionSearchAnswer, decision, decisionList, searchAnswer, semantics } from '../../pdp/schema.ts'
 import { searchResources, searchSubjects } from '../../pdp/search.ts'
 import { searchActions } from '../../pdp/search-action.ts'
-import type { Members } from '../rpc.ts'
-import { nested, nestedBatch } from './question-arguments.ts'
-import * as schema from './question-schemas.ts'
+import type { RpcObject } from '../json-rpc.ts'
+import * as schema from './argument-schemas.ts'
+import { toNested, toNestedBatch } from './decision-arguments.ts'
 import { objectSchema, type Tool } from './tool.ts'
 
-const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const
+const readOnlyAnnotations = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+} as const
 
 const evaluations = {
   type: 'array',
@@ -32,35 +37,35 @@ const evaluations = {
 const options = { type: 'object', properties: { evaluations_semantic: { enum: semantics } } }
 
 /** What all of them have in common, beside what each says of itself. */
-const asksForDecisions = { annotations: reads, permission: 'Authorization' } as const
+const common = { annotations: readOnlyAnnotations, permission: 'Authorization' } as const
 
 export const decisionTools: readonly Tool[] = [
   {
-    ...asksForDecisions,
+    ...common,
     name: 'authzen_evaluate',
     title: 'Evaluate a permission',
     description:
       'Decides whether a subject may do an action on a resource. Answers {"decision": true} or {"decision": false}.',
-    inputSchema: schema.input(schema.subject, schema.action, schema.resource, schema.context),
+    inputSchema: schema.inputSchema(schema.subject, schema.action, schema.resource, schema.context),
     outputSchema: objectSchema(decision),
-    call: asking(nested, readEvaluation, evaluate),
+    call: decisionCall(toNested, readEvaluation, evaluate),
   },
   {
-    ...asksForDecisions,
+    ...common,
     name: 'authzen_evaluations',
     title: 'Evaluate many permissions',
     description:
       'Decides many questions in one call. The answer holds one decision for each evaluation, in their order.',
     inputSchema: {
-      ...schema.input(schema.subject, schema.action, schema.resource, schema.context, {
+      ...schema.inputSchema(schema.subject, schema.action, schema.resource, schema.context, {
         evaluations,
         options,
       }),
       required: ['evaluations'],
     },
     outputSchema: objectSchema(decisionList),
-    call: asking(
-      nestedBatch,
+    call: decisionCall(
+      toNestedBatch,
       readEvaluations,
       (decisions, agent, requestId, asked) => {
         // Without entries it would be a single one, and these were refused above.
@@ -72,40 +77,52 @@ export const decisionTools: readonly Tool[] = [
     ),
   },
   {
-    ...asksForDecisions,
+    ...common,
     name: 'authzen_search_resource',
     title: 'Search resources',
     description: 'Lists the resources of a type on which a subject may do an action.',
-    inputSchema: schema.input(schema.subject, schema.action, schema.resourceSought, schema.context, schema.page),
+    inputSchema: schema.inputSchema(
+      schema.subject,
+      schema.action,
+      schema.searchedResource,
+      schema.context,
+      schema.page,
+    ),
     outputSchema: objectSchema(searchAnswer),
-    call: asking(nested, readResourceSearch, searchResources),
+    call: decisionCall(toNested, readResourceSearch, searchResources),
   },
   {
-    ...asksForDecisions,
+    ...common,
     name: 'authzen_search_action',
     title: 'Search actions',
     description: 'Lists the actions that a subject may do on a resource.',
-    inputSchema: schema.input(schema.subject, schema.resource, schema.context, schema.page),
+    inputSchema: schema.inputSchema(schema.subject, schema.resource, schema.context, schema.page),
     outputSchema: objectSchema(actionSearchAnswer),
-    call: asking(nested, readActionSearch, searchActions),
+    call: decisionCall(toNested, readActionSearch, searchActions),
   },
   {
-    ...asksForDecisions,
+    ...common,
     name: 'authzen_search_subject',
     title: 'Search subjects',
     description: 'Lists the subjects of a type that may do an action on a resource.',
-    inputSchema: schema.input(schema.subjectSought, schema.action, schema.resource, schema.context, schema.page),
+    inputSchema: schema.inputSchema(
+      schema.searchedSubject,
+      schema.action,
+      schema.resource,
+      schema.context,
+      schema.page,
+    ),
     outputSchema: objectSchema(searchAnswer),
-    call: asking(nested, readSubjectSearch, searchSubjects),
+    call: decisionCall(toNested, readSubjectSearch, searchSubjects),
   },
 ]
 
 /** The arguments become the body that HTTP would have got, which is read as there and put to the same service. */
-function asking<Question>(
-  bodyOf: (given: Members) => Result<Members, ServiceError>,
+function decisionCall<Question>(
+  bodyOf: (given: RpcObject) => Result<RpcObject, ServiceError>,
   read: (body: unknown) => Result<Question, ServiceError>,
   ask: (
-    decisions: DecisionParts,
+    decisions: DecisionDeps,
     agent: AgentCaller,
     requestId: string,
     question: Question,
@@ -120,6 +137,6 @@ function asking<Question>(
     const answered = withLaneRequirement({ limitMs, isWrite: false }, () =>
       ask(decisions, agent, requestId, question.value),
     )
-    return answered.ok ? ok({ structured: answered.value as Members }) : answered
+    return answered.ok ? ok({ structured: answered.value as RpcObject }) : answered
   }
 }

@@ -1,12 +1,13 @@
 // The tool that runs a knowledge query for the holder of the token, as POST /contx-iq/v1/execute does.
-import { execute, pageOf } from '../../ciq/execute.ts'
-import { executeAnswer, executeRequest } from '../../ciq/schema.ts'
+
 import { validate } from '../../config/validate.ts'
+import { executeQuery, pageOf } from '../../context-query/execute.ts'
+import { executeAnswer, executeRequest } from '../../context-query/schema.ts'
 import { err, ok } from '../../kernel/result.ts'
 import { objectSchema, type Tool } from './tool.ts'
 
 /** Names in the refusal of one that is not among them. */
-const NAMES_MAX = 20
+const LISTED_NAMES_MAX = 20
 
 export const queryTool: Tool = {
   name: 'ciq_execute',
@@ -21,11 +22,11 @@ export const queryTool: Tool = {
   async call({ contexts, queries }, agent, _requestId, given) {
     const request = validate(executeRequest, given)
     if (!request.ok) return err({ kind: 'malformed', issues: request.error })
-    const executed = await execute(contexts, agent, request.value)
+    const executed = await executeQuery(contexts, agent, request.value)
     if (!executed.ok) {
       if (executed.error.kind !== 'not-found' || executed.error.what !== 'knowledge query') return executed
       const names = queries.all(agent.projectId).map(({ name }) => name)
-      const known = names.length === 0 ? 'there are none' : `there are: ${names.slice(0, NAMES_MAX).join(', ')}`
+      const known = names.length === 0 ? 'there are none' : `there are: ${names.slice(0, LISTED_NAMES_MAX).join(', ')}`
       return err({ kind: 'not-found', message: `${executed.error.message}; ${known}` })
     }
     const { data } = executed.value

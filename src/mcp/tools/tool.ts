@@ -1,26 +1,26 @@
 // What a tool declares about itself. The list of tools is made of these records, and so is every call.
 import type { z } from 'zod'
 import { jsonSchemaOf } from '../../config/json-schema.ts'
-import type { AgentCaller, ApiPermission } from '../../identity/caller.ts'
+import type { AgentCaller, ApiPermission } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import type { Result } from '../../kernel/result.ts'
-import type { McpParts } from '../parts.ts'
-import type { Members } from '../rpc.ts'
+import type { RpcObject } from '../json-rpc.ts'
+import type { McpDeps } from '../method.ts'
 
-export interface JsonSchema {
+export interface ObjectSchema {
   readonly type: 'object'
   readonly properties: Readonly<Record<string, unknown>>
   readonly [keyword: string]: unknown
 }
 
 /** Of the very schema that HTTP has, and as open as that: clients hold each answer against it. */
-export function objectSchema(schema: z.ZodObject): JsonSchema {
-  return jsonSchemaOf(schema, 'input') as JsonSchema
+export function objectSchema(schema: z.ZodObject): ObjectSchema {
+  return jsonSchemaOf(schema, 'input') as ObjectSchema
 }
 
-export interface ToolOutcome {
+export interface ToolOutput {
   /** Of the output schema. */
-  readonly structured: Members
+  readonly structured: RpcObject
   /** For the model alone: what it may do next. */
   readonly hint?: string
 }
@@ -30,9 +30,9 @@ export interface Tool {
   readonly title: string
   readonly description: string
   /** An argument that is not among its properties is refused. */
-  readonly inputSchema: JsonSchema
+  readonly inputSchema: ObjectSchema
   /** An object at its root: the older revision takes no other. */
-  readonly outputSchema: JsonSchema
+  readonly outputSchema: ObjectSchema
   readonly annotations: {
     readonly readOnlyHint: boolean
     readonly destructiveHint: boolean
@@ -42,9 +42,9 @@ export interface Tool {
   /** What the bound agent must have, as it would over HTTP. */
   readonly permission: ApiPermission
   call(
-    parts: McpParts,
+    parts: McpDeps,
     agent: AgentCaller,
     requestId: string,
-    given: Members,
-  ): Result<ToolOutcome, ServiceError> | Promise<Result<ToolOutcome, ServiceError>>
+    given: RpcObject,
+  ): Result<ToolOutput, ServiceError> | Promise<Result<ToolOutput, ServiceError>>
 }

@@ -1,11 +1,11 @@
 // A named database as the package has it: keys and bytes, the moment that a reading is of, and values put as parts of a
 // buffer.
 
-export interface Reading {
+export interface ReadOptions {
   readonly transaction: object | undefined
 }
 
-export interface Range<K> extends Partial<Reading> {
+export interface RangeOptions<K> extends Partial<ReadOptions> {
   /** Always given: the package's own default is no key of ours. */
   readonly start: K
   /** Exclusive; when reading in reverse, the lower end. */
@@ -20,9 +20,9 @@ export interface Range<K> extends Partial<Reading> {
  */
 export interface RawDatabase<K> {
   /** One buffer for all: valid until the next read of any database. */
-  getBinaryFast(key: K, reading?: Reading): Uint8Array | undefined
-  getRange(range: Range<K>): Iterable<{ key: K; value: Uint8Array }>
-  getKeys(range: Range<K>): Iterable<K>
+  getBinaryFast(key: K, reading?: ReadOptions): Uint8Array | undefined
+  getRange(range: RangeOptions<K>): Iterable<{ key: K; value: Uint8Array }>
+  getKeys(range: RangeOptions<K>): Iterable<K>
   put(key: K, value: Uint8Array, options?: { readonly append: boolean }): unknown
   remove(key: K): unknown
 }
@@ -31,23 +31,23 @@ export interface RawDatabase<K> {
  * Puts a part of the bytes, of which the package takes `start` and `end` for its own: a view made for each value would cost
  * as much as the put. Within a write transaction alone, where the value is copied at once; the bytes begin their memory.
  */
-export function putPiece<K>(database: RawDatabase<K>, key: K, bytes: Uint8Array, start: number, end: number): void {
-  database.put(key, pieceOf(bytes, start, end))
+export function putSlice<K>(database: RawDatabase<K>, key: K, bytes: Uint8Array, start: number, end: number): void {
+  database.put(key, sliceOptions(bytes, start, end))
 }
 
 /**
  * As `putPiece`, for a key that is above all others: it needs no search, and leaves its page full. Where it is not above
  * them, it is put in its place.
  */
-export function appendPiece<K>(database: RawDatabase<K>, key: K, bytes: Uint8Array, start: number, end: number): void {
-  const piece = pieceOf(bytes, start, end)
+export function appendSlice<K>(database: RawDatabase<K>, key: K, bytes: Uint8Array, start: number, end: number): void {
+  const piece = sliceOptions(bytes, start, end)
   const { result } = database.put(key, piece, APPEND) as { result?: boolean }
   if (result === false) database.put(key, piece)
 }
 
 const APPEND = { append: true }
 
-function pieceOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
+function sliceOptions(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const piece = bytes as Uint8Array & { start: number; end: number }
   piece.start = start
   piece.end = end

@@ -1,44 +1,55 @@
 // The shape of an entry of the function table, and what its implementations share: faults and the reading of arguments.
-import { RunFault } from '../../errors.ts'
-import type { Run } from '../../exec/context.ts'
+import { ExecutionError } from '../../errors.ts'
+import type { ExecutionContext } from '../../exec/execution-context.ts'
 import { kindName } from '../kind-name.ts'
-import { ANY, type Kind, type StaticType } from '../static-type.ts'
+import { ANY, type StaticKind, type StaticType } from '../static-type.ts'
 import type { Value } from '../value.ts'
 
 export interface CypherFunction {
   /** The spelling that bound expressions carry. */
   readonly name: string
-  readonly min: number
-  readonly max: number
+  readonly argsMin: number
+  readonly argsMax: number
   /** Within one run, the same arguments give the same value. */
   readonly pure: boolean
   /** `propagate`: null when any given argument is null, without being called; `given`: it sees the null. */
   readonly nulls: 'propagate' | 'given'
   /** By position; checked at compile time where the kind is known. A missing position takes anything. */
-  readonly takes: readonly (readonly Kind[])[]
-  readonly gives: StaticType
+  readonly parameterKinds: readonly (readonly StaticKind[])[]
+  readonly resultType: StaticType
   /** Steps of one call beside what grows with its arguments, which the function charges itself. */
   readonly steps: number
   /** Arguments that were not given are null. */
-  call(run: Run, a: Value, b: Value, c: Value): Value
+  call(run: ExecutionContext, a: Value, b: Value, c: Value): Value
 }
 
 /** A pure function that propagates nulls, which nearly all are. */
-export function define(
+export function defineFunction(
   name: string,
   arity: number | readonly [min: number, max: number],
-  takes: readonly (readonly Kind[])[],
-  gives: StaticType | Kind,
+  takes: readonly (readonly StaticKind[])[],
+  gives: StaticType | StaticKind,
   call: CypherFunction['call'],
   others: Partial<Pick<CypherFunction, 'pure' | 'nulls' | 'steps'>> = {},
 ): CypherFunction {
   const [min, max] = typeof arity === 'number' ? [arity, arity] : arity
   const type = typeof gives === 'string' ? { ...ANY, kind: gives } : gives
-  return { name, min, max, pure: true, nulls: 'propagate', takes, gives: type, steps: 1, call, ...others }
+  return {
+    name,
+    argsMin: min,
+    argsMax: max,
+    pure: true,
+    nulls: 'propagate',
+    parameterKinds: takes,
+    resultType: type,
+    steps: 1,
+    call,
+    ...others,
+  }
 }
 
 /** Other names under which a function is known. */
-export const aliases: readonly (readonly [alias: string, name: string])[] = [
+export const functionAliases: readonly (readonly [alias: string, name: string])[] = [
   ['upper', 'toUpper'],
   ['lower', 'toLower'],
   ['character_length', 'char_length'],
@@ -46,21 +57,21 @@ export const aliases: readonly (readonly [alias: string, name: string])[] = [
 ]
 
 /** A value of a kind that the function never takes. */
-export function wrongKind(name: string, value: Value, takes: string): RunFault {
-  return new RunFault('type', `${name}() takes ${takes}, not ${kindName(value)}`, null, 'InvalidArgumentValue')
+export function wrongKindArgument(name: string, value: Value, takes: string): ExecutionError {
+  return new ExecutionError('type', `${name}() takes ${takes}, not ${kindName(value)}`, null, 'InvalidArgumentValue')
 }
 
-export function wrongArgument(message: string, detail: string): RunFault {
-  return new RunFault('argument', message, null, detail)
+export function invalidArgument(message: string, detail: string): ExecutionError {
+  return new ExecutionError('argument', message, null, detail)
 }
 
-export function stringOf(name: string, value: Value): string {
-  if (typeof value !== 'string') throw wrongKind(name, value, 'a string')
+export function requireString(name: string, value: Value): string {
+  if (typeof value !== 'string') throw wrongKindArgument(name, value, 'a string')
   return value
 }
 
 /** A whole number used as a position or count. */
-export function smallInteger(name: string, value: Value): number {
-  if (typeof value !== 'number') throw wrongKind(name, value, 'an integer')
+export function requireSmallInteger(name: string, value: Value): number {
+  if (typeof value !== 'number') throw wrongKindArgument(name, value, 'an integer')
   return value
 }

@@ -1,23 +1,23 @@
 // Functions of our own: what filters of context policies compare besides values (facts 1.5.2).
 import type { StoredProperty } from '../../store.ts'
-import { fromJson } from '../convert.ts'
 import { instantMs } from '../instant.ts'
+import { fromJson } from '../json-conversion.ts'
 import { ANY } from '../static-type.ts'
 import { NodeValue, type Value } from '../value.ts'
-import { type CypherFunction, define, stringOf, wrongKind } from './function.ts'
+import { type CypherFunction, defineFunction, requireString, wrongKindArgument } from './function.ts'
 
 export const graphFunctions: readonly CypherFunction[] = [
   // Milliseconds since the epoch of an RFC 3339 text or of seconds as tokens write them; null for what is no moment.
-  define('graph.instant', 1, [], 'integer', (_, a) => {
+  defineFunction('graph.instant', 1, [], 'integer', (_, a) => {
     const ms = instantMs(a)
     return ms === null ? null : Math.trunc(ms)
   }),
   // A field of the metadata of a node's property; null where there is none.
-  define('graph.metadata', 3, [['node'], ['string'], ['string']], ANY, (run, node, property, field) => {
-    if (!(node instanceof NodeValue)) throw wrongKind('graph.metadata', node, 'a node')
+  defineFunction('graph.metadata', 3, [['node'], ['string'], ['string']], ANY, (run, node, property, field) => {
+    if (!(node instanceof NodeValue)) throw wrongKindArgument('graph.metadata', node, 'a node')
     const graph = run.graphs[node.graph]!
-    const symbol = graph.symbol('property', stringOf('graph.metadata', property))
-    return metadataField(graph.nodeStoredProperty(node.id, symbol), stringOf('graph.metadata', field))
+    const symbol = graph.symbol('property', requireString('graph.metadata', property))
+    return metadataField(graph.nodeStoredProperty(node.id, symbol), requireString('graph.metadata', field))
   }),
 ]
 

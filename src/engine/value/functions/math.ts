@@ -3,78 +3,89 @@ import { Float } from '../../../kernel/float.ts'
 import { negate, toDouble } from '../arithmetic.ts'
 import { isNumber } from '../compare.ts'
 import type { Value } from '../value.ts'
-import { type CypherFunction, define, smallInteger, stringOf, wrongArgument, wrongKind } from './function.ts'
+import {
+  type CypherFunction,
+  defineFunction,
+  invalidArgument,
+  requireSmallInteger,
+  requireString,
+  wrongKindArgument,
+} from './function.ts'
 
 const NUMBER = ['number'] as const
 
-function numberOf(name: string, value: Value): number | bigint | Float {
-  if (value === null || !isNumber(value)) throw wrongKind(name, value, 'a number')
+function requireNumber(name: string, value: Value): number | bigint | Float {
+  if (value === null || !isNumber(value)) throw wrongKindArgument(name, value, 'a number')
   return value
 }
 
 /** A function of one double. */
-function real(name: string, compute: (x: number) => number): CypherFunction {
-  return define(name, 1, [NUMBER], 'float', (_, a) => new Float(compute(toDouble(numberOf(name, a)))))
+function defineReal(name: string, compute: (x: number) => number): CypherFunction {
+  return defineFunction(name, 1, [NUMBER], 'float', (_, a) => new Float(compute(toDouble(requireNumber(name, a)))))
 }
 
 export const mathFunctions: readonly CypherFunction[] = [
-  define('abs', 1, [NUMBER], 'number', (_, a) => {
-    const number = numberOf('abs', a)
+  defineFunction('abs', 1, [NUMBER], 'number', (_, a) => {
+    const number = requireNumber('abs', a)
     if (number instanceof Float) return new Float(Math.abs(number.value))
     return number < 0 ? negate(number) : number
   }),
-  define('sign', 1, [NUMBER], 'integer', (_, a) => {
-    const sign = Math.sign(toDouble(numberOf('sign', a)))
+  defineFunction('sign', 1, [NUMBER], 'integer', (_, a) => {
+    const sign = Math.sign(toDouble(requireNumber('sign', a)))
     return Number.isNaN(sign) ? 0 : sign + 0
   }),
-  define('round', [1, 3], [NUMBER, NUMBER, ['string']], 'float', (_, a, b, c) => {
-    const x = toDouble(numberOf('round', a))
+  defineFunction('round', [1, 3], [NUMBER, NUMBER, ['string']], 'float', (_, a, b, c) => {
+    const x = toDouble(requireNumber('round', a))
     // Without a precision, halves go up: round(-1.5) is -1.0.
     if (b === null) return new Float(Number.isInteger(x) ? x : Math.floor(x) + (x - Math.floor(x) >= 0.5 ? 1 : 0))
-    return new Float(roundTo(x, precisionOf(b), c === null ? 'HALF_UP' : modeOf(c)))
+    return new Float(roundTo(x, requirePrecision(b), c === null ? 'HALF_UP' : parseRoundingMode(c)))
   }),
-  real('ceil', Math.ceil),
-  real('floor', Math.floor),
-  real('sqrt', Math.sqrt),
-  real('exp', Math.exp),
-  real('log', Math.log),
-  real('log10', Math.log10),
-  real('sin', Math.sin),
-  real('cos', Math.cos),
-  real('tan', Math.tan),
-  real('cot', (x) => 1 / Math.tan(x)),
-  real('asin', Math.asin),
-  real('acos', Math.acos),
-  real('atan', Math.atan),
-  define('atan2', 2, [NUMBER, NUMBER], 'float', (_, a, b) => {
-    return new Float(Math.atan2(toDouble(numberOf('atan2', a)), toDouble(numberOf('atan2', b))))
+  defineReal('ceil', Math.ceil),
+  defineReal('floor', Math.floor),
+  defineReal('sqrt', Math.sqrt),
+  defineReal('exp', Math.exp),
+  defineReal('log', Math.log),
+  defineReal('log10', Math.log10),
+  defineReal('sin', Math.sin),
+  defineReal('cos', Math.cos),
+  defineReal('tan', Math.tan),
+  defineReal('cot', (x) => 1 / Math.tan(x)),
+  defineReal('asin', Math.asin),
+  defineReal('acos', Math.acos),
+  defineReal('atan', Math.atan),
+  defineFunction('atan2', 2, [NUMBER, NUMBER], 'float', (_, a, b) => {
+    return new Float(Math.atan2(toDouble(requireNumber('atan2', a)), toDouble(requireNumber('atan2', b))))
   }),
-  real('degrees', (x) => (x * 180) / Math.PI),
-  real('radians', (x) => (x * Math.PI) / 180),
-  real('haversin', (x) => (1 - Math.cos(x)) / 2),
-  define('pi', 0, [], 'float', () => new Float(Math.PI)),
-  define('e', 0, [], 'float', () => new Float(Math.E)),
-  define('rand', 0, [], 'float', () => new Float(Math.random()), { pure: false }),
+  defineReal('degrees', (x) => (x * 180) / Math.PI),
+  defineReal('radians', (x) => (x * Math.PI) / 180),
+  defineReal('haversin', (x) => (1 - Math.cos(x)) / 2),
+  defineFunction('pi', 0, [], 'float', () => new Float(Math.PI)),
+  defineFunction('e', 0, [], 'float', () => new Float(Math.E)),
+  defineFunction('rand', 0, [], 'float', () => new Float(Math.random()), { pure: false }),
 ]
 
-const MODES = ['UP', 'DOWN', 'CEILING', 'FLOOR', 'HALF_UP', 'HALF_DOWN', 'HALF_EVEN'] as const
-type Mode = (typeof MODES)[number]
+const ROUNDING_MODES = ['UP', 'DOWN', 'CEILING', 'FLOOR', 'HALF_UP', 'HALF_DOWN', 'HALF_EVEN'] as const
+type RoundingMode = (typeof ROUNDING_MODES)[number]
 
-function modeOf(value: Value): Mode {
-  const word = stringOf('round', value).toUpperCase()
-  const mode = MODES.find((known) => known === word)
-  if (!mode) throw wrongArgument(`round() knows the modes ${MODES.join(', ')}, not \`${word}\``, 'InvalidArgumentValue')
+function parseRoundingMode(value: Value): RoundingMode {
+  const word = requireString('round', value).toUpperCase()
+  const mode = ROUNDING_MODES.find((known) => known === word)
+  if (!mode)
+    throw invalidArgument(
+      `round() knows the modes ${ROUNDING_MODES.join(', ')}, not \`${word}\``,
+      'InvalidArgumentValue',
+    )
   return mode
 }
 
-function precisionOf(value: Value): number {
-  const precision = smallInteger('round', value)
-  if (precision < 0) throw wrongArgument('round() takes no negative precision', 'NegativeIntegerArgument')
+function requirePrecision(value: Value): number {
+  const precision = requireSmallInteger('round', value)
+  if (precision < 0) throw invalidArgument('round() takes no negative precision', 'NegativeIntegerArgument')
   return precision
 }
 
 /** Over the shortest decimal that reads back as the double, so that 1.005 is a half and not a little less. */
-function roundTo(x: number, precision: number, mode: Mode): number {
+function roundTo(x: number, precision: number, mode: RoundingMode): number {
   const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)\.?(\d*)(?:e([+-]\d+))?$/.exec(String(x)) ?? []
   if (whole === undefined) return x
   const scale = fraction.length - Number(exponent)
@@ -88,7 +99,7 @@ function roundTo(x: number, precision: number, mode: Mode): number {
 }
 
 /** `half`: the rest against one half. */
-function awayFromZero(mode: Mode, negative: boolean, kept: bigint, rest: boolean, half: -1 | 0 | 1): boolean {
+function awayFromZero(mode: RoundingMode, negative: boolean, kept: bigint, rest: boolean, half: -1 | 0 | 1): boolean {
   switch (mode) {
     case 'UP':
       return rest

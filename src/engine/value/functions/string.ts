@@ -1,64 +1,79 @@
 // Functions over strings. A character is a Unicode code point; no argument is ever read as a pattern.
 
-import { effortOnItems, effortOnText } from '../effort.ts'
-import { typeOf } from '../static-type.ts'
+import { chargeItems, chargeText } from '../cost-accounting.ts'
+import { staticType } from '../static-type.ts'
 import {
   charactersOf,
   codePointCount,
-  eachPiece,
+  forEachPiece,
   lowerCase,
-  partOf,
-  trimmed,
-  trimmedBy,
+  sliceCodePoints,
+  trimCharacters,
+  trimNatively,
   upperCase,
-} from '../text-work.ts'
+} from '../string-operations.ts'
 import type { Value } from '../value.ts'
-import { boundedList, boundedText, boundedTextLength, GrowingList } from '../weight.ts'
-import { type CypherFunction, define, smallInteger, stringOf, wrongArgument, wrongKind } from './function.ts'
+import { BoundedListBuilder, boundedList, boundedText, checkTextLength } from '../value-size.ts'
+import {
+  type CypherFunction,
+  defineFunction,
+  invalidArgument,
+  requireSmallInteger,
+  requireString,
+  wrongKindArgument,
+} from './function.ts'
 
 const STRING = ['string'] as const
 const INTEGER = ['integer'] as const
 
 export const stringFunctions: readonly CypherFunction[] = [
-  define('toUpper', 1, [STRING], 'string', (_, a) => upperCase(stringOf('toUpper', a))),
-  define('toLower', 1, [STRING], 'string', (_, a) => lowerCase(stringOf('toLower', a))),
-  define('char_length', 1, [STRING], 'integer', (_, a) => codePointCount(stringOf('char_length', a))),
-  define('trim', 1, [STRING], 'string', (_, a) => trimmedBy(stringOf('trim', a), (text) => text.trim())),
-  trimming('btrim', true, true),
-  trimming('ltrim', true, false),
-  trimming('rtrim', false, true),
-  define('replace', 3, [STRING, STRING, STRING], 'string', (_, a, b, c) => {
-    return replaced(stringOf('replace', a), stringOf('replace', b), stringOf('replace', c))
+  defineFunction('toUpper', 1, [STRING], 'string', (_, a) => upperCase(requireString('toUpper', a))),
+  defineFunction('toLower', 1, [STRING], 'string', (_, a) => lowerCase(requireString('toLower', a))),
+  defineFunction('char_length', 1, [STRING], 'integer', (_, a) => codePointCount(requireString('char_length', a))),
+  defineFunction('trim', 1, [STRING], 'string', (_, a) =>
+    trimNatively(requireString('trim', a), (text) => text.trim()),
+  ),
+  defineTrim('btrim', true, true),
+  defineTrim('ltrim', true, false),
+  defineTrim('rtrim', false, true),
+  defineFunction('replace', 3, [STRING, STRING, STRING], 'string', (_, a, b, c) => {
+    return replaceAll(requireString('replace', a), requireString('replace', b), requireString('replace', c))
   }),
-  define('split', 2, [STRING, ['string', 'list']], typeOf('list', typeOf('string')), (_, a, b) => {
-    return boundedList(splitAt(stringOf('split', a), delimiters(b)))
+  defineFunction('split', 2, [STRING, ['string', 'list']], staticType('list', staticType('string')), (_, a, b) => {
+    return boundedList(splitByDelimiters(requireString('split', a), splitDelimiters(b)))
   }),
-  define('substring', [2, 3], [STRING, INTEGER, INTEGER], 'string', (_, a, b, c) => {
-    const start = length('substring', b)
-    return partOf(
-      stringOf('substring', a),
+  defineFunction('substring', [2, 3], [STRING, INTEGER, INTEGER], 'string', (_, a, b, c) => {
+    const start = requireLength('substring', b)
+    return sliceCodePoints(
+      requireString('substring', a),
       start,
-      c === null ? Number.POSITIVE_INFINITY : start + length('substring', c),
+      c === null ? Number.POSITIVE_INFINITY : start + requireLength('substring', c),
     )
   }),
-  define('left', 2, [STRING, INTEGER], 'string', (_, a, b) => partOf(stringOf('left', a), 0, length('left', b))),
-  define('right', 2, [STRING, INTEGER], 'string', (_, a, b) => {
-    const text = stringOf('right', a)
-    return partOf(text, Math.max(0, codePointCount(text) - length('right', b)), Number.POSITIVE_INFINITY)
+  defineFunction('left', 2, [STRING, INTEGER], 'string', (_, a, b) =>
+    sliceCodePoints(requireString('left', a), 0, requireLength('left', b)),
+  ),
+  defineFunction('right', 2, [STRING, INTEGER], 'string', (_, a, b) => {
+    const text = requireString('right', a)
+    return sliceCodePoints(
+      text,
+      Math.max(0, codePointCount(text) - requireLength('right', b)),
+      Number.POSITIVE_INFINITY,
+    )
   }),
 ]
 
-function length(name: string, value: Value): number {
-  const count = smallInteger(name, value)
-  if (count < 0) throw wrongArgument(`${name}() takes no negative number`, 'NegativeIntegerArgument')
+function requireLength(name: string, value: Value): number {
+  const count = requireSmallInteger(name, value)
+  if (count < 0) throw invalidArgument(`${name}() takes no negative number`, 'NegativeIntegerArgument')
   return count
 }
 
-function trimming(name: string, atStart: boolean, atEnd: boolean): CypherFunction {
-  return define(name, [1, 2], [STRING, STRING], 'string', (_, a, b) => {
-    const text = stringOf(name, a)
-    if (b === null) return trimmedBy(text, atStart ? (atEnd ? trimBoth : trimStart) : trimEnd)
-    return trimmed(text, charactersOf(stringOf(name, b)), atStart, atEnd)
+function defineTrim(name: string, atStart: boolean, atEnd: boolean): CypherFunction {
+  return defineFunction(name, [1, 2], [STRING, STRING], 'string', (_, a, b) => {
+    const text = requireString(name, a)
+    if (b === null) return trimNatively(text, atStart ? (atEnd ? trimBoth : trimStart) : trimEnd)
+    return trimCharacters(text, charactersOf(requireString(name, b)), atStart, atEnd)
   })
 }
 
@@ -67,47 +82,48 @@ const trimStart = (text: string): string => text.trimStart()
 const trimEnd = (text: string): string => text.trimEnd()
 
 /** Pieces are joined so many at a time. */
-const JOINED_AT_ONCE = 1024
+const PIECES_PER_JOIN = 1024
 
 /** Refused as soon as the result is too long: a long replacement of a short word could be enormous. */
-function replaced(text: string, search: string, replacement: string): string {
+function replaceAll(text: string, search: string, replacement: string): string {
   const joined: string[] = []
   let pieces: string[] = []
   let length = 0
   const add = (piece: string): void => {
     length += piece.length
-    boundedTextLength(length)
-    if (pieces.push(piece) < JOINED_AT_ONCE) return
+    checkTextLength(length)
+    if (pieces.push(piece) < PIECES_PER_JOIN) return
     joined.push(pieces.join(''))
     pieces = []
   }
   let isFirst = true
-  eachPiece(text, search, (piece) => {
+  forEachPiece(text, search, (piece) => {
     // Between two places of the text; around each character for the empty one.
     if (!isFirst || search === '') add(replacement)
     isFirst = false
     add(piece)
   })
   if (search === '') add(replacement)
-  effortOnText(length)
+  chargeText(length)
   return boundedText(joined.join('') + pieces.join(''))
 }
 
-function delimiters(value: Value): readonly string[] {
+function splitDelimiters(value: Value): readonly string[] {
   if (typeof value === 'string') return [value]
-  if (!Array.isArray(value)) throw wrongKind('split', value, 'a string or a list of strings as its second argument')
-  effortOnItems(value.length)
-  return value.map((item: Value) => stringOf('split', item))
+  if (!Array.isArray(value))
+    throw wrongKindArgument('split', value, 'a string or a list of strings as its second argument')
+  chargeItems(value.length)
+  return value.map((item: Value) => requireString('split', item))
 }
 
 /** By one delimiter after the other. */
-function splitAt(text: string, all: readonly string[]): readonly string[] {
+function splitByDelimiters(text: string, all: readonly string[]): readonly string[] {
   let pieces: readonly string[] = [text]
   for (const delimiter of all) {
-    const next = new GrowingList()
+    const next = new BoundedListBuilder()
     for (const piece of pieces) {
-      effortOnItems(1)
-      eachPiece(piece, delimiter, (part) => next.push(part))
+      chargeItems(1)
+      forEachPiece(piece, delimiter, (part) => next.push(part))
     }
     pieces = next.items as readonly string[]
   }

@@ -1,19 +1,19 @@
 // Functions that make temporals, and the moment of the run for those that are asked for no value.
 import { systemClock } from '../../../kernel/clock.ts'
 import { isMap } from '../compare.ts'
-import { typeOf } from '../static-type.ts'
-import { durationMeasures } from '../temporal/between.ts'
+import { staticType } from '../static-type.ts'
 import { construct } from '../temporal/construct.ts'
-import { fromEpoch, fromEpochMillis, fromEpochSeconds } from '../temporal/epoch.ts'
-import { zoneFrom } from '../temporal/select.ts'
+import { durationMeasures } from '../temporal/duration-between.ts'
+import { fromEpochMillis, fromEpochNanos, fromEpochSeconds } from '../temporal/epoch.ts'
+import { requireZone } from '../temporal/select.ts'
 import { type InstantKind, truncate } from '../temporal/truncate.ts'
-import { inZone } from '../temporal/zones.ts'
+import { withZone } from '../temporal/zones.ts'
 import type { Value } from '../value.ts'
-import { type CypherFunction, define, stringOf, wrongKind } from './function.ts'
+import { type CypherFunction, defineFunction, requireString, wrongKindArgument } from './function.ts'
 
-const TEMPORAL = typeOf('temporal')
+const TEMPORAL = staticType('temporal')
 const SOURCE = ['string', 'map', 'temporal'] as const
-const POINT = ['temporal'] as const
+const INSTANT = ['temporal'] as const
 
 const instantKinds: readonly InstantKind[] = ['date', 'localtime', 'time', 'localdatetime', 'datetime']
 
@@ -22,10 +22,12 @@ const TEMPORAL_STEPS = 4
 
 const functions: readonly CypherFunction[] = [
   ...instantKinds.flatMap(instantFunctions),
-  define('datetime.fromEpoch', 2, [['integer'], ['integer']], TEMPORAL, (_, a, b) => fromEpochSeconds(a, b)),
-  define('datetime.fromEpochMillis', 1, [['integer']], TEMPORAL, (_, a) => fromEpochMillis(a)),
-  define('duration', 1, [SOURCE], TEMPORAL, (_, a) => construct('duration', a)),
-  ...durationMeasures.map(([name, measure]) => define(name, 2, [POINT, POINT], TEMPORAL, (_, a, b) => measure(a, b))),
+  defineFunction('datetime.fromEpoch', 2, [['integer'], ['integer']], TEMPORAL, (_, a, b) => fromEpochSeconds(a, b)),
+  defineFunction('datetime.fromEpochMillis', 1, [['integer']], TEMPORAL, (_, a) => fromEpochMillis(a)),
+  defineFunction('duration', 1, [SOURCE], TEMPORAL, (_, a) => construct('duration', a)),
+  ...durationMeasures.map(([name, measure]) =>
+    defineFunction(name, 2, [INSTANT, INSTANT], TEMPORAL, (_, a, b) => measure(a, b)),
+  ),
 ]
 
 export const temporalFunctions: readonly CypherFunction[] = functions.map((entry) => ({
@@ -35,32 +37,36 @@ export const temporalFunctions: readonly CypherFunction[] = functions.map((entry
 
 function instantFunctions(kind: InstantKind): readonly CypherFunction[] {
   return [
-    define(kind, [0, 1], [SOURCE], TEMPORAL, (run, a) => {
-      if (a === null) return now(kind, run.moment.ms, 'Z')
+    defineFunction(kind, [0, 1], [SOURCE], TEMPORAL, (run, a) => {
+      if (a === null) return nowAs(kind, run.clock.ms, 'Z')
       // {timezone: 'Europe/Stockholm'} alone asks what the time is there.
       const isPlace = isMap(a) && a.size === 1 && a.has('timezone')
-      return isPlace ? now(kind, run.moment.ms, a.get('timezone')!) : construct(kind, a)
+      return isPlace ? nowAs(kind, run.clock.ms, a.get('timezone')!) : construct(kind, a)
     }),
     // A statement is a transaction of its own.
-    define(`${kind}.transaction`, [0, 1], [['string']], TEMPORAL, (run, a) => now(kind, run.moment.ms, a ?? 'Z')),
-    define(`${kind}.statement`, [0, 1], [['string']], TEMPORAL, (run, a) => now(kind, run.moment.ms, a ?? 'Z')),
+    defineFunction(`${kind}.transaction`, [0, 1], [['string']], TEMPORAL, (run, a) =>
+      nowAs(kind, run.clock.ms, a ?? 'Z'),
+    ),
+    defineFunction(`${kind}.statement`, [0, 1], [['string']], TEMPORAL, (run, a) =>
+      nowAs(kind, run.clock.ms, a ?? 'Z'),
+    ),
     // The moment of the run is fixed when it is first asked for: never after this one.
-    define(
+    defineFunction(
       `${kind}.realtime`,
       [0, 1],
       [['string']],
       TEMPORAL,
-      (run, a) => now(kind, Math.max(run.moment.ms, systemClock.now()), a ?? 'Z'),
+      (run, a) => nowAs(kind, Math.max(run.clock.ms, systemClock.now()), a ?? 'Z'),
       { pure: false },
     ),
-    define(`${kind}.truncate`, [1, 3], [['string'], POINT, ['map']], TEMPORAL, (run, a, b, c) => {
-      const unit = stringOf(`${kind}.truncate`, a)
-      if (c !== null && !isMap(c)) throw wrongKind(`${kind}.truncate`, c, 'a map as its third argument')
-      return truncate(kind, unit, b ?? now('datetime', run.moment.ms, 'Z'), c ?? new Map())
+    defineFunction(`${kind}.truncate`, [1, 3], [['string'], INSTANT, ['map']], TEMPORAL, (run, a, b, c) => {
+      const unit = requireString(`${kind}.truncate`, a)
+      if (c !== null && !isMap(c)) throw wrongKindArgument(`${kind}.truncate`, c, 'a map as its third argument')
+      return truncate(kind, unit, b ?? nowAs('datetime', run.clock.ms, 'Z'), c ?? new Map())
     }),
   ]
 }
 
-function now(kind: InstantKind, ms: number, zone: Value): Value {
-  return zone === null ? null : construct(kind, inZone(fromEpoch(BigInt(ms) * 1_000_000n), zoneFrom(zone)!))
+function nowAs(kind: InstantKind, ms: number, zone: Value): Value {
+  return zone === null ? null : construct(kind, withZone(fromEpochNanos(BigInt(ms) * 1_000_000n), requireZone(zone)!))
 }

@@ -1,16 +1,16 @@
 // What can be read off a temporal by name: `d.year`, `t.offsetMinutes`, `p.minutesOfHour`.
-import { integer } from '../arithmetic.ts'
+import { normalizeInteger } from '../arithmetic.ts'
 import { kindName } from '../kind-name.ts'
 import type { Value } from '../value.ts'
 import { calendarDate, dayOfYear, quarterOf, quarterStart, weekDate, weekDay } from './calendar.ts'
 import { epochNanos } from './epoch.ts'
-import { invalid } from './faults.ts'
+import { invalidTemporalError } from './errors.ts'
+import { formatOffset, NANOS_PER_SECOND } from './format.ts'
 import type { AnyTemporal, DateTimeValue, DurationValue, TemporalKind, TimeValue } from './temporal.ts'
-import { NANOS_PER_SECOND, offsetText } from './text.ts'
 
 type Components<T> = readonly (readonly [name: string, read: (value: T) => Value])[]
 
-const ofDay: Components<{ readonly day: number }> = [
+const dayComponents: Components<{ readonly day: number }> = [
   ['year', ({ day }) => calendarDate(day).year],
   ['quarter', ({ day }) => quarterOf(calendarDate(day).month)],
   ['month', ({ day }) => calendarDate(day).month],
@@ -29,7 +29,7 @@ const ofDay: Components<{ readonly day: number }> = [
   ],
 ]
 
-const ofClock: Components<{ readonly nanos: number }> = [
+const timeOfDayComponents: Components<{ readonly nanos: number }> = [
   ['hour', ({ nanos }) => Math.floor(nanos / (3600 * NANOS_PER_SECOND))],
   ['minute', ({ nanos }) => Math.floor(nanos / (60 * NANOS_PER_SECOND)) % 60],
   ['second', ({ nanos }) => Math.floor(nanos / NANOS_PER_SECOND) % 60],
@@ -38,34 +38,34 @@ const ofClock: Components<{ readonly nanos: number }> = [
   ['nanosecond', ({ nanos }) => nanos % NANOS_PER_SECOND],
 ]
 
-const ofOffset: Components<TimeValue | DateTimeValue> = [
-  ['timezone', (value) => (value.kind === 'datetime' ? value.zone : null) ?? offsetText(value.offset)],
-  ['offset', ({ offset }) => offsetText(offset)],
-  ['offsetMinutes', ({ offset }) => whole(offset / 60)],
+const offsetComponents: Components<TimeValue | DateTimeValue> = [
+  ['timezone', (value) => (value.kind === 'datetime' ? value.zone : null) ?? formatOffset(value.offset)],
+  ['offset', ({ offset }) => formatOffset(offset)],
+  ['offsetMinutes', ({ offset }) => truncate(offset / 60)],
   ['offsetSeconds', ({ offset }) => offset],
 ]
 
-const ofInstant: Components<DateTimeValue> = [
-  ['epochSeconds', (value) => integer(floored(epochNanos(value), 1_000_000_000n))],
-  ['epochMillis', (value) => integer(floored(epochNanos(value), 1_000_000n))],
+const instantComponents: Components<DateTimeValue> = [
+  ['epochSeconds', (value) => normalizeInteger(floorDivide(epochNanos(value), 1_000_000_000n))],
+  ['epochMillis', (value) => normalizeInteger(floorDivide(epochNanos(value), 1_000_000n))],
 ]
 
-function floored(value: bigint, by: bigint): bigint {
+function floorDivide(value: bigint, by: bigint): bigint {
   return (value - (((value % by) + by) % by)) / by
 }
 
 // Each group counts by itself; what is left over in a coarser unit is cut off towards zero.
-const ofDuration: Components<DurationValue> = [
-  ['years', ({ months }) => whole(months / 12)],
-  ['quarters', ({ months }) => whole(months / 3)],
+const durationComponents: Components<DurationValue> = [
+  ['years', ({ months }) => truncate(months / 12)],
+  ['quarters', ({ months }) => truncate(months / 3)],
   ['months', ({ months }) => months],
-  ['weeks', ({ days }) => whole(days / 7)],
+  ['weeks', ({ days }) => truncate(days / 7)],
   ['days', ({ days }) => days],
-  ['quartersOfYear', ({ months }) => whole(whole(months / 3) % 4)],
-  ['monthsOfYear', ({ months }) => whole(months % 12)],
-  ['monthsOfQuarter', ({ months }) => whole(months % 3)],
-  ['daysOfWeek', ({ days }) => whole(days % 7)],
-  ...inUnits([
+  ['quartersOfYear', ({ months }) => truncate(truncate(months / 3) % 4)],
+  ['monthsOfYear', ({ months }) => truncate(months % 12)],
+  ['monthsOfQuarter', ({ months }) => truncate(months % 3)],
+  ['daysOfWeek', ({ days }) => truncate(days % 7)],
+  ...unitComponents([
     ['hours', 3_600_000_000_000n, null],
     ['minutes', 60_000_000_000n, null],
     ['seconds', 1_000_000_000n, null],
@@ -81,31 +81,36 @@ const ofDuration: Components<DurationValue> = [
 ]
 
 /** Towards zero. `+ 0`: there is only one integer zero. */
-function whole(value: number): number {
+function truncate(value: number): number {
   return Math.trunc(value) + 0
 }
 
-function inUnits(
+function unitComponents(
   units: readonly (readonly [name: string, size: bigint, within: bigint | null])[],
 ): Components<DurationValue> {
   return units.map(([name, size, within]) => [
     name,
-    ({ nanos }) => integer(within === null ? nanos / size : (nanos / size) % within),
+    ({ nanos }) => normalizeInteger(within === null ? nanos / size : (nanos / size) % within),
   ])
 }
 
 const components: Readonly<Record<TemporalKind, ReadonlyMap<string, (value: never) => Value>>> = {
-  date: new Map(ofDay),
-  localtime: new Map(ofClock),
-  time: new Map([...ofClock, ...ofOffset] as Components<TimeValue>),
-  localdatetime: new Map([...ofDay, ...ofClock] as Components<never>),
-  datetime: new Map([...ofDay, ...ofClock, ...ofOffset, ...ofInstant] as Components<DateTimeValue>),
-  duration: new Map(ofDuration),
+  date: new Map(dayComponents),
+  localtime: new Map(timeOfDayComponents),
+  time: new Map([...timeOfDayComponents, ...offsetComponents] as Components<TimeValue>),
+  localdatetime: new Map([...dayComponents, ...timeOfDayComponents] as Components<never>),
+  datetime: new Map([
+    ...dayComponents,
+    ...timeOfDayComponents,
+    ...offsetComponents,
+    ...instantComponents,
+  ] as Components<DateTimeValue>),
+  duration: new Map(durationComponents),
 }
 
-export function componentOf(value: AnyTemporal, name: string): Value {
+export function getComponent(value: AnyTemporal, name: string): Value {
   const known = components[value.kind]
   const read = known.get(name)
-  if (!read) throw invalid(`${kindName(value)} has no \`${name}\`; it has ${[...known.keys()].join(', ')}`)
+  if (!read) throw invalidTemporalError(`${kindName(value)} has no \`${name}\`; it has ${[...known.keys()].join(', ')}`)
   return read(value as never)
 }

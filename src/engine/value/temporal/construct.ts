@@ -4,13 +4,21 @@ import type { Float } from '../../../kernel/float.ts'
 import { isMap, isNumber } from '../compare.ts'
 import { kindName } from '../kind-name.ts'
 import type { Value } from '../value.ts'
-import { decimalOf } from './decimal.ts'
-import { durationFrom, durationMembers, readDuration } from './duration.ts'
+import { toDecimal } from './decimal.ts'
+import { durationFromAmounts, durationMembers, parseDuration } from './duration.ts'
 import { fromEpochFields } from './epoch.ts'
-import { checkedDay, invalid, unreadable } from './faults.ts'
-import { checkMembers, dayOf, type Fields, hasAny, hasTime, membersOf, nanosOfDay } from './fields.ts'
-import { readDate, readDateTime, readTime, readZonedTime } from './parse.ts'
-import { dayIn, nanosIn, selected, zoneFrom, zoneIn } from './select.ts'
+import { checkDay, invalidTemporalError, unparsableError } from './errors.ts'
+import {
+  checkMemberNames,
+  dayFromFields,
+  hasAnyMember,
+  hasTimeMember,
+  membersByKind,
+  nanosOfDayFromFields,
+  type TemporalFields,
+} from './fields.ts'
+import { parseDate, parseDateTime, parseTime, parseZonedTime } from './parse.ts'
+import { dayOf, nanosOfDayOf, requireZone, selectPart, zoneOfValue } from './select.ts'
 import {
   type AnyTemporal,
   DateTimeValue,
@@ -21,137 +29,146 @@ import {
   type TemporalKind,
   TimeValue,
 } from './temporal.ts'
-import { atWall, inZone, movedBy, regionNamed, UTC, type Zone } from './zones.ts'
+import { addSeconds, fromWallClock, parseRegion, UTC, withZone, type Zone } from './zones.ts'
 
-interface Sources {
-  text(text: string): AnyTemporal
+interface TemporalConstructor {
+  fromText(text: string): AnyTemporal
   /** Without null members. */
-  fields(fields: Fields): AnyTemporal
+  fromFields(fields: TemporalFields): AnyTemporal
   /** Null where the other kind does not hold what this one needs. */
-  other(value: Value): AnyTemporal | null
+  fromOther(value: Value): AnyTemporal | null
 }
 
-const sources: Readonly<Record<TemporalKind, Sources>> = {
+const constructors: Readonly<Record<TemporalKind, TemporalConstructor>> = {
   date: {
-    text: (text) => new DateValue(readDate(text)),
-    fields: (fields) => new DateValue(checkedDay(dayOf(fields, selected(fields, 'date', dayIn), false))),
-    other: (value) => whenGiven(dayIn(value), (day) => new DateValue(day)),
+    fromText: (text) => new DateValue(parseDate(text)),
+    fromFields: (fields) => new DateValue(checkDay(dayFromFields(fields, selectPart(fields, 'date', dayOf), false))),
+    fromOther: (value) => mapNotNull(dayOf(value), (day) => new DateValue(day)),
   },
   localtime: {
-    text: (text) => new LocalTimeValue(readTime(text)),
-    fields: (fields) => new LocalTimeValue(nanosOfDay(fields, selected(fields, 'time', nanosIn))),
-    other: (value) => whenGiven(nanosIn(value), (nanos) => new LocalTimeValue(nanos)),
+    fromText: (text) => new LocalTimeValue(parseTime(text)),
+    fromFields: (fields) => new LocalTimeValue(nanosOfDayFromFields(fields, selectPart(fields, 'time', nanosOfDayOf))),
+    fromOther: (value) => mapNotNull(nanosOfDayOf(value), (nanos) => new LocalTimeValue(nanos)),
   },
-  time: { text: timeFromText, fields: timeFromFields, other: timeFromOther },
+  time: { fromText: timeFromText, fromFields: timeFromFields, fromOther: timeFromOther },
   localdatetime: {
-    text: localDateTimeFromText,
-    fields: (fields) => {
-      const { day, nanos } = wallFrom(fields)
-      return new LocalDateTimeValue(checkedDay(day), nanos)
+    fromText: localDateTimeFromText,
+    fromFields: (fields) => {
+      const { day, nanos } = wallClockFields(fields)
+      return new LocalDateTimeValue(checkDay(day), nanos)
     },
-    other: (value) => whenGiven(dayIn(value), (day) => new LocalDateTimeValue(day, nanosIn(value) ?? 0)),
+    fromOther: (value) => mapNotNull(dayOf(value), (day) => new LocalDateTimeValue(day, nanosOfDayOf(value) ?? 0)),
   },
   datetime: {
-    text: dateTimeFromText,
-    fields: dateTimeFromFields,
-    other: (value) =>
+    fromText: dateTimeFromText,
+    fromFields: dateTimeFromFields,
+    fromOther: (value) =>
       value instanceof DateTimeValue
         ? value
-        : whenGiven(dayIn(value), (day) => atWall(day, nanosIn(value) ?? 0, zoneIn(value) ?? UTC)),
+        : mapNotNull(dayOf(value), (day) => fromWallClock(day, nanosOfDayOf(value) ?? 0, zoneOfValue(value) ?? UTC)),
   },
   duration: {
-    text: readDuration,
-    fields: durationFromFields,
-    other: (value) => (value instanceof DurationValue ? value : null),
+    fromText: parseDuration,
+    fromFields: durationFromFields,
+    fromOther: (value) => (value instanceof DurationValue ? value : null),
   },
 }
 
 /** Null for null, and for a map with a null in it: a part that is unknown makes the whole unknown. */
 export function construct(kind: TemporalKind, value: Value): AnyTemporal | null {
   if (value === null) return null
-  const from = sources[kind]
-  if (typeof value === 'string') return from.text(value)
+  const from = constructors[kind]
+  if (typeof value === 'string') return from.fromText(value)
   if (!isMap(value)) {
-    const made = from.other(value)
-    if (made === null) throw invalid(`${kind}() cannot be made of ${kindName(value)}`)
+    const made = from.fromOther(value)
+    if (made === null) throw invalidTemporalError(`${kind}() cannot be made of ${kindName(value)}`)
     return made
   }
-  checkMembers(value, kind, kind === 'duration' ? durationMembers : membersOf[kind])
+  checkMemberNames(value, kind, kind === 'duration' ? durationMembers : membersByKind[kind])
   for (const member of value.values()) if (member === null) return null
-  if (value.size === 0) throw invalid(`${kind}() takes a map with members`)
-  return from.fields(value)
+  if (value.size === 0) throw invalidTemporalError(`${kind}() takes a map with members`)
+  return from.fromFields(value)
 }
 
-function whenGiven(part: number | null, make: (part: number) => AnyTemporal): AnyTemporal | null {
+function mapNotNull(part: number | null, make: (part: number) => AnyTemporal): AnyTemporal | null {
   return part === null ? null : make(part)
 }
 
 // ---------------------------------------------------------------- with a zone
 
 function timeFromText(text: string): TimeValue {
-  const { nanos, offset, region } = readZonedTime(text)
-  if (region !== null) throw unreadable(text, 'time: a time stands in an offset, not in a region')
+  const { nanos, offset, region } = parseZonedTime(text)
+  if (region !== null) throw unparsableError(text, 'time: a time stands in an offset, not in a region')
   return new TimeValue(nanos, offset ?? 0)
 }
 
 function timeFromOther(value: Value): TimeValue | null {
-  const nanos = nanosIn(value)
+  const nanos = nanosOfDayOf(value)
   const offset = value instanceof DateTimeValue || value instanceof TimeValue ? value.offset : 0
   return nanos === null ? null : new TimeValue(nanos, offset)
 }
 
-function timeFromFields(fields: Fields): TimeValue {
-  const other = selected(fields, 'time', timeFromOther)
-  const nanos = nanosOfDay(fields, other === null ? null : other.nanos)
-  const zone = zoneFrom(fields.get('timezone'))
-  if (typeof zone === 'string') throw invalid('a time stands in an offset such as `+01:00`, not in a region')
+function timeFromFields(fields: TemporalFields): TimeValue {
+  const other = selectPart(fields, 'time', timeFromOther)
+  const nanos = nanosOfDayFromFields(fields, other === null ? null : other.nanos)
+  const zone = requireZone(fields.get('timezone'))
+  if (typeof zone === 'string')
+    throw invalidTemporalError('a time stands in an offset such as `+01:00`, not in a region')
   if (zone === null) return new TimeValue(nanos, other?.offset ?? 0)
-  const keepsInstant = other !== null && zoneIn(fields.get('time')!) !== null
-  return new TimeValue(keepsInstant ? movedBy(0, nanos, zone - other.offset).nanos : nanos, zone)
+  const keepsInstant = other !== null && zoneOfValue(fields.get('time')!) !== null
+  return new TimeValue(keepsInstant ? addSeconds(0, nanos, zone - other.offset).nanos : nanos, zone)
 }
 
 function localDateTimeFromText(text: string): LocalDateTimeValue {
-  const { day, nanos, offset, region } = readDateTime(text)
-  if (offset !== null || region !== null) throw unreadable(text, 'local date and time: it names a zone')
+  const { day, nanos, offset, region } = parseDateTime(text)
+  if (offset !== null || region !== null) throw unparsableError(text, 'local date and time: it names a zone')
   return new LocalDateTimeValue(day, nanos)
 }
 
 function dateTimeFromText(text: string): DateTimeValue {
-  const { day, nanos, offset, region } = readDateTime(text)
-  if (region === null) return atWall(day, nanos, offset ?? UTC)
-  const value = atWall(day, nanos, regionNamed(region), offset)
-  if (offset !== null && value.offset !== offset) throw unreadable(text, 'date and time: offset and zone disagree')
+  const { day, nanos, offset, region } = parseDateTime(text)
+  if (region === null) return fromWallClock(day, nanos, offset ?? UTC)
+  const value = fromWallClock(day, nanos, parseRegion(region), offset)
+  if (offset !== null && value.offset !== offset) throw unparsableError(text, 'date and time: offset and zone disagree')
   return value
 }
 
 /** Day and time of day from the members, and the zone of what the time was selected from. */
-function wallFrom(fields: Fields): { day: number; nanos: number; zone: Zone | null; offset: number | null } {
+function wallClockFields(fields: TemporalFields): {
+  day: number
+  nanos: number
+  zone: Zone | null
+  offset: number | null
+} {
   if (fields.has('datetime') && (fields.has('date') || fields.has('time'))) {
-    throw invalid('`datetime` already holds what `date` and `time` name')
+    throw invalidTemporalError('`datetime` already holds what `date` and `time` name')
   }
-  const whole = selected(fields, 'datetime', (value) => (nanosIn(value) === null ? null : dayIn(value)))
+  const whole = selectPart(fields, 'datetime', (value) => (nanosOfDayOf(value) === null ? null : dayOf(value)))
   const other = fields.get('datetime') ?? fields.get('time') ?? null
-  const nanos = nanosOfDay(fields, fields.has('datetime') ? nanosIn(other) : selected(fields, 'time', nanosIn))
-  const day = dayOf(fields, whole ?? selected(fields, 'date', dayIn), hasTime(fields))
-  return { day, nanos, zone: zoneIn(other), offset: other instanceof DateTimeValue ? other.offset : null }
+  const nanos = nanosOfDayFromFields(
+    fields,
+    fields.has('datetime') ? nanosOfDayOf(other) : selectPart(fields, 'time', nanosOfDayOf),
+  )
+  const day = dayFromFields(fields, whole ?? selectPart(fields, 'date', dayOf), hasTimeMember(fields))
+  return { day, nanos, zone: zoneOfValue(other), offset: other instanceof DateTimeValue ? other.offset : null }
 }
 
-function dateTimeFromFields(fields: Fields): DateTimeValue {
-  const wanted = zoneFrom(fields.get('timezone'))
-  if (hasAny(fields, ['epochSeconds', 'epochMillis'])) return inZone(fromEpochFields(fields), wanted ?? UTC)
-  const { day, nanos, zone, offset } = wallFrom(fields)
-  if (zone === null) return atWall(day, nanos, wanted ?? UTC)
-  const there = atWall(day, nanos, zone, offset)
-  return wanted === null ? there : inZone(there, wanted)
+function dateTimeFromFields(fields: TemporalFields): DateTimeValue {
+  const wanted = requireZone(fields.get('timezone'))
+  if (hasAnyMember(fields, ['epochSeconds', 'epochMillis'])) return withZone(fromEpochFields(fields), wanted ?? UTC)
+  const { day, nanos, zone, offset } = wallClockFields(fields)
+  if (zone === null) return fromWallClock(day, nanos, wanted ?? UTC)
+  const there = fromWallClock(day, nanos, zone, offset)
+  return wanted === null ? there : withZone(there, wanted)
 }
 
 // ---------------------------------------------------------------- durations
 
-function durationFromFields(fields: Fields): DurationValue {
-  return durationFrom(
+function durationFromFields(fields: TemporalFields): DurationValue {
+  return durationFromAmounts(
     [...fields].map(([member, value]) => {
-      if (!isNumber(value)) throw invalid(`\`${member}\` takes a number, not ${kindName(value)}`)
-      return [member, decimalOf(value as number | bigint | Float)] as const
+      if (!isNumber(value)) throw invalidTemporalError(`\`${member}\` takes a number, not ${kindName(value)}`)
+      return [member, toDecimal(value as number | bigint | Float)] as const
     }),
   )
 }

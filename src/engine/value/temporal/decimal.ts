@@ -1,6 +1,6 @@
 // Exact amounts for durations: 0.1 of a month is a tenth, not the double that is nearest to it.
 import { Float } from '../../../kernel/float.ts'
-import { invalid } from './faults.ts'
+import { invalidTemporalError } from './errors.ts'
 
 /** digits / 10^scale */
 export interface Decimal {
@@ -11,19 +11,19 @@ export interface Decimal {
 const DECIMAL = /^([+-]?\d+)(?:[.,](\d+))?(?:e([+-]\d+))?$/
 
 /** The number whose shortest text reads back as the double. */
-export function decimalOf(value: number | bigint | Float): Decimal {
+export function toDecimal(value: number | bigint | Float): Decimal {
   if (!(value instanceof Float)) return { digits: BigInt(value), scale: 0 }
-  if (!Number.isFinite(value.value)) throw invalid(`${value.value} is no amount`)
-  return decimalText(String(value.value))
+  if (!Number.isFinite(value.value)) throw invalidTemporalError(`${value.value} is no amount`)
+  return parseDecimal(String(value.value))
 }
 
-export function decimalText(text: string): Decimal {
+export function parseDecimal(text: string): Decimal {
   const [, whole, fraction = '', exponent = '0'] = DECIMAL.exec(text)!
   const scale = fraction.length - Number(exponent)
   const digits = BigInt(whole! + fraction)
   return scale >= 0 ? { digits, scale } : { digits: digits * 10n ** BigInt(-scale), scale: 0 }
 }
 
-export function scaledTo({ digits, scale }: Decimal, to: number): bigint {
+export function scaleTo({ digits, scale }: Decimal, to: number): bigint {
   return digits * 10n ** BigInt(to - scale)
 }

@@ -1,18 +1,18 @@
 // Durations from their members, from text and by numbers. A fraction of a month spills into days and one of a day into
 // time, at the average length of a Gregorian month; nothing ever flows back.
 import type { Float } from '../../../kernel/float.ts'
-import { RunFault } from '../../errors.ts'
-import { type Decimal, decimalOf, decimalText, scaledTo } from './decimal.ts'
-import { checkedDuration, unreadable } from './faults.ts'
+import { ExecutionError } from '../../errors.ts'
+import { type Decimal, parseDecimal, scaleTo, toDecimal } from './decimal.ts'
+import { checkDuration, unparsableError } from './errors.ts'
 import type { DurationValue } from './temporal.ts'
 
 export const NANOS_PER_MONTH = 2_629_746n * 1_000_000_000n
 export const NANOS_PER_DAY = 86_400n * 1_000_000_000n
 
-type Group = 'months' | 'days' | 'nanos'
+type DurationGroup = 'months' | 'days' | 'nanos'
 
 /** What a member counts, in the unit of its group. */
-const units: Readonly<Record<string, readonly [group: Group, size: bigint]>> = {
+const units: Readonly<Record<string, readonly [group: DurationGroup, size: bigint]>> = {
   years: ['months', 12n],
   quarters: ['months', 3n],
   months: ['months', 1n],
@@ -29,54 +29,65 @@ const units: Readonly<Record<string, readonly [group: Group, size: bigint]>> = {
 export const durationMembers = Object.keys(units)
 
 /** Numerators over `per`, which is positive. */
-function settled(months: bigint, days: bigint, nanos: bigint, per: bigint): DurationValue {
+function normalizeDuration(months: bigint, days: bigint, nanos: bigint, per: bigint): DurationValue {
   const day = NANOS_PER_DAY * per
   const inDays = days * NANOS_PER_DAY + (months % per) * NANOS_PER_MONTH
-  return checkedDuration(months / per, inDays / day, ((inDays % day) + nanos) / per)
+  return checkDuration(months / per, inDays / day, ((inDays % day) + nanos) / per)
 }
 
-export function durationFrom(amounts: Iterable<readonly [member: string, amount: Decimal]>): DurationValue {
+export function durationFromAmounts(amounts: Iterable<readonly [member: string, amount: Decimal]>): DurationValue {
   const given = [...amounts]
   const scale = Math.max(0, ...given.map(([, amount]) => amount.scale))
-  const sums: Record<Group, bigint> = { months: 0n, days: 0n, nanos: 0n }
+  const sums: Record<DurationGroup, bigint> = { months: 0n, days: 0n, nanos: 0n }
   for (const [member, amount] of given) {
     const [group, size] = units[member]!
-    sums[group] += scaledTo(amount, scale) * size
+    sums[group] += scaleTo(amount, scale) * size
   }
-  return settled(sums.months, sums.days, sums.nanos, 10n ** BigInt(scale))
+  return normalizeDuration(sums.months, sums.days, sums.nanos, 10n ** BigInt(scale))
 }
 
-export function multiplied({ months, days, nanos }: DurationValue, factor: number | bigint | Float): DurationValue {
-  const { digits, scale } = decimalOf(factor)
-  return settled(BigInt(months) * digits, BigInt(days) * digits, nanos * digits, 10n ** BigInt(scale))
+export function multiplyDuration(
+  { months, days, nanos }: DurationValue,
+  factor: number | bigint | Float,
+): DurationValue {
+  const { digits, scale } = toDecimal(factor)
+  return normalizeDuration(BigInt(months) * digits, BigInt(days) * digits, nanos * digits, 10n ** BigInt(scale))
 }
 
-export function divided({ months, days, nanos }: DurationValue, divisor: number | bigint | Float): DurationValue {
-  const { digits, scale } = decimalOf(divisor)
-  if (digits === 0n) throw new RunFault('arithmetic', '/ by zero', null, 'DivisionByZero')
+export function divideDuration(
+  { months, days, nanos }: DurationValue,
+  divisor: number | bigint | Float,
+): DurationValue {
+  const { digits, scale } = toDecimal(divisor)
+  if (digits === 0n) throw new ExecutionError('arithmetic', '/ by zero', null, 'DivisionByZero')
   const factor = 10n ** BigInt(scale) * (digits < 0n ? -1n : 1n)
-  return settled(BigInt(months) * factor, BigInt(days) * factor, nanos * factor, digits < 0n ? -digits : digits)
+  return normalizeDuration(
+    BigInt(months) * factor,
+    BigInt(days) * factor,
+    nanos * factor,
+    digits < 0n ? -digits : digits,
+  )
 }
 
 // ---------------------------------------------------------------- text
 
 const LENGTH_MAX = 200
-const amount = (letter: string): string => `(?:([+-]?\\d+(?:[.,]\\d+)?)${letter})?`
-const BY_UNITS = new RegExp(
-  `^([+-]?)P${['Y', 'M', 'W', 'D'].map(amount).join('')}(?:(T)${['H', 'M', 'S'].map(amount).join('')})?$`,
+const amountPattern = (letter: string): string => `(?:([+-]?\\d+(?:[.,]\\d+)?)${letter})?`
+const UNITS_PATTERN = new RegExp(
+  `^([+-]?)P${['Y', 'M', 'W', 'D'].map(amountPattern).join('')}(?:(T)${['H', 'M', 'S'].map(amountPattern).join('')})?$`,
 )
 /** P2012-02-02T14:37:21.545 */
-const BY_DATE = /^([+-]?)P(\d{4})-(\d\d)-(\d\d)(T)(\d\d):(\d\d):(\d\d(?:[.,]\d{1,9})?)$/
-const BASIC_DATE = /^([+-]?)P(\d{4})(\d\d)(\d\d)(T)(\d\d)(\d\d)(\d\d(?:[.,]\d{1,9})?)$/
+const EXTENDED_DATE_PATTERN = /^([+-]?)P(\d{4})-(\d\d)-(\d\d)(T)(\d\d):(\d\d):(\d\d(?:[.,]\d{1,9})?)$/
+const BASIC_DATE_PATTERN = /^([+-]?)P(\d{4})(\d\d)(\d\d)(T)(\d\d)(\d\d)(\d\d(?:[.,]\d{1,9})?)$/
 
-export function readDuration(text: string): DurationValue {
-  const amounts = text.length > LENGTH_MAX ? null : (byUnits(text) ?? byDate(text))
-  if (amounts === null) throw unreadable(text, 'duration')
+export function parseDuration(text: string): DurationValue {
+  const amounts = text.length > LENGTH_MAX ? null : (amountsByUnits(text) ?? amountsByDate(text))
+  if (amounts === null) throw unparsableError(text, 'duration')
   const negative = text.startsWith('-')
-  return durationFrom(
+  return durationFromAmounts(
     amounts.flatMap(([member, given]) => {
       if (given === undefined) return []
-      const { digits, scale } = decimalText(given)
+      const { digits, scale } = parseDecimal(given)
       return [[member, { digits: negative ? -digits : digits, scale }] as const]
     }),
   )
@@ -84,8 +95,8 @@ export function readDuration(text: string): DurationValue {
 
 type Amounts = readonly (readonly [member: string, text: string | undefined])[]
 
-function byUnits(text: string): Amounts | null {
-  const found = BY_UNITS.exec(text)
+function amountsByUnits(text: string): Amounts | null {
+  const found = UNITS_PATTERN.exec(text)
   if (!found) return null
   const [, , years, months, weeks, days, t, hours, minutes, seconds] = found
   const time: Amounts = [
@@ -104,8 +115,8 @@ function byUnits(text: string): Amounts | null {
   return (t === undefined ? isThere(date) : isThere(time)) ? [...date, ...time] : null
 }
 
-function byDate(text: string): Amounts | null {
-  const found = BY_DATE.exec(text) ?? BASIC_DATE.exec(text)
+function amountsByDate(text: string): Amounts | null {
+  const found = EXTENDED_DATE_PATTERN.exec(text) ?? BASIC_DATE_PATTERN.exec(text)
   if (!found) return null
   const [, , years, months, days, , hours, minutes, seconds] = found
   return [

@@ -1,8 +1,8 @@
 // Instants counted from 1970-01-01T00:00Z, in seconds and in milliseconds.
 import { kindName } from '../kind-name.ts'
 import type { Value } from '../value.ts'
-import { checkedDay, invalid } from './faults.ts'
-import { checkMembers, type Fields } from './fields.ts'
+import { checkDay, invalidTemporalError } from './errors.ts'
+import { checkMemberNames, type TemporalFields } from './fields.ts'
 import { DateTimeValue } from './temporal.ts'
 import { instantOf, UTC } from './zones.ts'
 
@@ -11,30 +11,32 @@ const NANOS_PER_SECOND = 1_000_000_000n
 const NANOS_PER_MILLISECOND = 1_000_000n
 
 /** In UTC. */
-export function fromEpoch(nanos: bigint): DateTimeValue {
+export function fromEpochNanos(nanos: bigint): DateTimeValue {
   const rest = ((nanos % NANOS_PER_DAY) + NANOS_PER_DAY) % NANOS_PER_DAY
-  return new DateTimeValue(checkedDay(Number((nanos - rest) / NANOS_PER_DAY)), Number(rest), UTC, null)
+  return new DateTimeValue(checkDay(Number((nanos - rest) / NANOS_PER_DAY)), Number(rest), UTC, null)
 }
 
 export function fromEpochSeconds(seconds: Value, nanoseconds: Value): DateTimeValue {
-  return fromEpoch(count('the seconds', seconds) * NANOS_PER_SECOND + count('the nanoseconds', nanoseconds))
+  return fromEpochNanos(
+    requireInteger('the seconds', seconds) * NANOS_PER_SECOND + requireInteger('the nanoseconds', nanoseconds),
+  )
 }
 
 export function fromEpochMillis(milliseconds: Value): DateTimeValue {
-  return fromEpoch(count('the milliseconds', milliseconds) * NANOS_PER_MILLISECOND)
+  return fromEpochNanos(requireInteger('the milliseconds', milliseconds) * NANOS_PER_MILLISECOND)
 }
 
 /** {epochSeconds, nanosecond} or {epochMillis, nanosecond}; the nanosecond holds what the unit leaves. */
-export function fromEpochFields(fields: Fields): DateTimeValue {
+export function fromEpochFields(fields: TemporalFields): DateTimeValue {
   const unit = fields.has('epochSeconds') ? 'epochSeconds' : 'epochMillis'
-  checkMembers(fields, `datetime({${unit}: …})`, [unit, 'nanosecond', 'timezone'])
+  checkMemberNames(fields, `datetime({${unit}: …})`, [unit, 'nanosecond', 'timezone'])
   const size = unit === 'epochSeconds' ? NANOS_PER_SECOND : NANOS_PER_MILLISECOND
-  const nanosecond = count('`nanosecond`', fields.get('nanosecond') ?? 0)
+  const nanosecond = requireInteger('`nanosecond`', fields.get('nanosecond') ?? 0)
   if (nanosecond < 0n || nanosecond >= size) {
     const wanted = `not between 0 and ${size - 1n}`
-    throw invalid(`\`nanosecond\` is ${nanosecond}, ${wanted}`, `\`nanosecond\` is ${wanted}`)
+    throw invalidTemporalError(`\`nanosecond\` is ${nanosecond}, ${wanted}`, `\`nanosecond\` is ${wanted}`)
   }
-  return fromEpoch(count(`\`${unit}\``, fields.get(unit)!) * size + nanosecond)
+  return fromEpochNanos(requireInteger(`\`${unit}\``, fields.get(unit)!) * size + nanosecond)
 }
 
 export function epochNanos(value: DateTimeValue): bigint {
@@ -42,7 +44,7 @@ export function epochNanos(value: DateTimeValue): bigint {
   return BigInt(day) * NANOS_PER_DAY + BigInt(nanos)
 }
 
-function count(name: string, value: Value): bigint {
+function requireInteger(name: string, value: Value): bigint {
   if (typeof value === 'number' || typeof value === 'bigint') return BigInt(value)
-  throw invalid(`${name} must be an integer, not ${kindName(value)}`)
+  throw invalidTemporalError(`${name} must be an integer, not ${kindName(value)}`)
 }

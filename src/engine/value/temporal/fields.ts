@@ -4,11 +4,11 @@ import { Float } from '../../../kernel/float.ts'
 import { isNumber } from '../compare.ts'
 import { kindName } from '../kind-name.ts'
 import type { Value } from '../value.ts'
-import { dateSystems, type Parts, within } from './date-parts.ts'
-import { invalid } from './faults.ts'
-import { NANOS_PER_SECOND } from './text.ts'
+import { dateSystems, type IntegerFields, requireWithin } from './date-parts.ts'
+import { invalidTemporalError } from './errors.ts'
+import { NANOS_PER_SECOND } from './format.ts'
 
-export type Fields = ReadonlyMap<string, Value>
+export type TemporalFields = ReadonlyMap<string, Value>
 
 const dateMembers = ['year', ...dateSystems.flatMap((system) => system.members)]
 const timeMembers = ['hour', 'minute', 'second']
@@ -16,7 +16,7 @@ const fractionMembers = ['millisecond', 'microsecond', 'nanosecond']
 const clockMembers = [...timeMembers, ...fractionMembers]
 
 /** What the map of each constructor may hold. */
-export const membersOf: Readonly<
+export const membersByKind: Readonly<
   Record<'date' | 'localtime' | 'time' | 'localdatetime' | 'datetime', readonly string[]>
 > = {
   date: ['date', ...dateMembers],
@@ -26,82 +26,86 @@ export const membersOf: Readonly<
   datetime: ['date', 'time', 'datetime', ...dateMembers, ...clockMembers, 'timezone', 'epochSeconds', 'epochMillis'],
 }
 
-export function checkMembers(fields: Fields, name: string, known: readonly string[]): void {
+export function checkMemberNames(fields: TemporalFields, name: string, known: readonly string[]): void {
   for (const key of fields.keys()) {
     if (known.includes(key)) continue
     const takes = known.join(', ')
-    throw invalid(`${name}() takes no \`${key}\`; it takes ${takes}`, `${name}() takes ${takes} and no other member`)
+    throw invalidTemporalError(
+      `${name}() takes no \`${key}\`; it takes ${takes}`,
+      `${name}() takes ${takes} and no other member`,
+    )
   }
 }
 
-export function wholeMember(fields: Fields, name: string): number | undefined {
+export function integerMember(fields: TemporalFields, name: string): number | undefined {
   const value = fields.get(name)
   if (value === undefined) return undefined
   if (typeof value === 'number') return value
   if (value !== null && isNumber(value)) {
     const wanted = 'not a whole number within bounds'
     const shown = value instanceof Float ? value.value : value
-    throw invalid(`\`${name}\` is ${shown}, ${wanted}`, `\`${name}\` is ${wanted}`)
+    throw invalidTemporalError(`\`${name}\` is ${shown}, ${wanted}`, `\`${name}\` is ${wanted}`)
   }
-  throw invalid(`\`${name}\` takes an integer, not ${value === null ? 'null' : kindName(value)}`)
+  throw invalidTemporalError(`\`${name}\` takes an integer, not ${value === null ? 'null' : kindName(value)}`)
 }
 
-function partsOf(fields: Fields, names: readonly string[]): Parts {
-  return Object.fromEntries(names.map((name) => [name, wholeMember(fields, name)]))
+function integerFields(fields: TemporalFields, names: readonly string[]): IntegerFields {
+  return Object.fromEntries(names.map((name) => [name, integerMember(fields, name)]))
 }
 
 /** Without a base, what is finer needs what is coarser: there is no day of an unknown month. */
-function checkChain(parts: Parts, chain: readonly string[]): void {
+function checkNoGap(parts: IntegerFields, chain: readonly string[]): void {
   const missing = chain.findIndex((name) => parts[name] === undefined)
   if (missing < 0) return
   const finer = chain.slice(missing).find((name) => parts[name] !== undefined)
-  if (finer !== undefined) throw invalid(`\`${finer}\` needs \`${chain[missing]}\``)
+  if (finer !== undefined) throw invalidTemporalError(`\`${finer}\` needs \`${chain[missing]}\``)
 }
 
 /** The day that the members name; `whole` when a time of day is to follow, which needs a day to belong to. */
-export function dayOf(fields: Fields, base: number | null, whole: boolean): number {
-  const parts = partsOf(fields, dateMembers)
+export function dayFromFields(fields: TemporalFields, base: number | null, whole: boolean): number {
+  const parts = integerFields(fields, dateMembers)
   const used = dateSystems.filter((system) => system.members.some((name) => parts[name] !== undefined))
   const [system = dateSystems[0]!, other] = used
   if (other) {
     const [one, two] = [system, other].map((each) => each.members.find((name) => parts[name] !== undefined))
-    throw invalid(`a date is given by \`${one}\` or by \`${two}\`, not by both`)
+    throw invalidTemporalError(`a date is given by \`${one}\` or by \`${two}\`, not by both`)
   }
   if (base === null) {
     const chain = ['year', ...system.members]
-    checkChain(parts, chain)
+    checkNoGap(parts, chain)
     const last = chain.at(-1)!
-    if (whole && parts[last] === undefined) throw invalid(`a time of day needs a whole date: \`${last}\` is missing`)
+    if (whole && parts[last] === undefined)
+      throw invalidTemporalError(`a time of day needs a whole date: \`${last}\` is missing`)
   }
   return system.resolve(parts, base)
 }
 
-export function hasTime(fields: Fields): boolean {
+export function hasTimeMember(fields: TemporalFields): boolean {
   return fields.has('time') || clockMembers.some((name) => fields.has(name))
 }
 
-export function hasAny(fields: Fields, names: readonly string[]): boolean {
+export function hasAnyMember(fields: TemporalFields, names: readonly string[]): boolean {
   return names.some((name) => fields.has(name))
 }
 
 /** Nanoseconds from midnight. */
-export function nanosOfDay(fields: Fields, base: number | null): number {
-  const parts = partsOf(fields, clockMembers)
+export function nanosOfDayFromFields(fields: TemporalFields, base: number | null): number {
+  const parts = integerFields(fields, clockMembers)
   if (base === null) {
     const given = fractionMembers.find((name) => parts[name] !== undefined)
-    checkChain(parts, given === undefined ? timeMembers : [...timeMembers, given])
+    checkNoGap(parts, given === undefined ? timeMembers : [...timeMembers, given])
   }
   const from = base ?? 0
   const seconds = Math.floor(from / NANOS_PER_SECOND)
-  const hour = within(parts, 'hour', 0, 23, Math.floor(seconds / 3600))
-  const minute = within(parts, 'minute', 0, 59, Math.floor(seconds / 60) % 60)
-  const second = within(parts, 'second', 0, 59, seconds % 60)
-  const fraction = nanosOfSecond(parts) ?? from % NANOS_PER_SECOND
+  const hour = requireWithin(parts, 'hour', 0, 23, Math.floor(seconds / 3600))
+  const minute = requireWithin(parts, 'minute', 0, 59, Math.floor(seconds / 60) % 60)
+  const second = requireWithin(parts, 'second', 0, 59, seconds % 60)
+  const fraction = nanosOfSecondFromFields(parts) ?? from % NANOS_PER_SECOND
   return (hour * 3600 + minute * 60 + second) * NANOS_PER_SECOND + fraction
 }
 
 /** A member holds what the coarser one leaves: alone, a nanosecond goes to 999,999,999; beside a millisecond to 999,999. */
-function nanosOfSecond(parts: Parts): number | null {
+function nanosOfSecondFromFields(parts: IntegerFields): number | null {
   let nanos: number | null = null
   let unit = NANOS_PER_SECOND
   for (const [name, size] of [
@@ -110,7 +114,7 @@ function nanosOfSecond(parts: Parts): number | null {
     ['nanosecond', 1],
   ] as const) {
     if (parts[name] === undefined) continue
-    nanos = (nanos ?? 0) + within(parts, name, 0, unit / size - 1, 0) * size
+    nanos = (nanos ?? 0) + requireWithin(parts, name, 0, unit / size - 1, 0) * size
     unit = size
   }
   return nanos

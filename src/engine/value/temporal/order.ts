@@ -1,6 +1,7 @@
 // Sameness and order of temporals of one kind. What stands in a zone is ordered by its instant first, so two values can
 // name one instant and still differ, by their offset and then by the name of the zone.
 import { NANOS_PER_DAY, NANOS_PER_MONTH } from './duration.ts'
+import { NANOS_PER_SECOND } from './format.ts'
 import {
   type AnyTemporal,
   type DateTimeValue,
@@ -9,11 +10,10 @@ import {
   type TemporalKind,
   type TimeValue,
 } from './temporal.ts'
-import { NANOS_PER_SECOND } from './text.ts'
 import { instantOf } from './zones.ts'
 
 /** Latest in an ascending order: what holds least. */
-const kindOrder: Readonly<Record<TemporalKind, number>> = {
+const kindRanks: Readonly<Record<TemporalKind, number>> = {
   datetime: 0,
   localdatetime: 1,
   date: 2,
@@ -24,7 +24,7 @@ const kindOrder: Readonly<Record<TemporalKind, number>> = {
 
 /** The place of a kind among the temporal kinds, 0 to 5. */
 export function kindRank(value: AnyTemporal): number {
-  return kindOrder[value.kind]
+  return kindRanks[value.kind]
 }
 
 /** Negative, 0 or positive; 0 exactly for equal values. Both are of one kind. */
@@ -37,7 +37,7 @@ export function orderTemporals(a: AnyTemporal, b: AnyTemporal): number {
     case 'time':
       return orderTimes(a, b as TimeValue)
     case 'localdatetime':
-      return orderPoints(a, b as LocalDateTimeValue)
+      return orderLocalInstants(a, b as LocalDateTimeValue)
     case 'datetime':
       return orderDateTimes(a, b as DateTimeValue)
     case 'duration':
@@ -54,9 +54,9 @@ export function compareTemporals(a: AnyTemporal, b: AnyTemporal): number | null 
   return a.kind !== b.kind || a instanceof DurationValue ? null : orderTemporals(a, b)
 }
 
-type Point = { readonly day: number; readonly nanos: number }
+type LocalInstant = { readonly day: number; readonly nanos: number }
 
-function orderPoints(a: Point, b: Point): number {
+function orderLocalInstants(a: LocalInstant, b: LocalInstant): number {
   return a.day - b.day || a.nanos - b.nanos
 }
 
@@ -69,15 +69,15 @@ function orderDateTimes(a: DateTimeValue, b: DateTimeValue): number {
     const [one, other] = [a.zone ?? '', b.zone ?? '']
     return one < other ? -1 : one > other ? 1 : 0
   }
-  return orderPoints(instantOf(a), instantOf(b)) || a.offset - b.offset || zones()
+  return orderLocalInstants(instantOf(a), instantOf(b)) || a.offset - b.offset || zones()
 }
 
 /** By average length; durations of one length by months, then by days. */
 function orderDurations(a: DurationValue, b: DurationValue): number {
-  return sign(lengthOf(a) - lengthOf(b)) || a.months - b.months || a.days - b.days
+  return sign(averageNanos(a) - averageNanos(b)) || a.months - b.months || a.days - b.days
 }
 
-function lengthOf({ months, days, nanos }: DurationValue): bigint {
+function averageNanos({ months, days, nanos }: DurationValue): bigint {
   return BigInt(months) * NANOS_PER_MONTH + BigInt(days) * NANOS_PER_DAY + nanos
 }
 

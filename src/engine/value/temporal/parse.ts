@@ -1,8 +1,8 @@
 // ISO 8601 text → days, nanoseconds and zones: the extended and the basic form, by month, week, quarter or day of the year.
-import { dateSystems, type Parts, within } from './date-parts.ts'
-import { unreadable } from './faults.ts'
-import { NANOS_PER_SECOND } from './text.ts'
-import { offsetNamed } from './zones.ts'
+import { dateSystems, type IntegerFields, requireWithin } from './date-parts.ts'
+import { unparsableError } from './errors.ts'
+import { NANOS_PER_SECOND } from './format.ts'
+import { parseOffset } from './zones.ts'
 
 /** Longer than any text that these readers take. */
 const LENGTH_MAX = 100
@@ -23,31 +23,33 @@ const TIME = /^(?<hour>\d\d)(?:(?<colon>:?)(?<minute>\d\d)(?:\k<colon>(?<second>
 const DATE_TIME = /^(?<date>[^T]+)(?:T(?<rest>.+))?$/s
 const TIME_ZONE = /^(?<time>[\d:.,]+)(?<offset>Z|[+-][\d:]+)?(?:\[(?<region>[^[\]]+)\])?$/
 
-type Groups = Readonly<Record<string, string | undefined>>
+type RegexGroups = Readonly<Record<string, string | undefined>>
 
-function groupsOf(pattern: RegExp, text: string): Groups | null {
+function matchGroups(pattern: RegExp, text: string): RegexGroups | null {
   return text.length > LENGTH_MAX ? null : (pattern.exec(text)?.groups ?? null)
 }
 
-function numbers(groups: Groups): Parts {
+function toIntegerFields(groups: RegexGroups): IntegerFields {
   return Object.fromEntries(
     Object.entries(groups).map(([name, text]) => [name, text === undefined ? undefined : Number(text)]),
   )
 }
 
-export function readDate(text: string): number {
-  const groups = groupsOf(DATE, text)
-  if (!groups) throw unreadable(text, 'date')
+export function parseDate(text: string): number {
+  const groups = matchGroups(DATE, text)
+  if (!groups) throw unparsableError(text, 'date')
   const system = dateSystems.find(({ members }) => members.some((name) => groups[name] !== undefined))
-  return (system ?? dateSystems[0]!).resolve(numbers(groups), null)
+  return (system ?? dateSystems[0]!).resolve(toIntegerFields(groups), null)
 }
 
-export function readTime(text: string): number {
-  const groups = groupsOf(TIME, text)
-  if (!groups) throw unreadable(text, 'time')
-  const parts = numbers(groups)
+export function parseTime(text: string): number {
+  const groups = matchGroups(TIME, text)
+  if (!groups) throw unparsableError(text, 'time')
+  const parts = toIntegerFields(groups)
   const seconds =
-    within(parts, 'hour', 0, 23, 0) * 3600 + within(parts, 'minute', 0, 59, 0) * 60 + within(parts, 'second', 0, 59, 0)
+    requireWithin(parts, 'hour', 0, 23, 0) * 3600 +
+    requireWithin(parts, 'minute', 0, 59, 0) * 60 +
+    requireWithin(parts, 'second', 0, 59, 0)
   return seconds * NANOS_PER_SECOND + Number((groups.fraction ?? '').padEnd(9, '0'))
 }
 
@@ -58,12 +60,12 @@ export interface ZonedTime {
   readonly region: string | null
 }
 
-export function readZonedTime(text: string): ZonedTime {
-  const groups = groupsOf(TIME_ZONE, text)
-  if (!groups) throw unreadable(text, 'time')
-  const offset = groups.offset === undefined ? null : offsetNamed(groups.offset)
-  if (offset === null && groups.offset !== undefined) throw unreadable(groups.offset, 'offset')
-  return { nanos: readTime(groups.time!), offset, region: groups.region ?? null }
+export function parseZonedTime(text: string): ZonedTime {
+  const groups = matchGroups(TIME_ZONE, text)
+  if (!groups) throw unparsableError(text, 'time')
+  const offset = groups.offset === undefined ? null : parseOffset(groups.offset)
+  if (offset === null && groups.offset !== undefined) throw unparsableError(groups.offset, 'offset')
+  return { nanos: parseTime(groups.time!), offset, region: groups.region ?? null }
 }
 
 export interface DateAndTime extends ZonedTime {
@@ -71,10 +73,10 @@ export interface DateAndTime extends ZonedTime {
 }
 
 /** A date alone is its midnight. */
-export function readDateTime(text: string): DateAndTime {
-  const groups = groupsOf(DATE_TIME, text)
-  if (!groups) throw unreadable(text, 'date and time')
-  const day = readDate(groups.date!)
+export function parseDateTime(text: string): DateAndTime {
+  const groups = matchGroups(DATE_TIME, text)
+  if (!groups) throw unparsableError(text, 'date and time')
+  const day = parseDate(groups.date!)
   if (groups.rest === undefined) return { day, nanos: 0, offset: null, region: null }
-  return { day, ...readZonedTime(groups.rest) }
+  return { day, ...parseZonedTime(groups.rest) }
 }

@@ -1,5 +1,5 @@
 // What the six temporal kinds hold: counts of days and nanoseconds, so that they compare and add as numbers do.
-import { dateText, durationText, offsetText, timeText } from './text.ts'
+import { formatDate, formatDuration, formatOffset, formatTime } from './format.ts'
 
 export type TemporalKind = 'date' | 'localtime' | 'time' | 'localdatetime' | 'datetime' | 'duration'
 
@@ -18,7 +18,7 @@ export class DateValue extends TemporalValue {
     this.day = day
   }
   override toString(): string {
-    return dateText(this.day)
+    return formatDate(this.day)
   }
 }
 
@@ -31,7 +31,7 @@ export class LocalTimeValue extends TemporalValue {
     this.nanos = nanos
   }
   override toString(): string {
-    return timeText(this.nanos)
+    return formatTime(this.nanos)
   }
 }
 
@@ -47,7 +47,7 @@ export class TimeValue extends TemporalValue {
     this.offset = offset
   }
   override toString(): string {
-    return timeText(this.nanos) + offsetText(this.offset)
+    return formatTime(this.nanos) + formatOffset(this.offset)
   }
 }
 
@@ -61,7 +61,7 @@ export class LocalDateTimeValue extends TemporalValue {
     this.nanos = nanos
   }
   override toString(): string {
-    return `${dateText(this.day)}T${timeText(this.nanos)}`
+    return `${formatDate(this.day)}T${formatTime(this.nanos)}`
   }
 }
 
@@ -82,7 +82,7 @@ export class DateTimeValue extends TemporalValue {
   }
   override toString(): string {
     const zone = this.zone === null ? '' : `[${this.zone}]`
-    return `${dateText(this.day)}T${timeText(this.nanos)}${offsetText(this.offset)}${zone}`
+    return `${formatDate(this.day)}T${formatTime(this.nanos)}${formatOffset(this.offset)}${zone}`
   }
 }
 
@@ -99,7 +99,7 @@ export class DurationValue extends TemporalValue {
     this.nanos = nanos
   }
   override toString(): string {
-    return durationText(this.months, this.days, this.nanos)
+    return formatDuration(this.months, this.days, this.nanos)
   }
 }
 

@@ -1,0 +1,74 @@
+// The kind of audit signing configurations: who keeps the key that audit records are signed with.
+import { z } from 'zod'
+import { type ConfigKind, type DocumentFields, envelope, envelopeUpdate, reference } from '../config/kind.ts'
+import { err, ok } from '../kernel/result.ts'
+
+export const auditSigningsKind = 'audit-signings'
+
+export const signingProviders = [
+  'PLATFORM_MANAGED',
+  'CUSTOMER_CLOUD1_KMS',
+  'CUSTOMER_CLOUD2_KMS',
+  'CUSTOMER_CLOUD3_KEY_VAULT',
+] as const
+
+/** What says where a customer's key is and how to reach it. */
+const keyMembers = ['key_resource', 'kid', 'auth_params'] as const
+
+const members = {
+  provider: z.enum(signingProviders),
+  key_resource: z.string().max(256).nullish(),
+  kid: z.string().max(256).nullish(),
+  auth_params: z
+    .record(
+      z.string().regex(/^[A-Za-z0-9_.-]{1,128}$/, { error: 'expected letters, digits and `_ . -`' }),
+      z.string().max(10_240),
+    )
+    .refine((pairs) => Object.keys(pairs).length <= 32, { error: 'expected at most 32 pairs' })
+    .nullish(),
+}
+
+export const auditSignings: ConfigKind = {
+  path: auditSigningsKind,
+  label: 'audit signing',
+  parent: { field: 'project_id', kind: 'projects' },
+  operations: { create: true, update: true, delete: true, byName: true },
+  deleteReturnsNoBody: true,
+  createSchema: z.strictObject({ ...envelope, project_id: reference, ...members }),
+  updateSchema: z.strictObject({ ...envelopeUpdate, ...members }),
+  readShape: {
+    provider: z.enum(signingProviders),
+    key_resource: z.string(),
+    kid: z.string(),
+    auth_params: z.record(z.string(), z.literal('')),
+  },
+  secrets: ['auth_params.*'],
+  // They are shown to the cloud that keeps the key; which key it is says nothing of where that is.
+  secretDestinations: { 'auth_params.*': ['provider'] },
+  omittedInLists: [],
+  defaults: { key_resource: '', kid: '', auth_params: {} },
+  check(fields, { body }) {
+    const issues = fields.provider === 'PLATFORM_MANAGED' ? unexpectedKeyMembers(body) : missingKeyMembers(fields)
+    if (issues.length > 0) return err({ kind: 'invalid', issues })
+    return ok({ fields: fields.provider === 'PLATFORM_MANAGED' ? withoutKey(fields) : fields })
+  },
+}
+
+function missingKeyMembers(fields: DocumentFields): string[] {
+  return ['key_resource', 'kid']
+    .filter((member) => (fields[member] ?? '') === '')
+    .map((member) => `${member} is required for customer-managed providers`)
+}
+
+/** A key that would not be used must not be believed to be. */
+function unexpectedKeyMembers(given: DocumentFields): string[] {
+  return keyMembers
+    .filter((member) => given[member] !== undefined && Object.keys(given[member] as object | string).length > 0)
+    .map((member) => `${member}: only for customer-managed providers`)
+}
+
+function withoutKey(fields: DocumentFields): DocumentFields {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([name]) => !(keyMembers as readonly string[]).includes(name)),
+  )
+}

@@ -1,9 +1,0 @@
-// The own fields of a node, in the order in which they are told.
-import type { NodeId, OwnField, Snapshot } from '../engine/store.ts'
-import type { PropertyValue } from '../engine/value/value.ts'
-
-const FIELDS: readonly OwnField[] = ['create_time', 'external_id', 'id', 'is_identity', 'type', 'update_time']
-
-export function nodeFields(node: NodeId, snapshot: Snapshot): (readonly [name: string, value: PropertyValue | null])[] {
-  return FIELDS.map((field) => [field, snapshot.nodeOwn(node, field)])
-}

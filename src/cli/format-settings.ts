@@ -1,0 +1,32 @@
+// `verdigraph settings`: one table of what would hold, and where each value comes from; what is secret is masked.
+import { masterKeyVariable } from '../identity/master-key.ts'
+import { settingSpecs } from '../settings.ts'
+import type { EnvironmentVariables } from './environment-variables.ts'
+import type { ResolvedSetting } from './read-settings.ts'
+
+const MASK = '********'
+
+interface SettingLine {
+  readonly name: string
+  readonly value: string | number
+  readonly from: string
+}
+
+export function formatSettings(
+  found: readonly ResolvedSetting[],
+  environment: EnvironmentVariables,
+  json: boolean,
+): string[] {
+  const rows: SettingLine[] = found.map(({ field, value, source }) => ({
+    name: settingSpecs[field].name,
+    value,
+    from: source ?? 'default',
+  }))
+  const hasKey = (environment[masterKeyVariable] ?? '') !== ''
+  rows.push({ name: 'master_key', value: hasKey ? MASK : '', from: hasKey ? masterKeyVariable : 'master.key' })
+  if (json) return [JSON.stringify(rows)]
+  const widest = (of: (row: SettingLine) => string) => Math.max(...rows.map((row) => of(row).length))
+  const names = widest(({ name }) => name)
+  const values = widest(({ value }) => String(value))
+  return rows.map(({ name, value, from }) => `${name.padEnd(names)}  ${String(value).padEnd(values)}  ${from}`)
+}

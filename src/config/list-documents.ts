@@ -1,0 +1,73 @@
+// Which documents a list asks for: by project or organization, by parent, by the kind's own filters, by words.
+import type { ServiceError } from '../kernel/errors.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { type ConfigKind, type ConfigReader, pluralOf, type StoredDocument, scopeFieldOf } from './kind.ts'
+
+export interface DocumentList {
+  readonly documents: readonly StoredDocument[]
+  readonly full: boolean
+}
+
+/** Lists are not paged (facts 1.12). */
+export function listDocuments(
+  reader: ConfigReader,
+  kind: ConfigKind,
+  organizationId: string,
+  query: URLSearchParams,
+): Result<DocumentList, ServiceError> {
+  const inOrganization = kind.inOrganization === true
+  const scopeField = scopeFieldOf(kind)
+  const known = [scopeField, kind.parent.field, 'search', 'full_fetch', ...Object.keys(kind.filters ?? {})]
+  const issues: string[] = []
+  for (const name of new Set(query.keys())) {
+    if (!known.includes(name)) issues.push(`query: unknown parameter \`${name}\``)
+    else if (query.getAll(name).length > 1) issues.push(`${name}: given more than once`)
+  }
+
+  const asked = query.get(scopeField)
+  const scopeId = asked ?? (inOrganization ? organizationId : null)
+  const parentId = query.get(kind.parent.field)
+  const scopeExists =
+    scopeId === null ||
+    (inOrganization ? scopeId === organizationId : reader.get('projects', scopeId)?.organization_id === organizationId)
+  if (scopeId === null && parentId === null) issues.push(`${scopeField}: required to list ${pluralOf(kind)}`)
+  if (!scopeExists) issues.push(`${scopeField}: no ${inOrganization ? 'organization' : 'project'} \`${scopeId}\``)
+
+  const full = query.get('full_fetch') ?? 'false'
+  if (full !== 'true' && full !== 'false') issues.push(`full_fetch: expected \`true\` or \`false\`, found \`${full}\``)
+
+  let admits = (_document: StoredDocument): boolean => true
+  for (const [name, values] of Object.entries(kind.filters ?? {})) {
+    const value = query.get(name)
+    if (value === null) continue
+    const filter = Object.hasOwn(values, value) ? values[value] : undefined
+    if (filter === undefined) {
+      const allowed = Object.keys(values).map((one) => `\`${one}\``)
+      issues.push(`${name}: expected ${allowed.join(' or ')}, found \`${value}\``)
+      continue
+    }
+    const before = admits
+    admits = (document) => before(document) && filter(document)
+  }
+  if (issues.length > 0) return err({ kind: 'invalid', issues })
+
+  const words = (query.get('search') ?? '').toLowerCase()
+  const pool = scopeId === null ? reader.children(kind.path, parentId as string) : reader.inScope(kind.path, scopeId)
+  return ok({
+    full: full === 'true',
+    documents: pool.filter(
+      (document) =>
+        document.organization_id === organizationId &&
+        (parentId === null || document.parent_id === parentId) &&
+        admits(document) &&
+        matchesSearch(document, words),
+    ),
+  })
+}
+
+/** Part of name, display_name or description (facts 1.7.1), in any case of letters. */
+function matchesSearch(document: StoredDocument, words: string): boolean {
+  return [document.name, document.fields.display_name, document.fields.description].some(
+    (text) => typeof text === 'string' && text.toLowerCase().includes(words),
+  )
+}

@@ -1,0 +1,133 @@
+// The kinds that a project's environment is made of: projects, applications and application agents.
+import { z } from 'zod'
+import { type ApiPermission, apiPermissions } from '../kernel/caller.ts'
+import { err, ok } from '../kernel/result.ts'
+import { dbConnection, dbConnectionRead, layoutChangeErrors, layoutOf, parseLayout } from './db-connection.ts'
+import { type ConfigKind, type ConfigReader, type DocumentFields, envelope, envelopeUpdate, reference } from './kind.ts'
+import { ikgStatus, type Provisioning } from './provisioning.ts'
+import type { SystemGraph } from './system-nodes.ts'
+
+export interface ProjectKindsDeps {
+  readonly reader: ConfigReader
+  readonly systemGraph: SystemGraph
+  readonly provisioning: Provisioning
+}
+
+export function projectKinds(parts: ProjectKindsDeps): ConfigKind[] {
+  return [projects(parts), applications(parts), applicationAgents(parts)]
+}
+
+const allOperations = { create: true, update: true, delete: true, byName: true }
+
+const region = z
+  .string()
+  .min(2)
+  .max(64)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected letters, digits and hyphens' })
+
+const ikgSizes = ['2GB', '4GB', '8GB', '16GB', '32GB', '64GB', '128GB', '192GB', '256GB', '384GB', '512GB'] as const
+
+function projects({ provisioning }: ProjectKindsDeps): ConfigKind {
+  return {
+    path: 'projects',
+    label: 'project',
+    parent: { field: 'organization_id', kind: 'organizations' },
+    inOrganization: true,
+    operations: allOperations,
+    createSchema: z.strictObject({
+      ...envelope,
+      organization_id: reference,
+      region,
+      ikg_size: z.enum(ikgSizes).nullish(),
+      replica_region: region.nullish(),
+      db_connection: dbConnection.nullish(),
+    }),
+    updateSchema: z.strictObject({ ...envelopeUpdate, db_connection: dbConnection.nullish() }),
+    readShape: {
+      region: z.string(),
+      ikg_size: z.enum(ikgSizes),
+      replica_region: z.string().optional(),
+      db_connection: dbConnectionRead.optional(),
+      ikg_status: z.enum(['PENDING', 'ACTIVE', 'FAILED']),
+    },
+    secrets: ['db_connection.password'],
+    secretDestinations: { 'db_connection.password': ['db_connection.url'] },
+    omittedInLists: [],
+    beforeUpdate: ({ id }, body) => (body.db_connection === undefined ? Promise.resolve() : provisioning.open(id)),
+    check(fields, { current }) {
+      if (fields.replica_region === fields.region) {
+        return err({ kind: 'invalid', issues: ['replica_region: expected another region than `region`'] })
+      }
+      if (current !== null) {
+        const issues = layoutChangeErrors(layoutOf(current), parseLayout(fields), (constituent) =>
+          provisioning.holdsData(current.id, constituent),
+        )
+        return issues.length > 0 ? err({ kind: 'invalid', issues }) : ok({ fields })
+      }
+      return ok({ fields: { ...fields, ikg_size: fields.ikg_size ?? '2GB', ikg_status: 'PENDING' } })
+    },
+    effects: {
+      // What else follows from a project that is made or changed is done by provisioning, which sees it by itself.
+      changed: (project) => provisioning.prepare(project.id),
+      deleted: (project) => provisioning.drop(project.id),
+    },
+  }
+}
+
+function applications({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {
+  return {
+    path: 'applications',
+    label: 'application',
+    parent: { field: 'project_id', kind: 'projects' },
+    operations: allOperations,
+    createSchema: z.strictObject({ ...envelope, project_id: reference }),
+    updateSchema: z.strictObject(envelopeUpdate),
+    readShape: {},
+    secrets: [],
+    omittedInLists: [],
+    check: (fields) => ok({ fields }),
+    // While a project is PENDING its system nodes are provisioning's to write.
+    effects: {
+      async created({ id, project_id }) {
+        if (reader.get('applications', id) === null || ikgStatus(reader, project_id) !== 'ACTIVE') return
+        await systemGraph.putApplication(project_id, id)
+      },
+      async deleted({ id, project_id }) {
+        if (ikgStatus(reader, project_id) === 'ACTIVE') await systemGraph.deleteApplication(project_id, id)
+      },
+    },
+  }
+}
+
+const permissions = z.array(z.enum([...apiPermissions, 'IKGRead'])).min(1)
+
+function applicationAgents({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {
+  return {
+    path: 'application-agents',
+    label: 'application agent',
+    parent: { field: 'application_id', kind: 'applications' },
+    operations: allOperations,
+    createSchema: z.strictObject({ ...envelope, application_id: reference, api_permissions: permissions }),
+    updateSchema: z.strictObject({ ...envelopeUpdate, api_permissions: permissions.nullish() }),
+    readShape: { application_id: z.string(), api_permissions: z.array(z.enum(apiPermissions)) },
+    secrets: [],
+    omittedInLists: [],
+    check: (fields) => ok({ fields: withPermissions(fields) }),
+    effects: {
+      async created({ id, parent_id, project_id }) {
+        if (reader.get('application-agents', id) === null || ikgStatus(reader, project_id) !== 'ACTIVE') return
+        await systemGraph.putAgent(project_id, parent_id, id)
+      },
+      async deleted({ id, project_id }) {
+        if (ikgStatus(reader, project_id) === 'ACTIVE') await systemGraph.deleteAgent(project_id, id)
+      },
+    },
+  }
+}
+
+/** Interface, application agent: the retired value is accepted and silently dropped. */
+function withPermissions(fields: DocumentFields): DocumentFields {
+  const asked = new Set(fields.api_permissions as readonly (ApiPermission | 'IKGRead')[])
+  asked.delete('IKGRead')
+  return { ...fields, api_permissions: [...asked] }
+}

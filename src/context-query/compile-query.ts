@@ -1,0 +1,79 @@
+// A knowledge query made ready to run: its document held against its policy, and the filters of both put behind the pattern.
+import type { StoredDocument } from '../config/kind.ts'
+import type { ConditionRows } from '../engine/condition-rows.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { compiledContextPolicy } from '../policy/authorization-policy.ts'
+import type { ContextPolicy } from '../policy/compile-context.ts'
+import { filterExpression } from '../policy/filter-expression.ts'
+import { queryIssues, restrictedNamesOf } from './check-query.ts'
+import { type QueryDocument, readQueryDocument } from './query-document.ts'
+import { RecordReader } from './record-reader.ts'
+import { compileWrites, type WritePlan } from './write-plan.ts'
+
+export interface CompiledQuery {
+  readonly id: string
+  readonly name: string
+  readonly document: QueryDocument
+  readonly policy: ContextPolicy
+  /** The pattern of the policy with the filters of policy and query behind it. */
+  readonly reading: ConditionRows
+  readonly records: RecordReader
+  /** Null: it only reads. */
+  readonly writes: WritePlan | null
+  /** What a row that is held has to keep of the pattern's variables. */
+  readonly materializedNames: ReadonlySet<string>
+  /** Names of the query's own under which it returns more than it writes there and the policy lets be read. */
+  readonly restrictedNames: ReadonlySet<string>
+}
+
+/** Of a document that keeps within its policy. Refused is a filter that cannot be run. */
+export function compileQuery(document: QueryDocument, policy: ContextPolicy): Result<ConditionRows, readonly string[]> {
+  const filters = [
+    ...(policy.document.condition.filter ?? []).map((filter, i) => ({ filter, at: `policy.condition.filter[${i}]` })),
+    ...(document.filter === undefined ? [] : [{ filter: document.filter, at: 'query.filter' }]),
+  ]
+  const expression = filterExpression(filters, policy.variables)
+  if (!expression.ok) return expression
+  const reading = policy.source.filtered(expression.value)
+  return reading.ok ? reading : err(reading.error.map(({ message }) => `filter: ${message}`))
+}
+
+/** Why a stored query is not run. `beyond-policy`: it asks for more than its policy allows now. */
+export interface QueryCompileError {
+  readonly kind: 'beyond-policy' | 'broken'
+  readonly issue: string
+}
+
+function broken(issues: readonly string[]): Result<never, QueryCompileError> {
+  return err({ kind: 'broken', issue: issues[0] ?? '' })
+}
+
+export function compileStoredQuery(
+  stored: StoredDocument,
+  policy: StoredDocument,
+): Result<CompiledQuery, QueryCompileError> {
+  const context = compiledContextPolicy(policy.fields)
+  if (!context.ok) return broken(context.error)
+  const document = readQueryDocument(stored.fields.query as string)
+  if (!document.ok) return broken(document.error)
+  const [issue] = queryIssues(document.value, context.value)
+  if (issue !== undefined) return err({ kind: 'beyond-policy', issue })
+  const reading = compileQuery(document.value, context.value)
+  if (!reading.ok) return broken(reading.error)
+  const writes = compileWrites(document.value)
+  if (!writes.ok) return broken(writes.error)
+  const records = new RecordReader(document.value, writes.value)
+  const { variables } = reading.value
+  const used = [...records.names, ...(writes.value?.variables ?? [])]
+  return ok({
+    id: stored.id,
+    name: stored.name,
+    document: document.value,
+    policy: context.value,
+    reading: reading.value,
+    records,
+    writes: writes.value,
+    materializedNames: new Set(used.filter((name) => variables.has(name))),
+    restrictedNames: restrictedNamesOf(document.value, context.value),
+  })
+}

@@ -1,0 +1,50 @@
+// The kind of knowledge queries. One that is not DRAFT is held against its policy when it is stored (rulings F7 and C3).
+import { z } from 'zod'
+import { type ConfigKind, envelope, envelopeUpdate, reference } from '../config/kind.ts'
+import { err, ok } from '../kernel/result.ts'
+import { compiledContextPolicy, isContextPolicy, policiesKind } from '../policy/authorization-policy.ts'
+import { queryIssues } from './check-query.ts'
+import { compileQuery } from './compile-query.ts'
+import { readQueryDocument } from './query-document.ts'
+
+export const queriesKind = 'knowledge-queries'
+
+/** `textMax`: characters of a query's document (facts 1.7.6). */
+export function knowledgeQueries(textMax: number): ConfigKind {
+  const members = {
+    policy_id: reference,
+    query: z.string().min(1).max(textMax),
+    status: z.enum(['ACTIVE', 'INACTIVE', 'DRAFT']),
+  }
+  return {
+    path: queriesKind,
+    label: 'knowledge query',
+    plural: 'knowledge queries',
+    parent: { field: 'project_id', kind: 'projects' },
+    operations: { create: true, update: true, delete: true, byName: true },
+    createSchema: z.strictObject({ ...envelope, project_id: reference, ...members }),
+    updateSchema: z.strictObject({ ...envelopeUpdate, ...members }),
+    readShape: { policy_id: z.string(), query: z.string(), status: members.status },
+    secrets: [],
+    omittedInLists: ['query'],
+    check(fields, { reader, parent }) {
+      const { policy_id, query, status } = fields as { policy_id: string; query: string; status: string }
+      const policy = reader.get(policiesKind, policy_id)
+      if (policy?.project_id !== parent.id) {
+        return err({ kind: 'invalid', issues: [`policy_id: no authorization policy \`${policy_id}\` in the project`] })
+      }
+      if (status === 'DRAFT') return ok({ fields })
+      if (!isContextPolicy(policy.fields)) {
+        return err({ kind: 'invalid', issues: [`policy_id: expected a policy of version \`1.0-ciq\``] })
+      }
+      const compiled = compiledContextPolicy(policy.fields)
+      if (!compiled.ok) return err({ kind: 'invalid', issues: ['policy_id: the policy is a draft that cannot be run'] })
+      const document = readQueryDocument(query)
+      if (!document.ok) return err({ kind: 'invalid', issues: document.error })
+      const issues = queryIssues(document.value, compiled.value)
+      if (issues.length > 0) return err({ kind: 'invalid', issues })
+      const reading = compileQuery(document.value, compiled.value)
+      return reading.ok ? ok({ fields }) : err({ kind: 'invalid', issues: reading.error })
+    },
+  }
+}

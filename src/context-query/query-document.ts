@@ -1,0 +1,100 @@
+// The document of a knowledge query (facts 1.6.1): what of its policy's pattern is returned, and what each row writes.
+import { z } from 'zod'
+import {
+  ELEMENT_NAME,
+  elementNameRule,
+  externalIdLength,
+  externalValueLength,
+  type LengthRange,
+  propertyNameLength,
+  protectedNames,
+  relationshipTypeLength,
+} from '../kernel/element-rules.ts'
+import type { Result } from '../kernel/result.ts'
+import { aggregateNames, nodePaths, readMember, relationshipPaths, variable } from '../policy/context-document.ts'
+import { contextFilter } from '../policy/context-filter.ts'
+import { label } from '../policy/decision-document.ts'
+
+const ENTRIES_MAX = 250
+
+function textOf({ min, max }: LengthRange): z.ZodString {
+  return z.string().min(min).max(max)
+}
+
+const scalar = z.union([z.string(), z.number(), z.int64(), z.boolean()], {
+  error: 'expected a string, a number or a boolean',
+})
+const value = z.union([scalar, z.array(scalar)], {
+  error: 'expected a string, a number, a boolean or an array of these',
+})
+
+const property = z
+  .strictObject({
+    type: textOf(propertyNameLength)
+      .refine((name) => !name.startsWith('$'), { error: 'a property is named literally, not by a parameter' })
+      .refine((name) => !protectedNames.has(name), { error: 'is a protected name' }),
+    value: value.optional(),
+    external_value: textOf(externalValueLength).optional(),
+    metadata: z
+      .array(z.strictObject({ type: z.string().min(1).max(128), value }))
+      .max(ENTRIES_MAX)
+      .refine((all) => new Set(all.map(({ type }) => type)).size === all.length, { error: 'a name is given twice' })
+      .optional(),
+  })
+  .refine(({ value, external_value }) => (value === undefined) !== (external_value === undefined), {
+    error: 'expected exactly one of `value` and `external_value`',
+  })
+
+/** What begins with `$` is a reference: writes.ts reads it. */
+const labelOrReference = z.union([z.string().max(256).startsWith('$'), label], {
+  error: 'expected a label or `$param`',
+})
+
+const relationshipType = textOf(relationshipTypeLength).regex(ELEMENT_NAME, {
+  error: `expected a relationship type: ${elementNameRule}`,
+})
+
+const properties = z
+  .array(property)
+  .max(ENTRIES_MAX)
+  .refine((all) => new Set(all.map(({ type }) => type)).size === all.length, { error: 'a property is given twice' })
+
+const queryDocument = z.strictObject({
+  nodes: nodePaths.optional(),
+  relationships: relationshipPaths.optional(),
+  aggregate_values: aggregateNames.optional(),
+  filter: contextFilter.optional(),
+  batch_read: z.boolean().optional(),
+  upsert_nodes: z
+    .array(
+      z.strictObject({
+        name: variable,
+        type: label.optional(),
+        external_id: textOf(externalIdLength).optional(),
+        labels: z.array(labelOrReference).max(100).optional(),
+        properties: properties.optional(),
+      }),
+    )
+    .max(ENTRIES_MAX)
+    .optional(),
+  upsert_relationships: z
+    .array(
+      z.strictObject({
+        name: variable,
+        source: variable.optional(),
+        target: variable.optional(),
+        type: relationshipType.optional(),
+        properties: properties.optional(),
+      }),
+    )
+    .max(ENTRIES_MAX)
+    .optional(),
+  delete_nodes: nodePaths.optional(),
+  delete_relationships: relationshipPaths.optional(),
+})
+
+export type QueryDocument = z.infer<typeof queryDocument>
+
+export function readQueryDocument(text: string): Result<QueryDocument, readonly string[]> {
+  return readMember(queryDocument, text, 'query')
+}

@@ -1,0 +1,144 @@
+// The values of what a query writes: literals of its document, and parameters and claims that a call brings. None of them
+// depends on a row, so all of them are known before the graph is asked, and one that does not fit refuses the whole call.
+import type { PropertyMetadata } from '../engine/store.ts'
+import { fromJson, toJson } from '../engine/value/json-conversion.ts'
+import type { PropertyScalar, PropertyValue, Value } from '../engine/value/value.ts'
+import { isTimestamp } from '../kernel/element-rules.ts'
+import { Float } from '../kernel/float.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { label } from '../policy/decision-document.ts'
+import { expectedReference, readReference, type ValueReference, valueAt } from '../policy/value-reference.ts'
+import type { BoundParameters } from './parameters.ts'
+
+export type ValueSource =
+  | { readonly kind: 'literal'; readonly value: Value }
+  | { readonly kind: 'reference'; readonly reference: ValueReference }
+  | { readonly kind: 'list'; readonly items: readonly ValueSource[] }
+
+/** Of a value as the document has it: what begins with `$` is never a literal. */
+export function readValueSource(value: unknown): Result<ValueSource, string> {
+  if (typeof value === 'string' && value.startsWith('$')) {
+    const reference = readReference(value)
+    if (reference.ok) return ok({ kind: 'reference', reference: reference.value })
+    return err(expectedReference)
+  }
+  if (!Array.isArray(value)) return ok({ kind: 'literal', value: fromJson(value) })
+  const items: ValueSource[] = []
+  for (const item of value) {
+    const source = readValueSource(item)
+    if (!source.ok) return source
+    items.push(source.value)
+  }
+  return ok({ kind: 'list', items })
+}
+
+/** Names of the parameters without which there is no value, `$` left off. */
+export function parametersOf(source: ValueSource): string[] {
+  switch (source.kind) {
+    case 'literal':
+      return []
+    case 'reference':
+      return [source.reference.root]
+    case 'list':
+      return source.items.flatMap(parametersOf)
+  }
+}
+
+/** Null where a claim or a member is absent. */
+export function sourceValue(source: ValueSource, parameters: BoundParameters): Value {
+  switch (source.kind) {
+    case 'literal':
+      return source.value
+    case 'reference':
+      return valueAt(source.reference, parameters)
+    case 'list':
+      return source.items.map((item) => sourceValue(item, parameters))
+  }
+}
+
+const filledIn: ReadonlySet<string> = new Set(['token', 'svc_token', '_appId'])
+
+/** Says of a value that does not fit where it came from. */
+export function valueIssue(source: ValueSource, place: string, expected: string): string {
+  if (source.kind !== 'reference') return `${place}: ${expected}`
+  const { root, text } = source.reference
+  const isSent = !filledIn.has(root)
+  return isSent
+    ? `missing or wrong input params, '${text.slice(1)}': ${expected}`
+    : `${place}: \`${text}\`: ${expected}`
+}
+
+// -- what a value must be
+
+export const expectedValue = 'expected a string, a finite number, a boolean or an array of one of these'
+export const expectedExternalId = 'expected a string of 1 to 256 characters'
+export const expectedLabel = 'expected a label, or an array of labels, that is not reserved'
+export const expectedName = 'expected the name of an external data resolver'
+
+const TEXT_MAX = 256
+
+/** Ruling G5; null for what no property holds. */
+export function toPropertyValue(value: Value): PropertyValue | null {
+  if (!Array.isArray(value)) return isScalar(value) ? value : null
+  const kinds = new Set(value.map((item: Value) => (isScalar(item) ? kindOf(item) : 'none')))
+  return kinds.size > 1 || kinds.has('none') ? null : (value as readonly PropertyScalar[])
+}
+
+function isScalar(value: Value): value is PropertyScalar {
+  if (value instanceof Float) return Number.isFinite(value.value)
+  return (
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean'
+  )
+}
+
+/** Integers and floats are one kind, as in a capture. */
+function kindOf(value: PropertyScalar): string {
+  return value instanceof Float || typeof value === 'bigint' ? 'number' : typeof value
+}
+
+export function toExternalId(value: Value): string | null {
+  return typeof value === 'string' && value.length >= 1 && value.length <= TEXT_MAX ? value : null
+}
+
+export function toLabels(value: Value): readonly string[] | null {
+  const labels: readonly Value[] = Array.isArray(value) ? value : [value as Value]
+  return labels.every(isLabel) ? (labels as readonly string[]) : null
+}
+
+function isLabel(value: Value): boolean {
+  return typeof value === 'string' && !value.startsWith('_') && label.safeParse(value).success
+}
+
+// -- metadata
+
+/** One entry of an array of metadata, or what was expected of it. Names that are not the service's own are custom ones. */
+export function metadataEntry(type: string, value: Value): Result<PropertyMetadata, string> {
+  switch (type) {
+    case 'source':
+      return typeof value === 'string' ? ok({ source: value }) : err('expected a string')
+    case 'assurance_level':
+      return value === 1 || value === 2 || value === 3 ? ok({ assuranceLevel: value }) : err('expected 1, 2 or 3')
+    case 'verified_time':
+      return typeof value === 'string' && isTimestamp(value)
+        ? ok({ verifiedTime: value })
+        : err('expected an RFC 3339 timestamp')
+    case 'custom_metadata':
+      return value instanceof Map ? ok({ custom: plain(value) as Record<string, unknown> }) : err('expected an object')
+    default:
+      if (value === null) return err('expected a value')
+      // Entry by entry: a key may be `__proto__`.
+      return ok({ custom: Object.fromEntries([[type, plain(value)]]) })
+  }
+}
+
+export function mergedMetadata(entries: readonly PropertyMetadata[]): PropertyMetadata | null {
+  if (entries.length === 0) return null
+  const customs = entries.flatMap(({ custom }) => (custom === undefined ? [] : Object.entries(custom)))
+  const own = entries.map(({ custom: _, ...rest }) => rest)
+  return { ...Object.assign({}, ...own), ...(customs.length === 0 ? {} : { custom: Object.fromEntries(customs) }) }
+}
+
+/** As a capture has it: floats stay boxed. */
+function plain(value: Value): unknown {
+  return toJson(value, () => null)
+}

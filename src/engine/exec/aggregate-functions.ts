@@ -1,0 +1,254 @@
+// How each aggregate takes values one by one. Nulls are skipped by all but count(*).
+import { assert } from '../../kernel/assert.ts'
+import { Float } from '../../kernel/float.ts'
+import { ExecutionError } from '../errors.ts'
+import { type AggregateName, findAggregate } from '../value/aggregate-signatures.ts'
+import { normalizeInteger, toDouble } from '../value/arithmetic.ts'
+import { type GroupingKey, groupingKey, isNumber, order } from '../value/compare.ts'
+import { chargeItems, retainBytes, sortWithCharges } from '../value/cost-accounting.ts'
+import { kindName } from '../value/kind-name.ts'
+import type { Value } from '../value/value.ts'
+import { boundedList, estimateBytes, VALUE_ITEMS_MAX } from '../value/value-size.ts'
+import { keyBytes } from './row-key.ts'
+
+export interface Accumulator {
+  /** `parameter` is the second argument of the percentiles. */
+  add(value: Value, parameter?: Value): void
+  result(): Value
+  /** Back to the state before the first value. */
+  reset(): void
+}
+
+const accumulatorFactories: Readonly<Record<AggregateName, () => Accumulator>> = {
+  count: () => new CountAccumulator(),
+  collect: () => new CollectAccumulator(),
+  sum: () => new SumAccumulator(),
+  avg: () => new AverageAccumulator(),
+  min: () => new MinMaxAccumulator(-1),
+  max: () => new MinMaxAccumulator(1),
+  stDev: () => new StandardDeviationAccumulator('stDev', 1),
+  stDevP: () => new StandardDeviationAccumulator('stDevP', 0),
+  percentileCont: () => new PercentileAccumulator('percentileCont', interpolatedPercentile),
+  percentileDisc: () => new PercentileAccumulator('percentileDisc', nearestRankPercentile),
+}
+
+/** For count(*), add any value that is not null once per row. */
+export function createAccumulator(name: string, distinct: boolean): Accumulator {
+  const aggregate = findAggregate(name)
+  assert(aggregate, `the binder lets no unknown aggregate pass: ${name}`)
+  const accumulator = accumulatorFactories[aggregate.name]()
+  return distinct ? new DistinctAccumulator(accumulator) : accumulator
+}
+
+class DistinctAccumulator implements Accumulator {
+  private readonly seen = new Set<GroupingKey>()
+  private readonly inner: Accumulator
+  constructor(inner: Accumulator) {
+    this.inner = inner
+  }
+  add(value: Value, parameter?: Value): void {
+    const key = groupingKey(value)
+    if (this.seen.has(key)) return
+    retainBytes(keyBytes(key))
+    this.seen.add(key)
+    this.inner.add(value, parameter)
+  }
+  result(): Value {
+    return this.inner.result()
+  }
+  reset(): void {
+    this.seen.clear()
+    this.inner.reset()
+  }
+}
+
+class CountAccumulator implements Accumulator {
+  private count = 0
+  add(value: Value): void {
+    if (value !== null) this.count += 1
+  }
+  result(): Value {
+    return this.count
+  }
+  reset(): void {
+    this.count = 0
+  }
+}
+
+class CollectAccumulator implements Accumulator {
+  private items: Value[] = []
+  add(value: Value): void {
+    if (value === null) return
+    this.items.push(value)
+    // Checked while it grows: the weight of the whole is only known at the end.
+    if (this.items.length > VALUE_ITEMS_MAX) boundedList(this.items)
+  }
+  result(): Value {
+    return boundedList(this.items)
+  }
+  reset(): void {
+    // A new list: the old one may stand in a row that was handed out.
+    this.items = []
+  }
+}
+
+/** Integers add up exactly, whatever the order, and must fit 64 bits only in the end; one float makes it a float. */
+class SumAccumulator implements Accumulator {
+  private small = 0
+  private large = 0n
+  private floats = 0
+  private anyFloat = false
+  add(value: Value): void {
+    if (value === null) return
+    if (!isNumber(value)) throw notANumberError('sum', value)
+    if (value instanceof Float) {
+      this.anyFloat = true
+      this.floats += value.value
+      return
+    }
+    const next = typeof value === 'number' ? this.small + value : Number.NaN
+    if (Number.isSafeInteger(next)) this.small = next
+    else this.large += BigInt(value)
+  }
+  result(): Value {
+    const whole = this.large + BigInt(this.small)
+    return this.anyFloat ? new Float(Number(whole) + this.floats) : normalizeInteger(whole)
+  }
+  reset(): void {
+    this.small = 0
+    this.large = 0n
+    this.floats = 0
+    this.anyFloat = false
+  }
+}
+
+/** Always a float; null over nothing. */
+class AverageAccumulator implements Accumulator {
+  private whole = 0n
+  private floats = 0
+  private count = 0
+  add(value: Value): void {
+    if (value === null) return
+    if (!isNumber(value)) throw notANumberError('avg', value)
+    this.count += 1
+    if (value instanceof Float) this.floats += value.value
+    else this.whole += BigInt(value)
+  }
+  result(): Value {
+    return this.count === 0 ? null : new Float((Number(this.whole) + this.floats) / this.count)
+  }
+  reset(): void {
+    this.whole = 0n
+    this.floats = 0
+    this.count = 0
+  }
+}
+
+/** min and max over the order of ORDER BY, so that values of mixed kinds have one too. */
+class MinMaxAccumulator implements Accumulator {
+  private best: Value = null
+  private readonly sign: -1 | 1
+  constructor(sign: -1 | 1) {
+    this.sign = sign
+  }
+  add(value: Value): void {
+    if (value === null) return
+    if (this.best === null || order(value, this.best) * this.sign > 0) this.best = value
+  }
+  result(): Value {
+    return this.best
+  }
+  reset(): void {
+    this.best = null
+  }
+}
+
+/** Welford's method: the plain sum of squares loses all its digits where the mean is large. */
+class StandardDeviationAccumulator implements Accumulator {
+  private count = 0
+  private mean = 0
+  private squares = 0
+  private readonly name: string
+  private readonly lost: 0 | 1
+  /** `lost`: the degrees of freedom that the mean takes; 1 for a sample, 0 for the whole population. */
+  constructor(name: string, lost: 0 | 1) {
+    this.name = name
+    this.lost = lost
+  }
+  add(value: Value): void {
+    if (value === null) return
+    if (!isNumber(value)) throw notANumberError(this.name, value)
+    const double = toDouble(value)
+    this.count += 1
+    const before = double - this.mean
+    this.mean += before / this.count
+    this.squares += before * (double - this.mean)
+  }
+  result(): Value {
+    const freedom = this.count - this.lost
+    return new Float(freedom > 0 ? Math.sqrt(this.squares / freedom) : 0)
+  }
+  reset(): void {
+    this.count = 0
+    this.mean = 0
+    this.squares = 0
+  }
+}
+
+type SortedNumbers = readonly (number | bigint | Float)[]
+
+class PercentileAccumulator implements Accumulator {
+  private values: (number | bigint | Float)[] = []
+  private fraction: number | null = null
+  private readonly name: string
+  private readonly pick: (sorted: SortedNumbers, fraction: number) => Value
+  constructor(name: string, pick: (sorted: SortedNumbers, fraction: number) => Value) {
+    this.name = name
+    this.pick = pick
+  }
+  add(value: Value, parameter: Value = null): void {
+    if (this.fraction === null) this.fraction = percentileFraction(this.name, parameter)
+    if (value === null) return
+    if (!isNumber(value)) throw notANumberError(this.name, value)
+    chargeItems(1)
+    retainBytes(estimateBytes(value))
+    this.values.push(value)
+    if (this.values.length > VALUE_ITEMS_MAX) boundedList(this.values)
+  }
+  result(): Value {
+    if (this.values.length === 0) return null
+    return this.pick(sortWithCharges(this.values, order), this.fraction!)
+  }
+  reset(): void {
+    this.values = []
+    this.fraction = null
+  }
+}
+
+function percentileFraction(name: string, value: Value): number {
+  if (value === null || !isNumber(value)) {
+    const message = `${name}() takes a number between 0.0 and 1.0 as its second argument, not ${kindName(value)}`
+    throw new ExecutionError('argument', message, null, 'InvalidArgumentType')
+  }
+  const fraction = toDouble(value)
+  if (!(fraction >= 0 && fraction <= 1)) {
+    const message = `${name}() takes a number between 0.0 and 1.0 as its second argument, not ${fraction}`
+    throw new ExecutionError('argument', message, null, 'NumberOutOfRange')
+  }
+  return fraction
+}
+
+function nearestRankPercentile(sorted: SortedNumbers, fraction: number): Value {
+  return sorted[Math.max(0, Math.ceil(fraction * sorted.length) - 1)]!
+}
+
+function interpolatedPercentile(sorted: SortedNumbers, fraction: number): Value {
+  const place = fraction * (sorted.length - 1)
+  const below = toDouble(sorted[Math.floor(place)]!)
+  const above = toDouble(sorted[Math.ceil(place)]!)
+  return new Float(below + (above - below) * (place - Math.floor(place)))
+}
+
+function notANumberError(name: string, value: Value): ExecutionError {
+  return new ExecutionError('type', `${name}() takes numbers, not ${kindName(value)}`, null, 'InvalidArgumentType')
+}

@@ -1,0 +1,216 @@
+// The nodes that one hop leads to, in the order of their ids. Lists of neighbours ascend, so where they are long they are
+// merged as they are read, and nothing is read that nobody asks for; where they are short, or very many, it is quicker to
+// gather what they hold first.
+import { type Chunk, createChunk, type Direction, type NodeId, type Snapshot, type SymbolId } from '../store.ts'
+import { sortIds } from '../value/sort-ids.ts'
+import type { EndpointPair } from './bidirectional-expand-into.ts'
+import type { ExecutionContext } from './execution-context.ts'
+import { directionsToRead, type TraversalSpec } from './neighbour-cursor.ts'
+import { OrderedNodeSet } from './node-set.ts'
+import type { PhysicalOperator } from './physical-operator.ts'
+
+/** Lists with no more entries than this together are gathered: it takes no longer than a page takes to answer. */
+const COLLECTED_ENTRIES_MAX = 16_384
+
+/** Each list that is merged holds a chunk. */
+const MERGED_LISTS_MAX = 256
+
+interface AdjacencyList {
+  readonly node: NodeId
+  readonly direction: Direction
+  readonly type: SymbolId
+}
+
+export class OrderedExpandOperator implements PhysicalOperator {
+  private readonly input: PhysicalOperator
+  private readonly slots: EndpointPair
+  private readonly walkable: TraversalSpec
+  private readonly collectedMax: number
+  private readonly starts = new OrderedNodeSet()
+  /** Null: the lists are not yet looked for. */
+  private neighbours: { next(run: ExecutionContext): NodeId } | null = null
+
+  constructor(
+    input: PhysicalOperator,
+    slots: EndpointPair,
+    walkable: TraversalSpec,
+    gatheredMax = COLLECTED_ENTRIES_MAX,
+  ) {
+    this.collectedMax = gatheredMax
+    this.input = input
+    this.slots = slots
+    this.walkable = walkable
+  }
+
+  open(run: ExecutionContext): void {
+    this.input.open(run)
+    this.neighbours = null
+  }
+
+  next(run: ExecutionContext): boolean {
+    this.neighbours ??= this.startNeighbours(run)
+    const node = this.neighbours.next(run)
+    if (node === 0) {
+      this.neighbours = exhausted
+      return false
+    }
+    run.frame[this.slots.to] = node
+    return true
+  }
+
+  private startNeighbours(run: ExecutionContext): { next(run: ExecutionContext): NodeId } {
+    const { starts } = this
+    starts.clear()
+    while (this.input.next(run)) {
+      const node = run.frame[this.slots.from] as NodeId
+      if (node !== 0 && starts.add(node)) run.budget.retainRow()
+    }
+    const snapshot = run.graphs[this.walkable.graph]!
+    const lists: AdjacencyList[] = []
+    let entries = 0
+    for (let i = 0; i < starts.length; i++) {
+      const node = starts.ids[i]!
+      for (const direction of directionsToRead(this.walkable.direction)) {
+        for (const type of this.walkable.types ?? snapshot.relationshipTypesAt(node, direction)) {
+          const degree = snapshot.degree(node, direction, type)
+          run.budget.chargeSteps(1)
+          if (degree === 0) continue
+          entries += degree
+          lists.push({ node, direction, type })
+        }
+      }
+    }
+    if (entries <= this.collectedMax || lists.length > MERGED_LISTS_MAX)
+      return new CollectedNeighbours(run, snapshot, lists)
+    run.isIncremental = true
+    return new MergedNeighbours(run, snapshot, lists)
+  }
+}
+
+const exhausted = { next: (): NodeId => 0 }
+
+/** All ends at once, sorted. */
+class CollectedNeighbours {
+  private readonly ids: Uint32Array
+  private position = 0
+
+  constructor(run: ExecutionContext, snapshot: Snapshot, lists: readonly AdjacencyList[]) {
+    const ends = new OrderedNodeSet()
+    const chunk = createChunk()
+    for (const { node, direction, type } of lists) {
+      snapshot.neighboursFrom(node, direction, type, run.resumeAfter + 1, chunk)
+      for (;;) {
+        run.budget.chargeSteps(chunk.length + 1)
+        for (let i = 0; i < chunk.length; i++) if (ends.add(chunk.ids[i]!)) run.budget.retainRow()
+        if (!chunk.more) break
+        snapshot.neighbours(node, direction, type, chunk.next, chunk)
+      }
+    }
+    this.ids = sortIds(ends.ids.subarray(0, ends.length))
+  }
+
+  next(): NodeId {
+    return this.ids[this.position++] ?? 0
+  }
+}
+
+interface ListHead {
+  readonly list: AdjacencyList
+  readonly chunk: Chunk
+  position: number
+  /** The next of the list. */
+  node: NodeId
+}
+
+/** A heap of lists, the one with the lowest next node on top. */
+class MergedNeighbours {
+  private readonly snapshot: Snapshot
+  private readonly heap: ListHead[] = []
+  private last: NodeId = 0
+
+  constructor(run: ExecutionContext, snapshot: Snapshot, lists: readonly AdjacencyList[]) {
+    this.snapshot = snapshot
+    for (const list of lists) {
+      const head: ListHead = { list, chunk: createChunk(), position: 0, node: 0 }
+      snapshot.neighboursFrom(list.node, list.direction, list.type, run.resumeAfter + 1, head.chunk)
+      run.budget.chargeSteps(head.chunk.length + 1)
+      if (head.chunk.length === 0) continue
+      head.node = head.chunk.ids[0]!
+      this.heap.push(head)
+    }
+    for (let at = (this.heap.length >>> 1) - 1; at >= 0; at--) this.siftDown(at)
+  }
+
+  next(run: ExecutionContext): NodeId {
+    const { heap } = this
+    for (let head = heap[0]; head !== undefined; head = heap[0]) {
+      const { node } = head
+      if (!this.advance(run, head)) {
+        const end = heap.pop()!
+        if (end !== head) heap[0] = end
+      }
+      this.siftDown(0)
+      if (node === this.last) continue
+      this.last = node
+      return node
+    }
+    return 0
+  }
+
+  private advance(run: ExecutionContext, head: ListHead): boolean {
+    const { chunk, list } = head
+    head.position += 1
+    if (head.position === chunk.length) {
+      if (!chunk.more) return false
+      this.snapshot.neighbours(list.node, list.direction, list.type, chunk.next, chunk)
+      run.budget.chargeSteps(chunk.length + 1)
+      head.position = 0
+    }
+    head.node = chunk.ids[head.position]!
+    return true
+  }
+
+  private siftDown(from: number): void {
+    const { heap } = this
+    const moved = heap[from]
+    if (moved === undefined) return
+    let at = from
+    for (;;) {
+      let below = 2 * at + 1
+      if (below >= heap.length) break
+      if (below + 1 < heap.length && heap[below + 1]!.node < heap[below]!.node) below += 1
+      if (heap[below]!.node >= moved.node) break
+      heap[at] = heap[below]!
+      at = below
+    }
+    heap[at] = moved
+  }
+}
+
+/** Rows come in the order of the ids in a slot: those of one id stand together, and the first is given. */
+export class OrderedDistinctOperator implements PhysicalOperator {
+  private readonly input: PhysicalOperator
+  private readonly slot: number
+  private last: NodeId = 0
+
+  constructor(input: PhysicalOperator, slot: number) {
+    this.input = input
+    this.slot = slot
+  }
+
+  open(run: ExecutionContext): void {
+    this.input.open(run)
+    this.last = 0
+  }
+
+  next(run: ExecutionContext): boolean {
+    while (this.input.next(run)) {
+      const id = run.frame[this.slot] as NodeId
+      if (id === this.last) continue
+      this.last = id
+      run.budget.chargeSteps(1)
+      return true
+    }
+    return false
+  }
+}

@@ -1,0 +1,178 @@
+// Chooses where a pattern walk starts and in which order its relationships are walked.
+// Counts are handed in, never read here; ties break by the order of the text, so plans are stable.
+import type { BoundExpression, BoundMatch, BoundRelationship } from '../bind/bound.ts'
+import { slotsOf } from '../bind/expression-tree.ts'
+
+/** How many nodes carry a label (null: all nodes), how many relationships have a type (null: all). */
+export interface GraphCounts {
+  nodes(label: string | null): number
+  relationships(type: string | null): number
+}
+
+/** What is assumed where no graph is at hand (explain of a policy): every label and type alike. */
+export const assumedCounts: GraphCounts = {
+  nodes: (label) => (label === null ? 10_000 : 1_000),
+  relationships: (type) => (type === null ? 50_000 : 5_000),
+}
+
+export type WalkStep =
+  | { readonly kind: 'start'; readonly node: number }
+  | { readonly kind: 'walk'; readonly relationship: number; readonly from: number; readonly to: number }
+
+/** `known` holds the slots that have a value before the match. */
+export type ExpandOrder = (match: BoundMatch, known: ReadonlySet<number>, counts: GraphCounts) => readonly WalkStep[]
+
+/** Left to right as written: the order with all rules off. */
+export const textOrder: ExpandOrder = (match, known) =>
+  orderSteps(
+    match,
+    known,
+    (candidates) => candidates[0]!,
+    (nodes) => nodes[0]!,
+  )
+
+/** Cheapest start first; then whatever closes the pattern, then the smallest fan-out. */
+export const costOrder: ExpandOrder = (match, known, counts) => {
+  const hints = match.nodes.map((_, i) => nodeHint(match, i))
+  return orderSteps(
+    match,
+    known,
+    (candidates) => least(candidates, (step) => walkCost(match, step, hints, counts)),
+    (nodes) => least(nodes, (node) => startCost(hints[node]!, counts)),
+  )
+}
+
+type ExpandChoice = Extract<WalkStep, { kind: 'walk' }>
+type ExpandCandidate = ExpandChoice & { readonly closes: boolean }
+
+function orderSteps(
+  match: BoundMatch,
+  known: ReadonlySet<number>,
+  chooseWalk: (candidates: readonly ExpandCandidate[]) => ExpandCandidate,
+  chooseStart: (nodes: readonly number[]) => number,
+): WalkStep[] {
+  const reached = match.nodes.map((node) => node.bound || known.has(node.slot.index))
+  const walked = match.relationships.map(() => false)
+  const steps: WalkStep[] = []
+  for (;;) {
+    const candidates = match.relationships.flatMap((relationship, i) =>
+      walked[i] ? [] : directions(relationship, i, reached),
+    )
+    if (candidates.length > 0) {
+      const { closes: _, ...step } = chooseWalk(candidates)
+      steps.push(step)
+      walked[step.relationship] = true
+      reached[step.from] = true
+      reached[step.to] = true
+      continue
+    }
+    const open = match.nodes.flatMap((_, i) => (reached[i] ? [] : [i]))
+    if (open.length === 0) return steps
+    const node = chooseStart(open)
+    steps.push({ kind: 'start', node })
+    reached[node] = true
+  }
+}
+
+/** The ways in which a relationship can be walked now: from each end that is reached. */
+function directions(relationship: BoundRelationship, i: number, reached: readonly boolean[]): ExpandCandidate[] {
+  const { left, right, bound } = relationship
+  const closes = reached[left]! && reached[right]!
+  const forward: ExpandCandidate = { kind: 'walk', relationship: i, from: left, to: right, closes }
+  const backward: ExpandCandidate = { kind: 'walk', relationship: i, from: right, to: left, closes }
+  if (bound || closes) return [forward]
+  // A shortest way is looked for between two nodes that are known.
+  if (relationship.shortest) return []
+  return [...(reached[left] ? [forward] : []), ...(reached[right] ? [backward] : [])]
+}
+
+interface NodeHint {
+  readonly labels: readonly string[]
+  readonly byKey: boolean
+  readonly byProperty: boolean
+}
+
+function nodeHint(match: BoundMatch, i: number): NodeHint {
+  const index = match.nodes[i]!.slot.index
+  const labels: string[] = []
+  let byKey = false
+  let byProperty = false
+  for (const predicate of match.predicates) {
+    if (predicate.kind === 'label-test') {
+      if (slotsOf(predicate)[0]?.index === index && predicate.labels.kind === 'label')
+        labels.push(predicate.labels.name)
+      continue
+    }
+    const equality = equalityOn(predicate, index)
+    if (!equality) continue
+    if (equality.own === 'external_id') byKey = true
+    else if (equality.own === null) byProperty = true
+    else if (
+      equality.own === 'type' &&
+      equality.value.kind === 'constant' &&
+      typeof equality.value.value === 'string'
+    ) {
+      labels.push(equality.value.value)
+    }
+  }
+  return { labels, byKey, byProperty }
+}
+
+/** `slot.key = value` (or turned round) where the value does not depend on the slot. */
+export function equalityOn(
+  predicate: BoundExpression,
+  slotIndex: number,
+): {
+  readonly key: string
+  readonly own: string | null
+  readonly value: BoundExpression
+  readonly mayBeUnknown: boolean
+} | null {
+  if (predicate.kind !== 'comparison' || predicate.operator !== '=') return null
+  for (const [side, other] of [
+    [predicate.left, predicate.right],
+    [predicate.right, predicate.left],
+  ] as const) {
+    if (side.kind !== 'element-property' || side.slot.index !== slotIndex) continue
+    if (slotsOf(other).some((slot) => slot.index === slotIndex)) continue
+    return { key: side.key, own: side.own, value: other, mayBeUnknown: side.mayBeUnknown === true }
+  }
+  return null
+}
+
+function startCost(hint: NodeHint, counts: GraphCounts): number {
+  if (hint.byKey) return 1
+  const carriers = Math.min(counts.nodes(null), ...hint.labels.map((label) => counts.nodes(label)))
+  return hint.byProperty && hint.labels.length > 0 ? 1 + carriers / 100 : 2 + carriers
+}
+
+function walkCost(match: BoundMatch, step: ExpandCandidate, hints: readonly NodeHint[], counts: GraphCounts): number {
+  const relationship = match.relationships[step.relationship]!
+  if (relationship.bound) return -2
+  const fanOut = stepFanOut(relationship, hints[step.from]!, counts)
+  const steps = relationship.range ? Math.min(relationship.range.max ?? 4, 4) : 1
+  // Closing is a membership test for one hop; for many hops it is a search, but a search with an end.
+  if (step.closes) return steps === 1 ? -1 : fanOut
+  return fanOut ** steps
+}
+
+function stepFanOut(relationship: BoundRelationship, from: NodeHint, counts: GraphCounts): number {
+  const types = relationship.types
+  const total =
+    types.length === 0 ? counts.relationships(null) : types.reduce((sum, type) => sum + counts.relationships(type), 0)
+  const sources = Math.min(counts.nodes(null), ...from.labels.map((label) => counts.nodes(label)))
+  return total / Math.max(1, sources)
+}
+
+function least<T>(items: readonly T[], cost: (item: T) => number): T {
+  let best: T = items[0] as T
+  let bestCost = cost(best)
+  for (const item of items.slice(1)) {
+    const itemCost = cost(item)
+    if (itemCost < bestCost) {
+      best = item
+      bestCost = itemCost
+    }
+  }
+  return best
+}

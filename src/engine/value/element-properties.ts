@@ -1,0 +1,61 @@
+// What nodes and relationships hold, read by name at run time through the snapshot of their graph. Expressions that know
+// slot and key when they are compiled have a shorter way; this is the way of all others.
+import { ExecutionError } from '../errors.ts'
+import type { ExecutionContext } from '../exec/execution-context.ts'
+import type { ElementField, Snapshot } from '../store.ts'
+import { isMap } from './compare.ts'
+import {
+  type GraphElementKind,
+  mayHaveExternal,
+  requirePresentValue,
+  requirePresentValues,
+} from './external-properties.ts'
+import { kindName } from './kind-name.ts'
+import { getComponent } from './temporal/components.ts'
+import { isTemporal } from './temporal/temporal.ts'
+import { NodeValue, RelationshipValue, type Value } from './value.ts'
+
+const NODE_FIELDS: ReadonlyMap<string, ElementField> = new Map(
+  (['external_id', 'type', 'create_time', 'update_time', 'is_identity'] as const).map((field) => [field, field]),
+)
+
+/** The own field of a node under that name (ruling G4). */
+export function nodeField(key: string): ElementField | null {
+  return NODE_FIELDS.get(key) ?? null
+}
+
+/** `value.key` for a map, a node, a relationship or a temporal; null of null. */
+export function getProperty(run: ExecutionContext, value: Value, key: string): Value {
+  if (value === null) return null
+  if (isMap(value)) return value.get(key) ?? null
+  if (value instanceof NodeValue) {
+    const graph = run.graphs[value.graph]!
+    if (key === 'property') return requirePresentValues(graph, 'node', value.id)
+    const field = nodeField(key)
+    const own = field && graph.nodeField(value.id, field)
+    return own ?? readPresent(graph, 'node', value.id, key)
+  }
+  if (value instanceof RelationshipValue) {
+    const graph = run.graphs[value.graph]!
+    if (key === 'property') return requirePresentValues(graph, 'relationship', value.id)
+    return readPresent(graph, 'relationship', value.id, key)
+  }
+  if (isTemporal(value)) return getComponent(value, key)
+  throw new ExecutionError('type', `${kindName(value)} has no property \`${key}\``, null, 'InvalidArgumentType')
+}
+
+function readPresent(graph: Snapshot, kind: GraphElementKind, id: number, key: string): Value {
+  const symbol = graph.symbol('property', key)
+  const value = kind === 'node' ? graph.nodeProperty(id, symbol) : graph.relationshipProperty(id, symbol)
+  return value === null && mayHaveExternal(graph, key) ? requirePresentValue(graph, kind, id, symbol, value) : value
+}
+
+/** All captured properties, or the map itself. */
+export function getProperties(run: ExecutionContext, asker: string, value: Value): ReadonlyMap<string, Value> {
+  if (isMap(value)) return value
+  if (value instanceof NodeValue) return requirePresentValues(run.graphs[value.graph]!, 'node', value.id)
+  if (value instanceof RelationshipValue)
+    return requirePresentValues(run.graphs[value.graph]!, 'relationship', value.id)
+  const message = `${asker} takes a node, a relationship or a map, not ${kindName(value)}`
+  throw new ExecutionError('type', message, null, 'InvalidArgumentValue')
+}

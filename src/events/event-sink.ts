@@ -1,0 +1,231 @@
+// The kind of event sinks: one in a project, with the brokers and queues that events go to, and which go where.
+import { z } from 'zod'
+import { type ConfigKind, type DocumentFields, envelope, envelopeUpdate, reference, tagList } from '../config/kind.ts'
+import { err, ok } from '../kernel/result.ts'
+
+export const eventSinksKind = 'event-sinks'
+
+/** What each provider is reached by; `secret` is sealed and never read back. */
+interface SinkProviderKind {
+  readonly schema: z.ZodObject
+  readonly secret: string
+  readonly secretRequired: boolean
+  /** The members that say to whom the secret is shown, and who may listen; a secret may name its place itself. */
+  readonly secretGoesTo: readonly string[]
+}
+
+const secret = (max: number) => z.string().max(max).nullish()
+
+/** Facts 1.7.13. Secrets may be left out of an update; `check` sees that the required ones are there. */
+const providerKinds = {
+  streaming_broker: {
+    schema: z.strictObject({
+      brokers: z.array(z.string().min(1).max(1024)).min(1).max(100),
+      topic: z
+        .string()
+        .min(1)
+        .max(249)
+        .regex(/^[A-Za-z0-9._-]+$/, { error: 'expected letters, digits and `. _ -`' }),
+      username: z.string().max(1024).nullish(),
+      password: secret(1024),
+      disable_tls: z.boolean().nullish(),
+      tls_skip_verify: z.boolean().nullish(),
+    }),
+    secret: 'password',
+    secretRequired: false,
+    secretGoesTo: ['brokers', 'disable_tls', 'tls_skip_verify'],
+  },
+  event_topic: {
+    schema: z.strictObject({ topic_endpoint: z.string().min(1).max(1024), access_key: secret(1024) }),
+    secret: 'access_key',
+    secretRequired: true,
+    secretGoesTo: ['topic_endpoint'],
+  },
+  queue_service: {
+    schema: z
+      .strictObject({
+        queueOrTopicName: z.string().min(1).max(1024).nullish(),
+        queue_or_topic_name: z.string().min(1).max(1024).nullish(),
+        connectionString: secret(1024),
+        connection_string: secret(1024),
+      })
+      .superRefine((queue, context) => {
+        const refuse = (member: string, message: string): void =>
+          context.addIssue({ code: 'custom', path: [member], message })
+        if (queue.queueOrTopicName == null && queue.queue_or_topic_name == null) {
+          refuse('queueOrTopicName', 'expected string, found nothing')
+        }
+        for (const [camel, snake] of queueSpellings) {
+          if (queue[camel] != null && queue[snake] != null) refuse(snake, `given as \`${camel}\` too`)
+        }
+      }),
+    secret: 'connectionString',
+    secretRequired: true,
+    secretGoesTo: [],
+  },
+  pub_sub: {
+    schema: z.strictObject({
+      project_id: z.string().min(6).max(30),
+      topic_name: z.string().min(3).max(255),
+      credentials_json: secret(10_240),
+    }),
+    secret: 'credentials_json',
+    secretRequired: true,
+    secretGoesTo: [],
+  },
+} satisfies Record<string, SinkProviderKind>
+
+const providerNames = Object.keys(providerKinds) as (keyof typeof providerKinds)[]
+
+/** Ruling F3: both spellings are taken, and the first reads back. */
+const queueSpellings = [
+  ['queueOrTopicName', 'queue_or_topic_name'],
+  ['connectionString', 'connection_string'],
+] as const
+
+const provider = z
+  .strictObject({
+    display_name: z.string().max(254).nullish(),
+    include_cdc_events: z.boolean().nullish(),
+    ...Object.fromEntries(providerNames.map((name) => [name, providerKinds[name].schema.nullish()])),
+  })
+  .refine((given) => providerKindsIn(given).length === 1, {
+    error: `expected exactly one of ${quotedList(providerNames)}`,
+  })
+
+const providers = z
+  .record(
+    z
+      .string()
+      .min(2)
+      .max(63)
+      .regex(/^[A-Za-z0-9_-]+$/, { error: 'expected letters, digits, `_` and `-`' }),
+    provider,
+  )
+  .refine((all) => Object.keys(all).length > 0, { error: 'expected at least 1 provider' })
+  .refine((all) => Object.keys(all).length <= 32, { error: 'expected at most 32 providers' })
+
+const route = z.strictObject({
+  provider_id: z.string().min(2).max(63),
+  event_type_key_values_filter: z.strictObject({
+    event_type: z
+      .string()
+      .min(1)
+      .max(256)
+      .regex(/^(?:[A-Za-z0-9_]+\.)*(?:[A-Za-z0-9_]+|\*)$/, {
+        error: 'expected words of letters, digits and `_` joined by dots, the last of which may be `*`',
+      }),
+    context_key_value: z
+      .array(z.strictObject({ key: z.string().min(1).max(256), value: z.string().max(1024) }))
+      .max(32)
+      .nullish(),
+  }),
+  stop_processing: z.boolean().nullish(),
+  display_name: z.string().max(254).nullish(),
+})
+
+const routes = z.array(route).min(1).max(100)
+
+const readProvider = z.strictObject({
+  display_name: z.string().optional(),
+  include_cdc_events: z.boolean().optional(),
+  streaming_broker: providerKinds.streaming_broker.schema.omit({ password: true }).optional(),
+  event_topic: providerKinds.event_topic.schema.omit({ access_key: true }).optional(),
+  queue_service: z.strictObject({ queueOrTopicName: z.string() }).optional(),
+  pub_sub: providerKinds.pub_sub.schema.omit({ credentials_json: true }).optional(),
+  last_error: z.string(),
+})
+
+export const eventSinks: ConfigKind = {
+  path: eventSinksKind,
+  label: 'event sink',
+  parent: { field: 'project_id', kind: 'projects' },
+  operations: { create: true, update: true, delete: true, byName: true },
+  onePerProject: true,
+  createSchema: z.strictObject({
+    ...envelope,
+    project_id: reference,
+    include_cdc_events: z.boolean().nullish(),
+    providers,
+    routes,
+    tags: tagList.nullish(),
+  }),
+  updateSchema: z.strictObject({
+    ...envelopeUpdate,
+    include_cdc_events: z.boolean().nullish(),
+    providers: providers.nullish(),
+    routes: routes.nullish(),
+    tags: tagList.nullish(),
+  }),
+  readShape: {
+    include_cdc_events: z.boolean(),
+    providers: z.record(z.string(), readProvider),
+    routes: z.array(route),
+    tags: z.array(z.string()),
+  },
+  normaliseBody: normaliseSpelling,
+  secrets: providerNames.map((name) => `providers.*.${name}.${providerKinds[name].secret}`),
+  secretDestinations: Object.fromEntries(
+    providerNames.map((name) => [
+      `providers.*.${name}.${providerKinds[name].secret}`,
+      providerKinds[name].secretGoesTo.map((member) => `providers.*.${name}.${member}`),
+    ]),
+  ),
+  omittedInLists: [],
+  defaults: { include_cdc_events: false, tags: [] },
+  check(fields) {
+    const all = fields.providers as Providers
+    const issues = [
+      ...missingSecretErrors(all),
+      ...unknownProviderErrors(fields.routes as readonly { provider_id: string }[], all),
+    ]
+    return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })
+  },
+  // What went wrong last is the delivery's to say.
+  computedFields: ({ fields }) => ({
+    providers: Object.fromEntries(
+      Object.entries(fields.providers as Providers).map(([id, one]) => [id, { ...one, last_error: '' }]),
+    ),
+  }),
+}
+
+type Providers = Readonly<Record<string, DocumentFields>>
+
+function providerKindsIn(provider: DocumentFields): (keyof typeof providerKinds)[] {
+  return providerNames.filter((name) => provider[name] != null)
+}
+
+function normaliseSpelling(body: DocumentFields): DocumentFields {
+  if (body.providers === undefined) return body
+  const all = Object.entries(body.providers as Providers)
+  return { ...body, providers: Object.fromEntries(all.map(([id, one]) => [id, normaliseQueue(one)])) }
+}
+
+function normaliseQueue(provider: DocumentFields): DocumentFields {
+  if (provider.queue_service === undefined) return provider
+  const queue = { ...(provider.queue_service as Record<string, unknown>) }
+  for (const [camel, snake] of queueSpellings) {
+    if (queue[snake] !== undefined) queue[camel] = queue[snake]
+    delete queue[snake]
+  }
+  return { ...provider, queue_service: queue }
+}
+
+function missingSecretErrors(providers: Providers): string[] {
+  return Object.entries(providers).flatMap(([id, one]) =>
+    providerKindsIn(one)
+      .filter((name) => providerKinds[name].secretRequired)
+      .filter((name) => (one[name] as DocumentFields)[providerKinds[name].secret] === undefined)
+      .map((name) => `providers.${id}.${name}.${providerKinds[name].secret}: expected string, found nothing`),
+  )
+}
+
+function unknownProviderErrors(routes: readonly { readonly provider_id: string }[], providers: Providers): string[] {
+  return routes.flatMap(({ provider_id }, at) =>
+    Object.hasOwn(providers, provider_id) ? [] : [`routes[${at}].provider_id: no provider \`${provider_id}\``],
+  )
+}
+
+function quotedList(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ')
+}

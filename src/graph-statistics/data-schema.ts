@@ -1,0 +1,222 @@
+// What kinds of nodes and relationships a graph holds, with their properties and how many there are (facts 1.8), in JSON
+// Graph Format. Counted by walking the graph in short slices, each over a snapshot of its own, so that decisions go on
+// meanwhile: the counts of a graph that is written to at the same time are those of no single moment.
+import {
+  type Chunk,
+  createChunk,
+  type GraphStore,
+  type NodeId,
+  type Snapshot,
+  type StoredProperty,
+} from '../engine/store.ts'
+import type { PropertyValue } from '../engine/value/value.ts'
+import { Float } from '../kernel/float.ts'
+import type { DataSchema, EdgeSchema, NodeSchema, PropertySchema } from './schema.ts'
+
+/** How long a slice may keep the process from other work; the relationships of one node are counted in one slice. */
+const SLICE_MS = 5
+
+class PropertyStatistics {
+  count = 0
+  readonly types = new Map<string, number>()
+  readonly metadata = new Map<string, PropertyStatistics>()
+
+  add(value: unknown): void {
+    this.count += 1
+    bump(this.types, typeName(value))
+  }
+
+  addStored({ value, externalValue, metadata }: StoredProperty): void {
+    this.count += 1
+    bump(this.types, externalValue === null ? typeName(value) : 'external')
+    if (metadata === null) return
+    const { source, assuranceLevel, verifiedTime, custom = {} } = metadata
+    const fields = { source, assurance_level: assuranceLevel, verified_time: verifiedTime, ...custom }
+    for (const [name, field] of Object.entries(fields)) {
+      if (field !== undefined) this.metadata.getOrInsertComputed(name, () => new PropertyStatistics()).add(field)
+    }
+  }
+
+  schema(): PropertySchema {
+    return {
+      count: this.count,
+      types: listed(this.types, 'type'),
+      metadata: Object.fromEntries(
+        [...this.metadata].map(([name, { count, types }]) => [name, { count, types: listed(types, 'type') }]),
+      ),
+    }
+  }
+}
+
+interface NodeStatistics {
+  count: number
+  identities: number
+  readonly labels: Map<string, number>
+  readonly properties: Map<string, PropertyStatistics>
+}
+
+interface EdgeStatistics {
+  readonly source: string
+  readonly target: string
+  readonly relation: string
+  count: number
+  readonly properties: Map<string, PropertyStatistics>
+}
+
+/** What belongs to the service is left out: its applications, agents and scores. Null: nothing was captured yet. */
+export async function collectDataSchema(graph: GraphStore): Promise<DataSchema | null> {
+  const survey = new DataSchemaCollector()
+  for (let from = 0; ; ) {
+    const snapshot = graph.snapshot()
+    try {
+      const next = survey.slice(snapshot, from)
+      if (next === null) break
+      from = next
+    } finally {
+      snapshot.close()
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return survey.schema()
+}
+
+class DataSchemaCollector {
+  private readonly nodes = new Map<string, NodeStatistics>()
+  private readonly edges = new Map<string, EdgeStatistics>()
+  private readonly chunk: Chunk = createChunk()
+  private readonly around: Chunk = createChunk()
+  private earliest = ''
+  private latest = ''
+
+  /** Where the next slice goes on; null at the end. */
+  slice(snapshot: Snapshot, from: NodeId): NodeId | null {
+    const until = performance.now() + SLICE_MS
+    for (let at = from; ; at = this.chunk.next) {
+      snapshot.allNodes(at, this.chunk)
+      const { length, more, next } = this.chunk
+      // The chunk is the snapshot's to overwrite, by the walk around a node too.
+      const ids = this.chunk.ids.slice(0, length)
+      for (const id of ids) {
+        if (id < from) continue
+        if (performance.now() > until && id > from) return id
+        this.node(id, snapshot)
+      }
+      if (!more) return null
+      this.chunk.next = next
+    }
+  }
+
+  private node(id: NodeId, snapshot: Snapshot): void {
+    const type = snapshot.nodeField(id, 'type') as string | null
+    if (type === null || isSystem(type)) return
+    const node = this.nodes.getOrInsertComputed(type, () => ({
+      count: 0,
+      identities: 0,
+      labels: new Map(),
+      properties: new Map(),
+    }))
+    node.count += 1
+    if (snapshot.nodeField(id, 'is_identity') === true) node.identities += 1
+    for (const label of snapshot.labels(id)) {
+      const name = snapshot.symbolName('label', label)
+      if (name !== type) bump(node.labels, name)
+    }
+    this.times(snapshot.nodeField(id, 'create_time'), snapshot.nodeField(id, 'update_time'))
+    this.properties(node.properties, snapshot.nodeStoredProperties(id))
+    for (const relation of snapshot.relationshipTypesAt(id, 'out')) {
+      const name = snapshot.symbolName('type', relation)
+      if (isSystem(name)) continue
+      for (let from = 0; ; from = this.around.next) {
+        snapshot.neighbours(id, 'out', relation, from, this.around)
+        const { length, more, next } = this.around
+        const ends = this.around.ids.slice(0, length)
+        const relationships = this.around.relationships.slice(0, length)
+        ends.forEach((end, i) => {
+          this.edge(type, name, end, relationships[i]!, snapshot)
+        })
+        if (!more) break
+        this.around.next = next
+      }
+    }
+  }
+
+  private edge(source: string, relation: string, end: NodeId, relationship: number, snapshot: Snapshot): void {
+    const target = snapshot.nodeField(end, 'type') as string | null
+    if (target === null || isSystem(target)) return
+    const key = JSON.stringify([source, relation, target])
+    const edge = this.edges.getOrInsertComputed(key, () => ({
+      source,
+      relation,
+      target,
+      count: 0,
+      properties: new Map(),
+    }))
+    edge.count += 1
+    this.properties(edge.properties, snapshot.relationshipStoredProperties(relationship))
+  }
+
+  private properties(counts: Map<string, PropertyStatistics>, stored: ReadonlyMap<string, StoredProperty>): void {
+    for (const [name, property] of stored)
+      counts.getOrInsertComputed(name, () => new PropertyStatistics()).addStored(property)
+  }
+
+  private times(created: PropertyValue | null, updated: PropertyValue | null): void {
+    if (typeof created === 'string' && (this.earliest === '' || created < this.earliest)) this.earliest = created
+    if (typeof updated === 'string' && updated > this.latest) this.latest = updated
+  }
+
+  schema(): DataSchema | null {
+    if (this.nodes.size === 0) return null
+    return {
+      graph: {
+        directed: true,
+        metadata: { created_at: this.earliest, updated_at: this.latest },
+        nodes: Object.fromEntries([...this.nodes].map(([type, node]) => [type, nodeSchema(node)])),
+        edges: [...this.edges.values()].map(edgeSchema),
+      },
+    }
+  }
+}
+
+function nodeSchema({ count, identities, labels, properties }: NodeStatistics): NodeSchema {
+  return {
+    metadata: {
+      node_count: count,
+      properties: propertySchemas(properties),
+      system_labels: identities === 0 ? [] : [{ name: 'identity', count: identities }],
+      user_defined_labels: listed(labels, 'name'),
+    },
+  }
+}
+
+function edgeSchema({ source, target, relation, count, properties }: EdgeStatistics): EdgeSchema {
+  return { source, target, relation, directed: true, metadata: { count, properties: propertySchemas(properties) } }
+}
+
+function propertySchemas(properties: ReadonlyMap<string, PropertyStatistics>): Record<string, PropertySchema> {
+  return Object.fromEntries([...properties].map(([name, property]) => [name, property.schema()]))
+}
+
+function isSystem(name: string): boolean {
+  return name.startsWith('_')
+}
+
+function typeName(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'array' : `array of ${typeName(value[0])}`
+  if (value instanceof Float) return 'number'
+  if (typeof value === 'bigint') return 'integer'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
+  if (value === null) return 'null'
+  return typeof value
+}
+
+function bump(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+}
+
+function listed<K extends 'type' | 'name'>(
+  counts: ReadonlyMap<string, number>,
+  key: K,
+): ({ [P in K]: string } & { count: number })[] {
+  return [...counts].map(([name, count]) => ({ [key]: name, count }) as { [P in K]: string } & { count: number })
+}

@@ -1,0 +1,63 @@
+// What an interface description is made of, as far as this service makes use of it.
+import type { JsonSchema } from './schemas.ts'
+
+export type OpenApiVersion = '3.1.1' | '3.2.0'
+
+export interface OpenApiDocument {
+  readonly openapi: OpenApiVersion
+  readonly info: {
+    readonly title: string
+    readonly version: string
+    readonly summary: string
+    readonly description: string
+  }
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>
+    readonly responses: Readonly<Record<string, ResponseObject>>
+  } & Readonly<Record<string, unknown>>
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  readonly [member: string]: unknown
+}
+
+export interface OperationObject {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly summary: string
+  readonly description?: string
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly parameters: readonly ParameterObject[]
+  readonly requestBody?: { readonly required: true; readonly content: MediaTypeMap }
+  readonly responses: Readonly<Record<string, ResponseObject | ReferenceObject>>
+}
+
+export interface ParameterObject {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required: boolean
+  readonly description?: string
+  readonly schema: JsonSchema
+}
+
+export interface ReferenceObject {
+  readonly $ref: string
+}
+
+export interface ResponseObject {
+  readonly description: string
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly content?: MediaTypeMap
+}
+
+export type MediaTypeMap = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>
+
+/** What an operation answers with a status; undefined: it does not. */
+export function resolveResponse(
+  { components }: OpenApiDocument,
+  operation: OperationObject,
+  status: string | number,
+): ResponseObject | undefined {
+  const given = operation.responses[status]
+  if (given === undefined || !('$ref' in given)) return given
+  return components.responses[given.$ref.split('/').at(-1) ?? '']
+}

@@ -1,0 +1,57 @@
+// Asks an issuer about a bearer token, at its user-info endpoint: whether it still stands by it, and for whom.
+
+import type { Claims } from '../kernel/caller.ts'
+import { isWithin } from '../kernel/clock.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { ISSUER_RETRY_MS, type IssuerClientDeps, type IssuerUnavailable, parseJsonObject } from './issuers.ts'
+
+/** Endpoints that are remembered; the outage of a forgotten one is logged again. */
+const REPORTED_ENDPOINTS_MAX = 1000
+
+export class UserInfoClient {
+  private readonly deps: IssuerClientDeps
+  /** When the outage of an endpoint was last logged. */
+  private readonly reportedAtMs = new Map<string, number>()
+
+  constructor(parts: IssuerClientDeps) {
+    this.deps = parts
+  }
+
+  /** `refused`: the issuer does not stand by the token. */
+  async fetch(endpoint: string, token: string): Promise<Result<Claims, 'refused' | IssuerUnavailable>> {
+    const { upstream, timeMs, bytesMax } = this.deps
+    const headers = [
+      ['accept', 'application/json'],
+      ['authorization', `Bearer ${token}`],
+    ] as const
+    const answer = await upstream.send({
+      url: endpoint,
+      method: 'GET',
+      headers,
+      timeoutMs: timeMs,
+      maxResponseBytes: bytesMax,
+    })
+    if (!answer.ok) return this.unavailable(endpoint, answer.error.message)
+    const { status, body } = answer.value
+    // RFC 6750, section 3.1: malformed, invalid, not for this.
+    if (status === 400 || status === 401 || status === 403) return err('refused')
+    if (status !== 200) return this.unavailable(endpoint, `it answered ${status}`)
+    const claims = parseJsonObject(body)
+    // Without a subject nobody is meant, and the answer might be that of any page.
+    if (claims === null || typeof claims.sub !== 'string' || claims.sub === '') {
+      return this.unavailable(endpoint, 'expected a JSON object with `sub`')
+    }
+    return ok(claims)
+  }
+
+  /** An outage is logged at intervals for each endpoint, not with every token. */
+  private unavailable(endpoint: string, cause: string): Result<never, IssuerUnavailable> {
+    const now = this.deps.clock.now()
+    if (!isWithin(now, this.reportedAtMs.get(endpoint) ?? Number.NEGATIVE_INFINITY, ISSUER_RETRY_MS)) {
+      if (this.reportedAtMs.size >= REPORTED_ENDPOINTS_MAX) this.reportedAtMs.clear()
+      this.reportedAtMs.set(endpoint, now)
+      this.deps.report(`the user-info endpoint ${endpoint} gave no answer to use: ${cause}`)
+    }
+    return err('unavailable')
+  }
+}

@@ -1,0 +1,74 @@
+// The kind of entity matching pipelines: which types of nodes are compared, and how alike two must be.
+import { z } from 'zod'
+import { type ConfigKind, envelope, envelopeUpdate, nodeTypeName, reference } from '../config/kind.ts'
+import { ok } from '../kernel/result.ts'
+
+export const entityMatchingPipelinesKind = 'entity-matching-pipelines'
+
+/** Facts 1.9. */
+export const matchingStatuses = ['INVALID', 'PENDING', 'IN_PROGRESS', 'SUCCESS', 'ERROR'] as const
+
+const cutoff = z.number().min(0).max(1)
+
+/** An interval that nobody keeps must not be believed. */
+const rerunInterval = z.string().max(0, { error: 'intervals are not supported: leave it out or empty' }).nullish()
+
+const nodeTypes = z.array(nodeTypeName).min(1).max(100)
+
+/** Of what has been suggested and run so far; whoever runs a pipeline writes them without a new revision. */
+const initialOutcome = {
+  property_mapping_status: 'PENDING',
+  property_mapping_message: '',
+  entity_matching_status: 'PENDING',
+  entity_matching_message: '',
+  property_mappings: [],
+  last_run_time: '',
+  report_url: '',
+  report_type: '',
+  matched_entities: 0,
+}
+
+export const entityMatchingPipelines: ConfigKind = {
+  path: entityMatchingPipelinesKind,
+  label: 'entity matching pipeline',
+  parent: { field: 'project_id', kind: 'projects' },
+  operations: { create: true, update: true, delete: true, byName: true },
+  createSchema: z.strictObject({
+    ...envelope,
+    project_id: reference,
+    node_filter: z.strictObject({ source_node_types: nodeTypes, target_node_types: nodeTypes }),
+    similarity_score_cutoff: cutoff,
+    rerun_interval: rerunInterval,
+  }),
+  updateSchema: z.strictObject({
+    ...envelopeUpdate,
+    similarity_score_cutoff: cutoff.nullish(),
+    rerun_interval: rerunInterval,
+  }),
+  readShape: {
+    node_filter: z.strictObject({ source_node_types: z.array(z.string()), target_node_types: z.array(z.string()) }),
+    similarity_score_cutoff: z.number(),
+    rerun_interval: z.string(),
+    property_mapping_status: z.enum(matchingStatuses),
+    property_mapping_message: z.string(),
+    entity_matching_status: z.enum(matchingStatuses),
+    entity_matching_message: z.string(),
+    property_mappings: z.array(
+      z.strictObject({
+        source_node_type: z.string(),
+        source_node_property: z.string(),
+        target_node_type: z.string(),
+        target_node_property: z.string(),
+        similarity_score_cutoff: z.number(),
+      }),
+    ),
+    last_run_time: z.string(),
+    report_url: z.string(),
+    report_type: z.string(),
+    matched_entities: z.number(),
+  },
+  secrets: [],
+  omittedInLists: [],
+  defaults: { rerun_interval: '', ...initialOutcome },
+  check: (fields) => ok({ fields }),
+}

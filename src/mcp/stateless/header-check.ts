@@ -1,0 +1,43 @@
+// The headers of revision 2026-07-28 repeat what the body says, for whoever routes by them; a difference is refused, so that
+// nobody on the way decides by one and we by the other.
+import type { RpcObject } from '../json-rpc.ts'
+
+/** Methods whose target is repeated in `Mcp-Name`, and the parameter that holds it. */
+const nameParameters: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+])
+
+/** Null: method and name agree with the body. */
+export function headerMismatch(
+  header: (name: string) => string | null,
+  method: string,
+  params: RpcObject,
+): string | null {
+  const given = header('mcp-method')
+  if (given === null) return 'the header Mcp-Method is missing'
+  if (given.trim() !== method) return 'the header Mcp-Method differs from the method of the body'
+  const member = nameParameters.get(method)
+  if (member === undefined) return null
+  const name = header('mcp-name')
+  if (name === null) return 'the header Mcp-Name is missing'
+  const said = decodeHeader(name.trim())
+  if (said === null || said !== params[member]) return `the header Mcp-Name differs from params.${member}`
+  return null
+}
+
+const ENCODED_VALUE = /^=\?base64\?(.*)\?=$/
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/** Null: badly encoded. */
+function decodeHeader(value: string): string | null {
+  const encoded = ENCODED_VALUE.exec(value)?.[1]
+  if (encoded === undefined) return value
+  if (!BASE64.test(encoded)) return null
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(encoded, 'base64'))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,55 @@
+// The arguments of the AuthZEN tools come nested (`subject: {type, id}`) or flat (`subject_type`, `subject_id`); the
+// services read the nested form, so the flat one is made into it here, and each member may be given in one form only.
+import type { ServiceError } from '../../kernel/errors.ts'
+import { isJsonObject } from '../../kernel/json-kind.ts'
+import { err, ok, type Result } from '../../kernel/result.ts'
+import type { RpcObject } from '../json-rpc.ts'
+
+const flatForms: readonly (readonly [member: string, flat: Readonly<Record<string, string>>])[] = [
+  ['subject', { type: 'subject_type', id: 'subject_id' }],
+  ['action', { name: 'action_name' }],
+  ['resource', { type: 'resource_type', id: 'resource_id' }],
+]
+
+const flatNames = flatForms.flatMap(([, flat]) => Object.values(flat))
+
+export function toNested(given: RpcObject): Result<RpcObject, ServiceError> {
+  if (!hasFlatArgument(given)) return ok(given)
+  const issues: string[] = []
+  const body = nestMembers(given, '', issues)
+  return issues.length === 0 ? ok(body) : err({ kind: 'malformed', issues })
+}
+
+/** The members of the batch, and of each of its items. */
+export function toNestedBatch(given: RpcObject): Result<RpcObject, ServiceError> {
+  const issues: string[] = []
+  const body = nestMembers(given, '', issues)
+  if (!Array.isArray(body.evaluations) || body.evaluations.length === 0) {
+    issues.push('evaluations: expected an array of at least one evaluation')
+  } else {
+    body.evaluations = body.evaluations.map((item: unknown, i) =>
+      isJsonObject(item) ? nestMembers(item, `evaluations[${i}].`, issues) : item,
+    )
+  }
+  return issues.length === 0 ? ok(body) : err({ kind: 'malformed', issues })
+}
+
+function hasFlatArgument(given: RpcObject): boolean {
+  for (const name of flatNames) if (Object.hasOwn(given, name)) return true
+  return false
+}
+
+function nestMembers(given: RpcObject, place: string, issues: string[]): Record<string, unknown> {
+  const body: Record<string, unknown> = { ...given }
+  for (const [member, flat] of flatForms) {
+    const made: Record<string, unknown> = {}
+    for (const [name, flatName] of Object.entries(flat)) {
+      if (!Object.hasOwn(given, flatName)) continue
+      made[name] = given[flatName]
+      delete body[flatName]
+      if (Object.hasOwn(given, member)) issues.push(`${place}${flatName}: given beside ${place}${member}`)
+    }
+    if (Object.keys(made).length > 0) body[member] = made
+  }
+  return body
+}

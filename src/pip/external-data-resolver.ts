@@ -1,0 +1,122 @@
+// The kind of external data resolvers: which address is asked for a value, how, and what of its answer is the value.
+import { z } from 'zod'
+import { type ConfigKind, type DocumentFields, envelope, envelopeUpdate, reference } from '../config/kind.ts'
+import { err, ok } from '../kernel/result.ts'
+import type { Upstream } from '../upstream/client.ts'
+import { parseSelector } from './response-selector.ts'
+import { readPayloadTemplate, readUrlTemplate, sampleUrl } from './template.ts'
+
+export const resolversKind = 'external-data-resolvers'
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH'] as const
+const contentTypes = ['JSON'] as const
+
+const url = z
+  .string()
+  .min(1)
+  .max(2048)
+  .superRefine((text, context) => {
+    const template = readUrlTemplate(text)
+    if (!template.ok) context.addIssue({ code: 'custom', message: template.error })
+  })
+
+/** A line break in a value would end the header and begin another one. */
+const headerValue = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: 'expected Latin-1 text without control characters' })
+  // It would be sent as it stands.
+  .refine((text) => !/\{\$[A-Za-z_]/.test(text), { error: 'a placeholder has no place in a header' })
+
+const headerName = z.string().regex(/^[A-Za-z0-9-]{1,128}$/, { error: 'expected letters, digits and hyphens' })
+const headerValues = z.array(headerValue).min(1).max(32)
+
+const headers = z.record(
+  headerName,
+  z.union([headerValue, headerValues], { error: 'expected a string of 1 to 255 characters or an array of these' }),
+)
+
+/** A value as it reads back stands for the stored one: empty, or a list of empty ones. */
+const mask = z.union([z.literal(''), z.array(z.literal('')).min(1).max(32)])
+
+const headersUpdate = z.record(
+  headerName,
+  z.union([headerValue, headerValues, mask], {
+    error: 'expected a string of 1 to 255 characters or an array of these, or empty strings to keep the stored value',
+  }),
+)
+
+const selector = z
+  .string()
+  .min(1)
+  .max(255)
+  .superRefine((text, context) => {
+    const parsed = parseSelector(text)
+    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.error })
+  })
+
+const payload = z
+  .string()
+  .max(65_000)
+  .superRefine((text, context) => {
+    const template = readPayloadTemplate(text)
+    if (!template.ok) context.addIssue({ code: 'custom', message: template.error })
+  })
+
+/** `upstream`: says which addresses may be called. */
+export function externalDataResolvers(upstream: Pick<Upstream, 'refusalOf'>): ConfigKind {
+  return {
+    path: resolversKind,
+    label: 'external data resolver',
+    parent: { field: 'project_id', kind: 'projects' },
+    operations: { create: true, update: true, delete: true, byName: true },
+    createSchema: z.strictObject({
+      ...envelope,
+      project_id: reference,
+      url,
+      method: z.enum(methods),
+      headers: headers.nullish(),
+      request_content_type: z.enum(contentTypes),
+      request_payload: payload.nullish(),
+      response_content_type: z.enum(contentTypes),
+      response_selector: selector,
+    }),
+    updateSchema: z.strictObject({
+      ...envelopeUpdate,
+      url: url.nullish(),
+      method: z.enum(methods).nullish(),
+      headers: headersUpdate.nullish(),
+      request_content_type: z.enum(contentTypes).nullish(),
+      request_payload: payload.nullish(),
+      response_content_type: z.enum(contentTypes).nullish(),
+      response_selector: selector.nullish(),
+    }),
+    readShape: {
+      url: z.string(),
+      method: z.enum(methods),
+      headers: z.record(z.string(), mask),
+      request_content_type: z.enum(contentTypes),
+      request_payload: z.string(),
+      response_content_type: z.enum(contentTypes),
+      response_selector: z.string(),
+    },
+    // A value is often a key of the service that is called (ruling S7).
+    secrets: ['headers.*'],
+    secretDestinations: { 'headers.*': ['url'] },
+    omittedInLists: [],
+    defaults: { headers: {}, request_payload: '' },
+    check(fields) {
+      const refusal = upstream.refusalOf(sampleUrl(fields.url as string))
+      const issues = [...(refusal === null ? [] : [`url: ${refusal}`]), ...lackingValues(fields)]
+      return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })
+    },
+  }
+}
+
+/** A mask that was sent for a header that is not stored: no mask may become a value. */
+function lackingValues({ headers = {} }: DocumentFields): string[] {
+  return Object.entries(headers as DocumentFields)
+    .filter(([, value]) => [value].flat().includes(''))
+    .map(([name]) => `headers.${name}: expected a value, found an empty string, and no value is stored`)
+}

@@ -1,0 +1,52 @@
+// The policy document: the JSON inside of a policy's `policy` string (facts 1.3.7). What is not executed is refused.
+import { z } from 'zod'
+import { positionOf } from '../../grammar/diagnostic.ts'
+import { validate } from '../config/validate.ts'
+import { err, type Result } from '../kernel/result.ts'
+import { readJsonText } from './json-text.ts'
+
+export const decisionVersions = ['2.0-kbac', '3.0-kbac'] as const
+export type DecisionVersion = (typeof decisionVersions)[number]
+
+const policyVersion = z.string().superRefine((version, context) => {
+  if ((decisionVersions as readonly string[]).includes(version)) return
+  const known = [...decisionVersions, '1.0-ciq'].map((one) => `\`${one}\``).join(', ')
+  context.addIssue({ code: 'custom', message: `expected one of ${known}, found \`${version.slice(0, 64)}\`` })
+})
+
+export const label = z
+  .string()
+  .min(2)
+  .max(64)
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected a label: letters, digits and underscores, no digit first' })
+
+const action = z
+  .string()
+  .min(2)
+  .max(256)
+  .regex(/^[A-Za-z0-9.:_/-]+$/, { error: 'expected letters, digits and `. : _ - /`' })
+
+const decisionDocument = z.strictObject({
+  meta: z.strictObject({ policy_version: policyVersion }),
+  subject: z.strictObject({ type: label }),
+  actions: z
+    .array(action)
+    .min(1)
+    .max(5)
+    .refine((actions) => new Set(actions).size === actions.length, { error: 'an action is given twice' }),
+  resource: z.strictObject({ type: label }),
+  // The filter is read by read-filter.ts, which says where in the tree a fault is.
+  condition: z.strictObject({ cypher: z.string().min(1), filter: z.unknown().optional() }),
+})
+
+export type DecisionDocument = z.infer<typeof decisionDocument>
+
+/** Issues name the member by its path from `policy`. */
+export function readPolicyDocument(text: string): Result<DecisionDocument, readonly string[]> {
+  const json = readJsonText(text)
+  if (!json.ok) {
+    const { line, column } = positionOf(text, json.error.offset)
+    return err([`policy: malformed JSON at line ${line}, column ${column}: ${json.error.message}`])
+  }
+  return validate(decisionDocument, json.value, 'policy')
+}

@@ -1,0 +1,78 @@
+// The path language of context policies and knowledge queries: what of an element is meant, and which path covers which.
+import { err, ok, type Result } from '../kernel/result.ts'
+
+/** A part of an element that a pattern binds. */
+export type ElementPath = { readonly variable: string } & (
+  | { readonly kind: 'whole' }
+  /** `var.*`: its own fields, all its properties, and the bare variable (ruling C3). */
+  | { readonly kind: 'all' }
+  | { readonly kind: 'own'; readonly name: string }
+  | { readonly kind: 'property'; readonly name: string }
+  | { readonly kind: 'properties' }
+  | { readonly kind: 'metadata'; readonly name: string; readonly field: string }
+  | { readonly kind: 'score'; readonly name: string }
+  | { readonly kind: 'scores' }
+)
+
+export type PathElementKind = 'node' | 'relationship'
+
+const nodeFields: ReadonlySet<string> = new Set([
+  'external_id',
+  'type',
+  'create_time',
+  'update_time',
+  'is_identity',
+  'id',
+])
+const WORD = /^[\p{L}_][\p{L}\p{N}_-]*$/u
+
+/** A property of a relationship needs no `property.` before its name (facts 1.4). */
+export function parsePath(text: string, kind: PathElementKind): Result<ElementPath, string> {
+  const [variable = '', first, second, third, fourth, ...rest] = text.split('.')
+  const fault = err(`expected a path such as ${examples[kind]}, found \`${text.slice(0, 64)}\``)
+  const words = [variable, first, second, third, fourth].filter((word) => word !== undefined && word !== '*')
+  if (rest.length > 0 || words.some((word) => !WORD.test(word as string))) return fault
+  if (first === undefined) return ok({ variable, kind: 'whole' })
+  if (first === '*') return second === undefined ? ok({ variable, kind: 'all' }) : fault
+  if (second === undefined) {
+    if (kind === 'relationship') return ok({ variable, kind: 'property', name: first })
+    return nodeFields.has(first) ? ok({ variable, kind: 'own', name: first }) : fault
+  }
+  if (first === 'property') {
+    if (third === undefined) return ok(second === '*' ? { variable, kind: 'properties' } : property(variable, second))
+    const isField = kind === 'node' && second !== '*' && third === 'metadata' && fourth !== undefined && fourth !== '*'
+    return isField ? ok({ variable, kind: 'metadata', name: second, field: fourth }) : fault
+  }
+  if (first === 'trust_score' && kind === 'node' && third === undefined) {
+    return ok(second === '*' ? { variable, kind: 'scores' } : { variable, kind: 'score', name: second })
+  }
+  return fault
+}
+
+const examples: Readonly<Record<PathElementKind, string>> = {
+  node: '`var`, `var.*`, `var.external_id`, `var.property.name` or `var.trust_score.name`',
+  relationship: '`rel`, `rel.*` or `rel.name`',
+}
+
+function property(variable: string, name: string): ElementPath {
+  return { variable, kind: 'property', name }
+}
+
+/** Ruling C3: a wildcard covers no metadata and no trust score, and a bare variable nothing but itself. */
+export function covers(allowed: ElementPath, asked: ElementPath): boolean {
+  if (allowed.variable !== asked.variable) return false
+  switch (allowed.kind) {
+    case 'all':
+      return ['whole', 'all', 'own', 'property', 'properties'].includes(asked.kind)
+    case 'properties':
+      return asked.kind === 'properties' || asked.kind === 'property'
+    case 'scores':
+      return asked.kind === 'scores' || asked.kind === 'score'
+    case 'whole':
+      return asked.kind === 'whole'
+    case 'metadata':
+      return asked.kind === 'metadata' && asked.name === allowed.name && asked.field === allowed.field
+    default:
+      return asked.kind === allowed.kind && asked.name === allowed.name
+  }
+}

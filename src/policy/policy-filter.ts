@@ -1,0 +1,270 @@
+// A decision filter: decides by tokens and parameters alone, before the graph is asked. Three-valued: what an absent claim
+// leaves open is open under NOT too, and only what is surely true lets the policy take part.
+import { ExecutionError } from '../engine/errors.ts'
+import { contains, equals, isList, isMap, isNumber, lessOrEqual, lessThan } from '../engine/value/compare.ts'
+import { chargeItems, chargeText } from '../engine/value/cost-accounting.ts'
+import { instantMs } from '../engine/value/instant.ts'
+import { type CompiledRegex, compileRegexCharged } from '../engine/value/regular-expression.ts'
+import { includesText } from '../engine/value/string-operations.ts'
+import type { Truth, Value } from '../engine/value/value.ts'
+import { assertNever } from '../kernel/assert.ts'
+import { type ValueReference, valueAt } from './value-reference.ts'
+
+export const comparisons = ['=', '<>', '<', '<=', '>', '>='] as const
+export const textOperators = ['=~', 'STARTS WITH', 'ENDS WITH', 'CONTAINS'] as const
+export const nullTests = ['IS NULL', 'IS NOT NULL'] as const
+
+export type FilterLeafOperator =
+  | (typeof comparisons)[number]
+  | (typeof textOperators)[number]
+  | (typeof nullTests)[number]
+  | 'IN'
+
+export type FilterAdvice = Readonly<Record<string, string>>
+type FilterParameters = ReadonlyMap<string, Value>
+
+export type FilterOperand =
+  | { readonly kind: 'literal'; readonly value: Value }
+  | { readonly kind: 'reference'; readonly reference: ValueReference }
+  | { readonly kind: 'list'; readonly items: readonly FilterOperand[] }
+  /** Milliseconds since the epoch, so that moments written in different ways compare. */
+  | { readonly kind: 'instant'; readonly of: FilterOperand }
+  | { readonly kind: 'pattern'; readonly pattern: CompiledRegex }
+
+interface FilterPosition {
+  /** From `policy`: where the author finds it. */
+  readonly path: string
+  readonly advice: FilterAdvice | null
+}
+
+export type PolicyFilterNode = FilterPosition &
+  (
+    | { readonly kind: 'and' | 'or'; readonly operands: readonly PolicyFilterNode[] }
+    | { readonly kind: 'not'; readonly operand: PolicyFilterNode }
+    | {
+        readonly kind: 'leaf'
+        readonly operator: FilterLeafOperator
+        readonly attribute: ValueReference
+        /** Null for the null tests. */
+        readonly operand: FilterOperand | null
+      }
+  )
+
+export interface FailingLeaf {
+  readonly path: string
+  readonly operator: FilterLeafOperator
+  readonly attribute: string
+  /** The attribute, or what it is compared with, is not there. */
+  readonly unknown: boolean
+}
+
+export interface FilterRejection {
+  /** Of the leaves, and of the branches around them; each once, in the order of the text. */
+  readonly advice: readonly FilterAdvice[]
+  readonly leaves: readonly FailingLeaf[]
+}
+
+export class PolicyFilter {
+  /** Roots of the references, each once. */
+  readonly parameters: readonly string[]
+  private readonly root: PolicyFilterNode
+
+  constructor(root: PolicyFilterNode, parameters: readonly string[]) {
+    this.root = root
+    this.parameters = parameters
+  }
+
+  /** Throws a RunFault `missing-parameter` where a parameter is not what its place takes. */
+  admits(parameters: FilterParameters): boolean {
+    return truthOf(this.root, parameters) === true
+  }
+
+  /** Why it does not admit them. */
+  explainRejection(parameters: FilterParameters): FilterRejection {
+    const advice = new Set<FilterAdvice>()
+    const leaves: FailingLeaf[] = []
+    collect(this.root, true, parameters, advice, leaves)
+    return { advice: [...advice], leaves }
+  }
+}
+
+function truthOf(node: PolicyFilterNode, parameters: FilterParameters): Truth {
+  chargeItems(1)
+  switch (node.kind) {
+    case 'leaf':
+      return leafTruth(node, parameters)
+    case 'not': {
+      const truth = truthOf(node.operand, parameters)
+      return truth === null ? null : !truth
+    }
+    case 'and':
+      return joined(node.operands, parameters, false)
+    case 'or':
+      return joined(node.operands, parameters, true)
+    default:
+      return assertNever(node)
+  }
+}
+
+/** `decisive`: the truth of one operand that settles the whole. */
+function joined(operands: readonly PolicyFilterNode[], parameters: FilterParameters, decisive: boolean): Truth {
+  let truth: Truth = !decisive
+  for (const operand of operands) {
+    const one = truthOf(operand, parameters)
+    if (one === decisive) return decisive
+    if (one === null) truth = null
+  }
+  return truth
+}
+
+/** After the filter has decided: a parameter that is wrong where the decision never looked leaves its leaf open. */
+function truthAfter(node: PolicyFilterNode, parameters: FilterParameters): Truth {
+  try {
+    return truthOf(node, parameters)
+  } catch (fault) {
+    if (!(fault instanceof ExecutionError)) throw fault
+    return null
+  }
+}
+
+/** The leaves that keep `node` from being `wanted`, which it is not. */
+function collect(
+  node: PolicyFilterNode,
+  wanted: boolean,
+  parameters: FilterParameters,
+  advice: Set<FilterAdvice>,
+  leaves: FailingLeaf[],
+): void {
+  if (node.advice !== null) advice.add(node.advice)
+  if (node.kind === 'leaf') {
+    const unknown = truthAfter(node, parameters) === null
+    leaves.push({ path: node.path, operator: node.operator, attribute: node.attribute.text, unknown })
+  } else if (node.kind === 'not') {
+    collect(node.operand, !wanted, parameters, advice, leaves)
+  } else {
+    for (const operand of node.operands) {
+      if (truthAfter(operand, parameters) !== wanted) collect(operand, wanted, parameters, advice, leaves)
+    }
+  }
+}
+
+type FilterLeaf = Extract<PolicyFilterNode, { kind: 'leaf' }>
+
+function leafTruth({ operator, attribute, operand }: FilterLeaf, parameters: FilterParameters): Truth {
+  const left = valueAt(attribute, parameters)
+  if (operator === 'IS NULL') return left === null
+  if (operator === 'IS NOT NULL') return left !== null
+  if (left === null || operand === null) return null
+  if (operand.kind === 'pattern') return typeof left === 'string' ? operand.pattern.matches(left) : null
+  if (operand.kind === 'instant') return compared(operator, instantMs(left), instantOf(operand.of, parameters))
+  const right = operandValue(operand, parameters)
+  if (right === null) return null
+  switch (operator) {
+    case 'IN':
+      return isList(right) ? isOneOf(left, right) : null
+    case 'STARTS WITH':
+      return bothText(left, right) ? startsWith(left, right as string) : null
+    case 'ENDS WITH':
+      return bothText(left, right) ? endsWith(left, right as string) : null
+    case 'CONTAINS':
+      // A claim such as `roles` is a list, and has the item; one such as `scope` is a text.
+      if (isList(left)) return isOneOf(right, left)
+      return bothText(left, right) ? includesText(left, right as string) : null
+    case '=~':
+      return typeof left === 'string' ? patternFrom(operand, right).matches(left) : null
+    default:
+      return compared(operator, left, right)
+  }
+}
+
+function startsWith(text: string, part: string): boolean {
+  chargeText(part.length)
+  return text.startsWith(part)
+}
+
+function endsWith(text: string, part: string): boolean {
+  chargeText(part.length)
+  return text.endsWith(part)
+}
+
+function bothText(left: Value, right: Value): left is string {
+  return typeof left === 'string' && typeof right === 'string'
+}
+
+/** Kinds that do not compare leave it open, so that no negation of it is true either. */
+function compared(operator: FilterLeafOperator, left: Value, right: Value): Truth {
+  if (left === null || right === null || !sameKind(left, right)) return null
+  switch (operator) {
+    case '=':
+      return equals(left, right)
+    case '<>': {
+      const same = equals(left, right)
+      return same === null ? null : !same
+    }
+    case '<':
+      return lessThan(left, right)
+    case '<=':
+      return lessOrEqual(left, right)
+    case '>':
+      return lessThan(right, left)
+    case '>=':
+      return lessOrEqual(right, left)
+    default:
+      return null
+  }
+}
+
+function sameKind(left: Value, right: Value): boolean {
+  if (isNumber(left)) return isNumber(right)
+  if (isList(left)) return isList(right)
+  if (isMap(left)) return isMap(right)
+  return typeof left === typeof right
+}
+
+function isOneOf(value: Value, list: readonly Value[]): Truth {
+  const found = contains(list, value)
+  return found === false && !list.every((item) => isComparable(value, item)) ? null : found
+}
+
+function isComparable(value: Value, item: Value): boolean {
+  chargeItems(1)
+  return item !== null && sameKind(value, item)
+}
+
+function operandValue(operand: FilterOperand, parameters: FilterParameters): Value {
+  switch (operand.kind) {
+    case 'literal':
+      return operand.value
+    case 'reference':
+      return valueAt(operand.reference, parameters)
+    case 'list':
+      return operand.items.map((item) => {
+        chargeItems(1)
+        return operandValue(item, parameters)
+      })
+    default:
+      return null
+  }
+}
+
+function instantOf(operand: FilterOperand, parameters: FilterParameters): number | null {
+  const value = operandValue(operand, parameters)
+  const ms = instantMs(value)
+  if (ms === null && value !== null) refuseParameter(operand)
+  return ms
+}
+
+function patternFrom(operand: FilterOperand, source: Value): CompiledRegex {
+  const compiled = typeof source === 'string' ? compileRegexCharged(source) : null
+  if (compiled?.ok) return compiled.value
+  refuseParameter(operand)
+  return { matches: () => false }
+}
+
+/** A claim is what its issuer made it; what a caller sent wrongly, the caller is told. */
+function refuseParameter(operand: FilterOperand): void {
+  if (operand.kind !== 'reference') return
+  const { root } = operand.reference
+  if (root === 'token' || root === 'svc_token') return
+  throw new ExecutionError('missing-parameter', `parameter \`$${root}\` is not what the filter takes`, root)
+}

@@ -1,0 +1,183 @@
+// Named collections of JSON documents beside the graph: configuration, and whatever else must survive a crash.
+// Knows nothing of graphs. A reading sees the last commit of any process.
+import { assert } from '../../kernel/assert.ts'
+import { ByteWriter, type ValueView } from '../format/bytes.ts'
+import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys } from '../format/keys.ts'
+import type { Database } from '../lmdb/database.ts'
+import { checkLayout, DOCUMENTS_DESCRIPTION, type FolderLayout, openKeyed, openMeta } from '../lmdb/databases.ts'
+import { LmdbFile } from '../lmdb/lmdb-file.ts'
+import type { LmdbFileOptions } from '../lmdb/open-file.ts'
+import { PendingWrites } from '../lmdb/pending-writes.ts'
+import type { ReadTransaction } from '../lmdb/read-transactions.ts'
+
+export const collectionsLayout: FolderLayout = { kind: 2, contents: 'documents', version: 3 }
+
+/** The documents as of one moment. */
+export interface CollectionSnapshot {
+  /** Null when there is none. */
+  get(collection: string, key: string): unknown
+  /** Ascending by key. */
+  all(collection: string): readonly (readonly [string, unknown])[]
+}
+
+/** What a change may do. `get` sees its own writes; `all` is asked before the first of them. */
+export interface CollectionTransaction extends CollectionSnapshot {
+  put(collection: string, key: string, value: unknown): void
+  delete(collection: string, key: string): void
+}
+
+export class Collections {
+  private readonly file: LmdbFile
+  private readonly documents: Database<DocumentKey>
+
+  constructor(path: string, options: LmdbFileOptions) {
+    this.file = new LmdbFile(path, options)
+    try {
+      checkLayout(
+        this.file,
+        openMeta(this.file, DOCUMENTS_DESCRIPTION),
+        collectionsLayout,
+        options.readOnly === true,
+        () => {},
+      )
+      this.documents = openKeyed(this.file, 'documents', documentKeys, DOCUMENTS_DESCRIPTION)
+    } catch (fault) {
+      void this.file.close()
+      throw fault
+    }
+  }
+
+  /** Null when there is none. */
+  get(collection: string, key: string): unknown {
+    return this.read((reading) => reading.get(collection, key))
+  }
+
+  /** Ascending by key. */
+  all(collection: string): readonly (readonly [string, unknown])[] {
+    return this.read((reading) => reading.all(collection))
+  }
+
+  /** All that `look` reads is of one moment. It is synchronous. */
+  read<T>(look: (reading: CollectionSnapshot) => T): T {
+    const view = this.file.readTransactions.acquire()
+    try {
+      return look({
+        get: (collection, key) => this.find(collection, key, view),
+        all: (collection) => this.list(collection, view),
+      })
+    } finally {
+      this.file.readTransactions.release(view)
+    }
+  }
+
+  /** Without a view: as the write transaction has it. */
+  private find(collection: string, key: string, view?: ReadTransaction): unknown {
+    checkKey(collection, key)
+    return parse(this.documents.get({ collection, key }, view))
+  }
+
+  private list(collection: string, view?: ReadTransaction): [string, unknown][] {
+    checkKey(collection, '')
+    const documents: [string, unknown][] = []
+    const start = { collection, key: '' }
+    for (const { key, window } of this.documents.entries({ start, end: undefined, ...view })) {
+      if (key.collection !== collection) break
+      documents.push([key.key, parse(window)])
+    }
+    return documents
+  }
+
+  /** All or nothing, on disk when it resolves. Rejects with what `change` threw, and then nothing is written. */
+  async transact<T>(change: (tx: CollectionTransaction) => T): Promise<T> {
+    const outcome = await this.file.transaction(() => this.attempt(change))
+    if ('fault' in outcome) throw outcome.fault
+    return outcome.value
+  }
+
+  private attempt<T>(change: (tx: CollectionTransaction) => T): { value: T } | { fault: unknown } {
+    const pending = new Map<string, PendingDocument>()
+    let open = true
+    const name = (collection: string, key: string): string => {
+      assert(open, 'a change is not used after its function has returned')
+      checkKey(collection, key)
+      return `${collection}\0${key}`
+    }
+    try {
+      const value = change({
+        get: (collection, key) => {
+          const found = pending.get(name(collection, key))
+          if (found !== undefined) return found.json === null ? null : JSON.parse(found.json)
+          return this.find(collection, key)
+        },
+        all: (collection) => {
+          assert(open && pending.size === 0, 'a change lists before it writes')
+          return this.list(collection)
+        },
+        put: (collection, key, document) => {
+          const json: string | undefined = JSON.stringify(document)
+          assert(json !== undefined, 'a document is a JSON value')
+          pending.set(name(collection, key), { collection, key, json })
+        },
+        delete: (collection, key) => {
+          pending.set(name(collection, key), { collection, key, json: null })
+        },
+      })
+      assert(!(value instanceof Promise), 'a change is synchronous')
+      this.apply([...pending.values()])
+      return { value }
+    } catch (fault) {
+      return { fault }
+    } finally {
+      open = false
+    }
+  }
+
+  private apply(pending: readonly PendingDocument[]): void {
+    const sink = new ByteWriter()
+    const operations = new PendingWrites()
+    for (const { collection, key, json } of pending) {
+      if (json === null) operations.remove(this.documents, { collection, key })
+      else {
+        operations.begin(sink)
+        sink.text(json)
+        operations.put(this.documents, { collection, key }, sink)
+      }
+    }
+    operations.apply(sink)
+  }
+
+  /** False when its file was removed or replaced: nobody will read what is written to it. */
+  isAtItsPath(): boolean {
+    return this.file.isAtItsPath()
+  }
+
+  /** After another process was killed. */
+  clearStaleReaders(): void {
+    this.file.clearStaleReaders()
+  }
+
+  close(): Promise<void> {
+    return this.file.close()
+  }
+}
+
+interface PendingDocument {
+  readonly collection: string
+  readonly key: string
+  /** Null deletes. */
+  readonly json: string | null
+}
+
+function checkKey(collection: string, key: string): void {
+  assert(collection !== '' && !collection.includes('\0'), 'a collection has a name without zero characters')
+  assert(collection.length + key.length <= DOCUMENT_KEY_UNITS_MAX, 'a document key is short')
+}
+
+function parse(window: ValueView | null): unknown {
+  return window === null ? null : JSON.parse(window.text.toString('utf8', 4, 4 + window.view.getUint32(0, true)))
+}
+
+/** Opens the folder, creating what is missing. Throws LayoutFault when it holds something else. */
+export function openCollections(path: string, options: LmdbFileOptions): Collections {
+  return new Collections(path, options)
+}

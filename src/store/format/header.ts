@@ -1,0 +1,84 @@
+// The counters of one environment, in one small value that every snapshot reads first.
+import type { GraphVersion } from '../../engine/store.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { ByteWriter, ValueView } from './bytes.ts'
+
+export type { GraphVersion } from '../../engine/store.ts'
+
+/** How many symbols of each kind there are, in the order of SYMBOL_KINDS. */
+export type SymbolCounts = readonly [number, number, number]
+
+export interface EnvironmentHeader {
+  /** The environment that wrote the last batch, and which of its batches that was. */
+  writer: number
+  commit: number
+  symbols: [number, number, number]
+  /** The ids to be given next. */
+  nextNode: number
+  nextRelationship: number
+  nextChunk: number
+  nodes: number
+  relationships: number
+}
+
+/** Ids are 32 bits; the greatest stands for the end of a range. */
+const ID_MAX = 0xfffffffe
+
+/** Where the stamp stands, in words: a snapshot reads no more than the counts of symbols and this. */
+export const WRITER_WORD = 8
+export const COMMIT_WORD = 9
+
+export function emptyHeader(): EnvironmentHeader {
+  return {
+    symbols: [0, 0, 0],
+    nextNode: 1,
+    nextRelationship: 1,
+    nextChunk: 1,
+    nodes: 0,
+    relationships: 0,
+    writer: 0,
+    commit: 0,
+  }
+}
+
+export function allocateId(header: EnvironmentHeader, counter: 'nextNode' | 'nextRelationship' | 'nextChunk'): number {
+  const id = header[counter]
+  assert(id <= ID_MAX, `the ids of an environment are not used up: ${counter}`)
+  header[counter] = id + 1
+  return id
+}
+
+export function readHeader({ words }: ValueView): EnvironmentHeader {
+  return {
+    symbols: [words[0]!, words[1]!, words[2]!],
+    nextNode: words[3]!,
+    nextRelationship: words[4]!,
+    nextChunk: words[5]!,
+    nodes: words[6]!,
+    relationships: words[7]!,
+    writer: words[WRITER_WORD]!,
+    commit: words[COMMIT_WORD]!,
+  }
+}
+
+export function readSymbolCounts({ words }: ValueView): SymbolCounts {
+  return [words[0]!, words[1]!, words[2]!]
+}
+
+export function writeHeader(sink: ByteWriter, header: EnvironmentHeader): void {
+  for (const count of header.symbols) sink.u32(count)
+  sink.u32(header.nextNode)
+  sink.u32(header.nextRelationship)
+  sink.u32(header.nextChunk)
+  sink.u32(header.nodes)
+  sink.u32(header.relationships)
+  sink.u32(header.writer)
+  sink.u32(header.commit)
+}
+
+/** In the bytes of a sealed header, wherever they lie; null when they are none. */
+export function readVersion(bytes: Uint8Array): GraphVersion | null {
+  if (bytes.length < (COMMIT_WORD + 1) * 4) return null
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  return { writer: view.getUint32(WRITER_WORD * 4, true), commit: view.getUint32(COMMIT_WORD * 4, true) }
+}

@@ -1,0 +1,100 @@
+// Temporals ↔ bytes behind a tag of their own: counts of days and nanoseconds as doubles, which hold them exactly.
+import {
+  type AnyTemporal,
+  DateTimeValue,
+  DateValue,
+  DurationValue,
+  LocalDateTimeValue,
+  LocalTimeValue,
+  type TemporalKind,
+  TimeValue,
+} from '../../engine/value/temporal/temporal.ts'
+import type { ByteWriter, ValueView } from './bytes.ts'
+import { readText } from './text.ts'
+
+const tags: Readonly<Record<TemporalKind, number>> = {
+  date: 9,
+  localtime: 10,
+  time: 11,
+  localdatetime: 12,
+  datetime: 13,
+  duration: 14,
+}
+
+const NANOS_PER_SECOND = 1_000_000_000n
+
+export function isTemporalTag(tag: number): boolean {
+  return tag >= tags.date && tag <= tags.duration
+}
+
+export function writeTemporal(sink: ByteWriter, value: AnyTemporal): void {
+  sink.u8(tags[value.kind])
+  switch (value.kind) {
+    case 'date':
+      sink.f64(value.day)
+      return
+    case 'localtime':
+      sink.f64(value.nanos)
+      return
+    case 'time':
+      sink.f64(value.nanos)
+      sink.i32(value.offset)
+      return
+    case 'localdatetime':
+      sink.f64(value.day)
+      sink.f64(value.nanos)
+      return
+    case 'datetime':
+      sink.f64(value.day)
+      sink.f64(value.nanos)
+      sink.i32(value.offset)
+      // No zone has an empty name.
+      sink.text(value.zone ?? '')
+      return
+    case 'duration':
+      sink.f64(value.months)
+      sink.f64(value.days)
+      sink.i64(value.nanos / NANOS_PER_SECOND)
+      sink.i32(Number(value.nanos % NANOS_PER_SECOND))
+  }
+}
+
+/** `at` is where the tag stands. */
+export function readTemporal({ view, text }: ValueView, at: number): AnyTemporal {
+  const double = (behind: number): number => view.getFloat64(at + behind, true)
+  switch (view.getUint8(at)) {
+    case tags.date:
+      return new DateValue(double(1))
+    case tags.localtime:
+      return new LocalTimeValue(double(1))
+    case tags.time:
+      return new TimeValue(double(1), view.getInt32(at + 9, true))
+    case tags.localdatetime:
+      return new LocalDateTimeValue(double(1), double(9))
+    case tags.datetime: {
+      const zone = readText(text, at + 25, at + 25 + view.getUint32(at + 21, true))
+      return new DateTimeValue(double(1), double(9), view.getInt32(at + 17, true), zone === '' ? null : zone)
+    }
+    default: {
+      const seconds = view.getBigInt64(at + 17, true)
+      const nanos = seconds * NANOS_PER_SECOND + BigInt(view.getInt32(at + 25, true))
+      return new DurationValue(double(1), double(9), nanos)
+    }
+  }
+}
+
+export function temporalSize({ view }: ValueView, at: number): number {
+  switch (view.getUint8(at)) {
+    case tags.date:
+    case tags.localtime:
+      return 9
+    case tags.time:
+      return 13
+    case tags.localdatetime:
+      return 17
+    case tags.datetime:
+      return 25 + view.getUint32(at + 21, true)
+    default:
+      return 29
+  }
+}

@@ -1,0 +1,426 @@
+// The adjacency lists that a batch touches, edited in memory. A short list is one block; a long one is a chain of chunks,
+// of which only those touched are loaded: one relationship more at a node with a million rewrites one chunk and the head.
+// INVARIANTS: a stored list, chunk or list of types is never empty; the first chunk of a list has the lowest possible key;
+// a long list holds more than half a chunk.
+import type { NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { ByteWriter } from '../format/bytes.ts'
+import { type AdjacencyKey, type ChunkKey, edgeListId, edgeListType, typeListId } from '../format/keys.ts'
+import { CHUNK_HEAD_BYTES, EntryList, LONG_LIST_HEAD_BYTES, lowerBound } from '../format/packed-lists.ts'
+import type { Databases } from '../lmdb/databases.ts'
+import type { PendingWrites } from '../lmdb/pending-writes.ts'
+
+interface ChunkStart {
+  readonly neighbour: NodeId
+  readonly relationship: RelationshipId
+}
+
+interface EditedChunk {
+  readonly id: number
+  readonly low: ChunkStart
+  next: number
+  pairs: EntryList
+  dirty: boolean
+  removed: boolean
+  /** Whether the database knows it already. */
+  readonly stored: boolean
+}
+
+interface EditedList {
+  readonly node: NodeId
+  readonly side: number
+  count: number
+  /** The entries of a short list; null for a long one. */
+  short: EntryList | null
+  firstChunk: number
+  /** Of a long list, what is loaded: ascending by `low`, removed ones included. */
+  readonly loaded: EditedChunk[]
+  dirty: boolean
+}
+
+interface EditedTypeList {
+  readonly node: NodeId
+  readonly side: number
+  types: SymbolId[]
+  dirty: boolean
+}
+
+const LOWEST: ChunkStart = { neighbour: 0, relationship: 0 }
+
+function isBelow(a: ChunkStart, neighbour: NodeId, relationship: RelationshipId): boolean {
+  return a.neighbour < neighbour || (a.neighbour === neighbour && a.relationship < relationship)
+}
+
+export class AdjacencyEdits {
+  private readonly databases: Databases
+  private readonly entriesMax: number
+  /** Nodes from this id on are of this batch: the database holds nothing of them. */
+  private readonly firstNewNode: NodeId
+  private readonly takeChunkId: () => number
+  private readonly lists = new Map<NodeId, Map<number, EditedList>>()
+  private readonly types = new Map<NodeId, Map<number, EditedTypeList>>()
+
+  constructor(databases: Databases, entriesMax: number, firstNewNode: NodeId, takeChunkId: () => number) {
+    this.databases = databases
+    this.entriesMax = entriesMax
+    this.firstNewNode = firstNewNode
+    this.takeChunkId = takeChunkId
+  }
+
+  add(source: NodeId, type: SymbolId, target: NodeId, relationship: RelationshipId): void {
+    this.insert(this.list(source, edgeListId('out', type)), target, relationship)
+    this.insert(this.list(target, edgeListId('in', type)), source, relationship)
+  }
+
+  remove(source: NodeId, type: SymbolId, target: NodeId, relationship: RelationshipId): void {
+    this.delete(this.list(source, edgeListId('out', type)), target, relationship)
+    this.delete(this.list(target, edgeListId('in', type)), source, relationship)
+  }
+
+  /** Relationship ids of source -[type]-> target, ascending; looked up at the end that has a short list, if one has. */
+  between(source: NodeId, type: SymbolId, target: NodeId): RelationshipId[] {
+    const outgoing = this.list(source, edgeListId('out', type))
+    if (outgoing.short !== null) return this.matches(outgoing, target)
+    const incoming = this.list(target, edgeListId('in', type))
+    return incoming.short !== null ? this.matches(incoming, source) : this.matches(outgoing, target)
+  }
+
+  private matches(list: EditedList, neighbour: NodeId): RelationshipId[] {
+    const found: RelationshipId[] = []
+    for (let chunk = list.short === null ? this.chunkFor(list, neighbour, 0) : null; ; ) {
+      const pairs = chunk === null ? list.short! : chunk.pairs
+      let at = lowerBound(pairs.neighbours, 0, pairs.length, neighbour)
+      for (; at < pairs.length && pairs.neighbours[at] === neighbour; at++) found.push(pairs.relationships[at]!)
+      if (chunk === null || at < pairs.length || chunk.next === 0) return found
+      chunk = this.loadNext(list, chunk)
+    }
+  }
+
+  /** Forgets all lists of a node and tells every relationship once; the lists at the other ends are the caller's. */
+  detachAll(node: NodeId): RelationshipId[] {
+    const relationships = new Set<RelationshipId>()
+    for (const direction of ['out', 'in'] as const) {
+      const types = this.typesOf(node, edgeListId(direction, 0))
+      for (const type of types.types) {
+        const list = this.list(node, edgeListId(direction, type))
+        for (const pairs of this.entryRuns(list)) {
+          for (let i = 0; i < pairs.length; i++) relationships.add(pairs.relationships[i]!)
+        }
+        for (const chunk of list.loaded) chunk.removed = true
+        list.short = new EntryList(0)
+        list.count = 0
+        list.dirty = true
+      }
+      types.types = []
+      types.dirty = true
+    }
+    return [...relationships]
+  }
+
+  /** Removes the entry at the far end of a relationship whose near end was taken. */
+  removeFarEnd(near: NodeId, source: NodeId, type: SymbolId, target: NodeId, relationship: RelationshipId): void {
+    if (source !== near) this.delete(this.list(source, edgeListId('out', type)), target, relationship)
+    if (target !== near) this.delete(this.list(target, edgeListId('in', type)), source, relationship)
+  }
+
+  private *entryRuns(list: EditedList): Iterable<EntryList> {
+    if (list.short !== null) {
+      yield list.short
+      return
+    }
+    let chunk = this.loadChunk(list, LOWEST, list.firstChunk)
+    for (;;) {
+      yield chunk.pairs
+      if (chunk.next === 0) return
+      chunk = this.loadNext(list, chunk)
+    }
+  }
+
+  // -- loading
+
+  private list(node: NodeId, side: number): EditedList {
+    let sides = this.lists.get(node)
+    if (sides === undefined) {
+      sides = new Map()
+      this.lists.set(node, sides)
+    }
+    let list = sides.get(side)
+    if (list === undefined) {
+      list = this.load(node, side)
+      sides.set(side, list)
+    }
+    return list
+  }
+
+  private load(node: NodeId, side: number): EditedList {
+    const list: EditedList = { node, side, count: 0, short: null, firstChunk: 0, loaded: [], dirty: false }
+    const window = node >= this.firstNewNode ? null : this.databases.adjacency.get({ node, side })
+    if (window === null) {
+      list.short = new EntryList(2)
+      return list
+    }
+    const { words, byteLength } = window
+    if (byteLength === LONG_LIST_HEAD_BYTES) {
+      list.count = words[0]!
+      list.firstChunk = words[1]!
+    } else {
+      list.count = byteLength >>> 3
+      list.short = EntryList.from(words, 0, list.count)
+    }
+    return list
+  }
+
+  private loadChunk(list: EditedList, low: ChunkStart, id: number): EditedChunk {
+    for (const chunk of list.loaded) if (chunk.id === id) return chunk
+    const { words, byteLength } = this.databases.chunks.getRequired(id)
+    const pairs = EntryList.from(words, 1, (byteLength - CHUNK_HEAD_BYTES) >>> 3)
+    return this.keep(list, { id, low, next: words[0]!, pairs, dirty: false, removed: false, stored: true })
+  }
+
+  private keep(list: EditedList, chunk: EditedChunk): EditedChunk {
+    const { neighbour, relationship } = chunk.low
+    let at = list.loaded.length
+    while (at > 0 && !isBelow(list.loaded[at - 1]!.low, neighbour, relationship)) at -= 1
+    list.loaded.splice(at, 0, chunk)
+    return chunk
+  }
+
+  private loadNext(list: EditedList, chunk: EditedChunk): EditedChunk {
+    const id = chunk.next
+    for (const loaded of list.loaded) if (loaded.id === id) return loaded
+    // It is stored, so its key is the first one behind this chunk's that is not removed.
+    let low: ChunkStart = chunk.low
+    const start: ChunkKey = { node: list.node, side: list.side, ...low }
+    const end = { node: list.node, side: list.side, neighbour: 0xffffffff, relationship: 0xffffffff }
+    for (const { key, window } of this.databases.chunkIndex.entries({ start, end })) {
+      low = { neighbour: key.neighbour, relationship: key.relationship }
+      if (window.words[0] === id) break
+    }
+    return this.loadChunk(list, low, id)
+  }
+
+  /** The chunk of a long list that holds the entry, if any does. */
+  private chunkFor(list: EditedList, neighbour: NodeId, relationship: RelationshipId): EditedChunk {
+    let own: EditedChunk | null = null
+    for (const chunk of list.loaded) {
+      if (isBelow({ neighbour, relationship }, chunk.low.neighbour, chunk.low.relationship)) break
+      if (!chunk.removed) own = chunk
+    }
+    let start: ChunkKey = { node: list.node, side: list.side, neighbour, relationship }
+    for (;;) {
+      const stored = this.storedChunkAtOrBelow(start)
+      // A list that became long in this batch has no chunk in the database.
+      if (stored === null) break
+      const { low } = stored
+      const loaded = list.loaded.find((chunk) => chunk.id === stored.id)
+      if (loaded?.removed === true) {
+        if (low.neighbour === 0 && low.relationship === 0) break
+        start = { node: list.node, side: list.side, ...below(low) }
+        continue
+      }
+      if (own !== null && !isBelow(own.low, low.neighbour, low.relationship)) break
+      return this.loadChunk(list, low, stored.id)
+    }
+    assert(own !== null, 'a long list has a first chunk')
+    return own
+  }
+
+  private storedChunkAtOrBelow(start: ChunkKey): { low: ChunkStart; id: number } | null {
+    for (const { key, window } of this.databases.chunkIndex.entries({
+      start,
+      end: undefined,
+      limit: 1,
+      reverse: true,
+    })) {
+      if (key.node !== start.node || key.side !== start.side) return null
+      return { low: { neighbour: key.neighbour, relationship: key.relationship }, id: window.words[0]! }
+    }
+    return null
+  }
+
+  // -- editing
+
+  private insert(list: EditedList, neighbour: NodeId, relationship: RelationshipId): void {
+    if (list.count === 0) this.addType(list)
+    list.count += 1
+    list.dirty = true
+    if (list.short !== null) {
+      const { short } = list
+      short.insert(short.search(neighbour, relationship), neighbour, relationship)
+      if (short.length > this.entriesMax) this.convertToLong(list, short)
+      return
+    }
+    const chunk = this.chunkFor(list, neighbour, relationship)
+    const at = chunk.pairs.search(neighbour, relationship)
+    chunk.pairs.insert(at, neighbour, relationship)
+    chunk.dirty = true
+    if (chunk.pairs.length > this.entriesMax) this.split(list, chunk, at)
+  }
+
+  private convertToLong(list: EditedList, pairs: EntryList): void {
+    list.short = null
+    // Chunks that the list had when it was long before in this batch keep their ids and stay removed.
+    const chunk: EditedChunk = {
+      id: this.takeChunkId(),
+      low: LOWEST,
+      next: 0,
+      pairs,
+      dirty: true,
+      removed: false,
+      stored: false,
+    }
+    this.keep(list, chunk)
+    list.firstChunk = chunk.id
+    this.split(list, chunk, pairs.length >>> 1)
+  }
+
+  /** Entries mostly arrive in ascending order: then the full chunk stays as it is and the next one begins with the new entry. */
+  private split(list: EditedList, chunk: EditedChunk, insertedAt: number): void {
+    const { pairs } = chunk
+    const atEnd = chunk.next === 0 && insertedAt === pairs.length - 1
+    const rest = pairs.splitAt(atEnd ? pairs.length - 1 : pairs.length >>> 1)
+    const low = { neighbour: rest.neighbours[0]!, relationship: rest.relationships[0]! }
+    const id = this.takeChunkId()
+    this.keep(list, { id, low, next: chunk.next, pairs: rest, dirty: true, removed: false, stored: false })
+    chunk.next = id
+    chunk.dirty = true
+  }
+
+  private delete(list: EditedList, neighbour: NodeId, relationship: RelationshipId): void {
+    list.count -= 1
+    list.dirty = true
+    const chunk = list.short === null ? this.chunkFor(list, neighbour, relationship) : null
+    const pairs = chunk === null ? list.short! : chunk.pairs
+    const at = pairs.search(neighbour, relationship)
+    assert(
+      at < pairs.length && pairs.neighbours[at] === neighbour && pairs.relationships[at] === relationship,
+      'a relationship stands in the lists of both its ends',
+    )
+    pairs.removeAt(at)
+    if (chunk !== null) {
+      chunk.dirty = true
+      if (list.count <= this.entriesMax >>> 1) this.convertToShort(list)
+      else if (pairs.length === 0) this.dropEmpty(list, chunk)
+    }
+    if (list.count === 0) this.removeType(list)
+  }
+
+  private convertToShort(list: EditedList): void {
+    const pairs = new EntryList(list.count)
+    for (const run of this.entryRuns(list)) pairs.append(run)
+    for (const chunk of list.loaded) chunk.removed = true
+    list.short = pairs
+    list.firstChunk = 0
+  }
+
+  private dropEmpty(list: EditedList, chunk: EditedChunk): void {
+    if (chunk.id === list.firstChunk) {
+      // The first chunk keeps its key: it takes over what the next one holds.
+      const next = this.loadNext(list, chunk)
+      chunk.pairs = next.pairs
+      chunk.next = next.next
+      next.removed = true
+      return
+    }
+    chunk.removed = true
+    const { neighbour, relationship } = below(chunk.low)
+    const previous = this.chunkFor(list, neighbour, relationship)
+    previous.next = chunk.next
+    previous.dirty = true
+  }
+
+  // -- types at a node
+
+  private typesOf(node: NodeId, side: number): EditedTypeList {
+    let sides = this.types.get(node)
+    if (sides === undefined) {
+      sides = new Map()
+      this.types.set(node, sides)
+    }
+    let types = sides.get(side)
+    if (types === undefined) {
+      const window = node >= this.firstNewNode ? null : this.databases.adjacency.get({ node, side })
+      const words = window === null ? [] : [...window.words.subarray(0, window.byteLength >>> 2)]
+      types = { node, side, types: words, dirty: false }
+      sides.set(side, types)
+    }
+    return types
+  }
+
+  private addType(list: EditedList): void {
+    const types = this.typesOf(list.node, typeListId(list.side))
+    types.types.push(edgeListType(list.side))
+    types.types.sort((a, b) => a - b)
+    types.dirty = true
+  }
+
+  private removeType(list: EditedList): void {
+    const types = this.typesOf(list.node, typeListId(list.side))
+    const type = edgeListType(list.side)
+    types.types = types.types.filter((other) => other !== type)
+    types.dirty = true
+  }
+
+  // -- encoding
+
+  encode(sink: ByteWriter, operations: PendingWrites): void {
+    const { adjacency, chunks, chunkIndex } = this.databases
+    for (const sides of this.lists.values()) {
+      for (const list of sides.values()) {
+        if (!list.dirty) continue
+        const key: AdjacencyKey = { node: list.node, side: list.side }
+        if (list.count === 0) operations.remove(adjacency, key)
+        else {
+          operations.begin(sink)
+          if (list.short !== null) writePairs(sink, list.short)
+          else {
+            sink.u32(list.count)
+            sink.u32(list.firstChunk)
+            sink.u32(0)
+          }
+          operations.put(adjacency, key, sink)
+        }
+        // Removed ones first: a new first chunk has the key of the old one.
+        for (const chunk of list.loaded) {
+          if (!chunk.removed || !chunk.stored) continue
+          operations.remove(chunks, chunk.id)
+          operations.remove(chunkIndex, { node: list.node, side: list.side, ...chunk.low })
+        }
+        for (const chunk of list.loaded) {
+          if (chunk.removed || !chunk.dirty) continue
+          operations.begin(sink)
+          sink.u32(chunk.next)
+          writePairs(sink, chunk.pairs)
+          operations.put(chunks, chunk.id, sink)
+          if (chunk.stored) continue
+          operations.begin(sink)
+          sink.u32(chunk.id)
+          operations.put(chunkIndex, { node: list.node, side: list.side, ...chunk.low }, sink)
+        }
+      }
+    }
+    for (const sides of this.types.values()) {
+      for (const { node, side, types, dirty } of sides.values()) {
+        if (!dirty) continue
+        if (types.length === 0) operations.remove(adjacency, { node, side })
+        else {
+          operations.begin(sink)
+          for (const type of types) sink.u32(type)
+          operations.put(adjacency, { node, side }, sink)
+        }
+      }
+    }
+  }
+}
+
+function writePairs(sink: ByteWriter, pairs: EntryList): void {
+  sink.wordRun(pairs.neighbours, pairs.length)
+  sink.wordRun(pairs.relationships, pairs.length)
+}
+
+/** The greatest entry below. */
+function below(low: ChunkStart): ChunkStart {
+  return low.relationship > 0
+    ? { neighbour: low.neighbour, relationship: low.relationship - 1 }
+    : { neighbour: low.neighbour - 1, relationship: 0xffffffff }
+}

@@ -1,0 +1,187 @@
+// What a write batch reads of its own graph: a snapshot of the state that the batch builds on, in which the elements that it
+// has written since are as it leaves them. Nothing of it comes from the hot cache or goes there.
+import type {
+  BatchView,
+  ElementField,
+  NodeId,
+  RelationshipId,
+  StoredProperty,
+  SymbolId,
+  SymbolKind,
+} from '../../engine/store.ts'
+import type { PropertyValue } from '../../engine/value/value.ts'
+import { timestamp } from '../../kernel/clock.ts'
+import type { GraphVersion } from '../format/header.ts'
+import type { NodeRecord, RelationshipRecord, StoredProperties } from '../format/records.ts'
+import { IN_WRITE_TRANSACTION } from '../lmdb/read-transactions.ts'
+import { LmdbSnapshot } from './snapshot.ts'
+import type { SnapshotSource } from './version-reader.ts'
+
+/** The batch, as far as a view of it asks. */
+export interface BatchEdits {
+  readonly before: GraphVersion
+  readonly symbols: {
+    find(kind: SymbolKind, name: string): SymbolId
+    name(kind: SymbolKind, id: SymbolId): string
+  }
+  readonly nodes: EditedRecords<NodeRecord>
+  readonly relationships: EditedRecords<RelationshipRecord>
+}
+
+interface EditedRecords<R> {
+  /** Null: gone; undefined: untouched. */
+  now(id: number): R | null | undefined
+}
+
+/** No cache is ever at this epoch. */
+const NO_EPOCH = 0
+
+export class LmdbBatchView extends LmdbSnapshot implements BatchView {
+  private readonly edits: BatchEdits
+
+  constructor(opener: SnapshotSource, edits: BatchEdits) {
+    super(opener, IN_WRITE_TRANSACTION, NO_EPOCH, edits.before)
+    this.edits = edits
+  }
+
+  hasNode(node: NodeId): boolean {
+    const now = this.edits.nodes.now(node)
+    return now === undefined ? super.labels(node).length > 0 || super.nodeField(node, 'id') !== null : now !== null
+  }
+
+  hasRelationship(relationship: RelationshipId): boolean {
+    const now = this.edits.relationships.now(relationship)
+    return now === undefined ? super.relationshipType(relationship) !== 0 : now !== null
+  }
+
+  override symbol(kind: SymbolKind, name: string): SymbolId {
+    return this.edits.symbols.find(kind, name)
+  }
+
+  override symbolName(kind: SymbolKind, id: SymbolId): string {
+    return this.edits.symbols.name(kind, id)
+  }
+
+  override hasLabel(node: NodeId, label: SymbolId): boolean {
+    const now = this.edits.nodes.now(node)
+    return now === undefined ? super.hasLabel(node, label) : (now?.labels.includes(label) ?? false)
+  }
+
+  override labels(node: NodeId): readonly SymbolId[] {
+    const now = this.edits.nodes.now(node)
+    return now === undefined ? super.labels(node) : (now?.labels ?? [])
+  }
+
+  override nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null {
+    const now = this.edits.nodes.now(node)
+    return now === undefined ? super.nodeProperty(node, property) : (now?.properties.get(property)?.value ?? null)
+  }
+
+  override externalIds(nodes: Iterable<NodeId>): (string | null)[] {
+    return Array.from(nodes, (node) => this.nodeField(node, 'external_id') as string | null)
+  }
+
+  override nodeField(node: NodeId, field: ElementField): PropertyValue | null {
+    const now = this.edits.nodes.now(node)
+    if (now === undefined) return super.nodeField(node, field)
+    if (now === null) return null
+    switch (field) {
+      case 'external_id':
+        return now.type === 0 ? null : now.externalId
+      case 'type':
+        return now.type === 0 ? null : this.symbolName('label', now.type)
+      case 'is_identity':
+        return now.isIdentity
+      case 'location':
+        return now.location
+      default:
+        return sharedField(now, field)
+    }
+  }
+
+  override nodeProperties(node: NodeId): ReadonlyMap<string, PropertyValue> {
+    const now = this.edits.nodes.now(node)
+    return now === undefined ? super.nodeProperties(node) : this.values(now)
+  }
+
+  override nodeStoredProperty(node: NodeId, property: SymbolId): StoredProperty | null {
+    const now = this.edits.nodes.now(node)
+    return now === undefined ? super.nodeStoredProperty(node, property) : (now?.properties.get(property) ?? null)
+  }
+
+  override nodeStoredProperties(node: NodeId): ReadonlyMap<string, StoredProperty> {
+    const now = this.edits.nodes.now(node)
+    return now === undefined ? super.nodeStoredProperties(node) : this.byName(now)
+  }
+
+  override relationshipType(relationship: RelationshipId): SymbolId {
+    const now = this.edits.relationships.now(relationship)
+    return now === undefined ? super.relationshipType(relationship) : (now?.type ?? 0)
+  }
+
+  override relationshipSource(relationship: RelationshipId): NodeId {
+    const now = this.edits.relationships.now(relationship)
+    return now === undefined ? super.relationshipSource(relationship) : (now?.source ?? 0)
+  }
+
+  override relationshipTarget(relationship: RelationshipId): NodeId {
+    const now = this.edits.relationships.now(relationship)
+    return now === undefined ? super.relationshipTarget(relationship) : (now?.target ?? 0)
+  }
+
+  override relationshipProperty(relationship: RelationshipId, property: SymbolId): PropertyValue | null {
+    const now = this.edits.relationships.now(relationship)
+    if (now === undefined) return super.relationshipProperty(relationship, property)
+    return now?.properties.get(property)?.value ?? null
+  }
+
+  override relationshipField(relationship: RelationshipId, field: ElementField): PropertyValue | null {
+    const now = this.edits.relationships.now(relationship)
+    if (now === undefined) return super.relationshipField(relationship, field)
+    if (now === null) return null
+    return field === 'type' ? this.symbolName('type', now.type) : sharedField(now, field)
+  }
+
+  override relationshipProperties(relationship: RelationshipId): ReadonlyMap<string, PropertyValue> {
+    const now = this.edits.relationships.now(relationship)
+    return now === undefined ? super.relationshipProperties(relationship) : this.values(now)
+  }
+
+  override relationshipStoredProperty(relationship: RelationshipId, property: SymbolId): StoredProperty | null {
+    const now = this.edits.relationships.now(relationship)
+    if (now === undefined) return super.relationshipStoredProperty(relationship, property)
+    return now?.properties.get(property) ?? null
+  }
+
+  override relationshipStoredProperties(relationship: RelationshipId): ReadonlyMap<string, StoredProperty> {
+    const now = this.edits.relationships.now(relationship)
+    return now === undefined ? super.relationshipStoredProperties(relationship) : this.byName(now)
+  }
+
+  private byName(record: { readonly properties: StoredProperties } | null): ReadonlyMap<string, StoredProperty> {
+    const entries = [...(record?.properties ?? [])].sort(([a], [b]) => a - b)
+    return new Map(entries.map(([symbol, property]) => [this.symbolName('property', symbol), property]))
+  }
+
+  private values(record: { readonly properties: StoredProperties } | null): ReadonlyMap<string, PropertyValue> {
+    const values = new Map<string, PropertyValue>()
+    for (const [name, { value }] of this.byName(record)) if (value !== null) values.set(name, value)
+    return values
+  }
+}
+
+function sharedField(
+  { createdMs, updatedMs, gid }: { readonly createdMs: number; readonly updatedMs: number; readonly gid: string },
+  field: ElementField,
+): PropertyValue | null {
+  switch (field) {
+    case 'create_time':
+      return timestamp(createdMs)
+    case 'update_time':
+      return timestamp(updatedMs)
+    case 'id':
+      return gid
+    default:
+      return null
+  }
+}

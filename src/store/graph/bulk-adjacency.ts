@@ -1,0 +1,357 @@
+// Adds very many entries to adjacency lists at once: sorted by node first, so that every list, and every page of the database,
+// is touched once in a batch and in the order of its keys. Entries of a list are merged with what is stored, chunk by chunk.
+// Keeps the invariants of AdjacencyEdits.
+import type { Direction, NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
+import type { ByteWriter, ValueView } from '../format/bytes.ts'
+import { type ChunkKey, edgeListId } from '../format/keys.ts'
+import { CHUNK_HEAD_BYTES, LONG_LIST_HEAD_BYTES } from '../format/packed-lists.ts'
+import type { Databases } from '../lmdb/databases.ts'
+import type { PendingWrites } from '../lmdb/pending-writes.ts'
+
+/** Relationships of a batch in columns; the id of the one at `i` is `firstId + i`. */
+export interface RelationshipColumns {
+  readonly sources: Uint32Array
+  readonly types: Uint32Array
+  readonly targets: Uint32Array
+  readonly length: number
+  readonly firstId: RelationshipId
+}
+
+/** Below this many, moving entries up is faster than sorting. */
+const INSERTION_MAX = 24
+
+export class BulkAdjacency {
+  private readonly databases: Databases
+  private readonly entriesMax: number
+  private readonly firstNewNode: NodeId
+  private readonly takeChunkId: () => number
+  private readonly sink: ByteWriter
+  private readonly operations: PendingWrites
+  /** The entries of one list: those to be added, then those with the stored ones. */
+  private added = new EntryColumns(1024)
+  private merged = new EntryColumns(1024)
+  private order = new BigUint64Array(1024)
+
+  constructor(
+    databases: Databases,
+    entriesMax: number,
+    firstNewNode: NodeId,
+    takeChunkId: () => number,
+    sink: ByteWriter,
+    operations: PendingWrites,
+  ) {
+    this.databases = databases
+    this.entriesMax = entriesMax
+    this.firstNewNode = firstNewNode
+    this.takeChunkId = takeChunkId
+    this.sink = sink
+    this.operations = operations
+  }
+
+  /**
+   * Adds one side of the relationships. `same[i]` becomes the id of the relationship that was there already between the
+   * same ends, in the database or earlier in the batch, and what is not 0 there is not added.
+   */
+  add(columns: RelationshipColumns, direction: Direction, same: Uint32Array): void {
+    const { length, firstId, types } = columns
+    const [near, far] = direction === 'out' ? [columns.sources, columns.targets] : [columns.targets, columns.sources]
+    const order = sortByNode(near, length)
+    for (let start = 0; start < length; ) {
+      const node = order[start * 2 + 1]!
+      let end = start + 1
+      while (end < length && order[end * 2 + 1] === node) end += 1
+      const mine = typesInRange(order, types, start, end)
+      // Asked only where a list is not there: whoever has a list has its type among them.
+      let known: readonly SymbolId[] | null = null
+      let union: readonly SymbolId[] = NONE
+      for (const type of mine) {
+        const { added } = this
+        added.length = 0
+        for (let i = start; i < end; i++) {
+          const at = order[i * 2]!
+          if (types[at] === type && same[at] === 0) added.push(far[at]!, firstId + at)
+        }
+        if (added.length === 0) continue
+        this.sort(added)
+        const side = edgeListId(direction, type)
+        const stored = node < this.firstNewNode ? this.databases.adjacency.get({ node, side }) : null
+        if (stored !== null) {
+          this.addToList(node, side, stored, same, firstId)
+          continue
+        }
+        if (known === null) {
+          known = this.storedTypes(node, direction)
+          union = known
+        }
+        if (known.includes(type)) throw this.databases.adjacency.damageError({ node, side }, 'is missing')
+        this.addToList(node, side, null, same, firstId)
+        union = [...union, type]
+      }
+      if (known !== null && union !== known) this.putTypes(node, direction, union)
+      start = end
+    }
+  }
+
+  private storedTypes(node: NodeId, direction: Direction): readonly SymbolId[] {
+    if (node >= this.firstNewNode) return NONE
+    const window = this.databases.adjacency.get({ node, side: edgeListId(direction, 0) })
+    return window === null ? NONE : [...window.words.subarray(0, window.byteLength >>> 2)]
+  }
+
+  private putTypes(node: NodeId, direction: Direction, types: readonly SymbolId[]): void {
+    const { operations, sink } = this
+    operations.begin(sink)
+    if (types.length === 1) sink.u32(types[0]!)
+    else for (const type of types.toSorted((a, b) => a - b)) sink.u32(type)
+    operations.put(this.databases.adjacency, { node, side: edgeListId(direction, 0) }, sink)
+  }
+
+  /** By neighbour; entries of one neighbour keep their order, which is that of their ids. */
+  private sort(entries: EntryColumns): void {
+    const { neighbours, relationships, length } = entries
+    if (length <= INSERTION_MAX) {
+      for (let i = 1; i < length; i++) {
+        const neighbour = neighbours[i]!
+        const relationship = relationships[i]!
+        let at = i
+        for (; at > 0 && neighbours[at - 1]! > neighbour; at--) {
+          neighbours[at] = neighbours[at - 1]!
+          relationships[at] = relationships[at - 1]!
+        }
+        neighbours[at] = neighbour
+        relationships[at] = relationship
+      }
+      return
+    }
+    if (this.order.length < length) this.order = new BigUint64Array(length * 2)
+    const words = new Uint32Array(this.order.buffer)
+    for (let i = 0; i < length; i++) {
+      words[i * 2] = relationships[i]!
+      words[i * 2 + 1] = neighbours[i]!
+    }
+    this.order.subarray(0, length).sort()
+    for (let i = 0; i < length; i++) {
+      relationships[i] = words[i * 2]!
+      neighbours[i] = words[i * 2 + 1]!
+    }
+  }
+
+  private addToList(
+    node: NodeId,
+    side: number,
+    window: ValueView | null,
+    same: Uint32Array,
+    firstId: RelationshipId,
+  ): void {
+    const { added, merged, operations, sink } = this
+    const { adjacency } = this.databases
+    const key = { node, side }
+    if (window?.byteLength === LONG_LIST_HEAD_BYTES) {
+      const { words } = window
+      const [count, first] = [words[0]!, words[1]!]
+      const more = this.addToChunks(node, side, same, firstId)
+      if (more > 0) this.putHead(node, side, count + more, first)
+      return
+    }
+    const stored = window === null ? 0 : window.byteLength >>> 3
+    const words = window === null ? NO_WORDS : window.words
+    const more = merged.merge(words, 0, stored, added, 0, added.length, same, firstId)
+    if (more === 0) return
+    if (merged.length <= this.entriesMax) {
+      operations.begin(sink)
+      merged.write(sink, 0, merged.length)
+      operations.put(adjacency, key, sink)
+      return
+    }
+    const id = this.takeChunkId()
+    this.putChunks(node, side, id, 0, true)
+    this.putHead(node, side, merged.length, id)
+  }
+
+  private putHead(node: NodeId, side: number, count: number, firstChunk: number): void {
+    const { operations, sink } = this
+    operations.begin(sink)
+    sink.u32(count)
+    sink.u32(firstChunk)
+    sink.u32(0)
+    operations.put(this.databases.adjacency, { node, side }, sink)
+  }
+
+  /** Answers how many were added. */
+  private addToChunks(node: NodeId, side: number, same: Uint32Array, firstId: RelationshipId): number {
+    const { added, merged } = this
+    const { chunks } = this.databases
+    let count = 0
+    for (let at = 0; at < added.length; ) {
+      const entry = { neighbour: added.neighbours[at]!, relationship: added.relationships[at]! }
+      const { id, low, next } = this.chunkOf({ node, side, ...entry })
+      let end = at + 1
+      while (
+        end < added.length &&
+        (next === null || isBelow(added.neighbours[end]!, added.relationships[end]!, next.neighbour, next.relationship))
+      )
+        end += 1
+      const { words, byteLength } = chunks.getRequired(id)
+      const following = words[0]!
+      const stored = (byteLength - CHUNK_HEAD_BYTES) >>> 3
+      const more = merged.merge(words, 1, stored, added, at, end, same, firstId)
+      if (more > 0) this.putChunks(node, side, id, following, false, low)
+      count += more
+      at = end
+    }
+    return count
+  }
+
+  /** The stored chunk that an entry belongs to, and where the next one begins. */
+  private chunkOf(start: ChunkKey): { id: number; low: ChunkKey; next: ChunkKey | null } {
+    const { chunkIndex } = this.databases
+    let found: { id: number; low: ChunkKey } | null = null
+    for (const { key, window } of chunkIndex.entries({ start, end: undefined, limit: 1, reverse: true }))
+      found = { id: window.words[0]!, low: key }
+    if (found === null || found.low.node !== start.node || found.low.side !== start.side)
+      throw chunkIndex.damageError(start, 'is missing')
+    let next: ChunkKey | null = null
+    for (const key of chunkIndex.raw.getKeys({ start: found.low, end: undefined, limit: 2 }))
+      if (
+        isBelow(found.low.neighbour, found.low.relationship, key.neighbour, key.relationship) ||
+        key.node !== start.node
+      )
+        next = key.node === start.node && key.side === start.side ? key : null
+    return { ...found, next }
+  }
+
+  /** Writes `merged` as chunks, the first of which has the id. The last chunk of a list grows at its end: it is filled. */
+  private putChunks(node: NodeId, side: number, id: number, following: number, isNew: boolean, low?: ChunkKey): void {
+    const { merged, entriesMax, operations, sink } = this
+    const { chunks, chunkIndex } = this.databases
+    const { length } = merged
+    const pieces = Math.ceil(length / entriesMax)
+    const size = following === 0 ? entriesMax : Math.ceil(length / pieces)
+    let current = id
+    for (let from = 0; from < length; from += size) {
+      const to = Math.min(length, from + size)
+      const next = to < length ? this.takeChunkId() : following
+      operations.begin(sink)
+      sink.u32(next)
+      merged.write(sink, from, to)
+      operations.put(chunks, current, sink)
+      if (from > 0 || isNew) {
+        const key =
+          from === 0
+            ? (low ?? { node, side, neighbour: 0, relationship: 0 })
+            : { node, side, neighbour: merged.neighbours[from]!, relationship: merged.relationships[from]! }
+        operations.begin(sink)
+        sink.u32(current)
+        operations.put(chunkIndex, key, sink)
+      }
+      current = next
+    }
+  }
+}
+
+const NONE: readonly SymbolId[] = []
+const NO_WORDS = new Uint32Array(0)
+
+function isBelow(neighbour: number, relationship: number, than: number, thanRelationship: number): boolean {
+  return neighbour < than || (neighbour === than && relationship < thanRelationship)
+}
+
+/** Pairs of (index, node), ascending by node, then by index. */
+function sortByNode(nodes: Uint32Array, length: number): Uint32Array {
+  const keys = new BigUint64Array(length)
+  const words = new Uint32Array(keys.buffer)
+  for (let i = 0; i < length; i++) {
+    words[i * 2] = i
+    words[i * 2 + 1] = nodes[i]!
+  }
+  keys.sort()
+  return words
+}
+
+/** Ascending. */
+function typesInRange(order: Uint32Array, types: Uint32Array, start: number, end: number): SymbolId[] {
+  const found: SymbolId[] = []
+  for (let i = start; i < end; i++) {
+    const type = types[order[i * 2]!]!
+    if (!found.includes(type)) found.push(type)
+  }
+  return found.length > 1 ? found.sort((a, b) => a - b) : found
+}
+
+/** Columns that grow. */
+class EntryColumns {
+  neighbours: Uint32Array
+  relationships: Uint32Array
+  length = 0
+
+  constructor(capacity: number) {
+    this.neighbours = new Uint32Array(capacity)
+    this.relationships = new Uint32Array(capacity)
+  }
+
+  private ensureCapacity(length: number): void {
+    if (length <= this.neighbours.length) return
+    const { neighbours, relationships } = this
+    this.neighbours = new Uint32Array(length * 2)
+    this.neighbours.set(neighbours)
+    this.relationships = new Uint32Array(length * 2)
+    this.relationships.set(relationships)
+  }
+
+  push(neighbour: NodeId, relationship: RelationshipId): void {
+    this.ensureCapacity(this.length + 1)
+    this.neighbours[this.length] = neighbour
+    this.relationships[this.length] = relationship
+    this.length += 1
+  }
+
+  /**
+   * Becomes the stored entries together with the added ones from `from` to `to`. An added one whose neighbour is there
+   * already is left out, and told in `same`. Answers how many were taken.
+   */
+  merge(
+    words: Uint32Array,
+    start: number,
+    stored: number,
+    added: EntryColumns,
+    from: number,
+    to: number,
+    same: Uint32Array,
+    firstId: RelationshipId,
+  ): number {
+    this.ensureCapacity(stored + to - from)
+    const { neighbours, relationships } = this
+    let length = 0
+    let i = 0
+    for (let at = from; at < to; at++) {
+      const neighbour = added.neighbours[at]!
+      while (i < stored && words[start + i]! <= neighbour) {
+        neighbours[length] = words[start + i]!
+        relationships[length++] = words[start + stored + i]!
+        i += 1
+      }
+      const relationship = added.relationships[at]!
+      if (length > 0 && neighbours[length - 1] === neighbour) {
+        // The first of parallel ones, as an upsert of one relationship takes it.
+        let first = length - 1
+        while (first > 0 && neighbours[first - 1] === neighbour) first -= 1
+        same[relationship - firstId] = relationships[first]!
+        continue
+      }
+      neighbours[length] = neighbour
+      relationships[length++] = relationship
+    }
+    const taken = length - i
+    for (; i < stored; i++) {
+      neighbours[length] = words[start + i]!
+      relationships[length++] = words[start + stored + i]!
+    }
+    this.length = length
+    return taken
+  }
+
+  write(sink: ByteWriter, from: number, to: number): void {
+    sink.wordRun(this.neighbours, to - from, from)
+    sink.wordRun(this.relationships, to - from, from)
+  }
+}

@@ -1,0 +1,212 @@
+// One batch of a bulk load: as any batch, but relationships are kept in columns and not in objects, come together with their
+// lists at the end, and everything is put in the order of its keys. Nobody else may write to the environment meanwhile.
+import type { NodeId, NodeInput, NodeKey, RelationshipId, SymbolId } from '../../engine/store.ts'
+import { type ByteWriter, copyToView } from '../format/bytes.ts'
+import { allocateId } from '../format/header.ts'
+import type { IndexKey, UpsertKey } from '../format/keys.ts'
+import {
+  type RelationshipRecord,
+  readRelationship,
+  type StoredProperties,
+  writeNewRelationship,
+  writeRelationship,
+} from '../format/records.ts'
+import { type Databases, META_KIND } from '../lmdb/databases.ts'
+import type { TouchedKey } from '../lmdb/pending-writes.ts'
+import { BulkAdjacency, type RelationshipColumns } from './bulk-adjacency.ts'
+import type { BulkKeyCache } from './bulk-key-cache.ts'
+import { BulkKeyEdits } from './bulk-key-edits.ts'
+import type { PreservedFields } from './element-edits.ts'
+import { type BulkProperty, NO_PROPERTIES, withProperties } from './property-edits.ts'
+import { LmdbWriteBatch, type WriteBatchOptions } from './write-batch.ts'
+
+/** Where a load has come to; kept with the data, so that both are on disk or neither. */
+const CHECKPOINT_KEY = { kind: META_KIND.checkpoint, symbol: 0 }
+
+export type { BulkProperty } from './property-edits.ts'
+
+export interface BulkRelationship extends PreservedFields {
+  readonly source: NodeKey
+  readonly target: NodeKey
+  readonly type: string
+  readonly properties?: readonly BulkProperty[]
+}
+
+export interface BulkNode extends NodeInput, PreservedFields {}
+
+const NO_WORDS = new Uint32Array(0)
+
+export class BulkBatch extends LmdbWriteBatch {
+  private readonly entriesPerChunk: number
+  private readonly firstNewNode: NodeId
+  private readonly firstRelationship: RelationshipId
+  private sources = new Uint32Array(4096)
+  private types = new Uint32Array(4096)
+  private targets = new Uint32Array(4096)
+  private length = 0
+  /** Encoded and sealed records, by place in the columns: where each begins in the sink, and behind the last its end. */
+  private starts = new Float64Array(4097)
+  /** Of those that are merged into another one, its id. */
+  private same = NO_WORDS
+  private checkpoint: string | null | undefined = undefined
+
+  constructor(start: WriteBatchOptions, known: BulkKeyCache, sink: ByteWriter) {
+    // One moment for all of it.
+    const now = start.clock.now()
+    const { databases, entriesPerChunk, version } = start
+    super({ ...start, clock: { now: () => now } }, new BulkKeyEdits(databases.upsertKeys, known), sink)
+    known.beginBatch(this.baseVersion, version, this.header.nodes === 0)
+    this.entriesPerChunk = entriesPerChunk
+    this.firstNewNode = this.header.nextNode
+    this.firstRelationship = this.header.nextRelationship
+  }
+
+  /** Replaces the checkpoint; null removes it. */
+  setCheckpoint(text: string | null): void {
+    this.checkpoint = text
+  }
+
+  get items(): number {
+    return this.length
+  }
+
+  /** Null when it is taken; else the end that does not exist. One that joins the same two ends is merged with it. */
+  loadRelationship(input: BulkRelationship): 'source' | 'target' | null {
+    const source = this.findNode(input.source)
+    if (source === 0) return 'source'
+    const target = this.findNode(input.target)
+    if (target === 0) return 'target'
+    const now = input.updatedMs ?? input.createdMs ?? this.clock.now()
+    const at = this.length
+    if (at === this.sources.length) this.grow()
+    const type = this.symbols.intern('type', input.type)
+    this.sources[at] = source
+    this.types[at] = type
+    this.targets[at] = target
+    this.length = at + 1
+    const id = allocateId(this.header, 'nextRelationship')
+    const start = this.writer.length
+    this.starts[at] = start
+    const { gid } = input
+    const createdMs = input.createdMs ?? now
+    const properties = withProperties(NO_PROPERTIES, input.properties, now, this.symbols)
+    const record = { type, source, target, createdMs, updatedMs: now, properties }
+    if (gid === undefined) writeNewRelationship(this.writer, record)
+    else writeRelationship(this.writer, { ...record, gid })
+    this.databases.relationships.seal(id, this.writer, start)
+    this.starts[at + 1] = this.writer.length
+    return null
+  }
+
+  private grow(): void {
+    this.sources = doubled(this.sources)
+    this.types = doubled(this.types)
+    this.targets = doubled(this.targets)
+    const starts = new Float64Array(this.sources.length + 1)
+    starts.set(this.starts)
+    this.starts = starts
+  }
+
+  protected override prepareRelationships(): Map<SymbolId, number> {
+    const counts = super.prepareRelationships()
+    this.same = new Uint32Array(this.length)
+    const { databases, pending, writer, length, firstRelationship } = this
+    const columns: RelationshipColumns = {
+      sources: this.sources,
+      types: this.types,
+      targets: this.targets,
+      length,
+      firstId: firstRelationship,
+    }
+    const lists = new BulkAdjacency(
+      databases,
+      this.entriesPerChunk,
+      this.firstNewNode,
+      () => allocateId(this.header, 'nextChunk'),
+      writer,
+      pending,
+    )
+    const { same } = this
+    lists.add(columns, 'out', same)
+    lists.add(columns, 'in', same)
+    const merged = new Map<RelationshipId, RelationshipRecord>()
+    for (let at = 0; at < length; at++) {
+      if (same[at] !== 0) {
+        this.mergeInto(same[at]!, this.recordAt(at), merged)
+        continue
+      }
+      const type = this.types[at]!
+      counts.set(type, (counts.get(type) ?? 0) + 1)
+    }
+    // `apply` puts them behind the records that they replace, where both are of this batch.
+    for (const [id, record] of merged) {
+      pending.begin(writer)
+      writeRelationship(writer, record)
+      pending.put(databases.relationships, id, writer)
+    }
+    this.prepareCheckpoint()
+    return counts
+  }
+
+  private recordAt(at: number): RelationshipRecord {
+    return readRelationship(copyToView(this.writer.bytes.subarray(this.starts[at], this.starts[at + 1])))
+  }
+
+  private mergeInto(id: RelationshipId, record: RelationshipRecord, merged: Map<number, RelationshipRecord>): void {
+    const old = merged.get(id) ?? (id >= this.firstRelationship ? this.recordAt(id - this.firstRelationship) : null)
+    const before = old ?? this.stored(id)
+    const properties: StoredProperties =
+      record.properties.size === 0 ? before.properties : new Map([...before.properties, ...record.properties])
+    merged.set(id, { ...before, updatedMs: record.updatedMs, properties })
+  }
+
+  private stored(id: RelationshipId): RelationshipRecord {
+    return readRelationship(this.databases.relationships.getRequired(id))
+  }
+
+  private prepareCheckpoint(): void {
+    const { databases, pending, writer, checkpoint } = this
+    if (checkpoint === undefined) return
+    if (checkpoint === null) pending.remove(databases.meta, CHECKPOINT_KEY)
+    else {
+      pending.begin(writer)
+      writer.text(checkpoint)
+      pending.put(databases.meta, CHECKPOINT_KEY, writer)
+    }
+  }
+
+  override apply(): void {
+    const { upsertKeys, index, relationships } = this.databases
+    const { firstRelationship, length, same, writer, starts } = this
+    for (let at = 0; at < length; at++)
+      if (same[at] === 0) relationships.appendSealed(firstRelationship + at, writer, starts[at]!, starts[at + 1]!)
+    this.pending.sort(upsertKeys, compareUpsertKeys)
+    this.pending.sort(index, compareIndexKeys)
+    super.apply()
+  }
+
+  /** Too much to be told one by one; and nobody reads meanwhile. */
+  override get touched(): readonly TouchedKey[] | null {
+    return null
+  }
+}
+
+function doubled(column: Uint32Array): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(column.length * 2)
+  larger.set(column)
+  return larger
+}
+
+export function readCheckpoint({ meta }: Databases): string | null {
+  const window = meta.get(CHECKPOINT_KEY)
+  return window === null ? null : window.text.toString('utf8', 4, 4 + window.words[0]!)
+}
+
+/** Nearly the order of the bytes: what is out of it costs time and nothing else. */
+function compareUpsertKeys(a: UpsertKey, b: UpsertKey): number {
+  return a.type - b.type || (a.externalId < b.externalId ? -1 : 1)
+}
+
+function compareIndexKeys(a: IndexKey, b: IndexKey): number {
+  return a.label - b.label || a.property - b.property || Buffer.compare(a.scalar, b.scalar) || a.node - b.node
+}

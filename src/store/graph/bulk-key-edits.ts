@@ -1,0 +1,37 @@
+// The keys of a bulk load: what earlier batches of it have met need not be asked of the database again, and what is new is
+// kept in a list, because no load changes or deletes a key.
+import type { NodeId, SymbolId } from '../../engine/store.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { UpsertKey } from '../format/keys.ts'
+import type { Database } from '../lmdb/database.ts'
+import type { BulkKeyCache } from './bulk-key-cache.ts'
+import { type ChangedKey, KeyEdits } from './key-edits.ts'
+
+export class BulkKeyEdits extends KeyEdits {
+  private readonly cache: BulkKeyCache
+  private readonly added: ChangedKey[] = []
+
+  constructor(database: Database<UpsertKey>, known: BulkKeyCache) {
+    super(database)
+    this.cache = known
+  }
+
+  override find(type: SymbolId, externalId: string): NodeId {
+    if (type === 0) return 0
+    const known = this.cache.find(type, externalId)
+    if (known !== null) return known
+    const id = super.find(type, externalId)
+    if (id !== 0) this.cache.add(type, externalId, id)
+    return id
+  }
+
+  override set(type: SymbolId, externalId: string, node: NodeId): void {
+    assert(node !== 0, 'a load deletes no node')
+    this.added.push({ type, externalId, node })
+    this.cache.add(type, externalId, node)
+  }
+
+  protected override changed(): readonly ChangedKey[] {
+    return this.added
+  }
+}

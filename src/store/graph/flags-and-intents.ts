@@ -1,0 +1,71 @@
+// What a batch leaves beside the graph: marks, which say what the environment is, and notes, for whoever must go on where a
+// crash may come in between.
+import type { ByteWriter } from '../format/bytes.ts'
+import type { SymbolKey } from '../format/keys.ts'
+import type { Database } from '../lmdb/database.ts'
+import { type EnvironmentFlag, META_KIND } from '../lmdb/databases.ts'
+import type { PendingWrites } from '../lmdb/pending-writes.ts'
+
+export class FlagEdits {
+  private readonly meta: Database<SymbolKey>
+  private readonly flags = new Map<EnvironmentFlag, boolean>()
+
+  constructor(meta: Database<SymbolKey>) {
+    this.meta = meta
+  }
+
+  has(mark: EnvironmentFlag): boolean {
+    return this.flags.get(mark) ?? this.meta.get({ kind: META_KIND.flag, symbol: mark }) !== null
+  }
+
+  set(mark: EnvironmentFlag): void {
+    this.flags.set(mark, true)
+  }
+
+  remove(mark: EnvironmentFlag): void {
+    this.flags.set(mark, false)
+  }
+
+  encode(sink: ByteWriter, operations: PendingWrites): void {
+    for (const [mark, isSet] of this.flags) {
+      const key = { kind: META_KIND.flag, symbol: mark }
+      if (!isSet) operations.remove(this.meta, key)
+      else {
+        operations.begin(sink)
+        sink.u32(1)
+        operations.put(this.meta, key, sink)
+      }
+    }
+  }
+}
+
+export class IntentEdits {
+  private readonly meta: Database<SymbolKey>
+  /** By number; null removes. */
+  private readonly intents = new Map<number, string | null>()
+
+  constructor(meta: Database<SymbolKey>) {
+    this.meta = meta
+  }
+
+  /** Numbers are drawn at random. */
+  put(number: number, text: string): void {
+    this.intents.set(number, text)
+  }
+
+  remove(number: number): void {
+    this.intents.set(number, null)
+  }
+
+  encode(sink: ByteWriter, operations: PendingWrites): void {
+    for (const [number, text] of this.intents) {
+      const key = { kind: META_KIND.intent, symbol: number }
+      if (text === null) operations.remove(this.meta, key)
+      else {
+        operations.begin(sink)
+        sink.text(text)
+        operations.put(this.meta, key, sink)
+      }
+    }
+  }
+}

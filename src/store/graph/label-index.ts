@@ -1,0 +1,83 @@
+// Which nodes carry a label, from its bits, and which of them have a property of some value, from the index.
+import type { Chunk, NodeId, SymbolId } from '../../engine/store.ts'
+import type { PropertyValue } from '../../engine/value/value.ts'
+import { NODES_PER_BLOCK, scalarKey } from '../format/keys.ts'
+import { BLOCK_WORDS } from '../format/packed-lists.ts'
+import { appendBits, clearChunk, dropBelow, ensureCapacity } from './fill-chunk.ts'
+import type { VersionReader } from './version-reader.ts'
+
+/** Ids that one fill of a chunk gathers, at least, where there are as many. */
+const IDS_PER_CHUNK = 256
+
+// Reused by every snapshot: reading is synchronous, and no key outlives the call that it is made for.
+const labelKey = { label: 0, block: 0 }
+const NO_WORDS = new Uint32Array(0)
+
+/** Label 0 stands for all nodes. */
+export function nodesWithLabel(state: VersionReader, label: SymbolId, from: number, chunk: Chunk): void {
+  clearChunk(chunk)
+  const start = { label, block: Math.floor(from / NODES_PER_BLOCK) }
+  const end = { label: label + 1, block: 0 }
+  const { labels } = state.databases
+  let found = 0
+  for (const { key, window } of labels.entries({ start, end, ...state.readOptions })) {
+    const base = key.block * NODES_PER_BLOCK
+    if (chunk.length >= IDS_PER_CHUNK) {
+      state.verifyCount(labels, start, key, found)
+      chunk.more = true
+      chunk.next = base
+      return
+    }
+    appendBits(window.words, base, chunk)
+    if (found === 0 && base < from) dropBelow(from, chunk)
+    found += 1
+  }
+  state.verifyCount(labels, start, end, found)
+}
+
+export function nodesWithProperty(
+  state: VersionReader,
+  label: SymbolId,
+  property: SymbolId,
+  value: PropertyValue,
+  from: number,
+  chunk: Chunk,
+): void {
+  const { readOptions } = state
+  clearChunk(chunk)
+  const scalar = scalarKey(value)
+  if (scalar === null || label === 0 || property === 0) return
+  ensureCapacity(chunk, IDS_PER_CHUNK)
+  const start = { label, property, scalar, node: from }
+  // No node has the greatest id, so the end may be exclusive.
+  const end = { label, property, scalar, node: 0xffffffff }
+  const { index } = state.databases
+  for (const { key } of index.entries({ start, end, limit: IDS_PER_CHUNK + 1, ...readOptions })) {
+    if (chunk.length === IDS_PER_CHUNK) {
+      state.verifyCount(index, start, key, chunk.length)
+      chunk.more = true
+      chunk.next = key.node
+      return
+    }
+    chunk.ids[chunk.length++] = key.node
+  }
+  state.verifyCount(index, start, end, chunk.length)
+}
+
+/** Asks the label's bits, which are few pages, and leaves the record alone. */
+export function hasLabel(state: VersionReader, node: NodeId, label: SymbolId): boolean {
+  const block = Math.floor(node / NODES_PER_BLOCK)
+  const bit = node % NODES_PER_BLOCK
+  const hot = state.isCacheCurrent
+  const { labels } = state.cache
+  if (hot && labels.find(label, block)) return labels.size !== 0 && isSet(labels.words, labels.at, bit)
+  labelKey.label = label
+  labelKey.block = block
+  const window = state.read(state.databases.labels, labelKey)
+  if (hot) labels.put(label, block, window === null ? NO_WORDS : window.words, window === null ? 0 : BLOCK_WORDS)
+  return window !== null && isSet(window.words, 0, bit)
+}
+
+function isSet(words: Uint32Array, start: number, bit: number): boolean {
+  return (words[start + (bit >>> 5)]! & (1 << (bit & 31))) !== 0
+}

@@ -1,0 +1,64 @@
+// The names that a batch adds beside those that it finds. They become the environment's only when the batch is put.
+import type { SymbolId, SymbolKind } from '../../engine/store.ts'
+import type { ByteWriter } from '../format/bytes.ts'
+import type { EnvironmentHeader } from '../format/header.ts'
+import type { SymbolKey } from '../format/keys.ts'
+import type { Database } from '../lmdb/database.ts'
+import type { PendingWrites } from '../lmdb/pending-writes.ts'
+import type { SymbolInterner } from './property-edits.ts'
+import { kindNumber, type SymbolTable } from './symbols.ts'
+
+interface NewSymbol {
+  readonly kind: number
+  readonly symbol: SymbolId
+  readonly name: string
+}
+
+export class NewSymbols implements SymbolInterner {
+  private readonly database: Database<SymbolKey>
+  private readonly existing: SymbolTable
+  private readonly header: EnvironmentHeader
+  private readonly added: NewSymbol[] = []
+  private readonly ids = new Map<string, SymbolId>()
+
+  constructor(database: Database<SymbolKey>, known: SymbolTable, header: EnvironmentHeader) {
+    this.database = database
+    this.existing = known
+    this.header = header
+  }
+
+  /** 0: there is none. */
+  find(kind: SymbolKind, name: string): SymbolId {
+    return this.existing.id(kind, name) || (this.ids.get(`${kind} ${name}`) ?? 0)
+  }
+
+  intern(kind: SymbolKind, name: string): SymbolId {
+    const found = this.find(kind, name)
+    if (found !== 0) return found
+    const number = kindNumber(kind)
+    this.header.symbols[number]! += 1
+    const symbol = this.header.symbols[number]!
+    this.added.push({ kind: number, symbol, name })
+    this.ids.set(`${kind} ${name}`, symbol)
+    return symbol
+  }
+
+  name(kind: SymbolKind, id: SymbolId): string {
+    const number = kindNumber(kind)
+    const added = this.added.find((one) => one.kind === number && one.symbol === id)
+    return added?.name ?? this.existing.name(kind, id)
+  }
+
+  encode(sink: ByteWriter, operations: PendingWrites): void {
+    for (const { kind, symbol, name } of this.added) {
+      operations.begin(sink)
+      sink.text(name)
+      operations.put(this.database, { kind, symbol }, sink)
+    }
+  }
+
+  /** Once the batch is put. */
+  publish(): void {
+    for (const { kind, name } of this.added) this.existing.add(kind, name)
+  }
+}

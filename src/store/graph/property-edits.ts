@@ -1,0 +1,83 @@
+// What writing and deleting do to the properties of one element. What changes nothing gives back the very same map.
+import {
+  externalPropertyName,
+  type MetadataFields,
+  type PropertyInput,
+  type PropertyMetadata,
+  type StoredProperty,
+  type SymbolId,
+  type SymbolKind,
+} from '../../engine/store.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { StoredProperties } from '../format/records.ts'
+
+export const NO_PROPERTIES: StoredProperties = new Map()
+
+export interface BulkProperty extends PropertyInput {
+  readonly updatedMs?: number
+}
+
+/** Knows the ids of names, and gives one to a name that has none. */
+export interface SymbolInterner {
+  intern(kind: SymbolKind, name: string): SymbolId
+}
+
+export function withProperties(
+  properties: StoredProperties,
+  inputs: readonly BulkProperty[] | undefined,
+  updatedMs: number,
+  symbols: SymbolInterner,
+): StoredProperties {
+  if (inputs === undefined || inputs.length === 0) return properties
+  const merged = new Map(properties)
+  for (const input of inputs) {
+    const given = (input.value === undefined ? 0 : 1) + (input.externalValue === undefined ? 0 : 1)
+    assert(given === 1, 'a property has either a value or a resolver')
+    if (input.externalValue !== undefined) {
+      for (const name of [input.name, '']) symbols.intern('property', externalPropertyName(name))
+    }
+    const property: StoredProperty = {
+      value: input.value ?? null,
+      externalValue: input.externalValue ?? null,
+      updatedMs: input.updatedMs ?? updatedMs,
+      metadata: input.metadata ?? null,
+    }
+    merged.set(symbols.intern('property', input.name), property)
+  }
+  return merged
+}
+
+export function withoutProperties(properties: StoredProperties, symbols: readonly SymbolId[]): StoredProperties {
+  if (!symbols.some((symbol) => properties.has(symbol))) return properties
+  const rest = new Map(properties)
+  for (const symbol of symbols) rest.delete(symbol)
+  return rest
+}
+
+export function withoutMetadata(
+  properties: StoredProperties,
+  symbol: SymbolId,
+  fields: MetadataFields,
+  updatedMs: number,
+): StoredProperties {
+  const property = properties.get(symbol)
+  if (property === undefined || property.metadata === null) return properties
+  const metadata = removeFields(property.metadata, fields)
+  if (metadata === property.metadata) return properties
+  return new Map(properties).set(symbol, { ...property, metadata, updatedMs })
+}
+
+/** Null when nothing is left of it. */
+function removeFields(metadata: PropertyMetadata, fields: MetadataFields): PropertyMetadata | null {
+  const { custom = {}, ...own } = metadata
+  const keptOwn = Object.entries(own).filter(([name]) => !(fields.own as readonly string[]).includes(name))
+  const keptCustom = Object.entries(custom).filter(([name]) => !fields.custom.includes(name))
+  const gone = Object.keys(own).length + Object.keys(custom).length - keptOwn.length - keptCustom.length
+  if (gone === 0) return metadata
+  const kept: PropertyMetadata = {
+    ...Object.fromEntries(keptOwn),
+    // An object entry by entry: a key may be `__proto__`.
+    ...(keptCustom.length === 0 ? {} : { custom: Object.fromEntries(keptCustom) }),
+  }
+  return Object.keys(kept).length === 0 ? null : kept
+}

@@ -1,0 +1,272 @@
+// A snapshot over one read view: every question of the port is one or two reads of packed values, most of which the hot
+// cache spares a snapshot of its own state.
+import type {
+  Chunk,
+  ElementField,
+  NodeId,
+  RelationshipId,
+  Snapshot,
+  StoredProperty,
+  SymbolId,
+  SymbolKind,
+} from '../../engine/store.ts'
+import type { PropertyValue } from '../../engine/value/value.ts'
+import { timestamp } from '../../kernel/clock.ts'
+import { COLUMN, countKey } from '../cache/graph-cache.ts'
+import type { ValueView } from '../format/bytes.ts'
+import { type EnvironmentHeader, type GraphVersion, readHeader } from '../format/header.ts'
+import { EXTERNAL_ID_UNITS_MAX, type SymbolKey, type UpsertKey } from '../format/keys.ts'
+import * as records from '../format/records.ts'
+import type { Database } from '../lmdb/database.ts'
+import { HEADER_KEY, META_KIND } from '../lmdb/databases.ts'
+import type { ReadTransaction } from '../lmdb/read-transactions.ts'
+import { AdjacencyReader } from './adjacency-reader.ts'
+import { clearChunk } from './fill-chunk.ts'
+import * as labels from './label-index.ts'
+import type { SnapshotSource } from './version-reader.ts'
+
+// Reused by every snapshot: reading is synchronous, and no key outlives the call that it is made for.
+const upsertKey: UpsertKey = { type: 0, externalId: '' }
+const metaKey: SymbolKey = { kind: 0, symbol: 0 }
+
+export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
+  readonly symbolEpoch: number
+
+  constructor(opener: SnapshotSource, view: ReadTransaction, epoch: number, stamp: GraphVersion) {
+    super(opener, view, epoch, stamp)
+    this.symbolEpoch = opener.symbols.epoch
+  }
+
+  symbol(kind: SymbolKind, name: string): SymbolId {
+    return this.source.symbols.id(kind, name)
+  }
+
+  symbolName(kind: SymbolKind, id: SymbolId): string {
+    return this.source.symbols.name(kind, id)
+  }
+
+  // -- finding
+
+  findNode(label: SymbolId, externalId: string): NodeId {
+    if (label === 0 || externalId.length > EXTERNAL_ID_UNITS_MAX) return 0
+    const hot = this.isCacheCurrent
+    if (hot) {
+      const known = this.cache.keys.find(label, externalId) ?? this.cache.absent.find(label, externalId)
+      if (known !== undefined) return known
+    }
+    upsertKey.type = label
+    upsertKey.externalId = externalId
+    const node = this.read(this.databases.upsertKeys, upsertKey)?.words[0] ?? 0
+    if (hot) {
+      if (node === 0) this.cache.absent.put(label, externalId, 0)
+      else this.cache.keys.put(label, externalId, node)
+    }
+    return node
+  }
+
+  nodesWithLabel(label: SymbolId, from: number, chunk: Chunk): void {
+    if (label === 0) clearChunk(chunk)
+    else labels.nodesWithLabel(this, label, from, chunk)
+  }
+
+  allNodes(from: number, chunk: Chunk): void {
+    labels.nodesWithLabel(this, 0, from, chunk)
+  }
+
+  nodesWithProperty(label: SymbolId, property: SymbolId, value: PropertyValue, from: number, chunk: Chunk): void {
+    labels.nodesWithProperty(this, label, property, value, from, chunk)
+  }
+
+  // -- reading elements
+
+  private record(database: Database<number>, id: number): ValueView | null {
+    const window = this.read(database, id)
+    if (window !== null) records.checkVersion(window)
+    return window
+  }
+
+  hasLabel(node: NodeId, label: SymbolId): boolean {
+    return label !== 0 && labels.hasLabel(this, node, label)
+  }
+
+  labels(node: NodeId): readonly SymbolId[] {
+    const window = this.record(this.databases.nodes, node)
+    return window === null ? [] : records.labelsOf(window)
+  }
+
+  nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null {
+    return property === 0 ? null : this.nodeColumn(node, COLUMN.firstProperty + property)
+  }
+
+  private nodeColumn(node: NodeId, column: number): PropertyValue | null {
+    const hot = this.isCacheCurrent
+    const { nodes } = this.cache
+    if (hot) {
+      const known = nodes.find(column, node)
+      if (known !== undefined) return known
+    }
+    const window = this.record(this.databases.nodes, node)
+    const value = window === null ? null : this.readColumn(window, column)
+    if (hot) nodes.put(column, node, value)
+    return value
+  }
+
+  private readColumn(window: ValueView, column: number): PropertyValue | null {
+    if (column >= COLUMN.firstProperty) return records.propertyOf(window, column - COLUMN.firstProperty)
+    const type = records.typeOf(window)
+    if (type === 0) return null
+    return column === COLUMN.type ? this.symbolName('label', type) : records.externalIdOf(window)
+  }
+
+  nodeField(node: NodeId, field: ElementField): PropertyValue | null {
+    if (field === 'external_id') return this.nodeColumn(node, COLUMN.externalId)
+    if (field === 'type') return this.nodeColumn(node, COLUMN.type)
+    const window = this.record(this.databases.nodes, node)
+    if (window === null) return null
+    switch (field) {
+      case 'is_identity':
+        return records.isIdentityOf(window)
+      case 'location':
+        return records.locationOf(window)
+      default:
+        return sharedField(window, field)
+    }
+  }
+
+  externalIds(nodes: Iterable<NodeId>): (string | null)[] {
+    const ids: (string | null)[] = []
+    const hot = this.isCacheCurrent
+    for (const node of nodes) {
+      const known = hot ? this.cache.nodes.find(COLUMN.externalId, node) : undefined
+      if (known !== undefined) ids.push(known as string | null)
+      else {
+        const window = this.record(this.databases.nodes, node)
+        ids.push(window === null || records.typeOf(window) === 0 ? null : records.externalIdOf(window))
+      }
+    }
+    return ids
+  }
+
+  nodeProperties(node: NodeId): ReadonlyMap<string, PropertyValue> {
+    return this.named(this.record(this.databases.nodes, node))
+  }
+
+  nodeStoredProperty(node: NodeId, property: SymbolId): StoredProperty | null {
+    const window = this.record(this.databases.nodes, node)
+    return window === null ? null : records.storedPropertyOf(window, property)
+  }
+
+  relationshipType(relationship: RelationshipId): SymbolId {
+    const window = this.record(this.databases.relationships, relationship)
+    return window === null ? 0 : records.typeOf(window)
+  }
+
+  relationshipSource(relationship: RelationshipId): NodeId {
+    const window = this.record(this.databases.relationships, relationship)
+    return window === null ? 0 : records.sourceOf(window)
+  }
+
+  relationshipTarget(relationship: RelationshipId): NodeId {
+    const window = this.record(this.databases.relationships, relationship)
+    return window === null ? 0 : records.targetOf(window)
+  }
+
+  relationshipProperty(relationship: RelationshipId, property: SymbolId): PropertyValue | null {
+    if (property === 0) return null
+    const hot = this.isCacheCurrent
+    const { relationships } = this.cache
+    const column = COLUMN.firstProperty + property
+    if (hot) {
+      const known = relationships.find(column, relationship)
+      if (known !== undefined) return known
+    }
+    const window = this.record(this.databases.relationships, relationship)
+    const value = window === null ? null : records.propertyOf(window, property)
+    if (hot) relationships.put(column, relationship, value)
+    return value
+  }
+
+  relationshipField(relationship: RelationshipId, field: ElementField): PropertyValue | null {
+    const window = this.record(this.databases.relationships, relationship)
+    if (window === null) return null
+    return field === 'type' ? this.symbolName('type', records.typeOf(window)) : sharedField(window, field)
+  }
+
+  relationshipProperties(relationship: RelationshipId): ReadonlyMap<string, PropertyValue> {
+    return this.named(this.record(this.databases.relationships, relationship))
+  }
+
+  relationshipStoredProperty(relationship: RelationshipId, property: SymbolId): StoredProperty | null {
+    const window = this.record(this.databases.relationships, relationship)
+    return window === null ? null : records.storedPropertyOf(window, property)
+  }
+
+  nodeStoredProperties(node: NodeId): ReadonlyMap<string, StoredProperty> {
+    return this.stored(this.record(this.databases.nodes, node))
+  }
+
+  relationshipStoredProperties(relationship: RelationshipId): ReadonlyMap<string, StoredProperty> {
+    return this.stored(this.record(this.databases.relationships, relationship))
+  }
+
+  private stored(window: ValueView | null): ReadonlyMap<string, StoredProperty> {
+    if (window === null) return new Map()
+    const stored = [...records.storedPropertiesOf(window)]
+    return new Map(stored.map(([symbol, property]) => [this.symbolName('property', symbol), property]))
+  }
+
+  private named(window: ValueView | null): ReadonlyMap<string, PropertyValue> {
+    const named = new Map<string, PropertyValue>()
+    if (window === null) return named
+    for (const [symbol, { value }] of records.storedPropertiesOf(window)) {
+      if (value !== null) named.set(this.symbolName('property', symbol), value)
+    }
+    return named
+  }
+
+  // -- counting
+
+  header(): EnvironmentHeader {
+    return readHeader(this.readRequired(this.databases.meta, HEADER_KEY))
+  }
+
+  nodeCount(label: SymbolId | null): number {
+    return label === null ? this.header().nodes : this.count(META_KIND.labelCount, label)
+  }
+
+  typedNodeCount(label: SymbolId): number {
+    return this.count(META_KIND.typedCount, label)
+  }
+
+  relationshipCount(type: SymbolId | null): number {
+    return type === null ? this.header().relationships : this.count(META_KIND.typeCount, type)
+  }
+
+  private count(kind: number, symbol: SymbolId): number {
+    const hot = this.isCacheCurrent
+    const { counts } = this.cache
+    const key = countKey(kind, symbol)
+    if (hot) {
+      const known = counts.get(key)
+      if (known !== undefined) return known
+    }
+    metaKey.kind = kind
+    metaKey.symbol = symbol
+    const count = this.read(this.databases.meta, metaKey)?.words[0] ?? 0
+    if (hot) counts.set(key, count)
+    return count
+  }
+}
+
+function sharedField(window: ValueView, field: ElementField): PropertyValue | null {
+  switch (field) {
+    case 'create_time':
+      return timestamp(records.createdMsOf(window))
+    case 'update_time':
+      return timestamp(records.updatedMsOf(window))
+    case 'id':
+      return records.gidOf(window)
+    default:
+      return null
+  }
+}

@@ -1,0 +1,270 @@
+// One batch of writes: everything changes in memory first, reading through to the database, and is put at the end.
+// So a batch that throws has touched nothing, though it shares its transaction with others (rulings G1, G2, G3, G8).
+import type {
+  BatchView,
+  MetadataFields,
+  NodeId,
+  NodeInput,
+  NodeKey,
+  PropertyInput,
+  RelationshipId,
+  RelationshipInput,
+  RelationshipKey,
+  SymbolId,
+  UpsertResult,
+  WriteBatch,
+} from '../../engine/store.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { ByteWriter } from '../format/bytes.ts'
+import {
+  type EnvironmentHeader,
+  type GraphVersion,
+  readHeader,
+  type SymbolCounts,
+  writeHeader,
+} from '../format/header.ts'
+import { EXTERNAL_ID_UNITS_MAX } from '../format/keys.ts'
+import { type Databases, HEADER_KEY, META_KIND, missingSymbolsError } from '../lmdb/databases.ts'
+import { PendingWrites, type TouchedKey } from '../lmdb/pending-writes.ts'
+import type { BatchEdits } from './batch-view.ts'
+import type { PreservedFields } from './element-edits.ts'
+import { FlagEdits, IntentEdits } from './flags-and-intents.ts'
+import { KeyEdits } from './key-edits.ts'
+import { NewSymbols } from './new-symbols.ts'
+import { NodeEdits } from './node-edits.ts'
+import { withoutMetadata, withoutProperties } from './property-edits.ts'
+import { RelationshipEdits } from './relationship-edits.ts'
+import type { SymbolTable } from './symbols.ts'
+
+/** What a batch begins with. */
+export interface WriteBatchOptions {
+  readonly databases: Databases
+  /** Those of the state that the batch builds on; what is new is added when the batch is put. */
+  readonly symbols: SymbolTable
+  readonly clock: Clock
+  readonly entriesPerChunk: number
+  /** The batch's own. */
+  readonly version: GraphVersion
+}
+
+export class LmdbWriteBatch implements WriteBatch {
+  /** The state that the batch builds on. */
+  readonly baseVersion: GraphVersion
+  readonly baseSymbolCounts: SymbolCounts
+  /** What a view of it asks. */
+  readonly edits: BatchEdits
+  readonly flags: FlagEdits
+  readonly intents: IntentEdits
+  protected readonly databases: Databases
+  protected readonly clock: Clock
+  protected readonly header: EnvironmentHeader
+  protected readonly symbols: NewSymbols
+  protected readonly writer: ByteWriter
+  protected readonly pending = new PendingWrites()
+  private readonly keys: KeyEdits
+  private readonly nodes: NodeEdits
+  private readonly relationships: RelationshipEdits
+  private open = true
+  /** Given by the environment, which opens what is read. */
+  openView: (() => BatchView | null) | null = null
+
+  constructor(
+    { databases, symbols, clock, entriesPerChunk, version }: WriteBatchOptions,
+    keys = new KeyEdits(databases.upsertKeys),
+    sink = new ByteWriter(),
+  ) {
+    const header = readHeader(databases.meta.getRequired(HEADER_KEY))
+    const counts = header.symbols
+    if (!symbols.isComplete(counts) && !symbols.complete(counts, databases.symbols))
+      throw missingSymbolsError(databases)
+    this.baseSymbolCounts = [...counts]
+    this.baseVersion = { writer: header.writer, commit: header.commit }
+    header.writer = version.writer
+    header.commit = version.commit
+    this.databases = databases
+    this.clock = clock
+    this.header = header
+    this.writer = sink
+    this.symbols = new NewSymbols(databases.symbols, symbols, header)
+    this.keys = keys
+    this.nodes = new NodeEdits(databases, header, this.symbols, keys)
+    this.relationships = new RelationshipEdits(databases, header, this.symbols, entriesPerChunk)
+    this.flags = new FlagEdits(databases.meta)
+    this.intents = new IntentEdits(databases.meta)
+    this.edits = {
+      before: this.baseVersion,
+      symbols: this.symbols,
+      nodes: this.nodes,
+      relationships: this.relationships,
+    }
+  }
+
+  /** The batch is of no use outside of the function that it was handed to. */
+  close(): void {
+    this.open = false
+  }
+
+  private assertOpen(): void {
+    assert(this.open, 'a write batch is not used after its function has returned')
+  }
+
+  // -- what it reads
+
+  findNode({ type, externalId }: NodeKey): NodeId {
+    this.assertOpen()
+    return this.keys.find(this.symbols.find('label', type), externalId)
+  }
+
+  /** Null when there is none. */
+  identityOf(key: NodeKey): { readonly gid: string; readonly location: string | null } | null {
+    const id = this.findNode(key)
+    return id === 0 ? null : this.nodes.at(id).now
+  }
+
+  view(): BatchView | null {
+    assert(this.open && this.openView !== null, 'a write batch is not used after its function has returned')
+    return this.openView()
+  }
+
+  // -- nodes
+
+  upsertNode(input: NodeInput, given: PreservedFields = {}): UpsertResult {
+    this.assertOpen()
+    assert(input.externalId.length <= EXTERNAL_ID_UNITS_MAX, 'an external id has at most 256 characters')
+    return this.nodes.upsert(input, given, given.updatedMs ?? given.createdMs ?? this.clock.now())
+  }
+
+  createNode(labels: readonly string[], properties: readonly PropertyInput[]): NodeId {
+    this.assertOpen()
+    return this.nodes.create(labels, properties, this.clock.now())
+  }
+
+  deleteNode({ type, externalId }: NodeKey): string | null {
+    this.assertOpen()
+    const symbol = this.symbols.find('label', type)
+    const id = this.keys.find(symbol, externalId)
+    if (id === 0) return null
+    this.relationships.deleteAt(id)
+    this.keys.set(symbol, externalId, 0)
+    return this.nodes.delete(id)
+  }
+
+  deleteNodeProperties(key: NodeKey, names: readonly string[]): string | null {
+    const id = this.findNode(key)
+    if (id === 0) return null
+    const symbols = this.propertySymbols(names)
+    return this.nodes.change(id, this.clock.now(), (properties) => withoutProperties(properties, symbols))
+  }
+
+  deleteNodePropertyMetadata(key: NodeKey, property: string, fields: MetadataFields): string | null {
+    const id = this.findNode(key)
+    if (id === 0) return null
+    const symbol = this.symbols.find('property', property)
+    const now = this.clock.now()
+    return this.nodes.change(id, now, (properties) => withoutMetadata(properties, symbol, fields, now))
+  }
+
+  private propertySymbols(names: readonly string[]): SymbolId[] {
+    return names.map((name) => this.symbols.find('property', name))
+  }
+
+  // -- relationships
+
+  upsertRelationship(input: RelationshipInput): UpsertResult | null {
+    const source = this.findNode(input.source)
+    const target = this.findNode(input.target)
+    if (source === 0 || target === 0) return null
+    const type = this.symbols.intern('type', input.type)
+    return this.relationships.upsert(source, type, target, input.properties, this.clock.now())
+  }
+
+  createRelationship(
+    source: NodeId,
+    type: string,
+    target: NodeId,
+    properties: readonly PropertyInput[],
+  ): RelationshipId {
+    this.assertOpen()
+    assert(this.nodes.exists(source) && this.nodes.exists(target), 'both ends of a relationship exist')
+    const symbol = this.symbols.intern('type', type)
+    return this.relationships.create(source, symbol, target, properties, this.clock.now()).id
+  }
+
+  /** All of them, where createRelationship has made parallel ones. */
+  deleteRelationship(key: RelationshipKey): string | null {
+    const gids = this.relationshipsByKey(key).map((id) => this.relationships.delete(id))
+    return gids[0] ?? null
+  }
+
+  deleteRelationshipProperties(key: RelationshipKey, names: readonly string[]): string | null {
+    const symbols = this.propertySymbols(names)
+    const now = this.clock.now()
+    const gids = this.relationshipsByKey(key).map((id) =>
+      this.relationships.change(id, now, (properties) => withoutProperties(properties, symbols)),
+    )
+    return gids[0] ?? null
+  }
+
+  private relationshipsByKey(key: RelationshipKey): readonly RelationshipId[] {
+    const source = this.findNode(key.source)
+    const target = this.findNode(key.target)
+    const type = this.symbols.find('type', key.type)
+    return source === 0 || target === 0 || type === 0 ? [] : this.relationships.between(source, type, target)
+  }
+
+  // -- putting
+
+  /** Once it is prepared: every key that it changes; null where nobody should ask. */
+  get touched(): readonly TouchedKey[] | null {
+    return this.pending.touched
+  }
+
+  /** Encodes everything; the database is still untouched. */
+  prepare(): void {
+    const { databases, header, pending, writer } = this
+    this.symbols.encode(writer, pending)
+    this.keys.encode(writer, pending)
+    const nodes = this.nodes.encode(writer, pending)
+    this.flags.encode(writer, pending)
+    this.intents.encode(writer, pending)
+    const relationships = this.prepareRelationships()
+    header.nodes += sum(nodes.byType)
+    header.relationships += sum(relationships)
+    this.prepareCounts(META_KIND.labelCount, nodes.byLabel)
+    this.prepareCounts(META_KIND.typeCount, relationships)
+    this.prepareCounts(META_KIND.typedCount, nodes.byType)
+    pending.begin(writer)
+    writeHeader(writer, header)
+    pending.put(databases.meta, HEADER_KEY, writer)
+  }
+
+  /** Returns by type how many more there are now. */
+  protected prepareRelationships(): Map<SymbolId, number> {
+    return this.relationships.encode(this.writer, this.pending)
+  }
+
+  private prepareCounts(kind: number, changes: ReadonlyMap<SymbolId, number>): void {
+    const { databases, pending, writer } = this
+    for (const [symbol, change] of changes) {
+      // Under no symbol are those that the header counts.
+      if (change === 0 || symbol === 0) continue
+      const key = { kind, symbol }
+      const before = databases.meta.get(key)?.words[0] ?? 0
+      pending.begin(writer)
+      writer.u32(before + change)
+      pending.put(databases.meta, key, writer)
+    }
+  }
+
+  apply(): void {
+    this.pending.apply(this.writer)
+    this.symbols.publish()
+  }
+}
+
+function sum(changes: ReadonlyMap<SymbolId, number>): number {
+  let all = 0
+  for (const change of changes.values()) all += change
+  return all
+}

@@ -1,0 +1,360 @@
+// Whether everything stored about a graph agrees: records, upsert keys, both adjacency directions, label bits, index, counts.
+// Counts go up on one side and down on the other, so that a large graph is checked without holding it in memory.
+import type { NodeId, SymbolId } from '../../engine/store.ts'
+import { DataCorruptionError } from '../../kernel/errors.ts'
+import { copyToView, type ValueView } from '../format/bytes.ts'
+import { type EnvironmentHeader, emptyHeader, readHeader } from '../format/header.ts'
+import {
+  type AdjacencyKey,
+  edgeListDirection,
+  edgeListId,
+  edgeListType,
+  NODES_PER_BLOCK,
+  scalarKey,
+} from '../format/keys.ts'
+import { BLOCK_BYTES, CHUNK_HEAD_BYTES, LONG_LIST_HEAD_BYTES } from '../format/packed-lists.ts'
+import { type NodeRecord, type RelationshipRecord, readNode, readRelationship } from '../format/records.ts'
+import type { LmdbEnvironment } from '../graph/environment.ts'
+import { SYMBOL_KINDS, symbolText } from '../graph/symbols.ts'
+import { CHECKSUM_MISMATCH, type Database, formatKey } from '../lmdb/database.ts'
+import { type Databases, META_KIND } from '../lmdb/databases.ts'
+import type { ReadOptions } from '../lmdb/raw-database.ts'
+
+/** Beyond this many, more of the same help nobody. */
+const FINDINGS_MAX = 100
+
+/** Every disagreement found, as a sentence; empty when the environment is sound. */
+export function checkGraph(environment: LmdbEnvironment): string[] {
+  return environment.inspect((databases, reading) => new GraphCheck(databases, reading).run())
+}
+
+/** Entries seen minus entries expected, by name. */
+class CountBalance {
+  private readonly counts = new Map<string, number>()
+
+  add(name: string, step: number): void {
+    this.counts.set(name, (this.counts.get(name) ?? 0) + step)
+  }
+
+  *uneven(): Iterable<[string, number]> {
+    for (const entry of this.counts) if (entry[1] !== 0) yield entry
+  }
+}
+
+class GraphCheck {
+  private readonly databases: Databases
+  private readonly reading: ReadOptions
+  private readonly findings: string[] = []
+  private readonly balance = new CountBalance()
+  private header: EnvironmentHeader = emptyHeader()
+
+  constructor(databases: Databases, reading: ReadOptions) {
+    this.databases = databases
+    this.reading = reading
+  }
+
+  run(): string[] {
+    this.meta()
+    this.symbols()
+    this.nodes()
+    this.upsertKeys()
+    this.labels()
+    this.index()
+    this.relationships()
+    this.adjacency()
+    this.chunks()
+    for (const [name, difference] of this.balance.uneven()) {
+      this.report(`${name}: ${Math.abs(difference)} ${difference > 0 ? 'too many' : 'too few'}`)
+    }
+    return this.findings
+  }
+
+  private report(finding: string): void {
+    if (this.findings.length < FINDINGS_MAX) this.findings.push(finding)
+  }
+
+  /** A copy, since reading goes on while it is used. Null as well for what is damaged: it is reported where it stands. */
+  private read<K>(database: Database<K>, key: K): ValueView | null {
+    try {
+      const window = database.get(key, this.reading)
+      if (window === null) return null
+      return copyToView(window.source.subarray(0, window.byteLength))
+    } catch (fault) {
+      if (fault instanceof DataCorruptionError) return null
+      throw fault
+    }
+  }
+
+  private *entries<K>(database: Database<K>, start: K): Iterable<{ key: K; window: ValueView }> {
+    const range = { start, end: undefined, ...this.reading }
+    try {
+      for (const { key, window } of database.scanUnchecked(range)) {
+        if (window === null) this.report(`${database.name} ${formatKey(key)} ${CHECKSUM_MISMATCH}`)
+        else yield { key, window }
+      }
+    } catch (fault) {
+      if (!(fault instanceof DataCorruptionError)) throw fault
+      this.report(`${database.name} cannot be read to its end: ${fault.message}`)
+    }
+  }
+
+  private meta(): void {
+    // The layout, which comes first, has no checksum.
+    for (const { key, window } of this.entries(this.databases.meta, { kind: META_KIND.header, symbol: 0 })) {
+      const { words } = window
+      switch (key.kind) {
+        case META_KIND.header:
+          this.header = readHeader(window)
+          this.balance.add('count of nodes', this.header.nodes)
+          this.balance.add('count of relationships', this.header.relationships)
+          break
+        case META_KIND.labelCount:
+          this.balance.add(`count of label ${key.symbol}`, words[0]!)
+          break
+        case META_KIND.typeCount:
+          this.balance.add(`count of relationship type ${key.symbol}`, words[0]!)
+          break
+        case META_KIND.typedCount:
+          this.balance.add(`count of node type ${key.symbol}`, words[0]!)
+          break
+      }
+    }
+  }
+
+  private symbols(): void {
+    const seen: string[][] = [[], [], []]
+    for (const { key, window } of this.entries(this.databases.symbols, { kind: 0, symbol: 0 })) {
+      const names = seen[key.kind]
+      if (names === undefined) this.report(`symbol ${key.symbol} is of no known kind`)
+      else {
+        names.push(symbolText(window))
+        if (key.symbol !== names.length) this.report(`${SYMBOL_KINDS[key.kind]} symbols leave out ${names.length}`)
+      }
+    }
+    for (const [kind, names] of seen.entries()) {
+      if (new Set(names).size !== names.length) this.report(`two ${SYMBOL_KINDS[kind]} symbols have one name`)
+      if (names.length !== this.header.symbols[kind]) this.report(`the count of ${SYMBOL_KINDS[kind]} symbols is wrong`)
+    }
+  }
+
+  private known(kind: number, symbol: SymbolId, where: string): void {
+    if (symbol < 1 || symbol > this.header.symbols[kind]!) {
+      this.report(`${where} has the unknown ${SYMBOL_KINDS[kind]} symbol ${symbol}`)
+    }
+  }
+
+  private nodes(): void {
+    for (const { key: id, window } of this.entries(this.databases.nodes, 1)) {
+      const node = this.decode(`node ${id}`, () => readNode(window))
+      if (node === null) continue
+      if (id >= this.header.nextNode) this.report(`node ${id} is not yet given out`)
+      this.balance.add('count of nodes', -1)
+      this.balance.add('entries of all nodes', -1)
+      this.nodeKey(id, node)
+      for (const [at, label] of node.labels.entries()) {
+        this.known(0, label, `node ${id}`)
+        if (at > 0 && node.labels[at - 1]! >= label) this.report(`labels of node ${id} are out of order`)
+        this.balance.add(`count of label ${label}`, -1)
+        this.balance.add(`entries of label ${label}`, -1)
+        if (!this.hasBit(label, id)) this.report(`node ${id} is not among those of its label ${label}`)
+      }
+      if (!this.hasBit(0, id)) this.report(`node ${id} is not among all nodes`)
+      this.nodeIndex(id, node)
+    }
+  }
+
+  private decode<T>(what: string, decode: () => T): T | null {
+    try {
+      return decode()
+    } catch (fault) {
+      this.report(`${what} cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`)
+      return null
+    }
+  }
+
+  private nodeKey(id: NodeId, node: NodeRecord): void {
+    if (node.type === 0) return
+    this.balance.add(`count of node type ${node.type}`, -1)
+    this.balance.add('upsert keys', -1)
+    if (!node.labels.includes(node.type)) this.report(`node ${id} does not carry its type as a label`)
+    const found = this.read(this.databases.upsertKeys, { type: node.type, externalId: node.externalId })
+    if (found?.words[0] !== id) this.report(`the upsert key of node ${id} does not lead to it`)
+  }
+
+  private nodeIndex(id: NodeId, node: NodeRecord): void {
+    for (const [property, { value }] of node.properties) {
+      this.known(2, property, `node ${id}`)
+      const scalar = value === null ? null : scalarKey(value)
+      if (scalar === null) continue
+      for (const label of node.labels) {
+        this.balance.add(`index entries of label ${label}`, -1)
+        if (this.read(this.databases.index, { label, property, scalar, node: id }) === null) {
+          this.report(`property ${property} of node ${id} is not in the index of label ${label}`)
+        }
+      }
+    }
+  }
+
+  private hasBit(label: SymbolId, node: NodeId): boolean {
+    const found = this.read(this.databases.labels, { label, block: Math.floor(node / NODES_PER_BLOCK) })
+    const bit = node % NODES_PER_BLOCK
+    return found !== null && (found.words[bit >>> 5]! & (1 << (bit & 31))) !== 0
+  }
+
+  private upsertKeys(): void {
+    for (const { key } of this.entries(this.databases.upsertKeys, { type: 0, externalId: '' })) {
+      this.balance.add('upsert keys', 1)
+      this.known(0, key.type, 'an upsert key')
+    }
+  }
+
+  private labels(): void {
+    for (const { key, window } of this.entries(this.databases.labels, { label: 0, block: 0 })) {
+      let bits = 0
+      for (const word of window.words.subarray(0, window.byteLength >>> 2))
+        for (let rest = word; rest !== 0; rest &= rest - 1) bits += 1
+      if (window.byteLength !== BLOCK_BYTES || bits === 0)
+        this.report(`block ${key.block} of label ${key.label} is empty`)
+      this.balance.add(key.label === 0 ? 'entries of all nodes' : `entries of label ${key.label}`, bits)
+    }
+  }
+
+  private index(): void {
+    const start = { label: 0, property: 0, scalar: new Uint8Array(0), node: 0 }
+    for (const { key } of this.entries(this.databases.index, start)) {
+      this.balance.add(`index entries of label ${key.label}`, 1)
+    }
+  }
+
+  private relationships(): void {
+    for (const { key: id, window } of this.entries(this.databases.relationships, 1)) {
+      const relationship = this.decode(`relationship ${id}`, () => readRelationship(window))
+      if (relationship === null) continue
+      const { type, source, target } = relationship
+      if (id >= this.header.nextRelationship) this.report(`relationship ${id} is not yet given out`)
+      this.known(1, type, `relationship ${id}`)
+      for (const property of relationship.properties.keys()) this.known(2, property, `relationship ${id}`)
+      for (const node of [source, target]) {
+        if (this.read(this.databases.nodes, node) === null) this.report(`an end of relationship ${id} is missing`)
+      }
+      this.balance.add('count of relationships', -1)
+      this.balance.add(`count of relationship type ${type}`, -1)
+      this.balance.add('outgoing entries', -1)
+      this.balance.add('incoming entries', -1)
+    }
+  }
+
+  private adjacency(): void {
+    let node = 0
+    // Types listed and lists found at the node so far, by side: must be equal when the node is done.
+    let listed = new Set<number>()
+    let found = new Set<number>()
+    const close = (): void => {
+      if (listed.size !== found.size || [...listed].some((side) => !found.has(side))) {
+        this.report(`the types listed at node ${node} are not those that it has`)
+      }
+      listed = new Set()
+      found = new Set()
+    }
+    for (const { key, window } of this.entries(this.databases.adjacency, { node: 0, side: 0 })) {
+      if (key.node !== node) {
+        close()
+        node = key.node
+      }
+      if (edgeListType(key.side) !== 0) {
+        found.add(key.side)
+        if (window.byteLength === LONG_LIST_HEAD_BYTES) this.longList(key, window.words)
+        else this.entriesOf(key, window.words, 0, window.byteLength / 8, null)
+        continue
+      }
+      const types = [...window.words.subarray(0, window.byteLength / 4)]
+      for (const [at, type] of types.entries()) {
+        listed.add(edgeListId(edgeListDirection(key.side), type))
+        if (at > 0 && types[at - 1]! >= type) this.report(`the types at node ${node} are out of order`)
+      }
+    }
+    close()
+  }
+
+  /** Walks the chain and the index of chunks side by side. */
+  private longList(key: AdjacencyKey, head: Uint32Array): void {
+    const name = `the list of type ${edgeListType(key.side)} at node ${key.node}`
+    let id = head[1]!
+    let count = 0
+    let last: [number, number] | null = null
+    const start = { ...key, neighbour: 0, relationship: 0 }
+    for (const { key: low, window } of this.entries(this.databases.chunkIndex, start)) {
+      if (low.node !== key.node || low.side !== key.side) break
+      if (window.words[0] !== id) {
+        this.report(`${name} has another order in its chain than in its index`)
+        return
+      }
+      const chunk = this.read(this.databases.chunks, id)
+      if (chunk === null) {
+        this.report(`${name} lacks chunk ${id}`)
+        return
+      }
+      this.balance.add('chunks', -1)
+      this.balance.add('chunk index entries', -1)
+      const { words } = chunk
+      const entries = (chunk.byteLength - CHUNK_HEAD_BYTES) / 8
+      if (entries === 0) this.report(`${name} has an empty chunk`)
+      if (count === 0 && (low.neighbour !== 0 || low.relationship !== 0)) this.report(`${name} begins too late`)
+      if (last !== null && !isBefore(last, [low.neighbour, low.relationship]))
+        this.report(`${name} has overlapping chunks`)
+      this.entriesOf(key, words, 1, entries, [low.neighbour, low.relationship])
+      last = [words[entries]!, words[entries * 2]!]
+      count += entries
+      id = words[0]!
+    }
+    if (id !== 0) this.report(`${name} goes on behind its last chunk`)
+    if (count !== head[0]) this.report(`${name} counts ${head[0]} entries and has ${count}`)
+  }
+
+  private entriesOf(
+    key: AdjacencyKey,
+    words: Uint32Array,
+    start: number,
+    count: number,
+    low: [number, number] | null,
+  ): void {
+    const type = edgeListType(key.side)
+    const outgoing = edgeListDirection(key.side) === 'out'
+    let last = low
+    for (let i = 0; i < count; i++) {
+      const entry: [number, number] = [words[start + i]!, words[start + count + i]!]
+      const mayBeEqual = i === 0 && low !== null
+      if (last !== null && !isBefore(last, entry) && !(mayBeEqual && last[0] === entry[0] && last[1] === entry[1])) {
+        this.report(`the list of type ${type} at node ${key.node} is out of order`)
+      }
+      last = entry
+      this.balance.add(outgoing ? 'outgoing entries' : 'incoming entries', 1)
+      const relationship = this.relationshipAt(entry[1])
+      const [source, target] = outgoing ? [key.node, entry[0]] : [entry[0], key.node]
+      if (relationship?.type !== type || relationship.source !== source || relationship.target !== target) {
+        this.report(`relationship ${entry[1]} is not what the list at node ${key.node} says`)
+      }
+    }
+  }
+
+  private relationshipAt(id: number): RelationshipRecord | null {
+    const found = this.read(this.databases.relationships, id)
+    return found === null ? null : this.decode(`relationship ${id}`, () => readRelationship(found))
+  }
+
+  /** What no list has reached is left over. */
+  private chunks(): void {
+    for (const { key } of this.entries(this.databases.chunks, 1)) {
+      this.balance.add('chunks', 1)
+      if (key >= this.header.nextChunk) this.report(`chunk ${key} is not yet given out`)
+    }
+    const start = { node: 0, side: 0, neighbour: 0, relationship: 0 }
+    for (const _ of this.entries(this.databases.chunkIndex, start)) {
+      this.balance.add('chunk index entries', 1)
+    }
+  }
+}
+
+function isBefore(a: readonly [number, number], b: readonly [number, number]): boolean {
+  return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1])
+}

@@ -1,0 +1,270 @@
+// Whether a key that LMDB does not find is truly not there. Checksums tell of what is found; a damaged page can hide a key,
+// and what is missing may be what a decision hangs on. So the way to the gap is walked again beside LMDB, over copies of the
+// pages: every page on it is made up of its entries, lies within what the page above says, and both entries around the gap
+// fit their checksums. What was checked is remembered per page (see ProvenPages), so that a miss costs little more than a hit.
+import type { GraphVersion } from '../format/header.ts'
+import { PageFile, type PageTree } from '../pages/page-file.ts'
+import { findBoundsDamage } from '../pages/page-walk.ts'
+import { PageError, VerifiedPage, VerifiedPageCache } from './verified-pages.ts'
+
+export { PageError } from './verified-pages.ts'
+
+const FIRST_KEY = new Uint8Array(0)
+
+/** The file may be written to between two looks at it. */
+const READ_ATTEMPTS_MAX = 5
+
+/** A named database, as far as it is needed here. */
+export interface ChecksummedEntries {
+  readonly name: string
+  /** Whether an entry fits its checksum. */
+  hasValidChecksum(key: Uint8Array, value: Uint8Array): boolean
+}
+
+/** The bytes of keys from `start` on to `end`, which is exclusive; `endLength` null: of the one key `start`. */
+export interface EncodedRange {
+  readonly start: Uint8Array
+  readonly end: Uint8Array
+  startLength: number
+  endLength: number | null
+}
+
+/** How the state that a reading sees is known. */
+export interface VersionSource {
+  /** The stamp that a reading that begins now would find. */
+  latest(): GraphVersion
+  /** The stamp in the value of the header. */
+  readVersion(header: Uint8Array): GraphVersion | null
+  readonly headerDatabase: string
+  readonly headerKey: Uint8Array
+}
+
+export class PageCounter {
+  private readonly file: PageFile
+  private readonly source: VersionSource
+  private readonly pages: VerifiedPageCache
+  private stamp: GraphVersion = { writer: 0, commit: 0 }
+  private trees: ReadonlyMap<string, PageTree> | null = null
+  private readonly here: TreeCursor
+  private readonly before: TreeCursor
+
+  constructor(path: string, source: VersionSource) {
+    this.file = new PageFile(path)
+    this.source = source
+    this.pages = new VerifiedPageCache(this.file)
+    this.here = new TreeCursor(this.pages)
+    this.before = new TreeCursor(this.pages)
+  }
+
+  close(): void {
+    this.file.close()
+  }
+
+  /**
+   * How many entries of the stretch there truly are in the state with that stamp. Null when the file has gone on to a later state than the
+   * reading's, whose pages are then not to be found any more. Throws PageFault.
+   */
+  count(database: ChecksummedEntries, stretch: EncodedRange, stamp: GraphVersion): number | null {
+    this.pages.beginLookup()
+    const trees = this.treesAt(stamp)
+    if (trees === null) return null
+    const { name } = database
+    const tree = trees.get(name)
+    if (tree === undefined) throw new PageError(`there is no database ${name}`)
+    if (tree.root === null) {
+      if (tree.entries !== 0) throw new PageError(`${name} is empty and counts ${tree.entries} entries`)
+      return 0
+    }
+    return this.countIn(database, tree, stretch)
+  }
+
+  private countIn(
+    database: ChecksummedEntries,
+    tree: PageTree,
+    { start, startLength, end, endLength }: EncodedRange,
+  ): number {
+    const { here, before } = this
+    here.seek(tree, start, startLength)
+    if (here.index > 0) this.expectSound(database, here.leaf, here.index - 1)
+    else {
+      before.seek(tree, start, startLength)
+      if (before.stepBack(tree)) this.expectSound(database, before.leaf, before.index)
+    }
+    let found = 0
+    for (;;) {
+      if (here.index === here.leaf.count && !here.step(tree)) return found
+      if (endLength === null) {
+        if (here.leaf.compare(here.index, start, tree.integerKeys, startLength) !== 0) break
+      } else if (here.leaf.compare(here.index, end, tree.integerKeys, endLength) >= 0) break
+      found += 1
+      here.index += 1
+    }
+    this.expectSound(database, here.leaf, here.index)
+    return found
+  }
+
+  private expectSound(database: ChecksummedEntries, leaf: VerifiedPage, index: number): void {
+    if (leaf.isVerified(index, database)) return
+    const value = leaf.value(index, this.file)
+    if (value === null || !database.hasValidChecksum(leaf.key(index), value)) {
+      throw new PageError(`${database.name}: an entry of page ${leaf.number} does not fit its checksum`)
+    }
+    leaf.setVerified(index, database)
+  }
+
+  private treesAt({ writer, commit }: GraphVersion): ReadonlyMap<string, PageTree> | null {
+    if (this.trees !== null && writer === this.stamp.writer && commit === this.stamp.commit) return this.trees
+    this.trees = null
+    for (let look = 0; look < READ_ATTEMPTS_MAX; look++) {
+      const metas = this.file.metas()
+      if (metas === null) throw new PageError('a meta page is damaged')
+      // The newest may be on its way to the disk still: until it is there, everybody reads the one before.
+      for (const { main } of metas) {
+        this.pages.nextVersion()
+        const trees = this.named(main)
+        const found = this.stampOf(trees.get(this.source.headerDatabase))
+        if (found.writer !== writer || found.commit !== commit) continue
+        this.stamp = found
+        this.trees = trees
+        return trees
+      }
+      const latest = this.source.latest()
+      if (latest.writer !== writer || latest.commit !== commit) return null
+    }
+    throw new PageError('the meta pages do not lead to what is read')
+  }
+
+  private named(main: PageTree): Map<string, PageTree> {
+    const { here } = this
+    const trees = new Map<string, PageTree>()
+    if (main.root === null) return trees
+    here.seek(main, FIRST_KEY, 0)
+    do {
+      for (let i = 0; i < here.leaf.count; i++) {
+        const tree = here.leaf.tree(i)
+        if (tree !== null) trees.set(here.leaf.name(i), tree)
+      }
+      here.index = here.leaf.count
+    } while (here.step(main))
+    return trees
+  }
+
+  private stampOf(tree: PageTree | undefined): GraphVersion {
+    const { here } = this
+    const { headerKey, readVersion } = this.source
+    if (tree !== undefined && tree.root !== null) {
+      here.seek(tree, headerKey, headerKey.length)
+      const isThere = here.index < here.leaf.count && here.leaf.compare(here.index, headerKey, false) === 0
+      const value = isThere ? here.leaf.value(here.index, this.file) : null
+      const stamp = value === null ? null : readVersion(value)
+      if (stamp !== null) return stamp
+    }
+    throw new PageError('the header is damaged')
+  }
+}
+
+/** From a root down to a leaf. */
+class TreeCursor {
+  leaf: VerifiedPage
+  /** In the leaf; its count when the key comes behind all of it. */
+  index = 0
+  private readonly known: VerifiedPageCache
+  private readonly pages: VerifiedPage[] = []
+  private readonly indexes: number[] = []
+
+  constructor(known: VerifiedPageCache) {
+    this.known = known
+    this.leaf = new VerifiedPage(known.file.pageBytes)
+  }
+
+  /** To the first entry that is not below the key, which has so many bytes. */
+  seek(tree: PageTree, key: Uint8Array, length: number): void {
+    const { integerKeys } = tree
+    let page = this.load(tree, tree.root!, 1)
+    while (!page.isLeaf) {
+      // The first key of a branch says nothing.
+      let low = 1
+      let high = page.count
+      while (low < high) {
+        const middle = (low + high) >>> 1
+        if (page.compare(middle, key, integerKeys, length) <= 0) low = middle + 1
+        else high = middle
+      }
+      page = this.below(tree, page, low - 1)
+    }
+    let low = 0
+    let high = page.count
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (page.compare(middle, key, integerKeys, length) < 0) low = middle + 1
+      else high = middle
+    }
+    this.leaf = page
+    this.index = low
+  }
+
+  /** To the first entry of the next leaf; false at the end. */
+  step(tree: PageTree): boolean {
+    for (let depth = tree.depth - 1; depth >= 1; depth--) {
+      const next = this.indexes[depth]! + 1
+      const above = this.pages[depth]!
+      if (next >= above.count) continue
+      this.depth = depth
+      let page = this.below(tree, above, next)
+      while (!page.isLeaf) page = this.below(tree, page, 0)
+      this.leaf = page
+      this.index = 0
+      return true
+    }
+    return false
+  }
+
+  /** From the first entry of a leaf to the last of the one before; false at the start. */
+  stepBack(tree: PageTree): boolean {
+    for (let depth = tree.depth - 1; depth >= 1; depth--) {
+      const previous = this.indexes[depth]! - 1
+      if (previous < 0) continue
+      this.depth = depth
+      let page = this.below(tree, this.pages[depth]!, previous)
+      while (!page.isLeaf) page = this.below(tree, page, page.count - 1)
+      this.leaf = page
+      this.index = page.count - 1
+      return true
+    }
+    return false
+  }
+
+  /** Of the page that was loaded last. */
+  private depth = 0
+
+  /** The page that the entry of that page leads to, which is the one loaded last. */
+  private below(tree: PageTree, page: VerifiedPage, index: number): VerifiedPage {
+    this.indexes[this.depth] = index
+    return this.load(tree, page.child(index), this.depth + 1, page.number, index)
+  }
+
+  private load(tree: PageTree, number: number, depth: number, parent = 0, place = 0): VerifiedPage {
+    const page = this.known.load(number, tree.integerKeys)
+    this.pages[depth] = page
+    this.depth = depth
+    if (page.isLeaf !== depth >= tree.depth) throw new PageError(`page ${number} is at another depth`)
+    // Two places of one tree have no keys in common: a page that fits one of them does not fit another.
+    if (page.inTree === tree && page.parent === parent && page.parentIndex === place) return page
+    const fault = findBoundsDamage(page, tree.integerKeys, this.bound(depth, 0), this.bound(depth, 1))
+    if (fault !== null) throw new PageError(fault)
+    page.inTree = tree
+    page.parent = parent
+    page.parentIndex = place
+    return page
+  }
+
+  /** The key of the pages above that begins the page, or that follows it; null where there is none. */
+  private bound(depth: number, step: number): Uint8Array | null {
+    for (let above = depth - 1; above >= 1; above--) {
+      const at = this.indexes[above]! + step
+      const page = this.pages[above]!
+      if (at > 0 && at < page.count) return page.key(at)
+    }
+    return null
+  }
+}

@@ -1,0 +1,298 @@
+// The pages of an LMDB file, read beside LMDB: where they stand, what they hold, and what a sound one looks like.
+// LMDB itself believes every page: a damaged one hides keys, or ends the process. Layout: lmdb-js 3, 64 bits, little-endian.
+import { closeSync, openSync, readSync } from 'node:fs'
+
+const MAGIC = 0xbeefc0de
+const VERSION = 2
+/** Page number, transaction, padding, flags, lower, upper. */
+const PAGE_HEADER = 24
+const TRANSACTION_AT = 8
+const FLAGS_AT = 18
+const LOWER_AT = 20
+const UPPER_AT = 22
+/** Flags, length, and page number where the value stands apart. */
+const NODE_HEADER = 8
+const OVERFLOW_REFERENCE = 24
+const IS_BRANCH = 1
+const IS_LEAF = 2
+const IS_OVERFLOW = 4
+const IS_META = 8
+const HAS_OVERFLOW = 1
+const HAS_DATABASE = 2
+const INTEGER_KEYS = 8
+/** Where the second meta page lies is told by the first; this holds both for every page size. */
+const META_BYTES = 192
+/** Root of an empty tree. */
+const NO_PAGE = 2n ** 64n - 1n
+
+/** One tree: of free pages, of names, of a named database. */
+export interface PageTree {
+  /** Null when it is empty. */
+  readonly root: number | null
+  readonly depth: number
+  readonly integerKeys: boolean
+  readonly branchPages: number
+  readonly leafPages: number
+  readonly overflowPages: number
+  readonly entries: number
+}
+
+export interface MetaPage {
+  readonly pageBytes: number
+  readonly mapBytes: number
+  readonly free: PageTree
+  readonly main: PageTree
+  readonly lastPage: number
+  readonly transaction: number
+}
+
+/** Bytes of the description of a tree, in a meta page or as a value of the tree of names. */
+const TREE_BYTES = 48
+
+function readTree(view: DataView, at: number): PageTree {
+  const long = (behind: number): number => Number(view.getBigUint64(at + behind, true))
+  const root = view.getBigUint64(at + 40, true)
+  return {
+    root: root === NO_PAGE ? null : Number(root),
+    depth: view.getUint16(at + 6, true),
+    integerKeys: (view.getUint16(at + 4, true) & INTEGER_KEYS) !== 0,
+    branchPages: long(8),
+    leafPages: long(16),
+    overflowPages: long(24),
+    entries: long(32),
+  }
+}
+
+/** Null when there is no meta page. */
+export function readMetaPage(file: number, offset: number): MetaPage | null {
+  const bytes = new DataView(new ArrayBuffer(META_BYTES))
+  if (readSync(file, bytes, 0, META_BYTES, offset) < META_BYTES) return null
+  const word = (at: number): number => bytes.getUint32(at, true)
+  const long = (at: number): number => Number(bytes.getBigUint64(at, true))
+  if ((bytes.getUint16(FLAGS_AT, true) & IS_META) === 0) return null
+  if (word(24) !== MAGIC || (word(28) & 0xffff) !== VERSION) return null
+  const pageBytes = word(48)
+  if (pageBytes < 512 || pageBytes > 65_536 || (pageBytes & (pageBytes - 1)) !== 0) return null
+  return {
+    pageBytes,
+    mapBytes: long(40),
+    free: { ...readTree(bytes, 48), integerKeys: true },
+    main: readTree(bytes, 96),
+    lastPage: long(144),
+    transaction: long(152),
+  }
+}
+
+/** The pages of a file that stays open. */
+export class PageFile {
+  readonly pageBytes: number
+  /** One byte for each byte of a page, for the check of one page. */
+  readonly marks: Uint8Array
+  private readonly file: number
+  private readonly head = new Uint8Array(FLAGS_AT)
+  private readonly headView = new DataView(this.head.buffer)
+
+  /** Throws what opening a file throws, or an Error when it holds no database. */
+  constructor(path: string) {
+    this.file = openSync(path, 'r')
+    const first = readMetaPage(this.file, 0)
+    if (first === null) {
+      this.close()
+      throw new Error('is not a database, or damaged')
+    }
+    this.pageBytes = first.pageBytes
+    this.marks = new Uint8Array(first.pageBytes)
+  }
+
+  /** Both, the newer one first. Null when one of them is none: LMDB always keeps two. */
+  metas(): readonly [MetaPage, MetaPage] | null {
+    const first = readMetaPage(this.file, 0)
+    const second = readMetaPage(this.file, this.pageBytes)
+    if (first === null || second === null || first.pageBytes !== second.pageBytes) return null
+    return first.transaction >= second.transaction ? [first, second] : [second, first]
+  }
+
+  /** The transaction that wrote the page; null where the file holds no page of that number in that place. */
+  transactionOf(page: number): number | null {
+    if (!this.read(page, this.head) || Number(this.headView.getBigUint64(0, true)) !== page) return null
+    return Number(this.headView.getBigUint64(TRANSACTION_AT, true))
+  }
+
+  /** False behind the end of the file. */
+  read(page: number, bytes: Uint8Array): boolean {
+    return readSync(this.file, bytes, 0, bytes.length, page * this.pageBytes) === bytes.length
+  }
+
+  close(): void {
+    closeSync(this.file)
+  }
+}
+
+/** One page of a tree, in a buffer that is filled again and again. */
+export class TreePage {
+  readonly bytes: Buffer
+  number = 0
+  transaction = 0
+  isLeaf = false
+  count = 0
+  private readonly view: DataView
+  private readonly halves: Uint16Array
+
+  constructor(pageBytes: number) {
+    this.bytes = Buffer.allocUnsafeSlow(pageBytes)
+    this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, pageBytes)
+    this.halves = new Uint16Array(this.bytes.buffer, this.bytes.byteOffset, pageBytes >>> 1)
+  }
+
+  /** What keeps it from being a page of a tree; null when it may be looked at further. */
+  load(file: PageFile, number: number): string | null {
+    const { view } = this
+    if (!file.read(number, this.bytes)) return `page ${number} is not there`
+    this.number = number
+    if (Number(view.getBigUint64(0, true)) !== number) return `page ${number} says that it is another one`
+    const flags = view.getUint16(FLAGS_AT, true)
+    if (flags !== IS_BRANCH && flags !== IS_LEAF) return `page ${number} is of no tree`
+    this.isLeaf = flags === IS_LEAF
+    this.transaction = Number(view.getBigUint64(TRANSACTION_AT, true))
+    this.count = view.getUint16(LOWER_AT, true) >>> 1
+    return null
+  }
+
+  /** LMDB leaves no gap between the entries of a page: each begins where another ends. Null when that is so. */
+  findEntryDamage({ marks: starts }: PageFile): string | null {
+    const { view, count } = this
+    const end = this.bytes.length
+    const upper = PAGE_HEADER + view.getUint16(UPPER_AT, true)
+    const wrong = `page ${this.number} is not made up of its entries`
+    if ((view.getUint16(LOWER_AT, true) & 1) !== 0 || PAGE_HEADER + 2 * count > upper || upper > end) return wrong
+    if (count < (this.isLeaf ? 1 : 2)) return wrong
+    starts.fill(0, upper, end)
+    for (let i = 0; i < count; i++) {
+      const at = this.entryAt(i)
+      if (at < upper || at + NODE_HEADER > end || starts[at] === 1) return wrong
+      starts[at] = 1
+    }
+    let at = upper
+    for (let i = 0; i < count; i++) {
+      if (at + NODE_HEADER > end || starts[at] !== 1) return wrong
+      at += this.entrySize(at)
+    }
+    return at === end ? null : wrong
+  }
+
+  private entryAt(i: number): number {
+    return PAGE_HEADER + this.halves[PAGE_HEADER / 2 + i]!
+  }
+
+  private entrySize(at: number): number {
+    const { view } = this
+    const key = view.getUint16(at + 6, true)
+    const size = NODE_HEADER + key + (this.isLeaf ? this.lengthHere(at) : 0)
+    return (size + 1) & ~1
+  }
+
+  private lengthHere(at: number): number {
+    return (this.view.getUint16(at + 4, true) & HAS_OVERFLOW) !== 0 ? OVERFLOW_REFERENCE : this.lengthAt(at)
+  }
+
+  private lengthAt(at: number): number {
+    return this.view.getUint32(at, true)
+  }
+
+  keyStart(i: number): number {
+    return this.entryAt(i) + NODE_HEADER
+  }
+
+  keyEnd(i: number): number {
+    const at = this.entryAt(i)
+    return at + NODE_HEADER + this.view.getUint16(at + 6, true)
+  }
+
+  key(i: number): Buffer {
+    return this.bytes.subarray(this.keyStart(i), this.keyEnd(i))
+  }
+
+  /** Of a branch. */
+  child(i: number): number {
+    const at = this.entryAt(i)
+    return this.view.getUint32(at, true) + this.view.getUint16(at + 4, true) * 2 ** 32
+  }
+
+  /** Of a leaf in the tree of names: the package ends each with a zero byte. */
+  name(i: number): string {
+    return this.bytes.toString('latin1', this.keyStart(i), this.keyEnd(i) - 1)
+  }
+
+  /** Of a leaf: the tree that the entry names, or null when it is a plain value. */
+  tree(i: number): PageTree | null {
+    const at = this.entryAt(i)
+    if ((this.view.getUint16(at + 4, true) & HAS_DATABASE) === 0 || this.lengthAt(at) !== TREE_BYTES) return null
+    return readTree(this.view, this.keyEnd(i))
+  }
+
+  /** Of a leaf: where the value stands apart. */
+  overflow(i: number): { readonly page: number; readonly pages: number } | null {
+    const at = this.entryAt(i)
+    if ((this.view.getUint16(at + 4, true) & HAS_OVERFLOW) === 0) return null
+    const data = this.keyEnd(i)
+    return {
+      page: Number(this.view.getBigUint64(data, true)),
+      pages: Number(this.view.getBigUint64(data + 16, true)),
+    }
+  }
+
+  /** Of a leaf. Null when it stands apart and is not there. */
+  value(i: number, file: PageFile): Uint8Array | null {
+    const at = this.entryAt(i)
+    const length = this.lengthAt(at)
+    const apart = this.overflow(i)
+    const start = this.keyEnd(i)
+    if (apart === null) return this.bytes.subarray(start, start + length)
+    if (findOverflowDamage(file, apart, length) !== null) return null
+    const bytes = new Uint8Array(apart.pages * file.pageBytes)
+    return file.read(apart.page, bytes) ? bytes.subarray(PAGE_HEADER, PAGE_HEADER + length) : null
+  }
+
+  lengthOf(i: number): number {
+    return this.lengthAt(this.entryAt(i))
+  }
+
+  /** Negative when the key of entry `i` comes before that key, which has so many bytes. */
+  compare(i: number, key: Uint8Array, integers: boolean, length = key.length): number {
+    const { bytes } = this
+    const at = this.entryAt(i)
+    const start = at + NODE_HEADER
+    const own = this.halves[(at >>> 1) + 3]!
+    if (integers) return integerAt(bytes, start, start + own) - integerAt(key, 0, length)
+    const common = Math.min(own, length)
+    for (let byte = 0; byte < common; byte++) {
+      const difference = bytes[start + byte]! - key[byte]!
+      if (difference !== 0) return difference
+    }
+    return own - length
+  }
+}
+
+/** Keys that are numbers are as the machine has them, of four bytes or of eight. */
+function integerAt(bytes: Uint8Array, start: number, end: number): number {
+  let number = 0
+  for (let at = end - 1; at >= start; at--) number = number * 256 + bytes[at]!
+  return number
+}
+
+const overflowHead = new Uint8Array(PAGE_HEADER)
+const overflowView = new DataView(overflowHead.buffer)
+
+/** What is wrong with the pages of a value that stands apart. */
+export function findOverflowDamage(
+  file: PageFile,
+  { page, pages }: { page: number; pages: number },
+  length: number,
+): string | null {
+  const wrong = `page ${page} is not where a long value begins`
+  if (pages !== Math.ceil((PAGE_HEADER + length) / file.pageBytes)) return wrong
+  if (!file.read(page, overflowHead)) return `page ${page} is not there`
+  const isOne = overflowView.getUint16(FLAGS_AT, true) === IS_OVERFLOW
+  const says = Number(overflowView.getBigUint64(0, true))
+  return isOne && says === page && overflowView.getUint32(LOWER_AT, true) === pages ? null : wrong
+}

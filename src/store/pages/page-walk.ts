@@ -1,0 +1,221 @@
+// Walks the trees of an LMDB file page by page, and finds what LMDB would believe: pages that are others, entries that do
+// not fill their page, keys out of order or outside of what the page above says, counts that are not those told.
+import { findOverflowDamage, type MetaPage, type PageFile, type PageTree, TreePage } from './page-file.ts'
+
+/** Deeper than any tree of 2^48 pages. */
+const DEPTH_MAX = 64
+
+export interface WalkOptions {
+  /** False: pages with entries are not read, only those that lead to them; a small part of the file. */
+  readonly leaves: boolean
+  /** So many pages at most; what comes after them is not looked at. */
+  readonly pagesMax: number
+}
+
+/** What is wrong with the file as of that meta page; null when nothing was found. */
+export function findTreeDamage(file: PageFile, meta: MetaPage, options: WalkOptions): string | null {
+  return runToEnd(walkTrees(file, meta, options))
+}
+
+/** As `faultOfTrees`, in steps of one page. */
+export function walkTrees(file: PageFile, meta: MetaPage, options: WalkOptions): Generator<void, string | null> {
+  return new TreeWalk(file, meta, options).run()
+}
+
+/** The result of all steps, taken at once. */
+export function runToEnd<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
+/** Thrown within a walk, caught at its edge. */
+class TreeDamage extends Error {}
+
+/** Bounds of the keys of a page: at or above `low`, below `high`; null is no bound. */
+interface KeyBounds {
+  readonly low: Uint8Array | null
+  readonly high: Uint8Array | null
+  readonly transaction: number
+}
+
+interface PageCounts {
+  branchPages: number
+  leafPages: number
+  overflowPages: number
+  entries: number
+}
+
+class TreeWalk {
+  private readonly file: PageFile
+  private readonly meta: MetaPage
+  private readonly options: WalkOptions
+  private readonly pages: TreePage[] = []
+  /** One bit for each page that a tree names. */
+  private readonly reached: Uint8Array
+  private left: number
+
+  constructor(file: PageFile, meta: MetaPage, options: WalkOptions) {
+    this.file = file
+    this.meta = meta
+    this.options = options
+    this.left = options.pagesMax
+    this.reached = new Uint8Array((meta.lastPage >>> 3) + 1)
+  }
+
+  *run(): Generator<void, string | null> {
+    try {
+      yield* this.tree('free pages', this.meta.free)
+      const named: [string, PageTree][] = []
+      yield* this.tree('names', this.meta.main, (page, i) => {
+        const tree = page.tree(i)
+        const name = page.name(i)
+        if (tree !== null) named.push([name, tree])
+      })
+      for (const [name, tree] of named) yield* this.tree(name, tree)
+      return null
+    } catch (found) {
+      if (found instanceof TreeDamage) return found.message
+      throw found
+    }
+  }
+
+  private *tree(name: string, tree: PageTree, each?: (page: TreePage, i: number) => void): Generator<void, void> {
+    if (tree.root === null) {
+      if (tree.entries !== 0) throw new TreeDamage(`${name}: the tree is empty and counts ${tree.entries} entries`)
+      return
+    }
+    if (tree.depth < 1 || tree.depth > DEPTH_MAX) throw new TreeDamage(`${name}: the tree is ${tree.depth} pages deep`)
+    const seen: PageCounts = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
+    const bounds: KeyBounds = { low: null, high: null, transaction: this.meta.transaction }
+    if (this.countPage(name, tree, tree.root, 1, seen, each !== undefined)) {
+      yield* this.page(name, tree, tree.root, 1, bounds, seen, each)
+    }
+    if (this.left <= 0) return
+    const leaves = this.options.leaves || each !== undefined
+    const told: readonly (keyof PageCounts)[] = leaves
+      ? ['branchPages', 'leafPages', 'overflowPages', 'entries']
+      : ['branchPages', 'leafPages']
+    for (const count of told) {
+      if (seen[count] !== tree[count])
+        throw new TreeDamage(`${name}: ${seen[count]} ${count} where ${tree[count]} are told`)
+    }
+  }
+
+  /** Counts a page that is named in a tree. True when it is to be read. */
+  private countPage(
+    name: string,
+    tree: PageTree,
+    number: number,
+    depth: number,
+    seen: PageCounts,
+    isRead: boolean,
+  ): boolean {
+    const isLeaf = depth === tree.depth
+    this.markReached(name, number)
+    if (isLeaf) seen.leafPages += 1
+    else seen.branchPages += 1
+    if ((isLeaf && !this.options.leaves && !isRead) || this.left <= 0) return false
+    this.left -= 1
+    return true
+  }
+
+  private *page(
+    name: string,
+    tree: PageTree,
+    number: number,
+    depth: number,
+    bounds: KeyBounds,
+    seen: PageCounts,
+    each?: (page: TreePage, i: number) => void,
+  ): Generator<void, void> {
+    yield
+    const isLeaf = depth === tree.depth
+    const page = this.pageFor(depth)
+    const { integerKeys } = tree
+    const fault =
+      page.load(this.file, number) ??
+      page.findEntryDamage(this.file) ??
+      findOrderDamage(page, integerKeys) ??
+      findBoundsDamage(page, integerKeys, bounds.low, bounds.high)
+    if (fault !== null) throw new TreeDamage(`${name}: ${fault}`)
+    if (page.isLeaf !== isLeaf) throw new TreeDamage(`${name}: page ${number} is at another depth than it should be`)
+    if (page.transaction > bounds.transaction)
+      throw new TreeDamage(`${name}: page ${number} is newer than what leads to it`)
+    if (isLeaf) this.leaf(name, page, seen, each)
+    else yield* this.branch(name, tree, page, depth, bounds, seen, each)
+  }
+
+  private pageFor(depth: number): TreePage {
+    let page = this.pages[depth]
+    if (page === undefined) {
+      page = new TreePage(this.file.pageBytes)
+      this.pages[depth] = page
+    }
+    return page
+  }
+
+  private *branch(
+    name: string,
+    tree: PageTree,
+    page: TreePage,
+    depth: number,
+    bounds: KeyBounds,
+    seen: PageCounts,
+    each?: (page: TreePage, i: number) => void,
+  ): Generator<void, void> {
+    for (let i = 0; i < page.count; i++) {
+      const child = page.child(i)
+      if (!this.countPage(name, tree, child, depth + 1, seen, each !== undefined)) continue
+      const low = i === 0 ? bounds.low : page.key(i)
+      const high = i + 1 === page.count ? bounds.high : page.key(i + 1)
+      yield* this.page(name, tree, child, depth + 1, { low, high, transaction: page.transaction }, seen, each)
+    }
+  }
+
+  private leaf(name: string, page: TreePage, seen: PageCounts, each?: (page: TreePage, i: number) => void): void {
+    seen.entries += page.count
+    for (let i = 0; i < page.count; i++) {
+      each?.(page, i)
+      const apart = page.overflow(i)
+      if (apart === null) continue
+      const fault = findOverflowDamage(this.file, apart, page.lengthOf(i))
+      if (fault !== null) throw new TreeDamage(`${name}: ${fault}`)
+      seen.overflowPages += apart.pages
+      for (let at = apart.page; at < apart.page + apart.pages; at++) this.markReached(name, at)
+    }
+  }
+
+  private markReached(name: string, page: number): void {
+    if (page < 2 || page > this.meta.lastPage) throw new TreeDamage(`${name}: there is no page ${page}`)
+    const bit = 1 << (page & 7)
+    if ((this.reached[page >>> 3]! & bit) !== 0) throw new TreeDamage(`${name}: page ${page} is named twice`)
+    this.reached[page >>> 3]! |= bit
+  }
+}
+
+/** Keys ascend. The first key of a branch says nothing. */
+export function findOrderDamage(page: TreePage, integers: boolean): string | null {
+  for (let i = page.isLeaf ? 1 : 2; i < page.count; i++) {
+    if (page.compare(i - 1, page.key(i), integers) >= 0) return outOfOrderMessage(page)
+  }
+  return null
+}
+
+/** Keys lie at or above `low` and below `high`. */
+export function findBoundsDamage(
+  page: TreePage,
+  integers: boolean,
+  low: Uint8Array | null,
+  high: Uint8Array | null,
+): string | null {
+  const first = page.isLeaf ? 0 : 1
+  if (page.count <= first) return null
+  if (low !== null && page.compare(first, low, integers) < 0) return outOfOrderMessage(page)
+  return high !== null && page.compare(page.count - 1, high, integers) >= 0 ? outOfOrderMessage(page) : null
+}
+
+function outOfOrderMessage(page: TreePage): string {
+  return `the keys of page ${page.number} are out of order`
+}

@@ -1,0 +1,69 @@
+// Where things are in a data folder, for whoever moves them: databases, and what of the configuration belongs to a project.
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { OperationalError } from '../kernel/errors.ts'
+import { baseName, DATA_FILE, holdsEnvironment, interruptedMigrationMessage } from '../store/lmdb/environment-folder.ts'
+import { listProjectFolders, projectFolderNameOrNull } from '../store/tenancy/project-folders.ts'
+import { interruptedImportMessage } from './import-markers.ts'
+
+/** The folder of the configuration in the data folder, and its collections: what counts, and the revisions it replaced. */
+export const CONFIGURATION = 'config'
+export const CURRENT_DOCUMENTS = 'configuration'
+export const PAST_DOCUMENTS = 'configuration-past'
+export const PROJECTS = 'projects'
+
+/** What everybody who moves documents must know of them. */
+export interface TransferredDocument {
+  readonly id: string
+  readonly kind: string
+  readonly project_id?: string
+  readonly revision?: number
+}
+
+/** As the configuration keeps it: documents by id, what they replaced by id and number. */
+export function documentKey(
+  { id, revision }: TransferredDocument,
+  collection: typeof CURRENT_DOCUMENTS | typeof PAST_DOCUMENTS,
+): string {
+  return collection === PAST_DOCUMENTS ? `${id}.${revision}` : id
+}
+
+export function belongsToProject({ kind, id, project_id = '' }: TransferredDocument, projectId: string): boolean {
+  return kind === 'projects' ? id === projectId : project_id === '' || project_id === projectId
+}
+
+/** Everything that has a database in it. Of one project, its own and the configuration. Throws OperatorFault. */
+export function databaseFolders(dataDir: string, projectId: string | undefined): string[] {
+  const folders = listFolders(dataDir, projectId)
+  // One of two copies of the same is not what anybody wants twice.
+  const left = folders.find((folder) => baseName(folder) !== folder)
+  if (left !== undefined) throw new OperationalError(interruptedMigrationMessage(left))
+  return folders
+}
+
+function listFolders(dataDir: string, projectId: string | undefined): string[] {
+  const configuration = join(dataDir, CONFIGURATION)
+  if (!holdsEnvironment(configuration)) throw new OperationalError(`the folder ${dataDir} holds no organization`)
+  const unfinished = interruptedImportMessage(dataDir)
+  if (unfinished !== null) throw new OperationalError(unfinished)
+  if (projectId === undefined) {
+    return [
+      ...foldersWithin(dataDir, 1).filter((folder) => folder !== join(dataDir, PROJECTS)),
+      ...listProjectFolders(dataDir).flatMap((project) => foldersWithin(join(dataDir, PROJECTS, project), 2)),
+    ]
+  }
+  const project = projectFolderNameOrNull(projectId)
+  const folders = project === null ? [] : foldersWithin(join(dataDir, PROJECTS, project), 2)
+  if (folders.length === 0) throw new OperationalError(`the folder ${dataDir} holds no project ${projectId}`)
+  return [configuration, ...folders]
+}
+
+function foldersWithin(folder: string, depth: number): string[] {
+  const found = existsSync(join(folder, DATA_FILE)) ? [folder] : []
+  if (depth === 0 || !existsSync(folder)) return found
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory() && !entry.name.startsWith('.'))
+      found.push(...foldersWithin(join(folder, entry.name), depth - 1))
+  }
+  return found
+}

@@ -1,0 +1,163 @@
+// The configuration that an import brings: all of it before the first graph, into a folder that has none, or that has the same.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseLayout } from '../config/db-connection.ts'
+import type { DocumentFields } from '../config/kind.ts'
+import type { GraphLayout } from '../engine/store.ts'
+import { OperationalError } from '../kernel/errors.ts'
+import { jsonKindOf } from '../kernel/json-kind.ts'
+import { openCollections } from '../store/documents/collections.ts'
+import { DATA_FILE } from '../store/lmdb/environment-folder.ts'
+import {
+  CONFIGURATION,
+  CURRENT_DOCUMENTS,
+  documentKey,
+  PAST_DOCUMENTS,
+  type TransferredDocument,
+} from './database-folders.ts'
+import { hasGraph } from './graph-importer.ts'
+import { LineError, readObject } from './line-fields.ts'
+
+type DocumentCollection = typeof CURRENT_DOCUMENTS | typeof PAST_DOCUMENTS
+
+export class DocumentImporter {
+  count = 0
+  private readonly dataDir: string
+  private readonly isWritten: boolean
+  private readonly isDryRun: boolean
+  private pending: { collection: DocumentCollection; document: TransferredDocument }[] = []
+  /** Of documents, and keys of their past ones. */
+  private readonly ids = new Set<string>()
+  /** Of the projects in the file, and of those that were asked for. */
+  private readonly layouts = new Map<string, GraphLayout>()
+
+  /** `isKept`: they are written; else they are only looked at. */
+  constructor(dataDir: string, isKept: boolean, isTrial: boolean) {
+    this.dataDir = dataDir
+    this.isWritten = isKept
+    this.isDryRun = isTrial
+  }
+
+  /** Throws LineFault. */
+  add(document: TransferredDocument, kind: 'configuration' | 'past'): void {
+    const collection = kind === 'past' ? PAST_DOCUMENTS : CURRENT_DOCUMENTS
+    const key = documentKey(document, collection)
+    if (this.ids.has(key)) throw new LineError(`${kind}.id`, 'is there twice')
+    if (kind === 'past' && !this.ids.has(document.id))
+      throw new LineError('past.id', 'no document of that id stands before it')
+    if (kind === 'configuration' && document.kind === 'projects' && this.isWritten)
+      this.layouts.set(document.id, parseLayout(readFields(document)))
+    this.ids.add(key)
+    this.count += 1
+    if (this.isWritten) this.pending.push({ collection, document })
+  }
+
+  /** Whether a graph of the project may be made. Throws LineFault. */
+  checkProject(project: string, isThere: boolean): void {
+    if (this.ids.size > 0 && !this.ids.has(project))
+      throw new LineError('graph.project', 'the configuration in the file has no such project')
+    if (this.ids.size === 0 && !isThere)
+      throw new LineError('graph.project', 'the folder has no such project, and the file no configuration')
+  }
+
+  /** What the file says of the project, or the folder where the file does not count. */
+  async layoutOf(project: string): Promise<GraphLayout> {
+    const layout = this.layouts.get(project) ?? (await this.layoutInFolder(project))
+    this.layouts.set(project, layout)
+    return layout
+  }
+
+  private async layoutInFolder(project: string): Promise<GraphLayout> {
+    const folder = join(this.dataDir, CONFIGURATION)
+    if (!existsSync(join(folder, DATA_FILE))) return parseLayout({})
+    const collections = openCollections(folder, { readOnly: true })
+    try {
+      const document = collections.get(CURRENT_DOCUMENTS, project) as ProjectDocument | null
+      return parseLayout(document?.fields ?? {})
+    } finally {
+      await collections.close()
+    }
+  }
+
+  /** Together: a folder has all of a configuration or nothing. Answers whether anything was written. Throws OperatorFault. */
+  async write(): Promise<boolean> {
+    const { pending } = this
+    this.pending = []
+    if (pending.length === 0) return false
+    const folder = join(this.dataDir, CONFIGURATION)
+    if (this.isDryRun && !existsSync(join(folder, DATA_FILE))) return false
+    const collections = openCollections(folder, this.isDryRun ? { readOnly: true } : {})
+    try {
+      const before = new Map(collections.all(CURRENT_DOCUMENTS))
+      const past = new Map(collections.all(PAST_DOCUMENTS))
+      const documents = pending.map(({ collection, document }) =>
+        collection === PAST_DOCUMENTS ? { collection, document } : { collection, document: reprovisioned(document) },
+      )
+      const isSame = documents.every(({ collection, document }) =>
+        isEqualJson((collection === PAST_DOCUMENTS ? past : before).get(documentKey(document, collection)), document),
+      )
+      if (before.size > 0 && !isSame)
+        throw new OperationalError(
+          `the folder ${this.dataDir} has a configuration of its own: \`--project ID\` imports the graphs into a project of it`,
+        )
+      if (before.size > 0 || this.isDryRun) return false
+      await collections.transact((changes) => {
+        for (const { collection, document } of documents)
+          changes.put(collection, documentKey(document, collection), document)
+      })
+      return true
+    } finally {
+      await collections.close()
+    }
+  }
+}
+
+/** Into a part of a composite graph without the others: the next start makes what the global graph lacks of it. */
+export async function requestProxyRepair(dataDir: string, project: string): Promise<void> {
+  if (!hasGraph(dataDir, { project, part: 'global' })) return
+  const collections = openCollections(join(dataDir, CONFIGURATION), {})
+  try {
+    await collections.transact((changes) => {
+      const document = changes.get(CURRENT_DOCUMENTS, project) as TransferredDocument | null
+      if (document !== null) changes.put(CURRENT_DOCUMENTS, project, pending(document))
+    })
+  } finally {
+    await collections.close()
+  }
+}
+
+interface ProjectDocument extends TransferredDocument {
+  readonly fields?: { readonly db_connection?: { readonly alias_mapping?: string } }
+}
+
+/** Of a project: what its graphs are found by is text. Throws LineFault. */
+function readFields(project: ProjectDocument): DocumentFields {
+  const fields = readObject(project.fields ?? {}, 'configuration.fields')
+  const connection = readObject(fields.db_connection ?? {}, 'configuration.fields.db_connection')
+  for (const name of ['name', 'composite_db_name', 'alias_mapping']) {
+    const value = connection[name] ?? ''
+    if (typeof value !== 'string')
+      throw new LineError(`configuration.fields.db_connection.${name}`, `expected a string, found ${jsonKindOf(value)}`)
+  }
+  return fields
+}
+
+/** The parts of a composite graph know each other by more than their nodes: the next start sees to that. */
+function reprovisioned(document: TransferredDocument): TransferredDocument {
+  const { fields } = document as ProjectDocument
+  return document.kind === 'projects' && fields?.db_connection?.alias_mapping !== undefined
+    ? pending(document)
+    : document
+}
+
+/** A start provisions it, which may be repeated. */
+function pending(project: TransferredDocument): TransferredDocument {
+  return {
+    ...project,
+    fields: { ...(project as ProjectDocument).fields, ikg_status: 'PENDING' },
+  } as TransferredDocument
+}
+
+function isEqualJson(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}

@@ -1,0 +1,56 @@
+// The kind of trust score profiles: which nodes are scored, when, and what each dimension weighs.
+import { z } from 'zod'
+import { type ConfigKind, envelope, envelopeUpdate, nodeTypeName, reference } from '../config/kind.ts'
+import { ok } from '../kernel/result.ts'
+
+export const trustScoreProfilesKind = 'trust-score-profiles'
+
+export const dimensionNames = ['VERIFICATION', 'ORIGIN', 'FRESHNESS', 'COMPLETENESS', 'VALIDITY'] as const
+export const schedules = ['THREE_HOURS', 'SIX_HOURS', 'TWELVE_HOURS', 'DAILY'] as const
+
+const dimension = z.strictObject({ name: z.enum(dimensionNames), weight: z.number().min(0).max(1) })
+
+/** A weight of 0 is computed and left out of the final score, so one above 0 is needed for there to be one. */
+const dimensions = z
+  .array(dimension)
+  .min(1)
+  .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, { error: 'a dimension is given twice' })
+  .refine((all) => all.some(({ weight }) => weight > 0), { error: 'expected at least one weight above 0' })
+
+/** Of the last pass; empty while none has run. A pass writes them without a new revision. */
+const lastRun = { last_run_id: '', last_run_start_time: '', last_run_end_time: '', dimensions_execution_times: {} }
+
+export const trustScoreProfiles: ConfigKind = {
+  path: trustScoreProfilesKind,
+  label: 'trust score profile',
+  parent: { field: 'project_id', kind: 'projects' },
+  operations: { create: true, update: true, delete: true, byName: true },
+  createSchema: z.strictObject({
+    ...envelope,
+    project_id: reference,
+    node_classification: nodeTypeName,
+    dimensions,
+    schedule: z.enum(schedules),
+  }),
+  updateSchema: z.strictObject({
+    ...envelopeUpdate,
+    dimensions: dimensions.nullish(),
+    schedule: z.enum(schedules).nullish(),
+  }),
+  readShape: {
+    node_classification: z.string(),
+    dimensions: z.array(dimension),
+    schedule: z.enum(schedules),
+    last_run_id: z.string(),
+    last_run_start_time: z.string(),
+    last_run_end_time: z.string(),
+    dimensions_execution_times: z.partialRecord(
+      z.enum(dimensionNames),
+      z.strictObject({ execution_start_time: z.string(), execution_end_time: z.string() }),
+    ),
+  },
+  secrets: [],
+  omittedInLists: [],
+  check: (fields) => ok({ fields }),
+  defaults: lastRun,
+}

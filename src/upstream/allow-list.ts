@@ -1,0 +1,80 @@
+// Whom the process may call: the public internet over TLS, and what the operator lists (ruling F10). Decides on addresses;
+// names are decided on by what they resolve to.
+import ipaddr from 'ipaddr.js'
+import { err, ok, type Result } from '../kernel/result.ts'
+
+type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
+
+/** Public by its number, but answered by the platform of a cloud, to its guests alone. */
+const CLOUD_PLATFORM_ADDRESS = ipaddr.parse('168.63.129.16')
+const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
+
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/i
+
+export class UpstreamAllowList {
+  private readonly names: ReadonlySet<string>
+  private readonly ranges: readonly (readonly [IpAddress, number])[]
+
+  constructor(names: ReadonlySet<string>, ranges: readonly (readonly [IpAddress, number])[]) {
+    this.names = names
+    this.ranges = ranges
+  }
+
+  /** `host` as in a URL: lower case, IPv6 in brackets. */
+  hasName(host: string): boolean {
+    return this.names.has(host)
+  }
+
+  hasAddress(address: string): boolean {
+    const parsed = ipaddr.process(address)
+    return this.ranges.some(([network, bits]) => contains(network, bits, parsed))
+  }
+
+  /** True when a name may yet turn out to stand for an address that is listed. */
+  get hasRanges(): boolean {
+    return this.ranges.length > 0
+  }
+}
+
+/** `10.0.0.0/8,issuer.internal,127.0.0.1`: CIDRs, addresses and host names. The error names the entry. */
+export function parseAllowList(list: string): Result<UpstreamAllowList, string> {
+  const names = new Set<string>()
+  const ranges: (readonly [IpAddress, number])[] = []
+  for (const given of list.split(',')) {
+    const entry = given.trim()
+    if (entry === '') continue
+    const range = parseRange(entry)
+    if (range !== null) ranges.push(range)
+    else if (HOST_NAME.test(entry) && !/^[\d.]+$/.test(entry)) names.add(entry.toLowerCase())
+    else return err(`expected CIDRs, addresses and host names, found \`${entry}\``)
+  }
+  return ok(new UpstreamAllowList(names, ranges))
+}
+
+/** Whether anybody on the internet means the same machine by it. */
+export function isPublic(address: string): boolean {
+  const parsed = ipaddr.process(address)
+  if (parsed.range() !== 'unicast' || contains(CLOUD_PLATFORM_ADDRESS, 32, parsed)) return false
+  return parsed.kind() === 'ipv4' || contains(...GLOBAL_UNICAST, parsed)
+}
+
+/**
+ * Domains that no public name is below: of this machine (RFC 6761, section 6.3), of the local link (RFC 6762), of a home
+ * (RFC 8375), and of private networks, where the metadata services of clouds have their names.
+ */
+const INTERNAL_NAME = /(?:^|\.)(?:localhost|localdomain|local|internal|home\.arpa)\.?$/
+
+/** Whether a host name, in lower case as a URL has it, can only stand for a machine that is not public. */
+export function isInternalName(host: string): boolean {
+  return INTERNAL_NAME.test(host)
+}
+
+function parseRange(entry: string): readonly [IpAddress, number] | null {
+  if (ipaddr.IPv4.isValidFourPartDecimal(entry)) return [ipaddr.parse(entry), 32]
+  if (ipaddr.IPv6.isValid(entry)) return [ipaddr.parse(entry), 128]
+  return ipaddr.isValidCIDR(entry) ? ipaddr.parseCIDR(entry) : null
+}
+
+function contains(network: IpAddress, bits: number, address: IpAddress): boolean {
+  return network.kind() === address.kind() && address.match([network, bits] as never)
+}

@@ -1,0 +1,208 @@
+// Texts that a parser may be given: bytes, tokens in any order, queries with pieces cut out and put in, and deep or long ones.
+import { keywords } from '../../grammar/tokens.ts'
+import { randomCondition } from './condition.ts'
+import type { Random } from './random.ts'
+import { randomRows } from './rows-query.ts'
+
+const SIGNS = [
+  ...[
+    '(',
+    ')',
+    '[',
+    ']',
+    '{',
+    '}',
+    '<',
+    '>',
+    '-',
+    '->',
+    '<-',
+    '--',
+    '|',
+    ':',
+    '.',
+    '..',
+    ',',
+    ';',
+    '$',
+    '$p',
+    '`',
+    '`a b`',
+  ],
+  ...[
+    '*',
+    '+',
+    '/',
+    '=',
+    '<>',
+    '<=',
+    '=~',
+    '!',
+    '%',
+    '&',
+    '^',
+    '/*',
+    '*/',
+    '//',
+    '\n',
+    ' ',
+    "'",
+    '"',
+    "'a'",
+    '"b"',
+    '\\',
+    '\\u',
+  ],
+  ...['0', '1', '-1', '2', '9223372036854775807', '0x', '0xF', '1.5', '.5', '1e', '1e9', '1.', '*1..2', '*', '*..'],
+  ...['x', 'n', 'a', 'Person', 'é', '—', '\0', '\ud800', '\u{1F600}', '\u00a0', '\u2028'],
+  ...[
+    '(n)',
+    '(a)-[:R]->(b)',
+    '(n:A {x: 1})',
+    '[x IN l | x]',
+    'count(*)',
+    'RETURN n',
+    'MATCH (n)',
+    'AS x',
+    'exists {',
+    'n {.*}',
+  ],
+  ...['graph.byName(', 'shortestPath(', 'date(', 'size(', 'collect(', 'all(x IN', 'reduce(s = 0, x IN'],
+]
+const PIECES = [...keywords.keys(), ...SIGNS]
+
+const tokensOf = (text: string): string[] => text.match(/\s+|\w+|'[^']*'|->|<-|--|\.\.|[^\w\s]/gu) ?? [text]
+
+export class Noise {
+  private readonly chance: Random
+  private readonly corpus: readonly string[]
+  constructor(chance: Random, corpus: readonly string[]) {
+    this.chance = chance
+    this.corpus = corpus
+  }
+
+  text(): string {
+    const { chance } = this
+    return chance.weighted<() => string>([
+      [2, () => this.bytes()],
+      [3, () => this.soup()],
+      [6, () => this.mutated(this.query())],
+      [6, () => this.retokened(this.query())],
+      [1, () => this.query()],
+      [0.05, () => this.deep()],
+      [0.02, () => this.long()],
+    ])()
+  }
+
+  private query(): string {
+    const { chance } = this
+    if (chance.odds(0.75)) return chance.pick(this.corpus)
+    return chance.odds(0.5) ? randomCondition(chance).text : randomRows(chance).text
+  }
+
+  private bytes(): string {
+    const { chance } = this
+    const length = chance.between(0, 60)
+    const highest = chance.pick([0x7f, 0xff, 0xffff])
+    const units = Array.from({ length }, () => chance.between(0, highest))
+    if (highest === 0xff && chance.odds(0.5)) return new TextDecoder().decode(Uint8Array.from(units))
+    return String.fromCharCode(...units)
+  }
+
+  private soup(): string {
+    const { chance } = this
+    const joint = chance.pick([' ', ' ', ' ', ''])
+    return Array.from({ length: chance.between(1, 25) }, () => chance.pick(PIECES)).join(joint)
+  }
+
+  private mutated(query: string): string {
+    const { chance } = this
+    let text = query
+    for (let edits = chance.between(1, 4); edits > 0; edits--) {
+      const at = chance.between(0, text.length)
+      const removed = chance.pick([0, 0, 1, 2, 5, 15])
+      const other = chance.pick(this.corpus)
+      const from = chance.between(0, other.length)
+      const inserted = chance.pick(['', '', chance.pick(PIECES), other.slice(from, from + chance.between(1, 30))])
+      text = text.slice(0, at) + inserted + text.slice(at + removed)
+    }
+    return text
+  }
+
+  /** Edits whole words, so that more is left to be read. */
+  private retokened(query: string): string {
+    const { chance } = this
+    const tokens = tokensOf(query)
+    for (let edits = chance.between(1, 3); edits > 0 && tokens.length > 0; edits--) {
+      const at = chance.between(0, tokens.length - 1)
+      const other = tokensOf(chance.pick(this.corpus))
+      const edit = chance.weighted<() => void>([
+        [2, () => tokens.splice(at, 1)],
+        [3, () => tokens.splice(at, 1, chance.pick(tokens))],
+        [2, () => tokens.splice(at, 1, chance.pick(other))],
+        [1, () => tokens.splice(at, 0, chance.pick(tokens))],
+        [1, () => tokens.splice(at, 1, chance.pick(PIECES))],
+      ])
+      edit()
+    }
+    return tokens.join('')
+  }
+
+  /** Nests one construct in itself. */
+  private deep(): string {
+    const { chance } = this
+    const [before, after] = chance.pick([
+      ['(', ')'],
+      ['[', ']'],
+      ['{a: ', '}'],
+      ['NOT ', ''],
+      ['-', ''],
+      ['[x IN [1] | ', ']'],
+      ['size([', '])'],
+      ['CASE WHEN true THEN ', ' END'],
+      ['all(x IN [1] WHERE ', ')'],
+      ['EXISTS { MATCH (n) WHERE ', ' }'],
+      ['COUNT { MATCH (n) WHERE ', ' }'],
+      ['reduce(s = 0, x IN [1] | ', ')'],
+      ['1 + ', ''],
+      ['true AND ', ''],
+      ['true XOR ', ''],
+      ['1 < ', ''],
+      ['', '.a'],
+      ['', '[0]'],
+      ['', ' IS NULL'],
+    ] as const)
+    const times = chance.pick([10, 60, 190, 300, 1500, 5000])
+    const inner = before.repeat(times) + chance.pick(['1', 'true', 'n', '']) + after.repeat(times)
+    return chance.pick([
+      `RETURN ${inner} AS x`,
+      `MATCH (n) WHERE ${inner} RETURN n`,
+      `MATCH (subject), (resource) WHERE ${inner}`,
+    ])
+  }
+
+  /** Repeats one construct beside itself. */
+  private long(): string {
+    const { chance } = this
+    const times = chance.pick([50, 200, 1000])
+    const [before, piece, joint, after] = chance.pick([
+      ['MATCH ', '(a)-->(b)', ', ', ' RETURN 1'],
+      ['MATCH (a)', '-->()', '', ' RETURN a'],
+      ['RETURN ', '1 AS x', ', ', ''],
+      ['RETURN [', "'abc'", ', ', ']'],
+      ['RETURN {', 'a: 1', ', ', '}'],
+      ['', 'RETURN 1 AS x', ' UNION ', ''],
+      ['MATCH (n) WHERE ', 'n.x = 1', ' OR ', ' RETURN n'],
+      ['MATCH (n', ':A', '', ') RETURN n'],
+      ["RETURN '", 'ab', '', "' AS x"],
+      ['MATCH (n) ', 'WITH n', ' ', ' RETURN n'],
+      ['MATCH (n) ', 'OPTIONAL MATCH (n)-->()', ' ', ' RETURN n'],
+      ['', 'CALL { RETURN 1 }', ' ', ' RETURN 1'],
+      ['MATCH (n) RETURN ', 'n.x', ', ', ' ORDER BY n.x'],
+      ['RETURN 1', '', ' ', ''],
+      ['', '(', ' ', ''],
+      ['/*', '*', '', ''],
+    ] as const)
+    return before + Array.from({ length: times }, () => piece).join(joint) + after
+  }
+}

@@ -1,0 +1,51 @@
+// Seeded chance: the same seed gives the same graphs and conditions on every machine.
+
+export class Random {
+  private state: number
+  constructor(seed: number) {
+    this.state = seed >>> 0
+  }
+
+  /** The mulberry32 step: 32 bits of state, uniform enough for choosing test cases. */
+  private next(): number {
+    this.state = (this.state + 0x6d2b79f5) >>> 0
+    let mixed = this.state
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+
+  /** From `min` to `max`, both included. */
+  between(min: number, max: number): number {
+    return min + Math.floor(this.next() * (max - min + 1))
+  }
+
+  /** True with that probability. */
+  odds(probability: number): boolean {
+    return this.next() < probability
+  }
+
+  pick<T>(items: readonly T[]): T {
+    const item = items[this.between(0, items.length - 1)]
+    if (item === undefined) throw new Error('nothing to pick from')
+    return item
+  }
+
+  /** Picks by weight. */
+  weighted<T>(items: readonly (readonly [weight: number, item: T])[]): T {
+    let left = this.next() * items.reduce((sum, [weight]) => sum + weight, 0)
+    for (const [weight, item] of items) {
+      left -= weight
+      if (left < 0) return item
+    }
+    return this.pick(items)[1]
+  }
+}
+
+/** VERDIGRAPH_SEED; else a new one at each run, but on CI (where a red run must speak of the change) always the same. The caller prints it. */
+export function runSeed(): number {
+  const given = process.env.VERDIGRAPH_SEED
+  if (given === undefined) return process.env.CI ? 20_261_120 : Math.floor(Math.random() * 2 ** 31)
+  if (!/^\d+$/.test(given)) throw new Error(`VERDIGRAPH_SEED is a whole number, not ${given}`)
+  return Number(given)
+}

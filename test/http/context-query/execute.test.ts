@@ -1,0 +1,362 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ContextService, startContextService } from '../../support/context-service.ts'
+
+let house: ContextService
+const logged: string[] = []
+beforeAll(async () => {
+  house = await startContextService({}, { log: ({ message }) => logged.push(message) })
+  const people = ['ann', 'bob'].map((external_id) => ({
+    type: 'Person',
+    external_id,
+    is_identity: true,
+    properties: [{ type: 'email', value: `${external_id}@example.org` }],
+  }))
+  const cars = Array.from({ length: 25 }, (_, i) => ({
+    type: 'Car',
+    external_id: `c${String(i).padStart(2, '0')}`,
+    properties: [
+      {
+        type: 'price',
+        value: 1000 * i,
+        metadata: { source: i % 2 === 0 ? 'desk' : 'web', custom_metadata: { by: i } },
+      },
+      { type: 'plate', value: `P-${i}` },
+    ],
+  }))
+  await house.capture('nodes', { nodes: [...people, ...cars, { type: 'Place', external_id: 'p1' }] })
+  const owns = cars.map(({ external_id }, i) => ({
+    source: { type: 'Person', external_id: i < 20 ? 'ann' : 'bob' },
+    target: { type: 'Car', external_id },
+    type: 'OWNS',
+    properties: [{ type: 'since', value: 2000 + i }],
+  }))
+  const parked = {
+    source: { type: 'Car', external_id: 'c00' },
+    target: { type: 'Place', external_id: 'p1' },
+    type: 'PARKED',
+  }
+  await house.capture('relationships', { relationships: [...owns, parked] })
+})
+afterAll(() => house.stop())
+
+const ownCars = {
+  subject: { type: 'Person' },
+  condition: {
+    cypher: 'MATCH (subject:Person)-[r:OWNS]->(car:Car) OPTIONAL MATCH (car)-[:PARKED]->(place:Place)',
+    filter: [{ operator: '=', attribute: 'subject.external_id', value: '$token.sub' }],
+  },
+  allowed_reads: {
+    nodes: [
+      'car.*',
+      'car.property.price.metadata.source',
+      'car.property.price.metadata.by',
+      'place',
+      'subject.external_id',
+    ],
+    relationships: ['r', 'r.since'],
+  },
+}
+
+describe('execute', () => {
+  it('gives a person the rows of its own token, path by path', async () => {
+    const id = await house.addQuery('paths', ownCars, {
+      nodes: [
+        'car.external_id',
+        'car.property.price',
+        'car.property.price.metadata.source',
+        'car.property.*',
+        'place',
+        'car',
+      ],
+      relationships: ['r', 'r.since'],
+      filter: { operator: '=', attribute: 'car.external_id', value: '$car' },
+    })
+    const token = await house.tokenOf('ann')
+    const { status, body } = await house.execute(id, { input_params: { car: 'c01' } }, token)
+    expect(status).toBe(200)
+    const [record] = body.data as { nodes: Record<string, unknown>; relationships: Record<string, unknown> }[]
+    expect(record?.nodes).toMatchObject({
+      'car.external_id': 'c01',
+      'car.property.price': 1000,
+      'car.property.price.metadata.source': 'web',
+      'car.property.*': [
+        { type: 'price', value: 1000 },
+        { type: 'plate', value: 'P-1' },
+      ],
+      place: null,
+      car: { Labels: ['Car'], Props: { external_id: 'c01', type: 'Car', price: 1000, plate: 'P-1' } },
+    })
+    expect(record?.relationships).toMatchObject({ 'r.since': 2001, r: { Type: 'OWNS', Props: { since: 2001 } } })
+    const others = await house.execute(id, { input_params: { car: 'c24' } }, token)
+    expect(others.body).toEqual({ data: [] })
+  })
+
+  it('finds a query by its name too, and none that is not there', async () => {
+    const token = await house.tokenOf('bob')
+    expect((await house.execute('paths', { input_params: { car: 'c24' } }, token)).body.data).toHaveLength(1)
+    const { status, body } = await house.execute('no-such-query', {}, token)
+    expect([status, body.message]).toEqual([404, 'no active knowledge query `no-such-query`'])
+  })
+
+  it('asks for a token where the subject is a person, and for every parameter', async () => {
+    const unknown = await house.execute('paths', { input_params: { car: 'c01' } })
+    expect([unknown.status, unknown.body.message]).toEqual([401, 'end-user token is required'])
+    const token = await house.tokenOf('ann')
+    const lacking = await house.execute('paths', {}, token)
+    expect([lacking.status, lacking.body.errors]).toEqual([422, ["missing or wrong input params, 'car'"]])
+    const forged = await house.execute('paths', { input_params: { car: 'c24', token: { sub: 'bob' } } }, token)
+    expect([forged.status, forged.body.errors]).toEqual([422, ['input_params.token: reserved, filled by the service']])
+  })
+
+  it('refuses a string that is a payload, wherever it stands among the parameters', async () => {
+    const token = await house.tokenOf('ann')
+    const asked = (more: unknown) => house.execute('paths', { input_params: { car: 'c01', more } }, token)
+    const fits = 'x'.repeat(65_536)
+    expect((await asked([0, { b: fits, [fits]: null }])).status).toBe(200)
+    const deep = await asked([0, 0, 0, { b: `${fits}x` }])
+    expect([deep.status, deep.body.errors]).toEqual([
+      422,
+      ['input_params.more[3].b: expected at most 65536 characters, found 65537'],
+    ])
+    const name = await asked({ [`${fits}x`]: null })
+    expect([name.status, name.body.errors]).toEqual([
+      422,
+      ['input_params.more: expected names of at most 65536 characters, found one of 65537'],
+    ])
+  })
+
+  it('gives pages whose rows joined are the whole, in an order that stays', async () => {
+    const id = await house.addQuery('pages', ownCars, { nodes: ['car.external_id'] })
+    const token = await house.tokenOf('ann')
+    const rows = async (page_token: number, page_size: number): Promise<string[]> => {
+      const { body } = await house.execute(id, { page_token, page_size }, token)
+      return (body.data as { nodes: Record<string, string> }[]).map(({ nodes }) => nodes['car.external_id'] as string)
+    }
+    const whole = await rows(0, 100)
+    expect(whole).toHaveLength(20)
+    for (const size of [1, 3, 7, 20]) {
+      const joined: string[] = []
+      for (let token = 0; ; token += size) {
+        const page = await rows(token, size)
+        joined.push(...page)
+        if (page.length < size) break
+      }
+      expect(joined).toEqual(whole)
+    }
+    expect(await rows(-5, 3)).toEqual(whole.slice(0, 3))
+    // Clients that count pages begin with 1.
+    expect(await rows(1, 3)).toEqual(whole.slice(0, 3))
+    expect(await rows(1, 1)).toEqual(whole.slice(1, 2))
+  })
+
+  it('gives pages in the same order whoever ran the query when the graph was another', async () => {
+    const policy = {
+      subject: { type: 'Person' },
+      condition: { cypher: 'MATCH (subject:Person)-[:FLIES]->(plane:Plane)' },
+      allowed_reads: { nodes: ['subject.external_id', 'plane.external_id'] },
+    }
+    const query = { nodes: ['subject.external_id', 'plane.external_id'] }
+    const token = await house.tokenOf('ann')
+    const plane = (external_id: string) => ({ type: 'Plane', external_id })
+    const flies = (person: string, to: string) => ({
+      source: { type: 'Person', external_id: person },
+      target: plane(to),
+      type: 'FLIES',
+    })
+    await house.capture('nodes', { nodes: [plane('x0')] })
+    await house.capture('relationships', { relationships: [flies('bob', 'x0')] })
+    const id = await house.addQuery('flown', policy, query)
+    const rows = async () => (await house.execute(id, {}, token)).body.data
+    expect(await rows()).toHaveLength(1)
+
+    const planes = Array.from({ length: 20 }, (_, i) => `x${i + 1}`)
+    await house.capture('nodes', { nodes: planes.map(plane) })
+    const relationships = planes.flatMap((to) => [flies('bob', to), flies('ann', to)])
+    await house.capture('relationships', { relationships })
+    const before = await rows()
+    expect(before).toHaveLength(41)
+    // Another revision is compiled and planned anew, as by another process.
+    const { policy_id } = (await house.service.configure('GET', `knowledge-queries/${id}`)).body
+    const revised = { policy_id, query: JSON.stringify(query), status: 'ACTIVE', display_name: 'flown again' }
+    expect((await house.service.configure('PUT', `knowledge-queries/${id}`, revised)).status).toBe(200)
+    expect(await rows()).toEqual(before)
+  })
+
+  it('says which page cannot be asked for, and gives nothing behind the last row', async () => {
+    const headers = { 'x-svc-clientkey': house.key, authorization: `Bearer ${await house.tokenOf('ann')}` }
+    const answerTo = async (page: string) => {
+      const raw = `{"id": "pages", ${page}}`
+      const sent = { headers: { ...headers, 'content-type': 'application/json' }, raw }
+      const { status, body } = await house.service.send('/contx-iq/v1/execute', sent)
+      return [status, body.errors ?? (body.data as unknown[]).length]
+    }
+    expect(await answerTo('"page_token": 20')).toEqual([200, 0])
+    expect(await answerTo('"page_token": 18, "page_size": 10000')).toEqual([200, 2])
+    expect(await answerTo('"page_size": 0')).toEqual([400, ['page_size: expected at least 1']])
+    expect(await answerTo('"page_size": 10001')).toEqual([400, ['page_size: expected at most 10000']])
+    for (const token of ['20.0', '9007199254740993']) {
+      const issue = `page_token: expected integer of at most 53 bits, found \`${token}\``
+      expect(await answerTo(`"page_token": ${token}`)).toEqual([400, [issue]])
+    }
+    expect(await answerTo('"page_size": "a", "size": 1')).toEqual([
+      400,
+      ['page_size: expected number, found string', 'body: unknown member `size`'],
+    ])
+  })
+
+  it('looks at the policy as it is now: 403 for what it no longer allows, 404 where it is not in use', async () => {
+    const id = await house.addQuery('shrinking', ownCars, { nodes: ['car.property.plate'] })
+    const token = await house.tokenOf('ann')
+    const { body } = await house.service.configure('GET', `knowledge-queries/${id}`)
+    const answerUnder = async (status: string, nodes: string[]) => {
+      const policy = { meta: { policy_version: '1.0-ciq' }, ...ownCars, allowed_reads: { nodes } }
+      const changed = { status, policy: JSON.stringify(policy) }
+      const put = await house.service.configure('PUT', `authorization-policies/${body.policy_id}`, changed)
+      expect(put.status).toBe(200)
+      return house.execute('shrinking', {}, token)
+    }
+    expect((await answerUnder('ACTIVE', ['car.*'])).status).toBe(200)
+    const refused = await answerUnder('ACTIVE', ['car.external_id'])
+    expect([refused.status, refused.text.includes('query.nodes[0]: the policy does not let it be read')]).toEqual([
+      403,
+      true,
+    ])
+    // Told once, however often others of the project change.
+    await house.addQuery('beside', ownCars, { nodes: ['car.property.plate'] })
+    expect((await house.execute('shrinking', {}, token)).status).toBe(403)
+    expect(logged.filter((line) => line.includes(`${id} (shrinking) cannot be run`))).toHaveLength(1)
+    expect((await answerUnder('INACTIVE', ['car.*'])).status).toBe(404)
+    expect((await answerUnder('ACTIVE', ['car.*'])).status).toBe(200)
+  })
+
+  it('needs no token for an application, and fills in which one asks', async () => {
+    const { applicationId } = house.service
+    const holds = { source: { type: '_Application', external_id: applicationId }, type: 'HOLDS' }
+    await house.capture('relationships', { relationships: [{ ...holds, target: { type: 'Car', external_id: 'c03' } }] })
+    const id = await house.addQuery(
+      'held',
+      {
+        subject: { type: '_Application' },
+        condition: { cypher: 'MATCH (subject:_Application {external_id: $_appId})-[:HOLDS]->(car:Car)' },
+        allowed_reads: { nodes: ['car.external_id'] },
+      },
+      { nodes: ['car.external_id'] },
+    )
+    expect((await house.execute(id)).body).toEqual({ data: [{ nodes: { 'car.external_id': 'c03' } }] })
+    const { status, body } = await house.execute(id, { input_params: { _appId: 'another' } })
+    expect([status, body.errors]).toEqual([422, ['input_params._appId: reserved, filled by the service']])
+  })
+
+  it('gives aggregates under their names, and filters by them', async () => {
+    const policy = {
+      subject: { type: 'Person' },
+      condition: {
+        cypher: 'MATCH (subject:Person)-[:OWNS]->(car:Car) WITH subject, count(car) AS cars, avg(car.price) AS mean',
+        filter: [{ operator: '>', attribute: 'cars', value: 10 }],
+      },
+      allowed_reads: { nodes: ['subject.external_id'], aggregate_values: ['cars', 'mean'] },
+    }
+    const id = await house.addQuery('counts', policy, {
+      nodes: ['subject.external_id'],
+      aggregate_values: ['cars', 'mean'],
+    })
+    const { body } = await house.execute(id, {}, await house.tokenOf('ann'))
+    expect(body.data).toEqual([{ nodes: { 'subject.external_id': 'ann' }, aggregate_values: { cars: 20, mean: 9500 } }])
+  })
+
+  it('answers 403 with the advice of the policy where the token filter fails', async () => {
+    const strict = {
+      ...ownCars,
+      condition: {
+        ...ownCars.condition,
+        token_filter: {
+          operator: '=',
+          attribute: '$token.acr',
+          value: 'high',
+          advice: { error: 'insufficient_user_authentication', error_description: 'sign in "again"' },
+        },
+      },
+    }
+    const id = await house.addQuery('strict', strict, { nodes: ['car.external_id'] })
+    const low = await house.execute(id, {}, await house.tokenOf('ann', { acr: 'low' }))
+    expect(low.status).toBe(403)
+    expect(low.headers.get('www-authenticate')).toBe(
+      'Bearer error="insufficient_user_authentication", error_description="sign in  again "',
+    )
+    expect((await house.execute(id, {}, await house.tokenOf('ann', { acr: 'high' }))).body.data).toHaveLength(20)
+    expect((await house.execute(id, {}, await house.tokenOf('ann'))).status).toBe(403)
+  })
+})
+
+describe('what one answer may hold', () => {
+  it('is counted as often as rows name it, and refused before it is more than the process can hold', async () => {
+    const small = await startContextService({ executeAnswerMax: 20_000 })
+    try {
+      const text = 'x'.repeat(1000)
+      const nodes = Array.from({ length: 30 }, (_, i) => ({ type: 'Car', external_id: `c${i}` }))
+      const hub = { type: 'Hub', external_id: 'h', properties: [{ type: 'text', value: text }] }
+      await small.capture('nodes', { nodes: [{ type: 'Person', external_id: 'ann' }, hub, ...nodes] })
+      const policy = {
+        subject: { type: 'Person' },
+        condition: { cypher: 'MATCH (subject:Person), (hub:Hub), (car:Car) WITH subject, hub, car, [hub] AS hubs' },
+        allowed_reads: { nodes: ['hub.*'], aggregate_values: ['hubs'] },
+        allowed_upserts: { nodes: { existing_nodes: ['car'] } },
+      }
+      const token = await small.tokenOf('ann')
+      const refusal = 'the limit of 20000 characters in one answer is reached; a smaller page holds less'
+      const upsert_nodes = [{ name: 'car', properties: [{ type: 'seen', value: true }] }]
+      const queries = {
+        path: { nodes: ['hub.property.text'] },
+        whole: { nodes: ['hub'] },
+        wildcard: { nodes: ['hub.*'] },
+        aggregate: { aggregate_values: ['hubs'] },
+        writing: { nodes: ['hub.property.text'], upsert_nodes },
+      }
+      for (const [name, query] of Object.entries(queries)) {
+        const id = await small.addQuery(name, policy, query)
+        const { status, body } = await small.execute(id, {}, token)
+        expect([name, status, body.errors]).toEqual([name, 422, [refusal]])
+        if (name === 'writing') continue
+        expect((await small.execute(id, { page_size: 5 }, token)).body.data).toHaveLength(5)
+      }
+      const unseen = { nodes: ['hub.external_id'], filter: { operator: '=', attribute: 'hub.external_id', value: 'h' } }
+      const seen = await small.addQuery(
+        'seen',
+        {
+          ...policy,
+          condition: { ...policy.condition, filter: [{ operator: '=', attribute: 'car.property.seen', value: true }] },
+        },
+        unseen,
+      )
+      expect((await small.execute(seen, {}, token)).body.data).toEqual([])
+    } finally {
+      await small.stop()
+    }
+  })
+})
+
+describe('the time of an execution', () => {
+  it('ends it with 408, and is another one for a query that says `batch_read`', async () => {
+    const short = await startContextService({ executeTimeMs: 1, batchReadTimeMs: 60_000 })
+    try {
+      const nodes = Array.from({ length: 60 }, (_, i) => ({ type: 'Car', external_id: `c${i}` }))
+      await short.capture('nodes', { nodes: [{ type: 'Person', external_id: 'ann', is_identity: true }, ...nodes] })
+      const policy = {
+        subject: { type: 'Person' },
+        condition: {
+          cypher:
+            'MATCH (subject:Person), (a:Car), (b:Car), (c:Car) WHERE a.external_id <= b.external_id AND b.external_id <= c.external_id WITH subject, count(*) AS n',
+        },
+        allowed_reads: { aggregate_values: ['n'] },
+      }
+      const token = await short.tokenOf('ann')
+      const answerTo = async (name: string, batch_read: boolean) =>
+        short.execute(await short.addQuery(name, policy, { aggregate_values: ['n'], batch_read }), {}, token)
+      expect((await answerTo('impatient', false)).status).toBe(408)
+      const { status, body } = await answerTo('patient', true)
+      expect([status, body.data]).toEqual([200, [{ aggregate_values: { n: (60 * 61 * 62) / 6 } }]])
+    } finally {
+      await short.stop()
+    }
+  })
+})

@@ -1,0 +1,645 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { LogEntry } from '../../../src/ops/log.ts'
+import { type ContextService, startContextService } from '../../support/context-service.ts'
+
+interface ReceivedRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+}
+
+type Answering = (response: ServerResponse, seen: ReceivedRequest) => void
+
+const SECRET = 'very-secret-key'
+let seen: ReceivedRequest[] = []
+let answering: Answering
+let running = 0
+let mostRunning = 0
+const log: LogEntry[] = []
+
+const upstream = createServer((request, response) => {
+  let body = ''
+  running += 1
+  mostRunning = Math.max(mostRunning, running)
+  response.on('close', () => {
+    running -= 1
+  })
+  request.on('data', (part) => {
+    body += part
+  })
+  request.on('end', () => {
+    const one = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body }
+    seen.push(one)
+    answering(response, one)
+  })
+})
+
+function json(value: unknown): Answering {
+  return (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+}
+
+let house: ContextService
+let port = 0
+beforeAll(async () => {
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+  port = (upstream.address() as AddressInfo).port
+  house = await startContextService(
+    {
+      upstreamAllow: '127.0.0.1',
+      upstreamTimeMs: 30_000,
+      upstreamBytesMax: 2048,
+      resolverCallsMax: 20,
+      executeAnswerMax: 100_000,
+      resolverParallel: 4,
+    },
+    { log: (entry) => log.push(entry) },
+  )
+})
+afterAll(async () => {
+  await house.stop()
+  upstream.closeAllConnections()
+  upstream.close()
+})
+beforeEach(() => {
+  seen = []
+  log.length = 0
+  mostRunning = 0
+  answering = json({ price: 7 })
+})
+
+let made = 0
+/** A resolver of its own, a car whose price it supplies, and the query that reads it. */
+async function carWith(
+  resolver: object,
+  { query = {}, cars = 1, properties = [] as object[] } = {},
+): Promise<(params?: object) => Promise<{ data: Record<string, never>[]; warnings?: string[] }>> {
+  made += 1
+  const [name, type] = [`price-${made}`, `Car${made}`]
+  const created = await house.service.configure('POST', 'external-data-resolvers', {
+    project_id: house.service.projectId,
+    name,
+    url: `http://127.0.0.1:${port}/price`,
+    method: 'GET',
+    headers: { Authorization: `Bearer ${SECRET}` },
+    request_content_type: 'JSON',
+    response_content_type: 'JSON',
+    response_selector: '.price',
+    ...resolver,
+  })
+  if (created.status !== 201) throw new Error(created.text)
+  const nodes = Array.from({ length: cars }, (_, i) => ({
+    type,
+    external_id: `c${i}`,
+    properties: [{ type: 'price', external_value: name }, { type: 'plate', value: `P ${i}` }, ...properties],
+  }))
+  const captured = await house.capture('nodes', { nodes })
+  if (captured.status !== 200) throw new Error(captured.text)
+  const { applicationId } = house.service
+  const relationships = nodes.map(({ external_id }) => ({
+    source: { type: '_Application', external_id: applicationId },
+    target: { type, external_id },
+    type: 'HOLDS',
+  }))
+  await house.capture('relationships', { relationships })
+  const id = await house.addQuery(
+    `of-${made}`,
+    {
+      subject: { type: '_Application' },
+      condition: { cypher: `MATCH (subject:_Application {external_id: $_appId})-[:HOLDS]->(car:${type})` },
+      allowed_reads: { nodes: ['car.*', 'car'] },
+    },
+    { nodes: ['car.property.price'], ...query },
+  )
+  return async (params = {}) => {
+    const { status, body, text } = await house.execute(id, { input_params: params })
+    if (status !== 200) throw new Error(text)
+    return body as never
+  }
+}
+
+const priceOf = ({ data }: { data: Record<string, never>[] }): unknown => {
+  const [record] = data as unknown as { nodes: Record<string, unknown> }[]
+  return record?.nodes['car.property.price']
+}
+
+/** The value is null, the caller is told why, and nobody is told a secret. */
+async function fails(read: Awaited<ReturnType<typeof carWith>>, reason: string): Promise<void> {
+  const answer = await read()
+  expect([priceOf(answer), answer.data.length]).toEqual([null, 1])
+  expect(answer.warnings).toEqual([`property \`price\`, external data resolver \`price-${made}\`: ${reason}`])
+  expect(JSON.stringify(log)).not.toContain(SECRET)
+}
+
+describe('a value that a resolver supplies', () => {
+  it.each(['GET', 'POST'])('is asked for with %s where neither headers nor a payload are given', async (method) => {
+    const read = await carWith({ method, headers: undefined })
+    expect(priceOf(await read())).toBe(7)
+    expect(seen).toMatchObject([{ method, body: '' }])
+    expect(seen[0]?.headers['content-type']).toBeUndefined()
+  })
+
+  it('counts as what an answer holds: the rows beyond that stay without, and the caller is told', async () => {
+    answering = json({ price: 'x'.repeat(1900) })
+    const read = await carWith({}, { cars: 80 })
+    const { data, warnings } = await read()
+    const prices = (data as unknown as { nodes: Record<string, unknown> }[]).map(
+      ({ nodes }) => nodes['car.property.price'],
+    )
+    expect(prices).toHaveLength(80)
+    const filled = prices.filter((price) => price !== null).length
+    expect(filled).toBeGreaterThan(40)
+    expect(filled * 1900).toBeLessThan(100_000)
+    expect(warnings).toEqual([
+      `property \`price\`, external data resolver \`price-${made}\`: the limit of 100000 characters in one answer is reached; a smaller page holds less`,
+    ])
+  })
+
+  it('is asked for when it is read, wherever in the record it stands', async () => {
+    const read = await carWith({}, { query: { nodes: ['car.property.price', 'car.property.*', 'car'] } })
+    const { data, warnings } = await read()
+    expect(warnings).toBeUndefined()
+    expect(data).toMatchObject([
+      {
+        nodes: {
+          'car.property.price': 7,
+          'car.property.*': [
+            { type: 'price', value: 7 },
+            { type: 'plate', value: 'P 0' },
+          ],
+          car: { Props: { price: 7, plate: 'P 0' } },
+        },
+      },
+    ])
+    // Equal requests of one execution are one.
+    expect(seen).toHaveLength(1)
+    await read()
+    expect(seen).toHaveLength(2)
+  })
+
+  it('may be an object or an array, with integers and floats kept apart', async () => {
+    answering = (response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/vnd.prices+json; charset=UTF-8' })
+        .end('{"price":[{"a":1.0,"b":9007199254740993}]}')
+    await carWith({})
+    const answered = await house.execute(`of-${made}`)
+    expect(answered.text).toContain('[{"a":1.0,"b":9007199254740993}]')
+  })
+
+  it('is null without a warning where the answer has none', async () => {
+    answering = json({ cost: 1 })
+    expect(await (await carWith({}))()).toEqual({ data: [{ nodes: { 'car.property.price': null } }] })
+  })
+
+  it.each(['POST', 'PUT', 'PATCH'])(
+    'is asked for by %s with a filled payload, and headers of the resolver',
+    async (method) => {
+      const read = await carWith({
+        method,
+        url: `http://127.0.0.1:${port}/{$external_id}/{$plate}?c={$currency}`,
+        headers: { 'X-Key': ['a', 'b'], Accept: 'text/html', 'content-type': 'text/plain', Host: 'evil.example' },
+        request_payload: '{"plate":"{$plate}","deep":{$more},"of":"{$more.kind}"}',
+      })
+      expect(priceOf(await read({ currency: 'a&b', more: { kind: '"x"' }, plate: 'forged' }))).toBe(7)
+      expect(seen).toMatchObject([
+        {
+          method,
+          url: '/c0/P%200?c=a%26b',
+          headers: {
+            'x-key': 'a, b',
+            accept: 'application/json',
+            'content-type': 'application/json',
+            host: `127.0.0.1:${port}`,
+          },
+        },
+      ])
+      expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ plate: 'P 0', deep: { kind: '"x"' }, of: '"x"' })
+    },
+  )
+
+  it('is not asked for where a placeholder has no value, or one that would lead elsewhere', async () => {
+    const read = await carWith({ url: `http://127.0.0.1:${port}/users/{$id}/{$user}` })
+    const warned = async (params: object): Promise<string[] | undefined> => (await read(params)).warnings
+    expect(await warned({})).toEqual([expect.stringMatching(/there is no single value for `\{\$user\}`$/)])
+    expect(await warned({ user: '..' })).toEqual([expect.stringMatching(/would change the path$/)])
+    expect(seen).toEqual([])
+    expect(await warned({ user: '../../admin?x#y' })).toBeUndefined()
+    expect(seen[0]?.url).toMatch(/^\/users\/gid[^/]*\/\.\.%2F\.\.%2Fadmin%3Fx%23y$/)
+  })
+
+  it('is asked for after the graph was read: a capture goes on meanwhile', async () => {
+    const read = await carWith({})
+    let captured = 0
+    answering = (response, one) => {
+      void house
+        .capture('nodes', { nodes: [{ type: 'Other', external_id: 'x', properties: [{ type: 'a', value: 1 }] }] })
+        .then(({ status }) => {
+          captured = status
+          json({ price: 8 })(response, one)
+        })
+    }
+    expect(priceOf(await read())).toBe(8)
+    expect(captured).toBe(200)
+  })
+
+  it('is asked for with the newest configuration, under its name or its id', async () => {
+    const read = await carWith({})
+    const name = `price-${made}`
+    expect(priceOf(await read())).toBe(7)
+    const { body } = await house.service.configure(
+      'GET',
+      `external-data-resolvers/${name}?project_id=${house.service.projectId}`,
+    )
+    const path = `external-data-resolvers/${String(body.id)}`
+    expect((await house.service.configure('PUT', path, { response_selector: '.' })).status).toBe(200)
+    expect(priceOf(await read())).toEqual({ price: 7 })
+    expect((await house.service.configure('DELETE', path)).status).toBe(200)
+    await fails(read, 'the project has none of that name')
+  })
+
+  it('is asked with the header values that are stored, which no answer shows and an empty value keeps', async () => {
+    const read = await carWith({
+      headers: { Authorization: `Bearer ${SECRET}`, 'X-Keys': ['one-secret', 'two-secret'] },
+    })
+    const { projectId } = house.service
+    const byName = `external-data-resolvers/price-${made}?project_id=${projectId}`
+    const found = await house.service.configure('GET', byName)
+    const path = `external-data-resolvers/${String(found.body.id)}`
+    const sent = async (): Promise<unknown[]> => {
+      seen = []
+      await read()
+      return [seen[0]?.headers.authorization, seen[0]?.headers['x-keys']]
+    }
+    const masked = { Authorization: '', 'X-Keys': ['', ''] }
+    expect(found.body.headers).toEqual(masked)
+    expect(await sent()).toEqual([`Bearer ${SECRET}`, 'one-secret, two-secret'])
+
+    const put = (headers: object, more: object = {}) => house.service.configure('PUT', path, { headers, ...more })
+    // What was read goes back as it is, with another selector; neither is a change of a value.
+    expect((await put(masked)).headers.get('etag')).toBe(found.headers.get('etag'))
+    expect((await put({ Authorization: [''], 'X-Keys': '' })).headers.get('etag')).toBe(found.headers.get('etag'))
+    expect((await put(masked, { description: 'changed' })).status).toBe(200)
+    expect(await sent()).toEqual([`Bearer ${SECRET}`, 'one-secret, two-secret'])
+    expect((await put({ 'X-Keys': ['', ''], Authorization: 'Bearer anew-secret' })).status).toBe(200)
+    expect(await sent()).toEqual(['Bearer anew-secret', 'one-secret, two-secret'])
+
+    const refused = async (headers: object, more: object = {}) => (await put(headers, more)).body.errors
+    expect(await refused({ 'X-Other': '' })).toEqual([
+      'headers.X-Other: expected a value, found an empty string, and no value is stored',
+    ])
+    expect(await refused({ 'X-Keys': ['', 'x'] })).toHaveLength(1)
+    const elsewhere = { url: `http://127.0.0.1:${port}/elsewhere` }
+    expect(await refused(masked, elsewhere)).toEqual([
+      'headers.Authorization: required again with another `url`',
+      'headers.X-Keys: required again with another `url`',
+    ])
+    expect(await sent()).toEqual(['Bearer anew-secret', 'one-secret, two-secret'])
+
+    const listed = await house.service.configure(
+      'GET',
+      `external-data-resolvers?project_id=${projectId}&full_fetch=true`,
+    )
+    const past = await house.service.configure('GET', `${path}?version=1`)
+    for (const { status, text } of [listed, past, await house.service.configure('GET', path)]) {
+      expect([status, /-secret|Bearer/.test(text)]).toEqual([200, false])
+    }
+    expect((await put({})).status).toBe(200)
+    expect(await sent()).toEqual([undefined, undefined])
+  })
+
+  it('comes by so many calls at once, and so many for one execution', async () => {
+    const read = await carWith({ url: `http://127.0.0.1:${port}/{$external_id}` }, { cars: 24 })
+    answering = (response, one) => {
+      setTimeout(() => json({ price: one.url })(response, one), 10)
+    }
+    const { data, warnings } = await read()
+    const prices = (data as unknown as { nodes: Record<string, unknown> }[]).map(
+      ({ nodes }) => nodes['car.property.price'],
+    )
+    expect(prices.filter((price) => price !== null)).toHaveLength(20)
+    expect(new Set(prices).size).toBe(21)
+    expect(warnings).toEqual([expect.stringMatching(/: the execution has made its number of calls$/)])
+    expect(seen).toHaveLength(20)
+    expect(mostRunning).toBeLessThanOrEqual(4)
+  })
+})
+
+describe('where the upstream fails, the row stays, its value is null and a warning says why', () => {
+  const cases: readonly (readonly [name: string, reason: string, Answering])[] = [
+    [
+      'a status',
+      'it answered with the status 503',
+      (r) => r.writeHead(503, { 'content-type': 'application/json' }).end('{"price":1}'),
+    ],
+    ['a redirect', 'it answered with the status 302', (r) => r.writeHead(302, { location: '/elsewhere' }).end()],
+    [
+      'another content type',
+      'its answer is not of the content type JSON',
+      (r) => r.writeHead(200, { 'content-type': 'text/html' }).end('{"price":1}'),
+    ],
+    ['no content type', 'its answer is not of the content type JSON', (r) => r.writeHead(200).end('{"price":1}')],
+    [
+      'another character set',
+      'its answer is not of the content type JSON',
+      (r) => r.writeHead(200, { 'content-type': 'application/json; charset=utf-16' }).end('{"price":1}'),
+    ],
+    [
+      'a lie about its content',
+      'its answer is not JSON, gives a member twice or is nested too deeply',
+      (r) => r.writeHead(200, { 'content-type': 'application/json' }).end(`<html>${SECRET}`),
+    ],
+    [
+      'two members of one name',
+      'its answer is not JSON, gives a member twice or is nested too deeply',
+      (r) => r.writeHead(200, { 'content-type': 'application/json' }).end('{"price":1,"price":2}'),
+    ],
+    [
+      'deep nesting',
+      'its answer is not JSON, gives a member twice or is nested too deeply',
+      (r) => r.writeHead(200, { 'content-type': 'application/json' }).end(`${'['.repeat(900)}${']'.repeat(900)}`),
+    ],
+    [
+      'bytes that are no text',
+      'its answer is not UTF-8',
+      (r) => r.writeHead(200, { 'content-type': 'application/json' }).end(Buffer.from([0x22, 0xff, 0x22])),
+    ],
+    [
+      'nothing',
+      'its answer is not JSON, gives a member twice or is nested too deeply',
+      (r) => r.writeHead(204, { 'content-type': 'application/json' }).end(),
+    ],
+    ['another shape', 'the selector asks array for `price`', json([1])],
+    ['a huge body', 'its answer is too large', json({ price: 'x'.repeat(5000) })],
+    [
+      'a packed body',
+      'it could not be reached, or its answer was broken',
+      (r) => r.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end('{}'),
+    ],
+    [
+      'an end before it is whole',
+      'it could not be reached, or its answer was broken',
+      (r) => {
+        r.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
+        r.write('{"price":1}')
+        setTimeout(() => r.destroy(), 20)
+      },
+    ],
+    ['a hang-up', 'it could not be reached, or its answer was broken', (r) => r.destroy()],
+  ]
+  it.each(cases)('%s ends as null with its reason', async (_, reason, how) => {
+    const read = await carWith({})
+    answering = how
+    await fails(read, reason)
+    expect(seen.map(({ url }) => url)).toEqual(['/price'])
+  })
+
+  it('silence', async () => {
+    const own = await startContextService(
+      { upstreamAllow: '127.0.0.1', upstreamTimeMs: 300 },
+      { log: (entry) => log.push(entry) },
+    )
+    const before = house
+    house = own
+    try {
+      const read = await carWith({})
+      answering = () => undefined
+      await fails(read, 'it did not answer in time')
+      expect(seen.map(({ url }) => url)).toEqual(['/price'])
+    } finally {
+      house = before
+      await own.stop()
+    }
+  })
+
+  it('a body that goes on behind its declared length', async () => {
+    const read = await carWith({})
+    answering = (response) => {
+      response.socket?.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n{"price":1}')
+    }
+    await fails(read, 'its answer is not JSON, gives a member twice or is nested too deeply')
+  })
+
+  it('an address that is not for the service is refused when it is stored', async () => {
+    for (const host of [
+      '[::1]',
+      '[::ffff:10.0.0.1]',
+      '[::ffff:127.0.0.2]',
+      '169.254.169.254',
+      '10.1.2.3',
+      '2130706434',
+      '0x7f.2',
+    ]) {
+      await expect(carWith({ url: `https://${host}:${port}/price` })).rejects.toThrow(
+        /url: the address `.*` is not public/,
+      )
+    }
+    expect(seen).toEqual([])
+  })
+
+  it('nobody at the address', async () => {
+    // A port that nobody is given: one that was free a moment ago may be somebody's now.
+    await fails(await carWith({ url: 'http://127.0.0.1:1/' }), 'it could not be reached, or its answer was broken')
+    expect(log.some(({ message }) => message.includes('ECONNREFUSED'))).toBe(true)
+  })
+
+  it('an outage is told in the log now and then, not with every row', async () => {
+    answering = (response) => response.writeHead(500).end(SECRET)
+    const read = await carWith({ url: `http://127.0.0.1:${port}/{$external_id}` }, { cars: 5 })
+    expect((await read()).warnings).toHaveLength(1)
+    await read()
+    expect(seen).toHaveLength(10)
+    expect(log.filter(({ message }) => message.includes('supplied no value'))).toHaveLength(1)
+  })
+})
+
+describe('without an entry in the list of what may be called', () => {
+  it('a name that stands for this machine is not called', async () => {
+    // With a range in the list, what a name stands for is known only once it is looked up.
+    const own = await startContextService({ upstreamAllow: '10.0.0.0/8' }, { log: (entry) => log.push(entry) })
+    const before = house
+    house = own
+    try {
+      await fails(await carWith({ url: `https://localhost:${port}/` }), 'its address may not be called')
+      expect(log.some(({ message }) => message.includes('which is not public'))).toBe(true)
+      await expect(carWith({ url: `http://127.0.0.1:${port}/` })).rejects.toThrow(
+        'url: the address `127.0.0.1` is not public',
+      )
+      expect(seen).toEqual([])
+    } finally {
+      house = before
+      await own.stop()
+    }
+  })
+})
+
+describe('the time of an execution', () => {
+  it('holds for its resolvers: what is not there by then is null', async () => {
+    const own = await startContextService(
+      { upstreamAllow: '127.0.0.1', upstreamTimeMs: 60_000, executeTimeMs: 1500, resolverParallel: 1 },
+      { log: () => undefined },
+    )
+    const before = house
+    house = own
+    try {
+      const read = await carWith({ url: `http://127.0.0.1:${port}/{$external_id}` }, { cars: 8 })
+      // The first is answered and the second never, so that the time is over while there is more to ask.
+      answering = (response, one) => {
+        if (seen.length === 1) json({ price: 1 })(response, one)
+      }
+      const { data, warnings } = await read()
+      expect(data).toHaveLength(8)
+      const prices = (data as unknown as { nodes: Record<string, unknown> }[]).map(
+        ({ nodes }) => nodes['car.property.price'],
+      )
+      expect(prices.filter((price) => price === 1)).toHaveLength(1)
+      expect(prices.filter((price) => price === null)).toHaveLength(7)
+      expect(warnings?.some((one) => one.endsWith('the time of the execution was over'))).toBe(true)
+      expect(seen).toHaveLength(2)
+    } finally {
+      house = before
+      await own.stop()
+    }
+  })
+
+  it('and answers are kept for equal requests as long as the setting says', async () => {
+    const own = await startContextService({ upstreamAllow: '127.0.0.1', resolverCacheMs: 60_000 })
+    const before = house
+    house = own
+    try {
+      const read = await carWith({ url: `http://127.0.0.1:${port}/{$q}` })
+      expect(priceOf(await read({ q: 'a' }))).toBe(7)
+      answering = json({ price: 9 })
+      expect(priceOf(await read({ q: 'a' }))).toBe(7)
+      expect(priceOf(await read({ q: 'b' }))).toBe(9)
+      const { projectId } = own.service
+      const { body } = await own.service.configure(
+        'GET',
+        `external-data-resolvers/price-${made}?project_id=${projectId}`,
+      )
+      await own.service.configure('PUT', `external-data-resolvers/${String(body.id)}`, { headers: { 'X-New': 'a' } })
+      expect(priceOf(await read({ q: 'a' }))).toBe(9)
+      expect(seen).toHaveLength(3)
+    } finally {
+      house = before
+      await own.stop()
+    }
+  })
+})
+
+describe('a property that is written with a resolver of a parameter', () => {
+  const noteOf = (name: string, values: object) =>
+    house.capture('nodes', {
+      nodes: [{ type: 'Note', external_id: name, properties: [{ type: 'any', value: 1 }], ...values }],
+    })
+
+  /** A query that writes a note for the application, and reads it back. */
+  async function writing(properties: object[], resolver: object = {}): Promise<string> {
+    await carWith(resolver)
+    return house.addQuery(
+      `writing-${made}`,
+      {
+        subject: { type: '_Application' },
+        condition: {
+          cypher: `MATCH (subject:_Application {external_id: $_appId})-[:HOLDS]->(car:Car${made}) WHERE $go`,
+        },
+        allowed_reads: { nodes: ['car.*'] },
+        allowed_upserts: { nodes: { node_types: ['Note'] } },
+      },
+      {
+        nodes: ['note.property.price', 'note.property.price.metadata.source', 'note.property.price.metadata.by'],
+        upsert_nodes: [{ name: 'note', type: 'Note', external_id: '$id', properties }],
+      },
+    )
+  }
+  const price = { type: 'price', external_value: '$resolver' }
+  const run = (id: string, more: object = {}) =>
+    house.execute(id, { input_params: { id: `n${made}`, resolver: `price-${made}`, go: true, ...more } })
+
+  it('is supplied once, before the transaction, and tells its source', async () => {
+    const id = await writing(
+      [
+        { ...price, metadata: [{ type: 'by', value: 'desk' }] },
+        { type: 'plate', value: '$plate' },
+      ],
+      { url: `http://127.0.0.1:${port}/{$external_id}/{$type}/{$plate}/{$q}` },
+    )
+    let captured = 0
+    answering = (response, one) => {
+      void noteOf('meanwhile', {}).then(({ status }) => {
+        captured = status
+        json({ price: 7.5 })(response, one)
+      })
+    }
+    const { status, body } = await run(id, { plate: 'A/1', q: 'x' })
+    expect([status, captured]).toEqual([200, 200])
+    expect(body).toEqual({
+      data: [
+        {
+          nodes: {
+            'note.property.price': 7.5,
+            'note.property.price.metadata.source': `price-${made}`,
+            'note.property.price.metadata.by': 'desk',
+          },
+        },
+      ],
+    })
+    expect(seen.map(({ url }) => url)).toEqual([`/n${made}/Note/A%2F1/x`])
+  })
+
+  it('keeps the source that the query gives', async () => {
+    const id = await writing([{ ...price, metadata: [{ type: 'source', value: 'desk' }] }])
+    const { body } = await run(id)
+    expect(body.data).toMatchObject([{ nodes: { 'note.property.price.metadata.source': 'desk' } }])
+  })
+
+  it('is not asked for where no row matches', async () => {
+    const id = await writing([price])
+    expect((await run(id, { go: false })).body).toEqual({ data: [] })
+    expect(seen).toEqual([])
+  })
+
+  it('leaves nothing written where it cannot be supplied, and says why', async () => {
+    const id = await writing([price])
+    const where = 'query.upsert_nodes[0]: property `price`: external data resolver'
+    const refused = async (more: object = {}) => {
+      const { status, body } = await run(id, more)
+      return [status, body.errors ?? body.message]
+    }
+    expect(await refused({ resolver: 'none' })).toEqual([422, [`${where} \`none\`: the project has none of that name`]])
+    answering = json({ price: { a: 1 } })
+    expect(await refused()).toEqual([422, [expect.stringContaining(`${where} \`price-${made}\`: expected`)]])
+    answering = json({})
+    expect(await refused()).toEqual([422, [expect.stringContaining(`${where} \`price-${made}\`: expected`)]])
+    answering = (response) => response.writeHead(500).end(SECRET)
+    expect(await refused()).toEqual([
+      503,
+      `nothing was written: ${where} \`price-${made}\`: it answered with the status 500`,
+    ])
+    answering = json({ price: 1 })
+    const there = await house.capture('nodes/delete', { nodes: [{ type: 'Note', external_id: `n${made}` }] })
+    expect(there.body.results).toEqual([{ id: '' }])
+  })
+})
+
+describe('a filter over a value that a resolver supplies', () => {
+  it('calls nobody: a comparison holds for no row, and what would take it for absent is refused', async () => {
+    const filtered = async (filter: object) => {
+      await carWith({}, { query: { filter } })
+      return house.execute(`of-${made}`)
+    }
+    const attribute = 'car.property.price'
+    expect((await filtered({ operator: '=', attribute, value: 7 })).body).toEqual({ data: [] })
+    expect((await filtered({ operator: 'NOT', operands: [{ operator: '=', attribute, value: 8 }] })).body).toEqual({
+      data: [],
+    })
+    const { status, body } = await filtered({ operator: 'IS NULL', attribute })
+    expect([status, body.errors]).toEqual([
+      422,
+      ['an external data resolver supplies `price`, which a condition cannot read'],
+    ])
+    expect(seen).toEqual([])
+  })
+})

@@ -1,0 +1,527 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ContextService, startContextService } from '../../support/context-service.ts'
+
+let house: ContextService
+let ann: string
+let count = 0
+
+beforeAll(async () => {
+  house = await startContextService()
+  ann = await house.tokenOf('ann', { email: 'ann@example.org', groups: ['a', 'b'] })
+})
+afterAll(() => house.stop())
+
+/** A world of its own for each test: `ann` of that world owns two cars, one of them parked; the token's subject stays `ann`. */
+interface WriteSetup {
+  readonly tag: string
+  id(name: string): string
+  query(policy: object, query: object): Promise<string>
+  run(id: string, params?: object, more?: object): ReturnType<ContextService['execute']>
+}
+
+type Records = { nodes?: Record<string, unknown>; relationships?: Record<string, unknown> }[]
+
+async function world(): Promise<WriteSetup> {
+  const tag = `w${++count}`
+  const id = (name: string): string => `${tag}-${name}`
+  const node = (type: string, name: string, more: object = {}) => ({ type, external_id: id(name), ...more })
+  const joins = (source: object, type: string, target: object, more: object = {}) => ({ source, type, target, ...more })
+  const car = (name: string) => ({ type: 'Car', external_id: id(name) })
+  await house.capture('nodes', {
+    nodes: [
+      { type: 'Person', external_id: 'ann', is_identity: true },
+      node('Car', 'a', {
+        labels: ['Vehicle'],
+        properties: [
+          { type: 'price', value: 10, metadata: { source: 'desk' } },
+          { type: 'plate', value: 'A' },
+        ],
+      }),
+      node('Car', 'b', { properties: [{ type: 'price', value: 20 }] }),
+      node('Place', 'p'),
+    ],
+  })
+  await house.capture('relationships', {
+    relationships: [
+      joins({ type: 'Person', external_id: 'ann' }, 'OWNS', car('a'), { properties: [{ type: 'since', value: 2001 }] }),
+      joins({ type: 'Person', external_id: 'ann' }, 'OWNS', car('b')),
+      joins(car('a'), 'PARKED', { type: 'Place', external_id: id('p') }),
+    ],
+  })
+  let queries = 0
+  return {
+    tag,
+    id,
+    query: (policy, query) => house.addQuery(`${tag}-${++queries}`, policy, query),
+    run: (id, params = {}, more = {}) =>
+      house.execute(id, { input_params: { world: `${tag}-`, ...params }, ...more }, ann),
+  }
+}
+
+const mine = {
+  subject: { type: 'Person' },
+  condition: {
+    cypher:
+      'MATCH (subject:Person)-[r:OWNS]->(car:Car) WHERE car.external_id STARTS WITH $world ' +
+      'OPTIONAL MATCH (car)-[p:PARKED]->(place:Place)',
+    filter: [{ operator: '=', attribute: 'subject.external_id', value: '$token.sub' }],
+  },
+  allowed_reads: { nodes: ['car', 'car.*', 'place', 'note.*'], relationships: ['r', 'r.*'] },
+  allowed_upserts: {
+    nodes: { existing_nodes: ['car', 'place'], node_types: ['Note'] },
+    relationships: {
+      existing_relationships: ['r'],
+      relationship_types: [{ type: 'ABOUT', source_node_label: 'Note', target_node_label: 'Vehicle' }],
+    },
+  },
+  allowed_deletes: { nodes: ['car', 'car.*', 'place'], relationships: ['r', 'r.*', 'p'] },
+}
+
+/** A policy that reads notes. */
+const reads = (cypher: string) => ({
+  subject: { type: 'Person' },
+  condition: { cypher },
+  allowed_reads: { nodes: ['note.*'] },
+})
+
+const onlyCar = { operator: '=', attribute: 'car.external_id', value: '$car' }
+const recordsOf = (body: Record<string, unknown>): Records => body.data as Records
+
+/** What the graph holds of a world, by paths that a query reads. */
+async function carsOf({ query, run }: WriteSetup): Promise<Record<string, unknown>> {
+  const { body } = await run(await query(mine, { nodes: ['car.external_id', 'car.property.*'] }))
+  return Object.fromEntries(
+    recordsOf(body).map(({ nodes = {} }) => [
+      nodes['car.external_id'],
+      Object.fromEntries((nodes['car.property.*'] as { type: string; value: unknown }[]).map((p) => [p.type, p.value])),
+    ]),
+  )
+}
+
+describe('a query that writes', () => {
+  it('updates the nodes of a variable in every row, and the records of the call show it', async () => {
+    const here = await world()
+    const id = await here.query(mine, {
+      nodes: ['car.external_id', 'car.property.price'],
+      upsert_nodes: [
+        {
+          name: 'car',
+          properties: [
+            { type: 'price', value: '$price' },
+            { type: 'seen', value: true },
+          ],
+        },
+      ],
+    })
+    const { status, body } = await here.run(id, { price: 99 })
+    expect(status).toBe(200)
+    expect(recordsOf(body).map(({ nodes }) => [nodes?.['car.external_id'], nodes?.['car.property.price']])).toEqual([
+      [here.id('a'), 99],
+      [here.id('b'), 99],
+    ])
+    expect(await carsOf(here)).toEqual({
+      [here.id('a')]: { price: 99, plate: 'A', seen: true },
+      [here.id('b')]: { price: 99, seen: true },
+    })
+  })
+
+  it('makes nodes and relationships, which are read by their names in the same call', async () => {
+    const here = await world()
+    const id = await here.query(mine, {
+      nodes: ['note.external_id', 'note.property.*', 'note', 'car.external_id'],
+      relationships: ['about', 'about.weight', 'r.since'],
+      filter: onlyCar,
+      upsert_nodes: [
+        {
+          name: 'note',
+          type: 'Note',
+          external_id: '$note.id',
+          labels: ['Memo', '$note.kind'],
+          properties: [
+            { type: 'text', value: '$note.text' },
+            { type: 'by', value: '$token.email' },
+            { type: 'groups', value: '$token.groups' },
+            { type: 'size', value: 2.5 },
+          ],
+        },
+      ],
+      upsert_relationships: [
+        { name: 'about', source: 'note', target: 'car', type: 'ABOUT', properties: [{ type: 'weight', value: 3 }] },
+        { name: 'r', properties: [{ type: 'since', value: 2026 }] },
+      ],
+    })
+    const params = { car: here.id('a'), note: { id: here.id('n'), kind: 'Urgent', text: 'clean it' } }
+    const { status, body } = await here.run(id, params)
+    expect([status, body.errors]).toEqual([200, undefined])
+    const [record] = recordsOf(body)
+    expect(record?.nodes).toMatchObject({
+      'note.external_id': here.id('n'),
+      'note.property.*': [
+        { type: 'text', value: 'clean it' },
+        { type: 'by', value: 'ann@example.org' },
+        { type: 'groups', value: ['a', 'b'] },
+        { type: 'size', value: 2.5 },
+      ],
+      note: { Labels: expect.arrayContaining(['Note', 'Memo', 'Urgent']), Props: { type: 'Note', text: 'clean it' } },
+      'car.external_id': here.id('a'),
+    })
+    expect(record?.relationships).toMatchObject({
+      about: { Type: 'ABOUT', Props: { weight: 3 } },
+      'about.weight': 3,
+      'r.since': 2026,
+    })
+    // What was read within the call is what is there after it.
+    const later = await here.query(reads('MATCH (subject:Person)-[:OWNS]->(car:Car)<-[about:ABOUT]-(note:Note)'), {
+      nodes: ['note'],
+      filter: onlyCar,
+    })
+    const [again] = recordsOf((await here.run(later, params)).body)
+    expect(again?.nodes?.note).toEqual(record?.nodes?.note)
+  })
+
+  it('writes property metadata from arrays of entries, and replaces it with the value', async () => {
+    const here = await world()
+    const policy = {
+      ...mine,
+      allowed_reads: {
+        nodes: ['source', 'assurance_level', 'verified_time', 'by', 'more'].map(
+          (f) => `car.property.price.metadata.${f}`,
+        ),
+      },
+    }
+    const entries = (metadata: object[]) => ({
+      nodes: policy.allowed_reads.nodes,
+      filter: onlyCar,
+      upsert_nodes: [{ name: 'car', properties: [{ type: 'price', value: 1, metadata }] }],
+    })
+    const id = await here.query(
+      policy,
+      entries([
+        { type: 'source', value: '$source' },
+        { type: 'assurance_level', value: 2 },
+        { type: 'verified_time', value: '2026-05-01T10:00:00Z' },
+        { type: 'by', value: '$token.sub' },
+        { type: 'custom_metadata', value: '$custom' },
+      ]),
+    )
+    const params = { car: here.id('a'), source: 'audit', custom: { more: { deep: [1.5, 2] } } }
+    const { body, text } = await here.run(id, params)
+    expect(text).toContain('{"deep":[1.5,2]}')
+    expect(Object.values(recordsOf(body)[0]?.nodes ?? {})).toEqual([
+      'audit',
+      2,
+      '2026-05-01T10:00:00Z',
+      'ann',
+      { deep: [1.5, 2] },
+    ])
+    const wrong = await here.run(id, { ...params, source: 7 })
+    expect([wrong.status, wrong.body.errors]).toEqual([
+      422,
+      ["missing or wrong input params, 'source': expected a string"],
+    ])
+    const bare = await here.query(policy, entries([]))
+    expect(Object.values(recordsOf((await here.run(bare, params)).body)[0]?.nodes ?? {})).toEqual(Array(5).fill(null))
+  })
+
+  it('merges by type and external id: a name of its own may meet a node that was there (G1)', async () => {
+    const here = await world()
+    const query = (properties: object[], nodes: string[]) =>
+      here.query(mine, {
+        nodes,
+        filter: onlyCar,
+        upsert_nodes: [{ name: 'note', type: 'Note', external_id: '$id', properties }],
+      })
+    const first = await query(
+      [
+        { type: 'text', value: 'first' },
+        { type: 'kept', value: 1 },
+      ],
+      ['note.property.text'],
+    )
+    const second = await query([{ type: 'text', value: 'second' }], ['note.property.*'])
+    const params = { car: here.id('a'), id: here.id('n') }
+    await here.run(first, params)
+    await here.run(first, params)
+    const { body } = await here.run(second, params)
+    expect(recordsOf(body)[0]?.nodes).toEqual({
+      'note.property.*': [
+        { type: 'text', value: 'second' },
+        { type: 'kept', value: 1 },
+      ],
+    })
+  })
+
+  it('tells nothing of a node that it met under a name of its own beyond what it wrote and the policy lets be read', async () => {
+    const here = await world()
+    const policy = { ...mine, allowed_reads: { nodes: ['car.external_id', 'note.property.open'] } }
+    const reading = (nodes: string[]) =>
+      here.query(policy, {
+        nodes,
+        filter: onlyCar,
+        upsert_nodes: [{ name: 'note', type: 'Note', external_id: '$id', properties: [{ type: 'text', value: 'x' }] }],
+      })
+    await house.capture('nodes', {
+      nodes: [
+        {
+          type: 'Note',
+          external_id: here.id('secret'),
+          properties: [
+            { type: 'pin', value: 1234 },
+            { type: 'open', value: 'yes' },
+          ],
+        },
+      ],
+    })
+    for (const path of ['note', 'note.*', 'note.property.*', 'note.property.pin', 'note.create_time']) {
+      const id = await reading([path])
+      const met = await here.run(id, { car: here.id('a'), id: here.id('secret') })
+      expect([path, met.status, met.text.includes('1234')]).toEqual([path, 403, false])
+      const made = await here.run(id, { car: here.id('a'), id: here.id(`new-${path.replaceAll('*', 'all')}`) })
+      expect([path, made.status]).toEqual([path, 200])
+    }
+    const id = await reading(['note.external_id', 'note.property.text', 'note.property.open'])
+    const { body } = await here.run(id, { car: here.id('a'), id: here.id('secret') })
+    expect(recordsOf(body)[0]?.nodes).toEqual({
+      'note.external_id': here.id('secret'),
+      'note.property.text': 'x',
+      'note.property.open': 'yes',
+    })
+  })
+
+  it('deletes properties, relationships and nodes, and answers a record for each row', async () => {
+    const here = await world()
+    const only = (more: object) => here.query(mine, { filter: onlyCar, ...more })
+    const car = here.id('a')
+    const named = await here.run(await only({ delete_nodes: ['car.property.price'] }), { car })
+    expect(named.body).toEqual({ data: [{ nodes: {} }] })
+    expect((await carsOf(here))[car]).toEqual({ plate: 'A' })
+    const all = await here.run(await only({ delete_nodes: ['car.*'], nodes: ['car.property.*'] }), { car })
+    expect(all.body).toEqual({ data: [{ nodes: { 'car.property.*': [] } }] })
+    const since = await here.run(await only({ delete_relationships: ['r.since'], relationships: ['r.since'] }), { car })
+    expect(since.body).toEqual({ data: [{ relationships: { 'r.since': null } }] })
+    const gone = await here.run(await only({ delete_nodes: ['car'], nodes: ['car', 'place'], relationships: ['r'] }), {
+      car,
+    })
+    expect(gone.status).toBe(200)
+    expect(recordsOf(gone.body)).toEqual([
+      { nodes: { car: null, place: expect.objectContaining({ Labels: ['Place'] }) }, relationships: { r: null } },
+    ])
+    expect(Object.keys(await carsOf(here))).toEqual([here.id('b')])
+    const none = await here.run(await only({ delete_nodes: ['car'] }), { car })
+    expect([none.status, none.body]).toEqual([200, { data: [] }])
+    await here.run(await only({ delete_relationships: ['r'] }), { car: here.id('b') })
+    expect(await carsOf(here)).toEqual({})
+  })
+
+  it('leaves alone what an optional match did not find, and deletes it without an error', async () => {
+    const here = await world()
+    const id = await here.query(mine, {
+      nodes: ['car.external_id', 'place'],
+      upsert_nodes: [{ name: 'place', properties: [{ type: 'used', value: true }] }],
+      delete_relationships: ['p'],
+    })
+    const { body } = await here.run(id)
+    expect(recordsOf(body).map(({ nodes }) => nodes?.place)).toEqual([
+      expect.objectContaining({ Props: expect.objectContaining({ used: true }) }),
+      null,
+    ])
+    const again = await here.run(id)
+    expect(recordsOf(again.body).map(({ nodes }) => nodes?.place)).toEqual([null, null])
+  })
+
+  it('writes nothing where the pattern matches no row, and answers 200 without data', async () => {
+    const here = await world()
+    const id = await here.query(mine, {
+      filter: onlyCar,
+      upsert_nodes: [{ name: 'note', type: 'Note', external_id: here.id('never') }],
+    })
+    const { status, body } = await here.run(id, { car: 'none' })
+    expect([status, body]).toEqual([200, { data: [] }])
+    const found = await here.query(reads('MATCH (subject:Person), (note:Note {external_id: $id})'), {
+      nodes: ['note.external_id'],
+    })
+    expect((await here.run(found, { id: here.id('never') })).body).toEqual({ data: [] })
+  })
+
+  it('runs for an application without a token, with its own id', async () => {
+    const here = await world()
+    const { applicationId } = house.service
+    const id = await here.query(
+      {
+        subject: { type: '_Application' },
+        condition: { cypher: 'MATCH (subject:_Application {external_id: $_appId})' },
+        allowed_reads: { nodes: ['run.*'] },
+        allowed_upserts: {
+          nodes: { node_types: ['Run'] },
+          relationships: {
+            relationship_types: [{ type: 'DID', source_node_label: '_Application', target_node_label: 'Run' }],
+          },
+        },
+      },
+      {
+        nodes: ['run.property.by'],
+        relationships: ['did'],
+        upsert_nodes: [
+          { name: 'run', type: 'Run', external_id: here.id('run'), properties: [{ type: 'by', value: '$_appId' }] },
+        ],
+        upsert_relationships: [{ name: 'did', source: 'subject', target: 'run', type: 'DID' }],
+      },
+    )
+    const { body } = await house.execute(id)
+    expect(recordsOf(body)).toMatchObject([
+      { nodes: { 'run.property.by': applicationId }, relationships: { did: { Type: 'DID' } } },
+    ])
+  })
+})
+
+describe('a call is refused, and nothing of it is written', () => {
+  const untouched = async (here: WriteSetup, id: string, params: object, more: object = {}) => {
+    const before = await carsOf(here)
+    const { status, body } = await here.run(id, params, more)
+    expect(await carsOf(here)).toEqual(before)
+    return [status, body.errors ?? body.message]
+  }
+  const marked = { name: 'car', properties: [{ type: 'marked', value: true }] }
+
+  it('where the labels of one row’s nodes are not those of the policy (403)', async () => {
+    const here = await world()
+    // Car a is a Vehicle, car b is not: b’s row refuses what a’s row may.
+    const id = await here.query(mine, {
+      upsert_nodes: [marked, { name: 'note', type: 'Note', external_id: here.id('n') }],
+      upsert_relationships: [{ name: 'about', source: 'note', target: 'car', type: 'ABOUT' }],
+    })
+    expect(await untouched(here, id, {})).toEqual([
+      403,
+      'query.upsert_relationships[0]: the policy does not let a `ABOUT` join `note` and `car` of every row',
+    ])
+    const backwards = await here.query(mine, {
+      filter: onlyCar,
+      upsert_nodes: [marked, { name: 'note', type: 'Note', external_id: here.id('n') }],
+      upsert_relationships: [{ name: 'about', source: 'car', target: 'note', type: 'ABOUT' }],
+    })
+    expect((await untouched(here, backwards, { car: here.id('a') }))[0]).toBe(403)
+  })
+
+  it('where a row has no node for the end of a relationship', async () => {
+    const here = await world()
+    const policy = {
+      ...mine,
+      allowed_upserts: {
+        ...mine.allowed_upserts,
+        relationships: { relationship_types: [{ type: 'AT', source_node_label: 'Car', target_node_label: 'Place' }] },
+      },
+    }
+    const id = await here.query(policy, {
+      upsert_nodes: [marked],
+      upsert_relationships: [{ name: 'at', source: 'car', target: 'place', type: 'AT' }],
+    })
+    expect(await untouched(here, id, {})).toEqual([
+      422,
+      ['query.upsert_relationships[0].target: `place` is no node in one of the rows'],
+    ])
+  })
+
+  it('where a value is missing, or none that a property holds', async () => {
+    const here = await world()
+    const value = (value: string) =>
+      here.query(mine, { upsert_nodes: [{ name: 'car', properties: [{ type: 'price', value }] }] })
+    const byParameter = await value('$price')
+    const expected = 'expected a string, a finite number, a boolean or an array of one of these'
+    expect(await untouched(here, byParameter, {})).toEqual([422, ["missing or wrong input params, 'price'"]])
+    for (const price of [null, { a: 1 }, [1, 'x'], [[1]], [null]]) {
+      const refused = [422, [`missing or wrong input params, 'price': ${expected}`]]
+      expect(await untouched(here, byParameter, { price })).toEqual(refused)
+    }
+    expect(await untouched(here, await value('$price.of.it'), { price: { of: 1 } })).toEqual([
+      422,
+      [`missing or wrong input params, 'price.of.it': ${expected}`],
+    ])
+    expect(await untouched(here, await value('$token.nickname'), {})).toEqual([
+      422,
+      [`query.upsert_nodes[0].properties[0].value: \`$token.nickname\`: ${expected}`],
+    ])
+    expect((await untouched(here, await value('$_appId'), {}))[0]).toBe(422)
+  })
+
+  it('where an external id or a label cannot be one', async () => {
+    const here = await world()
+    const id = await here.query(mine, {
+      filter: onlyCar,
+      upsert_nodes: [marked, { name: 'note', type: 'Note', external_id: '$id', labels: ['$label'] }],
+    })
+    const good = { car: here.id('a'), id: here.id('x'), label: 'Fine' }
+    for (const wrong of [
+      { id: '' },
+      { id: 7 },
+      { id: 'x'.repeat(257) },
+      { label: '_AppAgent' },
+      { label: 'no label' },
+    ]) {
+      const [status, errors] = await untouched(here, id, { ...good, ...wrong })
+      expect([wrong, status, errors]).toEqual([
+        wrong,
+        422,
+        [expect.stringContaining(`missing or wrong input params, '${Object.keys(wrong)[0]}'`)],
+      ])
+    }
+    expect((await here.run(id, good)).status).toBe(200)
+  })
+
+  it('where more rows match than the page holds, or another page is asked for', async () => {
+    const here = await world()
+    const id = await here.query(mine, { upsert_nodes: [marked] })
+    expect(await untouched(here, id, {}, { page_size: 1 })).toEqual([
+      422,
+      ['page_size: the query writes and matches more than 1 rows; nothing was written'],
+    ])
+    expect(await untouched(here, id, {}, { page_token: 2, page_size: 2 })).toEqual([
+      422,
+      ['page_token: a query that writes has one page'],
+    ])
+    expect((await here.run(id, {}, { page_token: 1, page_size: 2 })).status).toBe(200)
+  })
+
+  it('where a variable turns out to be a node or a relationship of the service', async () => {
+    const here = await world()
+    await house.capture('relationships', {
+      relationships: [
+        {
+          source: { type: '_Application', external_id: house.service.applicationId },
+          target: { type: 'Car', external_id: here.id('b') },
+          type: 'HOLDS',
+        },
+      ],
+    })
+    const policy = {
+      ...mine,
+      condition: {
+        cypher: 'MATCH (subject:Person)-[:OWNS]->(car:Car)<-[h]-(any) WHERE car.external_id STARTS WITH $world',
+      },
+      allowed_upserts: { nodes: { existing_nodes: ['car', 'any'] } },
+      allowed_deletes: { nodes: ['any', 'any.*'], relationships: ['h'] },
+    }
+    const held = { filter: { operator: '=', attribute: 'any.type', value: '_Application' } }
+    const upsert = await here.query(policy, { ...held, upsert_nodes: [marked, { ...marked, name: 'any' }] })
+    expect(await untouched(here, upsert, {})).toEqual([
+      403,
+      'query.upsert_nodes[1]: `any` is a node of the service in one of the rows',
+    ])
+    for (const path of ['any', 'any.*']) {
+      const id = await here.query(policy, { ...held, upsert_nodes: [marked], delete_nodes: [path] })
+      expect((await untouched(here, id, {}))[0]).toBe(403)
+    }
+    const agents = await here.query(
+      {
+        subject: { type: '_Application' },
+        condition: { cypher: 'MATCH (subject:_Application)-[of]-(agent:_AppAgent)' },
+        allowed_deletes: { relationships: ['of'] },
+      },
+      { delete_relationships: ['of'] },
+    )
+    const { status, body } = await house.execute(agents)
+    expect([status, body.message]).toEqual([
+      403,
+      'query.delete_relationships[0]: `of` is a relationship of the service in one of the rows',
+    ])
+  })
+})

@@ -1,0 +1,174 @@
+// The decision log: one line for each answer, under the identifier its caller knows it by.
+import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startService, type TestService } from '../../support/service.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'verdigraph-log-'))
+const path = join(folder, 'decisions.ndjson')
+let service: TestService
+
+const ann = { type: 'Person', id: 'ann' }
+const c1 = { type: 'Car', id: 'c1' }
+
+async function prepare(settings: Parameters<typeof startService>[0]): Promise<TestService> {
+  const started = await startService(settings, { sync: false, log: () => {} })
+  await started.ask('/capture/v1/nodes', {
+    nodes: [
+      { type: 'Person', external_id: 'ann' },
+      { type: 'Car', external_id: 'c1' },
+    ],
+  })
+  await started.addPolicy({ name: 'all', actions: ['drive'], cypher: 'MATCH (subject), (resource) WHERE $min < 5' })
+  return started
+}
+
+beforeAll(async () => {
+  service = await prepare({ decisionLog: path, parameterMask: 'pin' })
+})
+
+afterAll(async () => {
+  await service?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type LogLine = Record<string, unknown>
+
+function linesOf(file: string): LogLine[] {
+  const text = readFileSync(file, 'utf8')
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as LogLine)
+}
+
+/** Lines reach the file in the background. */
+async function linesFor(requestId: string, count: number, file = path): Promise<LogLine[]> {
+  for (;;) {
+    const lines = linesOf(file).filter(({ request_id }) => request_id === requestId)
+    if (lines.length >= count) return lines
+    await Bun.sleep(5)
+  }
+}
+
+function ask(requestId: string, endpoint: string, body: unknown, on = service) {
+  return on.send(`/access/v1/${endpoint}`, {
+    headers: { 'x-svc-clientkey': on.key, 'x-request-id': requestId },
+    body,
+  })
+}
+
+describe('the decision log', () => {
+  it('holds who asked what, and what was answered, with masked parameters', async () => {
+    const context = { input_params: { min: 1.0, pin: '1234' }, policy_tags: ['x'] }
+    await ask('a-1', 'evaluation', { subject: ann, action: { name: 'drive' }, resource: c1, context })
+    const [line, ...others] = await linesFor('a-1', 1)
+    expect(others).toEqual([])
+    expect(line).toEqual({
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      request_id: 'a-1',
+      kind: 'evaluation',
+      project_id: service.projectId,
+      application_id: service.applicationId,
+      agent_id: service.agentId,
+      subject: ann,
+      action: 'drive',
+      resource: c1,
+      parameters: { min: 1, pin: '***' },
+      policy_tags: ['x'],
+      decision: false,
+      duration_ms: expect.any(Number),
+    })
+  })
+
+  it('holds searches with the number found, refusals with their kind, batches with a line for each item', async () => {
+    await ask('b-1', 'search/resource', {
+      subject: ann,
+      action: { name: 'drive' },
+      resource: { type: 'Car' },
+      context: { input_params: { min: 1 } },
+    })
+    expect(await linesFor('b-1', 1)).toMatchObject([{ kind: 'resource search', found: 1, resource: { type: 'Car' } }])
+    await ask('b-2', 'evaluation', { subject: ann, action: { name: 'drive' }, resource: c1 })
+    expect(await linesFor('b-2', 1)).toMatchObject([{ error: { kind: 'invalid' } }])
+    await ask('b-3', 'evaluations', {
+      subject: ann,
+      action: { name: 'drive' },
+      evaluations: [{ resource: c1, context: { input_params: { min: 1 } } }, { resource: c1 }, {}],
+    })
+    expect(await linesFor('b-3', 3)).toMatchObject([
+      { item: 0, decision: true },
+      { item: 1, error: { kind: 'invalid' } },
+      { item: 2, error: { kind: 'malformed' } },
+    ])
+    const search = { subject: ann, resource: c1, context: { input_params: { min: 1 } } }
+    await ask('b-4', 'search/action', search)
+    expect(await linesFor('b-4', 1)).toMatchObject([{ kind: 'action search', found: 1 }])
+  })
+
+  it('goes on in a new file when it was rotated, and loses nothing on the way', async () => {
+    const evaluation = { subject: ann, action: { name: 'drive' }, resource: c1, context: { input_params: { min: 1 } } }
+    await ask('c-1', 'evaluation', evaluation)
+    const old = join(folder, 'decisions.1')
+    renameSync(path, old)
+    await ask('c-2', 'evaluation', evaluation)
+    service.app.reopenLogs()
+    await ask('c-3', 'evaluation', evaluation)
+    expect(await linesFor('c-3', 1)).toHaveLength(1)
+    const kept = [...linesOf(old), ...linesOf(path)].map(({ request_id }) => request_id)
+    expect(kept.filter((id) => String(id).startsWith('c-')).sort()).toEqual(['c-1', 'c-2', 'c-3'])
+  })
+
+  it('tells the metrics how many of its lines were lost', async () => {
+    const other = await prepare({
+      decisionLog: join(folder, 'tight.ndjson'),
+      logBufferBytes: 1,
+      metricsAccess: 'public',
+    })
+    try {
+      const evaluation = {
+        subject: ann,
+        action: { name: 'drive' },
+        resource: c1,
+        context: { input_params: { min: 1 } },
+      }
+      for (const id of ['l-1', 'l-2']) expect((await ask(id, 'evaluation', evaluation, other)).status).toBe(200)
+      expect((await other.send('/metrics')).text).toContain('\nverdigraph_decision_log_lost_total 2\n')
+    } finally {
+      await other.stop()
+    }
+  })
+
+  it('is written out when the service stops; masks everything by default; takes calls whole or not at all', async () => {
+    const sampled = join(folder, 'sampled.ndjson')
+    const other = await prepare({ decisionLog: sampled, decisionLogPercent: 50 })
+    try {
+      const item = { resource: c1, context: { input_params: { min: 1 } } }
+      for (let i = 0; i < 100; i++) {
+        await ask(
+          `s-${i % 2}`,
+          'evaluations',
+          { subject: ann, action: { name: 'drive' }, evaluations: [item, item] },
+          other,
+        )
+      }
+    } finally {
+      await other.stop()
+    }
+    // Each call is drawn by itself, whatever its caller names it: of 100 calls under two names, some of either.
+    const runs: { id: unknown; items: unknown[] }[] = []
+    for (const { request_id, item, parameters } of linesOf(sampled)) {
+      expect(parameters).toEqual({ min: '***' })
+      if (item === 0) runs.push({ id: request_id, items: [item] })
+      else runs.at(-1)?.items.push(item)
+    }
+    expect(runs.map(({ items }) => items)).toEqual(runs.map(() => [0, 1]))
+    for (const id of ['s-0', 's-1']) {
+      // Less than one in a thousand million runs is off these bounds.
+      const of = runs.filter((run) => run.id === id).length
+      expect(of).toBeGreaterThan(3)
+      expect(of).toBeLessThan(47)
+    }
+  })
+})

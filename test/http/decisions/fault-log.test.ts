@@ -1,0 +1,61 @@
+// What the log says of a policy that faults with every question: enough to mend it, and no more.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/kernel/clock.ts'
+import type { LogEntry } from '../../../src/ops/log.ts'
+import { startService, type TestService } from '../../support/service.ts'
+
+const clock = new ManualClock(Date.now())
+const entries: LogEntry[] = []
+let service: TestService
+
+beforeAll(async () => {
+  service = await startService({}, { clock, sync: false, log: (entry) => entries.push(entry) })
+  const nodes = [
+    { type: 'Person', external_id: 'ann' },
+    { type: 'Car', external_id: 'c1', properties: [{ type: 'wheels', value: 0 }] },
+  ]
+  expect((await service.ask('/capture/v1/nodes', { nodes })).status).toBe(200)
+})
+
+afterAll(() => service?.stop())
+
+const decide = async (name: string, times: number): Promise<void> => {
+  const question = { subject: { type: 'Person', id: 'ann' }, action: { name }, resource: { type: 'Car', id: 'c1' } }
+  for (let i = 0; i < times; i++) {
+    expect((await service.ask('/access/v1/evaluation', question)).body).toEqual({ decision: false })
+  }
+}
+
+/** What was logged of policies since it was last asked. */
+const told = () =>
+  entries
+    .splice(0)
+    .filter(({ message }) => message === 'a policy faulted and does not grant')
+    .map(({ policyId, revision, code, times }) => ({ policyId, revision, code, ...(times !== undefined && { times }) }))
+
+it('is one line in a minute for each policy, revision and fault, with how often it happened', async () => {
+  const faulty = 'MATCH (subject:Person), (resource:Car) WHERE 1 / resource.wheels > 1'
+  const first = await service.addPolicy({ name: 'first', actions: ['drive', 'park'], cypher: faulty })
+  const second = await service.addPolicy({ name: 'second', actions: ['park'], cypher: faulty })
+  const fault = (policyId: string, revision = 1) => ({ policyId, revision, code: 'arithmetic' })
+
+  await decide('drive', 3)
+  expect(told()).toEqual([fault(first)])
+  await decide('park', 2)
+  expect(told()).toEqual([fault(second)])
+
+  clock.advance(60_000)
+  await decide('park', 2)
+  expect(told()).toEqual([
+    { ...fault(first), times: 5 },
+    { ...fault(second), times: 2 },
+  ])
+
+  // Who changes a policy is told at once whether that mended it.
+  const { body } = await service.configure('GET', `authorization-policies/${first}`)
+  const policy = (body.policy as string).replace('> 1', '> 2')
+  const changed = await service.configure('PUT', `authorization-policies/${first}`, { policy, status: 'ACTIVE' })
+  expect(changed.status).toBe(200)
+  await decide('drive', 2)
+  expect(told()).toEqual([fault(first, 2)])
+})

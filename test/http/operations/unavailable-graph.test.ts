@@ -1,0 +1,122 @@
+// The graph of one project that is damaged, or busy, takes down neither the process nor its neighbours.
+import { copyFileSync, rmSync, truncateSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type App, createApp } from '../../../src/app.ts'
+import type { LogEntry } from '../../../src/ops/log.ts'
+import { startService, type TestService } from '../../support/service.ts'
+
+let service: TestService
+let app: App
+let damaged: { readonly id: string; readonly key: string; readonly file: string }
+const log: LogEntry[] = []
+
+beforeAll(async () => {
+  service = await startService({}, { log: () => {} })
+  const create = async (kind: string, body: object) =>
+    (await service.configure('POST', kind, body)).body as { id: string; api_key: string }
+  const { organizationId } = service.app
+  const { id } = await create('projects', { organization_id: organizationId, name: 'other', region: 'local' })
+  while ((await service.configure('GET', `projects/${id}`)).body.ikg_status !== 'ACTIVE') await Bun.sleep(5)
+  const application = await create('applications', { project_id: id, name: 'other' })
+  const permissions = ['Authorization', 'Capture']
+  const agent = await create('application-agents', {
+    application_id: application.id,
+    name: 'other',
+    api_permissions: permissions,
+  })
+  const { api_key } = await create('application-agent-credentials', { application_agent_id: agent.id })
+  await service.app.close()
+  damaged = {
+    id,
+    key: api_key,
+    file: join(service.dataDir, 'projects', id.slice('gid:'.length), 'default', 'data.mdb'),
+  }
+  copyFileSync(damaged.file, `${damaged.file}.copy`)
+  truncateSync(damaged.file, 3 * 4096)
+  app = await createApp(service.app.settings, { log: (entry) => log.push(entry) })
+})
+
+afterAll(async () => {
+  await app?.close()
+  rmSync(service.dataDir, { recursive: true, force: true })
+})
+
+async function ask(method: string, path: string, headers: Record<string, string>, body: unknown) {
+  const bytes = new TextEncoder().encode(JSON.stringify(body))
+  const all: Record<string, string> = { 'content-type': 'application/json', ...headers }
+  const asked = {
+    method,
+    path,
+    query: '',
+    headers: () => Object.entries(all),
+    header: (name: string) => all[name.toLowerCase()] ?? null,
+    body: () => bytes,
+  }
+  const answered = await app.handle(asked)
+  return [answered.status, answered.body]
+}
+
+const evaluation = {
+  subject: { type: 'Person', id: 'x' },
+  action: { name: 'drive' },
+  resource: { type: 'Car', id: 'c' },
+}
+const gone = [503, '{"message":"the knowledge graph of this project is unavailable"}']
+const withKey = (key: string) => ({ 'x-svc-clientkey': key })
+
+describe('a project whose graph is damaged', () => {
+  it('answers 503, and its operator is told once', async () => {
+    const key = withKey(damaged.key)
+    expect(await ask('POST', '/access/v1/evaluation', key, evaluation)).toEqual(gone)
+    expect(await ask('POST', '/access/v1/search/resource', key, evaluation)).toEqual(gone)
+    const nodes = { nodes: [{ type: 'Person', external_id: 'x' }] }
+    expect(await ask('POST', '/capture/v1/nodes', key, nodes)).toEqual(gone)
+    expect(log).toEqual([
+      {
+        level: 'error',
+        message: expect.stringMatching(
+          `^the graph of project ${damaged.id} is unavailable: ${damaged.file} is damaged: it has 3 pages of \\d+$`,
+        ),
+      },
+    ])
+  })
+
+  it('leaves its neighbours alone', async () => {
+    const denied = [200, '{"decision":false}']
+    expect(await ask('POST', '/access/v1/evaluation', withKey(service.key), evaluation)).toEqual(denied)
+  })
+
+  it('is back as soon as its file is', async () => {
+    copyFileSync(`${damaged.file}.copy`, damaged.file)
+    const denied = [200, '{"decision":false}']
+    expect(await ask('POST', '/access/v1/evaluation', withKey(damaged.key), evaluation)).toEqual(denied)
+  })
+})
+
+describe('a project whose graph another process is writing to', () => {
+  it('is opened as soon as that is done, and its neighbours are answered meanwhile', async () => {
+    await app.close()
+    app = await createApp(service.app.settings, { log: (entry) => log.push(entry) })
+    const script = join(import.meta.dirname, '..', '..', 'process', 'store', 'opening-process.ts')
+    const child = Bun.spawn([process.execPath, script, dirname(damaged.file), 'write until told'], {
+      stdin: 'pipe',
+      stdout: 'pipe',
+    })
+    try {
+      await child.stdout.getReader().read()
+      const denied = [200, '{"decision":false}']
+      let answered = false
+      const asked = ask('POST', '/access/v1/evaluation', withKey(damaged.key), evaluation).finally(() => {
+        answered = true
+      })
+      expect(await ask('POST', '/access/v1/evaluation', withKey(service.key), evaluation)).toEqual(denied)
+      expect(answered).toBe(false)
+      child.stdin.write('done\n')
+      expect(await asked).toEqual(denied)
+    } finally {
+      child.kill('SIGKILL')
+      await child.exited
+    }
+  })
+})

@@ -1,0 +1,61 @@
+// The meaning of a policy condition that every engine must agree with: the relation of the (subject, resource) pairs
+// for which the whole condition, run with nothing pinned, has a row.
+import type { Query } from '../../../grammar/ast.ts'
+import { parse } from '../../../grammar/index.ts'
+import { Interpreter } from './interpreter.ts'
+import { isNode, ReferenceEvaluationError, type ReferenceGraph, type ReferenceValue } from './values.ts'
+
+export interface ReferencePolicy {
+  readonly cypher: string
+  readonly subjectType: string
+  readonly resourceType: string
+}
+
+/** `subjectId|resourceId` of every granted pair. A fault (type error, missing parameter) grants nothing. */
+export function decide(
+  graph: ReferenceGraph,
+  policy: ReferencePolicy,
+  parameters: ReadonlyMap<string, ReferenceValue>,
+): Set<string> {
+  try {
+    return relation(graph, policy, parameters)
+  } catch (fault) {
+    if (fault instanceof ReferenceEvaluationError) return new Set()
+    throw fault
+  }
+}
+
+/** The same, with the fault thrown. Types are the nodes' own types, not further labels. */
+export function relation(
+  graph: ReferenceGraph,
+  policy: ReferencePolicy,
+  parameters: ReadonlyMap<string, ReferenceValue>,
+): Set<string> {
+  const parsed = parse(policy.cypher)
+  if (!parsed.ok) throw new Error(`does not parse: ${parsed.diagnostics[0]?.message}\n${policy.cypher}`)
+  for (const name of parameterNames(parsed.query)) {
+    if (!parameters.has(name)) throw new ReferenceEvaluationError(`missing parameter $${name}`)
+  }
+  const pairs = new Set<string>()
+  for (const row of new Interpreter(graph, parameters).run(parsed.query)) {
+    const subject = row.get('subject') ?? null
+    const resource = row.get('resource') ?? null
+    if (!isNode(subject) || !isNode(resource)) continue
+    if (subject.type !== policy.subjectType || resource.type !== policy.resourceType) continue
+    pairs.add(`${subject.externalId}|${resource.externalId}`)
+  }
+  return pairs
+}
+
+/** A condition needs all parameters that its text names, read or not. */
+export function parameterNames(query: Query): Set<string> {
+  const names = new Set<string>()
+  const look = (tree: unknown): void => {
+    if (tree === null || typeof tree !== 'object') return
+    const { kind, name } = tree as { kind?: unknown; name?: unknown }
+    if (kind === 'parameter' && typeof name === 'string') names.add(name)
+    for (const child of Object.values(tree)) look(child)
+  }
+  look(query)
+  return names
+}

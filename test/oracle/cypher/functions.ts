@@ -1,0 +1,178 @@
+// The functions of the reference interpreter: one line of meaning each, for those that policies and context queries use.
+// What follows the clock or a random source is left out, and so are temporals.
+import {
+  equal,
+  isList,
+  isMap,
+  isNode,
+  isNumber,
+  isPath,
+  isRelationship,
+  NotInReference,
+  ReferenceEvaluationError,
+  type ReferenceValue,
+} from './values.ts'
+
+const INTEGER_MAX = 2n ** 63n - 1n
+
+/** An integer of 64 bits, or a fault. */
+export function integer(value: bigint): bigint {
+  if (value > INTEGER_MAX || value < -INTEGER_MAX - 1n) throw new ReferenceEvaluationError('integer overflow')
+  return value
+}
+
+function wrong(name: string): never {
+  throw new ReferenceEvaluationError(`${name}() does not take that argument`)
+}
+
+// ---------------------------------------------------------------- reading arguments
+
+const string = (name: string, value: ReferenceValue): string => (typeof value === 'string' ? value : wrong(name))
+const list = (name: string, value: ReferenceValue): readonly ReferenceValue[] => (isList(value) ? value : wrong(name))
+const double = (name: string, value: ReferenceValue): number => (isNumber(value) ? Number(value) : wrong(name))
+const count = (name: string, value: ReferenceValue): number =>
+  typeof value === 'bigint' && value >= 0n ? Number(value) : wrong(name)
+
+// ---------------------------------------------------------------- conversions
+
+/** `undefined`: a value of that kind has no such form, which is a fault, against null for a text that is none. */
+type Converted = ReferenceValue | undefined
+
+const NUMERAL = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$/
+
+function toText(value: ReferenceValue): Converted {
+  if (typeof value === 'number') return Number.isInteger(value) ? `${value}.0` : String(value)
+  if (typeof value === 'bigint' || typeof value === 'boolean') return String(value)
+  return typeof value === 'string' ? value : undefined
+}
+
+function toInteger(value: ReferenceValue): Converted {
+  if (typeof value === 'bigint') return value
+  if (typeof value === 'boolean') return value ? 1n : 0n
+  if (typeof value === 'number') return integer(BigInt(Math.trunc(value)))
+  if (typeof value !== 'string') return undefined
+  return NUMERAL.test(value) ? integer(BigInt(Math.trunc(Number(value)))) : null
+}
+
+function toFloat(value: ReferenceValue): Converted {
+  if (isNumber(value)) return Number(value)
+  if (typeof value !== 'string') return undefined
+  return NUMERAL.test(value) ? Number(value) : null
+}
+
+function toBoolean(value: ReferenceValue): Converted {
+  if (typeof value === 'boolean') return value
+  if (typeof value === 'bigint') return value !== 0n
+  if (typeof value !== 'string') return undefined
+  const word = value.trim().toLowerCase()
+  return word === 'true' ? true : word === 'false' ? false : null
+}
+
+const CONVERSIONS: Readonly<Record<string, (value: ReferenceValue) => Converted>> = {
+  toText,
+  toInteger,
+  toFloat,
+  toBoolean,
+}
+
+// ---------------------------------------------------------------- the table
+
+/** Of arguments that are not null: null of a null is said once, below. */
+type Meaning = (a: ReferenceValue, b: ReferenceValue, c: ReferenceValue) => ReferenceValue
+
+const FUNCTIONS: Readonly<Record<string, readonly [min: number, max: number, meaning: Meaning]>> = {
+  size: [1, 1, (a) => (typeof a === 'string' || isList(a) ? BigInt(a.length) : wrong('size'))],
+  length: [1, 1, (a) => (isPath(a) ? BigInt(a.relationships.length) : wrong('length'))],
+  char_length: [1, 1, (a) => BigInt(string('char_length', a).length)],
+  isEmpty: [
+    1,
+    1,
+    (a) => (isMap(a) ? a.size === 0 : typeof a === 'string' || isList(a) ? a.length === 0 : wrong('isEmpty')),
+  ],
+  head: [1, 1, (a) => list('head', a)[0] ?? null],
+  last: [1, 1, (a) => list('last', a).at(-1) ?? null],
+  tail: [1, 1, (a) => list('tail', a).slice(1)],
+  reverse: [1, 1, (a) => (typeof a === 'string' ? [...a].reverse().join('') : [...list('reverse', a)].reverse())],
+  range: [2, 3, range],
+
+  toLower: [1, 1, (a) => string('toLower', a).toLowerCase()],
+  toUpper: [1, 1, (a) => string('toUpper', a).toUpperCase()],
+  trim: [1, 1, (a) => string('trim', a).trim()],
+  lTrim: [1, 1, (a) => string('lTrim', a).trimStart()],
+  rTrim: [1, 1, (a) => string('rTrim', a).trimEnd()],
+  left: [2, 2, (a, b) => string('left', a).slice(0, count('left', b))],
+  right: [2, 2, (a, b) => string('right', a).slice(Math.max(0, string('right', a).length - count('right', b)))],
+  split: [2, 2, (a, b) => string('split', a).split(string('split', b))],
+  replace: [3, 3, (a, b, c) => string('replace', a).replaceAll(string('replace', b), () => string('replace', c))],
+  substring: [
+    2,
+    3,
+    (a, b, c) => {
+      const rest = string('substring', a).slice(count('substring', b))
+      return c === undefined ? rest : rest.slice(0, count('substring', c))
+    },
+  ],
+
+  abs: [1, 1, (a) => (typeof a === 'bigint' ? integer(a < 0n ? -a : a) : Math.abs(double('abs', a)))],
+  sign: [1, 1, (a) => BigInt(Math.sign(double('sign', a)))],
+  ceil: [1, 1, (a) => Math.ceil(double('ceil', a))],
+  floor: [1, 1, (a) => Math.floor(double('floor', a))],
+  sqrt: [1, 1, (a) => Math.sqrt(double('sqrt', a))],
+  round: [1, 1, (a) => Math.floor(double('round', a) + 0.5)],
+
+  labels: [1, 1, (a) => (isNode(a) ? [...new Set([a.type, ...a.labels])] : wrong('labels'))],
+  type: [1, 1, (a) => (isRelationship(a) ? a.type : wrong('type'))],
+  keys: [
+    1,
+    1,
+    (a) => (isMap(a) ? [...a.keys()] : isNode(a) || isRelationship(a) ? [...a.properties.keys()] : wrong('keys')),
+  ],
+  properties: [1, 1, (a) => (isMap(a) ? a : isNode(a) || isRelationship(a) ? a.properties : wrong('properties'))],
+  startNode: [1, 1, (a) => (isRelationship(a) ? a.source : wrong('startNode'))],
+  endNode: [1, 1, (a) => (isRelationship(a) ? a.target : wrong('endNode'))],
+  nodes: [1, 1, (a) => (isPath(a) ? a.nodes : wrong('nodes'))],
+  relationships: [1, 1, (a) => (isPath(a) ? a.relationships : wrong('relationships'))],
+
+  ...Object.fromEntries(
+    Object.entries(CONVERSIONS).flatMap(([key, convert]): [string, [number, number, Meaning]][] => {
+      const name = key === 'toText' ? 'toString' : key
+      return [
+        [name, [1, 1, (a) => convert(a) ?? (convert(a) === null ? null : wrong(name))]],
+        [`${name}OrNull`, [1, 1, (a) => convert(a) ?? null]],
+      ]
+    }),
+  ),
+}
+
+const BY_LOWER_CASE = new Map(Object.entries(FUNCTIONS).map(([name, entry]) => [name.toLowerCase(), entry]))
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['upper', 'toupper'],
+  ['lower', 'tolower'],
+  ['character_length', 'char_length'],
+  ['rels', 'relationships'],
+])
+
+/** Both ends included; a step that leads away gives nothing. */
+function range(from: ReferenceValue, to: ReferenceValue, step: ReferenceValue | undefined): ReferenceValue {
+  const by = step === undefined ? 1n : step
+  if (typeof from !== 'bigint' || typeof to !== 'bigint' || typeof by !== 'bigint' || by === 0n) return wrong('range')
+  const items: bigint[] = []
+  for (let item = from; by > 0n ? item <= to : item >= to; item += by) items.push(item)
+  return items
+}
+
+export function callFunction(name: string, args: readonly ReferenceValue[]): ReferenceValue {
+  const lower = name.toLowerCase()
+  if (lower === 'coalesce') return args.find((arg) => arg !== null) ?? null
+  if (lower === 'exists' && args.length === 1) return args[0] !== null
+  if (lower === 'nullif' && args.length === 2) {
+    const [a = null, b = null] = args
+    return equal(a, b) === true ? null : a
+  }
+  const [min, max, meaning] = BY_LOWER_CASE.get(ALIASES.get(lower) ?? lower) ?? []
+  if (!meaning || args.length < (min as number) || args.length > (max as number)) {
+    throw new NotInReference(`function ${name} of ${args.length} arguments`)
+  }
+  if (args.includes(null)) return null
+  return meaning(...(args as [ReferenceValue, ReferenceValue, ReferenceValue]))
+}

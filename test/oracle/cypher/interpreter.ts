@@ -1,0 +1,205 @@
+// Runs a query clause by clause over lists of environments, exactly in the order of the text: no plan, no index, no slots.
+import type {
+  CallClause,
+  Clause,
+  Expression,
+  Projection,
+  ProjectionItem,
+  Query,
+  SingleQuery,
+} from '../../../grammar/ast.ts'
+import { AGGREGATES } from './aggregates.ts'
+import { asTruth, type Bindings, bind, evaluate, type ReferenceContext } from './expression.ts'
+import { Matcher } from './pattern.ts'
+import {
+  equivalenceKey,
+  Identities,
+  isList,
+  NotInReference,
+  ReferenceEvaluationError,
+  type ReferenceGraph,
+  type ReferenceValue,
+  totalOrder,
+} from './values.ts'
+
+/** A projected row: the new names, what ORDER BY and WHERE may see, and the rows it stands for if it aggregates. */
+interface Projected {
+  readonly names: Bindings
+  readonly visible: Bindings
+  readonly group: readonly Bindings[] | null
+}
+
+export class Interpreter {
+  private readonly matcher: Matcher
+  private readonly around: ReferenceContext
+  constructor(graph: ReferenceGraph, parameters: ReadonlyMap<string, ReferenceValue>) {
+    this.matcher = new Matcher(graph, (expression, environment) => this.value(expression, environment))
+    this.around = {
+      parameters,
+      identities: new Identities(graph),
+      rows: (body, where, environment) => {
+        if (body.kind === 'query') return this.run(body.query, environment)
+        if (body.kind === 'path') return this.matcher.matches([body], where, environment)
+        return this.matcher.matches(body.patterns, body.where, environment)
+      },
+    }
+  }
+
+  /** The rows that the query leaves, as bags of names. */
+  run(query: Query, given: Bindings = new Map()): Bindings[] {
+    return this.union(query, () => ({ row: given, imported: given }))
+  }
+
+  /** Each part on its own, from what `start` gives it. */
+  private union(query: Query, start: (part: SingleQuery) => Start): Bindings[] {
+    const rows = query.parts.flatMap((part) => {
+      const { row, imported } = start(part)
+      return part.clauses.reduce<Bindings[]>((found, clause) => this.clause(clause, found, imported), [row])
+    })
+    if (query.unions.length === 0 || query.unions.includes('all')) return rows
+    const first = new Map<string, Bindings>()
+    for (const row of rows) {
+      const key = this.key([...row.keys()].sort().map((name) => row.get(name) as ReferenceValue))
+      if (!first.has(key)) first.set(key, row)
+    }
+    return [...first.values()]
+  }
+
+  private clause(clause: Clause, rows: readonly Bindings[], imported: Bindings): Bindings[] {
+    switch (clause.kind) {
+      case 'match':
+        return rows.flatMap((row) => {
+          const found = this.matcher.matches(clause.patterns, clause.where, row)
+          if (found.length > 0 || !clause.optional) return found
+          const missing = Matcher.names(clause.patterns).filter((name) => !row.has(name))
+          return [missing.reduce((names, name) => bind(names, name, null), row)]
+        })
+      case 'unwind':
+        return rows.flatMap((row) => {
+          const list = this.value(clause.list, row)
+          if (list === null) return []
+          if (!isList(list)) throw new ReferenceEvaluationError('UNWIND takes a list')
+          return list.map((item) => bind(row, clause.variable.text, item))
+        })
+      case 'with': {
+        const { where } = clause
+        const projected = this.project(clause, rows, imported)
+        return projected
+          .filter((row) => where === null || asTruth(this.value(where, row.visible)) === true)
+          .map((row) => new Map([...imported, ...row.names]))
+      }
+      case 'return':
+        return this.project(clause, rows, imported).map((row) => row.names)
+      case 'call':
+        return rows.flatMap((row) =>
+          this.union(clause.query, (part) => passedIn(clause, part, row)).map((found) => new Map([...row, ...found])),
+        )
+      default:
+        throw new NotInReference(clause.kind)
+    }
+  }
+
+  // -------------------------------------------------------------- WITH and RETURN
+
+  /** Project, make distinct, sort, skip, limit: in that order. */
+  private project(projection: Projection, rows: readonly Bindings[], imported: Bindings): Projected[] {
+    const aggregating = projection.items.some((item) => hasAggregate(item.expression))
+    let projected = aggregating ? this.grouped(projection, rows) : rows.map((row) => this.projectRow(projection, row))
+    if (projection.distinct) {
+      const first = new Map<string, Projected>()
+      for (const row of projected) {
+        const key = this.key([...row.names.values()])
+        if (!first.has(key)) first.set(key, { ...row, visible: row.names })
+      }
+      projected = [...first.values()]
+    }
+    projected = projected.map((row) => ({ ...row, visible: new Map([...imported, ...row.visible]) }))
+    if (projection.orderBy.length > 0) projected = this.sorted(projection, projected)
+    const skip = projection.skip ? this.countOf(projection.skip) : 0
+    const limit = projection.limit ? this.countOf(projection.limit) : projected.length
+    return projected.slice(skip, skip + limit)
+  }
+
+  private projectRow(projection: Projection, row: Bindings): Projected {
+    const names = new Map(projection.star ? row : [])
+    for (const item of projection.items) names.set(columnOf(item), this.value(item.expression, row))
+    return { names, visible: new Map([...row, ...names]), group: null }
+  }
+
+  /** The items without an aggregate are the keys of the groups. Without keys there is one group, even of no rows. */
+  private grouped(projection: Projection, rows: readonly Bindings[]): Projected[] {
+    const keys = projection.items.filter((item) => !hasAggregate(item.expression))
+    const groups = new Map<string, Bindings[]>()
+    if (keys.length === 0 && !projection.star) groups.set(this.key([]), [])
+    for (const row of rows) {
+      const carried = projection.star ? [...row.values()] : []
+      const key = this.key([...carried, ...keys.map((item) => this.value(item.expression, row))])
+      groups.set(key, [...(groups.get(key) ?? []), row])
+    }
+    return [...groups.values()].map((group) => {
+      const any: Bindings = group[0] ?? new Map()
+      const names = new Map(projection.star ? any : [])
+      for (const item of projection.items) names.set(columnOf(item), evaluate(item.expression, any, this.around, group))
+      return { names, visible: names, group }
+    })
+  }
+
+  private sorted(projection: Projection, rows: readonly Projected[]): Projected[] {
+    const keyed = rows.map((row) => {
+      const inSight = row.group ? new Map([...(row.group[0] ?? []), ...row.visible]) : row.visible
+      return { row, keys: projection.orderBy.map((sort) => evaluate(sort.expression, inSight, this.around, row.group)) }
+    })
+    keyed.sort((a, b) => {
+      for (const [index, sort] of projection.orderBy.entries()) {
+        const order = totalOrder(a.keys[index] as ReferenceValue, b.keys[index] as ReferenceValue)
+        if (order !== 0) return sort.descending ? -order : order
+      }
+      return 0
+    })
+    return keyed.map((each) => each.row)
+  }
+
+  private countOf(expression: Expression): number {
+    const count = this.value(expression, new Map())
+    if (typeof count !== 'bigint' || count < 0n) throw new ReferenceEvaluationError('SKIP and LIMIT take a count')
+    return Number(count)
+  }
+
+  private key(values: readonly ReferenceValue[]): string {
+    return equivalenceKey(values, this.around.identities)
+  }
+
+  private value(expression: Expression, environment: Bindings): ReferenceValue {
+    return evaluate(expression, environment, this.around)
+  }
+}
+
+/** The row that a part begins with, and the names in it that no WITH can take out of scope. */
+interface Start {
+  readonly row: Bindings
+  readonly imported: Bindings
+}
+
+function passedIn({ imports }: CallClause, part: SingleQuery, row: Bindings): Start {
+  const nothing: Bindings = new Map()
+  if (imports === '*') return { row, imported: row }
+  // A first WITH passes on what it names, as any WITH does; without one nothing is seen.
+  if (imports === null) return { row: part.clauses[0]?.kind === 'with' ? row : nothing, imported: nothing }
+  const imported = new Map(imports.map(({ text }) => [text, row.get(text) as ReferenceValue]))
+  return { row: imported, imported }
+}
+
+function columnOf(item: ProjectionItem): string {
+  if (item.alias) return item.alias.text
+  return item.expression.kind === 'variable' ? item.expression.name : item.text
+}
+
+/** Looks through an expression, but not into subqueries: theirs are aggregates of their own. */
+function hasAggregate(tree: unknown): boolean {
+  if (tree === null || typeof tree !== 'object') return false
+  const { kind, name } = tree as { kind?: unknown; name?: { text?: unknown } }
+  if (kind === 'exists' || kind === 'count-subquery' || kind === 'collect-subquery') return false
+  if (kind === 'count-star') return true
+  if (kind === 'function' && AGGREGATES.has(String(name?.text).toLowerCase())) return true
+  return Object.values(tree).some(hasAggregate)
+}

@@ -1,0 +1,234 @@
+// Finds every way in which the patterns of one MATCH lie in a graph, by trying all of them.
+// Labels, types and relationship uniqueness prune the walk; maps and conditions are asked of each complete find.
+import type {
+  Expression,
+  HopRange,
+  MapLiteral,
+  NodePattern,
+  PathPattern,
+  RelationshipPattern,
+} from '../../../grammar/ast.ts'
+import { type Bindings, bind, labelsOf, matchesLabels, property } from './expression.ts'
+import {
+  equal,
+  type GraphNode,
+  type GraphRelationship,
+  isList,
+  isMap,
+  isNode,
+  isRelationship,
+  NotInReference,
+  ReferenceEvaluationError,
+  type ReferenceGraph,
+  type ReferenceValue,
+} from './values.ts'
+
+/** A find so far: the names, the relationships used, and which element stands for which part of the pattern. */
+interface PatternSearch {
+  readonly names: Bindings
+  readonly used: readonly GraphRelationship[]
+  readonly parts: readonly (readonly [NodePattern | RelationshipPattern, GraphNode | GraphRelationship])[]
+}
+
+interface ReferenceTrail {
+  readonly end: GraphNode
+  readonly relationships: readonly GraphRelationship[]
+  /** The nodes passed, without the first. */
+  readonly nodes: readonly GraphNode[]
+}
+
+export type EvaluateExpression = (expression: Expression, environment: Bindings) => ReferenceValue
+
+/** The reference tries everything, so a dense graph and an unbounded pattern may be beyond it. */
+export class TooManyRowsError extends Error {
+  override readonly name = 'TooLarge'
+}
+
+export class Matcher {
+  private stepsLeft = 500_000
+  private readonly graph: ReferenceGraph
+  private readonly evaluate: EvaluateExpression
+  constructor(graph: ReferenceGraph, evaluate: EvaluateExpression) {
+    this.graph = graph
+    this.evaluate = evaluate
+  }
+
+  /** All rows of `MATCH patterns WHERE where`. */
+  matches(patterns: readonly PathPattern[], where: Expression | null, given: Bindings): Bindings[] {
+    for (const pattern of patterns) checkGiven(pattern, given)
+    let finds: PatternSearch[] = [{ names: given, used: [], parts: [] }]
+    for (const pattern of patterns) finds = finds.flatMap((find) => this.lay(pattern, find))
+    return finds
+      .filter((find) => find.parts.every(([part, element]) => this.holds(part, element, find.names)))
+      .filter((find) => where === null || this.isTrue(where, find.names))
+      .map((find) => find.names)
+  }
+
+  /** The names that the patterns bring in. */
+  static names(patterns: readonly PathPattern[]): string[] {
+    return patterns
+      .flatMap((pattern) => [pattern, ...pattern.nodes, ...pattern.relationships])
+      .flatMap((part) => (part.variable ? [part.variable.text] : []))
+  }
+
+  /** All ways to lay one path pattern, with what is used already being used. */
+  private lay(pattern: PathPattern, find: PatternSearch): PatternSearch[] {
+    const [first] = pattern.nodes
+    if (!first) throw new Error('a path without nodes')
+    return this.graph.nodes.flatMap((node) =>
+      this.place(first, node, find).flatMap((placed) => this.walk(pattern, 0, [node], [], placed)),
+    )
+  }
+
+  private walk(
+    pattern: PathPattern,
+    at: number,
+    nodes: readonly GraphNode[],
+    relationships: readonly GraphRelationship[],
+    find: PatternSearch,
+  ): PatternSearch[] {
+    const step = pattern.relationships[at]
+    const next = pattern.nodes[at + 1]
+    if (!step || !next) {
+      if (!pattern.variable) return [find]
+      return [{ ...find, names: bind(find.names, pattern.variable.text, { kind: 'path', nodes, relationships }) }]
+    }
+    const from = nodes.at(-1) as GraphNode
+    const trails = pattern.shortest
+      ? this.shortest(step, from, find, pattern.shortest === 'all')
+      : this.trails(step, from, find)
+    return trails.flatMap((trail) =>
+      this.take(step, trail, find, pattern.shortest !== null).flatMap((taken) =>
+        this.place(next, trail.end, taken).flatMap((placed) =>
+          this.walk(pattern, at + 1, [...nodes, ...trail.nodes], [...relationships, ...trail.relationships], placed),
+        ),
+      ),
+    )
+  }
+
+  /** The node stands for the pattern, unless a label or an earlier meaning of the name is against it. */
+  private place(pattern: NodePattern, node: GraphNode, find: PatternSearch): PatternSearch[] {
+    if (pattern.labels && !matchesLabels(pattern.labels, labelsOf(node))) return []
+    const parts = [...find.parts, [pattern, node] as const]
+    if (!pattern.variable) return [{ ...find, parts }]
+    const known = find.names.get(pattern.variable.text)
+    if (known !== undefined) return known === node ? [{ ...find, parts }] : []
+    return [{ ...find, parts, names: bind(find.names, pattern.variable.text, node) }]
+  }
+
+  /** The trail stands for the relationship pattern; with a range its value is the list. */
+  private take(
+    pattern: RelationshipPattern,
+    trail: ReferenceTrail,
+    find: PatternSearch,
+    shortest: boolean,
+  ): PatternSearch[] {
+    const value = pattern.range || shortest ? trail.relationships : (trail.relationships[0] as GraphRelationship)
+    const taken = {
+      ...find,
+      // A shortest way is a question of its own: it may go where the other patterns of the MATCH go.
+      used: shortest ? find.used : [...find.used, ...trail.relationships],
+      parts: [...find.parts, ...trail.relationships.map((each) => [pattern, each] as const)],
+    }
+    if (!pattern.variable) return [taken]
+    const known = find.names.get(pattern.variable.text)
+    if (known !== undefined) return equal(known, value) === true ? [taken] : []
+    return [{ ...taken, names: bind(find.names, pattern.variable.text, value) }]
+  }
+
+  /** Every walk of the pattern's length from the node that uses no relationship twice, nor one that the find uses. */
+  private trails(pattern: RelationshipPattern, from: GraphNode, find: PatternSearch): ReferenceTrail[] {
+    const [min, max] = bounds(pattern.range)
+    const found: ReferenceTrail[] = []
+    const extend = (trail: ReferenceTrail): void => {
+      if (trail.relationships.length >= min) found.push(trail)
+      if (trail.relationships.length >= max) return
+      for (const relationship of this.graph.relationships) {
+        this.count()
+        if (find.used.includes(relationship) || trail.relationships.includes(relationship)) continue
+        if (pattern.types && !matchesLabels(pattern.types, [relationship.type])) continue
+        for (const end of farEnds(relationship, trail.end, pattern.direction)) {
+          extend({ end, relationships: [...trail.relationships, relationship], nodes: [...trail.nodes, end] })
+        }
+      }
+    }
+    extend({ end: from, relationships: [], nodes: [] })
+    return found
+  }
+
+  /** To every node, the ways that no other is shorter than; all of them, or one. */
+  private shortest(pattern: RelationshipPattern, from: GraphNode, find: PatternSearch, all: boolean): ReferenceTrail[] {
+    const best = new Map<GraphNode, ReferenceTrail[]>()
+    for (const trail of this.trails(pattern, from, { ...find, used: [] })) {
+      if (!trail.relationships.every((each) => this.holds(pattern, each, find.names))) continue
+      const known = best.get(trail.end)?.[0]
+      if (!known || trail.relationships.length < known.relationships.length) best.set(trail.end, [trail])
+      else if (all && trail.relationships.length === known.relationships.length) best.get(trail.end)?.push(trail)
+    }
+    return [...best.values()].flat()
+  }
+
+  /** The inline map and the inline WHERE of a part. */
+  private holds(
+    part: NodePattern | RelationshipPattern,
+    element: GraphNode | GraphRelationship,
+    names: Bindings,
+  ): boolean {
+    if (part.where) {
+      if (part.kind === 'relationship' && part.range) throw new NotInReference('WHERE in a variable-length step')
+      if (!this.isTrue(part.where, names)) return false
+    }
+    if (!part.properties) return true
+    return [...this.mapOf(part.properties, names)].every(
+      ([key, value]) => equal(property(element, key), value) === true,
+    )
+  }
+
+  private mapOf(properties: MapLiteral | Expression, names: Bindings): ReadonlyMap<string, ReferenceValue> {
+    const map = this.evaluate(properties, names)
+    if (!isMap(map)) throw new ReferenceEvaluationError('a pattern takes a map')
+    return map
+  }
+
+  private isTrue(condition: Expression, names: Bindings): boolean {
+    const value = this.evaluate(condition, names)
+    if (value === null || typeof value === 'boolean') return value === true
+    throw new ReferenceEvaluationError('a condition is a boolean')
+  }
+
+  private count(): void {
+    this.stepsLeft -= 1
+    if (this.stepsLeft < 0) throw new TooManyRowsError('too many ways to lay the pattern')
+  }
+}
+
+/** A name that comes with a value stands for an element or for nothing; anything else in a pattern is a fault. */
+function checkGiven(pattern: PathPattern, given: Bindings): void {
+  const nameOf = (part: NodePattern | RelationshipPattern): ReferenceValue =>
+    (part.variable && given.get(part.variable.text)) ?? null
+  const refuse = (): never => {
+    throw new ReferenceEvaluationError('a pattern takes an element')
+  }
+  for (const node of pattern.nodes) {
+    const value = nameOf(node)
+    if (value !== null && !isNode(value)) refuse()
+  }
+  for (const step of pattern.relationships) {
+    const value = nameOf(step)
+    if (value === null) continue
+    if (step.range ? !isList(value) || !value.every(isRelationship) : !isRelationship(value)) refuse()
+  }
+}
+
+/** A self-loop is one way on, whatever the arrow. */
+function farEnds(relationship: GraphRelationship, near: GraphNode, direction: 'right' | 'left' | 'both'): GraphNode[] {
+  const ends = new Set<GraphNode>()
+  if (direction !== 'left' && relationship.source === near) ends.add(relationship.target)
+  if (direction !== 'right' && relationship.target === near) ends.add(relationship.source)
+  return [...ends]
+}
+
+function bounds(range: HopRange | null): readonly [number, number] {
+  if (!range) return [1, 1]
+  return [range.min ?? 1, range.max ?? Number.POSITIVE_INFINITY]
+}

@@ -1,0 +1,321 @@
+// For a generated world, every way of asking says the same: evaluations, batches, the three searches, their pages, and
+// explanations. The decisions are the service's own, over a real store, without HTTP.
+
+import { DerivedSigner } from '../../src/identity/derived-signer.ts'
+import type { AgentCaller } from '../../src/kernel/caller.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import type { ServiceError } from '../../src/kernel/errors.ts'
+import type { Result } from '../../src/kernel/result.ts'
+import type { DecisionDeps } from '../../src/pdp/decision-deps.ts'
+import { evaluate } from '../../src/pdp/evaluate.ts'
+import { evaluateBatch } from '../../src/pdp/evaluate-batch.ts'
+import { explainDecision } from '../../src/pdp/explain.ts'
+import { PageTokens } from '../../src/pdp/page-token.ts'
+import { ParameterMask } from '../../src/pdp/parameter-mask.ts'
+import type { EvaluationRequest, PageMembers } from '../../src/pdp/schema.ts'
+import { searchResources, searchSubjects } from '../../src/pdp/search.ts'
+import { searchActions } from '../../src/pdp/search-action.ts'
+import { SearchCache } from '../../src/pdp/search-cache.ts'
+import { type CompiledPolicy, compileDecisionPolicy } from '../../src/policy/compile-policy.ts'
+import { randomFilter } from '../generate/filter.ts'
+import { NODE_TYPES, randomGraph } from '../generate/graph.ts'
+import { Random } from '../generate/random.ts'
+import { storeGraph } from '../support/store-engine.ts'
+import { randomCase, SHORT_CHUNKS } from './compare-conditions.ts'
+import type { ReferenceGraph } from './cypher/values.ts'
+
+export interface ConsistencyResult {
+  readonly worlds: number
+  readonly policies: number
+  readonly pairs: number
+  readonly permits: number
+  /** Questions that were refused alike: a parameter was missing, a limit was reached. */
+  readonly refused: number
+  readonly differences: readonly string[]
+}
+
+export const caller: AgentCaller = {
+  kind: 'agent',
+  agentId: 'gid:agent',
+  applicationId: 'gid:application',
+  projectId: 'gid:project',
+  permissions: new Set(['Authorization']),
+  user: null,
+}
+
+const ACTIONS = ['a1', 'a2', 'a3'] as const
+const limits = { stepsMax: 5_000_000, timeMs: 60_000 }
+const signer = new DerivedSigner(new Uint8Array(32), 'page tokens')
+const mask = new ParameterMask('*')
+
+export function partsOver(
+  store: ReturnType<DecisionDeps['graphsOf']>,
+  policies: readonly CompiledPolicy[],
+): DecisionDeps {
+  const named = (subjectType: string, resourceType: string) =>
+    policies.filter((policy) => policy.subjectType === subjectType && policy.resourceType === resourceType)
+  return {
+    policies: {
+      find: (_, subjectType, action, resourceType) =>
+        named(subjectType, resourceType).filter((policy) => policy.actions.includes(action)),
+      actions: (_, subjectType, resourceType) => [
+        ...new Set(named(subjectType, resourceType).flatMap((policy) => policy.actions)),
+      ],
+      ofSubjectType: (_, subjectType) => policies.filter((policy) => policy.subjectType === subjectType),
+    },
+    graphsOf: () => store,
+    limits,
+    inputStringMax: 1000,
+    evaluationsMax: 100_000,
+    batchTimeMs: 600_000,
+    searchPageMax: 10_000,
+    searchCache: new SearchCache(),
+    pageTokens: new PageTokens(signer, systemClock, 600_000),
+    onPolicyFault: () => {},
+    onServiceFault: () => {},
+    onDecided: null,
+  }
+}
+
+const parameters = {
+  number: 1,
+  float: 1.5,
+  text: 'a',
+  id: 'n2',
+  texts: ['a', 'ab', null],
+  unset: null,
+  claims: { level: 2, act: { sub: 'b' } },
+}
+
+/** What is no pattern, no moment, no list, no number. */
+const unfit = ['(', 7, [], true, { a: 1 }]
+
+/** Now and then one is not sent, or is not what its place takes. */
+function randomParameters(chance: Random): Record<string, unknown> {
+  const sent = Object.entries(parameters).filter(() => chance.odds(0.96))
+  return Object.fromEntries(sent.map(([name, value]) => [name, chance.odds(0.1) ? chance.pick(unfit) : value]))
+}
+
+function randomPolicies(chance: Random, graph: ReferenceGraph): CompiledPolicy[] {
+  const policies: CompiledPolicy[] = []
+  for (let draws = 0; policies.length < 4 && draws < 40; draws++) {
+    const { text, subjectType, resourceType } = randomCase(chance, graph)
+    const document = {
+      meta: { policy_version: chance.pick(['2.0-kbac', '3.0-kbac']) },
+      subject: { type: subjectType },
+      actions: ACTIONS.filter((_, i) => i === policies.length % 3 || chance.odds(0.3)),
+      resource: { type: resourceType },
+      condition: { cypher: text, ...(chance.odds(0.4) ? { filter: randomFilter(chance) } : {}) },
+    }
+    const compiled = compileDecisionPolicy(JSON.stringify(document))
+    // The generator writes more than a policy may hold.
+    if (!compiled.ok) continue
+    const id = `policy-${policies.length}`
+    policies.push({ ...compiled.value, id, name: id, revision: 1, tags: chance.odds(0.5) ? ['t1'] : [] })
+  }
+  return policies
+}
+
+export async function agreement(worlds: number, seed: number): Promise<ConsistencyResult> {
+  const tally = { worlds: 0, policies: 0, pairs: 0, permits: 0, refused: 0, differences: [] as string[] }
+  for (let world = 0; world < worlds && tally.differences.length === 0; world++) {
+    const chance = new Random(seed + world)
+    const graph = randomGraph(chance)
+    const stored = await storeGraph(graph, SHORT_CHUNKS)
+    try {
+      const policies = randomPolicies(chance, graph)
+      const graphs = { default: stored.environment, global: null, at: () => null }
+      const asking = new ConsistencyCase(graph, partsOver(graphs, policies), chance)
+      asking.compare(tally)
+      tally.worlds += 1
+      tally.policies += policies.length
+      if (tally.differences.length > 0) {
+        tally.differences.push(`seed ${seed + world}`, ...policies.map(({ document }) => JSON.stringify(document)))
+      }
+    } finally {
+      await stored.close()
+    }
+  }
+  return tally
+}
+
+/** What was answered, as one word. */
+type DecisionOutcome = 'permit' | 'deny' | 'refused'
+
+class ConsistencyCase {
+  private readonly graph: ReferenceGraph
+  private readonly parts: DecisionDeps
+  private readonly chance: Random
+
+  constructor(graph: ReferenceGraph, parts: DecisionDeps, chance: Random) {
+    this.graph = graph
+    this.parts = parts
+    this.chance = chance
+  }
+
+  compare(tally: { pairs: number; permits: number; refused: number; differences: string[] }): void {
+    const context = {
+      input_params: randomParameters(this.chance),
+      ...(this.chance.odds(0.2) ? { policy_tags: ['t1'] } : {}),
+    }
+    for (const subjectType of NODE_TYPES) {
+      for (const resourceType of NODE_TYPES) {
+        if (this.parts.policies.actions('', subjectType, resourceType).length === 0) continue
+        const subjects = this.idsOf(subjectType)
+        const resources = this.idsOf(resourceType)
+        const answers = new Map<string, DecisionOutcome>()
+        for (const action of ACTIONS) {
+          const requests = subjects.flatMap((subject) =>
+            resources.map((resource) => ({
+              subject: { type: subjectType, id: subject },
+              action: { name: action },
+              resource: { type: resourceType, id: resource },
+              context,
+            })),
+          )
+          const found = this.evaluations(requests, tally.differences)
+          for (const [i, request] of requests.entries()) answers.set(keyOf(request), found[i] as DecisionOutcome)
+          this.searches(subjectType, action, resourceType, context, answers, tally.differences)
+          tally.pairs += requests.length
+          tally.permits += found.filter((answer) => answer === 'permit').length
+          tally.refused += found.filter((answer) => answer === 'refused').length
+        }
+        this.actionSearches(subjectType, resourceType, context, answers, tally.differences)
+      }
+    }
+  }
+
+  /** One by one, all in one batch, and explained. */
+  private evaluations(requests: readonly EvaluationRequest[], differences: string[]): DecisionOutcome[] {
+    const { parts } = this
+    const single = requests.map((request) => evaluate(parts, caller, 'r', request))
+    const answers = single.map(answerOf)
+    const batch = evaluateBatch(parts, caller, 'r', {
+      kind: 'batch',
+      evaluations: requests as unknown as Record<string, unknown>[],
+      defaults: {},
+      options: undefined,
+    })
+    requests.forEach((request, i) => {
+      const one = single[i] as (typeof single)[number]
+      const inBatch = batch.ok ? batch.value[i]?.decision : null
+      if (inBatch !== (answers[i] === 'permit')) differences.push(`batch says ${inBatch} of ${keyOf(request)}`)
+      const explained = explainDecision(parts, caller, mask, request)
+      const says = explained.ok ? explained.value.decision : JSON.stringify(explained.error)
+      const evaluated = one.ok ? one.value.decision : JSON.stringify(one.error)
+      if (says !== evaluated) differences.push(`explain says ${says}, evaluate ${evaluated} of ${keyOf(request)}`)
+      if (!explained.ok) return
+      const granted = explained.value.policies.some(({ outcome }) => outcome === 'granted')
+      if (granted !== explained.value.decision) differences.push(`explained by none of its policies: ${keyOf(request)}`)
+    })
+    return answers
+  }
+
+  private searches(
+    subjectType: string,
+    action: string,
+    resourceType: string,
+    context: EvaluationRequest['context'],
+    answers: ReadonlyMap<string, DecisionOutcome>,
+    differences: string[],
+  ): void {
+    const { parts } = this
+    const [subjects, resources] = [this.idsOf(subjectType), this.idsOf(resourceType)]
+    const answer = (subject: string, resource: string) =>
+      answers.get(`${subjectType} ${subject} ${action} ${resourceType} ${resource}`)
+    for (const id of subjects) {
+      const request = { subject: { type: subjectType, id }, action: { name: action }, context }
+      const ask = (page?: object) =>
+        searchResources(parts, caller, 'r', { ...request, resource: { type: resourceType }, ...(page ? { page } : {}) })
+      const expected = new Map(resources.map((resource) => [resource, answer(id, resource)]))
+      this.compareSearch(`resources of ${id} ${action}`, ask, expected, differences)
+    }
+    for (const id of resources) {
+      const request = { resource: { type: resourceType, id }, action: { name: action }, context }
+      const ask = (page?: object) =>
+        searchSubjects(parts, caller, 'r', { ...request, subject: { type: subjectType }, ...(page ? { page } : {}) })
+      const expected = new Map(subjects.map((subject) => [subject, answer(subject, id)]))
+      this.compareSearch(`subjects of ${id} ${action}`, ask, expected, differences)
+    }
+  }
+
+  private actionSearches(
+    subjectType: string,
+    resourceType: string,
+    context: EvaluationRequest['context'],
+    answers: ReadonlyMap<string, DecisionOutcome>,
+    differences: string[],
+  ): void {
+    for (const subject of this.idsOf(subjectType)) {
+      for (const resource of this.idsOf(resourceType)) {
+        const request = {
+          subject: { type: subjectType, id: subject },
+          resource: { type: resourceType, id: resource },
+          context,
+        }
+        const ask = (page?: object) => searchActions(this.parts, caller, 'r', { ...request, ...(page ? { page } : {}) })
+        const answer = (action: string) =>
+          answers.get(`${subjectType} ${subject} ${action} ${resourceType} ${resource}`)
+        const expected = new Map(ACTIONS.map((action) => [action, answer(action)]))
+        this.compareSearch(`actions of ${subject} on ${resource}`, ask, expected, differences)
+      }
+    }
+  }
+
+  /** Whole, and in pages. */
+  private compareSearch(
+    what: string,
+    ask: (page?: object) => Result<{ results: readonly object[]; page?: PageMembers | undefined }, ServiceError>,
+    answers: ReadonlyMap<string, DecisionOutcome | undefined>,
+    differences: string[],
+  ): void {
+    const expected = [...answers].filter(([, answer]) => answer === 'permit').map(([name]) => name)
+    const whole = ask()
+    // What a limit leaves unfound is refused, never left out; there is nothing to compare then.
+    if (!whole.ok && whole.error.kind === 'budget') return
+    const found = whole.ok ? whole.value.results.map(nameOf).sort() : []
+    if (String(found) !== String([...expected].sort())) {
+      const said = whole.ok ? found : JSON.stringify(whole.error)
+      differences.push(`${what}: the search says ${said}, evaluations ${expected}`)
+    }
+    // It is refused where some of the evaluations are and nothing is found (a parameter is missing, or wrong).
+    const isRefused = expected.length === 0 && [...answers.values()].includes('refused')
+    if (answers.size > 0 && whole.ok === isRefused) {
+      differences.push(`${what}: the search is ${whole.ok ? 'answered' : 'refused'}, evaluations are not`)
+    }
+    if (!whole.ok) return
+    const joined: string[] = []
+    let page: object = { limit: this.chance.between(1, 3) }
+    for (;;) {
+      const part = ask(page)
+      if (!part.ok) {
+        differences.push(`${what}: a page is refused: ${JSON.stringify(part.error)}`)
+        return
+      }
+      joined.push(...part.value.results.map(nameOf))
+      const token = part.value.page?.next_token ?? ''
+      if (token === '') break
+      page = { token }
+    }
+    if (String(joined.sort()) !== String(found))
+      differences.push(`${what}: pages join to ${joined}, the whole is ${found}`)
+  }
+
+  private idsOf(type: string): string[] {
+    return this.graph.nodes.filter((node) => node.type === type).map((node) => node.externalId)
+  }
+}
+
+function nameOf(result: object): string {
+  const { id, name } = result as { id?: string; name?: string }
+  return id ?? name ?? ''
+}
+
+function keyOf({ subject, action, resource }: EvaluationRequest): string {
+  return `${subject.type} ${subject.id} ${action.name} ${resource.type} ${resource.id}`
+}
+
+function answerOf(evaluated: ReturnType<typeof evaluate>): DecisionOutcome {
+  if (!evaluated.ok) return 'refused'
+  return evaluated.value.decision ? 'permit' : 'deny'
+}

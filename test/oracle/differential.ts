@@ -1,0 +1,121 @@
+// Many comparisons, round by round: each round is a graph of its own seed, with conditions and queries with rows asked of it.
+
+import { randomGraph } from '../generate/graph.ts'
+import { Random } from '../generate/random.ts'
+import { type StoredGraph, storeGraph } from '../support/store-engine.ts'
+import { asWorld, type ComparisonOutcome, randomCase, SHORT_CHUNKS, settled } from './compare-conditions.ts'
+import { asRowsWorld, randomRowsCase, settledRows } from './compare-rows.ts'
+import type { ReferenceGraph } from './cypher/values.ts'
+import { type ShrinkCase, shrink } from './shrink.ts'
+
+export interface Campaign {
+  /** Round i has the seed `seed + i`, so that a run goes on where another has ended. */
+  readonly seed: number
+  readonly rounds: number
+  readonly conditionsPerRound: number
+  readonly rowsPerRound: number
+  /** After so many differences it stops. */
+  readonly failuresMax: number
+}
+
+export interface ComparisonCounts {
+  agree: number
+  /** Agreed, and granted something or had rows. */
+  fruitful: number
+  refused: number
+  tooLarge: number
+  differ: number
+}
+
+export interface Findings {
+  readonly conditions: ComparisonCounts
+  readonly rows: ComparisonCounts
+  /** The seed after the last round that was run. */
+  nextSeed: number
+  /** Each with its seed and the smallest world that still shows it. */
+  readonly failures: string[]
+  readonly refusals: Map<string, string>
+}
+
+const tally = (): ComparisonCounts => ({ agree: 0, fruitful: 0, refused: 0, tooLarge: 0, differ: 0 })
+
+export const compared = ({ conditions, rows }: Findings): number => conditions.agree + rows.agree
+
+export async function campaign(plan: Campaign, progress?: (findings: Findings) => void): Promise<Findings> {
+  const findings: Findings = {
+    conditions: tally(),
+    rows: tally(),
+    nextSeed: plan.seed,
+    failures: [],
+    refusals: new Map(),
+  }
+  for (let round = 0; round < plan.rounds && findings.failures.length < plan.failuresMax; round++) {
+    await runRound(plan, plan.seed + round, findings)
+    findings.nextSeed = plan.seed + round + 1
+    progress?.(findings)
+  }
+  return findings
+}
+
+async function runRound(plan: Campaign, seed: number, findings: Findings): Promise<void> {
+  const chance = new Random(seed)
+  const graph = randomGraph(chance)
+  const stored = await storeGraph(graph, SHORT_CHUNKS)
+  try {
+    for (let turn = 0; turn < plan.conditionsPerRound; turn++) {
+      const case_ = randomCase(chance, graph)
+      await judge(case_, settled, asWorld, findings.conditions, stored, seed, findings)
+    }
+    for (let turn = 0; turn < plan.rowsPerRound; turn++) {
+      const case_ = randomRowsCase(chance, graph)
+      await judge(case_, settledRows, asRowsWorld, findings.rows, stored, seed, findings)
+    }
+  } finally {
+    await stored.close()
+  }
+}
+
+async function judge<C extends ShrinkCase>(
+  case_: C,
+  settle: (case_: C, stored: StoredGraph) => ComparisonOutcome,
+  told: (case_: C, why: string) => string,
+  count: ComparisonCounts,
+  stored: StoredGraph,
+  seed: number,
+  findings: Findings,
+): Promise<void> {
+  const outcome = settle(case_, stored)
+  switch (outcome.kind) {
+    case 'agree':
+      count.agree += 1
+      if (outcome.size > 0) count.fruitful += 1
+      return
+    case 'refused':
+      count.refused += 1
+      findings.refusals.set(outcome.why, case_.text)
+      return
+    case 'too-large':
+      count.tooLarge += 1
+      return
+    case 'differ': {
+      count.differ += 1
+      const alone = (smaller: C): Promise<ComparisonOutcome> =>
+        settledAlone(smaller.graph, (store) => settle(smaller, store))
+      const smallest = await shrink(case_, async (smaller) => (await alone(smaller)).kind === 'differ')
+      const last = await alone(smallest)
+      findings.failures.push(`seed ${seed}\n${told(smallest, 'why' in last ? last.why : outcome.why)}`)
+    }
+  }
+}
+
+async function settledAlone(
+  graph: ReferenceGraph,
+  settle: (stored: StoredGraph) => ComparisonOutcome,
+): Promise<ComparisonOutcome> {
+  const stored = await storeGraph(graph, SHORT_CHUNKS)
+  try {
+    return settle(stored)
+  } finally {
+    await stored.close()
+  }
+}

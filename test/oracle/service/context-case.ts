@@ -1,0 +1,303 @@
+// Random context policies with queries that keep within them, over the graph of `world.ts`.
+import type { Random } from '../../generate/random.ts'
+import type {
+  JoinRule,
+  NaiveContextCase,
+  NaiveNodeWrite,
+  NaivePropertyWrite,
+  NaiveRelationshipWrite,
+} from './context-query.ts'
+import { type ConditionVariableKind, RandomCondition } from './random-condition.ts'
+import { EXTRA_LABELS, METADATA, PROPERTIES, TYPES } from './random-graph.ts'
+import type { NaiveCondition, Term } from './terms.ts'
+
+export const INPUT = {
+  number: 1,
+  name: 'n1',
+  list: ['n0', 'n2', 1, 'p1'],
+  id: 'p1',
+  fresh: 'fresh1',
+  order: { by: 'p2', level: 2 },
+}
+
+export function randomCase(chance: Random, subjectType: string): NaiveContextCase {
+  const writer = new CaseWriter(chance, subjectType)
+  return writer.case()
+}
+
+class CaseWriter {
+  private readonly chance: Random
+  private readonly subjectType: string
+  private readonly pattern: RandomCondition
+  private labelled = false
+
+  constructor(chance: Random, subjectType: string) {
+    this.chance = chance
+    this.subjectType = subjectType
+    this.pattern = new RandomCondition(chance, subjectType)
+  }
+
+  case(): NaiveContextCase {
+    const { chance } = this
+    const clauses = this.pattern.clauses()
+    const policyFilters = Array.from(
+      {
+        length: chance.weighted([
+          [5, 0],
+          [4, 1],
+          [1, 2],
+        ]),
+      },
+      () => this.pattern.condition(),
+    )
+    const allowedReads = this.allowedReads()
+    const nodes = this.asked(allowedReads.nodes)
+    const relationships = this.asked(allowedReads.relationships)
+    const base = {
+      subjectType: this.subjectType,
+      clauses,
+      policyFilters,
+      queryFilter: chance.odds(0.3) ? this.filterWithin(allowedReads) : null,
+      allowedReads,
+      nodes,
+      relationships,
+      aggregates: allowedReads.aggregate_values.filter(() => chance.odds(0.8)),
+      joinRules: [] as JoinRule[],
+      nodeTypes: [] as string[],
+      existingNodes: [] as string[],
+      existingRelationships: [] as string[],
+      allowedDeletes: { nodes: [] as string[], relationships: [] as string[] },
+      nodeWrites: [] as NaiveNodeWrite[],
+      relationshipWrites: [] as NaiveRelationshipWrite[],
+      deleteNodes: [] as string[],
+      deleteRelationships: [] as string[],
+    }
+    return chance.odds(0.45) ? this.withWrites(base) : base
+  }
+
+  // -- reads
+
+  private allowedReads(): NaiveContextCase['allowedReads'] {
+    const { chance } = this
+    const nodes: string[] = []
+    const relationships: string[] = []
+    const aggregate_values: string[] = []
+    for (const [name, kind] of this.pattern.scope) {
+      if (chance.odds(0.1)) continue
+      if (kind === 'node' || kind === 'nodes') {
+        const property = chance.pick(PROPERTIES)
+        nodes.push(
+          ...chance.pick([
+            [`${name}.external_id`],
+            [`${name}.*`],
+            [name, `${name}.external_id`],
+            [`${name}.property.*`, `${name}.type`],
+            [`${name}.property.${property}`, `${name}.property.${property}.metadata.${chance.pick(METADATA)}`],
+            [`${name}.*`, `${name}.property.num.metadata.source`, `${name}.trust_score.*`],
+          ]),
+        )
+      }
+      if (kind === 'relationship' || kind === 'relationships') {
+        relationships.push(...chance.pick([[name], [`${name}.*`], [`${name}.since`], [`${name}.property.*`]]))
+      }
+      if (kind === 'value' || kind === 'nodes' || chance.odds(0.05)) aggregate_values.push(name)
+    }
+    return { nodes, relationships, aggregate_values }
+  }
+
+  /** Paths within those that are allowed. */
+  private asked(allowed: readonly string[]): string[] {
+    const { chance } = this
+    const paths = allowed
+      .filter(() => chance.odds(0.85))
+      .flatMap((path) => {
+        if (!path.endsWith('.*') || chance.odds(0.4)) return [path]
+        const stem = path.slice(0, -2)
+        if (path.endsWith('.property.*')) return [`${stem}.${chance.pick(PROPERTIES)}`]
+        if (path.endsWith('.trust_score.*')) return [`${stem}._final_score`]
+        const kind = this.pattern.scope.get(stem)
+        if (kind === 'relationship' || kind === 'relationships')
+          return [chance.pick([stem, `${stem}.since`, `${stem}.property.num`])]
+        return [
+          chance.pick([
+            stem,
+            `${stem}.external_id`,
+            `${stem}.is_identity`,
+            `${stem}.property.*`,
+            `${stem}.property.${chance.pick(PROPERTIES)}`,
+          ]),
+        ]
+      })
+    return [...new Set(paths)]
+  }
+
+  /** By what may be read; null where that is nothing that one value can be asked of. */
+  private filterWithin({
+    nodes,
+    relationships,
+    aggregate_values,
+  }: NaiveContextCase['allowedReads']): NaiveCondition | null {
+    const terms = [...nodes, ...relationships].flatMap((path): Term[] => {
+      const [of = '', first, second, third, field = ''] = path.split('.')
+      const kind = this.pattern.scope.get(of)
+      if (kind !== 'node' && kind !== 'relationship') return []
+      if (third === 'metadata') return [{ kind: 'metadata', of, name: second as string, field }]
+      if (first === 'trust_score') return []
+      if (first === undefined || first === '*' || second === '*') {
+        const own: Term[] =
+          kind === 'node' && second !== '*'
+            ? [
+                { kind: 'own', of, name: 'external_id' },
+                { kind: 'own', of, name: 'type' },
+              ]
+            : []
+        return [...own, { kind: 'property', of, name: kind === 'node' ? this.chance.pick(PROPERTIES) : 'since' }]
+      }
+      if (first === 'external_id' || first === 'type') return [{ kind: 'own', of, name: first }]
+      return [{ kind: 'property', of, name: second ?? first }]
+    })
+    const values = aggregate_values
+      .filter((name) => this.pattern.scope.get(name) === 'value')
+      .map((name): Term => ({ kind: 'variable', name }))
+    const all = [...terms, ...values]
+    return all.length === 0 ? null : this.pattern.condition(0, all)
+  }
+
+  // -- writes
+
+  private withWrites(base: NaiveContextCase): NaiveContextCase {
+    const { chance } = this
+    const ofKind = (...kinds: ConditionVariableKind[]) =>
+      [...this.pattern.scope].filter(([, kind]) => kinds.includes(kind)).map(([name]) => name)
+    const nodes = ofKind('node', 'nodes')
+    const relationships = ofKind('relationship', 'relationships')
+    const nodeWrites: NaiveNodeWrite[] = []
+    const relationshipWrites: NaiveRelationshipWrite[] = []
+    const asked = { nodes: [...base.nodes], relationships: [...base.relationships] }
+    const existingNodes = nodes.filter(() => chance.odds(0.3))
+    for (const name of existingNodes)
+      nodeWrites.push({ name, key: null, labels: this.labels(0.15), properties: this.properties(name) })
+    for (
+      let i = chance.weighted([
+        [3, 0],
+        [4, 1],
+        [1, 2],
+      ]);
+      i > 0;
+      i--
+    ) {
+      const name = `made${i}`
+      nodeWrites.push({
+        name,
+        key: { type: chance.pick(['Note', 'Car']), externalId: this.newId() },
+        labels: this.labels(0.25),
+        properties: this.properties(name),
+      })
+      asked.nodes.push(
+        ...chance.pick<string[]>([
+          [],
+          [`${name}.external_id`],
+          [`${name}.external_id`, `${name}.property.num`],
+          [name],
+          [`${name}.*`],
+          [`${name}.property.w${name}`],
+        ]),
+      )
+      if (chance.odds(0.3)) base.allowedReads.nodes.push(`${name}.*`)
+    }
+    const existingRelationships = relationships.filter(() => chance.odds(0.3))
+    for (const name of existingRelationships)
+      relationshipWrites.push({ name, key: null, properties: this.properties(name) })
+    const ends = [...ofKind('node'), ...nodeWrites.map(({ name }) => name).filter((name) => name.startsWith('made'))]
+    for (
+      let i = chance.weighted([
+        [4, 0],
+        [4, 1],
+        [1, 2],
+      ]);
+      i > 0;
+      i--
+    ) {
+      const name = `joined${i}`
+      relationshipWrites.push({
+        name,
+        key: { type: chance.pick(['OWNS', 'ABOUT', 'SEES']), source: chance.pick(ends), target: chance.pick(ends) },
+        properties: this.properties(name),
+      })
+      asked.relationships.push(...chance.pick<string[]>([[], [name], [`${name}.since`], [`${name}.property.w${name}`]]))
+      if (chance.odds(0.3)) base.allowedReads.relationships.push(name)
+    }
+    const allowedDeletes = {
+      nodes: nodes
+        .filter(() => chance.odds(0.12))
+        .flatMap((name) => chance.pick([[name], [`${name}.*`], [`${name}.property.num`], [`${name}.*`, name]])),
+      relationships: relationships
+        .filter(() => chance.odds(0.2))
+        .flatMap((name) => chance.pick([[name], [`${name}.*`], [`${name}.since`]])),
+    }
+    const joins = ['OWNS', 'ABOUT', 'SEES'].flatMap((type) =>
+      Array.from({ length: chance.between(3, 12) }, () => ({
+        type,
+        source_node_label: chance.pick([...TYPES, 'Vip']),
+        target_node_label: chance.pick([...TYPES, 'Fast']),
+      })),
+    )
+    return {
+      ...base,
+      ...asked,
+      nodeWrites,
+      relationshipWrites,
+      existingNodes,
+      existingRelationships,
+      nodeTypes: ['Note', 'Car'],
+      joinRules: joins,
+      allowedDeletes,
+      deleteNodes: allowedDeletes.nodes.filter(() => chance.odds(0.8)),
+      deleteRelationships: allowedDeletes.relationships.filter(() => chance.odds(0.8)),
+    }
+  }
+
+  private newId(): Term {
+    return this.chance.weighted<Term>([
+      [2, { kind: 'literal', value: `fresh${this.chance.between(0, 30)}` }],
+      [2, { kind: 'parameter', path: ['fresh'] }],
+      [1, { kind: 'parameter', path: ['token', 'sub'] }],
+      [2, { kind: 'literal', value: `c${this.chance.between(0, 4)}` }],
+    ])
+  }
+
+  /** For one of the writes: two that set the labels of one node would make the outcome a question of the order of rows. */
+  private labels(odds: number): string[] | null {
+    const { chance } = this
+    if (this.labelled || !chance.odds(odds)) return null
+    this.labelled = true
+    return EXTRA_LABELS.filter(() => chance.odds(0.6))
+  }
+
+  /** Names that two writes share would make the outcome a question of the order of rows. */
+  private properties(of: string): NaivePropertyWrite[] {
+    const { chance } = this
+    const value = (): Term =>
+      chance.pick<Term>([
+        { kind: 'literal', value: chance.pick(['x', 7, true, 2.5]) },
+        { kind: 'literal', value: ['x', 'y'] },
+        { kind: 'parameter', path: ['number'] },
+        { kind: 'parameter', path: ['order', 'by'] },
+        { kind: 'parameter', path: ['token', 'sub'] },
+      ])
+    return chance.odds(0.25)
+      ? []
+      : [
+          {
+            name: `w${of}`,
+            term: value(),
+            metadata: chance.odds(0.3)
+              ? [
+                  { name: 'source', term: { kind: 'literal', value: 'desk' } },
+                  { name: 'by', term: { kind: 'parameter', path: ['name'] } },
+                ]
+              : [],
+          },
+        ]
+  }
+}

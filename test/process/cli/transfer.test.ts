@@ -1,0 +1,82 @@
+// What the commands that move a folder say when they cannot, and that nothing is left then.
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { openCollections } from '../../../src/store/documents/collections.ts'
+import { backup } from '../../../src/transfer/backup.ts'
+import { importFile } from '../../../src/transfer/import.ts'
+import { restore } from '../../../src/transfer/restore.ts'
+import { killAll, ownEnvironment, runCommand } from '../../support/cli-process.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+afterAll(killAll)
+
+const bin = join(import.meta.dirname, '../../../src/cli/verdigraph.sh')
+
+/** With more documents than a pipe holds. */
+async function filledFolder(): Promise<string> {
+  const data = join(temporaryFolder(), 'data')
+  const documents = openCollections(join(data, 'config'), { sync: false })
+  await documents.transact((changes) => {
+    for (let i = 0; i < 300; i++)
+      changes.put('configuration', `d${i}`, { id: `d${i}`, kind: 'x', text: 'x'.repeat(2000) })
+  })
+  await documents.close()
+  return data
+}
+
+async function shell(line: string): Promise<string> {
+  const child = Bun.spawn(['bash', '-c', line], { env: ownEnvironment, stdout: 'ignore', stderr: 'pipe' })
+  await child.exited
+  return child.stderr.text()
+}
+
+test('a command that cannot begin says why, with its own help, and makes nothing', async () => {
+  const parent = temporaryFolder()
+  const none = join(parent, 'none')
+  const [migrating, restoring] = await Promise.all([
+    runCommand(['migrate', '--data', none]),
+    runCommand(['restore', '--data', none]),
+  ])
+  expect(migrating).toMatchObject({ exitCode: 1, stderr: `error: the folder ${none} does not exist\n` })
+  expect(restoring.stderr).toContain('(verdigraph restore --help tells its options)')
+  const toNowhere = backup({ dataDir: none, out: '-', madeBy: 'test', nowMs: 0, note() {} })
+  await expect(toNowhere).rejects.toThrow('a backup is written to a file, and not to the standard output: name one')
+  const file = join(parent, 'file')
+  writeFileSync(file, '')
+  const into = importFile({ dataDir: file, from: file, dryRun: false, resume: false, progress() {} })
+  await expect(into).rejects.toThrow(`the folder ${file} cannot be used`)
+  const from = join(parent, 'backup')
+  writeFileSync(from, '')
+  const below = restore({ from, dataDir: join(file, 'x', 'y'), progress() {} })
+  await expect(below).rejects.toThrow(`the folder ${join(file, 'x')} cannot be made: `)
+  expect(existsSync(none)).toBe(false)
+  expect(readdirSync(parent).sort()).toEqual(['backup', 'file'])
+})
+
+test('an export whose reader ends says so', async () => {
+  const data = await filledFolder()
+  expect(await shell(`${bin} export --data ${data} --out - | head -1`)).toContain(
+    'whoever read the export ended before it did',
+  )
+})
+
+test('where files may not become long, a restore does not call the backup damaged, and an import ends with a word', async () => {
+  const data = await filledFolder()
+  const parent = temporaryFolder()
+  const out = join(parent, 'backup')
+  await backup({ dataDir: data, out, madeBy: 'test', nowMs: 0, note() {} })
+  const target = join(parent, 'target')
+  mkdirSync(target)
+  const lines = join(temporaryFolder(), 'lines')
+  const configuration = JSON.stringify({ configuration: { id: 'd0', kind: 'x' } })
+  writeFileSync(lines, `${JSON.stringify({ format: 'verdigraph-export', version: 1 })}\n${configuration}\n`)
+  const [restoring, importing] = await Promise.all([
+    shell(`ulimit -f 40; ${bin} restore --data ${target} --in ${out}`),
+    shell(`ulimit -f 40; ${bin} import --data ${join(parent, 'new')} --in ${lines}`),
+  ])
+  expect(restoring).toMatch(/^error: EFBIG: [^\n]*\n$/)
+  expect(importing).toMatch(/^error: there is no room for a store in [^\n]*: a file may not become as long [^\n]*\n$/)
+  expect(readdirSync(target)).toEqual([])
+  expect(readdirSync(parent).sort()).toEqual(['backup', 'target'])
+})

@@ -1,0 +1,313 @@
+// A service with lanes: what is too large for the serving loop has the same answer, and a lane that is killed takes no
+// other request with it.
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LANE_COMMAND, selfCommand } from '../../../src/cli/self-command.ts'
+import type { LogEntry } from '../../../src/ops/log.ts'
+import { childrenOf } from '../../support/child-processes.ts'
+import { startService, type TestService } from '../../support/service.ts'
+
+const log: LogEntry[] = []
+let service: TestService
+
+beforeAll(async () => {
+  // Time enough for a busy machine: a request that is to exceed its limit is one whose lane was stopped.
+  const settings = { lanes: 2, decisionTimeMs: 2000, laneQueueMax: 8, batchReadTimeMs: 60_000 }
+  service = await startService(settings, {
+    laneCommand: selfCommand([LANE_COMMAND]),
+    log: (entry) => void log.push(entry),
+  })
+  const nodes = Array.from({ length: 50 }, (_, i) => ({ type: 'Car', external_id: `c${i}` }))
+  await service.ask('/capture/v1/nodes', { nodes: [...nodes, { type: 'Person', external_id: 'ann' }] })
+  await service.ask('/capture/v1/relationships', {
+    relationships: [
+      { source: { type: 'Person', external_id: 'ann' }, target: { type: 'Car', external_id: 'c0' }, type: 'OWNS' },
+    ],
+  })
+  await service.addPolicy({ name: 'owner', cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)' })
+  await service.addPolicy({
+    name: 'long',
+    actions: ['count'],
+    cypher:
+      'MATCH (subject:Person)-[:OWNS]->(resource:Car) WHERE reduce(sum = 0, x IN range(1, 400000) | sum + x % 7) > $least',
+  })
+})
+
+afterAll(async () => service?.stop())
+
+const question = (action: string, car: string, more: object = {}) => ({
+  subject: { type: 'Person', id: 'ann' },
+  action: { name: action },
+  resource: { type: 'Car', id: car },
+  ...more,
+})
+
+/** Identifiers of the processes of the lanes. */
+function laneProcesses(): number[] {
+  return childrenOf(process.pid)
+    .filter(({ words }) => words.includes(LANE_COMMAND))
+    .map(({ pid }) => pid)
+}
+
+async function metric(name: string): Promise<number> {
+  const { text } = await service.send('/metrics', { headers: { authorization: `Bearer ${service.token}` } })
+  return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1])
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await Bun.sleep(5)
+}
+
+describe('requests in lanes', () => {
+  it('a decision asked after a capture sees it, at once', async () => {
+    for (let i = 1; i <= 20; i++) {
+      const relationships = [
+        { source: { type: 'Person', external_id: 'ann' }, target: { type: 'Car', external_id: `c${i}` }, type: 'OWNS' },
+      ]
+      const target = question('drive', `c${i}`)
+      expect((await service.ask('/access/v1/evaluation', target)).body).toEqual({ decision: false })
+      expect((await service.ask('/capture/v1/relationships', { relationships })).status).toBe(200)
+      expect((await service.ask('/access/v1/evaluation', target)).body).toEqual({ decision: true })
+      expect((await service.ask('/capture/v1/relationships/delete', { relationships })).status).toBe(200)
+      expect((await service.ask('/access/v1/evaluation', target)).body).toEqual({ decision: false })
+    }
+  })
+
+  it('a policy that is stored is used by the next decision', async () => {
+    const target = question('wash', 'c0')
+    expect((await service.ask('/access/v1/evaluation', target)).body).toEqual({ decision: false })
+    await service.addPolicy({
+      name: 'washer',
+      actions: ['wash'],
+      cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)',
+    })
+    expect((await service.ask('/access/v1/evaluation', target)).body).toEqual({ decision: true })
+  })
+
+  // The sum of x % 7 over 1 to 400,000 is 1,200,003.
+  it('a long question is answered by a lane', async () => {
+    const before = await metric('verdigraph_lane_requests_total')
+    for (const [least, decision] of [
+      [1_199_990, true],
+      [1_200_100, false],
+    ] as const) {
+      const target = question('count', 'c0', { context: { input_params: { least } } })
+      const answered = await service.ask('/access/v1/evaluation', target)
+      expect(answered.body).toEqual({ decision })
+    }
+    expect(await metric('verdigraph_lane_requests_total')).toBe(before + 2)
+  })
+
+  it('a long body has the answer of a short one, and one that is refused has the same refusal', async () => {
+    const spaces = ' '.repeat(100_000)
+    const headers = { 'x-svc-clientkey': service.key }
+    const good = await service.send('/access/v1/evaluation', {
+      headers,
+      raw: spaces + JSON.stringify(question('drive', 'c0')),
+    })
+    expect(good.body).toEqual({ decision: true })
+    const raw = `${spaces}{"subject":`
+    const bad = await service.send('/access/v1/evaluation', { headers, raw })
+    expect(bad.status).toBe(400)
+    expect(bad.body.message).toBe('Bad Request')
+  })
+
+  it('decisions, captures and faults in lanes are among the metrics of the process', async () => {
+    const permits = await metric('verdigraph_decisions_total\\{decision="permit"\\}')
+    await service.ask('/access/v1/evaluation', question('count', 'c0', { context: { input_params: { least: 0 } } }))
+    expect(await metric('verdigraph_decisions_total\\{decision="permit"\\}')).toBe(permits + 1)
+  })
+
+  it('an agent that uses much of the serving loop is answered in lanes; an agent that uses little is not', async () => {
+    const { key } = await service.addAgent('greedy', ['Authorization'])
+    const names = Array.from({ length: 2500 }, (_, i) => `"k${i}":${i}`).join()
+    const body = { ...question('drive', 'c0'), context: { input_params: {} } }
+    const raw = JSON.stringify(body).replace('"input_params":{}', `"input_params":{${names}}`)
+    expect(raw.length).toBeLessThan(32_000)
+    const before = await metric('verdigraph_lane_requests_total')
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () =>
+        service.send('/access/v1/evaluation', { headers: { 'x-svc-clientkey': key }, raw }),
+      ),
+    )
+    // Some wait too long for the queue of this service, which is short; all others have the same answer.
+    for (const { status, body: decided } of answers) {
+      if (status !== 503) expect(decided).toEqual({ decision: true })
+    }
+    const after = await metric('verdigraph_lane_requests_total')
+    expect(after).toBeGreaterThan(before)
+    const { key: modest } = await service.addAgent('modest', ['Authorization'])
+    const during = await metric('verdigraph_lane_requests_total')
+    const light = { headers: { 'x-svc-clientkey': modest }, body: question('drive', 'c0') }
+    expect((await service.send('/access/v1/evaluation', light)).body).toEqual({ decision: true })
+    expect(await metric('verdigraph_lane_requests_total')).toBe(during)
+  })
+
+  it('the answer keeps the request identifier and the headers of the service', async () => {
+    const answered = await service.send('/capture/v1/nodes', {
+      headers: { 'x-svc-clientkey': service.key, 'x-request-id': 'given-by-the-client' },
+      body: { nodes: [{ type: 'Car', external_id: 'c0' }] },
+    })
+    expect(answered.status).toBe(200)
+    expect(answered.headers.get('x-request-id')).toBe('given-by-the-client')
+    expect(answered.headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('an answer above a megabyte comes whole', async () => {
+    const text = 'x'.repeat(20_000)
+    const nodes = Array.from({ length: 100 }, (_, i) => ({
+      type: 'Text',
+      external_id: `t${i}`,
+      properties: [{ type: 'text', value: text }],
+    }))
+    expect((await service.ask('/capture/v1/nodes', { nodes })).status).toBe(200)
+    const { key } = await service.addAgent('reader', ['CIQ', 'ReadDataSchema'])
+    const policy = JSON.stringify({
+      meta: { policy_version: '1.0-ciq' },
+      subject: { type: '_Application' },
+      condition: { cypher: 'MATCH (subject:_Application), (t:Text)' },
+      allowed_reads: { nodes: ['t.*'] },
+    })
+    const created = await service.configure('POST', 'authorization-policies', {
+      project_id: service.projectId,
+      name: 'texts',
+      policy,
+      status: 'ACTIVE',
+    })
+    expect(created.text).toContain('id')
+    const stored = await service.configure('POST', 'knowledge-queries', {
+      project_id: service.projectId,
+      name: 'all-texts',
+      policy_id: created.body.id,
+      query: JSON.stringify({ nodes: ['t.external_id', 't.property.text'] }),
+      status: 'ACTIVE',
+    })
+    expect(stored.status, stored.text).toBe(201)
+    const answered = await service.send('/contx-iq/v1/execute', {
+      headers: { 'x-svc-clientkey': key },
+      raw: `${' '.repeat(70_000)}{"id":"all-texts","page_size":100}`,
+    })
+    expect(answered.status, answered.text.slice(0, 500)).toBe(200)
+    expect((answered.body.data as unknown[]).length).toBe(100)
+    expect(answered.text.length).toBeGreaterThan(2_000_000)
+  })
+})
+
+describe('a lane that ends', () => {
+  it('is killed when its request exceeds the limit; the next request is answered', async () => {
+    const { key } = await service.addAgent('schema', ['ReadDataSchema'])
+    expect((await service.send('/data-schema/v1', { headers: { 'x-svc-clientkey': key } })).status).toBe(200)
+    const killed = await metric('verdigraph_lanes_killed_total')
+    const stopped = laneProcesses()
+    expect(stopped.length).toBeGreaterThan(0)
+    for (const pid of stopped) process.kill(pid, 'SIGSTOP')
+    const long = question('count', 'c0', { context: { input_params: { least: 0 } } })
+    const answered = await service.ask('/access/v1/evaluation', long)
+    expect(answered.status).toBe(408)
+    expect(answered.body.errors).toEqual(['the time limit of 2000 ms is reached'])
+    expect(await metric('verdigraph_lanes_killed_total')).toBeGreaterThan(killed)
+    await until(() => log.some(({ message, reason }) => message === 'a lane ended' && /exceeded/.test(String(reason))))
+    // The small ones were never concerned.
+    expect((await service.ask('/access/v1/evaluation', question('drive', 'c0'))).body).toEqual({ decision: true })
+    for (const pid of stopped) {
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {
+        // It was the one that was killed.
+      }
+    }
+    expect((await service.ask('/access/v1/evaluation', long)).body).toEqual({ decision: true })
+  })
+
+  it('while it reads: the request is repeated in another one and answered', async () => {
+    const long = question('count', 'c0', { context: { input_params: { least: 0 } } })
+    for (let round = 0; round < 3; round++) {
+      await until(async () => (await metric('verdigraph_lanes_ready')) > 0)
+      for (const pid of laneProcesses()) process.kill(pid, 'SIGSTOP')
+      const answer = service.ask('/access/v1/evaluation', long)
+      await until(async () => (await metric('verdigraph_lane_requests_running')) > 0)
+      for (const pid of laneProcesses()) process.kill(pid, 'SIGKILL')
+      expect((await answer).body).toEqual({ decision: true })
+    }
+  })
+
+  it('while it deletes: the answer says that the outcome is not known', async () => {
+    await service.ask('/capture/v1/nodes', { nodes: [{ type: 'Car', external_id: 'gone' }] })
+    await until(async () => (await metric('verdigraph_lanes_ready')) > 0)
+    for (const pid of laneProcesses()) process.kill(pid, 'SIGSTOP')
+    const answer = service.ask('/capture/v1/nodes/delete', { nodes: [{ type: 'Car', external_id: 'gone' }] })
+    await until(async () => (await metric('verdigraph_lane_requests_running')) > 0)
+    for (const pid of laneProcesses()) process.kill(pid, 'SIGKILL')
+    const { status, body, headers } = await answer
+    expect(status).toBe(503)
+    expect(body.message).toBe('the process that ran this request ended; whether the change was stored is not known')
+    expect(headers.get('retry-after')).toBe('1')
+  })
+
+  it('requests of a project above its queue are refused with Retry-After; another project is answered', async () => {
+    const long = question('count', 'c0', { context: { input_params: { least: 0 } } })
+    await service.ask('/access/v1/evaluation', long)
+    const stopped = laneProcesses()
+    for (const pid of stopped) process.kill(pid, 'SIGSTOP')
+    const running = service.ask('/access/v1/evaluation', long)
+    await until(async () => (await metric('verdigraph_lane_requests_running')) > 0)
+    const answers = Array.from({ length: 12 }, () => service.ask('/access/v1/evaluation', long))
+    const refused = await Promise.race(answers.map(async (answer) => ((await answer).status === 503 ? answer : never)))
+    expect((await refused).headers.get('retry-after')).toBe('1')
+    expect((await refused).body.message).toBe('too many large requests of this project are waiting')
+    for (const pid of stopped) process.kill(pid, 'SIGCONT')
+    expect((await running).body).toEqual({ decision: true })
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(8)
+    expect(statuses.filter((status) => status === 503)).toHaveLength(4)
+  })
+})
+
+const never: Promise<never> = new Promise(() => {})
+
+describe('a client that does not read its long answer', () => {
+  it('does not keep a lane that is to be replaced', async () => {
+    const settings = { lanes: 1, laneMemoryMax: 1 }
+    const others = new Set(laneProcesses())
+    const own = await startService(settings, { laneCommand: selfCommand([LANE_COMMAND]), log: () => undefined })
+    const lanesNow = () => laneProcesses().filter((pid) => !others.has(pid))
+    const nodes = Array.from({ length: 100 }, (_, i) => ({ type: 'Text', external_id: `t${i}` }))
+    expect((await own.ask('/capture/v1/nodes', { nodes })).status).toBe(200)
+    const { key } = await own.addAgent('reader', ['CIQ'])
+    const policy = await own.configure('POST', 'authorization-policies', {
+      project_id: own.projectId,
+      name: 'texts',
+      policy: JSON.stringify({
+        meta: { policy_version: '1.0-ciq' },
+        subject: { type: '_Application' },
+        condition: { cypher: 'MATCH (subject:_Application), (t:Text) WITH subject, $text + t.external_id AS long' },
+        allowed_reads: { aggregate_values: ['long'] },
+      }),
+      status: 'ACTIVE',
+    })
+    const stored = await own.configure('POST', 'knowledge-queries', {
+      project_id: own.projectId,
+      name: 'long-texts',
+      policy_id: policy.body.id,
+      query: JSON.stringify({ aggregate_values: ['long'] }),
+      status: 'ACTIVE',
+    })
+    expect(stored.status, stored.text).toBe(201)
+    const body = JSON.stringify({ id: 'long-texts', page_size: 100, input_params: { text: 'é'.repeat(60_000) } })
+    const { hostname, port } = new URL(own.url)
+    const sockets = Array.from({ length: 6 }, () => {
+      const socket = connect(Number(port), hostname)
+      socket.once('data', () => socket.pause())
+      socket.write(
+        `POST /contx-iq/v1/execute HTTP/1.1\r\nhost: test\r\nx-svc-clientkey: ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      )
+      return socket
+    })
+    const [first] = lanesNow()
+    expect(first).toBeDefined()
+    await until(() => !lanesNow().includes(first as number))
+    expect((await own.ask('/capture/v1/nodes', { nodes })).status).toBe(200)
+    for (const socket of sockets) socket.destroy()
+    await own.stop()
+  }, 60_000)
+})

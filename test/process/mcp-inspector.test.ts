@@ -1,0 +1,56 @@
+// The command line of the official inspector, as a process of its own, in both eras.
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type McpService, startMcpService } from '../support/mcp-service.ts'
+
+const cli = join(
+  import.meta.dirname,
+  '../../node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js',
+)
+
+let house: McpService
+let token: string
+beforeAll(async () => {
+  house = await startMcpService()
+  token = await house.tokenOf('ann')
+})
+afterAll(() => house.stop())
+
+async function inspect(bearer: string, method: string, ...more: string[]) {
+  const fixed = ['--cli', house.url, '--transport', 'http', '--format', 'json', '-q', '--stored-auth-only']
+  const header = ['--header', `Authorization: Bearer ${bearer}`]
+  const child = Bun.spawn([process.execPath, cli, ...fixed, ...header, '--method', method, ...more], {
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [text, errors, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
+  return { code, errors, text }
+}
+
+describe('the inspector', () => {
+  it('finds no fault in the schemas of the tools, calls one in each era, and is told who is missing', async () => {
+    const given = {
+      subject_type: 'Person',
+      subject_id: 'ann',
+      action_name: 'drive',
+      resource_type: 'Car',
+      resource_id: 'c1',
+    }
+    const call = ['--tool-name', 'authzen_evaluate', '--tool-args-json', JSON.stringify(given)]
+    const [listed, modern, legacy, unknown, stranger] = await Promise.all([
+      inspect(token, 'tools/list', '--strict'),
+      inspect(token, 'tools/call', ...call, '--protocol-era', 'modern'),
+      inspect(token, 'tools/call', ...call, '--protocol-era', 'legacy'),
+      inspect(token, 'tools/call', '--tool-name', 'none'),
+      inspect('nonsense', 'tools/list'),
+    ])
+    expect(listed).toMatchObject({ code: 0, errors: expect.not.stringMatching(/error|warning/i) })
+    for (const called of [modern, legacy]) {
+      expect(called).toMatchObject({ code: 0 })
+      expect(JSON.parse(called.text)).toMatchObject({ result: { structuredContent: { decision: true } } })
+    }
+    expect(unknown.code).toBe(5)
+    expect(stranger.code).toBe(3)
+  })
+})

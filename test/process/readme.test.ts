@@ -1,0 +1,238 @@
+// What README.md and data/README.md promise, held against the running service: commands, pasted lines, every cell of the tables.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import nodes from '../../data/demo/nodes.json' with { type: 'json' }
+import { ownEnvironment } from '../support/cli-process.ts'
+
+const top = join(import.meta.dirname, '..', '..')
+const folder = mkdtempSync(join(tmpdir(), 'verdigraph-readme-'))
+const children: Bun.Subprocess[] = []
+
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  await Promise.all(children.map((child) => child.exited))
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface ServedReadme {
+  readonly child: Bun.Subprocess
+  readonly printed: string
+}
+
+/** Starts `serve --demo`, and answers what it printed up to the last line to paste. */
+async function serveDemo(dataDir: string): Promise<ServedReadme> {
+  const child = Bun.spawn([process.execPath, 'src/main.ts', 'serve', '--demo', '--data', dataDir, '--port', '0'], {
+    cwd: top,
+    env: ownEnvironment,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  children.push(child)
+  const decoder = new TextDecoder()
+  let printed = ''
+  for await (const bytes of child.stdout) {
+    printed += decoder.decode(bytes, { stream: true })
+    if (/listening on http/.test(printed) && /modelcontextprotocol.*\n/.test(printed)) return { child, printed }
+  }
+  throw new Error(`serve --demo ended: ${printed}`)
+}
+
+async function shell(script: string, env: Record<string, string> = {}): Promise<string> {
+  const child = Bun.spawn(['bash', '-c', script], {
+    cwd: folder,
+    env: { ...ownEnvironment, ...env },
+    stdin: 'ignore',
+    stdout: 'pipe',
+  })
+  return await child.stdout.text()
+}
+
+interface Pasted {
+  readonly curl: string
+  readonly promised: string
+}
+
+/** The pasted lines of a start, with what each promised. */
+function pasted(printed: string): Pasted[] {
+  const lines = printed.split('\n').map((line) => line.trim())
+  return lines.flatMap((curl, at) =>
+    curl.startsWith('curl ') ? [{ curl, promised: (lines[at + 1] as string).replace(/^answers +/, '') }] : [],
+  )
+}
+
+describe('npm start', () => {
+  const dataDir = join(folder, 'demo')
+  let served: ServedReadme
+
+  beforeAll(async () => {
+    served = await serveDemo(dataDir)
+  })
+
+  test('prints a permit, a denial and a search, and each answers as promised', async () => {
+    const lines = pasted(served.printed)
+    expect(lines.map(({ promised }) => promised.slice(0, 17))).toEqual([
+      '{"decision":true}',
+      '{"decision":false',
+      '{"results":[{"typ',
+    ])
+    for (const { curl, promised } of lines) expect(await shell(curl), curl).toBe(promised)
+  })
+
+  test('prints what connects an agent: the token of a person, and a client that asks as that person', async () => {
+    const lines = served.printed.split('\n').map((line) => line.trim())
+    const [token] = lines.filter((line) => line.startsWith('TOKEN=')) as [string]
+    const [inspector] = lines.filter((line) => line.startsWith('npx @modelcontextprotocol/inspector')) as [string]
+    const dara = await shell(`cd '${top}'\n${token}\n${inspector} 2> /dev/null`)
+    expect(JSON.parse(dara).structuredContent.data).toEqual([
+      {
+        nodes: {
+          'car.external_id': 'bramble',
+          'car.property.towing_kg': 2000,
+          'garage.property.name': 'Station Yard',
+        },
+      },
+    ])
+    const gus = await shell(
+      `cd '${top}' && '${process.execPath}' src/main.ts demo-token --data '${dataDir}' --person gus`,
+    )
+    const [url] = /http:\S+\/mcp\/v1\/\S+/.exec(inspector) as unknown as [string]
+    const opened = await fetch(url, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gus.trim()}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } }),
+    })
+    expect([opened.status, opened.headers.has('mcp-session-id')]).toEqual([200, true])
+    expect(
+      lines.some((line) => /^claude mcp add --transport http \w+ http:\S+\/mcp\/v1\/gid:\w+ --header /.test(line)),
+    ).toBe(true)
+  })
+
+  describe('the demo world answers every cell of data/README.md', () => {
+    const tables = readFileSync(join(top, 'data', 'README.md'), 'utf8').split('### Who may do what')[1] as string
+    const rows = tables.split('\n').filter((line) => /^\| *[A-Za-z]/.test(line))
+    const cells = (row: string): string[] =>
+      row
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim())
+
+    const ask = async (path: string, body: object): Promise<unknown> => {
+      const { curl } = pasted(served.printed)[0] as Pasted
+      const address = /http:\/\/[^/]+/.exec(curl)?.[0] as string
+      const key = /X-SVC-ClientKey: ([^']+)/.exec(curl)?.[1] as string
+      const headers = { 'X-SVC-ClientKey': key, 'Content-Type': 'application/json' }
+      const response = await fetch(`${address}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      expect(response.status, `${path} ${JSON.stringify(body)}`).toBe(200)
+      return await response.json()
+    }
+
+    let heading: string[] = []
+    const promises = rows.flatMap((row) => {
+      const [person, ...granted] = cells(row)
+      if (person === 'Person') {
+        heading = granted
+        return []
+      }
+      return granted.map((cell, at) => {
+        const [, action, type, name, value] = /^(\w+) (\w+)(?:, `(\w+)` (\d+))?$/.exec(
+          heading[at] as string,
+        ) as string[]
+        const ids = cell === '–' ? [] : cell.split(', ')
+        const context = name === undefined ? {} : { context: { input_params: { [name]: Number(value) } } }
+        return { person: person as string, action: action as string, type: type as string, ids, context }
+      })
+    })
+
+    test('the tables name everybody and every action of a person', () => {
+      expect(promises).toHaveLength(14 * 8)
+    })
+
+    for (const { person, action, type, ids, context } of promises) {
+      test(`${person} may ${action} ${ids.length === 0 ? 'nothing' : ids.join(', ')}`, async () => {
+        const subject = { type: 'Person', id: person }
+        const found = await ask('/access/v1/search/resource', {
+          subject,
+          action: { name: action },
+          resource: { type },
+          ...context,
+        })
+        expect(found).toEqual({ results: ids.map((id) => ({ type, id })) })
+        for (const { external_id: id } of nodes.nodes.filter((node) => node.type === type)) {
+          const resource = { type, id }
+          const answer = await ask('/access/v1/evaluation', { subject, action: { name: action }, resource, ...context })
+          expect(answer, id).toEqual({ decision: ids.includes(id) })
+        }
+      })
+    }
+  })
+
+  test('a later start prints a key that works, and leaves alone what was changed meanwhile', async () => {
+    const denial = pasted(served.printed)[1] as Pasted
+    const address = /http:\/\/[^/]+/.exec(denial.curl)?.[0] as string
+    const key = /X-SVC-ClientKey: ([^']+)/.exec(denial.curl)?.[1] as string
+    const stronger = {
+      nodes: [{ type: 'Car', external_id: 'bramble', properties: [{ type: 'towing_kg', value: 2500 }] }],
+    }
+    const captured = await fetch(`${address}/capture/v1/nodes`, {
+      method: 'POST',
+      headers: { 'X-SVC-ClientKey': key, 'Content-Type': 'application/json' },
+      body: JSON.stringify(stronger),
+    })
+    expect(captured.status).toBe(200)
+    served.child.kill('SIGTERM')
+    expect(await served.child.exited).toBe(0)
+
+    served = await serveDemo(dataDir)
+    const [permit, wasDenial] = pasted(served.printed) as [Pasted, Pasted]
+    expect(await shell(permit.curl)).toBe('{"decision":true}')
+    expect(await shell(wasDenial.curl)).toBe('{"decision":true}')
+  })
+})
+
+describe('the README', () => {
+  const readme = readFileSync(join(top, 'README.md'), 'utf8')
+
+  test('shows the lines that answer what it says', async () => {
+    const section = readme.split('## Your own data')[1] as string
+    const [, script, , answers] = /```sh\n([\s\S]*?)```([\s\S]*?)```\n([\s\S]*?)```/.exec(
+      section,
+    ) as unknown as string[]
+    const port = await freePort()
+    const adapted = (script as string)
+      .replaceAll('npx verdigraph', `'${process.execPath}' '${top}/src/main.ts'`)
+      .replaceAll('8080', String(port))
+    const printed = await shell(`${adapted}\nkill $! && wait $!`)
+    const bodies = printed.split('\n').filter((line) => /^\{"(decision|results)"/.test(line))
+    expect(bodies.join('\n'), printed).toBe((answers as string).trim())
+  })
+
+  test('shows a library use that gives what its comments say', async () => {
+    const block = (/## As a library[\s\S]*?```ts\n([\s\S]*?)```/.exec(readme) as unknown as string[])[1] as string
+    const promised = [...block.matchAll(/^(owns\..*) \/\/ (.*)$/gm)]
+    expect(promised).toHaveLength(3)
+    const program = block
+      .replace("'verdigraph'", `'${join(top, 'src', 'index.ts')}'`)
+      .replace(/^(owns\..*) \/\/ .*$/gm, 'console.log(JSON.stringify($1))')
+    writeFileSync(join(folder, 'library.ts'), program)
+    const printed = await shell(`'${process.execPath}' library.ts`)
+    expect(printed.trim().split('\n')).toEqual(promised.map((match) => match[2]))
+  })
+
+  test('names only files that are there', () => {
+    const links = [...readme.matchAll(/\]\(((?!http)[^)#]+)\)/g)].map((match) => match[1] as string)
+    expect(links.length).toBeGreaterThan(0)
+    for (const link of links) expect(() => readFileSync(join(top, link)), link).not.toThrow()
+  })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

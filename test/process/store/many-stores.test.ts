@@ -1,0 +1,61 @@
+// What a process opens beyond its means is refused, and what it has open goes on: the package would end the process.
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { OperationalError } from '../../../src/kernel/errors.ts'
+import { openStore } from '../../../src/store/graph/open-store.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+/** Three of them are more than a process can map. */
+const mapBytes = 40 * 2 ** 40
+
+test('a store beyond the address space is refused, until another one is closed', async () => {
+  const folder = temporaryFolder()
+  const open = (name: string) => openStore(join(folder, name), { sync: false, mapBytes })
+  const [first, second] = [open('first'), open('second')]
+  expect(() => open('third')).toThrow(OperationalError)
+  expect(() => open('third')).toThrow(
+    `the store in ${join(folder, 'third')} cannot be opened: this process has as many stores open as it can map into its address space`,
+  )
+  await first.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }))
+  await second.close()
+  const third = open('third')
+  const snapshot = first.snapshot()
+  expect(snapshot.nodeCount(null)).toBe(1)
+  snapshot.close()
+  await first.close()
+  await third.close()
+})
+
+test('a store beyond the files that a process may open is refused, and the others are read and written', async () => {
+  const folder = temporaryFolder()
+  const script = `
+    import { openStore } from './src/store/graph/open-store.ts'
+    const stores = []
+    let fault = null
+    while (fault === null) {
+      try {
+        stores.push(openStore('${folder}/' + stores.length, { sync: false }))
+      } catch (failure) {
+        fault = failure
+      }
+    }
+    for (const store of stores) await store.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }))
+    const counts = stores.map((store) => store.snapshot().nodeCount(null))
+    console.log(fault.name, fault.message.replace(/^.* cannot be opened: /, ''), counts.length > 5, new Set(counts).size)
+    await stores.pop().close()
+    await openStore('${folder}/again', { sync: false }).close()
+  `
+  const child = Bun.spawn(
+    ['bash', '-c', 'ulimit -Sn 100; ulimit -Hn 100; exec "$0" --eval "$1"', process.execPath, script],
+    {
+      cwd: join(import.meta.dirname, '..', '..', '..'),
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'inherit',
+    },
+  )
+  expect(await child.stdout.text()).toBe(
+    'RoomFault this process has as many files open as it may (`ulimit -n`) true 1\n',
+  )
+  expect(await child.exited).toBe(0)
+})

@@ -1,0 +1,200 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Random, runSeed } from '../../generate/random.ts'
+import { killAll, runCommand, startServer } from '../../support/cli-process.ts'
+import {
+  captured,
+  connectionsTo,
+  type HttpConnection,
+  makeProject,
+  mayPerson,
+  policyBody,
+  startWorkers,
+} from '../../support/worker-fixture.ts'
+
+let folder: string
+let data: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'verdigraph-lives-'))
+  data = join(folder, 'data')
+})
+
+afterEach(async () => {
+  await killAll()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Of the processes whose parent that one is. */
+function childrenOf(pid: number): number[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .filter((entry) => {
+      try {
+        const stat = readFileSync(`/proc/${entry}/stat`, 'latin1')
+        const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+        return state !== 'Z' && Number(parent) === pid
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+    .sort((a, b) => a - b)
+}
+
+const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await holds())) await Bun.sleep(10)
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ')
+  } catch {
+    return false
+  }
+}
+
+// Which process is whose is read from /proc.
+describe.skipIf(!existsSync('/proc/self/stat'))('a worker that is killed', () => {
+  it('is replaced, and takes nothing acknowledged with it; meanwhile the others go on, and provision', async () => {
+    const crew = await startWorkers(data, 2)
+    const [[one], [other]] = (await connectionsTo(crew.server.url, 2, 1)) as [[HttpConnection], [HttpConnection]]
+    const project = await makeProject(crew, one, 'alive')
+    const policy = policyBody(project, 'know', 'MATCH (subject:Person), (resource:Page)')
+    expect((await one.request('POST', '/configs/v1/authorization-policies', crew.admin, policy)).status).toBe(201)
+    await captured(one, project, 'nodes', { nodes: [{ type: 'Person', external_id: 'ann' }] })
+
+    const acknowledged: string[] = []
+    let served = 0
+    let writing = true
+    const write = async (line: HttpConnection, at: number): Promise<void> => {
+      for (let number = 0; writing; number++) {
+        const page = `page-${at}-${number}`
+        await captured(line, project, 'nodes', { nodes: [{ type: 'Page', external_id: page }] })
+        acknowledged.push(page)
+        if (at === 2) served += 1
+      }
+    }
+    const dying = write(one, 1).catch(() => 'lost')
+    const living = write(other, 2)
+    await until(() => acknowledged.length > 20)
+    // The one that was started first: it was elected for what one alone does.
+    const [first] = childrenOf(crew.server.pid) as [number]
+    process.kill(first, 'SIGKILL')
+    expect(await dying).toBe('lost')
+    const before = served
+    await until(() => served > before + 10)
+    writing = false
+    await living
+
+    // The other one provisions now.
+    const second = await makeProject(crew, other, 'heir')
+    expect(second.id).not.toBe(project.id)
+    const [[reborn]] = (await connectionsTo(crew.server.url, 2, 1)) as [[HttpConnection], [HttpConnection]]
+    for (const line of [other, reborn]) {
+      for (const page of acknowledged) expect(await mayPerson(line, project, 'ann', 'know', page)).toBe(true)
+    }
+    await crew.close()
+  })
+})
+
+describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed', () => {
+  it('end by themselves, and the folder and the port are free then', async () => {
+    const server = await startServer(['--data', data, '--workers', '2'])
+    const workers = childrenOf(server.pid)
+    expect(workers).toHaveLength(2)
+    await server.kill('SIGKILL')
+    const { port } = new URL(server.url)
+    // Waits by itself for the workers that are left.
+    const next = await startServer(['--data', data, '--workers', '2', '--port', port])
+    expect(workers.filter(isAlive)).toEqual([])
+    expect(new URL(next.url).port).toBe(port)
+    expect(await next.kill('SIGTERM')).toBe(0)
+  })
+})
+
+const seed = runSeed()
+describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed while they start', () => {
+  it(`end before they serve, and leave the folder free (seed ${seed})`, async () => {
+    const chance = new Random(seed)
+    await runCommand(['init', '--data', data])
+    let orphans = 0
+    for (let round = 0; round < 6; round++) {
+      const parent = Bun.spawn(
+        [process.execPath, 'src/main.ts', 'serve', '--workers', '2', '--port', '0', '--data', data],
+        {
+          cwd: join(import.meta.dirname, '..', '..', '..'),
+          env: { PATH: process.env.PATH ?? '' },
+          stdin: 'ignore',
+          stdout: 'ignore',
+          stderr: 'ignore',
+        },
+      )
+      let workers: number[] = []
+      await until(() => {
+        workers = childrenOf(parent.pid)
+        return workers.length > 0
+      })
+      // From before the worker's first line to behind its opening of the store.
+      await Bun.sleep(chance.between(0, 500))
+      workers = childrenOf(parent.pid)
+      parent.kill('SIGKILL')
+      await parent.exited
+      orphans += workers.length
+      // In steps of 10 ms: a bound on how often they are looked at, much above what they need on a busy machine.
+      let looks = 0
+      await until(() => workers.filter(isAlive).length === 0 || ++looks > 500)
+      expect([round, workers.filter(isAlive)]).toEqual([round, []])
+    }
+    expect(orphans).toBeGreaterThanOrEqual(6)
+    const next = await startServer(['--data', data, '--workers', '2'])
+    expect(await next.kill('SIGTERM')).toBe(0)
+  })
+})
+
+describe('starting workers', () => {
+  it('is refused where somebody has the port, also one who would share it', async () => {
+    for (const reusePort of [false, true]) {
+      const foreign = Bun.serve({ hostname: '127.0.0.1', port: 0, reusePort, fetch: () => new Response() })
+      const { exitCode, stdout, stderr } = await runCommand([
+        ...['serve', '--workers', '2', '--port', String(foreign.port)],
+        ...['--data', data],
+      ])
+      expect([exitCode, stdout]).toEqual([1, ''])
+      expect(stderr).toBe(`error: cannot listen on 127.0.0.1:${foreign.port}: the port is in use\n`)
+      await foreign.stop(true)
+    }
+  })
+
+  it('is for the supervising process alone', async () => {
+    const { exitCode, stderr } = await runCommand(['worker'])
+    expect([exitCode, stderr]).toEqual([1, 'error: a worker is started by `verdigraph serve --workers` alone\n'])
+  })
+
+  it('loads the demo world once, every worker answers what was printed, and nobody else gets the folder', async () => {
+    const server = await startServer(['--data', data, '--workers', '2', '--demo'])
+    const output = await server.printed('"welcome"}]}\n')
+    const key = /key +(vgk_\S+)/.exec(output)?.[1] as string
+    const dara = { type: 'Person', id: 'dara' }
+    const context = { input_params: { load_kg: 1800 } }
+    const body = { subject: dara, action: { name: 'tow' }, resource: { type: 'Car', id: 'bramble' }, context }
+    for (const [line] of (await connectionsTo(server.url, 2, 1)) as HttpConnection[][]) {
+      const reply = await (line as HttpConnection).request(
+        'POST',
+        '/access/v1/evaluation',
+        { 'x-svc-clientkey': key },
+        body,
+      )
+      expect(reply.body).toBe('{"decision":true}')
+    }
+    const refused = await runCommand(['serve', '--workers', '2', '--port', '0', '--data', data])
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      1,
+      `error: the folder ${data} is served by process ${server.pid}\n`,
+    ])
+    expect(await server.kill('SIGTERM')).toBe(0)
+  })
+})

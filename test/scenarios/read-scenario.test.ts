@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import { captureBodies, exactJson } from '../support/convert-graph.ts'
+import { printGraph, readGraph } from '../support/graph-notation.ts'
+import { readScenario } from './read-scenario.ts'
+
+describe('the arrow notation', () => {
+  it('is read and written back the same, numbers of both kinds included', () => {
+    const text = [
+      "(ann:Person:Vip {age: 30, height: 1.0, tags: ['a', 'o\\'b'], identity: true})",
+      "('doc.7 x':Document)",
+      "(ann)-[:SEES {since: 1, 'odd name': true}]->('doc.7 x')",
+    ].join('\n')
+    expect(printGraph(readGraph(text))).toBe(text)
+  })
+
+  it('takes arrows in both directions and lets a bare name stand for the node told before', () => {
+    const { nodes, relationships } = readGraph('(a:X)-[:R]->(b:Y)<-[:S]-(a) // and a comment\n(b)-[:T]->(b)')
+    expect(nodes.map((node) => node.externalId)).toEqual(['a', 'b'])
+    expect(relationships.map((each) => `${each.source.externalId} ${each.type} ${each.target.externalId}`)).toEqual([
+      'a R b',
+      'a S b',
+      'b T b',
+    ])
+  })
+
+  it.each([
+    ['(a)', 'graph line 1, column 4: (a) has no type here and was not met before'],
+    ['(a:X)\n(a:Y)-[:R]->(a)', '(a) is of several types: write the one that is meant'],
+    ['(a:X)-[R]->(a)', 'graph line 1, column 8: `:` is expected'],
+    ['(a:X {age: })', 'a number, a quoted string, true, false or a list is expected'],
+    ['(a:X)-[:R]->(a)-[:R]->(a)', 'a second R from a to a: relationships merge by their ends'],
+    ['(a:X)\n(a:X {age: 1})', '(a) was told before: labels and properties go there'],
+  ])('refuses %j', (text, message) => {
+    expect(() => readGraph(text)).toThrow(message)
+  })
+})
+
+describe('a world', () => {
+  const graph = 'graph: |\n  (ann:Person)-[:OWNS]->(c1:Car)\n'
+  const policy = "  - {subject: Person, action: drive, resource: Car, cypher: 'MATCH (subject)-[:OWNS]->(resource)'}\n"
+
+  it('keeps integers and floats of its parameters apart', () => {
+    const world = readScenario(
+      'w',
+      `${graph}policies:\n${policy}resources:\n  - [Person:ann, drive, {a: 4, b: 4.0, c: [1.5, x]}, [c1]]\n`,
+    )
+    expect([...(world.resources[0]?.parameters ?? [])]).toEqual([
+      ['a', 4n],
+      ['b', 4],
+      ['c', [1.5, 'x']],
+    ])
+    expect(world.resources[0]?.soughtType).toBe('Car')
+  })
+
+  it.each([
+    [`${graph}police: []\n`, 'w: world: unknown field police'],
+    [`${graph}decisions:\n  - [Person:ann, drive, Car:c1, {}]\n`, 'w: decisions[0]: [subject, action, resource'],
+    [`${graph}decisions:\n  - [Person:ann, drive, Car:c1, {}, true]\n`, 'yes or no is expected, not true'],
+    [`${graph}decisions:\n  - [Person:ann, drive, Car:c9, {}, yes]\n`, 'Car:c9 is granted but not in the graph'],
+    [
+      `${graph}resources:\n  - [Person:ann, drive, {}, [c1]]\n`,
+      'the resource type is not clear (no policy): add {type',
+    ],
+    [`${graph}policies:\n  - {subject: Person}\n`, 'w: policies[0]: either `action` or `actions` is expected'],
+    ['graph: (a', 'w: graph line 1, column 3: `)` is expected'],
+  ])('refuses %j', (text, message) => {
+    expect(() => readScenario('w', text)).toThrow(message)
+  })
+})
+
+describe('capture bodies', () => {
+  it('keep the point of a float and every digit of an integer', () => {
+    expect(exactJson({ a: 4, b: 4n, c: [9007199254740993n, 0.5], d: 'x', e: new Map([['f', null]]) })).toBe(
+      '{"a":4.0,"b":4,"c":[9007199254740993,0.5],"d":"x","e":{"f":null}}',
+    )
+  })
+
+  it('hold at most 250 items each', () => {
+    const text = Array.from({ length: 251 }, (_, index) => `(n${index}:Node)`).join('\n')
+    const { nodes, relationships } = captureBodies(readGraph(`${text}\n(n0)-[:R {w: 1}]->(n1)`))
+    expect(nodes.map((body) => JSON.parse(body).nodes.length)).toEqual([250, 1])
+    expect(JSON.parse(relationships[0] as string).relationships).toEqual([
+      {
+        source: { external_id: 'n0', type: 'Node' },
+        target: { external_id: 'n1', type: 'Node' },
+        type: 'R',
+        properties: [{ type: 'w', value: 1 }],
+      },
+    ])
+  })
+})

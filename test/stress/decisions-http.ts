@@ -1,0 +1,229 @@
+// Decisions, searches, pages, batches and explanations over HTTP, against a naive model that shares nothing with the engine:
+// random policies of both versions over the databases of composite projects, with filters, tokens, tags and odd parameters.
+// Run alone: bun test/stress/decisions-http.ts [--worlds 300] [--workers 1] [--seed N]. World n has the seed N + n.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Random, runSeed } from '../generate/random.ts'
+import { difference, type Post, type ServiceResponse } from '../oracle/service/compare-decisions.ts'
+import type { RequestContents } from '../oracle/service/decision.ts'
+import { END_TYPES } from '../oracle/service/decision-condition.ts'
+import type { DecisionFilter } from '../oracle/service/decision-filter.ts'
+import {
+  CONNECTION,
+  capturesOf,
+  type DecisionGraph,
+  graphsOf,
+  randomDecisionGraph,
+  withoutDangling,
+} from '../oracle/service/decision-graph.ts'
+import { type DecisionPolicy, decisionDocument, randomDecisionPolicy } from '../oracle/service/decision-policy.ts'
+import { bodyOf, type NaiveQuestion, pathOf, randomQuestions, randomSent } from '../oracle/service/decision-question.ts'
+import { shrinkList, shrinkValue } from '../oracle/service/shrink-case.ts'
+import { killAll } from '../support/cli-process.ts'
+import { makePeople } from '../support/user-tokens.ts'
+import {
+  captured,
+  HttpConnection,
+  makeProject,
+  startWorkers,
+  bodyOf as taken,
+  type WorkerFixture,
+  type WorkerProject,
+} from '../support/worker-fixture.ts'
+import { numberAfter } from './flags.ts'
+
+const POLICIES = 14
+const ROUNDS = 3
+/** Questions that are asked at a time. */
+const LANES = 32
+/** Pages of the size that is usual, and pages so small that every answer has several. */
+const PAGE_MAXES = [null, 3] as const
+
+const worlds = numberAfter('--worlds', 100)
+const workers = numberAfter('--workers', 1)
+const seed = numberAfter('--seed', runSeed())
+
+interface DecisionCase {
+  readonly world: DecisionGraph
+  readonly policies: readonly DecisionPolicy[]
+  readonly sent: RequestContents
+  readonly question: NaiveQuestion
+}
+
+const counts = new Map<string, number>()
+const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1)
+const uncounted = (): void => undefined
+const people = await makePeople('User')
+let projects = 0
+
+async function worldDiffers(crew: WorkerFixture, worldSeed: number): Promise<string | null> {
+  const chance = new Random(worldSeed)
+  const world = randomDecisionGraph(chance)
+  const policies = Array.from({ length: POLICIES }, (_, i) => randomDecisionPolicy(chance, `p${i}`))
+  const project = await filled(crew, world, policies)
+  const scene = { graphs: graphsOf(world), policies }
+  for (let round = 0; round < ROUNDS; round++) {
+    const sent = randomSent(chance)
+    const post = await postAs(crew, project, sent)
+    const left = END_TYPES.flatMap((types) => randomQuestions(chance, types))
+    let found: DecisionCase | null = null
+    const lane = async (): Promise<void> => {
+      for (let question = left.shift(); question !== undefined && found === null; question = left.shift()) {
+        if ((await difference(post, scene, sent, question, count)) !== null)
+          found ??= { world, policies, sent, question }
+      }
+    }
+    await Promise.all(Array.from({ length: LANES }, lane))
+    if (found !== null) return reported(crew, found, `seed ${worldSeed} round ${round}`)
+  }
+  return null
+}
+
+/** A new project that holds both. */
+async function filled(
+  crew: WorkerFixture,
+  world: DecisionGraph,
+  policies: readonly DecisionPolicy[],
+): Promise<WorkerProject> {
+  const line = await HttpConnection.to(crew.server.url)
+  try {
+    projects += 1
+    const project = await makeProject(crew, line, `p${projects}`, { db_connection: CONNECTION })
+    const create = async (kind: string, body: object) =>
+      taken(await line.request('POST', `/configs/v1/${kind}`, crew.admin, { project_id: project.id, ...body }), 201)
+    await create('token-introspects', people.introspect)
+    for (const [path, body] of capturesOf(world)) await captured(line, project, path, body)
+    for (const policy of policies) {
+      const { name, status, tags } = policy
+      await create('authorization-policies', { name, status, tags, policy: JSON.stringify(decisionDocument(policy)) })
+    }
+    return project
+  } finally {
+    line.close()
+  }
+}
+
+async function postAs(crew: WorkerFixture, { key }: WorkerProject, { claims }: RequestContents): Promise<Post> {
+  const headers: Record<string, string> = { 'x-svc-clientkey': key, 'content-type': 'application/json' }
+  if (claims !== null) headers.authorization = `Bearer ${await people.tokenOf(String(claims.sub), claims)}`
+  return async (path, body): Promise<ServiceResponse> => {
+    const response = await read(`${crew.server.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    const text = await response.text()
+    return { status: response.status, text, body: JSON.parse(text) }
+  }
+}
+
+/** A question changes nothing: where a connection that was silent ends just as it is taken again, it is asked anew. */
+async function read(url: string, request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, request)
+  } catch (fault) {
+    if ((fault as { code?: string }).code !== 'ECONNRESET') throw fault
+    count('asked anew')
+    return fetch(url, { ...request, keepalive: false })
+  }
+}
+
+async function reported(crew: WorkerFixture, found: DecisionCase, where: string): Promise<string> {
+  const differs = async ({ world, policies, sent, question }: DecisionCase): Promise<string | null> => {
+    const post = await postAs(crew, await filled(crew, world, policies), sent)
+    return difference(post, { graphs: graphsOf(world), policies }, sent, question, uncounted)
+  }
+  const isShown = async (one: DecisionCase): Promise<boolean> => (await differs(one)) !== null
+  // What was seen once and is not there when it is asked again is told as it was.
+  const smallest = (await isShown(found)) ? await made(found, isShown) : null
+  const { world, policies, sent, question } = smallest ?? found
+  return [
+    `${where}${smallest === null ? ': not seen again' : ''}`,
+    (await differs({ world, policies, sent, question })) ?? 'agrees when it is asked again',
+    ...capturesOf(world).map(([path, body]) => `${path} ${JSON.stringify(body)}`),
+    ...policies.map((one) => `${one.name} ${one.status} [${one.tags}] ${JSON.stringify(decisionDocument(one))}`),
+    `claims ${JSON.stringify(sent.claims)}`,
+    `${pathOf(question)} ${JSON.stringify(bodyOf(question, sent))} limit ${'limit' in question ? question.limit : 'none'}`,
+  ].join('\n')
+}
+
+/** Smaller by one part after the other. */
+async function made(found: DecisionCase, isShown: (one: DecisionCase) => Promise<boolean>): Promise<DecisionCase> {
+  let one = found
+  const over = async <T>(items: readonly T[], put: (items: readonly T[]) => DecisionCase): Promise<void> => {
+    one = put(await shrinkList(items, (fewer) => isShown(put(fewer))))
+  }
+  if (one.question.kind === 'batch') {
+    const { question } = one
+    const left = await shrinkList(question.items, async (items) => {
+      // Of no items it is an evaluation, and another case.
+      return items.length > 0 && isShown({ ...one, question: { ...question, items } })
+    })
+    one = { ...one, question: { ...question, items: left } }
+  }
+  await over(one.policies, (policies) => ({ ...one, policies }))
+  await over(one.world.relationships, (relationships) => ({ ...one, world: { ...one.world, relationships } }))
+  await over(one.world.nodes, (nodes) => ({ ...one, world: withoutDangling({ ...one.world, nodes }) }))
+  one = await shrinkValue(one, simpler, isShown)
+  await over(Object.entries(one.sent.input), (input) => ({
+    ...one,
+    sent: { ...one.sent, input: Object.fromEntries(input) },
+  }))
+  return one
+}
+
+function simpler(one: DecisionCase): readonly DecisionCase[] {
+  const { sent, policies } = one
+  const without = (['tags', 'subject', 'resource', 'action', 'claims'] as const)
+    .filter((member) => sent[member] !== null)
+    .map((member) => ({ ...one, sent: { ...sent, [member]: null } }))
+  const other = (changed: DecisionPolicy, members: Partial<DecisionPolicy>): DecisionCase => ({
+    ...one,
+    policies: policies.map((policy) => (policy === changed ? { ...policy, ...members } : policy)),
+  })
+  return [
+    ...without,
+    ...policies.flatMap((policy) => [
+      ...(policy.filter === null ? [] : [null, ...smallerFilters(policy.filter)]).map((filter) =>
+        other(policy, { filter }),
+      ),
+      ...(policy.branches.length < 2 ? [] : policy.branches.map((branch) => other(policy, { branches: [branch] }))),
+    ]),
+  ]
+}
+
+function smallerFilters(filter: DecisionFilter): readonly DecisionFilter[] {
+  const { operands = [], advice, app, ...rest } = filter
+  return [
+    ...operands,
+    ...(advice === undefined && app === undefined ? [] : [{ ...rest, ...(operands.length > 0 ? { operands } : {}) }]),
+    ...operands.flatMap((operand, i) =>
+      smallerFilters(operand).map((smaller) => ({ ...filter, operands: operands.with(i, smaller) })),
+    ),
+  ]
+}
+
+console.log(`VERDIGRAPH_SEED=${seed}`)
+const folder = mkdtempSync(join(tmpdir(), 'verdigraph-decisions-'))
+const crews: WorkerFixture[] = []
+let differing: string | null = null
+try {
+  for (const [i, max] of PAGE_MAXES.entries()) {
+    const environment = max === null ? {} : { VERDIGRAPH_SEARCH_PAGE_MAX: String(max) }
+    crews.push(await startWorkers(join(folder, String(i)), workers, { VERDIGRAPH_LOG_LEVEL: 'error', ...environment }))
+  }
+  for (let world = 0; world < worlds && differing === null; world++) {
+    // By the seed, so that a world is the same when it is asked for alone.
+    differing = await worldDiffers(crews[(seed + world) % crews.length] as WorkerFixture, seed + world)
+    count('worlds')
+  }
+  for (const crew of crews.splice(0)) await crew.close()
+} finally {
+  await killAll()
+  rmSync(folder, { recursive: true, force: true })
+}
+console.log(JSON.stringify(Object.fromEntries([...counts].sort())))
+if (differing !== null) console.error(differing)
+// A run in which hardly anything is found or refused would prove nothing.
+const few = ['permits', 'denials', 'refused 422', 'advised', 'matched', 'searches that found', 'batches'].filter(
+  (what) => (counts.get(what) ?? 0) < worlds * 2,
+)
+if (differing === null && few.length > 0) console.error(`hardly any: ${few.join(', ')}`)
+process.exit(differing !== null || few.length > 0 ? 1 : 0)

@@ -1,0 +1,55 @@
+// The long run of the differential test: engine with rules on = engine with rules off = reference, on random graphs.
+// bun test/stress/differential.ts [--comparisons 200000] [--seed N] [--failures 5]
+// Rounds are numbered by their seeds: a run can be cut into slices, one beginning with the seed that another ended with, and
+// slices can run beside each other.
+import { parseArgs } from 'node:util'
+import { runSeed } from '../generate/random.ts'
+import { type Campaign, campaign, compared, type Findings } from '../oracle/differential.ts'
+
+const PER_ROUND = { conditionsPerRound: 6, rowsPerRound: 6 }
+const REPORT_EVERY_MS = 20_000
+
+const { values } = parseArgs({
+  options: {
+    comparisons: { type: 'string', default: '200000' },
+    seed: { type: 'string' },
+    failures: { type: 'string', default: '5' },
+  },
+})
+const seed = values.seed === undefined ? runSeed() : wholeNumber('seed', values.seed)
+const comparisons = wholeNumber('comparisons', values.comparisons)
+const plan: Campaign = {
+  seed,
+  rounds: Math.ceil(comparisons / (PER_ROUND.conditionsPerRound + PER_ROUND.rowsPerRound)),
+  ...PER_ROUND,
+  failuresMax: wholeNumber('failures', values.failures),
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^\d+$/.test(text)) throw new Error(`--${name} takes a whole number, not ${text}`)
+  return Number(text)
+}
+
+const began = performance.now()
+const told = (findings: Findings): string => {
+  const seconds = Math.round((performance.now() - began) / 1000)
+  return `${compared(findings)} compared in ${seconds} s; go on with --seed ${findings.nextSeed}; ${JSON.stringify({
+    conditions: findings.conditions,
+    rows: findings.rows,
+  })}`
+}
+
+console.log(`seed ${seed}, ${plan.rounds} rounds`)
+let lastReport = began
+let failuresTold = 0
+const findings = await campaign(plan, (soFar) => {
+  for (; failuresTold < soFar.failures.length; failuresTold++) console.log(`\n${soFar.failures[failuresTold]}\n`)
+  if (performance.now() - lastReport < REPORT_EVERY_MS) return
+  lastReport = performance.now()
+  console.log(told(soFar))
+})
+for (const [why, text] of [...findings.refusals].slice(0, 10))
+  console.log(`refused: ${why}\n    ${text.replaceAll('\n', '\n    ')}`)
+console.log(told(findings))
+console.log(`${compared(findings)} passed, ${findings.failures.length} failed`)
+process.exitCode = findings.failures.length > 0 ? 1 : 0

@@ -1,0 +1,150 @@
+// The hostile tenant: does one thing of the table for some seconds, and says how each of its requests ended.
+// Runs as a process of its own at a low priority, one for each scene.
+import { connect, type Socket } from 'node:net'
+import { type IsolationFixture, LIMITS, type LimitName } from './fixture.ts'
+import type { HostileLoadName } from './loads.ts'
+import { sceneOf } from './loads.ts'
+
+/** Requests that have no answer so long after the end of the scene are given up. */
+export const GRACE_MS = 15_000
+
+export interface HostileCommand {
+  readonly world: IsolationFixture
+  readonly scene: HostileLoadName
+  readonly seconds: number
+  readonly folder: string
+}
+
+export interface RequestOutcome {
+  readonly what: string
+  /** 0: no answer. */
+  readonly status: number
+  readonly ms: number
+  /** The limit that bounds it, milliseconds, where it was the only request under way; else null. */
+  readonly limitMs: number | null
+  /** Start of the body of an answer that is not 200. */
+  readonly text: string
+}
+
+export interface HostileResult {
+  readonly outcomes: readonly RequestOutcome[]
+  /** What else is to be told. */
+  readonly notes: readonly string[]
+}
+
+export interface Request {
+  readonly method?: string
+  readonly path: string
+  readonly body?: string | Uint8Array<ArrayBuffer>
+  readonly headers?: Readonly<Record<string, string>>
+  /** Given where the request is the only one of its scene under way. */
+  readonly limit?: LimitName
+}
+
+export class Hostile {
+  readonly world: IsolationFixture
+  /** For files of the scene. */
+  readonly folder: string
+  readonly outcomes: RequestOutcome[] = []
+  readonly notes: string[] = []
+  endMs = 0
+  /** Several scenes at once: no request is alone. */
+  isCrowded = false
+
+  constructor({ world, folder }: HostileCommand) {
+    this.world = world
+    this.folder = folder
+  }
+
+  get isOver(): boolean {
+    return performance.now() >= this.endMs
+  }
+
+  /** Sends a request and notes how it ended; never throws. */
+  async send(what: string, { method = 'POST', path, body, headers = {}, limit }: Request): Promise<RequestOutcome> {
+    const startMs = performance.now()
+    const leftMs = Math.max(1, this.endMs + GRACE_MS - startMs)
+    const limitMs = limit === undefined || this.isCrowded ? null : LIMITS[limit]
+    let outcome: RequestOutcome
+    try {
+      const response = await fetch(`${this.world.url}${path}`, {
+        method,
+        headers: { 'x-svc-clientkey': this.world.hostile.key, 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body }),
+        signal: AbortSignal.timeout(leftMs),
+      })
+      const bytes = await response.arrayBuffer()
+      const ms = performance.now() - startMs
+      const text = response.status === 200 ? '' : Buffer.from(bytes).toString('utf8', 0, 200)
+      outcome = { what, status: response.status, ms, limitMs, text }
+    } catch (fault) {
+      const text = fault instanceof Error ? fault.message : String(fault)
+      outcome = { what, status: 0, ms: performance.now() - startMs, limitMs, text }
+    }
+    this.outcomes.push(outcome)
+    return outcome
+  }
+
+  /** One request after the other until the scene is over, from so many callers. */
+  async loop(what: string, callers: number, request: () => Request): Promise<void> {
+    await Promise.all(
+      Array.from({ length: callers }, async () => {
+        while (!this.isOver) {
+          const { status } = await this.send(what, request())
+          // A refusal is cheap: without a pause the scene would be a flood of refusals.
+          if (status === 503 || status === 429 || status === 0) await Bun.sleep(50)
+        }
+      }),
+    )
+  }
+
+  /** So many requests at once, and again when all are answered. */
+  async rounds(what: string, atOnce: number, request: () => Request): Promise<void> {
+    while (!this.isOver) await Promise.all(Array.from({ length: atOnce }, () => this.send(what, request())))
+  }
+
+  configure(what: string, method: string, path: string, body?: object): Promise<RequestOutcome> {
+    const headers = { authorization: `Bearer ${this.world.admin}`, 'content-type': 'application/json' }
+    return this.send(what, {
+      method,
+      path: `/configs/v1/${path}`,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    })
+  }
+
+  /** A plain connection; null where it is refused. */
+  connection(): Promise<Socket | null> {
+    const { hostname, port } = new URL(this.world.url)
+    return new Promise((resolve) => {
+      const socket = connect({ host: hostname, port: Number(port) })
+      socket.on('connect', () => resolve(socket))
+      socket.on('error', () => resolve(null))
+    })
+  }
+
+  async untilOver(): Promise<void> {
+    await Bun.sleep(Math.max(0, this.endMs - performance.now()))
+  }
+}
+
+if (import.meta.main) {
+  let run: (() => Promise<void>) | null = null
+  let hostile: Hostile | null = null
+  process.on('message', async (command: HostileCommand | { go: number }) => {
+    if ('go' in command) {
+      const over = performance.now() + command.go * 1000
+      if (hostile !== null) hostile.endMs = over
+      await Promise.race([run?.(), Bun.sleep(command.go * 1000 + GRACE_MS + 1000)]).catch((fault: unknown) => {
+        hostile?.notes.push(`the scene failed: ${fault instanceof Error ? fault.message : String(fault)}`)
+      })
+      if (performance.now() > over + GRACE_MS) hostile?.notes.push('not all requests had ended')
+      process.send?.({ outcomes: hostile?.outcomes, notes: hostile?.notes })
+      return
+    }
+    hostile = new Hostile(command)
+    run = await sceneOf(command.scene).prepare(hostile)
+    process.send?.({ ready: true })
+  })
+  process.on('disconnect', () => process.exit(0))
+}

@@ -1,0 +1,494 @@
+// What the hostile tenant does, one scene for each row of the table, with the bar of the steady tenant's longest stall.
+import { spawn } from 'node:child_process'
+import type { Socket } from 'node:net'
+import { join } from 'node:path'
+import { Random } from '../../generate/random.ts'
+import { descendantsOf, type LimitName, lanesOf, policy } from './fixture.ts'
+import type { Hostile, Request } from './hostile-tenant.ts'
+
+export interface HostileLoad {
+  /** Milliseconds that the longest stall may be above the baseline, in the full form. */
+  readonly bar: number
+  /** Part of the short form. */
+  readonly isShort?: boolean
+  /** Settings of a server of its own; without it the scene shares one with the others. */
+  readonly flags?: readonly string[]
+  /** Errors of the steady tenant that are expected: requests in a process that is killed. */
+  readonly errorsMax?: number
+  /** Builds what is sent, before the measurement, and answers what is run in it. */
+  prepare(hostile: Hostile): Promise<() => Promise<void>> | (() => Promise<void>)
+}
+
+const repeat = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
+
+/** Letters a and b by chance, so that hundreds of partial matches of the pattern are followed at each of them. */
+function randomText(length: number, seed: number): string {
+  const chance = new Random(seed)
+  return repeat(length, () => (chance.odds(0.5) ? 'a' : 'b')).join('')
+}
+
+const PATTERN = '.*b.{300}c'
+const EMOJI = '\u{1F600}'.repeat(16_000)
+
+// -- questions
+
+function question(action: string, input_params: object = {}, resource = 'Page') {
+  return {
+    subject: { type: 'Person', id: 'h0' },
+    action: { name: action },
+    resource: { type: resource, id: 'c0' },
+    context: { input_params },
+  }
+}
+
+/** What the policies of the actions are asked with. */
+function parametersOf(action: string): object {
+  const list = repeat(50_000, (i) => i)
+  const text = 'long text '.repeat(6000)
+  switch (action) {
+    case 'reduce':
+      return { list, text }
+    case 'size':
+      return { list, text: EMOJI }
+    case 'comprehension':
+      return { list, text }
+    case 'quantifier':
+      return { list, text: 'ab'.repeat(30_000) }
+    case 'order':
+      return { list, text: `${text}a`, other: `${text}b` }
+    case 'lists':
+      return { list, others: list.with(-1, -1) }
+    case 'pattern':
+      return { texts: repeat(60, (i) => randomText(60_000, i)), pattern: PATTERN }
+    default:
+      return {}
+  }
+}
+
+const evaluation = (body: object): Request => ({
+  path: '/access/v1/evaluation',
+  body: JSON.stringify(body),
+  limit: 'decision',
+})
+/** Bounded as a batch: each policy is decided and explained. */
+const explanation = (body: object): Request => ({ ...evaluation(body), path: '/access/v1/explain', limit: 'batch' })
+
+function execution(hostile: Hostile, name: string, input_params: object = {}, more: object = {}): Request {
+  const limit: LimitName = name === 'batch-read' ? 'batchRead' : 'execute'
+  const body = JSON.stringify({ id: hostile.world.hostile.queries[name], input_params, ...more })
+  return { path: '/contx-iq/v1/execute', body, limit }
+}
+
+const several = ({ limit: _, ...request }: Request): Request => request
+
+/** One request after the other. */
+const alone = (bar: number, what: string, make: (hostile: Hostile) => Request, isShort = false): HostileLoad => ({
+  bar,
+  isShort,
+  prepare(hostile) {
+    const request = make(hostile)
+    return () => hostile.loop(what, 1, () => request)
+  },
+})
+
+const decides = (action: string, isShort = false): HostileLoad =>
+  alone(30, action, () => evaluation(question(action, parametersOf(action))), isShort)
+const explains = (action: string): HostileLoad =>
+  alone(30, `explain ${action}`, () => explanation(question(action, parametersOf(action))))
+const asks = (name: string, input: object = {}, more: object = {}, isShort = false): HostileLoad =>
+  alone(30, name, (hostile) => execution(hostile, name, input, more), isShort)
+
+const trails = evaluation(question('trails'))
+
+function batchOf(items: number): Request {
+  const { subject, action, resource } = question('trails')
+  const body = JSON.stringify({ subject, action, evaluations: repeat(items, () => ({ resource })) })
+  return { path: '/access/v1/evaluations', body, limit: 'batch' }
+}
+
+function search(type: string): Request {
+  const { subject, action, context } = question(`filtered-${type}`, { text: randomText(60_000, 7), pattern: PATTERN })
+  const body = JSON.stringify({ subject, action, resource: { type }, context })
+  return { path: '/access/v1/search/resource', body, limit: 'decision' }
+}
+
+// -- bodies
+
+const BODY_BYTES = 4 * 1024 * 1024 - 2048
+
+function bodyWith(input: string): string {
+  const whole = JSON.stringify(question('read', { input: 0 }))
+  return whole.replace('"input":0', `"input":${input}`)
+}
+const listOf = (item: string): string =>
+  bodyWith(`[${repeat(Math.floor(BODY_BYTES / (item.length + 1)), () => item).join(',')}]`)
+/** Bodies of less than a million values, and one of more. */
+const numbers = () => listOf('1234')
+const objects = () => listOf('{"ab":1234}')
+const values = () => listOf('1')
+const deep = () => bodyWith('['.repeat(16_000) + ']'.repeat(16_000))
+const sent = (body: string): Request => ({ path: '/access/v1/evaluation', body })
+
+const bodies = (make: () => string, connections: number, isShort = false): HostileLoad => ({
+  bar: 40,
+  isShort,
+  prepare(hostile) {
+    const request = sent(make())
+    return () => hostile.loop('body', connections, () => request)
+  },
+})
+
+// -- configuration
+
+/** A policy of some 490,000 characters. */
+export function largePolicy(project: string, name: string, isRefused: boolean) {
+  const terms = repeat(900, (term) => {
+    const ids = repeat(30, (i) => `'page-${String(term * 30 + i).padStart(6, '0')}'`)
+    return `resource.external_id IN [${ids.join(',')}]`
+  })
+  if (isRefused) terms.push('absent.name = 1')
+  return policy(project, name, `MATCH (subject:Person), (resource:Page) WHERE ${terms.join(' OR ')}`)
+}
+
+const stores = (isRefused: boolean): HostileLoad => ({
+  bar: 40,
+  isShort: !isRefused,
+  prepare(hostile) {
+    let stored = 0
+    const { project } = hostile.world.hostile
+    return async () => {
+      while (!hostile.isOver) {
+        stored += 1
+        const name = `large-${process.pid}-${stored}`
+        const made = await hostile.configure(
+          'store',
+          'POST',
+          'authorization-policies',
+          largePolicy(project, name, isRefused),
+        )
+        if (made.status === 201) {
+          await hostile.send('decide by it', evaluation(question(name)))
+          const id = /"id":"([^"]+)"/.exec(made.text)?.[1]
+          await hostile.configure('delete it', 'DELETE', `authorization-policies/${id}`)
+        }
+      }
+    }
+  },
+})
+
+// -- captures
+
+const deletes: HostileLoad = {
+  bar: 50,
+  isShort: true,
+  prepare(hostile) {
+    const { hubs } = hostile.world.sizes
+    return async () => {
+      for (let hub = 0; hub < hubs && !hostile.isOver; hub++) {
+        const nodes = [{ type: 'Hub', external_id: `hub-${hub}` }]
+        await hostile.send(`delete hub ${hub}`, { path: '/capture/v1/nodes/delete', body: JSON.stringify({ nodes }) })
+        // A hub that is gone costs nothing.
+        if (hub === 0) await Bun.sleep(200)
+      }
+      await hostile.untilOver()
+    }
+  },
+}
+
+const captures: HostileLoad = {
+  bar: 50,
+  prepare(hostile) {
+    let batch = 0
+    return () =>
+      hostile.loop('capture', 8, () => {
+        batch += 1
+        const nodes = repeat(250, (i) => ({
+          type: 'Made',
+          external_id: `m${(batch % 40) * 250 + i}`,
+          properties: [
+            { type: 'n', value: batch },
+            { type: 'text', value: 'some text that is captured' },
+          ],
+        }))
+        return { path: '/capture/v1/nodes', body: JSON.stringify({ nodes }) }
+      })
+  },
+}
+
+// -- connections
+
+const IDLE = 5000
+
+async function opened(hostile: Hostile, count: number): Promise<Socket[]> {
+  const sockets: Socket[] = []
+  for (let left = count; left > 0; left -= 100) {
+    const more = await Promise.all(repeat(Math.min(100, left), () => hostile.connection()))
+    sockets.push(...more.filter((socket) => socket !== null))
+  }
+  hostile.notes.push(`${sockets.length} connections`)
+  return sockets
+}
+
+const idle: HostileLoad = {
+  bar: 50,
+  prepare: (hostile) => async () => {
+    const sockets = await opened(hostile, IDLE)
+    await hostile.untilOver()
+    for (const socket of sockets) socket.destroy()
+  },
+}
+
+/** Heads and bodies that come a byte at a time, on 200 connections. */
+const slow = (start: (hostile: Hostile) => string): HostileLoad => ({
+  bar: 50,
+  prepare: (hostile) => async () => {
+    const sockets = await opened(hostile, 200)
+    for (const socket of sockets) socket.write(start(hostile))
+    while (!hostile.isOver) {
+      for (const socket of sockets) if (socket.writable) socket.write('a')
+      await Bun.sleep(100)
+    }
+    for (const socket of sockets) socket.destroy()
+  },
+})
+
+const slowBody = (hostile: Hostile): string =>
+  `POST /access/v1/evaluation HTTP/1.1\r\nhost: slow\r\nx-svc-clientkey: ${hostile.world.hostile.key}\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n{"a":"`
+
+const pipelined: HostileLoad = {
+  bar: 30,
+  prepare(hostile) {
+    const { path, body = '' } = trails
+    const one = `POST ${path} HTTP/1.1\r\nhost: one\r\nx-svc-clientkey: ${hostile.world.hostile.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    return async () => {
+      while (!hostile.isOver) {
+        const socket = await hostile.connection()
+        if (socket === null) return
+        const startMs = performance.now()
+        let received = ''
+        const ended = new Promise<void>((resolve) => {
+          socket.on('data', (bytes: Buffer) => {
+            received += bytes.toString('latin1')
+            if (received.split('HTTP/1.1 ').length > 8) resolve()
+          })
+          socket.on('close', () => resolve())
+        })
+        socket.write(one.repeat(8))
+        await Promise.race([ended, Bun.sleep(14_000)])
+        socket.destroy()
+        const statuses = [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((found) => Number(found[1]))
+        const ms = performance.now() - startMs
+        for (const status of repeat(8, (i) => statuses[i] ?? 0)) {
+          hostile.outcomes.push({ what: 'pipelined', status, ms, limitMs: null, text: '' })
+        }
+      }
+    }
+  },
+}
+
+// -- MCP
+
+function message(hostile: Hostile, name: string, args: object): Request {
+  const { project, token } = hostile.world.hostile
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const params = { name, arguments: args, _meta }
+  return {
+    path: `/mcp/v1/${project}`,
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+    headers: {
+      authorization: `Bearer ${token}`,
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': name,
+    },
+  }
+}
+
+const person = (action: string) => {
+  const { subject, action: named, resource } = question(action)
+  return { subject, action: named, resource }
+}
+
+const mcp = (what: string, callers: number, make: (hostile: Hostile) => Request, isShort = false): HostileLoad => ({
+  bar: 50,
+  isShort,
+  prepare(hostile) {
+    const request = make(hostile)
+    return () => hostile.loop(what, callers, () => request)
+  },
+})
+
+const runs = (args: (hostile: Hostile) => readonly string[]): HostileLoad => ({
+  bar: 50,
+  prepare: (hostile) => async () => {
+    while (!hostile.isOver) {
+      const startMs = performance.now()
+      const program = process.env.VERDIGRAPH_TESTED ?? join(import.meta.dirname, '../../../src/cli/verdigraph.sh')
+      const given = args(hostile)
+      const child = spawn(program, [...given, '--data', hostile.world.data], { stdio: 'ignore' })
+      const timer = setTimeout(() => child.kill('SIGKILL'), Math.max(1, hostile.endMs + 14_000 - startMs))
+      const code = await new Promise<number | null>((resolve) => {
+        child.on('exit', resolve)
+        child.on('error', () => resolve(-1))
+      })
+      clearTimeout(timer)
+      const what = `${given[0]} ended with ${code}`
+      hostile.outcomes.push({
+        what,
+        status: code === 0 ? 200 : 0,
+        ms: performance.now() - startMs,
+        limitMs: null,
+        text: '',
+      })
+    }
+  },
+})
+
+let files = 0
+const fileOf = (hostile: Hostile): string => {
+  files += 1
+  return join(hostile.folder, `out-${process.pid}-${files}`)
+}
+
+const killsWorker: HostileLoad = {
+  bar: 50,
+  flags: ['--workers', '2'],
+  // Two or three requests are under way in a worker that is killed.
+  errorsMax: 10,
+  prepare: (hostile) => async () => {
+    while (!hostile.isOver) {
+      await Bun.sleep(1500)
+      const { pid } = hostile.world
+      const lanes = new Set(lanesOf(pid).map((lane) => lane.pid))
+      const [worker] = descendantsOf(pid).filter((child) => !lanes.has(child.pid) && /worker/.test(child.command))
+      if (worker === undefined) {
+        hostile.notes.push('no worker was found')
+        return
+      }
+      process.kill(worker.pid, 'SIGKILL')
+      hostile.notes.push(`killed worker ${worker.pid}`)
+    }
+  },
+}
+
+/** Of the scenes that stop a process longest, eight at once. */
+const EIGHT = [
+  'batch',
+  'query trails',
+  'batch_read',
+  'size',
+  'filter of 100',
+  'answer of 60 MB',
+  'four bodies',
+  'MCP, dear query',
+] as const
+
+const hostileLoads = {
+  batch: alone(30, 'batch', () => batchOf(1000), true),
+  'query trails': asks('trails', {}, {}, true),
+  batch_read: asks('batch-read', { text: EMOJI }, {}, true),
+  'one decision': decides('trails', true),
+  '20 decisions at once': {
+    bar: 30,
+    isShort: true,
+    prepare: (hostile) => () => hostile.rounds('decision', 20, () => several(trails)),
+  },
+  '8 pipelined': pipelined,
+  reduce: decides('reduce'),
+  size: decides('size', true),
+  comprehension: decides('comprehension'),
+  quantifier: decides('quantifier'),
+  order: decides('order'),
+  lists: decides('lists'),
+  pattern: decides('pattern'),
+  sort: asks('sort'),
+  distinct: asks('distinct', { text: 'x'.repeat(60_000) }),
+  collect: asks('collect', { text: 'x'.repeat(2000) }),
+  'explain trails': explains('trails'),
+  'explain size': explains('size'),
+  'explain quantifier': explains('quantifier'),
+  'filter of 100': alone(30, 'search', () => search('Sheet'), true),
+  'filter of 2,000': alone(30, 'search', () => search('Page')),
+  'scan of 200,000': asks('scan'),
+  'answer of 60 MB': asks('all', { text: 'x'.repeat(6000) }, { page_size: 10_000 }, true),
+  'page at 190,000': alone(30, 'page', (hostile) => {
+    const page_token = Math.floor(hostile.world.sizes.big * 0.95)
+    return execution(hostile, 'page', {}, { page_token, page_size: 100 })
+  }),
+  'count of 200,000': asks('count'),
+  'body of numbers': bodies(numbers, 1),
+  'body of objects': bodies(objects, 1),
+  'body of 2 M values': bodies(values, 1),
+  'body 16,000 deep': bodies(deep, 1),
+  'four bodies': bodies(objects, 4, true),
+  'policy stored': stores(false),
+  'policy refused': stores(true),
+  'delete of a hub': deletes,
+  'captures by eight': captures,
+  '5,000 idle connections': idle,
+  'slow heads': slow(() => 'POST /access/v1/evaluation HTTP/1.1\r\nhost: slow\r\nx-slow: '),
+  'slow bodies': slow(slowBody),
+  // Each of them fits the serving loop, and all of them together would hold it.
+  '64 medium bodies': {
+    bar: 30,
+    isShort: true,
+    prepare: (hostile) => () => {
+      const members = Object.fromEntries(Array.from({ length: 2500 }, (_, i) => [`k${i}`, i]))
+      return hostile.loop('medium', 64, () => several(evaluation(question('read', members))))
+    },
+  },
+  'MCP flood': mcp('authzen_evaluate', 16, (hostile) => message(hostile, 'authzen_evaluate', person('read'))),
+  'MCP, dear decision': mcp('authzen_evaluate', 1, (hostile) => message(hostile, 'authzen_evaluate', person('trails'))),
+  'MCP, dear query': mcp(
+    'ciq_execute',
+    1,
+    (hostile) => message(hostile, 'ciq_execute', { id: hostile.world.hostile.queries.mine, input_params: {} }),
+    true,
+  ),
+  'wrong keys': {
+    bar: 50,
+    isShort: true,
+    prepare: (hostile) => () => {
+      const { path, body } = evaluation(question('read'))
+      const headers = { 'x-svc-clientkey': `${hostile.world.hostile.key.slice(0, -4)}AAAA` }
+      return hostile.loop('wrong key', 32, () => ({ path, headers, ...(body !== undefined && { body }) }))
+    },
+  },
+  'hung resolver': {
+    bar: 50,
+    prepare: (hostile) => () => hostile.loop('query', 8, () => several(execution(hostile, 'hung'))),
+  },
+  'hung issuer': {
+    bar: 50,
+    prepare(hostile) {
+      const headers = { authorization: `Bearer ${hostile.world.hostile.hungToken}` }
+      return () => hostile.loop('decision', 8, () => ({ ...several(evaluation(question('read'))), headers }))
+    },
+  },
+  backup: runs((hostile) => ['backup', '--out', fileOf(hostile)]),
+  export: runs((hostile) => ['export', '--out', fileOf(hostile)]),
+  verify: runs(() => ['verify']),
+  'eight at once': {
+    bar: 50,
+    isShort: true,
+    async prepare(hostile) {
+      hostile.isCrowded = true
+      const all = await Promise.all(EIGHT.map((name) => sceneOf(name).prepare(hostile)))
+      return async () => {
+        await Promise.all(all.map((run) => run()))
+      }
+    },
+  },
+  'restart of a worker': killsWorker,
+} as const satisfies Readonly<Record<string, HostileLoad>>
+
+export type HostileLoadName = keyof typeof hostileLoads
+export const sceneNames = Object.keys(hostileLoads) as HostileLoadName[]
+
+export function sceneOf(name: HostileLoadName): HostileLoad {
+  return hostileLoads[name]
+}

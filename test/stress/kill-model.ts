@@ -1,0 +1,109 @@
+// What the kill run sends, and what must be there afterwards: groups of items that always change together, so that an item
+// that differs from its group is half of a batch.
+import type { StoredProperty } from '../../src/engine/store.ts'
+import type { Random } from '../generate/random.ts'
+
+export const HOLDER = { type: 'Robot', external_id: 'holder' }
+export const ITEM = 'Item'
+export const GROUP_ITEMS = 25
+
+/** What each item of a group is like. */
+export interface GroupState {
+  /** Null: there is no such node. */
+  readonly node: { readonly batch: string; readonly note: string | null; readonly source: string | null } | null
+  /** The relationship from the holder; null: none. */
+  readonly held: { readonly since: string | null } | null
+}
+
+export const NOTHING: GroupState = { node: null, held: null }
+
+/** One batch: where it goes, what it says, and what the group is like once it is stored. */
+export interface GroupStep {
+  readonly path: string
+  readonly body: object
+  readonly after: GroupState
+}
+
+export function itemsOf(group: string): string[] {
+  return Array.from({ length: GROUP_ITEMS }, (_, i) => `${group}-${i}`)
+}
+
+/** A batch that a group in this state can take; `name` stands in what it writes. */
+export function stepFrom(state: GroupState, group: string, name: string, chance: Random): GroupStep {
+  const keys = itemsOf(group).map((external_id) => ({ type: ITEM, external_id }))
+  const relationships = (more: object) => keys.map((target) => ({ source: HOLDER, type: 'HOLDS', target, ...more }))
+  const { node, held } = state
+  const put: GroupStep = {
+    path: 'nodes',
+    body: {
+      nodes: keys.map((key) => ({
+        ...key,
+        properties: [
+          { type: 'batch', value: name },
+          { type: 'note', value: name, metadata: { source: name } },
+        ],
+      })),
+    },
+    after: { node: { batch: name, note: name, source: name }, held },
+  }
+  if (node === null) return put
+  const join: GroupStep = {
+    path: 'relationships',
+    body: { relationships: relationships({ properties: [{ type: 'since', value: name }] }) },
+    after: { node, held: { since: name } },
+  }
+  const steps: GroupStep[] = [put, join, join]
+  steps.push({ path: 'nodes/delete', body: { nodes: keys }, after: NOTHING })
+  steps.push({
+    path: 'nodes/properties/delete',
+    body: { nodes: keys.map((key) => ({ ...key, property_types: ['note'] })) },
+    after: { node: { ...node, note: null, source: null }, held },
+  })
+  if (node.note !== null) {
+    steps.push({
+      path: 'nodes/properties/metadata/delete',
+      body: { nodes: keys.map((key) => ({ ...key, property_type: 'note', metadata_fields: ['source'] })) },
+      after: { node: { ...node, source: null }, held },
+    })
+  }
+  if (held !== null) {
+    steps.push({
+      path: 'relationships/delete',
+      body: { relationships: relationships({}) },
+      after: { node, held: null },
+    })
+    steps.push({
+      path: 'relationships/properties/delete',
+      body: { relationships: relationships({ property_types: ['since'] }) },
+      after: { node, held: { since: null } },
+    })
+  }
+  return chance.pick(steps)
+}
+
+/** A state as it is found in the store. */
+export function stateOf(
+  node: ReadonlyMap<string, StoredProperty> | null,
+  held: ReadonlyMap<string, StoredProperty> | null,
+): GroupState {
+  return {
+    node:
+      node === null
+        ? null
+        : {
+            batch: textOf(node.get('batch')) ?? '',
+            note: textOf(node.get('note')),
+            source: node.get('note')?.metadata?.source ?? null,
+          },
+    held: held === null ? null : { since: textOf(held.get('since')) },
+  }
+}
+
+function textOf(property: StoredProperty | undefined): string | null {
+  const value = property?.value
+  return typeof value === 'string' ? value : null
+}
+
+export function isSame(one: GroupState, other: GroupState): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}

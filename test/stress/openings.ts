@@ -1,0 +1,207 @@
+// Opens what is served again and again, while three workers write to a plain and to a composite project and are stopped and
+// killed: nothing acknowledged is lost, no answer is but 200, and the trees are sound. Beside it run verify, backup and export.
+// Run alone: bun test/stress/openings.ts [--seconds 60] [--seed N]
+import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { LmdbFile } from '../../src/store/lmdb/lmdb-file.ts'
+import { openWhenUnwritten } from '../../src/store/lmdb/open-file.ts'
+import { constituentFolderName, projectFolderNameOrNull } from '../../src/store/tenancy/project-folders.ts'
+import { Random, runSeed } from '../generate/random.ts'
+import { killAll, runCommand } from '../support/cli-process.ts'
+import {
+  connectionsTo,
+  HttpConnection,
+  makeProject,
+  startWorkers,
+  type WorkerFixture,
+  type WorkerProject,
+} from '../support/worker-fixture.ts'
+import { CONNECTION, childrenOf } from './composite-served.ts'
+import { numberAfter } from './flags.ts'
+import { COMPOSITE_PARTS, Writers } from './openings-writers.ts'
+
+const WORKERS = 3
+const WRITERS = 4
+/** A write waits for ten seconds before it is refused: nobody is stopped for as long. */
+const STOP_MAX_MS = 800
+
+interface OpenedServer {
+  readonly crew: WorkerFixture
+  readonly data: string
+  readonly plain: WorkerProject
+  readonly composite: WorkerProject
+}
+
+export interface OpeningsOutcome {
+  acknowledged: number
+  cut: number
+  openings: number
+  commands: number
+  stopped: number
+  killed: number
+  readonly faults: string[]
+}
+
+class OpeningsRun {
+  readonly outcome: OpeningsOutcome = {
+    acknowledged: 0,
+    cut: 0,
+    openings: 0,
+    commands: 0,
+    stopped: 0,
+    killed: 0,
+    faults: [],
+  }
+  private readonly served: OpenedServer
+  private readonly chance: Random
+  private readonly untilMs: number
+  private readonly writers: Writers
+
+  constructor(served: OpenedServer, seconds: number, chance: Random) {
+    this.served = served
+    this.chance = chance
+    this.untilMs = performance.now() + seconds * 1000
+    this.writers = new Writers({
+      url: served.crew.server.url,
+      plain: served.plain,
+      composite: served.composite,
+      isOver: () => this.isOver,
+      fault: (what) => this.fault(what),
+    })
+  }
+
+  async all(): Promise<void> {
+    await Promise.all([this.writers.write(WRITERS), this.open(), this.command(), this.disturb()])
+    const { acknowledged, cut } = this.writers
+    Object.assign(this.outcome, { acknowledged, cut })
+    const { crew, data } = this.served
+    // Whoever takes a place follows, before it listens, what the one before it left undone.
+    for (const line of (await connectionsTo(crew.server.url, WORKERS, 1)).flat()) line.close()
+    await this.succeeds('verify', '--data', data)
+    await crew.close()
+    await this.succeeds('verify', '--data', data)
+    await this.writers.readAll(data)
+  }
+
+  private get isOver(): boolean {
+    return performance.now() > this.untilMs || this.outcome.faults.length > 20
+  }
+
+  private fault(what: string): void {
+    this.outcome.faults.push(what)
+  }
+
+  /** As any program does that reads beside a server. */
+  private async open(): Promise<void> {
+    const { data, plain, composite } = this.served
+    const root = (project: WorkerProject) => join(data, 'projects', projectFolderNameOrNull(project.id)!)
+    const folders = [
+      join(root(plain), 'default'),
+      ...COMPOSITE_PARTS.map((part) => join(root(composite), constituentFolderName(part))),
+      join(data, 'config'),
+    ]
+    while (!this.isOver) {
+      const folder = this.chance.pick(folders)
+      try {
+        const file = await openWhenUnwritten(folder, () => new LmdbFile(folder, { readOnly: true }))
+        await file.close()
+        this.outcome.openings += 1
+      } catch (failure) {
+        this.fault(`opening ${folder}: ${failure}`)
+      }
+      await Bun.sleep(0)
+    }
+  }
+
+  private async command(): Promise<void> {
+    const { data } = this.served
+    const out = join(dirname(data), 'out')
+    while (!this.isOver) {
+      const name = this.chance.pick(['verify', 'backup', 'export'])
+      await this.succeeds(name, '--data', data, ...(name === 'verify' ? [] : ['--out', out]))
+      rmSync(out, { force: true })
+      this.outcome.commands += 1
+    }
+  }
+
+  private async succeeds(...args: readonly string[]): Promise<void> {
+    const { exitCode, stdout, stderr } = await runCommand(args)
+    if (exitCode !== 0) this.fault(`${args[0]} ended with ${exitCode}: ${stdout}${stderr}`)
+  }
+
+  private async disturb(): Promise<void> {
+    const { pid } = this.served.crew.server
+    while (!this.isOver) {
+      await Bun.sleep(this.chance.between(50, 500))
+      const workers = childrenOf(pid)
+      const victim = this.chance.pick(workers)
+      // A place that is lost often is filled later and later: the others are left to write meanwhile.
+      if (workers.length === WORKERS && this.chance.odds(0.4)) {
+        send('SIGKILL', victim)
+        this.outcome.killed += 1
+        continue
+      }
+      send('SIGSTOP', victim)
+      await Bun.sleep(this.chance.between(1, STOP_MAX_MS))
+      send('SIGCONT', victim)
+      this.outcome.stopped += 1
+    }
+  }
+}
+
+/** Containers are often given 64 MiB. */
+function hasRoomInMemory(): boolean {
+  if (!existsSync('/dev/shm')) return false
+  const { bavail, bsize } = statfsSync('/dev/shm')
+  return bavail * bsize > 2 ** 30
+}
+
+export async function openBesideWriters(seconds: number, seed: number): Promise<OpeningsOutcome> {
+  // In memory where there is such a place: the faster the commits, the more of them stand beside an opening.
+  const folder = mkdtempSync(join(hasRoomInMemory() ? '/dev/shm' : tmpdir(), 'verdigraph-openings-'))
+  const end = async (): Promise<void> => {
+    // Workers too: one that is stopped, or begins, does not see that nobody is over it any more.
+    for (const pid of descendantsOf(process.pid)) send('SIGKILL', pid)
+    await killAll()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+  const interrupted = (): void => void end().finally(() => process.exit(130))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupted)
+  try {
+    const data = join(folder, 'data')
+    const crew = await startWorkers(data, WORKERS)
+    const line = await HttpConnection.to(crew.server.url)
+    const plain = await makeProject(crew, line, 'plain')
+    const composite = await makeProject(crew, line, 'composite', { db_connection: CONNECTION })
+    line.close()
+    const run = new OpeningsRun({ crew, data, plain, composite }, seconds, new Random(seed))
+    await run.all().catch((failure: unknown) => run.outcome.faults.push(String(failure)))
+    return run.outcome
+  } finally {
+    await end()
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupted)
+  }
+}
+
+/** Those over others first. */
+function descendantsOf(pid: number): number[] {
+  const children = childrenOf(pid)
+  return [...children, ...children.flatMap(descendantsOf)]
+}
+
+function send(signal: NodeJS.Signals, pid: number): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It has ended: a worker that was killed a moment ago is a child until it is waited for.
+  }
+}
+
+if (import.meta.main) {
+  const seed = numberAfter('--seed', runSeed())
+  console.log(`seed ${seed}`)
+  const outcome = await openBesideWriters(numberAfter('--seconds', 60), seed)
+  console.log(JSON.stringify(outcome, null, 2))
+  process.exit(outcome.faults.length === 0 ? 0 : 1)
+}

@@ -1,0 +1,528 @@
+// One sample for each kind of configuration: a body that is taken, a change of it, what reads back, and what is refused.
+// The battery makes of them every test that all kinds share.
+import type { DocumentFields } from '../../src/config/kind.ts'
+
+/** What samples refer to; all of it is in one project. */
+export interface SampleContext {
+  readonly organization: string
+  readonly project: string
+  readonly application: string
+  readonly agent: string
+  readonly account: string
+  readonly introspect: string
+  /** A context policy. */
+  readonly policy: string
+}
+
+export interface Sample {
+  /** Without `name`, which the battery gives where the kind has names. */
+  body(world: SampleContext): DocumentFields
+  /** What reads back beside the envelope. */
+  reads(world: SampleContext): DocumentFields
+  /** Bodies of an update that change something, and the members that then read back. */
+  readonly change?: { readonly body: DocumentFields; readonly reads: DocumentFields }
+  /** Members of an update that must be sent whatever changes. */
+  always?(world: SampleContext): DocumentFields
+  /** What is patched into the body, and the whole list of issues. A member that is undefined is left out. */
+  readonly refused: readonly (readonly [patch: DocumentFields, issues: readonly string[]])[]
+  /** Texts that no answer after the create may hold. */
+  readonly secrets?: readonly string[]
+  /** Members that lists leave empty without `full_fetch`. */
+  readonly heavy?: readonly string[]
+  /** Query of a list → whether the sample is in it. */
+  readonly filters?: readonly (readonly [query: string, found: boolean])[]
+}
+
+const found = (expected: string) => `expected ${expected}, found nothing`
+
+const decisionPolicy = JSON.stringify({
+  meta: { policy_version: '3.0-kbac' },
+  subject: { type: 'Person' },
+  actions: ['drive'],
+  resource: { type: 'Car' },
+  condition: { cypher: 'MATCH (subject:Person)-[:OWNS]->(resource:Car)' },
+})
+
+export const contextPolicy = JSON.stringify({
+  meta: { policy_version: '1.0-ciq' },
+  subject: { type: 'Person' },
+  condition: { cypher: 'MATCH (subject:Person)-[r:OWNS]->(car:Car)' },
+  allowed_reads: { nodes: ['car.external_id', 'car.property.plate', 'subject.external_id'], relationships: ['r'] },
+})
+
+const contextQuery = JSON.stringify({ nodes: ['car.external_id', 'car.property.plate'], relationships: ['r'] })
+
+const broker = { brokers: ['broker-1:9092'], topic: 'events', username: 'sink', password: 'broker-secret-1' }
+const queue = { queueOrTopicName: 'audit', connectionString: 'queue-secret-2' }
+const { password: _p, ...openBroker } = broker
+const { connectionString: _c, ...openQueue } = queue
+
+export const samples: Readonly<Record<string, Sample>> = {
+  projects: {
+    body: ({ organization }) => ({
+      organization_id: organization,
+      region: 'eu-west',
+      replica_region: 'eu-north',
+      ikg_size: '4GB',
+      db_connection: {
+        url: 'lmdb:',
+        username: 'ann',
+        password: 'database-secret-3',
+        composite_db_name: 'whole',
+        alias_mapping: 'eu=db-eu&us=db-us',
+      },
+    }),
+    reads: () => ({
+      region: 'eu-west',
+      replica_region: 'eu-north',
+      ikg_size: '4GB',
+      db_connection: {
+        url: 'lmdb:',
+        username: 'ann',
+        composite_db_name: 'whole',
+        alias_mapping: 'eu=db-eu&us=db-us',
+      },
+    }),
+    change: {
+      body: { db_connection: { url: 'lmdb:', username: 'bob' } },
+      reads: { db_connection: { url: 'lmdb:', username: 'bob' } },
+    },
+    refused: [
+      [{ organization_id: undefined }, [`organization_id: ${found('string')}`]],
+      [{ organization_id: 'gid:else' }, ['organization_id: no organization `gid:else`']],
+      [{ region: undefined }, [`region: ${found('string')}`]],
+      [{ replica_region: 'eu-west' }, ['replica_region: expected another region than `region`']],
+      [
+        { db_connection: { url: 'bolt://h' } },
+        ['db_connection.url: the scheme `bolt:` has no adapter, expected `lmdb:`'],
+      ],
+    ],
+    secrets: ['database-secret-3'],
+  },
+  applications: {
+    body: ({ project }) => ({ project_id: project }),
+    reads: () => ({}),
+    refused: [
+      [{ project_id: undefined }, [`project_id: ${found('string')}`]],
+      [{ project_id: 'gid:else' }, ['project_id: no project `gid:else`']],
+    ],
+  },
+  'application-agents': {
+    body: ({ application }) => ({ application_id: application, api_permissions: ['Capture', 'IKGRead', 'Audit'] }),
+    reads: ({ application }) => ({ application_id: application, api_permissions: ['Capture', 'Audit'] }),
+    change: { body: { api_permissions: ['CIQ'] }, reads: { api_permissions: ['CIQ'] } },
+    refused: [
+      [{ application_id: 'gid:else' }, ['application_id: no application `gid:else`']],
+      [{ api_permissions: undefined }, [`api_permissions: ${found('array')}`]],
+      [{ api_permissions: [] }, ['api_permissions: expected at least 1 item']],
+    ],
+  },
+  'application-agent-credentials': {
+    body: ({ agent }) => ({ application_agent_id: agent, expire_time: '2999-01-01T00:00:00+02:00' }),
+    reads: ({ agent, application }) => ({
+      application_agent_id: agent,
+      application_id: application,
+      expire_time: '2999-01-01T00:00:00+02:00',
+    }),
+    refused: [
+      [{ application_agent_id: 'gid:else' }, ['application_agent_id: no application agent `gid:else`']],
+      [{ expire_time: '2999-01-01T00:00:00' }, ['expire_time: expected an RFC 3339 timestamp with offset']],
+      [{ expire_time: '2999-01-01T24:00:00Z' }, ['expire_time: expected an RFC 3339 timestamp with offset']],
+      [
+        { expire_time: '2001-01-01T00:00:00Z' },
+        ['expire_time: expected a time in the future, found `2001-01-01T00:00:00Z`'],
+      ],
+    ],
+  },
+  'service-accounts': {
+    body: ({ organization }) => ({ organization_id: organization, role: 'all_viewer' }),
+    reads: () => ({}),
+    refused: [
+      [{ role: undefined }, ['role: expected `all_editor` or `all_viewer`, found nothing']],
+      [{ role: 'owner' }, ['role: expected `all_editor` or `all_viewer`, found `owner`']],
+      [{ organization_id: 'gid:else' }, ['organization_id: no organization `gid:else`']],
+    ],
+  },
+  'service-account-credentials': {
+    body: ({ account }) => ({ service_account_id: account, expire_time: '2999-01-01T00:00:00Z' }),
+    reads: ({ account }) => ({ service_account_id: account, expire_time: '2999-01-01T00:00:00Z' }),
+    refused: [
+      [{ service_account_id: 'gid:else' }, ['service_account_id: no service account `gid:else`']],
+      [{ public_key_pem: 'none' }, ['public_key_pem: expected a public key']],
+      [{ public_key_jwk: { kty: 'oct', k: 'AAAA' } }, ['public_key_jwk: expected a public key']],
+      [{ public_key_jwk: '{}', public_key_pem: 'x' }, ['public_key_pem: given as `public_key_jwk` too']],
+    ],
+  },
+  'authorization-policies': {
+    body: ({ project }) => ({ project_id: project, policy: decisionPolicy, status: 'ACTIVE', tags: ['fleet'] }),
+    reads: () => ({ policy: decisionPolicy, status: 'ACTIVE', tags: ['fleet'] }),
+    always: () => ({ policy: decisionPolicy, status: 'ACTIVE' }),
+    change: {
+      body: { policy: '{"unfinished":', status: 'DRAFT', tags: [] },
+      reads: { policy: '{"unfinished":', status: 'DRAFT', tags: [] },
+    },
+    refused: [
+      [{ status: 'active' }, ['status: expected `ACTIVE` or `INACTIVE` or `DRAFT`, found `active`']],
+      [{ policy: undefined }, [`policy: ${found('string')}`]],
+      [{ policy: '{' }, ['policy: malformed JSON at line 1, column 2: expected a string, found the end']],
+      [{ tags: ['a', 'a'] }, ['tags: a tag is given twice']],
+      [
+        { policy: decisionPolicy.replace('3.0-kbac', '4.0-kbac') },
+        ['policy.meta.policy_version: expected one of `2.0-kbac`, `3.0-kbac`, `1.0-ciq`, found `4.0-kbac`'],
+      ],
+    ],
+    heavy: ['policy'],
+    filters: [
+      ['type=kbac', true],
+      ['type=ciq', false],
+    ],
+  },
+  'knowledge-queries': {
+    body: ({ project, policy }) => ({ project_id: project, policy_id: policy, query: contextQuery, status: 'ACTIVE' }),
+    reads: ({ policy }) => ({ policy_id: policy, query: contextQuery, status: 'ACTIVE' }),
+    always: ({ policy }) => ({ policy_id: policy, query: contextQuery, status: 'ACTIVE' }),
+    change: {
+      body: { query: '{"unfinished":', status: 'DRAFT' },
+      reads: { query: '{"unfinished":', status: 'DRAFT' },
+    },
+    refused: [
+      [{ policy_id: 'gid:else' }, ['policy_id: no authorization policy `gid:else` in the project']],
+      [{ status: undefined }, ['status: expected `ACTIVE` or `INACTIVE` or `DRAFT`, found nothing']],
+      [{ query: '[' }, ['query: malformed JSON at line 1, column 2: expected a value, found the end']],
+      [{ query: '{"order_by":"x"}' }, ['query: unknown member `order_by`']],
+      [{ query: '{"nodes":["car.property.price"]}' }, ['query.nodes[0]: the policy does not let it be read']],
+      [{ query: '{"nodes":["bike.*"]}' }, ['query.nodes[0]: the policy binds no `bike`']],
+    ],
+    heavy: ['query'],
+  },
+  'external-data-resolvers': {
+    body: ({ project }) => ({
+      project_id: project,
+      url: 'https://prices.example/{$maker}/latest?currency={$currency}',
+      method: 'GET',
+      headers: { 'X-One': 'resolver-secret-5', Accept: ['resolver-secret-6', 'resolver-secret-7'] },
+      request_content_type: 'JSON',
+      response_content_type: 'JSON',
+      response_selector: '.chart.result[0].price',
+    }),
+    reads: () => ({
+      url: 'https://prices.example/{$maker}/latest?currency={$currency}',
+      method: 'GET',
+      headers: { 'X-One': '', Accept: ['', ''] },
+      request_content_type: 'JSON',
+      request_payload: '',
+      response_content_type: 'JSON',
+      response_selector: '.chart.result[0].price',
+    }),
+    change: {
+      body: { method: 'POST', request_payload: '{"id":"{$id}"}', headers: { Accept: ['', ''], 'X-Two': 'b' } },
+      reads: {
+        method: 'POST',
+        request_payload: '{"id":"{$id}"}',
+        headers: { Accept: ['', ''], 'X-Two': '' },
+        request_content_type: 'JSON',
+      },
+    },
+    refused: [
+      [{ url: 'prices' }, ['url: expected a URL']],
+      [{ url: 'ftp://prices.example' }, ['url: expected the scheme `https:` or `http:`']],
+      [{ url: 'https://{$host}/x' }, ['url: a placeholder cannot stand in the host']],
+      [{ url: 'https://prices.example/{maker}' }, ['url: expected placeholders of the form `{$name}`']],
+      [{ method: 'DELETE' }, ['method: expected `GET` or `POST` or `PUT` or `PATCH`, found `DELETE`']],
+      [{ request_content_type: 'XML' }, ['request_content_type: expected `JSON`, found `XML`']],
+      [
+        { response_selector: 'price' },
+        ['response_selector: expected `.name` or `[index]` at character 1, found `price`'],
+      ],
+      [{ response_selector: `.${'x'.repeat(255)}` }, ['response_selector: expected at most 255 characters']],
+      [{ headers: { 'X One': 'a' } }, ['headers.X One: expected letters, digits and hyphens']],
+      [{ headers: { 'X-One': 'a\r\nX-Two: b' } }, ['headers.X-One: expected Latin-1 text without control characters']],
+      [{ headers: { 'X-One': 'Bearer {$token.sub}' } }, ['headers.X-One: a placeholder has no place in a header']],
+      [{ headers: { 'X-One': '5 €' } }, ['headers.X-One: expected Latin-1 text without control characters']],
+      [{ headers: { 'X-One': '' } }, ['headers.X-One: expected at least 1 character']],
+      [{ url: 'https://127.0.0.1/x' }, ['url: the address `127.0.0.1` is not public']],
+      [{ url: 'https://[::1]/x' }, ['url: the address `::1` is not public']],
+      [{ url: 'https://10.1.2.3/{$maker}' }, ['url: the address `10.1.2.3` is not public']],
+      [{ url: 'https://0x7f.1/x' }, ['url: the address `127.0.0.1` is not public']],
+      [{ url: 'https://169.254.169.254/latest' }, ['url: the address `169.254.169.254` is not public']],
+      [{ url: 'https://localhost/x' }, ['url: the host `localhost` is not public']],
+      [{ url: 'https://a.LOCALHOST./x' }, ['url: the host `a.localhost.` is not public']],
+      [{ url: 'https://metadata.google.internal/x' }, ['url: the host `metadata.google.internal` is not public']],
+      [{ url: 'http://prices.example/x' }, ['url: expected https']],
+    ],
+    secrets: ['resolver-secret-5', 'resolver-secret-6', 'resolver-secret-7'],
+  },
+  'token-introspects': {
+    body: ({ project }) => ({
+      project_id: project,
+      jwt_matcher: { issuer: 'https://accounts.example', audience: 'fleet' },
+      ikg_node_type: 'Person',
+      sub_claim: { selector: 'email' },
+      claims_mapping: { region: { selector: 'zone' } },
+      online_validation: { cache_ttl: 60 },
+    }),
+    reads: () => ({
+      jwt_matcher: { issuer: 'https://accounts.example', audience: 'fleet' },
+      ikg_node_type: 'Person',
+      sub_claim: 'email',
+      claims_mapping: { region: { selector: 'zone' } },
+      online_validation: { cache_ttl: 60 },
+      perform_upsert: false,
+    }),
+    // Facts 1.7.8: an update gives matchers and validation as a whole.
+    always: () => ({
+      jwt_matcher: { issuer: 'https://accounts.example', audience: 'fleet' },
+      online_validation: { cache_ttl: 60 },
+    }),
+    change: {
+      body: {
+        jwt_matcher: { issuer: 'https://accounts.example', audience: 'garage' },
+        offline_validation: {},
+        online_validation: null,
+        sub_claim: '',
+      },
+      reads: { jwt_matcher: { issuer: 'https://accounts.example', audience: 'garage' }, sub_claim: 'sub' },
+    },
+    refused: [
+      [{ jwt_matcher: undefined }, ['jwt_matcher: expected exactly one of `jwt_matcher` and `opaque_matcher`']],
+      [{ online_validation: { cache_ttl: 3601 } }, ['online_validation.cache_ttl: expected at most 3600']],
+      [{ claims_mapping: { external_id: { selector: 'sub' } } }, ['claims_mapping.external_id: is a protected name']],
+    ],
+  },
+  'trust-score-profiles': {
+    body: ({ project }) => ({
+      project_id: project,
+      node_classification: 'Licence',
+      dimensions: [
+        { name: 'VALIDITY', weight: 1 },
+        { name: 'ORIGIN', weight: 0 },
+      ],
+      schedule: 'SIX_HOURS',
+    }),
+    reads: () => ({
+      node_classification: 'Licence',
+      dimensions: [
+        { name: 'VALIDITY', weight: 1 },
+        { name: 'ORIGIN', weight: 0 },
+      ],
+      schedule: 'SIX_HOURS',
+      last_run_id: '',
+      last_run_start_time: '',
+      last_run_end_time: '',
+      dimensions_execution_times: {},
+    }),
+    change: { body: { schedule: 'DAILY' }, reads: { schedule: 'DAILY' } },
+    refused: [
+      [
+        { node_classification: 'licence' },
+        ['node_classification: expected a capital letter, then letters, digits and `_`'],
+      ],
+      [
+        { dimensions: [] },
+        ['dimensions: expected at least 1 item', 'dimensions: expected at least one weight above 0'],
+      ],
+      [{ dimensions: [{ name: 'ORIGIN', weight: 0 }] }, ['dimensions: expected at least one weight above 0']],
+      [{ dimensions: [{ name: 'ORIGIN', weight: 1.1 }] }, ['dimensions[0].weight: expected at most 1']],
+      [
+        {
+          dimensions: [
+            { name: 'ORIGIN', weight: -0.1 },
+            { name: 'VALIDITY', weight: 1 },
+          ],
+        },
+        ['dimensions[0].weight: expected at least 0'],
+      ],
+      [
+        {
+          dimensions: [
+            { name: 'ORIGIN', weight: 1 },
+            { name: 'ORIGIN', weight: 1 },
+          ],
+        },
+        ['dimensions: a dimension is given twice'],
+      ],
+      [
+        { schedule: 'HOURLY' },
+        ['schedule: expected `THREE_HOURS` or `SIX_HOURS` or `TWELVE_HOURS` or `DAILY`, found `HOURLY`'],
+      ],
+    ],
+  },
+  'event-sinks': {
+    body: ({ project }) => ({
+      project_id: project,
+      providers: {
+        kafka: { streaming_broker: broker, include_cdc_events: true },
+        bus: { queue_service: queue, display_name: 'Bus' },
+      },
+      routes: [
+        {
+          provider_id: 'kafka',
+          event_type_key_values_filter: {
+            event_type: 'svc.audit.capture.*',
+            context_key_value: [{ key: 'captureLabel', value: 'Car' }],
+          },
+          stop_processing: true,
+          display_name: 'Cars',
+        },
+      ],
+    }),
+    reads: () => ({
+      include_cdc_events: false,
+      providers: {
+        kafka: { streaming_broker: openBroker, include_cdc_events: true, last_error: '' },
+        bus: { queue_service: openQueue, display_name: 'Bus', last_error: '' },
+      },
+      routes: [
+        {
+          provider_id: 'kafka',
+          event_type_key_values_filter: {
+            event_type: 'svc.audit.capture.*',
+            context_key_value: [{ key: 'captureLabel', value: 'Car' }],
+          },
+          stop_processing: true,
+          display_name: 'Cars',
+        },
+      ],
+      tags: [],
+    }),
+    change: {
+      // The secret of a provider that stays is kept; the other spelling is taken.
+      body: {
+        providers: { kafka: { streaming_broker: openBroker }, bus: { queue_service: { queue_or_topic_name: 'b' } } },
+      },
+      reads: {
+        providers: {
+          kafka: { streaming_broker: openBroker, last_error: '' },
+          bus: { queue_service: { queueOrTopicName: 'b' }, last_error: '' },
+        },
+      },
+    },
+    refused: [
+      [{ providers: undefined }, [`providers: ${found('object')}`]],
+      [{ providers: {} }, ['providers: expected at least 1 provider']],
+      [{ routes: [] }, ['routes: expected at least 1 item']],
+      [
+        { providers: { kafka: {} } },
+        ['providers.kafka: expected exactly one of `streaming_broker`, `event_topic`, `queue_service`, `pub_sub`'],
+      ],
+      [
+        { providers: { kafka: { streaming_broker: { ...broker, topic: 'a b' } } } },
+        ['providers.kafka.streaming_broker.topic: expected letters, digits and `. _ -`'],
+      ],
+      [
+        { providers: { kafka: { queue_service: { queueOrTopicName: 'q' } } } },
+        ['providers.kafka.queue_service.connectionString: expected string, found nothing'],
+      ],
+      [{ providers: { bus: { queue_service: queue } } }, ['routes[0].provider_id: no provider `kafka`']],
+      [
+        { routes: [{ provider_id: 'kafka', event_type_key_values_filter: { event_type: 'svc.*.node' } }] },
+        [
+          'routes[0].event_type_key_values_filter.event_type: expected words of letters, digits and `_` joined by dots, the last of which may be `*`',
+        ],
+      ],
+    ],
+    secrets: ['broker-secret-1', 'queue-secret-2'],
+  },
+  'entity-matching-pipelines': {
+    body: ({ project }) => ({
+      project_id: project,
+      node_filter: { source_node_types: ['Person'], target_node_types: ['Customer'] },
+      similarity_score_cutoff: 0.5,
+    }),
+    reads: () => ({
+      node_filter: { source_node_types: ['Person'], target_node_types: ['Customer'] },
+      similarity_score_cutoff: 0.5,
+      rerun_interval: '',
+      property_mapping_status: 'PENDING',
+      property_mapping_message: '',
+      entity_matching_status: 'PENDING',
+      entity_matching_message: '',
+      property_mappings: [],
+      last_run_time: '',
+      report_url: '',
+      report_type: '',
+      matched_entities: 0,
+    }),
+    change: { body: { similarity_score_cutoff: 0.75 }, reads: { similarity_score_cutoff: 0.75 } },
+    refused: [
+      [{ node_filter: undefined }, [`node_filter: ${found('object')}`]],
+      [
+        { node_filter: { source_node_types: [], target_node_types: ['Person'] } },
+        ['node_filter.source_node_types: expected at least 1 item'],
+      ],
+      [{ similarity_score_cutoff: 1.5 }, ['similarity_score_cutoff: expected at most 1']],
+      [{ rerun_interval: '1h' }, ['rerun_interval: intervals are not supported: leave it out or empty']],
+    ],
+  },
+  'mcp-servers': {
+    body: ({ project, agent, introspect }) => ({
+      project_id: project,
+      app_agent_id: agent,
+      token_introspect_id: introspect,
+      enabled: true,
+      scopes_supported: ['openid'],
+    }),
+    reads: ({ agent, introspect }) => ({
+      app_agent_id: agent,
+      token_introspect_id: introspect,
+      enabled: true,
+      scopes_supported: ['openid'],
+    }),
+    change: { body: { enabled: false }, reads: { enabled: false, scopes_supported: ['openid'] } },
+    refused: [
+      [{ app_agent_id: 'gid:else' }, ['app_agent_id: no application agent `gid:else` in the project']],
+      [{ token_introspect_id: 'gid:else' }, ['token_introspect_id: no token introspect `gid:else` in the project']],
+      [{ enabled: undefined }, [`enabled: ${found('boolean')}`]],
+      [{ scopes_supported: [] }, ['scopes_supported: expected at least 1 item']],
+      [{ scopes_supported: ['x'.repeat(257)] }, ['scopes_supported[0]: expected at most 256 characters']],
+    ],
+  },
+  'audit-signings': {
+    body: ({ project }) => ({
+      project_id: project,
+      provider: 'CUSTOMER_CLOUD1_KMS',
+      key_resource: 'arn:key/1',
+      kid: 'key-1',
+      auth_params: { role_arn: 'arn:role-secret-4' },
+    }),
+    reads: () => ({
+      provider: 'CUSTOMER_CLOUD1_KMS',
+      key_resource: 'arn:key/1',
+      kid: 'key-1',
+      auth_params: { role_arn: '' },
+    }),
+    always: () => ({ provider: 'CUSTOMER_CLOUD1_KMS' }),
+    change: {
+      body: { provider: 'CUSTOMER_CLOUD1_KMS', key_resource: 'arn:key/2', kid: 'key-2' },
+      reads: { key_resource: 'arn:key/2', kid: 'key-2', auth_params: { role_arn: '' } },
+    },
+    refused: [
+      [
+        { provider: undefined },
+        [
+          'provider: expected `PLATFORM_MANAGED` or `CUSTOMER_CLOUD1_KMS` or `CUSTOMER_CLOUD2_KMS` or `CUSTOMER_CLOUD3_KEY_VAULT`, found nothing',
+        ],
+      ],
+      [{ key_resource: undefined }, ['key_resource is required for customer-managed providers']],
+      [{ kid: '' }, ['kid is required for customer-managed providers']],
+      [{ key_resource: 'x'.repeat(257) }, ['key_resource: expected at most 256 characters']],
+      [{ kid: 'x'.repeat(257) }, ['kid: expected at most 256 characters']],
+      [
+        { auth_params: Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, 'v'])) },
+        ['auth_params: expected at most 32 pairs'],
+      ],
+      [{ auth_params: { role_arn: 7 } }, ['auth_params.role_arn: expected string, found number']],
+      // A name that maps would leave out without a word.
+      [{ auth_params: JSON.parse('{"__proto__":"v"}') }, ['auth_params: unknown member `__proto__`']],
+      [
+        { provider: 'PLATFORM_MANAGED' },
+        [
+          'key_resource: only for customer-managed providers',
+          'kid: only for customer-managed providers',
+          'auth_params: only for customer-managed providers',
+        ],
+      ],
+    ],
+    secrets: ['role-secret-4'],
+  },
+}

@@ -1,8 +1,0 @@
-// Makes a temporary folder, tells it, and waits to be killed.
-import { stage } from '../../src/transfer/staging.ts'
-
-const [parent = '', prefix = ''] = process.argv.slice(2)
-const staging = stage(parent, prefix)
-console.log(staging.folder)
-// Forgotten, it would be collected, and its lock would go with it.
-setInterval(() => staging.folder, 1000)

@@ -1,0 +1,169 @@
+// Who may change a configuration may not read its secrets: so nobody has a stored one sent to another place.
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { DocumentFields } from '../../../src/config/kind.ts'
+import {
+  errorIn,
+  openProject,
+  type ProjectFixture,
+  projectBody,
+  removeTemporaryFolders,
+  valueIn,
+} from '../../support/configuration-fixture.ts'
+
+let house: ProjectFixture
+beforeEach(async () => {
+  house = await openProject()
+})
+afterEach(() => house.close())
+afterAll(removeTemporaryFolders)
+
+const update = (path: string, id: string, body: DocumentFields) =>
+  house.service.update(house.admin, house.kind(path), id, body, null)
+
+async function refusal(path: string, id: string, body: DocumentFields): Promise<unknown> {
+  const before = house.documents.get(path, id)
+  const error = errorIn(await update(path, id, body))
+  expect(house.documents.get(path, id)).toBe(before)
+  return error.kind === 'invalid' ? error.issues : error
+}
+
+/** The secret as it would be used now. */
+function opened(path: string, id: string, secret: string): string {
+  let value: unknown = house.documents.get(path, id)?.fields
+  for (const step of secret.split('.')) value = (value as DocumentFields)[step]
+  return house.box.open(value as string, `${path}/${id}/${secret}`)
+}
+
+const broker = { brokers: ['a:9092', 'b:9092'], topic: 'events', username: 'sink', password: 'pw' }
+const { password: _, ...open } = broker
+const at = 'providers.kafka.streaming_broker'
+const routes = [{ provider_id: 'kafka', event_type_key_values_filter: { event_type: 'svc.audit.*' } }]
+const kafka = (streaming_broker: DocumentFields) => ({ providers: { kafka: { streaming_broker } } })
+const sink = async (provider: DocumentFields = kafka(broker)): Promise<string> =>
+  (await house.create('event-sinks', { project_id: house.project, name: 'sink', routes, ...provider })).id
+
+describe('the password of a broker', () => {
+  test.each([
+    ['another broker', { brokers: ['evil:9092'] }, 'brokers'],
+    ['a broker more', { brokers: ['a:9092', 'b:9092', 'evil:9092'] }, 'brokers'],
+    ['no TLS', { disable_tls: true }, 'disable_tls'],
+    ['TLS with anybody', { tls_skip_verify: true }, 'tls_skip_verify'],
+  ])('is required again for %s', async (_name, change, member) => {
+    const id = await sink()
+    expect(await refusal('event-sinks', id, kafka({ ...open, ...change }))).toEqual([
+      `${at}.password: required again with another \`${at}.${member}\``,
+    ])
+    valueIn(await update('event-sinks', id, kafka({ ...broker, ...change })))
+    expect(opened('event-sinks', id, `${at}.password`)).toBe('pw')
+    valueIn(await update('event-sinks', id, kafka({ ...broker, ...change, password: 'anew' })))
+    expect(opened('event-sinks', id, `${at}.password`)).toBe('anew')
+  })
+
+  test('is told of with everything that moves it', async () => {
+    const id = await sink()
+    expect(
+      await refusal('event-sinks', id, kafka({ ...open, brokers: ['evil:9092'], disable_tls: true, topic: 'mine' })),
+    ).toEqual([
+      `${at}.password: required again with another \`${at}.brokers\``,
+      `${at}.password: required again with another \`${at}.disable_tls\``,
+    ])
+  })
+
+  test.each([
+    ['another topic', { topic: 'others' }],
+    ['another user', { username: 'someone' }],
+    ['a broker less', { brokers: ['b:9092'] }],
+    ['brokers in another order', { brokers: ['b:9092', 'a:9092'] }],
+    ['switches that stay off', { disable_tls: false, tls_skip_verify: null }],
+  ])('is kept for %s', async (_name, change) => {
+    const id = await sink()
+    valueIn(await update('event-sinks', id, kafka({ ...open, ...change })))
+    expect(opened('event-sinks', id, `${at}.password`)).toBe('pw')
+  })
+
+  test('is kept when TLS is turned on again', async () => {
+    const id = await sink(kafka({ ...broker, disable_tls: true }))
+    valueIn(await update('event-sinks', id, kafka(open)))
+    expect(opened('event-sinks', id, `${at}.password`)).toBe('pw')
+  })
+
+  test('goes with an empty string, wherever the broker is, and then has nothing to be told of', async () => {
+    const id = await sink()
+    valueIn(await update('event-sinks', id, kafka({ ...open, brokers: ['other:9092'], password: '' })))
+    expect(JSON.stringify(house.documents.get('event-sinks', id)?.fields)).not.toContain('password')
+    valueIn(await update('event-sinks', id, kafka({ ...open, brokers: ['third:9092'] })))
+  })
+})
+
+test('the key of an event topic is required again for another endpoint', async () => {
+  const topic = (event_topic: DocumentFields) => ({ providers: { kafka: { event_topic } } })
+  const id = await sink(topic({ topic_endpoint: 'https://a.example', access_key: 'k' }))
+  expect(await refusal('event-sinks', id, topic({ topic_endpoint: 'https://evil.example' }))).toEqual([
+    'providers.kafka.event_topic.access_key: required again with another `providers.kafka.event_topic.topic_endpoint`',
+  ])
+  valueIn(await update('event-sinks', id, topic({ topic_endpoint: 'https://a.example' })))
+})
+
+test('a provider of the same name and another kind gets nothing of the one before', async () => {
+  const id = await sink()
+  const topic = { providers: { kafka: { event_topic: { topic_endpoint: 'https://evil.example' } } } }
+  expect(await refusal('event-sinks', id, topic)).toEqual([
+    'providers.kafka.event_topic.access_key: expected string, found nothing',
+  ])
+})
+
+test('one provider that moves is told apart from one that stays', async () => {
+  const two = (other: DocumentFields) => ({
+    providers: { kafka: { streaming_broker: open }, other: { streaming_broker: other } },
+  })
+  const id = await sink({
+    providers: { kafka: { streaming_broker: broker }, other: { streaming_broker: broker } },
+  })
+  expect(await refusal('event-sinks', id, two({ ...open, brokers: ['evil:9092'] }))).toEqual([
+    'providers.other.streaming_broker.password: required again with another `providers.other.streaming_broker.brokers`',
+  ])
+})
+
+test('the parameters of a signing key are required again, each of them, for another provider', async () => {
+  const key = { key_resource: 'arn:key/1', kid: 'key-1' }
+  const { id } = await house.create('audit-signings', {
+    project_id: house.project,
+    name: 'signing',
+    provider: 'CUSTOMER_CLOUD1_KMS',
+    ...key,
+    auth_params: { role_arn: 'arn:role', external: 'x' },
+  })
+  const moved = { provider: 'CUSTOMER_CLOUD2_KMS', ...key }
+  const again = (name: string) => `auth_params.${name}: required again with another \`provider\``
+  expect(await refusal('audit-signings', id, moved)).toEqual([again('role_arn'), again('external')])
+  // As they read back, which keeps them.
+  const masked = { ...moved, auth_params: { role_arn: 'arn:role', external: '' } }
+  expect(await refusal('audit-signings', id, masked)).toEqual([again('external')])
+  valueIn(await update('audit-signings', id, { ...key, provider: 'CUSTOMER_CLOUD1_KMS', kid: 'key-2' }))
+  expect(opened('audit-signings', id, 'auth_params.role_arn')).toBe('arn:role')
+  valueIn(await update('audit-signings', id, { ...moved, auth_params: { tenant: 't' } }))
+  expect(opened('audit-signings', id, 'auth_params.tenant')).toBe('t')
+})
+
+test('the parameters of a signing key go with it where the platform keeps the key, and are not asked for', async () => {
+  const { id } = await house.create('audit-signings', {
+    project_id: house.project,
+    name: 'signing',
+    provider: 'CUSTOMER_CLOUD1_KMS',
+    key_resource: 'arn:key/1',
+    kid: 'key-1',
+    auth_params: { role_arn: 'arn:role' },
+  })
+  valueIn(await update('audit-signings', id, { provider: 'PLATFORM_MANAGED' }))
+  expect(house.documents.get('audit-signings', id)?.fields).not.toHaveProperty('auth_params')
+})
+
+test('the password of a database is required again for another address', async () => {
+  const db_connection = { url: 'lmdb:', username: 'ann', password: 'pw' }
+  const { id } = await house.create('projects', projectBody(house, { name: 'other', db_connection }))
+  expect(await refusal('projects', id, { db_connection: { url: 'lmdb://elsewhere', username: 'ann' } })).toEqual([
+    'db_connection.password: required again with another `db_connection.url`',
+  ])
+  valueIn(await update('projects', id, { db_connection: { ...db_connection, url: 'lmdb://elsewhere' } }))
+  expect(opened('projects', id, 'db_connection.password')).toBe('pw')
+})

@@ -1,0 +1,185 @@
+// Why a check says what it says, and what a run costs operator by operator.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { compileCondition, type DecisionTrace, type QueryContext } from '../../../src/engine/conditions.ts'
+import { compileRowsQuery } from '../../../src/engine/rows-query.ts'
+import { readGraph } from '../../support/graph-notation.ts'
+import { type StoredGraph, storeGraph } from '../../support/store-engine.ts'
+
+let stored: StoredGraph
+beforeAll(async () => {
+  stored = await storeGraph(
+    readGraph(`
+      (ann:Person {age: 17})-[:MEMBER]->(red:Team)-[:PARENT]->(all:Team)-[:OWNS]->(c1:Car {wheels: 4})
+      (bob:Person {age: 40})-[:MEMBER]->(blue:Team)-[:OWNS]->(c2:Car)
+      (bob)-[:BANNED]->(c2)
+      (cyd:Person)
+    `),
+  )
+})
+afterAll(() => stored.close())
+
+function within<T>(ask: (asking: QueryContext) => T): T {
+  const snapshot = stored.environment.snapshot()
+  try {
+    return ask({ snapshot, parameters: new Map([['min', 18]]), limits: { stepsMax: 100_000, timeMs: 10_000 } })
+  } finally {
+    snapshot.close()
+  }
+}
+
+function why(text: string, subject: string, resource: string): DecisionTrace {
+  const compiled = compileCondition({ text, dialect: '3.0-kbac', subjectType: 'Person', resourceType: 'Car' })
+  if (!compiled.ok) throw new Error(compiled.error[0]!.message)
+  return within((asking) => {
+    const answer = compiled.value.trace(asking, subject, resource)
+    expect(answer.decision).toBe(compiled.value.check(asking, subject, resource))
+    return answer
+  })
+}
+
+const throughTeams = 'MATCH (subject)-[m:MEMBER]->(t:Team)-[:PARENT*0..2]->(top:Team)-[:OWNS]->(resource)'
+
+describe('a permit shows the way', () => {
+  test('of the branch of a union that it came by, and of no other', () => {
+    const above = 'MATCH (subject)-[:MEMBER]->(t)-[:PARENT]->(top)-[:OWNS]->(resource) RETURN subject, resource'
+    const own = 'MATCH (subject)-[:MEMBER]->(t:Team)-[:OWNS]->(resource) RETURN subject, resource'
+    for (const [subject, resource, teams] of [
+      ['ann', 'c1', ['t=Team:red', 'top=Team:all']],
+      ['bob', 'c2', ['t=Team:blue']],
+    ] as const) {
+      for (const text of [`CALL () { ${above} UNION ${own} }`, `CALL () { ${own} UNION ALL ${above} }`]) {
+        const { nodes, relationships } = why(text, subject, resource).matched!
+        const named = nodes.map((node) => `${node.variable}=${node.type}:${node.externalId}`).sort()
+        expect(named).toEqual([`resource=Car:${resource}`, `subject=Person:${subject}`, ...teams])
+        expect(relationships).toHaveLength(teams.length + 1)
+      }
+    }
+  })
+
+  test('every element of the pattern, the steps of a variable length among them', () => {
+    const { decision, matched, nearestMiss, unknown } = why(throughTeams, 'ann', 'c1')
+    expect(decision).toBe(true)
+    expect(nearestMiss).toBeNull()
+    expect(unknown).toEqual([])
+    const named = matched!.nodes.map((node) => `${node.variable}=${node.type}:${node.externalId}`).sort()
+    expect(named).toEqual(['resource=Car:c1', 'subject=Person:ann', 't=Team:red', 'top=Team:all'])
+    const steps = matched!.relationships.map((r) => `${r.source.externalId}-${r.type}-${r.target.externalId}`).sort()
+    expect(steps).toEqual(['all-OWNS-c1', 'ann-MEMBER-red', 'red-PARENT-all'])
+    expect(matched!.relationships.find((r) => r.type === 'MEMBER')!.variable).toBe('m')
+  })
+
+  test('what a pattern predicate found is part of it', () => {
+    const { matched } = why(
+      'MATCH (subject), (resource) WHERE (subject)-[:MEMBER]->()-[:OWNS]->(resource)',
+      'bob',
+      'c2',
+    )
+    expect(matched!.relationships.map((r) => r.type).sort()).toEqual(['MEMBER', 'OWNS'])
+  })
+
+  test('an aggregation leaves what it groups by', () => {
+    const text = `${throughTeams} WITH subject, resource, count(t) AS n WHERE n > 0`
+    expect(why(text, 'ann', 'c1').matched!.nodes.map((node) => node.variable)).toEqual(['subject', 'resource'])
+  })
+
+  test('what is given is there to the end, whatever is grouped in between', () => {
+    const text =
+      'MATCH (subject)-[:MEMBER]->(t) WITH subject, collect(t) AS ts MATCH (subject)-[:BANNED]->(resource) WHERE size(ts) = 1'
+    const names = why(text, 'bob', 'c2').matched!.nodes.map((node) => node.variable)
+    expect(names.sort()).toEqual(['resource', 'subject'])
+  })
+
+  test('an optional match that failed leaves nothing behind', () => {
+    const text =
+      'MATCH (subject), (resource) OPTIONAL MATCH (subject)-[:MEMBER]->(t) WHERE EXISTS { (t)-[:OWNS]->(c) } AND t.x + 0 = 5'
+    expect(why(text, 'bob', 'c2').matched!.relationships).toEqual([])
+  })
+
+  test('a subquery shows what it matched', () => {
+    const text = 'CALL () { MATCH (subject)-[:MEMBER]->(t)-[:OWNS]->(resource) RETURN subject, resource, t }'
+    expect(
+      why(text, 'bob', 'c2')
+        .matched!.nodes.map((node) => node.externalId)
+        .sort(),
+    ).toEqual(['blue', 'bob', 'c2'])
+  })
+})
+
+describe('a denial shows the nearest miss', () => {
+  test('the step that found no relationship, and how far it had come', () => {
+    const { decision, nearestMiss, matched } = why('MATCH (subject)-[:MEMBER]->(t)-[:OWNS]->(resource)', 'ann', 'c1')
+    expect(decision).toBe(false)
+    expect(matched).toBeNull()
+    expect(nearestMiss!.stopped.step).toBe('ExpandInto (t)-[:OWNS]->(resource)')
+    expect(nearestMiss!.stopped.says).toBe('no relationship matches (t)-[:OWNS]->(resource)')
+    expect(nearestMiss!.reached!.rows).toBe(1)
+    expect(nearestMiss!.reached!.sample.nodes.map((node) => node.externalId)).toContain('red')
+  })
+
+  test('the predicate that failed', () => {
+    const { nearestMiss } = why(`${throughTeams} WHERE subject.age >= $min`, 'ann', 'c1')
+    expect(nearestMiss!.stopped).toEqual({
+      step: 'Filter subject.age >= $min',
+      rows: 0,
+      says: 'the predicate does not hold: subject.age >= $min',
+      found: null,
+    })
+  })
+
+  test('what a forbidden pattern forbids', () => {
+    const text = 'MATCH (subject)-[:MEMBER]->()-[:OWNS]->(resource) WHERE NOT (subject)-[:BANNED]->(resource)'
+    const { stopped } = why(text, 'bob', 'c2').nearestMiss!
+    expect(stopped.step).toBe('AntiSemiApply')
+    expect(stopped.says).toBe('a forbidden pattern is there: (subject)-[:BANNED]->(resource)')
+    expect(stopped.found!.relationships.map((r) => `${r.source.externalId}-${r.type}-${r.target.externalId}`)).toEqual([
+      'bob-BANNED-c2',
+    ])
+  })
+
+  test('inside a subquery', () => {
+    const text =
+      'MATCH (subject), (resource) CALL (subject, resource) { MATCH (subject)-[:MEMBER]->(t:Team)-[:OWNS]->(resource) RETURN t }'
+    expect(why(text, 'ann', 'c1').nearestMiss!.stopped.step).toContain('OWNS')
+  })
+
+  test('of the branch of a union that came furthest', () => {
+    const short = 'MATCH (subject)-[:OWNS]->(resource) RETURN subject, resource'
+    const long = 'MATCH (subject)-[:MEMBER]->(t)-[:OWNS]->(resource) RETURN subject, resource'
+    for (const text of [`CALL () { ${short} UNION ${long} }`, `CALL () { ${long} UNION ${short} }`]) {
+      const { reached, stopped } = why(text, 'ann', 'c1').nearestMiss!
+      expect(stopped.says).toBe('no relationship matches (t)-[:OWNS]->(resource)')
+      expect(reached!.sample.nodes.map((node) => node.externalId)).toContain('red')
+    }
+  })
+
+  test('nodes that do not exist are named', () => {
+    expect(why(throughTeams, 'nobody', 'c1').unknown).toEqual(['subject'])
+    expect(why(throughTeams, 'nobody', 'nothing').unknown).toEqual(['subject', 'resource'])
+  })
+})
+
+test('a profile counts rows and reads, each operator its own', () => {
+  const query = compileRowsQuery('MATCH (p:Person)-[:MEMBER]->(t) WHERE p.age > 20 RETURN t.external_id')
+  if (!query.ok) throw new Error(query.error[0]!.message)
+  const { rows, text, root } = within((asking) => query.value.profile(asking))
+  expect(rows.rows).toEqual([['blue']])
+  const line = (start: string): string =>
+    text
+      .split('\n')
+      .find((l) => l.trim().startsWith(start))!
+      .trim()
+  expect(line('LabelScan')).toBe('LabelScan (p:Person)  (rows 3, reads 1)')
+  // One read of age for each of the three people.
+  expect(line('Filter')).toBe('Filter p.age > 20  (rows 1, reads 3)')
+  expect(line('Expand')).toBe('Expand (p)-[:MEMBER]->(t)  (rows 1, reads 1)')
+  expect(root.operator).toBe('Project')
+  expect(JSON.parse(JSON.stringify(root)).children[0].node.operator).toBe('Expand')
+})
+
+test('a plan is data too', () => {
+  const query = compileRowsQuery('MATCH (p:Person) WHERE NOT (p)-->() RETURN p')
+  if (!query.ok) throw new Error(query.error[0]!.message)
+  const node = query.value.describe()
+  expect(node.operator).toBe('AntiSemiApply')
+  expect(node.children.map((child) => child.role)).toEqual(['inner', 'input'])
+})

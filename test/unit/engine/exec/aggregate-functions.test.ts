@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import { ExecutionError } from '../../../../src/engine/errors.ts'
+import { createAccumulator } from '../../../../src/engine/exec/aggregate-functions.ts'
+import { aggregateNames, findAggregate } from '../../../../src/engine/value/aggregate-signatures.ts'
+import type { Value } from '../../../../src/engine/value/value.ts'
+import { Float } from '../../../../src/kernel/float.ts'
+import { show } from '../../../generate/any-value.ts'
+
+const f = (value: number): Float => new Float(value)
+const MAX = 2n ** 63n - 1n
+
+interface AggregateCall {
+  readonly distinct?: boolean
+  readonly parameter?: Value
+}
+
+function over(
+  name: string,
+  values: readonly Value[],
+  { distinct = false, parameter = null }: AggregateCall = {},
+): Value {
+  const accumulator = createAccumulator(name, distinct)
+  for (const value of values) accumulator.add(value, parameter)
+  const result = accumulator.result()
+  // A second round over the same accumulator must not see the first.
+  accumulator.reset()
+  for (const value of values) accumulator.add(value, parameter)
+  expect(accumulator.result()).toStrictEqual(result)
+  return result
+}
+
+describe('an aggregate', () => {
+  const table: [string, readonly Value[], Value, AggregateCall?][] = [
+    ['count', [1, null, 'a'], 2],
+    ['count', [], 0],
+    ['count', [1, f(1), null, 1, 2], 2, { distinct: true }],
+    ['collect', [1, null, [2]], [1, [2]]],
+    ['collect', [], []],
+    ['collect', [1, 1, f(1), null, null], [1], { distinct: true }],
+    [
+      'collect',
+      [
+        [1, null],
+        [1, null],
+      ],
+      [[1, null]],
+      { distinct: true },
+    ],
+    ['sum', [1, 2, null], 3],
+    ['sum', [], 0],
+    ['sum', [1, f(2)], f(3)],
+    ['sum', [9007199254740991, 1], 9007199254740992n],
+    // The way leads through more than 64 bits, the result does not.
+    ['sum', [MAX, 1, -1], MAX],
+    ['sum', [2, 2, 3], 5, { distinct: true }],
+    ['avg', [1, 2], f(1.5)],
+    ['avg', [1, f(2), null], f(1.5)],
+    ['avg', [null], null],
+    ['min', [2, null, f(0.5), 5], f(0.5)],
+    ['max', [2, null, f(0.5), 5], 5],
+    ['max', [], null],
+    ['min', [1, 'a', null, [1, 2], f(0.2), 'b'], [1, 2]],
+    ['max', [1, 'a', null, [1, 2], f(0.2), 'b'], 1],
+    ['max', ['a', 'b', 'B', null, 'abc'], 'b'],
+    ['stDev', [1, 2, 3, 4], f(1.2909944487358056)],
+    ['stDevP', [1, 2, 3, 4], f(1.118033988749895)],
+    ['stDev', [1], f(0)],
+    ['stDevP', [], f(0)],
+    // A naive sum of squares answers 0 or NaN here.
+    ['stDevP', [f(1e9), f(1e9 + 1), f(1e9 + 2)], f(0.816496580927726)],
+    ['percentileDisc', [f(10), f(20), f(30)], f(10), { parameter: f(0) }],
+    ['percentileDisc', [f(30), f(10), f(20)], f(20), { parameter: f(0.5) }],
+    ['percentileDisc', [f(10), null, f(30), f(20)], f(30), { parameter: 1 }],
+    ['percentileCont', [f(10), f(20), f(30)], f(20), { parameter: f(0.5) }],
+    ['percentileCont', [10, 20], f(12.5), { parameter: f(0.25) }],
+    ['percentileCont', [null], null, { parameter: f(0.25) }],
+  ]
+  for (const [name, values, result, call] of table) {
+    it(`${name} ${show(values)} ${show((call ?? {}) as never)} is ${show(result)}`, () => {
+      expect(over(name, values, call)).toStrictEqual(result)
+    })
+  }
+
+  const faults: [string, readonly Value[], string, AggregateCall?][] = [
+    ['sum', [MAX, 1], 'arithmetic IntegerOverflow'],
+    ['sum', ['a'], 'type InvalidArgumentType'],
+    ['avg', [true], 'type InvalidArgumentType'],
+    ['stDev', [[1]], 'type InvalidArgumentType'],
+    ['percentileCont', [1], 'argument NumberOutOfRange', { parameter: f(1.1) }],
+    ['percentileDisc', [1], 'argument NumberOutOfRange', { parameter: -1 }],
+    ['percentileDisc', [1], 'argument NumberOutOfRange', { parameter: f(Number.NaN) }],
+    ['percentileDisc', [1], 'argument InvalidArgumentType', { parameter: 'a' }],
+  ]
+  for (const [name, values, fault, call] of faults) {
+    it(`${name} ${show(values)} is the fault ${fault}`, () => {
+      let found = 'none'
+      try {
+        over(name, values, call)
+      } catch (thrown) {
+        if (!(thrown instanceof ExecutionError)) throw thrown
+        found = `${thrown.code} ${thrown.detail}`
+      }
+      expect(found).toBe(fault)
+    })
+  }
+})
+
+it('hands out a collected list that later values do not reach', () => {
+  const accumulator = createAccumulator('collect', false)
+  accumulator.add(1)
+  const first = accumulator.result()
+  accumulator.reset()
+  accumulator.add(2)
+  expect(first).toEqual([1])
+})
+
+it('is found in any case and made under every name', () => {
+  expect(findAggregate('PERCENTILEcont')).toEqual({ name: 'percentileCont', argCount: 2 })
+  expect(findAggregate('constructor')).toBe(undefined)
+  for (const name of aggregateNames()) expect(createAccumulator(name, false).result).toBeTypeOf('function')
+})

@@ -1,0 +1,125 @@
+// What must hold of any text whatever: it is read or refused with a place inside it; what is read prints to a text that reads
+// as the same tree, is bound or refused, planned, and run to rows or a fault; and none of it throws, or takes long.
+import type { Query } from '../../../grammar/ast.ts'
+import { type Diagnostic, renderDiagnostic } from '../../../grammar/diagnostic.ts'
+import { parse } from '../../../grammar/index.ts'
+import { print } from '../../../grammar/print.ts'
+import { compileCondition } from '../../../src/engine/conditions.ts'
+import { ExecutionError } from '../../../src/engine/errors.ts'
+import { compileRowsQuery, type RowsQuery } from '../../../src/engine/rows-query.ts'
+import type { GraphStore } from '../../../src/engine/store.ts'
+import { PARAMETERS } from '../../generate/condition.ts'
+import { engineParameters } from '../../support/convert-graph.ts'
+import { bare } from './trees.ts'
+
+const limits = { stepsMax: 20_000, timeMs: 50 }
+const parameters = engineParameters(PARAMETERS)
+const TRIES = 10
+
+export type Reached = 'refused' | 'read' | 'bound' | 'run'
+
+export class Fuzz {
+  /** How many texts came how far. */
+  readonly counts: Record<Reached, number> = { refused: 0, read: 0, bound: 0, run: 0 }
+  /** The stage that took longest, and of which text. */
+  longest = { ms: 0, stage: '', text: '' }
+  private text = ''
+  private readonly store: GraphStore
+  private readonly stageMsMax: number
+
+  /** `stageMsMax`: how long each of parse, print, bind, plan and run may take. */
+  constructor(store: GraphStore, stageMsMax: number) {
+    this.store = store
+    this.stageMsMax = stageMsMax
+  }
+
+  /** What is wrong with how the text was taken; null when all is well. */
+  complaint(text: string): string | null {
+    try {
+      this.counts[this.take(text)] += 1
+      return null
+    } catch (fault) {
+      return `${(fault as Error).stack ?? fault}\n${JSON.stringify(text.slice(0, 2_000))}`
+    }
+  }
+
+  private take(text: string): Reached {
+    this.text = text
+    const parsed = this.timed('parse', () => parse(text))
+    if (!parsed.ok) {
+      checkIssues(text, parsed.diagnostics)
+      return 'refused'
+    }
+    this.checkPrint(parsed.query)
+    const isCondition = this.bindConditions(text)
+    const rows = this.timed('bind', () => compileRowsQuery(text))
+    if (!rows.ok) {
+      checkIssues(text, rows.error)
+      return isCondition ? 'bound' : 'read'
+    }
+    this.timed('plan', () => rows.value.explain())
+    return this.timed('run', () => this.run(rows.value)) ? 'run' : 'bound'
+  }
+
+  private checkPrint(query: Query): void {
+    const text = this.timed('print', () => print(query))
+    const again = parse(text)
+    if (!again.ok) throw new Error(`prints to what is refused: ${again.diagnostics[0]?.message}\n${text}`)
+    if (JSON.stringify(bare(again.query)) !== JSON.stringify(bare(query))) throw new Error(`prints otherwise: ${text}`)
+  }
+
+  private bindConditions(text: string): boolean {
+    let bound = false
+    for (const dialect of ['open', '3.0-kbac'] as const) {
+      const input = { text, dialect, subjectType: 'Person', resourceType: 'Doc' }
+      const condition = this.timed(`bind ${dialect}`, () => compileCondition(input))
+      if (!condition.ok) checkIssues(text, condition.error)
+      else {
+        bound = true
+        for (const question of ['check', 'resources', 'subjects'] as const) {
+          this.timed(`plan ${question}`, () => condition.value.explain(question))
+        }
+      }
+    }
+    return bound
+  }
+
+  private run(query: RowsQuery): boolean {
+    const snapshot = this.store.snapshot()
+    try {
+      query.run({ snapshot, parameters, limits, locate: () => snapshot })
+      return true
+    } catch (fault) {
+      if (fault instanceof ExecutionError) return false
+      throw fault
+    } finally {
+      snapshot.close()
+    }
+  }
+
+  /** A hang is slow each time; a busy machine is not. */
+  private timed<T>(stage: string, work: () => T): T {
+    let quickest = Number.POSITIVE_INFINITY
+    let result: T | undefined
+    for (let tries = 0; tries < TRIES && quickest > this.stageMsMax; tries++) {
+      const began = performance.now()
+      result = work()
+      quickest = Math.min(quickest, performance.now() - began)
+    }
+    if (quickest > this.stageMsMax) throw new Error(`${stage} took ${Math.round(quickest)} ms`)
+    if (quickest > this.longest.ms) this.longest = { ms: quickest, stage, text: this.text }
+    return result as T
+  }
+}
+
+function checkIssues(text: string, issues: readonly Diagnostic[]): void {
+  if (issues.length === 0) throw new Error('refused without an issue')
+  for (const issue of issues) {
+    const { start, end } = issue.span
+    if (!(start >= 0 && start <= end && end <= text.length))
+      throw new Error(`${issue.code} stands at ${start} to ${end}`)
+    if (issue.code === '' || issue.message === '') throw new Error('an issue that says nothing')
+  }
+  if (!renderDiagnostic(text, issues[0]!).includes(issues[0]!.message))
+    throw new Error('an issue is rendered without its message')
+}

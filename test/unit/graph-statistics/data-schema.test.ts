@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type ContextService, startContextService } from '../../support/context-service.ts'
+
+let house: ContextService
+beforeAll(async () => {
+  house = await startContextService()
+})
+afterAll(() => house.stop())
+
+const read = (key = house.key) => house.service.send('/data-schema/v1/', { headers: { 'x-svc-clientkey': key } })
+
+it('is 404 while nothing has been captured, whatever the service itself keeps in the graph', async () => {
+  const { status, body } = await read()
+  expect([status, body.message]).toEqual([404, 'nothing has been captured in this project yet'])
+})
+
+it('counts types, properties with their kinds and metadata, labels and edges', async () => {
+  const metadata = { source: 'desk', assurance_level: 2, custom_metadata: { by: 'ann' } }
+  await house.capture('nodes', {
+    nodes: [
+      { type: 'Person', external_id: 'ann', is_identity: true, labels: ['Member'] },
+      { type: 'Person', external_id: 'bob', properties: [{ type: 'age', value: 5 }] },
+      { type: 'Car', external_id: 'c1', properties: [{ type: 'price', value: 1.5, metadata }] },
+      { type: 'Car', external_id: 'c2', properties: [{ type: 'price', external_value: 'prices' }] },
+      ...Array.from({ length: 200 }, (_, i) => ({ type: 'Note', external_id: `n${i}` })),
+    ],
+  })
+  const own = (external_id: string) => ({
+    source: { type: 'Person', external_id: 'ann' },
+    target: { type: 'Car', external_id },
+    type: 'OWNS',
+    properties: [{ type: 'tags', value: ['a'] }],
+  })
+  await house.capture('relationships', {
+    relationships: [
+      own('c1'),
+      own('c2'),
+      {
+        source: { type: '_Application', external_id: house.service.applicationId },
+        target: { type: 'Car', external_id: 'c1' },
+        type: 'HOLDS',
+      },
+    ],
+  })
+  const { status, body } = await read()
+  expect(status).toBe(200)
+  const { graph } = body as {
+    graph: { nodes: Record<string, unknown>; edges: unknown[]; metadata: Record<string, string> }
+  }
+  expect(Object.keys(graph.nodes).sort()).toEqual(['Car', 'Note', 'Person'])
+  expect(graph.nodes.Person).toEqual({
+    metadata: {
+      node_count: 2,
+      properties: { age: { count: 1, types: [{ type: 'integer', count: 1 }], metadata: {} } },
+      system_labels: [{ name: 'identity', count: 1 }],
+      user_defined_labels: [{ name: 'Member', count: 1 }],
+    },
+  })
+  expect(graph.nodes.Car).toMatchObject({
+    metadata: {
+      node_count: 2,
+      properties: {
+        price: {
+          count: 2,
+          types: [
+            { type: 'number', count: 1 },
+            { type: 'external', count: 1 },
+          ],
+          metadata: {
+            source: { count: 1, types: [{ type: 'string', count: 1 }] },
+            assurance_level: { count: 1, types: [{ type: 'integer', count: 1 }] },
+            by: { count: 1, types: [{ type: 'string', count: 1 }] },
+          },
+        },
+      },
+    },
+  })
+  expect(graph.nodes.Note).toMatchObject({ metadata: { node_count: 200 } })
+  expect(graph.edges).toEqual([
+    {
+      source: 'Person',
+      target: 'Car',
+      relation: 'OWNS',
+      directed: true,
+      metadata: {
+        count: 2,
+        properties: { tags: { count: 2, types: [{ type: 'array of string', count: 2 }], metadata: {} } },
+      },
+    },
+  ])
+  expect(graph.metadata.created_at! <= graph.metadata.updated_at!).toBe(true)
+})
+
+it('is for agents with its permission', async () => {
+  const { status, body } = await read(house.service.key)
+  expect([status, body.message]).toEqual([401, 'insufficient API access level for appAgent'])
+})

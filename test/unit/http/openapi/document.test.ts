@@ -1,0 +1,174 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { chromium } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildOpenApiDocument } from '../../../../src/http/openapi/document.ts'
+import { examples } from '../../../../src/http/openapi/examples.ts'
+import { html, prose } from '../../../../src/http/openapi/markup.ts'
+import type { OpenApiDocument } from '../../../../src/http/openapi/objects.ts'
+import { DescribedResponses } from '../../../support/described-responses.ts'
+import { startService, type TestService } from '../../../support/service.ts'
+
+let service: TestService
+
+beforeAll(async () => {
+  service = await startService({ captureItemsMax: 77 })
+})
+
+afterAll(() => service?.stop())
+
+async function documentAt(path: string): Promise<OpenApiDocument> {
+  return (await service.send(path)).body as unknown as OpenApiDocument
+}
+
+const operations = (document: OpenApiDocument) =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+
+describe('the interface description', () => {
+  it.each([
+    ['/openapi.json', '3.1', '3.1.1'],
+    ['/openapi-3.2.json', '3.2', '3.2.0'],
+  ])('%s is valid by the official schema of OpenAPI %s', async (path, version, full) => {
+    const document = await documentAt(path)
+    const validator = new Validator()
+    expect(await validator.validate(structuredClone(document) as unknown as Record<string, unknown>)).toEqual({
+      valid: true,
+    })
+    expect(validator.version).toBe(version)
+    expect(document.openapi).toBe(full)
+  })
+
+  it('holds every route, each under a name of its own', async () => {
+    const document = await documentAt('/openapi.json')
+    const described = operations(document).map(({ path, method }) => `${method.toUpperCase()} ${path}`)
+    expect(new Set(described)).toEqual(new Set(service.app.routes.map(({ method, path }) => `${method} ${path}`)))
+    const names = operations(document).map(({ operation }) => operation.operationId)
+    expect(new Set(names).size).toBe(names.length)
+    for (const name of names) expect(name).toMatch(/^[a-z][A-Za-z0-9]*$/)
+  })
+
+  it('tells of every operation that may store something that there may be no room for it', async () => {
+    const document = await documentAt('/openapi.json')
+    const may = operations(document).flatMap(({ path, method, operation }) =>
+      '507' in operation.responses ? [`${method} ${path}`] : [],
+    )
+    const storing = ['post /capture/v1/nodes', 'delete /configs/v1/projects/{id}', 'post /contx-iq/v1/execute']
+    // The node of a user's token is made at its first use, whatever is asked.
+    const asking = ['get /contx-iq/v1/whoami', 'post /access/v1/evaluation', 'post /mcp/v1/{project}']
+    expect(may).toEqual(expect.arrayContaining([...storing, ...asking]))
+    for (const reading of ['get /data-schema/v1', 'get /configs/v1/projects', 'get /health']) {
+      expect(may).not.toContain(reading)
+    }
+  })
+
+  it('tells of every name in a path what it stands for', async () => {
+    const bare = operations(await documentAt('/openapi.json')).flatMap(({ path, operation }) =>
+      operation.parameters
+        .filter((one) => one.in === 'path' && one.description === undefined)
+        .map(({ name }) => `${path} ${name}`),
+    )
+    expect(bare).toEqual([])
+  })
+
+  it('tells the limits of this process', async () => {
+    const { paths } = await documentAt('/openapi.json')
+    const body = paths['/capture/v1/nodes']?.post?.requestBody?.content['application/json']?.schema
+    expect(body).toMatchObject({ properties: { nodes: { maxItems: 77 } } })
+  })
+
+  it('shows examples that their own routes read', () => {
+    const known = new Set(service.app.routes.map(({ operationId }) => operationId))
+    expect(Object.keys(examples).filter((id) => !known.has(id))).toEqual([])
+    for (const { operationId, example: own, request, parse } of service.app.routes) {
+      const example = own ?? examples[operationId]
+      if (example === undefined) continue
+      const fault = parse?.(example)
+      expect([operationId, fault?.ok ?? true]).toEqual([operationId, true])
+      expect([operationId, request?.safeParse(example).error?.issues]).toEqual([operationId, undefined])
+    }
+  })
+
+  it('says what each caller shows', async () => {
+    const { paths } = await documentAt('/openapi.json')
+    expect(paths['/health']?.get?.security).toEqual([])
+    expect(paths['/configs/v1/projects']?.get?.security).toEqual([{ serviceAccount: [] }])
+    expect(paths['/capture/v1/nodes']?.post?.security).toEqual([{ agentKey: [] }, { agentKeyAsBearer: [] }])
+  })
+
+  it('is held against every answer of these tests', () => {
+    const described = new DescribedResponses(buildOpenApiDocument(service.app.routes, '3.1.1', 'test'))
+    const answer = (status: number, text: string, more = {}) => ({
+      status,
+      text,
+      headers: new Headers({ 'content-type': 'application/json', 'x-request-id': 'x', ...more }),
+    })
+    const faults = (status: number, text: string, more = {}) =>
+      described.faults('POST', '/access/v1/evaluation?x=1', answer(status, text, more))
+    expect(faults(200, '{"decision":true}')).toEqual([])
+    expect(faults(418, '{"decision":true}')).toEqual(['the status 418 is not described'])
+    expect(faults(200, '{"decision":"yes"}')).toHaveLength(1)
+    expect(faults(400, '{"message":"x","more":1}')).toHaveLength(1)
+    expect(faults(200, 'true!')).toEqual(['a body that is not JSON: true!'])
+    expect(faults(200, '{"decision":true}', { 'x-powered-by': 'y' })).toEqual([
+      'the header x-powered-by is not described',
+    ])
+    expect(described.faults('POST', '/nowhere', answer(200, '{"message":"x"}'))).toEqual([
+      'the status 200 instead of 404',
+    ])
+  })
+})
+
+describe('the committed copy', () => {
+  it('is what a server with the default settings answers (`npm run golden` writes it anew)', async () => {
+    const plain = await startService()
+    const document = JSON.stringify((await plain.send('/openapi.json')).body, null, 1)
+    await plain.stop()
+    const path = join(import.meta.dirname, '..', '..', '..', '..', 'data', 'openapi.json')
+    if (process.env.UPDATE_GOLDEN === '1') writeFileSync(path, `${document}\n`)
+    expect(readFileSync(path, 'utf8')).toBe(`${document}\n`)
+  })
+})
+
+describe('the page', () => {
+  it('may load nothing, runs no script and names every operation', async () => {
+    const { headers, text } = await service.send('/docs')
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/]+=*'; /)
+    expect(text).not.toMatch(/<script|\son\w+=|src=|https?:|@import|url\(/)
+    for (const { operationId } of service.app.routes) expect(text).toContain(`id="${operationId}"`)
+  })
+
+  it('cannot be injected into', () => {
+    expect(html`<a title="${'"<b>'}">${['&', html`<i>`, null]}</a>`.text).toBe(
+      '<a title="&#34;&#60;b&#62;">&#38;<i></a>',
+    )
+    expect(prose('`<x>` & y\n\n- a\n- b').text).toBe(
+      '<p><code>&#60;x&#62;</code> &#38; y</p><ul><li>a</li><li>b</li></ul>',
+    )
+  })
+
+  // In a real browser, where there is one: nothing is installed for it.
+  const browserPath = Bun.which('chromium') ?? Bun.which('google-chrome')
+  it.skipIf(browserPath === null)('shows itself in a browser without a complaint', async () => {
+    const browser = await chromium.launch({ executablePath: browserPath as string, args: ['--no-sandbox'] })
+    try {
+      const page = await browser.newPage()
+      const asked: string[] = []
+      const complaints: string[] = []
+      page.on('request', (request) => asked.push(request.url()))
+      page.on('console', (message) => complaints.push(message.text()))
+      page.on('pageerror', (error) => complaints.push(error.message))
+      await page.goto(`${service.url}/docs#upsertNodes`)
+      // The style sheet holds, by its hash: without it the list would stand above the text.
+      expect(await page.evaluate("getComputedStyle(document.querySelector('nav')).position")).toBe('sticky')
+      expect(await page.locator('article:target h3').textContent()).toBe('Create or update nodes')
+      expect(await page.locator('article').count()).toBe(service.app.routes.length)
+      expect([asked.filter((url) => !url.startsWith(`${service.url}/`)), complaints]).toEqual([[], []])
+    } finally {
+      await browser.close()
+    }
+  })
+})

@@ -1,0 +1,92 @@
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, describe, expect, test } from 'vitest'
+import { loadMasterKey } from '../../../src/identity/master-key.ts'
+import { SecretBox } from '../../../src/identity/secret-box.ts'
+import { removeTemporaryFolders, temporaryFolder } from '../../support/configuration-fixture.ts'
+
+afterAll(removeTemporaryFolders)
+
+const keyOf = (byte: number) => new Uint8Array(32).fill(byte)
+const box = new SecretBox(keyOf(1))
+
+describe('a sealed secret', () => {
+  test('opens to what was sealed, for any text and place, and shows nothing of it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (plain, place) => {
+        const sealed = box.seal(plain, place)
+        expect(sealed).toMatch(/^sb1\.[\w-]{11}\.[\w-]+\.[\w-]+$/)
+        expect(box.open(sealed, place)).toBe(plain)
+      }),
+      { verbose: true },
+    )
+  })
+
+  test('looks different each time', () => {
+    expect(box.seal('same', 'a')).not.toBe(box.seal('same', 'a'))
+  })
+
+  test('does not open elsewhere, with another key, or when any part of it was changed', () => {
+    const sealed = box.seal('secret', 'here')
+    expect(() => box.open(sealed, 'there')).toThrow('damaged or belongs elsewhere')
+    expect(() => new SecretBox(keyOf(2)).open(sealed, 'here')).toThrow('sealed with another master key')
+    expect(() => box.open('in clear', 'here')).toThrow('not a sealed secret')
+    expect(() => box.open('sb1.a', 'here')).toThrow('not a sealed secret')
+    const parts = sealed.split('.')
+    const other = box.seal('secret', 'here').split('.')
+    expect(() => box.open([parts[0], parts[1], other[2], parts[3]].join('.'), 'here')).toThrow('damaged')
+    for (const index of [2, 3]) {
+      const changed = [...parts]
+      const text = changed[index] as string
+      changed[index] = `${text.startsWith('A') ? 'B' : 'A'}${text.slice(1)}`
+      expect(() => box.open(changed.join('.'), 'here')).toThrow('damaged')
+      changed[index] = text.slice(0, 20)
+      expect(() => box.open(changed.join('.'), 'here')).toThrow('damaged')
+    }
+  })
+
+  test('needs a master key of 32 bytes', () => {
+    expect(() => new SecretBox(new Uint8Array(16))).toThrow('32 bytes')
+  })
+})
+
+describe('the master key', () => {
+  const load = (dataDir: string, fromEnvironment?: string, mayCreate = true) =>
+    loadMasterKey({ dataDir, fromEnvironment, mayCreate })
+
+  test('is made once, in a file that its owner alone reads', () => {
+    const dir = join(temporaryFolder(), 'data')
+    const key = load(dir)
+    expect(key).toHaveLength(32)
+    expect(statSync(join(dir, 'master.key')).mode & 0o777).toBe(0o600)
+    expect(load(dir, undefined, false)).toEqual(key)
+    expect(load(dir, '')).toEqual(key)
+  })
+
+  test('from the environment goes before the file, in base64 or hexadecimal, and leaves no file', () => {
+    const dir = temporaryFolder()
+    const key = Buffer.from(keyOf(7))
+    expect(load(dir, key.toString('base64'))).toEqual(key)
+    expect(load(dir, key.toString('base64url'))).toEqual(key)
+    expect(load(dir, ` ${key.toString('hex')}\n`)).toEqual(key)
+    expect(existsSync(join(dir, 'master.key'))).toBe(false)
+  })
+
+  test('that is no key is refused, without being shown', () => {
+    const dir = temporaryFolder()
+    expect(() => load(dir, 'hunter2')).toThrow(
+      'VERDIGRAPH_MASTER_KEY does not hold a master key: expected 32 bytes in base64 or in hexadecimal',
+    )
+    writeFileSync(join(dir, 'master.key'), 'short\n')
+    chmodSync(join(dir, 'master.key'), 0o600)
+    expect(() => load(dir)).toThrow('master.key does not hold a master key')
+    expect(readFileSync(join(dir, 'master.key'), 'utf8')).toBe('short\n')
+  })
+
+  test('that is lost is not replaced where there are secrets already', () => {
+    expect(() => load(temporaryFolder(), undefined, false)).toThrow(
+      'the data folder has lost its master.key: put it back, or set VERDIGRAPH_MASTER_KEY',
+    )
+  })
+})

@@ -1,0 +1,105 @@
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { OperationalError } from '../../../src/kernel/errors.ts'
+import { LogFile } from '../../../src/ops/log-file.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'verdigraph-lines-'))
+const disk = join(folder, 'disk')
+mkdirSync(disk)
+const isMounted = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]).exitCode === 0
+if (!isMounted) console.log('skipped: this user may not mount a file system')
+
+afterAll(() => {
+  if (isMounted) Bun.spawnSync(['umount', disk])
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('a file of lines', () => {
+  it('holds what was written, in order, readable for its owner alone', async () => {
+    const path = join(folder, 'ordered')
+    const file = new LogFile(path, { bufferBytesMax: 1 << 20, report: () => {} })
+    const lines = Array.from({ length: 5000 }, (_, i) => `line ${i} é`)
+    for (const [i, line] of lines.entries()) {
+      file.write(line)
+      if (i % 1000 === 0) await Bun.sleep(25)
+    }
+    await file.close()
+    expect(readFileSync(path, 'utf8')).toBe(`${lines.join('\n')}\n`)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(file.dropped).toBe(0)
+  })
+
+  it('appends to what is there, beside another writer', async () => {
+    const path = join(folder, 'shared')
+    const files = [0, 1].map(() => new LogFile(path, { bufferBytesMax: 1 << 20, report: () => {} }))
+    for (let i = 0; i < 500; i++) for (const [who, file] of files.entries()) file.write(`${who} ${i}`)
+    await Promise.all(files.map((file) => file.close()))
+    const found = readFileSync(path, 'utf8').split('\n')
+    expect(found.length).toBe(1001)
+    expect(found.every((line) => line === '' || /^[01] \d+$/.test(line))).toBe(true)
+  })
+
+  it('drops and counts what does not fit, and says so once', async () => {
+    const path = join(folder, 'full')
+    const told: string[] = []
+    const file = new LogFile(path, { bufferBytesMax: 100, report: (message) => told.push(message) })
+    for (let i = 0; i < 50; i++) file.write('0123456789')
+    expect(file.dropped).toBe(41)
+    expect(told).toEqual([`lines for ${path} are lost: its buffer is full`])
+    while (told.length < 2) await Bun.sleep(5)
+    file.write('again')
+    await file.close()
+    expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(11)
+    expect(told.slice(1)).toEqual([`${path} is written again; 41 lines were lost since the start`])
+  })
+
+  it('goes on in a line of its own where the last one was cut off', async () => {
+    const path = join(folder, 'cut')
+    writeFileSync(path, 'whole\nha')
+    const file = new LogFile(path, { bufferBytesMax: 100, report: () => {} })
+    file.write('one')
+    await Bun.sleep(60)
+    file.write('two')
+    await file.close()
+    expect(readFileSync(path, 'utf8')).toBe('whole\nha\none\ntwo\n')
+  })
+
+  it('begins with no empty line, though the file was rotated before the first one', async () => {
+    const path = join(folder, 'rotated')
+    writeFileSync(path, 'whole\n')
+    const file = new LogFile(path, { bufferBytesMax: 100, report: () => {} })
+    renameSync(path, `${path}.1`)
+    file.write('old')
+    await Bun.sleep(60)
+    file.reopen()
+    file.write('new')
+    await file.close()
+    expect([`${path}.1`, path].map((one) => readFileSync(one, 'utf8'))).toEqual(['whole\nold\n', 'new\n'])
+  })
+
+  it.skipIf(!isMounted)('goes on in a line of its own when a full disk has room again', async () => {
+    const path = join(disk, 'lines')
+    const ballast = join(disk, 'ballast')
+    writeFileSync(ballast, Buffer.alloc(48 * 1024))
+    const told: string[] = []
+    const file = new LogFile(path, { bufferBytesMax: 1 << 20, report: (message) => told.push(message) })
+    for (let i = 0; i < 1000; i++) file.write(`line ${i} of a disk that has no room for all of them`)
+    while (told.length < 1) await Bun.sleep(5)
+    expect(told[0]).toContain('are lost: ENOSPC')
+    rmSync(ballast)
+    file.write('again')
+    await file.close()
+    const text = readFileSync(path, 'utf8')
+    expect(text).toMatch(/them\nl[^\n]*\nagain\n$/)
+    // But for the half line and the last one, what is not there was lost.
+    expect(file.dropped).toBe(1000 - (text.split('\n').length - 3))
+  })
+
+  it('that cannot be opened keeps the service from starting', () => {
+    expect(() => new LogFile(join(folder, 'no', 'such'), { bufferBytesMax: 100, report: () => {} })).toThrow(
+      OperationalError,
+    )
+  })
+})

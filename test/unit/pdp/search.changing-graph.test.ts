@@ -1,0 +1,178 @@
+// The pages of one search while the graph changes between them, answered by two processes in turn: nothing is given out
+// twice, nothing that was granted all the while is left out, and all that is given out is granted at that moment.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { DecisionDeps } from '../../../src/pdp/decision-deps.ts'
+import { evaluate } from '../../../src/pdp/evaluate.ts'
+import { searchResources, searchSubjects } from '../../../src/pdp/search.ts'
+import { SearchCache } from '../../../src/pdp/search-cache.ts'
+import { compileDecisionPolicy } from '../../../src/policy/compile-policy.ts'
+import { Random, runSeed } from '../../generate/random.ts'
+import { SHORT_CHUNKS } from '../../oracle/compare-conditions.ts'
+import { caller, partsOver } from '../../oracle/decision-consistency.ts'
+import { type StoredGraph, storeGraph } from '../../support/store-engine.ts'
+
+const seed = runSeed()
+console.log(`VERDIGRAPH_SEED=${seed}`)
+
+/** By action: conditions that are searched in different ways. */
+const conditions = {
+  hop: ['MATCH (subject:Person)-[:OWNS]->(resource:Doc)'],
+  chain: ['MATCH (subject:Person)-[:IN]->(:Team)-[:SEES]->(resource:Doc)'],
+  scan: ['MATCH (subject:Person), (resource:Doc) WHERE resource.level < subject.level'],
+  reach: ['MATCH (subject:Person)-[:IN|SEES*1..3]->(resource:Doc)'],
+  relationship: ['MATCH (subject:Person)-[o:OWNS]->(resource:Doc) WHERE o.level < 3'],
+  fault: ['MATCH (subject:Person)-[:OWNS]->(resource:Doc) WHERE 6 / resource.level > 1'],
+  each: ['MATCH (subject:Person)-[:OWNS]->(resource:Doc) WHERE $resource_external_id <> $subject_external_id'],
+  several: ['MATCH (subject:Person)-[:OWNS]->(resource:Doc)', 'MATCH (subject:Person)-[:IN|SEES*1..3]->(resource:Doc)'],
+} as const
+
+const DOCS = 40
+const PEOPLE = 8
+
+describe('pages of a search in a graph that changes', () => {
+  let stored: StoredGraph
+  beforeAll(async () => {
+    stored = await storeGraph({ nodes: [], relationships: [] }, SHORT_CHUNKS)
+  })
+  afterAll(() => stored?.close())
+
+  const chance = new Random(seed)
+  const doc = (number = chance.between(0, DOCS - 1)) => ({ type: 'Doc', externalId: `d${number}` })
+  const person = (number = chance.between(0, PEOPLE - 1)) => ({ type: 'Person', externalId: `p${number}` })
+  const team = () => ({ type: 'Team', externalId: `t${chance.between(0, 3)}` })
+  const level = () => [{ name: 'level', value: chance.between(0, 5) }]
+  const relationship = () =>
+    chance.pick([
+      { source: person(), type: 'OWNS', target: doc() },
+      { source: person(), type: 'OWNS', target: doc() },
+      { source: person(), type: 'IN', target: team() },
+      { source: team(), type: 'SEES', target: doc() },
+    ])
+  const change = (times: number) =>
+    stored.environment.write((batch) => {
+      for (let i = 0; i < times; i++) {
+        if (chance.odds(0.1)) batch.upsertNode({ ...doc(), properties: level() })
+        else if (chance.odds(0.5)) batch.upsertRelationship({ ...relationship(), properties: level() })
+        else batch.deleteRelationship(relationship())
+      }
+    })
+
+  const policies = Object.entries(conditions).flatMap(([action, texts]) =>
+    texts.map((cypher, at) => {
+      const compiled = compileDecisionPolicy(
+        JSON.stringify({
+          meta: { policy_version: '3.0-kbac' },
+          subject: { type: 'Person' },
+          actions: [action],
+          resource: { type: 'Doc' },
+          condition: { cypher },
+        }),
+      )
+      if (!compiled.ok) throw new Error(compiled.error[0])
+      const id = `${action} ${at}`
+      return { ...compiled.value, id, name: id, tags: [], revision: 1 }
+    }),
+  )
+
+  it.each(Object.keys(conditions))('%s: gives each once, and all that stay', async (action) => {
+    await stored.environment.write((batch) => {
+      // In no order of their names.
+      for (let number = 0; number < DOCS; number++)
+        batch.upsertNode({ ...doc((number * 7) % DOCS), properties: level() })
+      for (let number = 0; number < PEOPLE; number++) batch.upsertNode({ ...person(number), properties: level() })
+      for (const number of [0, 1, 2, 3]) batch.upsertNode({ type: 'Team', externalId: `t${number}` })
+    })
+    await change(300)
+    const graphs = { default: stored.environment, global: null, at: () => null }
+    const processes: DecisionDeps[] = [0, 1].map(() => ({
+      ...partsOver(graphs, policies),
+      searchCache: new SearchCache(),
+    }))
+    let pages = 0
+    // Chance may give few pages: then more rounds.
+    for (let round = 0; round < 12 || (pages <= 10 && round < 200); round++) {
+      const end = chance.pick(['resource', 'subject'] as const)
+      const [subject, resource] = [person().externalId, doc().externalId]
+      const granted = (): Set<string> => {
+        const all = end === 'resource' ? DOCS : PEOPLE
+        const ids = Array.from({ length: all }, (_, number) => (end === 'resource' ? `d${number}` : `p${number}`))
+        return new Set(
+          ids.filter((id) => {
+            const decided = evaluate(processes[0]!, caller, 'r', {
+              subject: { type: 'Person', id: end === 'subject' ? id : subject },
+              action: { name: action },
+              resource: { type: 'Doc', id: end === 'resource' ? id : resource },
+            })
+            return decided.ok && decided.value.decision
+          }),
+        )
+      }
+      let always = granted()
+      const found: string[] = []
+      for (let page: object = { limit: chance.between(1, 3) }; ; pages++) {
+        const now = granted()
+        always = always.intersection(now)
+        const parts = chance.pick(processes)
+        const asked = { action: { name: action }, page }
+        const answer =
+          end === 'resource'
+            ? searchResources(parts, caller, 'r', {
+                ...asked,
+                subject: { type: 'Person', id: subject },
+                resource: { type: 'Doc' },
+              })
+            : searchSubjects(parts, caller, 'r', {
+                ...asked,
+                subject: { type: 'Person' },
+                resource: { type: 'Doc', id: resource },
+              })
+        if (!answer.ok) throw new Error(JSON.stringify(answer.error))
+        const ids = answer.value.results.map(({ id }) => id)
+        expect(ids.filter((id) => !now.has(id))).toEqual([])
+        found.push(...ids)
+        const token = answer.value.page?.next_token ?? ''
+        if (token === '') break
+        page = { token }
+        if (chance.odds(0.6)) await change(chance.between(1, 6))
+      }
+      expect(new Set(found).size).toBe(found.length)
+      expect([...always].filter((id) => !found.includes(id))).toEqual([])
+    }
+    expect(pages).toBeGreaterThan(10)
+  })
+
+  it('leaves out nothing that one policy granted at first and another grants now', async () => {
+    const ann = { type: 'Person', externalId: 'ann' }
+    const own = (id: string) => ({ source: ann, type: 'OWNS', target: { type: 'Doc', externalId: id } })
+    const reach = (id: string) => ({ source: ann, type: 'SEES', target: { type: 'Doc', externalId: id } })
+    const ids = Array.from({ length: 10 }, (_, number) => `e${number}`)
+    await stored.environment.write((batch) => {
+      batch.upsertNode(ann)
+      for (const externalId of ids) batch.upsertNode({ type: 'Doc', externalId })
+      for (const id of ids) batch.upsertRelationship(own(id))
+      for (const id of ids.slice(0, 9)) batch.upsertRelationship(reach(id))
+    })
+    const graphs = { default: stored.environment, global: null, at: () => null }
+    const parts = { ...partsOver(graphs, policies), searchCache: new SearchCache() }
+    const found: string[] = []
+    for (let page: object = { limit: 1 }; ; ) {
+      const answer = searchResources(parts, caller, 'r', {
+        subject: { type: 'Person', id: 'ann' },
+        action: { name: 'several' },
+        resource: { type: 'Doc' },
+        page,
+      })
+      if (!answer.ok) throw new Error(JSON.stringify(answer.error))
+      found.push(...answer.value.results.map(({ id }) => id))
+      const token = answer.value.page?.next_token ?? ''
+      if (token === '') break
+      page = { token }
+      if (found.length > 1) continue
+      await stored.environment.write((batch) => {
+        batch.deleteRelationship(own('e9'))
+        batch.upsertRelationship(reach('e9'))
+      })
+    }
+    expect(found).toEqual(ids)
+  })
+})

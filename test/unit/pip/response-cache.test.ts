@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { ManualClock } from '../../../src/kernel/clock.ts'
+import { ResponseCache } from '../../../src/pip/response-cache.ts'
+
+test('an answer does for its time and no longer, by a clock that was set back not at all', () => {
+  const clock = new ManualClock(1_000_000)
+  const answers = new ResponseCache(clock, 1000)
+  const answer = { value: true, bytes: 4 }
+  answers.set('key', answer)
+  clock.advance(999)
+  expect(answers.get('key')).toMatchObject(answer)
+  clock.advance(1)
+  expect(answers.get('key')).toBeNull()
+  answers.set('key', answer)
+  clock.advance(-86_400_000)
+  expect(answers.get('key')).toBeNull()
+})

@@ -1,0 +1,37 @@
+// What is known of a caller before the graph of the project was open is asked again after it.
+import { expect, test } from 'vitest'
+import { identifyWhenReady } from '../../../src/runtime/identify-caller.ts'
+
+test('answers in the same turn where nothing has to be opened', () => {
+  const asked: string[] = []
+  const who = identifyWhenReady(
+    () => `ann ${asked.push('asked')}`,
+    () => null,
+  )
+  expect([who, asked]).toEqual(['ann 1', ['asked']])
+})
+
+test.each(['at once', 'later'])('asks again after an opening, where the first answer came %s', async (when) => {
+  let revoked = false
+  const opened: string[] = []
+  const who = identifyWhenReady<string | null>(
+    () => {
+      const found = revoked ? null : 'ann'
+      return when === 'later' ? Promise.resolve(found) : found
+    },
+    async (found) => {
+      opened.push(String(found))
+      revoked = true
+    },
+  )
+  expect(await who).toBe(null)
+  expect(opened).toEqual(['ann'])
+})
+
+test('opens nothing for whom it does not know', async () => {
+  const who = identifyWhenReady<string | null>(
+    () => null,
+    (found) => (found === null ? null : Promise.reject(new Error('opened'))),
+  )
+  expect(await who).toBe(null)
+})

@@ -1,0 +1,268 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { open } from 'lmdb'
+import { describe, expect, test } from 'vitest'
+import { createChunk } from '../../../../src/engine/store.ts'
+import { ManualClock, systemClock } from '../../../../src/kernel/clock.ts'
+import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
+import { openStore } from '../../../../src/store/graph/open-store.ts'
+import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
+import { LayoutError } from '../../../../src/store/lmdb/databases.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+
+const options = { clock: new ManualClock(1_750_000_000_000), sync: false }
+
+function countNodes(environment: LmdbEnvironment): number {
+  const snapshot = environment.snapshot()
+  const count = snapshot.nodeCount(null)
+  snapshot.close()
+  return count
+}
+
+describe('the layout of a folder', () => {
+  /** As `src/store/lmdb/databases.ts` writes it, pinned here: kind of key, four bytes of zero. */
+  const LAYOUT_KEY = Buffer.alloc(5)
+
+  async function withLayout(kind: number, version: number): Promise<string> {
+    const folder = temporaryFolder()
+    const root = open({ path: folder, noSync: true, encoding: 'binary', keyEncoding: 'binary' })
+    const meta = root.openDB({ name: 'meta', encoding: 'binary', keyEncoding: 'binary' })
+    const value = Buffer.alloc(8)
+    value.writeUInt32LE(kind, 0)
+    value.writeUInt32LE(version, 4)
+    await meta.put(LAYOUT_KEY, value)
+    await root.close()
+    return folder
+  }
+
+  test.each([
+    ['an earlier', 1, 'version 1; this program reads version 3: `verdigraph migrate` brings it there'],
+    ['a later', 4, 'version 4, of a later program; this one reads version 3'],
+  ])('of %s version is refused, and left as it is', async (_, version, told) => {
+    const folder = await withLayout(1, version)
+    for (let again = 0; again < 2; again++) {
+      expect(() => openEnvironment(folder, options)).toThrow(LayoutError)
+      expect(() => openEnvironment(folder, options)).toThrow(`the folder holds a graph in layout ${told}`)
+    }
+  })
+
+  test('of something else is refused', async () => {
+    const folder = await withLayout(2, 1)
+    expect(() => openEnvironment(folder, options)).toThrow('the folder does not hold a graph')
+  })
+
+  test('of an empty folder is refused when it may only be read', async () => {
+    const folder = join(temporaryFolder(), 'never')
+    expect(() => openEnvironment(folder, { ...options, readOnly: true })).toThrow('holds no store')
+    expect(existsSync(folder)).toBe(false)
+  })
+})
+
+describe('a snapshot', () => {
+  test('keeps its moment while others see later ones', async () => {
+    const environment = openEnvironment(temporaryFolder(), options)
+    const before = environment.snapshot()
+    await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }))
+    const after = environment.snapshot()
+    expect([before.nodeCount(null), after.nodeCount(null)]).toEqual([0, 1])
+    after.close()
+    expect(before.nodeCount(null)).toBe(0)
+    before.close()
+    expect(countNodes(environment)).toBe(1)
+    await environment.close()
+  })
+
+  test('is of no use once it is closed', async () => {
+    const environment = openEnvironment(temporaryFolder(), options)
+    await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }))
+    const snapshot = environment.snapshot()
+    const label = snapshot.symbol('label', 'A')
+    snapshot.close()
+    snapshot.close()
+    const closed = 'a snapshot is not used after it is closed'
+    expect(() => snapshot.findNode(label, 'a')).toThrow(closed)
+    expect(() => snapshot.nodesWithLabel(label, 0, createChunk())).toThrow(closed)
+    expect(() => snapshot.nodesWithProperty(label, 1, 1, 0, createChunk())).toThrow(closed)
+    expect(() => snapshot.nodeCount(null)).toThrow(closed)
+    // Another one that is open does not lend it its view.
+    const open = environment.snapshot()
+    expect(() => snapshot.findNode(label, 'a')).toThrow(closed)
+    open.close()
+    await environment.close()
+  })
+
+  test('has one epoch until a name is added, and never that of another environment', async () => {
+    const [environment, other] = [0, 1].map(() => openEnvironment(temporaryFolder(), options))
+    const epoch = (of: LmdbEnvironment): number => {
+      const snapshot = of.snapshot()
+      snapshot.close()
+      return snapshot.symbolEpoch
+    }
+    const first = epoch(environment!)
+    expect(epoch(environment!)).toBe(first)
+    await environment!.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }))
+    const second = epoch(environment!)
+    expect(second).not.toBe(first)
+    await environment!.write((batch) => batch.upsertNode({ type: 'A', externalId: 'b' }))
+    expect(epoch(environment!)).toBe(second)
+    await other!.write((batch) => batch.upsertNode({ type: 'B', externalId: 'b' }))
+    expect([first, second]).not.toContain(epoch(other!))
+    await Promise.all([environment!.close(), other!.close()])
+  })
+
+  test('answers nothing for symbols and nodes that do not exist', async () => {
+    const environment = openEnvironment(temporaryFolder(), options)
+    const node = await environment.write((batch) => {
+      const { id } = batch.upsertNode({ ...A, properties: [{ name: 'p', value: 1 }] })
+      batch.upsertRelationship({ source: A, type: 'R', target: A })
+      return id
+    })
+    const snapshot = environment.snapshot()
+    const chunk = createChunk()
+    const lengths: number[] = []
+    const fill = (run: () => void): void => {
+      chunk.length = 99
+      run()
+      lengths.push(chunk.length)
+    }
+    fill(() => snapshot.nodesWithLabel(0, 0, chunk))
+    fill(() => snapshot.nodesWithProperty(0, 1, 1, 0, chunk))
+    fill(() => snapshot.nodesWithProperty(1, 0, 1, 0, chunk))
+    fill(() => snapshot.neighbours(node, 'out', 0, 0, chunk))
+    fill(() => snapshot.neighbours(node, 'in', 0, 0, chunk))
+    fill(() => snapshot.relationshipsBetween(node, 0, node, chunk))
+    fill(() => snapshot.neighbours(77, 'out', 1, 0, chunk))
+    expect(lengths).toEqual([0, 0, 0, 0, 0, 0, 0])
+    expect([snapshot.degree(node, 'out', 0), snapshot.nodeCount(0), snapshot.relationshipCount(0)]).toEqual([0, 0, 0])
+    expect([snapshot.hasLabel(node, 0), snapshot.hasLabel(77, 1), snapshot.labels(77)]).toEqual([false, false, []])
+    expect([snapshot.nodeProperty(node, 0), snapshot.nodeProperty(77, 1), snapshot.nodeField(77, 'id')]).toEqual([
+      null,
+      null,
+      null,
+    ])
+    expect([snapshot.relationshipType(77), snapshot.relationshipSource(77), snapshot.findNode(0, 'a')]).toEqual([
+      0, 0, 0,
+    ])
+    expect(snapshot.relationshipField(1, 'external_id')).toBeNull()
+    snapshot.close()
+    await environment.close()
+  })
+
+  test('sees, between concurrent writes, whole batches only', async () => {
+    const environment = openEnvironment(temporaryFolder(), options)
+    let pending = 40
+    const seen: number[] = []
+    const writes = Array.from({ length: 40 }, (_, number) =>
+      environment
+        .write((batch) => {
+          for (let i = 0; i < 5; i++) batch.upsertNode({ type: 'A', externalId: `${number}-${i}` })
+          if (number % 4 === 3) throw new Error('abandoned')
+        })
+        .catch(() => {})
+        .finally(() => {
+          pending -= 1
+        }),
+    )
+    while (pending > 0) {
+      seen.push(countNodes(environment))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await Promise.all(writes)
+    expect(countNodes(environment)).toBe(150)
+    expect(seen.every((count, i) => count % 5 === 0 && (i === 0 || count >= seen[i - 1]!))).toBe(true)
+    expect(checkGraph(environment)).toEqual([])
+    await environment.close()
+  })
+
+  test('opened right after a write was acknowledged sees it', async () => {
+    const environment = openEnvironment(temporaryFolder(), options)
+    for (let number = 1; number <= 50; number++) {
+      countNodes(environment)
+      await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: `${number}` }))
+      expect(countNodes(environment)).toBe(number)
+    }
+    await environment.close()
+  })
+})
+
+const A = { type: 'A', externalId: 'a' }
+
+describe('an environment', () => {
+  test('is one folder for those who embed it, made when it is first opened', async () => {
+    const folder = join(temporaryFolder(), 'deep', 'graph')
+    const before = Date.now()
+    const store = openStore(folder, { sync: false })
+    const { id } = await store.write((batch) => batch.upsertNode(A))
+    await store.close()
+    const again = openStore(folder, { readOnly: true })
+    const snapshot = again.snapshot()
+    const created = Date.parse(String(snapshot.nodeField(id, 'create_time')))
+    expect(created).toBeGreaterThanOrEqual(before)
+    snapshot.close()
+    await again.close()
+  })
+
+  test('that may only be read refuses to write', async () => {
+    const folder = temporaryFolder()
+    const environment = openEnvironment(folder, options)
+    await environment.write((batch) => batch.upsertNode(A))
+    await environment.close()
+    const reader = openEnvironment(folder, { ...options, readOnly: true })
+    expect(countNodes(reader)).toBe(1)
+    await expect(reader.write((batch) => batch.upsertNode(A))).rejects.toThrow('opened for reading only')
+    await reader.close()
+  })
+
+  test('waits for writes under way before it closes, and refuses snapshots after', async () => {
+    const folder = temporaryFolder()
+    const environment = openEnvironment(folder, options)
+    const writes = Array.from({ length: 20 }, (_, i) =>
+      environment.write((batch) => batch.upsertNode({ type: 'A', externalId: `${i}` })),
+    )
+    await environment.close()
+    await Promise.all(writes)
+    expect(() => environment.snapshot()).toThrow('the store is closed')
+    const again = openEnvironment(folder, options)
+    expect(countNodes(again)).toBe(20)
+    await again.close()
+  })
+
+  test('written by another process shows its nodes and its new names, and survives its kill', async () => {
+    const folder = temporaryFolder()
+    const environment = openEnvironment(folder, { clock: systemClock })
+    await environment.write((batch) => batch.upsertNode({ type: 'Ours', externalId: 'a' }))
+    const script = join(import.meta.dirname, '..', '..', '..', 'process', 'store', 'writing-process.ts')
+    expect(existsSync(script)).toBe(true)
+    const child = Bun.spawn([process.execPath, script, folder], { stdout: 'pipe', stderr: 'inherit' })
+    const reader = child.stdout.getReader()
+    const decoder = new TextDecoder()
+    let text = ''
+    let acknowledged = 0
+    while (acknowledged < 30) {
+      const { value, done } = await reader.read()
+      if (done) break
+      text += decoder.decode(value, { stream: true })
+      acknowledged = text.split('\n').length - 1
+      // What the other process has acknowledged is seen at once, its names resolved.
+      const snapshot = environment.snapshot()
+      const label = snapshot.symbol('label', `Theirs ${acknowledged - 1}`)
+      expect(snapshot.findNode(label, `${acknowledged - 1}`)).toBeGreaterThan(0)
+      snapshot.close()
+      // Names of both processes are numbered in one row.
+      await environment.write((batch) => batch.upsertNode({ type: `Ours ${acknowledged}`, externalId: 'b' }))
+    }
+    child.kill('SIGKILL')
+    await child.exited
+    expect(acknowledged).toBeGreaterThanOrEqual(30)
+    expect(checkGraph(environment)).toEqual([])
+    await environment.close()
+    const again = openEnvironment(folder, { clock: systemClock })
+    const snapshot = again.snapshot()
+    for (let number = 0; number < acknowledged; number++) {
+      expect(snapshot.findNode(snapshot.symbol('label', `Theirs ${number}`), `${number}`)).toBeGreaterThan(0)
+    }
+    snapshot.close()
+    expect(checkGraph(again)).toEqual([])
+    await again.close()
+  })
+})

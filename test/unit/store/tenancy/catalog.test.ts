@@ -1,0 +1,153 @@
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { GraphLayout, GraphStore } from '../../../../src/engine/store.ts'
+import { ManualClock } from '../../../../src/kernel/clock.ts'
+import { mintGid } from '../../../../src/kernel/ids.ts'
+import { openCatalog } from '../../../../src/store/tenancy/catalog.ts'
+import { constituentFolderName } from '../../../../src/store/tenancy/project-folders.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+
+const options = { clock: new ManualClock(1_750_000_000_000), sync: false }
+
+function countNodes(store: GraphStore | null): number | null {
+  if (store === null) return null
+  const snapshot = store.snapshot()
+  const count = snapshot.nodeCount(null)
+  snapshot.close()
+  return count
+}
+
+async function addNode(store: GraphStore | null): Promise<void> {
+  await store!.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }))
+}
+
+/** A location for each database, of the same name. */
+function compositeOf(...databases: string[]): GraphLayout {
+  return { isComposite: true, locations: new Map(databases.map((database) => [database, { database }])) }
+}
+
+describe('a catalog', () => {
+  test('knows the projects that were created, each with a graph of its own', async () => {
+    const folder = temporaryFolder()
+    const [one, two] = [mintGid(1), mintGid(1)]
+    let catalog = openCatalog(folder, options)
+    expect(catalog.graph(one, 'default')).toBeNull()
+    await catalog.create(one)
+    await catalog.create(two)
+    await addNode(catalog.graph(one, 'default'))
+    expect(catalog.graph(one, 'default')).toBe(catalog.graph(one, 'default'))
+    expect([countNodes(catalog.graph(one, 'default')), countNodes(catalog.graph(two, 'default'))]).toEqual([1, 0])
+    await catalog.close()
+    catalog = openCatalog(folder, options)
+    expect([countNodes(catalog.graph(one, 'default')), countNodes(catalog.graph(two, 'default'))]).toEqual([1, 0])
+    await catalog.close()
+  })
+
+  test('creates again what exists without touching it', async () => {
+    const catalog = openCatalog(temporaryFolder(), options)
+    const project = mintGid(1)
+    await catalog.create(project)
+    await addNode(catalog.graph(project, 'default'))
+    await catalog.create(project)
+    expect(countNodes(catalog.graph(project, 'default'))).toBe(1)
+    await catalog.close()
+  })
+
+  test('finds a constituent by the name of its database, whatever that is', async () => {
+    const catalog = openCatalog(temporaryFolder(), options)
+    const project = mintGid(1)
+    const databases = ['eu', '../..', '', 'x'.repeat(300), '日本', 'default', 'global']
+    await catalog.create(project, compositeOf(...databases))
+    for (const database of databases) await addNode(catalog.graph(project, { database }))
+    expect(databases.map((database) => countNodes(catalog.graph(project, { database })))).toEqual(
+      databases.map(() => 1),
+    )
+    expect([countNodes(catalog.graph(project, 'default')), catalog.graph(project, { database: 'us' })]).toEqual([
+      0,
+      null,
+    ])
+    await catalog.close()
+  })
+
+  test('keeps every project below its folder, and ids apart that differ in case only', async () => {
+    const folder = temporaryFolder()
+    const catalog = openCatalog(folder, options)
+    const ids = [
+      'gid:ABCDEFGHIJKLMNOPQRSTUVWX',
+      'gid:abcdefghijklmnopqrstuvwx',
+      'gid:Abcdefghijklmnopqrstuvwx',
+      `gid:${'A'.repeat(500)}`,
+    ]
+    for (const id of ids) await catalog.create(id)
+    const folders = readdirSync(join(folder, 'projects'))
+    expect(new Set(folders.map((name) => name.toLowerCase())).size).toBe(ids.length)
+    await expect(catalog.create('gid:../../elsewhere-and-beyond')).rejects.toThrow('a project id is a global id')
+    expect(catalog.graph('../elsewhere', 'default')).toBeNull()
+    expect(readdirSync(folder)).toEqual(['projects'])
+    await catalog.close()
+  })
+
+  test('deletes a project with its data, and makes it anew empty', async () => {
+    const folder = temporaryFolder()
+    const catalog = openCatalog(folder, options)
+    const project = mintGid(1)
+    await catalog.create(project, compositeOf('eu'))
+    await addNode(catalog.graph(project, 'default'))
+    await catalog.delete(project)
+    await catalog.delete(project)
+    expect([catalog.graph(project, 'default'), catalog.graph(project, { database: 'eu' })]).toEqual([null, null])
+    expect(readdirSync(join(folder, 'projects'))).toEqual([])
+    await catalog.create(project)
+    expect(countNodes(catalog.graph(project, 'default'))).toBe(0)
+    await catalog.close()
+  })
+
+  test('checks a graph that exists', async () => {
+    const catalog = openCatalog(temporaryFolder(), options)
+    const project = mintGid(1)
+    await catalog.create(project)
+    await addNode(catalog.graph(project, 'default'))
+    expect([catalog.check(project, 'default'), catalog.check(project, { database: 'eu' })]).toEqual([[], null])
+    await catalog.close()
+  })
+
+  test('opens what another process has made since, and goes on while that one writes to it', async () => {
+    const folder = temporaryFolder()
+    const project = mintGid(1)
+    const first = openCatalog(folder, options)
+    await first.create(project, compositeOf('eu'))
+    const catalog = openCatalog(folder, options)
+    await catalog.openAll(project)
+    await first.create(project, compositeOf('eu', 'us'))
+    await addNode(first.graph(project, { database: 'us' }))
+    await first.close()
+    const made = join(folder, 'projects', project.slice('gid:'.length), constituentFolderName({ database: 'us' }))
+    const script = join(import.meta.dirname, '..', '..', '..', 'process', 'store', 'opening-process.ts')
+    const other = Bun.spawn([process.execPath, script, made, 'write until told'], { stdin: 'pipe', stdout: 'pipe' })
+    try {
+      await other.stdout.getReader().read()
+      let isWritten = false
+      const written = addNode(catalog.graph(project, 'default')).finally(() => {
+        isWritten = true
+      })
+      await Bun.sleep(100)
+      expect([isWritten, countNodes(catalog.graph(project, 'default'))]).toEqual([false, 1])
+      other.stdin.write('end\n')
+      await written
+      expect(catalog.check(project, 'global')).toEqual([])
+    } finally {
+      other.kill('SIGKILL')
+      await other.exited
+      await catalog.close()
+    }
+  })
+
+  test('finishes a removal that a crash interrupted', async () => {
+    const folder = temporaryFolder()
+    const left = join(folder, 'projects', '.removed-X-1')
+    mkdirSync(join(left, 'default'), { recursive: true })
+    await openCatalog(folder, options).close()
+    expect(existsSync(left)).toBe(false)
+  })
+})
