@@ -1,10 +1,10 @@
 # Shell functions (bash) for the examples of the documentation. Start a service (`npm start`), then in the top folder of the
 # repository: `. docs/playground/shell.sh`. It creates a project for your experiments and sets URL, ADMIN, PROJECT,
-# APPLICATION, AGENT, KEY and ISSUER_KEY. You may set before: URL (default http://127.0.0.1:8080), DATA (the data folder,
-# default verdigraph-data) and ADMIN (an admin token, default: a new one of that data folder).
+# APPLICATION, AGENT, KEY and ISSUER_KEY. You may set before: URL (default http://127.0.0.1:8080), VERDIGRAPH_DATA (the data
+# folder, default verdigraph-data) and ADMIN (an admin token, default: a new one of that data folder).
 
 URL=${URL:-http://127.0.0.1:8080}
-ADMIN=${ADMIN:-$(npx verdigraph token --data "${DATA:-verdigraph-data}" --json | node -p 'JSON.parse(fs.readFileSync(0)).token')}
+ADMIN=${ADMIN:-$(npx verdigraph token --json | node -p 'JSON.parse(fs.readFileSync(0)).token')}
 export URL ADMIN
 eval "$(node docs/playground/setup.mjs)"
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const demo = await loadDemo({ handle: app.handleHere, organizationId: app.organizationId, token, dataDir, address: url })
   const key = demo.lines.find((line) => line.startsWith('  key'))?.trim().split(/ +/)[1] as string
   const demoProject = demo.lines.find((line) => line.startsWith('  project'))?.trim().split(/ +/)[1] as string
-  environment = { URL: url, KEY: key, DEMO_PROJECT: demoProject, ADMIN: token, DATA: dataDir, PORT: String(await freePort()) }
+  environment = { URL: url, KEY: key, PROJECT: demoProject, VERDIGRAPH_DATA: dataDir, PORT: String(await freePort()) }
 })
 
 afterAll(() => service?.stop())

@@ -81,7 +81,7 @@ trap 'kill $(jobs -p) 2> /dev/null || true; wait' EXIT
 /** `npx verdigraph` is the program of the repository. Both replace their shell, so that a signal reaches the program. */
 const npx = `#!/bin/sh
 if [ "$1" = verdigraph ]; then shift; exec '${process.execPath}' '${repositoryRoot}/src/main.ts' "$@"; fi
-exec '${process.execPath}' x --bun --no-install "$@"
+exec '${Bun.which('npx')}' --no-install "$@"
 `
 
 /** Without `VERDIGRAPH_…`, and without a proxy for this machine. */
