@@ -14,4 +14,6 @@ const payload = {
 }
 const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const signed = `${encode({ alg: 'ES256', typ: 'JWT' })}.${encode(payload)}`
-console.log(`${signed}.${sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`)
+console.log(
+  `${signed}.${sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`,
+)

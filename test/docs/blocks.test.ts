@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import policies from '../../data/demo/policies.json' with { type: 'json' }
 import { parse } from '../../grammar/index.ts'
-import { loadDemo } from '../../src/cli/demo.ts'
-import { type Service, startService } from '../http/service.ts'
+import { demoLines } from '../../src/cli/serve.ts'
+import { startService, type TestService } from '../support/service.ts'
 import { readPages } from './pages.ts'
 import { agrees, isOutput, isRunnable, runPage } from './run-page.ts'
 
@@ -11,17 +11,25 @@ const pages = readPages()
 const tested = pages.filter(({ path }) => path === 'README.md' || path.startsWith('docs/'))
 const ADMIN_TOKEN_S = 3600
 
-let service: Service
+let service: TestService
 let environment: Record<string, string>
 
 beforeAll(async () => {
   service = await startService({ upstreamAllow: '127.0.0.1/32' }, { sync: false, log: () => {} })
   const { app, dataDir, url } = service
-  const token = await app.issueAdminToken(ADMIN_TOKEN_S)
-  const demo = await loadDemo({ handle: app.handleHere, organizationId: app.organizationId, token, dataDir, address: url })
-  const key = demo.lines.find((line) => line.startsWith('  key'))?.trim().split(/ +/)[1] as string
-  const demoProject = demo.lines.find((line) => line.startsWith('  project'))?.trim().split(/ +/)[1] as string
-  environment = { URL: url, KEY: key, PROJECT: demoProject, VERDIGRAPH_DATA: dataDir, PORT: String(await freePort()) }
+  const lines = await demoLines(app, url)
+  const printed = (name: string): string =>
+    lines
+      .find((line) => line.startsWith(`  ${name} `))
+      ?.trim()
+      .split(/ +/)[1] as string
+  environment = {
+    URL: url,
+    KEY: printed('key'),
+    PROJECT: printed('project'),
+    VERDIGRAPH_DATA: dataDir,
+    PORT: String(await freePort()),
+  }
 })
 
 afterAll(() => service?.stop())
@@ -55,7 +63,8 @@ describe('the blocks of', () => {
   test('show output only after a block that prints it', () => {
     for (const { path, blocks } of tested) {
       for (const [i, block] of blocks.entries()) {
-        if (isOutput(block)) expect(blocks[i - 1] && isRunnable(blocks[i - 1] as typeof block), `${path}:${block.line}`).toBe(true)
+        if (isOutput(block))
+          expect(blocks[i - 1] && isRunnable(blocks[i - 1] as typeof block), `${path}:${block.line}`).toBe(true)
       }
     }
   })

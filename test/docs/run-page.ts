@@ -50,7 +50,11 @@ export async function runPage({ path, blocks }: Page, environment: Record<string
       if (!isRunnable(block)) return []
       const next = blocks[i + 1]
       const output = next !== undefined && isOutput(next) ? next : null
-      return [block.language === 'ts' ? program(folder, block, i) : { block, script: block.text.replaceAll('8080', environment.PORT ?? '8080'), output }]
+      return [
+        block.language === 'ts'
+          ? program(folder, block, i)
+          : { block, script: block.text.replaceAll('8080', environment.PORT ?? '8080'), output },
+      ]
     })
     const script = [prelude, ...steps.map(({ script }, i) => `printf '\\001%d\\n' ${i}\n${script}`)].join('\n')
     const child = Bun.spawn(['bash', '-c', script], {
@@ -103,7 +107,9 @@ interface Step {
 function program(folder: string, block: Block, index: number): Step {
   const isTest = block.info.split(' ').includes('test')
   const name = isTest ? `block-${index}.test.ts` : `block-${index}.ts`
-  const promised = [...block.text.matchAll(/^(\S.*\)) \/\/ ((?:true|false|null|[\d[{"]).*)$/gm)].map((match) => match[2])
+  const promised = [...block.text.matchAll(/^(\S.*\)) \/\/ ((?:true|false|null|[\d[{"]).*)$/gm)].map(
+    (match) => match[2],
+  )
   const text = block.text
     .replace(/(['"])verdigraph\1/g, `'${join(repositoryRoot, 'src', 'index.ts')}'`)
     .replace(/^(\S.*\)) \/\/ ((?:true|false|null|[\d[{"]).*)$/gm, 'console.log(JSON.stringify($1))')
@@ -133,7 +139,10 @@ function documentsOf(text: string): unknown[] | null {
     return [JSON.parse(text)]
   } catch {
     try {
-      return text.trim().split('\n').map((line) => JSON.parse(line)) as unknown[]
+      return text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)) as unknown[]
     } catch {
       return null
     }
@@ -149,7 +158,10 @@ function covers(expected: unknown, found: unknown): boolean {
     if (!Array.isArray(found)) return false
     const open = expected.at(-1) === '…'
     const items = open ? expected.slice(0, -1) : expected
-    return (open ? found.length >= items.length : found.length === items.length) && items.every((one, i) => covers(one, found[i]))
+    return (
+      (open ? found.length >= items.length : found.length === items.length) &&
+      items.every((one, i) => covers(one, found[i]))
+    )
   }
   if (typeof expected !== 'object' || expected === null) return Object.is(expected, found)
   if (typeof found !== 'object' || found === null || Array.isArray(found)) return false

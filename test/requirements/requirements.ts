@@ -48,12 +48,12 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'R1',
     sentence: 'two commands of the README start the service, and the lines that it prints answer as printed',
-    shownBy: [['process/readme.test.ts', 'prints a permit, a denial and a search, and each answers as promised']],
+    shownBy: [['process/demo.test.ts', 'prints a permit, a denial and a search, and each answers as promised']],
   },
   {
     id: 'R2',
     sentence: 'engine and store decide in process, without a server',
-    shownBy: [['process/readme.test.ts', 'shows a library use that gives what its comments say']],
+    shownBy: [['process/package.test.ts', 'runs the example of the README under %s']],
   },
   {
     id: 'R3',

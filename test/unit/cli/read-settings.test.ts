@@ -4,15 +4,15 @@ import { describe, expect, it } from 'vitest'
 import { resolveSettings } from '../../../src/cli/read-settings.ts'
 import { defaultSettings, type Settings, settingSpecs } from '../../../src/settings.ts'
 
-const readme = readFileSync(join(import.meta.dirname, '..', '..', '..', 'README.md'), 'utf8')
+const page = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'reference', 'settings.md'), 'utf8')
 
-describe('the table of settings in the README', () => {
+describe('the table of settings in docs/reference/settings.md', () => {
   it.each(Object.keys(settingSpecs) as (keyof Settings)[])('tells name and default of %s', (field) => {
     const { name, defaultText } = settingSpecs[field]
     const cells = new RegExp(
       `^\\| *\`VERDIGRAPH_${name.toUpperCase()}\` *\\| *\`${name}\` *\\|[^|]*\\|([^|]*)\\|`,
       'm',
-    ).exec(readme)
+    ).exec(page)
     const value = String(defaultSettings[field])
     expect(cells?.[1]?.trim()).toBe(defaultText ?? (value === '' ? '' : `\`${value}\``))
   })

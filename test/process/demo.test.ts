@@ -1,6 +1,5 @@
-// What README.md and data/README.md promise, held against the running service: commands, pasted lines, every cell of the tables.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+// `npm start`: the lines that it prints answer as printed, and the demo grants what the tables of data/README.md say.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -192,47 +191,3 @@ describe('npm start', () => {
     expect(await shell(wasDenial.curl)).toBe('{"decision":true}')
   })
 })
-
-describe('the README', () => {
-  const readme = readFileSync(join(top, 'README.md'), 'utf8')
-
-  test('shows the lines that answer what it says', async () => {
-    const section = readme.split('## Your own data')[1] as string
-    const [, script, , answers] = /```sh\n([\s\S]*?)```([\s\S]*?)```\n([\s\S]*?)```/.exec(
-      section,
-    ) as unknown as string[]
-    const port = await freePort()
-    const adapted = (script as string)
-      .replaceAll('npx verdigraph', `'${process.execPath}' '${top}/src/main.ts'`)
-      .replaceAll('8080', String(port))
-    const printed = await shell(`${adapted}\nkill $! && wait $!`)
-    const bodies = printed.split('\n').filter((line) => /^\{"(decision|results)"/.test(line))
-    expect(bodies.join('\n'), printed).toBe((answers as string).trim())
-  })
-
-  test('shows a library use that gives what its comments say', async () => {
-    const block = (/## As a library[\s\S]*?```ts\n([\s\S]*?)```/.exec(readme) as unknown as string[])[1] as string
-    const promised = [...block.matchAll(/^(owns\..*) \/\/ (.*)$/gm)]
-    expect(promised).toHaveLength(3)
-    const program = block
-      .replace("'verdigraph'", `'${join(top, 'src', 'index.ts')}'`)
-      .replace(/^(owns\..*) \/\/ .*$/gm, 'console.log(JSON.stringify($1))')
-    writeFileSync(join(folder, 'library.ts'), program)
-    const printed = await shell(`'${process.execPath}' library.ts`)
-    expect(printed.trim().split('\n')).toEqual(promised.map((match) => match[2]))
-  })
-
-  test('names only files that are there', () => {
-    const links = [...readme.matchAll(/\]\(((?!http)[^)#]+)\)/g)].map((match) => match[1] as string)
-    expect(links.length).toBeGreaterThan(0)
-    for (const link of links) expect(() => readFileSync(join(top, link)), link).not.toThrow()
-  })
-})
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
