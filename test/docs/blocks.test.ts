@@ -9,7 +9,6 @@ import { agrees, isOutput, isRunnable, runPage } from './run-page.ts'
 
 const pages = readPages()
 const tested = pages.filter(({ path }) => path === 'README.md' || path.startsWith('docs/'))
-const ADMIN_TOKEN_S = 3600
 
 let service: TestService
 let environment: Record<string, string>
