@@ -46,7 +46,8 @@ function linesOf(error: unknown): readonly string[] | null {
   return typeof code === 'string' && typeof syscall === 'string' ? [message] : null
 }
 
-function program(): Command {
+/** The commands with their options; parsing a command line with it runs the command. */
+export function program(): Command {
   const command = new Command('verdigraph')
     .description(packageJson.description)
     .version(packageJson.version)

@@ -1,0 +1,190 @@
+// The reference pages that are made from the program: errors, metrics and the command line.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { program } from '../../src/cli/program.ts'
+import { internalErrorResponse, toErrorResponse } from '../../src/http/error-response.ts'
+import type { ServiceError } from '../../src/kernel/errors.ts'
+import { createServiceMetrics } from '../../src/ops/service-metrics.ts'
+
+/** Page by path. */
+export const generatedPages: Readonly<Record<string, () => Promise<string>>> = {
+  'docs/reference/errors.md': async () => errorsPage(),
+  'docs/reference/metrics.md': metricsPage,
+  'docs/reference/cli.md': async () => cliPage(),
+}
+
+const NOTE = 'This page is generated from the program (`npm run golden`).'
+
+/** A sample of each kind of failure, and when it occurs. A kind without an entry does not compile. */
+const errorKinds: {
+  readonly [Kind in ServiceError['kind']]: { sample: Extract<ServiceError, { kind: Kind }>; when: string }
+} = {
+  malformed: {
+    sample: { kind: 'malformed', issues: ['subject.id: expected string, found nothing'] },
+    when: 'The body is not JSON, or its shape, types or sizes are wrong.',
+  },
+  invalid: {
+    sample: { kind: 'invalid', issues: ["missing or wrong input params, 'clearance'"] },
+    when: 'The request is well-formed but cannot be carried out: a missing parameter, a policy that does not compile, a reference to nothing.',
+  },
+  'unknown-location': {
+    sample: { kind: 'unknown-location', location: 'mars', parameter: 'region' },
+    when: 'A location parameter names a location that the project does not have.',
+  },
+  unauthenticated: {
+    sample: { kind: 'unauthenticated', message: 'an application agent key is required in the header X-SVC-ClientKey' },
+    when: 'A credential is missing or not valid, or the agent lacks the permission of the endpoint. `WWW-Authenticate` says why a token was refused.',
+  },
+  forbidden: {
+    sample: { kind: 'forbidden', message: 'bearer token subject differs from requested subject' },
+    when: 'The credential is valid, and what it asks for is not allowed.',
+  },
+  'step-up': {
+    sample: {
+      kind: 'step-up',
+      advice: [{ error: 'insufficient_user_authentication', error_description: 'log in again' }],
+    },
+    when: 'A token filter is not true (RFC 9470). `WWW-Authenticate` carries its advice.',
+  },
+  'not-found': {
+    sample: { kind: 'not-found', message: 'knowledge graph not found for this project' },
+    when: 'The path, the document, the query or the graph of the project does not exist.',
+  },
+  'method-not-allowed': {
+    sample: { kind: 'method-not-allowed', allow: ['GET', 'HEAD'] },
+    when: 'The path exists with other methods.',
+  },
+  conflict: {
+    sample: { kind: 'conflict', message: 'the name edit-own is taken' },
+    when: 'The name exists already, or another document depends on this one.',
+  },
+  'stale-etag': { sample: { kind: 'stale-etag' }, when: '`If-Match` names another revision than the current one.' },
+  'too-large': {
+    sample: { kind: 'too-large', limitBytes: 4_194_304 },
+    when: 'The body is larger than `body_bytes_max`.',
+  },
+  'too-slow': {
+    sample: { kind: 'too-slow', message: 'body: expected within 30000 ms' },
+    when: 'The body did not arrive within `body_time_ms`.',
+  },
+  'timed-out': {
+    sample: { kind: 'timed-out', message: 'the time limit was reached' },
+    when: 'The work exceeded the time limit of the request.',
+  },
+  'unsupported-media-type': {
+    sample: { kind: 'unsupported-media-type', message: 'expected application/json' },
+    when: 'The body is not declared as JSON.',
+  },
+  'unsupported-encoding': {
+    sample: { kind: 'unsupported-encoding', message: 'expected no Content-Encoding' },
+    when: 'The body is compressed.',
+  },
+  'too-many': {
+    sample: { kind: 'too-many', retryAfterS: 1, perSecond: 100, wholeInS: 1 },
+    when: 'The agent sends more requests than `agent_requests_per_s` allows.',
+  },
+  'too-many-bytes': {
+    sample: { kind: 'too-many-bytes', message: 'too many bytes of bodies under way', retryAfterS: 1 },
+    when: 'The bodies that the caller is sending exceed `body_caller_bytes_max`.',
+  },
+  budget: {
+    sample: { kind: 'budget', limit: 'steps', message: 'the limit of steps was reached' },
+    when: 'The request exceeded a limit on work or memory. Repeating it would exceed it again.',
+  },
+  'insufficient-storage': {
+    sample: { kind: 'insufficient-storage', message: 'there is no room left to store this' },
+    when: 'The disk is full. Nothing was stored; reads go on.',
+  },
+  unavailable: {
+    sample: { kind: 'unavailable', message: 'the graph cannot be read now', retryAfterS: 1 },
+    when: 'The service cannot answer now: damaged data, no free lane, an issuer that cannot be reached, an opening graph. Repeat after `Retry-After`.',
+  },
+}
+
+function errorsPage(): string {
+  const rows = Object.values(errorKinds)
+    .map(({ sample, when }) => ({ response: toErrorResponse(sample as ServiceError), when }))
+    .concat({ response: internalErrorResponse, when: 'An error in the service itself. The log has the details.' })
+    .sort((a, b) => a.response.status - b.response.status)
+    .map(({ response: { status, message, errors, headers }, when }) =>
+      row([
+        String(status),
+        when,
+        code(JSON.stringify(errors === undefined ? { message } : { message, errors })),
+        Object.keys(headers ?? {})
+          .map(code)
+          .join(', '),
+      ]),
+    )
+  return page('Errors', [
+    `${NOTE} Every error has this body; messages and entries below are examples.`,
+    'A denial is not an error: it is `{"decision": false}` with status 200, and a search without a result is an empty list.',
+    'Clients may repeat requests after 429, 502, 503 and 504. Captures and deletions have the same effect when repeated.',
+    table(['Status', 'When', 'Example', 'Headers'], rows),
+    'The runtime itself answers requests that are not valid HTTP: a malformed request line, 431 if request line and headers exceed 16 KiB or are too ' +
+      'many, another HTTP version. These answers have no `X-Request-ID` and no JSON.',
+  ])
+}
+
+async function metricsPage(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'verdigraph-metrics-'))
+  try {
+    const metrics = createServiceMetrics(folder, '0.0.0', null)
+    metrics.registerDecisionLog(() => 0)
+    metrics.registerLanes(() => ({ ready: 0, running: 0, waiting: 0, killed: 0, answered: 0 }))
+    metrics.requestRecorder('/access/v1/evaluation', 'POST')(200, 0.001)
+    metrics.recordCapture('upsert_nodes', 1)
+    const text = await metrics.text()
+    const kinds = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, kind]) => [name, kind]))
+    const labels = (name: string): string => {
+      const found = new Set<string>()
+      for (const [, list] of text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{([^}]*)\\}`, 'gm'))) {
+        for (const [, label] of (list as string).matchAll(/(\w+)="/g)) if (label !== 'le') found.add(label as string)
+      }
+      return [...found].map(code).join(', ')
+    }
+    const rows = [...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, name, help]) =>
+      row([code(name as string), kinds.get(name as string) ?? '', labels(name as string), help as string]),
+    )
+    return page('Metrics', [
+      `${NOTE} \`GET /metrics\` returns them in the text format of Prometheus. \`VERDIGRAPH_METRICS_ACCESS\` says who may read them.`,
+      'Metrics are counted in each process. With `--workers` each line has a label `worker`, and a scrape reads the worker that answers it. What lanes count is ' +
+        'part of their worker.',
+      table(['Metric', 'Type', 'Labels', 'Meaning'], rows),
+      '`process_open_fds` and `process_max_fds` exist on Linux only.',
+    ])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function cliPage(): string {
+  const commands = program().commands.filter((command) => !(command as unknown as { _hidden: boolean })._hidden)
+  const sections = commands.map((command) => {
+    const options = command.options.map(({ flags, description, defaultValue }) => {
+      const shown = defaultValue === undefined || defaultValue === false ? '' : code(String(defaultValue))
+      return row([code(flags), description, shown])
+    })
+    return [
+      `## ${command.name()}`,
+      `${command.description()}.`,
+      ...(options.length === 0 ? [] : [table(['Option', 'Meaning', 'Default'], options)]),
+    ].join('\n\n')
+  })
+  return page('Command line', [
+    `${NOTE} In a checkout or a project that depends on the package, \`npx verdigraph\` runs the program.`,
+    'Every command also reads the [settings](settings.md) of the environment and of the file. `NO_COLOR` turns colours off, `FORCE_COLOR` on; ' +
+      'they are used on terminals only.',
+    ...sections,
+  ])
+}
+
+const code = (text: string): string => `\`${text}\``
+const row = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+
+function table(heading: readonly string[], rows: readonly string[]): string {
+  return [row(heading), row(heading.map(() => '---')), ...rows].join('\n')
+}
+
+const page = (title: string, parts: readonly string[]): string => `${[`# ${title}`, ...parts].join('\n\n')}\n`
