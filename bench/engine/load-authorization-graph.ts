@@ -1,11 +1,12 @@
 // The authorization graph in a store on disk, written through the store's own batches; found again by size and seed.
+
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { WriteBatch } from '../../src/engine/store.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
-import { graphLayout } from '../../src/store/lmdb/databases.ts'
+import { graphLayout } from '../../src/store/lmdb/layout.ts'
 import {
   type AuthorizationGraph,
   ends,

@@ -1,10 +1,11 @@
 // The generated graph in a store on disk: written once through the store's own batches, then found again by size and seed.
+
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
-import { graphLayout } from '../../src/store/lmdb/databases.ts'
+import { graphLayout } from '../../src/store/lmdb/layout.ts'
 import { documentId, groupId, type OwnershipGraph, personId } from '../ownership-graph.ts'
 
 const ITEMS_PER_BATCH = 50_000

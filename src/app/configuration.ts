@@ -20,6 +20,7 @@ import { resolversKind } from '../pip/external-data-resolver.ts'
 import type { Settings } from '../settings.ts'
 import { type Collections, openCollections } from '../store/documents/collections.ts'
 import { holdsEnvironment } from '../store/lmdb/environment-folder.ts'
+import { COMMAND_LOCK_TIMEOUT_MS } from '../store/lmdb/open-lock.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { listProjectFolders } from '../store/tenancy/project-folders.ts'
 import { interruptedImportMessage } from '../transfer/import-markers.ts'
@@ -110,7 +111,10 @@ export interface AdminToken {
  * it. That process knows the account's public key, and so takes the token from its first moment.
  */
 export async function issueAdminToken({ dataDir }: Settings, lifetimeS: number): Promise<AdminToken> {
-  const collections = openCollections(join(dataDir, CONFIGURATION), { readOnly: true })
+  const collections = openCollections(join(dataDir, CONFIGURATION), {
+    readOnly: true,
+    lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS,
+  })
   try {
     const documents = new ConfigRepository(documentStore(collections))
     const { organizationId, serviceAccountId } = findAdmin(documents)

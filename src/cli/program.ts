@@ -5,7 +5,6 @@ import { Command } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
-import { setLockTimeout } from '../store/lmdb/open-lock.ts'
 import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
 import { CliError } from './cli-error.ts'
 import { settingsFileVariable, unknownVariables, withoutServiceLinks } from './environment-variables.ts'
@@ -14,9 +13,6 @@ import { printError, printNotice } from './print.ts'
 import { readSettings, resolveSettings, type SettingSources } from './read-settings.ts'
 import { LANE_COMMAND, VERIFY_FOLDER_COMMAND, WORKER_COMMAND } from './self-command.ts'
 import type { ImportFlags } from './transfer.ts'
-
-/** Requests wait for these; the others do one thing and end. */
-const SERVING = ['serve', WORKER_COMMAND, LANE_COMMAND]
 
 interface Flags {
   readonly data?: string
@@ -52,9 +48,6 @@ export function program(): Command {
     .description(packageJson.description)
     .version(packageJson.version)
     .showHelpAfterError('(verdigraph --help tells the commands, verdigraph serve --help its options)')
-    .hook('preAction', (_, action) => {
-      if (!SERVING.includes(action.name())) setLockTimeout()
-    })
 
   withListening(withSettings(command.command('serve')))
     .description('serve the HTTP interface; on an empty data folder make an organization and print a token')

@@ -1,10 +1,11 @@
 // `verify`: reads everything in a data folder, each environment in a process of its own, because a damaged page can end the
 // process that reads it. Exit codes: 0 all is sound, 1 something is damaged, 2 it could not be found out.
+
 import { accessSync, constants, type Dirent, existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { verifyFolder } from '../store/integrity/verify-folder.ts'
-import { LayoutError } from '../store/lmdb/databases.ts'
 import { baseName, DATA_FILE, interruptedMigrationMessage, LOCK_FILE } from '../store/lmdb/environment-folder.ts'
+import { LayoutError } from '../store/lmdb/layout.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
 import { printError } from './print.ts'

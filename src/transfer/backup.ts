@@ -1,13 +1,14 @@
 // A backup: every database of a data folder, or of one project and the configuration that serves it, as they all were at one
 // moment, while the folder is being served. What a start repairs after a crash, it repairs after a restore of this.
+
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { timestamp } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { compactFolder, type PinnedEnvironment, pinTogether } from '../store/lmdb/consistent-copy.ts'
-import { readFolderLayout } from '../store/lmdb/databases.ts'
 import { DATA_FILE } from '../store/lmdb/environment-folder.ts'
+import { readFolderLayout } from '../store/lmdb/layout.ts'
 import { type ArchiveSource, type Manifest, syncPath, writeArchive } from './archive.ts'
 import {
   belongsToProject,

@@ -1,10 +1,10 @@
 // Restoring: everything is unpacked beside the data folder, compared with the manifest and looked at, and becomes the data
 // folder by one renaming at the end. Until then, and after any fault, the data folder is as it was: absent or empty.
+
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { OperationalError } from '../kernel/errors.ts'
-import { collectionsLayout } from '../store/documents/collections.ts'
-import { graphLayout, readFolderLayout } from '../store/lmdb/databases.ts'
+import { documentsLayout, graphLayout, readFolderLayout } from '../store/lmdb/layout.ts'
 import { type ArchiveMember, type Manifest, readArchive, syncPath } from './archive.ts'
 import { createStaging } from './staging.ts'
 
@@ -77,7 +77,7 @@ function requireEmpty(dataDir: string): void {
 /** Opens the database as the service would, so that what it cannot open is told now. */
 async function checkMember(from: string, staging: string, { name, kind, layout }: ArchiveMember): Promise<void> {
   if (kind === 'file') return
-  const known = kind === 'graph' ? graphLayout : collectionsLayout
+  const known = kind === 'graph' ? graphLayout : documentsLayout
   if (layout > known.version) {
     throw new OperationalError(
       `${from} holds ${known.contents} in layout version ${layout}; this program reads up to version ${known.version}: restore it with the program that made it, or a newer one`,

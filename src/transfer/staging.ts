@@ -3,7 +3,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperationalError } from '../kernel/errors.ts'
-import { type ExclusiveLock, lockExclusively } from '../store/process/folder-lock.ts'
+import { type FileLock, lockFile } from '../store/process/file-lock.ts'
 
 const LOCK_FILE = 'staging.lock'
 /** As the system ends the names that it makes. */
@@ -27,19 +27,19 @@ export function createStaging(parent: string, prefix: string): Staging {
   return {
     folder,
     removeLock() {
-      lock?.close()
+      lock?.release()
       for (const name of [LOCK_FILE, `${LOCK_FILE}-journal`]) rmSync(join(folder, name), { force: true })
     },
     remove() {
-      lock?.close()
+      lock?.release()
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-function lockStaging(folder: string, parent: string): ExclusiveLock | null {
+function lockStaging(folder: string, parent: string): FileLock | null {
   try {
-    return lockExclusively(join(folder, LOCK_FILE), 0)
+    return lockFile(join(folder, LOCK_FILE), 'exclusive')
   } catch (fault) {
     rmSync(folder, { recursive: true, force: true })
     throw new OperationalError(`the folder ${parent} cannot be used: ${(fault as Error).message}`)
@@ -49,8 +49,8 @@ function lockStaging(folder: string, parent: string): ExclusiveLock | null {
 function removeIfAbandoned(folder: string): void {
   // Without it, another process is just about to make it.
   if (!existsSync(join(folder, LOCK_FILE))) return
-  const lock = lockExclusively(join(folder, LOCK_FILE), 0)
+  const lock = lockFile(join(folder, LOCK_FILE), 'exclusive')
   if (lock === null) return
-  lock.close()
+  lock.release()
   rmSync(folder, { recursive: true, force: true })
 }

@@ -1,6 +1,6 @@
-// What decisions ask again and again, kept outside of the database: a decision then costs the same in a large graph.
-// INVARIANT: all that is kept holds at one state of the graph, the cache's. Only a snapshot of that very state reads or
-// fills it, so an older one, still open, neither sees what came later nor leaves behind what has gone.
+// Cache of what decisions read repeatedly, outside of LMDB, so that a decision costs the same in a large graph.
+// INVARIANT: all cached data belongs to one version of the graph. Only a snapshot of that version reads or fills the cache, so
+// an older snapshot that is still open neither sees newer data nor adds outdated data.
 import type { NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
 import type { PropertyValue } from '../../engine/value/value.ts'
 import type { GraphVersion } from '../format/header.ts'
@@ -12,27 +12,27 @@ import { ValueCache } from './value-cache.ts'
 import { WordCache } from './word-cache.ts'
 
 /**
- * Of one environment, and taken only as far as its graph is asked. It holds the keys of some 250,000 nodes, 250,000 lists
- * of up to ten relationships and 150,000 properties of each kind of element: beyond the people and things that are active
- * at one time, and little beside a database for which it matters.
+ * Maximum size for one environment; memory is allocated as it is needed. It holds about 250,000 node keys, 250,000 edge
+ * lists of up to ten relationships, and 150,000 properties each of nodes and of relationships. That exceeds the set of
+ * subjects and resources in use at one time.
  */
 export const DEFAULT_CACHE_BYTES = 96 * 2 ** 20
 
-/** Keys are the larger part of what a check reads; blocks of label bits are few. Lists have the rest. */
+/** Keys are the larger part of what a check reads; label blocks are few. Edge lists get the remainder. */
 const SHARE_OF_KEYS = 12 / 32
 const SHARE_OF_PROPERTIES = 8 / 32
 const SHARE_OF_LABELS = 1 / 32
-/** Names that do not exist, which anybody can ask for: they only ever take the place of one another. */
+/** External ids that do not exist. Any caller can ask for those, so they only evict each other. */
 const SHARE_OF_ABSENT = 1 / 32
 
-/** What a map takes for an entry with a string for its key, spare room included; measured, and rounded up. */
+/** Measured size of a map entry with a string key, with spare capacity, rounded up. */
 const BYTES_PER_KEY = 112
 const BYTES_PER_PROPERTY = 64
 const BYTES_PER_ITEM = 64
-/** At worst. */
+/** Upper bound: a string has one or two bytes per UTF-16 code unit. */
 const BYTES_PER_UNIT = 2
 
-/** The columns of elements: two own fields of nodes, then the properties. */
+/** Columns of elements: two fields of nodes, then the properties by symbol. */
 export const COLUMN = { externalId: 0, type: 1, firstProperty: 2 } as const
 
 /** A batch of this environment that may be committed by now. */
@@ -41,30 +41,31 @@ interface OwnBatch {
   readonly touched: readonly TouchedKey[]
 }
 
-/** Own batches that no snapshot has seen yet are remembered up to so many keys; beyond, all that is kept is forgotten. */
+/** Maximum number of keys remembered of own batches that no snapshot has seen. Beyond it the cache is cleared. */
 const TOUCHED_KEYS_MAX = 4096
 
-/** The epoch of a snapshot that has no part in the cache. */
+/** The epoch of a snapshot that does not use the cache. */
 const NO_EPOCH = 0
 
+/** The cache of one environment. */
 export class GraphCache {
-  /** Nodes, by type and external id. */
+  /** Node ids by type and external id. */
   readonly keys: ValueCache<string, NodeId>
-  /** 0 for each type and external id that was proved to be of no node. */
+  /** 0 for each type and external id that verifiably has no node. */
   readonly absent: ValueCache<string, 0>
-  /** By column; null where there is none. */
+  /** Field and property values of nodes by column; null if the node has none. */
   readonly nodes: ValueCache<NodeId, PropertyValue | null>
   readonly relationships: ValueCache<RelationshipId, PropertyValue | null>
   readonly lists: WordCache
   readonly labels: WordCache
-  /** The counters that planner and seeks ask for: as many as there are names. */
+  /** Counts for the planner and for seeks, one per symbol. */
   readonly counts = new Map<number, number>()
-  /** Another one for each state: a snapshot of the same epoch may read and fill. */
+  /** Changes with each version. A snapshot with the same epoch may read and fill the cache. */
   epoch = NO_EPOCH + 1
 
   private readonly databases: Databases
   private readonly isEnabled: boolean
-  /** The part of a stamp that names this environment. */
+  /** The writer number of this environment in a version. */
   private readonly ownWriter: number
   private writer = 0
   private commit = 0
@@ -85,21 +86,21 @@ export class GraphCache {
     this.lists = new WordCache(bytesMax * rest)
   }
 
-  /** For a new snapshot, with the state that it found: its epoch. */
+  /** The epoch for a new snapshot of that version. 0 if it must not use the cache. */
   epochOf(writer: number, commit: number): number {
     if (!this.isEnabled || this.writing) return NO_EPOCH
     if (commit !== this.commit || writer !== this.writer) this.advanceTo(writer, commit)
     return this.epoch
   }
 
-  /** A later snapshot never finds an earlier state, so this leads forwards only. */
+  /** A later snapshot never has an earlier version, so the cache only moves forward. */
   private advanceTo(writer: number, commit: number): void {
     if (!this.invalidateOwnBatches(writer, commit)) this.clear()
     this.writer = writer
     this.commit = commit
     this.epoch += 1
     if (writer !== this.ownWriter) return
-    // Own batches up to this one are committed and followed, or have failed.
+    // Own batches up to this one are committed and invalidated, or have failed.
     for (const [number, { touched }] of this.batches) {
       if (number > commit) break
       this.touchedCount -= touched.length
@@ -107,7 +108,7 @@ export class GraphCache {
     }
   }
 
-  /** Forgets what own batches touched, where they alone lead from the cache's state to that one; else false. */
+  /** Invalidates the keys of own batches if only those lead from the cached version to the given one. Else returns false. */
   private invalidateOwnBatches(writer: number, commit: number): boolean {
     const way: OwnBatch[] = []
     let stamp: GraphVersion = { writer, commit }
@@ -143,6 +144,7 @@ export class GraphCache {
     }
   }
 
+  /** Removes everything. */
   clear(): void {
     this.keys.clear()
     this.absent.clear()
@@ -155,12 +157,12 @@ export class GraphCache {
 
   // -- own batches
 
-  /** A batch is under way in this very turn. */
+  /** Whether a batch is running, within the current turn of the event loop. */
   get isWriting(): boolean {
     return this.writing
   }
 
-  /** Every reading of the database sees the batch from now on, finished or not: nobody may read or fill. */
+  /** Disables the cache while a batch runs, because every read sees its uncommitted writes. Returns the epoch to restore. */
   beginWriting(): number {
     this.writing = true
     const { epoch } = this
@@ -168,12 +170,13 @@ export class GraphCache {
     return epoch
   }
 
+  /** Restores the epoch after a batch. */
   endWriting(epoch: number): void {
     this.writing = false
     this.epoch = epoch
   }
 
-  /** What a batch of that number will have touched when it is committed, and on what it builds. */
+  /** Records the keys that a batch changes and the version that it builds on. They are invalidated once it is visible. */
   addOwnBatch(commit: number, before: GraphVersion, touched: readonly TouchedKey[]): void {
     if (!this.isEnabled) return
     this.touchedCount += touched.length
@@ -200,7 +203,7 @@ function sizeOf(value: unknown): number {
   return typeof value === 'object' && value !== null ? BYTES_PER_ITEM : 0
 }
 
-/** There are fewer than eight kinds of counts. */
+/** Key of a count. There are fewer than eight kinds. */
 export function countKey(kind: number, symbol: SymbolId): number {
   return symbol * 8 + kind
 }

@@ -1,8 +1,9 @@
-// A bounded memory of values by column and key: nodes by type and external id, properties by name and element.
-// Two generations: what is asked for moves to the young one; when that is full, the old one is forgotten as a whole.
+// Bounded cache of values by column and key: node ids by type and external id, properties by symbol and element. It has two
+// generations: a hit moves an entry to the young one; when that is full, the old one is dropped and the young one becomes old.
 
 type MapGeneration<K, V> = (Map<K, V> | undefined)[]
 
+/** Bounded cache of values by column and key. Columns are small non-negative integers. */
 export class ValueCache<K, V extends string | number | boolean | object | bigint | null> {
   private readonly bytesPerGeneration: number
   private readonly sizeOf: (key: K, value: V) => number
@@ -10,13 +11,13 @@ export class ValueCache<K, V extends string | number | boolean | object | bigint
   private old: MapGeneration<K, V> = []
   private bytes = 0
 
-  /** `sizeOf` tells what an entry takes, the map's own part included. */
+  /** `bytesMax`: bound of both generations. `sizeOf`: size of an entry in bytes, with the overhead of the map. */
   constructor(bytesMax: number, sizeOf: (key: K, value: V) => number) {
     this.bytesPerGeneration = bytesMax / 2
     this.sizeOf = sizeOf
   }
 
-  /** Undefined when it is not known here: the database may have it. Columns are small numbers. */
+  /** Returns undefined if the entry is not cached. */
   find(column: number, key: K): V | undefined {
     const value = this.young[column]?.get(key)
     if (value !== undefined) return value
@@ -25,9 +26,10 @@ export class ValueCache<K, V extends string | number | boolean | object | bigint
     return before
   }
 
+  /** Adds an entry. An entry larger than an eighth of a generation is not cached. */
   put(column: number, key: K, value: V): void {
     const size = this.sizeOf(key, value)
-    // One entry must not push out a large part of the others.
+    // One entry must not evict a large part of the others.
     if (size * 8 > this.bytesPerGeneration) {
       this.delete(column, key)
       return
@@ -46,17 +48,19 @@ export class ValueCache<K, V extends string | number | boolean | object | bigint
     values.set(key, value)
   }
 
+  /** Removes an entry. */
   delete(column: number, key: K): void {
     this.young[column]?.delete(key)
     this.old[column]?.delete(key)
   }
 
-  /** Out of all columns. */
+  /** Removes the key from all columns. */
   deleteFromAllColumns(key: K): void {
     for (const values of this.young) values?.delete(key)
     for (const values of this.old) values?.delete(key)
   }
 
+  /** Removes everything. */
   clear(): void {
     if (this.bytes === 0) return
     this.young = []

@@ -1,23 +1,24 @@
-// A bounded memory of runs of words, each under a key of two words: adjacency lists, label bits. A hit allocates nothing.
-// Two generations: what is asked for moves to the young one; when that is full, the old one is forgotten as a whole.
+// Bounded cache of runs of 32-bit words under keys of two words: edge lists, label blocks. A hit allocates nothing. It has two
+// generations: a hit moves a run to the young one; when that is full, the old one is dropped and the young one becomes old.
 
-/** Words of a slot: both words of the key, where the run stands, and its generation. */
+/** Words of a slot: two of the key, the offset of the run, and its generation. */
 const SLOT_WORDS = 4
-/** A key may stand in one of so many slots that lie side by side. */
+/** Slots per bucket: a key may occupy any slot of its bucket. */
 const WAYS = 4
 const BUCKET_WORDS = SLOT_WORDS * WAYS
 const BYTES_PER_SLOT = SLOT_WORDS * 4
 
-/** Less would not hold one bucket and a short list. */
+/** Minimum size: one bucket and a short run. */
 const BYTES_MIN = 1024
-/** It begins this small, so that a graph that is asked little takes little, and grows in steps up to its bound. */
+/** Initial size. The cache grows in steps up to its bound, so that a graph with little traffic needs little memory. */
 const FIRST_BYTES = 16 * 1024
 const GROWTH = 4
 
 const FREE_SLOT = 0
 
+/** Bounded cache of runs of words. */
 export class WordCache {
-  /** The run that `find` found: `size` words from `at` on. Valid until the next call. */
+  /** The run of the last hit: `size` words from index `at`. Valid until the next call. */
   words: Uint32Array
   at = 0
   size = 0
@@ -28,12 +29,12 @@ export class WordCache {
   private bucketMask: number
   private young: Uint32Array
   private old: Uint32Array
-  /** Of the young; the old one's is one less. Slots of any other generation are dead. */
+  /** Number of the young generation; the old one has the number before. Slots of other generations are free. */
   private generation = 2
-  /** Words and runs in the young generation. */
+  /** Words and number of runs in the young generation. */
   private used = 0
   private runs = 0
-  /** Of several slots that may all be overwritten, another one each time. */
+  /** Rotates the slot that is overwritten in a full bucket. */
   private victim = 0
 
   constructor(bytesMax: number) {
@@ -47,6 +48,7 @@ export class WordCache {
     this.words = this.young
   }
 
+  /** Looks up a run. On a hit sets `words`, `at` and `size` and returns true. */
   find(high: number, low: number): boolean {
     const { slots, generation } = this
     const bucket = this.bucket(high, low)
@@ -67,7 +69,7 @@ export class WordCache {
     this.at = at + 1
   }
 
-  /** What the young generation has no room for is read where it stands. */
+  /** Moves a run to the young generation. If that is full, the run is read where it is. */
   private promote(slot: number, at: number): void {
     const { old } = this
     this.pointTo(old, at)
@@ -76,9 +78,9 @@ export class WordCache {
     this.pointTo(this.young, this.slots[slot + 2]!)
   }
 
-  /** Keeps the first `size` words of `source`. None is a run too. */
+  /** Caches the first `size` words of `source`. An empty run is cached too. */
   put(high: number, low: number, source: Uint32Array, size: number): void {
-    // One run must not push out a large part of the others.
+    // One run must not evict a large part of the others.
     if ((size + 1) * 8 > sizesFor(this.bytesMax).words) return
     while (this.isFull(size)) this.nextGenerationOrGrow()
     const slot = this.slotFor(high, low)
@@ -88,7 +90,7 @@ export class WordCache {
   }
 
   private isFull(size: number): boolean {
-    // A table that is more than half full has full buckets too often.
+    // A hash table that is more than half full has too many full buckets.
     return this.used + size + 1 > this.young.length || this.runs * 4 * SLOT_WORDS >= this.slots.length
   }
 
@@ -103,7 +105,7 @@ export class WordCache {
     slots[slot + 3] = this.generation
   }
 
-  /** The key's own slot, else a dead one, else one of the old generation, else any. */
+  /** Returns the slot of the key, or else a free one, or one of the old generation, or any of the bucket. */
   private slotFor(high: number, low: number): number {
     const { slots, generation } = this
     const bucket = this.bucket(high, low)
@@ -119,7 +121,7 @@ export class WordCache {
     return best
   }
 
-  /** Grows while it may, and begins anew; else the young generation becomes the old one. */
+  /** Grows up to the bound and starts empty; at the bound the young generation becomes the old one. */
   private nextGenerationOrGrow(): void {
     if (this.bytes < this.bytesMax) {
       this.bytes = Math.min(this.bytesMax, this.bytes * GROWTH)
@@ -139,6 +141,7 @@ export class WordCache {
     this.runs = 0
   }
 
+  /** Removes a run. */
   delete(high: number, low: number): void {
     const { slots } = this
     const bucket = this.bucket(high, low)
@@ -147,6 +150,7 @@ export class WordCache {
     }
   }
 
+  /** Removes everything. */
   clear(): void {
     if (this.runs === 0 && this.generation === 2) return
     this.nextGeneration(2)
@@ -168,7 +172,7 @@ export class WordCache {
   }
 }
 
-/** A third for the slots, the rest for the words of two generations: runs of 15 words, seven relationships, fill both alike. */
+/** A third for slots, the rest for two generations. Runs of 15 words (seven relationships) fill both evenly. */
 function sizesFor(bytes: number): { slots: number; words: number } {
   const slots = 2 ** Math.floor(Math.log2(bytes / 3 / BYTES_PER_SLOT))
   return { slots, words: Math.floor((bytes - slots * BYTES_PER_SLOT) / 8) }

@@ -1,31 +1,32 @@
-// Named collections of JSON documents beside the graph: configuration, and whatever else must survive a crash.
-// Knows nothing of graphs. A reading sees the last commit of any process.
+// Named collections of JSON documents: configuration, and other data that must survive a crash. Knows nothing of graphs. A read
+// sees the last commit of any process.
+
 import { assert } from '../../kernel/assert.ts'
 import { ByteWriter, type ValueView } from '../format/bytes.ts'
 import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
-import { checkLayout, DOCUMENTS_DESCRIPTION, type FolderLayout, openKeyed, openMeta } from '../lmdb/databases.ts'
+import { DOCUMENTS_DESCRIPTION, openKeyed, openMeta } from '../lmdb/databases.ts'
+import { checkLayout, documentsLayout } from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../lmdb/open-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
 import type { ReadTransaction } from '../lmdb/read-transactions.ts'
 
-export const collectionsLayout: FolderLayout = { kind: 2, contents: 'documents', version: 3 }
-
-/** The documents as of one moment. */
+/** The documents as of one commit. */
 export interface CollectionSnapshot {
-  /** Null when there is none. */
+  /** A document, or null. */
   get(collection: string, key: string): unknown
-  /** Ascending by key. */
+  /** All documents of a collection as [key, document], ascending by key. */
   all(collection: string): readonly (readonly [string, unknown])[]
 }
 
-/** What a change may do. `get` sees its own writes; `all` is asked before the first of them. */
+/** What a transaction may do. `get` sees its own writes; `all` must be called before the first write. */
 export interface CollectionTransaction extends CollectionSnapshot {
   put(collection: string, key: string, value: unknown): void
   delete(collection: string, key: string): void
 }
 
+/** Collections of documents in one environment. */
 export class Collections {
   private readonly file: LmdbFile
   private readonly documents: Database<DocumentKey>
@@ -36,7 +37,7 @@ export class Collections {
       checkLayout(
         this.file,
         openMeta(this.file, DOCUMENTS_DESCRIPTION),
-        collectionsLayout,
+        documentsLayout,
         options.readOnly === true,
         () => {},
       )
@@ -47,17 +48,17 @@ export class Collections {
     }
   }
 
-  /** Null when there is none. */
+  /** A document, or null. Throws DataCorruptionError. */
   get(collection: string, key: string): unknown {
     return this.read((reading) => reading.get(collection, key))
   }
 
-  /** Ascending by key. */
+  /** All documents of a collection as [key, document], ascending by key. Throws DataCorruptionError. */
   all(collection: string): readonly (readonly [string, unknown])[] {
     return this.read((reading) => reading.all(collection))
   }
 
-  /** All that `look` reads is of one moment. It is synchronous. */
+  /** Calls `look` with the documents as of one commit. `look` must be synchronous. */
   read<T>(look: (reading: CollectionSnapshot) => T): T {
     const view = this.file.readTransactions.acquire()
     try {
@@ -70,7 +71,7 @@ export class Collections {
     }
   }
 
-  /** Without a view: as the write transaction has it. */
+  /** Without a read transaction it reads within the write transaction. */
   private find(collection: string, key: string, view?: ReadTransaction): unknown {
     checkKey(collection, key)
     return parse(this.documents.get({ collection, key }, view))
@@ -87,7 +88,10 @@ export class Collections {
     return documents
   }
 
-  /** All or nothing, on disk when it resolves. Rejects with what `change` threw, and then nothing is written. */
+  /**
+   * Runs `change` in one transaction and resolves with its result when it is on disk. Rejects with what `change` throws, or
+   * with StorageWriteError; then nothing is written. `change` must be synchronous.
+   */
   async transact<T>(change: (tx: CollectionTransaction) => T): Promise<T> {
     const outcome = await this.file.transaction(() => this.attempt(change))
     if ('fault' in outcome) throw outcome.fault
@@ -146,16 +150,17 @@ export class Collections {
     operations.apply(sink)
   }
 
-  /** False when its file was removed or replaced: nobody will read what is written to it. */
+  /** False if the file was removed or replaced, so that no process would read what is written to it. */
   isAtItsPath(): boolean {
     return this.file.isAtItsPath()
   }
 
-  /** After another process was killed. */
+  /** Removes readers of killed processes. */
   clearStaleReaders(): void {
     this.file.clearStaleReaders()
   }
 
+  /** Closes the environment after pending writes. */
   close(): Promise<void> {
     return this.file.close()
   }
@@ -164,7 +169,7 @@ export class Collections {
 interface PendingDocument {
   readonly collection: string
   readonly key: string
-  /** Null deletes. */
+  /** Null: deleted. */
   readonly json: string | null
 }
 
@@ -177,7 +182,7 @@ function parse(window: ValueView | null): unknown {
   return window === null ? null : JSON.parse(window.text.toString('utf8', 4, 4 + window.view.getUint32(0, true)))
 }
 
-/** Opens the folder, creating what is missing. Throws LayoutFault when it holds something else. */
+/** Opens the documents in a folder, and creates it if it does not exist. Throws LayoutError if it contains a graph. */
 export function openCollections(path: string, options: LmdbFileOptions): Collections {
   return new Collections(path, options)
 }

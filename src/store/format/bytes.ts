@@ -1,7 +1,10 @@
-// Bytes on their way in and out: a growing sink that a batch writes to, and a window through which a stored value is read.
+// Reading and writing stored bytes: a growing writer into which a batch encodes its values, and a view on one stored value.
 import { textBytes } from './text.ts'
 
-/** One growing run of bytes; little-endian. A batch encodes everything into one sink before it touches the database. */
+/**
+ * A growing run of bytes, little-endian. A batch encodes all its values into one writer before it changes the database.
+ * `reserve` may replace the memory, so `bytes` and `words()` must be read again after each write.
+ */
 export class ByteWriter {
   bytes: Buffer
   length = 0
@@ -13,7 +16,7 @@ export class ByteWriter {
     this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, capacity)
   }
 
-  /** Room to be filled by whoever takes it. */
+  /** Appends `size` bytes with undefined content and returns their offset. The caller fills them. */
   reserve(size: number): number {
     const at = this.length
     const needed = at + size
@@ -64,7 +67,7 @@ export class ByteWriter {
     this.bytes.set(bytes, at)
   }
 
-  /** `count` words of an array, from `from` on. */
+  /** Appends `count` words of an array, starting at index `from`. */
   wordRun(words: Uint32Array, count: number, from = 0): void {
     const at = this.reserve(count * 4)
     if ((at & 3) === 0) {
@@ -73,13 +76,13 @@ export class ByteWriter {
     } else for (let i = 0; i < count; i++) this.view.setUint32(at + i * 4, words[from + i]!, true)
   }
 
-  /** Byte length, then the text. */
+  /** Appends the length in bytes (32 bits), then the text. */
   text(text: string): void {
     const at = this.reserve(4)
     this.patch(at, this.textWithoutLength(text))
   }
 
-  /** Answers the length in bytes. */
+  /** Appends the text without its length. Returns the length in bytes. */
   textWithoutLength(text: string): number {
     const { length } = text
     const at = this.reserve(length)
@@ -96,13 +99,14 @@ export class ByteWriter {
     return this.length - at
   }
 
-  /** Room to be filled by `patch`, with zeros in it. */
+  /** Appends `size` zero bytes and returns their offset, for `patch`. */
   zeros(size: number): number {
     const at = this.reserve(size)
     for (let i = at; i < at + size; i++) this.bytes[i] = 0
     return at
   }
 
+  /** Overwrites the 32 bits at offset `at`. */
   patch(at: number, value: number): void {
     this.view.setUint32(at, value, true)
   }
@@ -111,28 +115,28 @@ export class ByteWriter {
     this.view.setFloat64(at, value, true)
   }
 
-  /** All of its memory as words, until it grows. */
+  /** The whole memory as 32-bit words. Valid until the writer grows. */
   words(): Uint32Array {
     this.wordView ??= new Uint32Array(this.bytes.buffer, this.bytes.byteOffset, this.bytes.byteLength >>> 2)
     return this.wordView
   }
 
-  /** What was written; valid until more is. */
+  /** The bytes written so far. Valid until the next write. */
   written(): Uint8Array {
     return this.bytes.subarray(0, this.length)
   }
 }
 
-/** A stored value as bytes, words and text at once; all from its first byte, which is aligned to a word. */
+/** A stored value as bytes, 32-bit words and text at once. All views start at its first byte, which is word-aligned. */
 export class ValueView {
   readonly view: DataView
   readonly words: Uint32Array
   readonly text: Buffer
   readonly source: Uint8Array
-  /** Length of the value. */
+  /** Length of the value in bytes. */
   byteLength: number
 
-  /** `capacity` is the size of the memory behind `source`, which may be larger than the value that it holds now. */
+  /** `capacity`: size in bytes of the memory behind `source`, which may be larger than its current value. */
   constructor(source: Uint8Array, capacity: number) {
     this.source = source
     this.byteLength = source.length
@@ -143,7 +147,7 @@ export class ValueView {
   }
 }
 
-/** A window on bytes of their own, wherever they lie. */
+/** Copies the bytes, wherever they are, into aligned memory and returns a view on the copy. */
 export function copyToView(bytes: Uint8Array): ValueView {
   const capacity = Math.max(4, (bytes.length + 3) & ~3)
   const own = new Uint8Array(new ArrayBuffer(capacity), 0, bytes.length)
@@ -154,8 +158,8 @@ export function copyToView(bytes: Uint8Array): ValueView {
 let sharedView: ValueView | null = null
 
 /**
- * A window on what `getBinaryFast` returned: valid until the next read of any database.
- * The database hands out one buffer again and again, whose `length` is that of the value and whose memory is larger.
+ * Returns a view on what `getBinaryFast` returned. Valid until the next read of any database.
+ * lmdb-js reuses one buffer for all reads: its `length` is that of the value, its memory is larger.
  */
 export function viewOfRead(bytes: Uint8Array): ValueView {
   if (sharedView !== null && sharedView.source === bytes) {
@@ -168,7 +172,7 @@ export function viewOfRead(bytes: Uint8Array): ValueView {
   return sharedView
 }
 
-/** A sink that holds these bytes. */
+/** Returns a writer that contains these bytes. */
 export function writerWith(bytes: Uint8Array): ByteWriter {
   const sink = new ByteWriter(bytes.length + 8)
   sink.raw(bytes)

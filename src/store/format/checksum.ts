@@ -1,12 +1,15 @@
-// The checksum of a stored value: over its words, begun with its key, so that a value that stands under another key than
-// its own is found out as well. Every step can be undone, so one changed word always shows; of other changes one in 2^32 may not.
+// Checksums of stored values. The key of a value seeds its checksum, so a value stored under a wrong key is detected as well.
+// Each step is invertible, so a change of one word is always detected. Other changes are missed with probability 2^-32.
 
 const P1 = 0x9e3779b1
 const P2 = 0x85ebca77
 const P3 = 0xc2b2ae3d
 const P4 = 0x27d4eb2f
 
-/** Of the first `count` words from `start` on. Four lanes, as in xxHash, because a processor works on them side by side. */
+/**
+ * The checksum (32 bits) of `count` words from index `start`. Uses four lanes as xxHash32 does, which a processor runs in
+ * parallel. `seed` comes from the key of the value.
+ */
 export function checksum(words: Uint32Array, start: number, count: number, seed: number): number {
   const end = start + count
   let at = start
@@ -43,18 +46,21 @@ function finalMix(sum: number): number {
   return mix ^ (mix >>> 16)
 }
 
-// -- seeds: the parts of a key, one behind the other
+// -- seeds: combine the parts of a key one after another
 
+/** Extends a seed by two words. */
 export function seedWithWords(seed: number, high: number, low: number): number {
   return step(step(seed, high), low)
 }
 
+/** Extends a seed by a text: its length, then its UTF-16 code units. */
 export function seedWithText(seed: number, text: string): number {
   let sum = step(seed, text.length)
   for (let i = 0; i < text.length; i++) sum = step(sum, text.charCodeAt(i))
   return sum
 }
 
+/** Extends a seed by bytes: their number, then each of them. */
 export function seedWithBytes(seed: number, bytes: Uint8Array): number {
   let sum = step(seed, bytes.length)
   for (let i = 0; i < bytes.length; i++) sum = step(sum, bytes[i]!)

@@ -1,19 +1,20 @@
-// The counters of one environment, in one small value that every snapshot reads first.
+// The header of one environment: counters and version in one small value, which every snapshot reads first.
 import type { GraphVersion } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { ByteWriter, ValueView } from './bytes.ts'
 
 export type { GraphVersion } from '../../engine/store.ts'
 
-/** How many symbols of each kind there are, in the order of SYMBOL_KINDS. */
+/** Number of symbols of each kind, in the order of SYMBOL_KINDS. */
 export type SymbolCounts = readonly [number, number, number]
 
+/** The header of a graph environment, stored in `meta`. All fields are 32 bits. */
 export interface EnvironmentHeader {
-  /** The environment that wrote the last batch, and which of its batches that was. */
+  /** The environment that wrote the last batch, and the number of that batch among its batches. */
   writer: number
   commit: number
   symbols: [number, number, number]
-  /** The ids to be given next. */
+  /** The ids to assign next. */
   nextNode: number
   nextRelationship: number
   nextChunk: number
@@ -21,13 +22,14 @@ export interface EnvironmentHeader {
   relationships: number
 }
 
-/** Ids are 32 bits; the greatest stands for the end of a range. */
+/** Ids have 32 bits. The greatest value is reserved as the end of a range. */
 const ID_MAX = 0xfffffffe
 
-/** Where the stamp stands, in words: a snapshot reads no more than the counts of symbols and this. */
+/** Word offsets of the version. A snapshot reads only the symbol counts and these two. */
 export const WRITER_WORD = 8
 export const COMMIT_WORD = 9
 
+/** The header of an empty graph. Id 0 is never assigned. */
 export function emptyHeader(): EnvironmentHeader {
   return {
     symbols: [0, 0, 0],
@@ -41,6 +43,7 @@ export function emptyHeader(): EnvironmentHeader {
   }
 }
 
+/** Returns the next id of the counter and increments it. Fails an assertion when all 32-bit ids are used. */
 export function allocateId(header: EnvironmentHeader, counter: 'nextNode' | 'nextRelationship' | 'nextChunk'): number {
   const id = header[counter]
   assert(id <= ID_MAX, `the ids of an environment are not used up: ${counter}`)
@@ -48,6 +51,7 @@ export function allocateId(header: EnvironmentHeader, counter: 'nextNode' | 'nex
   return id
 }
 
+/** Decodes a header. */
 export function readHeader({ words }: ValueView): EnvironmentHeader {
   return {
     symbols: [words[0]!, words[1]!, words[2]!],
@@ -61,10 +65,12 @@ export function readHeader({ words }: ValueView): EnvironmentHeader {
   }
 }
 
+/** Decodes only the symbol counts of a header. */
 export function readSymbolCounts({ words }: ValueView): SymbolCounts {
   return [words[0]!, words[1]!, words[2]!]
 }
 
+/** Encodes a header, without checksum. */
 export function writeHeader(sink: ByteWriter, header: EnvironmentHeader): void {
   for (const count of header.symbols) sink.u32(count)
   sink.u32(header.nextNode)
@@ -76,7 +82,7 @@ export function writeHeader(sink: ByteWriter, header: EnvironmentHeader): void {
   sink.u32(header.commit)
 }
 
-/** In the bytes of a sealed header, wherever they lie; null when they are none. */
+/** Reads the version from the bytes of a stored header at any alignment. Returns null if the bytes are too short. */
 export function readVersion(bytes: Uint8Array): GraphVersion | null {
   if (bytes.length < (COMMIT_WORD + 1) * 4) return null
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)

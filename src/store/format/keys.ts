@@ -1,23 +1,24 @@
-// The key layout: the only file that knows byte order. Integers stand big-endian, so that keys sort as their fields do.
-// Each codec writes straight into the database's key buffer; a key object may be reused from call to call.
+// The key layout: the only file that knows the byte order of keys. Integers are big-endian, so keys sort as their fields do.
+// Each codec writes directly into the key buffer of lmdb-js. A key object may be reused from call to call.
 import type { Direction, NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
 import { Float } from '../../kernel/float.ts'
 import { seedWithBytes, seedWithText, seedWithWords } from './checksum.ts'
 
+/** Encodes and decodes the keys of one database. */
 export interface KeyCodec<K> {
-  /** Where the checksum of the value under a key begins: another one for each key and each kind of keys. */
+  /** The seed of the checksum of the value stored under the key. It differs by key and by database. */
   seed(key: K): number
-  /** Returns the position behind the key. */
+  /** Writes the key at `position` and returns the position after it. */
   writeKey(key: K, target: Uint8Array, position: number): number
   readKey(source: Uint8Array, start: number, end: number): K
 }
 
-/** One for each kind of keys. */
+/** One seed for each database. */
 const KEY_SEED = { adjacency: 1, chunkIndex: 2, labels: 3, symbols: 4, upsertKeys: 5, index: 6, documents: 7 }
-/** Of databases whose keys are numbers; these count on. */
+/** Seeds of the databases whose keys are numbers. They continue KEY_SEED. */
 export const NUMERIC_KEY_SEED = { nodes: 8, relationships: 9, chunks: 10 }
 
-/** Plain numbers up to 32 bits, as the machine has them: the package writes them by itself. */
+/** Codec of 32-bit integer keys in native byte order (little-endian). lmdb-js writes such keys itself (`uint32`). */
 export function uint32Keys(seed: number): KeyCodec<number> {
   return {
     seed: (id) => seedWithWords(seed, id, 0),
@@ -41,38 +42,42 @@ function readWord(source: Uint8Array, at: number): number {
   return ((source[at]! << 24) | (source[at + 1]! << 16) | (source[at + 2]! << 8) | source[at + 3]!) >>> 0
 }
 
-// -- adjacency: node, then direction and type in one word, so that all lists of a node lie together
+// -- adjacency: node, then direction and type in one word, so that all lists of a node are adjacent
 
 const INCOMING = 0x80000000
 
-/** Direction and type of a list in one word. Type 0 holds the list of types that the node has in that direction. */
+/** Direction and relationship type of an edge list in one word. Type 0: the list of types of the node in that direction. */
 export function edgeListId(direction: Direction, type: SymbolId): number {
   return (direction === 'out' ? type : INCOMING | type) >>> 0
 }
 
+/** The direction of an edge list. */
 export function edgeListDirection(side: number): Direction {
   return side < INCOMING ? 'out' : 'in'
 }
 
+/** The relationship type of an edge list; 0 for the list of types. */
 export function edgeListType(side: number): SymbolId {
   return side & 0x7fffffff
 }
 
-/** The other end's side of the same relationships. */
+/** The id of the edge list that holds the same relationships at the other end. */
 export function oppositeEdgeListId(side: number): number {
   return (side ^ INCOMING) >>> 0
 }
 
-/** The side under which the types of a side's direction are listed. */
+/** The id of the list of types for the direction of an edge list. */
 export function typeListId(side: number): number {
   return (side & INCOMING) >>> 0
 }
 
+/** Key of an edge list, or of a list of types. */
 export interface AdjacencyKey {
   node: NodeId
   side: number
 }
 
+/** Codec of AdjacencyKey. */
 export const adjacencyKeys: KeyCodec<AdjacencyKey> = {
   seed: ({ node, side }) => seedWithWords(KEY_SEED.adjacency, node, side),
   writeKey(key, target, at) {
@@ -83,7 +88,7 @@ export const adjacencyKeys: KeyCodec<AdjacencyKey> = {
   readKey: (source, at) => ({ node: readWord(source, at), side: readWord(source, at + 4) }),
 }
 
-/** Finds the chunk of a long list: the greatest key at or below an entry names the chunk that holds it. */
+/** Key of a chunk of a long list: the lowest entry the chunk may hold. The greatest key at or below an entry names its chunk. */
 export interface ChunkKey {
   node: NodeId
   side: number
@@ -91,6 +96,7 @@ export interface ChunkKey {
   relationship: RelationshipId
 }
 
+/** Codec of ChunkKey. */
 export const chunkKeys: KeyCodec<ChunkKey> = {
   seed: ({ node, side, neighbour, relationship }) =>
     seedWithWords(seedWithWords(KEY_SEED.chunkIndex, node, side), neighbour, relationship),
@@ -109,16 +115,19 @@ export const chunkKeys: KeyCodec<ChunkKey> = {
   }),
 }
 
-// -- labels: one block of bits for 1,024 neighbouring node ids
+// -- labels: bit blocks, one bit per node, for 1,024 consecutive node ids
 
+/** Nodes per block of label bits. */
 export const NODES_PER_BLOCK = 1024
 
+/** Key of a block of label bits. */
 export interface LabelKey {
-  /** 0 stands for all nodes. */
+  /** 0: all nodes. */
   label: SymbolId
   block: number
 }
 
+/** Codec of LabelKey. */
 export const labelKeys: KeyCodec<LabelKey> = {
   seed: ({ label, block }) => seedWithWords(KEY_SEED.labels, label, block),
   writeKey(key, target, at) {
@@ -129,14 +138,16 @@ export const labelKeys: KeyCodec<LabelKey> = {
   readKey: (source, at) => ({ label: readWord(source, at), block: readWord(source, at + 4) }),
 }
 
-// -- symbols, and counts in `meta`
+// -- symbols, and the entries of `meta`
 
+/** Key of a symbol, or of an entry of `meta`. */
 export interface SymbolKey {
-  /** Which numbering the symbol belongs to; see the callers. */
+  /** In `symbols` the kind of symbol, in `meta` a META_KIND. */
   kind: number
   symbol: SymbolId
 }
 
+/** Codec of SymbolKey. */
 export const symbolKeys: KeyCodec<SymbolKey> = {
   seed: ({ kind, symbol }) => seedWithWords(KEY_SEED.symbols, kind, symbol),
   writeKey(key, target, at) {
@@ -149,14 +160,16 @@ export const symbolKeys: KeyCodec<SymbolKey> = {
 
 // -- upsert keys
 
-/** In UTF-16 units: 256 characters, each at most two units. Three bytes a unit stay below the database's key limit. */
+/** In UTF-16 code units: 256 characters of at most two units. At three bytes per unit a key stays below LMDB's limit. */
 export const EXTERNAL_ID_UNITS_MAX = 512
 
+/** Key that maps node type and external id to a node. */
 export interface UpsertKey {
   type: SymbolId
   externalId: string
 }
 
+/** Codec of UpsertKey. */
 export const upsertKeys: KeyCodec<UpsertKey> = {
   seed: ({ type, externalId }) => seedWithText(seedWithWords(KEY_SEED.upsertKeys, type, 0), externalId),
   writeKey(key, target, at) {
@@ -169,7 +182,7 @@ export const upsertKeys: KeyCodec<UpsertKey> = {
   }),
 }
 
-/** UTF-8, with a lone surrogate written like any other code point: bytes sort as code points do, and no two strings meet. */
+/** Writes UTF-8. A lone surrogate is written as its code point, so bytes sort by code point and distinct texts stay distinct. */
 function writeCodePoints(text: string, target: Uint8Array, start: number): number {
   let at = start
   for (let i = 0; i < text.length; i++) {
@@ -214,7 +227,7 @@ function readCodePoints(source: Uint8Array, start: number, end: number): string 
 
 // -- the equality index
 
-/** Longer strings share an entry with all that begin alike: the index names candidates, the caller checks. */
+/** Longer strings share an index entry with all strings of the same prefix. The index returns candidates; the caller checks. */
 export const INDEXED_STRING_BYTES = 200
 
 const BOOLEAN_TAG = 1
@@ -226,8 +239,8 @@ const scalarView = new DataView(scalarBytes.buffer)
 const textBytes = new Uint8Array((INDEXED_STRING_BYTES + 4) * 4)
 
 /**
- * A property value as order-preserving bytes that are no prefix of another value's, or null when it is not indexed.
- * Integers and floats share an encoding, so that 1 and 1.0 meet. Lists and NaN equal nothing that an index could find.
+ * Encodes a property value as order-preserving bytes, none of which is a prefix of another. Returns null for values that
+ * are not indexed: lists and NaN. Integers and floats share one encoding, so that 1 and 1.0 are equal.
  */
 export function scalarKey(value: unknown): Uint8Array | null {
   if (typeof value === 'string') return stringKey(value)
@@ -235,7 +248,7 @@ export function scalarKey(value: unknown): Uint8Array | null {
   const number = value instanceof Float ? value.value : typeof value === 'bigint' ? Number(value) : value
   if (typeof number !== 'number' || Number.isNaN(number)) return null
   scalarBytes[0] = NUMBER_TAG
-  // Adding zero turns -0 into 0. Set bits of negative numbers are turned over, so that bytes sort as numbers do.
+  // Adding zero turns -0 into 0. The bits of negative numbers are inverted, so that bytes sort as numbers do.
   scalarView.setFloat64(1, number + 0)
   const high = scalarView.getUint32(1)
   if (high >= 0x80000000) {
@@ -248,7 +261,7 @@ export function scalarKey(value: unknown): Uint8Array | null {
 }
 
 function stringKey(text: string): Uint8Array {
-  // A unit gives at least one byte, so what is cut off here could not have been indexed anyway.
+  // A code unit yields at least one byte, so the part cut off here is beyond INDEXED_STRING_BYTES.
   const length = Math.min(
     writeCodePoints(text.length > INDEXED_STRING_BYTES ? text.slice(0, INDEXED_STRING_BYTES + 1) : text, textBytes, 0),
     INDEXED_STRING_BYTES,
@@ -257,7 +270,7 @@ function stringKey(text: string): Uint8Array {
   scalarBytes[at++] = STRING_TAG
   for (let i = 0; i < length; i++) {
     const byte = textBytes[i]!
-    // 0 ends the string; 0 and 1 within are written as 1 and a number, which keeps their order.
+    // A zero byte ends the string. Bytes 0 and 1 are escaped as 1 and another byte, which keeps the order.
     if (byte > 1) scalarBytes[at++] = byte
     else {
       scalarBytes[at++] = 1
@@ -268,6 +281,7 @@ function stringKey(text: string): Uint8Array {
   return scalarBytes.slice(0, at)
 }
 
+/** Key of an index entry: one node with that label and property value. The entry has no value. */
 export interface IndexKey {
   label: SymbolId
   property: SymbolId
@@ -276,6 +290,7 @@ export interface IndexKey {
   node: NodeId
 }
 
+/** Codec of IndexKey. */
 export const indexKeys: KeyCodec<IndexKey> = {
   seed: ({ label, property, scalar, node }) =>
     seedWithWords(seedWithBytes(seedWithWords(KEY_SEED.index, label, property), scalar), node, 0),
@@ -290,7 +305,7 @@ export const indexKeys: KeyCodec<IndexKey> = {
   readKey: (source, start, end) => ({
     label: readWord(source, start),
     property: readWord(source, start + 4),
-    // Copied: the package reads every key into the same bytes, of which `slice` of a Buffer would be a view.
+    // Copied, because lmdb-js reads every key into the same memory, and `slice` of a Buffer would be a view of it.
     scalar: Buffer.from(source.subarray(start + 8, end - 4)),
     node: readWord(source, end - 4),
   }),
@@ -298,19 +313,21 @@ export const indexKeys: KeyCodec<IndexKey> = {
 
 // -- documents
 
-/** Names of collections and documents together, so that a document's key stays below the database's limit. */
+/** In UTF-16 code units, collection and document name together, so that a key stays below LMDB's limit. */
 export const DOCUMENT_KEY_UNITS_MAX = 600
 
+/** Key of a document. */
 export interface DocumentKey {
   collection: string
   key: string
 }
 
+/** Codec of DocumentKey. */
 export const documentKeys: KeyCodec<DocumentKey> = {
   seed: ({ collection, key }) => seedWithText(seedWithText(KEY_SEED.documents, collection), key),
   writeKey(key, target, at) {
     const behind = writeCodePoints(key.collection, target, at)
-    // Collection names hold no zero character, so the first zero ends the name.
+    // Collection names contain no zero character, so the first zero byte ends the name.
     target[behind] = 0
     return writeCodePoints(key.key, target, behind + 1)
   },

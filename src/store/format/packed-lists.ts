@@ -1,22 +1,22 @@
-// Packed lists. Adjacency: all neighbours, then all relationship ids, sorted by (neighbour, relationship).
-// A short list is one such block; a long one is a head that points to a chain of chunks. Labels: blocks of 1,024 bits.
+// Packed lists. An edge list holds all neighbours, then all relationship ids, sorted by (neighbour, relationship). A short list
+// is one value; a long list is a head and a linked list of chunks. Label bits are stored in blocks of 1,024 bits.
 import type { NodeId, RelationshipId } from '../../engine/store.ts'
 
-/**
- * Entries of one block: a chunk of 508 fills one page of the database. A larger value would take two.
- */
+/** Entries per chunk. A chunk of 508 entries fills one LMDB page of 4 KiB; a larger value would need two pages. */
 export const ENTRIES_PER_CHUNK = 508
 
-/** Bytes of the head of a long list: count of entries, first chunk, and a word that makes it no multiple of eight. */
+/** Bytes of the head of a long list: entry count, first chunk id, and a zero word. 12 is not a multiple of an entry's 8 bytes. */
 export const LONG_LIST_HEAD_BYTES = 12
 
-/** Bytes before the entries of a chunk: the id of the next chunk, 0 at the end. */
+/** Bytes before the entries of a chunk: the id of the next chunk, 0 for the last. */
 export const CHUNK_HEAD_BYTES = 4
 
+/** Bytes of one block of label bits. */
 export const BLOCK_BYTES = 128
+/** Words of one block of label bits. */
 export const BLOCK_WORDS = BLOCK_BYTES / 4
 
-/** The first of `count` ascending words from `start` that is not below `value`, as an index from 0. */
+/** Binary search: index, counted from `start`, of the first of `count` ascending words that is not below `value`. */
 export function lowerBound(words: Uint32Array, start: number, count: number, value: number): number {
   let low = 0
   let high = count
@@ -28,7 +28,7 @@ export function lowerBound(words: Uint32Array, start: number, count: number, val
   return low
 }
 
-/** A sorted run of entries that a batch edits in memory. */
+/** A sorted list of entries that a batch edits in memory. */
 export class EntryList {
   neighbours: Uint32Array
   relationships: Uint32Array
@@ -40,7 +40,7 @@ export class EntryList {
     this.length = 0
   }
 
-  /** Copies `count` entries that start at a word of a stored block. */
+  /** Copies `count` entries that begin at word `start` of a stored list. */
   static from(words: Uint32Array, start: number, count: number): EntryList {
     const pairs = new EntryList(count + 4)
     for (let i = 0; i < count; i++) {
@@ -51,7 +51,7 @@ export class EntryList {
     return pairs
   }
 
-  /** The first entry that is not below (neighbour, relationship). */
+  /** Index of the first entry that is not below (neighbour, relationship). */
   search(neighbour: NodeId, relationship: RelationshipId): number {
     let at = lowerBound(this.neighbours, 0, this.length, neighbour)
     if (at === this.length || this.neighbours[at] !== neighbour || this.relationships[at]! >= relationship) return at
@@ -87,7 +87,7 @@ export class EntryList {
     this.length = length
   }
 
-  /** Cuts the entries from `at` on off and returns them. */
+  /** Removes the entries from index `at` and returns them. */
   splitAt(at: number): EntryList {
     const rest = new EntryList(this.length - at + 4)
     rest.neighbours.set(this.neighbours.subarray(at, this.length))

@@ -1,4 +1,4 @@
-// Property values ↔ bytes: a tag, then the value. Integers and floats keep apart (ruling G5).
+// Encodes property values: a tag, then the value. Integers and floats have different tags, so that 1 and 1.0 stay distinct.
 import { isTemporal } from '../../engine/value/temporal/temporal.ts'
 import type { PropertyScalar, PropertyValue } from '../../engine/value/value.ts'
 import { assert } from '../../kernel/assert.ts'
@@ -11,18 +11,19 @@ const FALSE = 1
 const TRUE = 2
 /** 32 bits. */
 const SMALL_INTEGER = 3
-/** A safe integer, as a double. */
+/** A safe integer, stored as a double. */
 const INTEGER = 4
 /** 64 bits. */
 const LARGE_INTEGER = 5
 const FLOAT = 6
 const STRING = 7
 const LIST = 8
-// 9 to 14 are those of temporals.
+// Tags 9 to 14 are those of temporal values.
 
 const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
 
+/** Appends a property value. Fails an assertion for values that a property cannot hold. */
 export function writeValue(sink: ByteWriter, value: PropertyValue): void {
   if (!Array.isArray(value)) {
     writeScalar(sink, value as PropertyScalar)
@@ -61,6 +62,7 @@ function writeScalar(sink: ByteWriter, value: PropertyScalar): void {
   }
 }
 
+/** Reads the property value at offset `at`. Throws Error for an unknown tag. */
 export function readValue(window: ValueView, at: number): PropertyValue {
   if (window.view.getUint8(at) !== LIST) return readScalar(window, at)
   const length = window.view.getUint32(at + 1, true)

@@ -1,7 +1,7 @@
-// Node and relationship records ↔ bytes. Both begin alike, so that one property is found in the raw bytes of either:
-//   0 version · 1 flags · 4 count of references · 8 created · 16 updated · 24 count of properties · 28 type · 32 global id
-//   58 length of external id · 60 length of location · 64 references · directory (symbol, offset), ascending · the rest
-// The references of a node are its labels, ascending; those of a relationship are its source and its target.
+// Encodes node and relationship records. Both begin with the same fields, so that one property can be read without decoding
+// the rest. Byte offsets: 0 version · 1 flags · 4 reference count · 8 created · 16 updated · 24 property count · 28 type ·
+// 32 global id · 58 length of external id · 60 length of location · 64 references · directory (symbol, offset), ascending ·
+// external id, location, properties. References of a node are its labels, ascending; of a relationship its source and target.
 import type { NodeId, PropertyMetadata, StoredProperty, SymbolId } from '../../engine/store.ts'
 import type { PropertyValue } from '../../engine/value/value.ts'
 import { assert } from '../../kernel/assert.ts'
@@ -11,6 +11,7 @@ import type { ByteWriter, ValueView } from './bytes.ts'
 import { readValue, writeValue } from './property-values.ts'
 import { readText } from './text.ts'
 
+/** The version byte of every record. */
 export const RECORD_VERSION = 1
 
 const IS_IDENTITY = 1
@@ -24,22 +25,24 @@ const GID_AT = 32
 const EXTERNAL_ID_LENGTH_AT = 58
 const LOCATION_LENGTH_AT = 60
 const FIXED_BYTES = 64
-/** The same places counted in words. */
+/** Word offsets of the same fields. */
 const REFERENCE_COUNT = 1
 const PROPERTY_COUNT = 6
 const TYPE = 7
 const REFERENCES = 16
 
-/** Above this many properties the directory is searched by halves. */
+/** Up to this many properties the directory is searched linearly, above it by binary search. */
 const LINEAR_SCAN_MAX = 8
 
+/** The properties of an element by property symbol. */
 export type StoredProperties = ReadonlyMap<SymbolId, StoredProperty>
 
+/** A decoded node record. */
 export interface NodeRecord {
-  /** 0 for a node without upsert key. */
+  /** 0: a node without upsert key. */
   readonly type: SymbolId
   readonly externalId: string
-  /** Ascending, the type among them. */
+  /** Ascending; includes the type. */
   readonly labels: readonly SymbolId[]
   readonly isIdentity: boolean
   readonly location: string | null
@@ -49,6 +52,7 @@ export interface NodeRecord {
   readonly properties: StoredProperties
 }
 
+/** A decoded relationship record. */
 export interface RelationshipRecord {
   readonly type: SymbolId
   readonly source: NodeId
@@ -61,10 +65,10 @@ export interface RelationshipRecord {
 
 // -- writing
 
-/** What both kinds have in common. */
+/** The fields that nodes and relationships share. */
 type CommonFields = Pick<RelationshipRecord, 'type' | 'createdMs' | 'updatedMs' | 'properties'>
 
-/** Writes all but the global id and what is of no fixed length; answers where it begins. */
+/** Writes the fixed fields except the global id. Returns the offset of the record. */
 function writeFixedPart(
   sink: ByteWriter,
   { type, createdMs, updatedMs, properties }: CommonFields,
@@ -92,7 +96,7 @@ function patchLengths({ bytes }: ByteWriter, start: number, externalId: number, 
   bytes.writeUInt32LE(location, start + LOCATION_LENGTH_AT)
 }
 
-/** From where the directory has been left room. */
+/** Writes the properties and fills the directory, which was reserved at offset `directory`. */
 function writeProperties(sink: ByteWriter, start: number, directory: number, properties: StoredProperties): void {
   if (properties.size === 0) return
   let at = directory
@@ -104,6 +108,7 @@ function writeProperties(sink: ByteWriter, start: number, directory: number, pro
   }
 }
 
+/** Appends a node record. */
 export function writeNode(sink: ByteWriter, node: NodeRecord): void {
   const { labels, properties } = node
   const flags = (node.isIdentity ? IS_IDENTITY : 0) | (node.location === null ? 0 : HAS_LOCATION)
@@ -117,13 +122,14 @@ export function writeNode(sink: ByteWriter, node: NodeRecord): void {
   writeProperties(sink, start, directory, properties)
 }
 
+/** Appends a relationship record. */
 export function writeRelationship(sink: ByteWriter, relationship: RelationshipRecord): void {
   const start = writeFixedPart(sink, relationship, 0, 2)
   writeGid(sink, start, relationship.gid)
   writeEndpoints(sink, start, relationship)
 }
 
-/** As it, but its global id is minted in its place. */
+/** Appends a relationship record and mints its global id in place. */
 export function writeNewRelationship(sink: ByteWriter, relationship: Omit<RelationshipRecord, 'gid'>): void {
   const start = writeFixedPart(sink, relationship, 0, 2)
   writeGidSuffix(sink.bytes, start + GID_AT, relationship.updatedMs)
@@ -141,7 +147,7 @@ function writeEndpoints(
   writeProperties(sink, start, directory, properties)
 }
 
-// -- properties: time of the last change, flags, metadata where there is some, then the value
+// -- properties: time of the last change, flags, metadata if present, then the value
 
 const EXTERNAL = 1
 const METADATA = 2
@@ -180,22 +186,22 @@ function readProperty(window: ValueView, at: number): StoredProperty {
   }
 }
 
-/** Free JSON is part of it, in which 1 and 1.0 stay apart as in the captured text. */
+/** Metadata contains free JSON, in which 1 and 1.0 stay distinct. */
 function readMetadata(text: string): PropertyMetadata {
   const read = parseJson(text)
-  // What is nested deeper than a request may be came from a caller in this process.
+  // JSON nested deeper than the parser allows was written by a caller in this process.
   return (read.ok ? read.value : JSON.parse(text)) as PropertyMetadata
 }
 
 // -- reading single fields from the raw bytes
 
-/** To be called before any other reading of a record. */
+/** Throws Error if the record has another version. Call it before any other read of a record. */
 export function checkVersion(window: ValueView): void {
   const version = window.view.getUint8(0)
   if (version !== RECORD_VERSION) throw new Error(`a record has the unknown version ${version}`)
 }
 
-/** Where the property stands, or 0. */
+/** Offset of the property in the record, or 0 if the element does not have it. */
 function findProperty({ words }: ValueView, symbol: SymbolId): number {
   const count = words[PROPERTY_COUNT]!
   const start = REFERENCES + words[REFERENCE_COUNT]!
@@ -213,19 +219,20 @@ function findProperty({ words }: ValueView, symbol: SymbolId): number {
   return 0
 }
 
-/** Null when absent, and when a resolver supplies it. */
+/** The value of a property. Null if the element does not have it, or if an external resolver supplies it. */
 export function propertyOf(window: ValueView, symbol: SymbolId): PropertyValue | null {
   const at = findProperty(window, symbol)
   if (at === 0 || (window.view.getUint8(at + 8) & EXTERNAL) !== 0) return null
   return readValue(window, valueOffset(window, at))
 }
 
+/** A property with its metadata, or null. */
 export function storedPropertyOf(window: ValueView, symbol: SymbolId): StoredProperty | null {
   const at = findProperty(window, symbol)
   return at === 0 ? null : readProperty(window, at)
 }
 
-/** Ascending by symbol. */
+/** All properties, ascending by symbol. */
 export function storedPropertiesOf(window: ValueView): Map<SymbolId, StoredProperty> {
   const { words } = window
   const start = REFERENCES + words[REFERENCE_COUNT]!
@@ -236,36 +243,44 @@ export function storedPropertiesOf(window: ValueView): Map<SymbolId, StoredPrope
   return properties
 }
 
+/** Node type or relationship type. */
 export function typeOf(window: ValueView): SymbolId {
   return window.words[TYPE]!
 }
 
+/** The labels of a node record, ascending. */
 export function labelsOf({ words }: ValueView): SymbolId[] {
   const labels: SymbolId[] = []
   for (let i = 0; i < words[REFERENCE_COUNT]!; i++) labels.push(words[REFERENCES + i]!)
   return labels
 }
 
+/** The source of a relationship record. */
 export function sourceOf(window: ValueView): NodeId {
   return window.words[REFERENCES]!
 }
 
+/** The target of a relationship record. */
 export function targetOf(window: ValueView): NodeId {
   return window.words[REFERENCES + 1]!
 }
 
+/** The global id, with its prefix `gid:`. */
 export function gidOf(window: ValueView): string {
   return GID_PREFIX + window.text.toString('latin1', GID_AT, GID_AT + GID_LENGTH - GID_PREFIX.length)
 }
 
+/** Creation time in milliseconds since the epoch. */
 export function createdMsOf(window: ValueView): number {
   return window.view.getFloat64(CREATED_AT, true)
 }
 
+/** Time of the last change in milliseconds since the epoch. */
 export function updatedMsOf(window: ValueView): number {
   return window.view.getFloat64(UPDATED_AT, true)
 }
 
+/** Whether a node is an identity (a subject). */
 export function isIdentityOf(window: ValueView): boolean {
   return (window.view.getUint8(1) & IS_IDENTITY) !== 0
 }
@@ -274,11 +289,13 @@ function variablePartAt({ words }: ValueView): number {
   return FIXED_BYTES + words[REFERENCE_COUNT]! * 4 + words[PROPERTY_COUNT]! * 8
 }
 
+/** The external id of a node record. */
 export function externalIdOf(window: ValueView): string {
   const start = variablePartAt(window)
   return readText(window.text, start, start + window.view.getUint16(EXTERNAL_ID_LENGTH_AT, true))
 }
 
+/** The location of a node record, or null. */
 export function locationOf(window: ValueView): string | null {
   const { view } = window
   if ((view.getUint8(1) & HAS_LOCATION) === 0) return null
@@ -288,6 +305,7 @@ export function locationOf(window: ValueView): string | null {
 
 // -- reading whole records
 
+/** Decodes a node record. Throws Error for an unknown record version. */
 export function readNode(window: ValueView): NodeRecord {
   checkVersion(window)
   return {
@@ -303,6 +321,7 @@ export function readNode(window: ValueView): NodeRecord {
   }
 }
 
+/** Decodes a relationship record. Throws Error for an unknown record version. */
 export function readRelationship(window: ValueView): RelationshipRecord {
   checkVersion(window)
   return {

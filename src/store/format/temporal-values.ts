@@ -1,4 +1,4 @@
-// Temporals ↔ bytes behind a tag of their own: counts of days and nanoseconds as doubles, which hold them exactly.
+// Encodes temporal values with one tag per kind. Days and nanoseconds are stored as doubles, which hold them exactly.
 import {
   type AnyTemporal,
   DateTimeValue,
@@ -23,10 +23,12 @@ const tags: Readonly<Record<TemporalKind, number>> = {
 
 const NANOS_PER_SECOND = 1_000_000_000n
 
+/** Whether the tag is that of a temporal value. */
 export function isTemporalTag(tag: number): boolean {
   return tag >= tags.date && tag <= tags.duration
 }
 
+/** Appends a temporal value with its tag. */
 export function writeTemporal(sink: ByteWriter, value: AnyTemporal): void {
   sink.u8(tags[value.kind])
   switch (value.kind) {
@@ -48,7 +50,7 @@ export function writeTemporal(sink: ByteWriter, value: AnyTemporal): void {
       sink.f64(value.day)
       sink.f64(value.nanos)
       sink.i32(value.offset)
-      // No zone has an empty name.
+      // A zone name is never empty, so an empty text means no zone.
       sink.text(value.zone ?? '')
       return
     case 'duration':
@@ -59,7 +61,7 @@ export function writeTemporal(sink: ByteWriter, value: AnyTemporal): void {
   }
 }
 
-/** `at` is where the tag stands. */
+/** Reads a temporal value. `at` is the offset of its tag. */
 export function readTemporal({ view, text }: ValueView, at: number): AnyTemporal {
   const double = (behind: number): number => view.getFloat64(at + behind, true)
   switch (view.getUint8(at)) {
@@ -83,6 +85,7 @@ export function readTemporal({ view, text }: ValueView, at: number): AnyTemporal
   }
 }
 
+/** Encoded size in bytes, with the tag. `at` is the offset of the tag. */
 export function temporalSize({ view }: ValueView, at: number): number {
   switch (view.getUint8(at)) {
     case tags.date:

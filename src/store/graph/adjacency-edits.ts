@@ -1,7 +1,7 @@
-// The adjacency lists that a batch touches, edited in memory. A short list is one block; a long one is a chain of chunks,
-// of which only those touched are loaded: one relationship more at a node with a million rewrites one chunk and the head.
-// INVARIANTS: a stored list, chunk or list of types is never empty; the first chunk of a list has the lowest possible key;
-// a long list holds more than half a chunk.
+// Edits the edge lists that a batch changes, in memory. A short list is one value; a long list is a linked list of chunks, of
+// which only the changed ones are loaded: adding a relationship to a node with a million rewrites one chunk and the head.
+// INVARIANTS: a stored list, chunk or list of types is never empty. The first chunk of a list has the lowest possible key.
+// A long list has more than half a chunk of entries.
 import type { NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { ByteWriter } from '../format/bytes.ts'
@@ -22,7 +22,7 @@ interface EditedChunk {
   pairs: EntryList
   dirty: boolean
   removed: boolean
-  /** Whether the database knows it already. */
+  /** Whether the chunk is in the database. */
   readonly stored: boolean
 }
 
@@ -30,10 +30,10 @@ interface EditedList {
   readonly node: NodeId
   readonly side: number
   count: number
-  /** The entries of a short list; null for a long one. */
+  /** The entries of a short list; null for a long list. */
   short: EntryList | null
   firstChunk: number
-  /** Of a long list, what is loaded: ascending by `low`, removed ones included. */
+  /** The loaded chunks of a long list, ascending by `low`, with the removed ones. */
   readonly loaded: EditedChunk[]
   dirty: boolean
 }
@@ -51,10 +51,11 @@ function isBelow(a: ChunkStart, neighbour: NodeId, relationship: RelationshipId)
   return a.neighbour < neighbour || (a.neighbour === neighbour && a.relationship < relationship)
 }
 
+/** The edge lists and lists of types that a batch edits. */
 export class AdjacencyEdits {
   private readonly databases: Databases
   private readonly entriesMax: number
-  /** Nodes from this id on are of this batch: the database holds nothing of them. */
+  /** Nodes from this id on were created by this batch, so the database contains nothing about them. */
   private readonly firstNewNode: NodeId
   private readonly takeChunkId: () => number
   private readonly lists = new Map<NodeId, Map<number, EditedList>>()
@@ -67,17 +68,19 @@ export class AdjacencyEdits {
     this.takeChunkId = takeChunkId
   }
 
+  /** Adds a relationship to the lists of both end nodes. */
   add(source: NodeId, type: SymbolId, target: NodeId, relationship: RelationshipId): void {
     this.insert(this.list(source, edgeListId('out', type)), target, relationship)
     this.insert(this.list(target, edgeListId('in', type)), source, relationship)
   }
 
+  /** Removes a relationship from the lists of both end nodes. */
   remove(source: NodeId, type: SymbolId, target: NodeId, relationship: RelationshipId): void {
     this.delete(this.list(source, edgeListId('out', type)), target, relationship)
     this.delete(this.list(target, edgeListId('in', type)), source, relationship)
   }
 
-  /** Relationship ids of source -[type]-> target, ascending; looked up at the end that has a short list, if one has. */
+  /** Ids of the relationships source -[type]-> target, ascending. Searches the end node with a short list, if one has. */
   between(source: NodeId, type: SymbolId, target: NodeId): RelationshipId[] {
     const outgoing = this.list(source, edgeListId('out', type))
     if (outgoing.short !== null) return this.matches(outgoing, target)
@@ -96,7 +99,7 @@ export class AdjacencyEdits {
     }
   }
 
-  /** Forgets all lists of a node and tells every relationship once; the lists at the other ends are the caller's. */
+  /** Removes all lists of a node and returns their relationships. The caller removes the entries at the other end nodes. */
   detachAll(node: NodeId): RelationshipId[] {
     const relationships = new Set<RelationshipId>()
     for (const direction of ['out', 'in'] as const) {
@@ -117,7 +120,7 @@ export class AdjacencyEdits {
     return [...relationships]
   }
 
-  /** Removes the entry at the far end of a relationship whose near end was taken. */
+  /** Removes a relationship of the node `near`, whose lists were removed, from the list of the other end node. */
   removeFarEnd(near: NodeId, source: NodeId, type: SymbolId, target: NodeId, relationship: RelationshipId): void {
     if (source !== near) this.delete(this.list(source, edgeListId('out', type)), target, relationship)
     if (target !== near) this.delete(this.list(target, edgeListId('in', type)), source, relationship)
@@ -188,7 +191,7 @@ export class AdjacencyEdits {
   private loadNext(list: EditedList, chunk: EditedChunk): EditedChunk {
     const id = chunk.next
     for (const loaded of list.loaded) if (loaded.id === id) return loaded
-    // It is stored, so its key is the first one behind this chunk's that is not removed.
+    // The chunk is stored: its index key is the next one after this chunk's that is not removed.
     let low: ChunkStart = chunk.low
     const start: ChunkKey = { node: list.node, side: list.side, ...low }
     const end = { node: list.node, side: list.side, neighbour: 0xffffffff, relationship: 0xffffffff }
@@ -199,7 +202,7 @@ export class AdjacencyEdits {
     return this.loadChunk(list, low, id)
   }
 
-  /** The chunk of a long list that holds the entry, if any does. */
+  /** The chunk of a long list that may hold the entry. */
   private chunkFor(list: EditedList, neighbour: NodeId, relationship: RelationshipId): EditedChunk {
     let own: EditedChunk | null = null
     for (const chunk of list.loaded) {
@@ -209,7 +212,7 @@ export class AdjacencyEdits {
     let start: ChunkKey = { node: list.node, side: list.side, neighbour, relationship }
     for (;;) {
       const stored = this.storedChunkAtOrBelow(start)
-      // A list that became long in this batch has no chunk in the database.
+      // A list that became long in this batch has no stored chunk.
       if (stored === null) break
       const { low } = stored
       const loaded = list.loaded.find((chunk) => chunk.id === stored.id)
@@ -259,7 +262,7 @@ export class AdjacencyEdits {
 
   private convertToLong(list: EditedList, pairs: EntryList): void {
     list.short = null
-    // Chunks that the list had when it was long before in this batch keep their ids and stay removed.
+    // Removed chunks of an earlier long form in this batch keep their ids and stay removed.
     const chunk: EditedChunk = {
       id: this.takeChunkId(),
       low: LOWEST,
@@ -274,7 +277,7 @@ export class AdjacencyEdits {
     this.split(list, chunk, pairs.length >>> 1)
   }
 
-  /** Entries mostly arrive in ascending order: then the full chunk stays as it is and the next one begins with the new entry. */
+  /** Entries mostly arrive in ascending order: then the full chunk stays full, and the next one starts with the new entry. */
   private split(list: EditedList, chunk: EditedChunk, insertedAt: number): void {
     const { pairs } = chunk
     const atEnd = chunk.next === 0 && insertedAt === pairs.length - 1
@@ -315,7 +318,7 @@ export class AdjacencyEdits {
 
   private dropEmpty(list: EditedList, chunk: EditedChunk): void {
     if (chunk.id === list.firstChunk) {
-      // The first chunk keeps its key: it takes over what the next one holds.
+      // The first chunk keeps its key, so it takes over the entries of the next chunk.
       const next = this.loadNext(list, chunk)
       chunk.pairs = next.pairs
       chunk.next = next.next
@@ -363,6 +366,7 @@ export class AdjacencyEdits {
 
   // -- encoding
 
+  /** Encodes all changed lists into the writer. */
   encode(sink: ByteWriter, operations: PendingWrites): void {
     const { adjacency, chunks, chunkIndex } = this.databases
     for (const sides of this.lists.values()) {
@@ -380,7 +384,7 @@ export class AdjacencyEdits {
           }
           operations.put(adjacency, key, sink)
         }
-        // Removed ones first: a new first chunk has the key of the old one.
+        // Removals first: a new first chunk may have the key of a removed one.
         for (const chunk of list.loaded) {
           if (!chunk.removed || !chunk.stored) continue
           operations.remove(chunks, chunk.id)
@@ -418,7 +422,7 @@ function writePairs(sink: ByteWriter, pairs: EntryList): void {
   sink.wordRun(pairs.relationships, pairs.length)
 }
 
-/** The greatest entry below. */
+/** The greatest possible entry below. */
 function below(low: ChunkStart): ChunkStart {
   return low.relationship > 0
     ? { neighbour: low.neighbour, relationship: low.relationship - 1 }

@@ -1,5 +1,5 @@
-// How the lists of a node's relationships are read: a short one whole, of a long one the chunks that are asked for.
-// It lies below the snapshot and not beside it, because a check of two hops feels one more call for each list (3 %).
+// Reads the edge lists of nodes: a short list completely, of a long list the requested chunks. This is a base class of the
+// snapshot and not a collaborator, because one more call per list slows a check of two hops by 3 %.
 import type { Chunk, Direction, NodeId, SymbolId } from '../../engine/store.ts'
 import { type AdjacencyKey, type ChunkKey, edgeListId } from '../format/keys.ts'
 import { CHUNK_HEAD_BYTES, LONG_LIST_HEAD_BYTES } from '../format/packed-lists.ts'
@@ -8,15 +8,16 @@ import { VersionReader } from './version-reader.ts'
 
 const LONG_LIST_HEAD_WORDS = LONG_LIST_HEAD_BYTES / 4
 
-// Reused by every snapshot: reading is synchronous, and no key outlives the call that it is made for.
+// Reused by all snapshots: reads are synchronous, and no key is kept after the call.
 const adjacencyKey: AdjacencyKey = { node: 0, side: 0 }
 const chunkKey: ChunkKey = { node: 0, side: 0, neighbour: 0, relationship: 0 }
 
-/** The packed list found last: `size` words from `at` on. Valid until the next list is asked for. */
+/** The list found by the last `find`: `size` words from index `at`. Valid until the next `find`. */
 const foundList: { words: Uint32Array; at: number; size: number } = { words: new Uint32Array(0), at: 0, size: 0 }
 
+/** The part of a snapshot that reads edge lists. */
 export class AdjacencyReader extends VersionReader {
-  /** Points `found` at the list; it is empty where there is none. */
+  /** Sets `foundList`; its size is 0 if the node has no such list. */
   private find(node: NodeId, side: number): void {
     const hot = this.isCacheCurrent
     const { lists } = this.cache
@@ -58,7 +59,7 @@ export class AdjacencyReader extends VersionReader {
     if (size !== LONG_LIST_HEAD_WORDS) copyEntries(words, at, size >>> 1, chunk)
     else this.copyChunk(first <= 1 ? words[at + 1]! : this.chunkAt(node, side, first), chunk)
     dropBelow(first, chunk)
-    // All of a chunk may lie before the place, which is then the beginning of the next.
+    // All entries of the chunk may be below `first`, which then is in the next chunk.
     if (chunk.length === 0 && chunk.more) this.copyChunk(chunk.next, chunk)
   }
 
@@ -89,14 +90,14 @@ export class AdjacencyReader extends VersionReader {
     this.find(target, edgeListId('in', type))
     if (foundList.size !== LONG_LIST_HEAD_WORDS) {
       copyMatches(foundList.words, foundList.at, foundList.size >>> 1, source, chunk)
-      // What is found at the target are its sources; asked for are the targets.
+      // The list of the target holds the sources; the caller expects the target.
       for (let i = 0; i < chunk.length; i++) chunk.ids[i] = target
       return
     }
     this.betweenLongLists(source, edgeListId('out', type), target, chunk)
   }
 
-  /** The last chunk of a long list that does not begin behind the neighbour. */
+  /** The last chunk of a long list that does not begin after the neighbour. */
   private chunkAt(node: NodeId, side: number, neighbour: NodeId): number {
     chunkKey.node = node
     chunkKey.side = side
@@ -112,12 +113,12 @@ export class AdjacencyReader extends VersionReader {
     }
     if (floor === null || floor.node !== node || floor.side !== side)
       throw chunkIndex.damageError(chunkKey, 'is missing')
-    // Nothing stands between the two.
+    // Verifies that no chunk begins between the two.
     this.verifyCount(chunkIndex, floor, { node, side, neighbour, relationship: 1 }, 1)
     return id
   }
 
-  /** Reads the one chunk that may hold the neighbour, and those behind it only while parallel relationships run on. */
+  /** Reads the chunk that may hold the neighbour, and further ones while parallel relationships continue. */
   private betweenLongLists(node: NodeId, side: number, neighbour: NodeId, chunk: Chunk): void {
     let id = this.chunkAt(node, side, neighbour)
     while (id !== 0) {

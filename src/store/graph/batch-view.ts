@@ -1,5 +1,5 @@
-// What a write batch reads of its own graph: a snapshot of the state that the batch builds on, in which the elements that it
-// has written since are as it leaves them. Nothing of it comes from the hot cache or goes there.
+// What a write batch reads of its own graph: a snapshot of the version that the batch builds on, in which elements that the
+// batch has changed appear as changed. It neither reads nor fills the cache.
 import type {
   BatchView,
   ElementField,
@@ -17,7 +17,7 @@ import { IN_WRITE_TRANSACTION } from '../lmdb/read-transactions.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 import type { SnapshotSource } from './version-reader.ts'
 
-/** The batch, as far as a view of it asks. */
+/** The part of a batch that a view reads. */
 export interface BatchEdits {
   readonly before: GraphVersion
   readonly symbols: {
@@ -28,14 +28,16 @@ export interface BatchEdits {
   readonly relationships: EditedRecords<RelationshipRecord>
 }
 
+/** The edited records of one kind of element. */
 interface EditedRecords<R> {
-  /** Null: gone; undefined: untouched. */
+  /** The record as edited; null: deleted; undefined: not edited. */
   now(id: number): R | null | undefined
 }
 
-/** No cache is ever at this epoch. */
+/** The cache never has this epoch. */
 const NO_EPOCH = 0
 
+/** A snapshot that overlays the edits of a batch. */
 export class LmdbBatchView extends LmdbSnapshot implements BatchView {
   private readonly edits: BatchEdits
 

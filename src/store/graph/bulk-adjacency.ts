@@ -1,6 +1,5 @@
-// Adds very many entries to adjacency lists at once: sorted by node first, so that every list, and every page of the database,
-// is touched once in a batch and in the order of its keys. Entries of a list are merged with what is stored, chunk by chunk.
-// Keeps the invariants of AdjacencyEdits.
+// Adds many relationships to edge lists at once. They are sorted by node, so that a batch touches each list and each page once
+// and in key order. Entries are merged with the stored ones chunk by chunk. Keeps the invariants of AdjacencyEdits.
 import type { Direction, NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
 import type { ByteWriter, ValueView } from '../format/bytes.ts'
 import { type ChunkKey, edgeListId } from '../format/keys.ts'
@@ -8,7 +7,7 @@ import { CHUNK_HEAD_BYTES, LONG_LIST_HEAD_BYTES } from '../format/packed-lists.t
 import type { Databases } from '../lmdb/databases.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
 
-/** Relationships of a batch in columns; the id of the one at `i` is `firstId + i`. */
+/** The relationships of a batch in columns. The relationship at index `i` has the id `firstId + i`. */
 export interface RelationshipColumns {
   readonly sources: Uint32Array
   readonly types: Uint32Array
@@ -17,9 +16,10 @@ export interface RelationshipColumns {
   readonly firstId: RelationshipId
 }
 
-/** Below this many, moving entries up is faster than sorting. */
+/** Up to this many entries insertion sort is faster than sorting an array of keys. */
 const INSERTION_MAX = 24
 
+/** Adds the relationships of a bulk batch to the edge lists. */
 export class BulkAdjacency {
   private readonly databases: Databases
   private readonly entriesMax: number
@@ -27,7 +27,7 @@ export class BulkAdjacency {
   private readonly takeChunkId: () => number
   private readonly sink: ByteWriter
   private readonly operations: PendingWrites
-  /** The entries of one list: those to be added, then those with the stored ones. */
+  /** Entries of the current list: those to add, then the merged ones. */
   private added = new EntryColumns(1024)
   private merged = new EntryColumns(1024)
   private order = new BigUint64Array(1024)
@@ -49,8 +49,8 @@ export class BulkAdjacency {
   }
 
   /**
-   * Adds one side of the relationships. `same[i]` becomes the id of the relationship that was there already between the
-   * same ends, in the database or earlier in the batch, and what is not 0 there is not added.
+   * Adds the relationships at one end. `same[i]` is set to the id of an existing relationship between the same nodes, in the
+   * database or earlier in the batch. Relationships with a non-zero `same[i]` are not added.
    */
   add(columns: RelationshipColumns, direction: Direction, same: Uint32Array): void {
     const { length, firstId, types } = columns
@@ -61,7 +61,7 @@ export class BulkAdjacency {
       let end = start + 1
       while (end < length && order[end * 2 + 1] === node) end += 1
       const mine = typesInRange(order, types, start, end)
-      // Asked only where a list is not there: whoever has a list has its type among them.
+      // Read only if a list is missing: a node with a list has its type in the list of types.
       let known: readonly SymbolId[] | null = null
       let union: readonly SymbolId[] = NONE
       for (const type of mine) {
@@ -106,7 +106,7 @@ export class BulkAdjacency {
     operations.put(this.databases.adjacency, { node, side: edgeListId(direction, 0) }, sink)
   }
 
-  /** By neighbour; entries of one neighbour keep their order, which is that of their ids. */
+  /** Sorts by neighbour. Entries of one neighbour stay in the order of their ids. */
   private sort(entries: EntryColumns): void {
     const { neighbours, relationships, length } = entries
     if (length <= INSERTION_MAX) {
@@ -177,7 +177,7 @@ export class BulkAdjacency {
     operations.put(this.databases.adjacency, { node, side }, sink)
   }
 
-  /** Answers how many were added. */
+  /** Returns how many entries were added. */
   private addToChunks(node: NodeId, side: number, same: Uint32Array, firstId: RelationshipId): number {
     const { added, merged } = this
     const { chunks } = this.databases
@@ -202,7 +202,7 @@ export class BulkAdjacency {
     return count
   }
 
-  /** The stored chunk that an entry belongs to, and where the next one begins. */
+  /** The stored chunk that an entry belongs to, and the key of the next chunk. */
   private chunkOf(start: ChunkKey): { id: number; low: ChunkKey; next: ChunkKey | null } {
     const { chunkIndex } = this.databases
     let found: { id: number; low: ChunkKey } | null = null
@@ -220,7 +220,7 @@ export class BulkAdjacency {
     return { ...found, next }
   }
 
-  /** Writes `merged` as chunks, the first of which has the id. The last chunk of a list grows at its end: it is filled. */
+  /** Writes `merged` as chunks, the first with the given id. The last chunk of a list is filled, because lists grow at the end. */
   private putChunks(node: NodeId, side: number, id: number, following: number, isNew: boolean, low?: ChunkKey): void {
     const { merged, entriesMax, operations, sink } = this
     const { chunks, chunkIndex } = this.databases
@@ -278,7 +278,7 @@ function typesInRange(order: Uint32Array, types: Uint32Array, start: number, end
   return found.length > 1 ? found.sort((a, b) => a - b) : found
 }
 
-/** Columns that grow. */
+/** Columns of entries with a growing capacity. */
 class EntryColumns {
   neighbours: Uint32Array
   relationships: Uint32Array
@@ -306,8 +306,8 @@ class EntryColumns {
   }
 
   /**
-   * Becomes the stored entries together with the added ones from `from` to `to`. An added one whose neighbour is there
-   * already is left out, and told in `same`. Answers how many were taken.
+   * Merges the stored entries with the added ones from index `from` to `to`. An added entry whose neighbour exists is left out
+   * and recorded in `same`. Returns how many were added.
    */
   merge(
     words: Uint32Array,
@@ -332,7 +332,7 @@ class EntryColumns {
       }
       const relationship = added.relationships[at]!
       if (length > 0 && neighbours[length - 1] === neighbour) {
-        // The first of parallel ones, as an upsert of one relationship takes it.
+        // Of parallel relationships the first one, as in an upsert of a single relationship.
         let first = length - 1
         while (first > 0 && neighbours[first - 1] === neighbour) first -= 1
         same[relationship - firstId] = relationships[first]!

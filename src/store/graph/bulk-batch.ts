@@ -1,5 +1,5 @@
-// One batch of a bulk load: as any batch, but relationships are kept in columns and not in objects, come together with their
-// lists at the end, and everything is put in the order of its keys. Nobody else may write to the environment meanwhile.
+// One batch of a bulk load. Unlike other batches it keeps relationships in columns instead of objects, adds them to the edge
+// lists at the end, and writes everything in key order. No other process may write to the environment meanwhile.
 import type { NodeId, NodeInput, NodeKey, RelationshipId, SymbolId } from '../../engine/store.ts'
 import { type ByteWriter, copyToView } from '../format/bytes.ts'
 import { allocateId } from '../format/header.ts'
@@ -20,11 +20,12 @@ import type { PreservedFields } from './element-edits.ts'
 import { type BulkProperty, NO_PROPERTIES, withProperties } from './property-edits.ts'
 import { LmdbWriteBatch, type WriteBatchOptions } from './write-batch.ts'
 
-/** Where a load has come to; kept with the data, so that both are on disk or neither. */
+/** The progress of a load. It is stored with the data, so that both are on disk or neither. */
 const CHECKPOINT_KEY = { kind: META_KIND.checkpoint, symbol: 0 }
 
 export type { BulkProperty } from './property-edits.ts'
 
+/** A relationship to load. */
 export interface BulkRelationship extends PreservedFields {
   readonly source: NodeKey
   readonly target: NodeKey
@@ -32,10 +33,12 @@ export interface BulkRelationship extends PreservedFields {
   readonly properties?: readonly BulkProperty[]
 }
 
+/** A node to load. */
 export interface BulkNode extends NodeInput, PreservedFields {}
 
 const NO_WORDS = new Uint32Array(0)
 
+/** A batch of a bulk load, created by `LmdbEnvironment.bulkLoad`. */
 export class BulkBatch extends LmdbWriteBatch {
   private readonly entriesPerChunk: number
   private readonly firstNewNode: NodeId
@@ -44,14 +47,14 @@ export class BulkBatch extends LmdbWriteBatch {
   private types = new Uint32Array(4096)
   private targets = new Uint32Array(4096)
   private length = 0
-  /** Encoded and sealed records, by place in the columns: where each begins in the sink, and behind the last its end. */
+  /** Offsets of the sealed records in the writer by column index, and the end of the last one. */
   private starts = new Float64Array(4097)
-  /** Of those that are merged into another one, its id. */
+  /** By column index: the id of the relationship that it is merged into, or 0. */
   private same = NO_WORDS
   private checkpoint: string | null | undefined = undefined
 
   constructor(start: WriteBatchOptions, known: BulkKeyCache, sink: ByteWriter) {
-    // One moment for all of it.
+    // All elements of the batch get the same time.
     const now = start.clock.now()
     const { databases, entriesPerChunk, version } = start
     super({ ...start, clock: { now: () => now } }, new BulkKeyEdits(databases.upsertKeys, known), sink)
@@ -61,16 +64,20 @@ export class BulkBatch extends LmdbWriteBatch {
     this.firstRelationship = this.header.nextRelationship
   }
 
-  /** Replaces the checkpoint; null removes it. */
+  /** Stores a checkpoint with this batch; null removes it. */
   setCheckpoint(text: string | null): void {
     this.checkpoint = text
   }
 
+  /** Number of relationships loaded so far. */
   get items(): number {
     return this.length
   }
 
-  /** Null when it is taken; else the end that does not exist. One that joins the same two ends is merged with it. */
+  /**
+   * Loads a relationship; one with the same end nodes and type is merged with it. Returns null, or which end node does not
+   * exist.
+   */
   loadRelationship(input: BulkRelationship): 'source' | 'target' | null {
     const source = this.findNode(input.source)
     if (source === 0) return 'source'
@@ -138,7 +145,7 @@ export class BulkBatch extends LmdbWriteBatch {
       const type = this.types[at]!
       counts.set(type, (counts.get(type) ?? 0) + 1)
     }
-    // `apply` puts them behind the records that they replace, where both are of this batch.
+    // Applied after the records that they replace, if both are of this batch.
     for (const [id, record] of merged) {
       pending.begin(writer)
       writeRelationship(writer, record)
@@ -185,7 +192,7 @@ export class BulkBatch extends LmdbWriteBatch {
     super.apply()
   }
 
-  /** Too much to be told one by one; and nobody reads meanwhile. */
+  /** Null: a load changes too many keys to record them, so the cache is cleared. */
   override get touched(): readonly TouchedKey[] | null {
     return null
   }
@@ -197,12 +204,13 @@ function doubled(column: Uint32Array): Uint32Array<ArrayBuffer> {
   return larger
 }
 
+/** The checkpoint of the last load, or null. */
 export function readCheckpoint({ meta }: Databases): string | null {
   const window = meta.get(CHECKPOINT_KEY)
   return window === null ? null : window.text.toString('utf8', 4, 4 + window.words[0]!)
 }
 
-/** Nearly the order of the bytes: what is out of it costs time and nothing else. */
+/** Approximates the order of the encoded keys. A deviation costs time and nothing else. */
 function compareUpsertKeys(a: UpsertKey, b: UpsertKey): number {
   return a.type - b.type || (a.externalId < b.externalId ? -1 : 1)
 }

@@ -1,30 +1,30 @@
-// Ids of the nodes that a load has met, so that their keys need not be asked of the database again. Flat memory: a million
-// strings in maps keep the garbage collector busier than the load itself.
+// Caches the ids of the nodes that a bulk load has seen, so that their keys are not read from the database again. The cache is
+// flat memory, because a million strings in maps would cost more garbage collection than the load itself.
 import type { NodeId, SymbolId } from '../../engine/store.ts'
 import { seedWithText } from '../format/checksum.ts'
 import type { GraphVersion } from '../format/header.ts'
 
-/** Of each of two generations: so that what is asked again stays, and a load of any size needs no more memory. */
+/** Words per generation. Two generations keep recent keys and bound the memory of a load of any size. */
 const WORDS_MAX = 1 << 24
 
-/** Of an entry, before its text of two units a word: type, id, length of the text. */
+/** Words of an entry before its text: type, id, length of the text. The text has two code units per word. */
 const HEAD_WORDS = 3
 
-/** A load never deletes a node, so what is known stays right from one batch to the next. */
+/** Node ids by type and external id. A load deletes no node, so entries stay valid from batch to batch. */
 export class BulkKeyCache {
   private stamp: GraphVersion = { writer: 0, commit: 0 }
   private readonly wordsMax: number
   private young = new KeyGeneration()
   private old = new KeyGeneration()
-  /** Everything since the graph was empty is here: what is not, is nowhere. */
+  /** True: the cache contains all nodes, so a missing key does not exist. */
   private isWhole = false
 
-  /** For tests: a smaller bound. One batch may go beyond it: what it has added itself it never forgets. */
+  /** A smaller bound is for tests. A single batch may exceed it, because its own keys are never dropped. */
   constructor(wordsMax = WORDS_MAX) {
     this.wordsMax = wordsMax
   }
 
-  /** Forgets everything unless the batch builds on the last one that used it: that one failed, or others wrote since. */
+  /** Clears the cache unless the batch builds on the previous batch of the load: if that failed, or others wrote meanwhile. */
   beginBatch(before: GraphVersion, own: GraphVersion, isEmpty: boolean): void {
     if (before.writer !== this.stamp.writer || before.commit !== this.stamp.commit) {
       this.young.clear()
@@ -40,7 +40,7 @@ export class BulkKeyCache {
     this.stamp = own
   }
 
-  /** 0: there is none; null: the database must be asked. */
+  /** 0: the node does not exist; null: unknown, read the database. */
   find(type: SymbolId, externalId: string): NodeId | null {
     const hash = seedWithText(type, externalId)
     const id = this.young.find(hash, type, externalId)
@@ -51,7 +51,7 @@ export class BulkKeyCache {
     return kept
   }
 
-  /** What is known already stays as it is. */
+  /** Adds a key. An existing entry is not changed. */
   add(type: SymbolId, externalId: string, id: NodeId, hash = seedWithText(type, externalId)): void {
     this.young.add(hash, type, externalId, id)
   }
@@ -60,7 +60,7 @@ export class BulkKeyCache {
 class KeyGeneration {
   length = 0
   private words = new Uint32Array(1 << 14)
-  /** Open addressing: the hash and where the entry begins, counted from 1; 0 is free. */
+  /** Open addressing: hash, and offset of the entry plus 1; 0: free. */
   private slots = new Uint32Array(1 << 12)
   private count = 0
 
@@ -119,7 +119,7 @@ function pairAt(text: string, at: number): number {
   return (text.charCodeAt(at) | (text.charCodeAt(at + 1) << 16)) >>> 0
 }
 
-/** The low bits of what `seedOfText` makes are a multiple of an odd number, and so as good as the high ones. */
+/** The low bits of `seedWithText` are as well distributed as the high ones, because it multiplies by odd numbers. */
 function slotOf(hash: number, mask: number): number {
   return (hash << 1) & mask
 }

@@ -1,5 +1,5 @@
-// The keys of a bulk load: what earlier batches of it have met need not be asked of the database again, and what is new is
-// kept in a list, because no load changes or deletes a key.
+// The upsert keys of a bulk load. Keys of earlier batches come from a cache. New keys are kept in a list, because a load
+// neither changes nor deletes keys.
 import type { NodeId, SymbolId } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { UpsertKey } from '../format/keys.ts'
@@ -7,6 +7,7 @@ import type { Database } from '../lmdb/database.ts'
 import type { BulkKeyCache } from './bulk-key-cache.ts'
 import { type ChangedKey, KeyEdits } from './key-edits.ts'
 
+/** Upsert keys of a bulk batch. */
 export class BulkKeyEdits extends KeyEdits {
   private readonly cache: BulkKeyCache
   private readonly added: ChangedKey[] = []

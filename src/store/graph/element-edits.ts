@@ -1,25 +1,25 @@
-// The records of one kind, nodes or relationships, as a batch edits them: each is read when the batch first comes near it,
-// and put when it is another one in the end.
+// The records of one kind of element that a batch edits. A record is read when the batch first needs it, and written if it has
+// changed at the end.
 import type { SymbolId } from '../../engine/store.ts'
 import type { ByteWriter, ValueView } from '../format/bytes.ts'
 import type { StoredProperties } from '../format/records.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
 
-/** An element as the database has it and as the batch leaves it; null where there is none. */
+/** A record before the batch and as edited; null: it does not exist. */
 export interface EditedRecord<R> {
   readonly before: R | null
   now: R | null
 }
 
-/** What an element keeps of where it was before, when it is moved here: an import is no new fact. */
+/** What an imported element keeps of its origin. Missing fields get new values. Times are milliseconds since the epoch. */
 export interface PreservedFields {
   readonly gid?: string
   readonly createdMs?: number
   readonly updatedMs?: number
 }
 
-/** What both kinds have in common. */
+/** The fields that both kinds of records share. */
 interface EditableRecord {
   readonly type: SymbolId
   readonly gid: string
@@ -27,6 +27,7 @@ interface EditableRecord {
   readonly properties: StoredProperties
 }
 
+/** The edited records of one kind of element. */
 export class ElementEdits<R extends EditableRecord> {
   private readonly database: Database<number>
   private readonly readRecord: (window: ValueView) => R
@@ -43,17 +44,18 @@ export class ElementEdits<R extends EditableRecord> {
     this.writeRecord = writeRecord
   }
 
-  /** As the batch leaves it so far (null: gone), and undefined when the batch has not come near it. */
+  /** The record as edited; null: deleted; undefined: the batch has not read it. */
   now(id: number): R | null | undefined {
     return this.edited.get(id)?.now
   }
 
+  /** Whether the element exists, with the edits of the batch. */
   exists(id: number): boolean {
     const now = this.now(id)
     return now === undefined ? this.database.get(id) !== null : now !== null
   }
 
-  /** Reads it, if it was not read before. */
+  /** Returns the record for editing, and reads it if necessary. */
   at(id: number): EditedRecord<R> {
     let edited = this.edited.get(id)
     if (edited === undefined) {
@@ -69,7 +71,7 @@ export class ElementEdits<R extends EditableRecord> {
     this.edited.set(id, { before: null, now: record })
   }
 
-  /** The same properties: nothing has changed. Its global id is returned. */
+  /** Replaces the properties. If `change` returns the same map, nothing changes. Returns the global id. */
   change(id: number, now: number, change: (properties: StoredProperties) => StoredProperties): string {
     const edited = this.at(id)
     const old = edited.now!
@@ -78,7 +80,7 @@ export class ElementEdits<R extends EditableRecord> {
     return old.gid
   }
 
-  /** Tells of each that has changed before it is encoded, and returns by type how many more there are now. */
+  /** Encodes changed records, after a call of `tell` for each. Returns the change of the element count by type. */
   protected encodeRecords(
     sink: ByteWriter,
     operations: PendingWrites,

@@ -1,4 +1,5 @@
-// One LMDB environment as a graph store: opens it, checks its layout, hands out snapshots and runs write batches.
+// One LMDB environment as a graph store: opens it, checks its layout, creates snapshots and runs write batches.
+
 import type { GraphStore } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -10,12 +11,10 @@ import { readText } from '../format/text.ts'
 import { NegativeLookup } from '../integrity/negative-lookup.ts'
 import type { Database } from '../lmdb/database.ts'
 import {
-  checkLayout,
   type Databases,
   type EnvironmentFlag,
   FLAG,
   GRAPH_DESCRIPTION,
-  graphLayout,
   HEADER_KEY,
   META_KIND,
   missingSymbolsError,
@@ -23,6 +22,7 @@ import {
   openMeta,
   putEmptyHeader,
 } from '../lmdb/databases.ts'
+import { checkLayout, graphLayout } from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../lmdb/open-file.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
@@ -34,14 +34,16 @@ import { LmdbSnapshot } from './snapshot.ts'
 import { SymbolTable } from './symbols.ts'
 import { LmdbWriteBatch, type WriteBatchOptions } from './write-batch.ts'
 
+/** Options of a graph environment. */
 export interface EnvironmentOptions extends LmdbFileOptions {
   readonly clock: Clock
-  /** For tests: smaller chunks make long lists of short ones. Reading does not depend on it. */
+  /** Entries per chunk of a long list. Smaller values are for tests; reading does not depend on it. */
   readonly entriesPerChunk?: number
-  /** Bound of what is kept in memory of the graph. 0 keeps nothing, and every question reads the database. */
+  /** Bound of the cache in bytes. 0: no cache, every read goes to the database. */
   readonly cacheBytes?: number
 }
 
+/** A graph store in one folder. */
 export class LmdbEnvironment implements GraphStore {
   readonly databases: Databases
   readonly symbols = new SymbolTable()
@@ -51,14 +53,14 @@ export class LmdbEnvironment implements GraphStore {
   private readonly clock: Clock
   private readonly entriesPerChunk: number
   private readonly readOnly: boolean
-  /** What the next batch starts from; null when a failed commit has made it doubtful. */
+  /** The symbols that the next batch starts with; null after a failed commit. */
   private writerSymbols: SymbolTable | null = null
-  /** Tells this environment's batches from those of other processes. */
+  /** Distinguishes the batches of this environment object from those of other processes. */
   private readonly writer = randomWord()
   private readonly bulkKeys = new BulkKeyCache()
-  /** Of one batch after the other: memory of this size is costly to take anew. */
+  /** Reused by all loads, because memory of this size is expensive to allocate. */
   private readonly bulkWriter = new ByteWriter()
-  /** Of the batch tried last; those that failed count too, so that no number means two states. */
+  /** Number of the last batch attempted. Failed batches count too, so that no version names two states. */
   private lastBatch = 0
 
   constructor(path: string, options: EnvironmentOptions) {
@@ -78,6 +80,7 @@ export class LmdbEnvironment implements GraphStore {
     }
   }
 
+  /** Returns a snapshot of the latest commit. Close it in the same turn of the event loop. Throws DataCorruptionError. */
   snapshot(): LmdbSnapshot {
     const kept = this.cache.isWriting ? null : this.file.readTransactions.acquireRecent()
     if (kept !== null && kept.graphVersion !== null) {
@@ -99,7 +102,7 @@ export class LmdbEnvironment implements GraphStore {
       this.completeSymbols(readSymbolCounts(header), view)
     }
     const stamp = { writer, commit }
-    // What a batch under way has written may never be.
+    // Uncommitted writes of a batch may never be committed.
     if (!this.cache.isWriting) this.file.readTransactions.allowReuse(view, commits, stamp)
     return new LmdbSnapshot(this, view, this.cache.epochOf(writer, commit), stamp)
   }
@@ -116,7 +119,7 @@ export class LmdbEnvironment implements GraphStore {
   private completeSymbols(counts: SymbolCounts, view: ReadTransaction): void {
     try {
       const all = this.symbols.complete(counts, this.databases.symbols, view)
-      // Within a batch its header is seen, and the names that it adds are not.
+      // Within a batch the header is visible, and the names that the batch adds are not.
       if (!all && !this.cache.isWriting) throw missingSymbolsError(this.databases)
     } catch (fault) {
       this.file.readTransactions.release(view)
@@ -124,7 +127,7 @@ export class LmdbEnvironment implements GraphStore {
     }
   }
 
-  /** For the checker: the raw databases as of one moment. */
+  /** Calls `look` with the databases and one read transaction. For checkers. */
   inspect<T>(look: (databases: Databases, reading: ReadOptions) => T): T {
     const view = this.file.readTransactions.acquire()
     try {
@@ -134,7 +137,7 @@ export class LmdbEnvironment implements GraphStore {
     }
   }
 
-  /** Called by the snapshot; see Prover. What a batch under way has written is in no page yet. */
+  /** Verifies a lookup for a snapshot (NegativeLookup). Within a batch it is skipped: its writes are in no page yet. */
   verifyCount<K>(database: Database<K>, start: K, end: K | null, count: number, stamp: GraphVersion): void {
     if (!this.cache.isWriting) this.negativeLookup.verifyCount(database, start, end, count, stamp)
   }
@@ -149,11 +152,12 @@ export class LmdbEnvironment implements GraphStore {
     }
   }
 
+  /** Whether the flag is set. */
   hasFlag(mark: EnvironmentFlag): boolean {
     return this.inspect(({ meta }, view) => meta.get({ kind: META_KIND.flag, symbol: mark }, view) !== null)
   }
 
-  /** What batches have left and nobody has removed yet, by number. */
+  /** The intents that batches have written and not removed, by number. */
   intents(): ReadonlyMap<number, string> {
     return this.inspect(({ meta }, view) => {
       const notes = new Map<number, string>()
@@ -166,27 +170,31 @@ export class LmdbEnvironment implements GraphStore {
     })
   }
 
-  /** Called by the snapshot. */
+  /** Releases the read transaction of a snapshot. */
   release(view: ReadTransaction): void {
     this.file.readTransactions.release(view)
   }
 
+  /**
+   * Runs `change` as one batch and resolves with its result when the batch is on disk. Rejects with what `change` throws, or
+   * with StorageWriteError; then nothing is written.
+   */
   write<T>(change: (batch: LmdbWriteBatch) => T): Promise<T> {
     return this.commit((start) => new LmdbWriteBatch(start), change)
   }
 
-  /** A large batch of what is new for the most part; nobody else may write meanwhile. */
+  /** As `write`, for a large batch of mostly new elements. No other process may write meanwhile. */
   bulkLoad<T>(change: (batch: BulkBatch) => T): Promise<T> {
     return this.commit((start) => {
       this.bulkWriter.length = 0
       const batch = new BulkBatch(start, this.bulkKeys, this.bulkWriter)
-      // A load takes no proxies along: whoever opens the project next makes them.
+      // A load updates no proxies. The next process that opens the project creates them.
       if (batch.flags.has(FLAG.complete)) batch.flags.remove(FLAG.complete)
       return batch
     }, change)
   }
 
-  /** Where the last load came to, as it said itself; null when it said nothing. */
+  /** The checkpoint of the last load, or null. */
   checkpoint(): string | null {
     return readCheckpoint(this.databases)
   }
@@ -195,8 +203,8 @@ export class LmdbEnvironment implements GraphStore {
     begin: (start: WriteBatchOptions) => B,
     change: (batch: B) => T,
   ): Promise<T> {
-    if (this.readOnly) throw new Error('the store was opened for reading only')
-    // A fault is carried out as a value: the package commits whatever else shares the transaction.
+    if (this.readOnly) throw new Error('the store is opened read-only')
+    // An error is returned as a value: after a throw lmdb-js would still commit what shares the transaction.
     const outcome = await this.file
       .transaction(() => this.attempt(begin, change))
       .catch((fault: unknown) => {
@@ -224,7 +232,7 @@ export class LmdbEnvironment implements GraphStore {
       batch.prepare()
       batch.apply()
       const { touched } = batch
-      // What is kept in memory cannot follow a batch that it was not told of, and forgets everything.
+      // Without the changed keys the cache cannot be invalidated selectively and is cleared.
       if (touched !== null) this.cache.addOwnBatch(stamp.commit, batch.baseVersion, touched)
       return { value }
     } catch (fault) {
@@ -235,30 +243,31 @@ export class LmdbEnvironment implements GraphStore {
     }
   }
 
-  /** After another process was killed: its readings must not keep old pages from being used again. */
+  /** Removes readers of killed processes, which would prevent the reuse of their pages. */
   clearStaleReaders(): void {
     this.file.clearStaleReaders()
   }
 
   /**
-   * Inside of a transaction everything read is of the transaction, earlier batches of it included; they are committed with
-   * this one or not at all. Only their names may not become the environment's before that.
+   * Within a transaction all reads see it, with earlier batches of the same transaction. All of them are committed or none.
+   * Symbols of those earlier batches must not be added to the table before the commit, so then no view is returned.
    */
   private batchViewOf(batch: LmdbWriteBatch): LmdbBatchView | null {
     if (!this.symbols.isComplete(batch.baseSymbolCounts)) return null
     return new LmdbBatchView(this, batch.edits)
   }
 
-  /** It may be closed and opened again without anybody noticing: nothing is read, written or copied. */
+  /** Whether no read, write or copy is in progress, so that the environment can be closed. */
   get isIdle(): boolean {
     return this.file.isIdle
   }
 
+  /** Whether `close` was called. */
   get isClosed(): boolean {
     return this.file.isClosed
   }
 
-  /** Waits for writes under way. */
+  /** Closes the environment after pending writes. */
   close(): Promise<void> {
     this.negativeLookup.close()
     return this.file.close()
@@ -269,7 +278,7 @@ function randomWord(): number {
   return crypto.getRandomValues(new Uint32Array(1))[0]!
 }
 
-/** Opens the folder, creating what is missing. Throws LayoutFault for a layout that this program does not know. */
+/** Opens the environment in a folder, and creates it if it does not exist. Throws LayoutError, and what LmdbFile throws. */
 export function openEnvironment(path: string, options: EnvironmentOptions): LmdbEnvironment {
   return new LmdbEnvironment(path, options)
 }

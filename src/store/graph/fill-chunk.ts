@@ -1,13 +1,15 @@
-// Fills the chunks in which ids leave the store, from packed lists and from the bits of labels.
+// Fills the chunks that the store returns, from edge lists and label bits.
 import type { Chunk, NodeId } from '../../engine/store.ts'
 import { BLOCK_WORDS, lowerBound } from '../format/packed-lists.ts'
 
+/** Empties a chunk. */
 export function clearChunk(chunk: Chunk): void {
   chunk.length = 0
   chunk.more = false
   chunk.next = 0
 }
 
+/** Grows the arrays of a chunk to at least `size` entries, keeping its contents. */
 export function ensureCapacity(chunk: Chunk, size: number): void {
   if (chunk.ids.length >= size && chunk.relationships.length >= size) return
   const capacity = Math.max(size, chunk.ids.length * 2)
@@ -19,7 +21,7 @@ export function ensureCapacity(chunk: Chunk, size: number): void {
   chunk.relationships = relationships
 }
 
-/** Appends the ids whose bits are set. */
+/** Appends `base` plus the index of each set bit of a label block. */
 export function appendBits(words: Uint32Array, base: number, chunk: Chunk): void {
   let length = chunk.length
   ensureCapacity(chunk, length + BLOCK_WORDS * 32)
@@ -35,7 +37,7 @@ export function appendBits(words: Uint32Array, base: number, chunk: Chunk): void
   chunk.length = length
 }
 
-/** All entries of a list, in the place of what the chunk held. */
+/** Replaces the contents of a chunk with the `count` entries at word `start` of an edge list. */
 export function copyEntries(words: Uint32Array, start: number, count: number, chunk: Chunk): void {
   if (chunk.ids.length < count || chunk.relationships.length < count) ensureCapacity(chunk, count)
   const { ids, relationships } = chunk
@@ -46,7 +48,7 @@ export function copyEntries(words: Uint32Array, start: number, count: number, ch
   chunk.length = count
 }
 
-/** Appends the entries of one neighbour. */
+/** Appends the entries with that neighbour. */
 export function copyMatches(words: Uint32Array, start: number, count: number, neighbour: NodeId, chunk: Chunk): void {
   let length = chunk.length
   for (let i = lowerBound(words, start, count, neighbour); i < count && words[start + i] === neighbour; i++) {
@@ -60,7 +62,7 @@ export function copyMatches(words: Uint32Array, start: number, count: number, ne
   chunk.length = length
 }
 
-/** Takes the ids below `first` off a chunk that ascends. */
+/** Removes the ids below `first` from a chunk with ascending ids. */
 export function dropBelow(first: NodeId, chunk: Chunk): void {
   const below = lowerBound(chunk.ids, 0, chunk.length, first)
   chunk.ids.copyWithin(0, below, chunk.length)

@@ -1,11 +1,12 @@
-// What a batch leaves beside the graph: marks, which say what the environment is, and notes, for whoever must go on where a
-// crash may come in between.
+// What a batch stores next to the graph: flags, which describe the environment, and intents, which record work in another
+// environment that a crash may interrupt.
 import type { ByteWriter } from '../format/bytes.ts'
 import type { SymbolKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import { type EnvironmentFlag, META_KIND } from '../lmdb/databases.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
 
+/** The flags of an environment as edited by a batch. */
 export class FlagEdits {
   private readonly meta: Database<SymbolKey>
   private readonly flags = new Map<EnvironmentFlag, boolean>()
@@ -39,16 +40,17 @@ export class FlagEdits {
   }
 }
 
+/** The intents that a batch writes or removes. */
 export class IntentEdits {
   private readonly meta: Database<SymbolKey>
-  /** By number; null removes. */
+  /** By number; null: removed. */
   private readonly intents = new Map<number, string | null>()
 
   constructor(meta: Database<SymbolKey>) {
     this.meta = meta
   }
 
-  /** Numbers are drawn at random. */
+  /** Stores an intent. The number is drawn at random. */
   put(number: number, text: string): void {
     this.intents.set(number, text)
   }

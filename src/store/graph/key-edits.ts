@@ -1,27 +1,28 @@
-// Which node a type and an external id name, as a batch leaves it: what it has changed, and through to the database.
+// The upsert keys as edited by a batch, reading through to the database.
 import type { NodeId, SymbolId } from '../../engine/store.ts'
 import type { ByteWriter } from '../format/bytes.ts'
 import { EXTERNAL_ID_UNITS_MAX, type UpsertKey } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
 
-/** Whom a key names now; 0: nobody. */
+/** A changed upsert key; node 0: removed. */
 export interface ChangedKey {
   readonly type: SymbolId
   readonly externalId: string
   readonly node: NodeId
 }
 
+/** The upsert keys that a batch changes. */
 export class KeyEdits {
   private readonly database: Database<UpsertKey>
-  /** By type and external id; 0 where the node was deleted. */
+  /** By type and external id; node 0 if the node was deleted. */
   private readonly keys = new Map<string, ChangedKey>()
 
   constructor(database: Database<UpsertKey>) {
     this.database = database
   }
 
-  /** 0: there is none. */
+  /** The node with that key, or 0. */
   find(type: SymbolId, externalId: string): NodeId {
     if (type === 0 || externalId.length > EXTERNAL_ID_UNITS_MAX) return 0
     const pending = this.keys.get(`${type} ${externalId}`)

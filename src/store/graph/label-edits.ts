@@ -1,4 +1,4 @@
-// Label bits and index entries of the nodes that a batch touched: the difference between what a node was and what it is.
+// Updates label bits and index entries for the nodes that a batch has changed.
 import type { NodeId, StoredProperty, SymbolId } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { ByteWriter } from '../format/bytes.ts'
@@ -12,10 +12,11 @@ import type { PendingWrites } from '../lmdb/pending-writes.ts'
 const ALL = 0
 const NONE: ReadonlyMap<SymbolId, StoredProperty> = new Map()
 
+/** The label bits and index entries that a batch changes. */
 export class LabelEdits {
   private readonly databases: Databases
   private readonly blocks = new Map<SymbolId, Map<number, Uint32Array>>()
-  /** By label; ALL counts the nodes. */
+  /** Change of the node count by label; ALL: all nodes. */
   readonly counts = new Map<SymbolId, number>()
 
   constructor(databases: Databases) {
@@ -55,7 +56,7 @@ export class LabelEdits {
       const stood = next === old || sameBytes(scalar, indexed(old))
       for (const label of labelsNow) {
         if (stood && labelsBefore.includes(label)) continue
-        // The key says it all.
+        // An index entry has an empty value.
         operations.begin(sink)
         operations.put(this.databases.index, { label, property, scalar, node }, sink)
       }
@@ -68,7 +69,7 @@ export class LabelEdits {
     const bit = node % NODES_PER_BLOCK
     const mask = 1 << (bit & 31)
     const word = words[bit >>> 5]!
-    assert(((word & mask) !== 0) !== on, 'the bits of a label tell the nodes that carry it')
+    assert(((word & mask) !== 0) !== on, 'the bits of a label are set for the nodes that carry it')
     words[bit >>> 5] = on ? word | mask : word & ~mask
   }
 

@@ -1,4 +1,4 @@
-// Which nodes carry a label, from its bits, and which of them have a property of some value, from the index.
+// Finds nodes by label, from the label bits, and by property value, from the property index.
 import type { Chunk, NodeId, SymbolId } from '../../engine/store.ts'
 import type { PropertyValue } from '../../engine/value/value.ts'
 import { NODES_PER_BLOCK, scalarKey } from '../format/keys.ts'
@@ -6,14 +6,14 @@ import { BLOCK_WORDS } from '../format/packed-lists.ts'
 import { appendBits, clearChunk, dropBelow, ensureCapacity } from './fill-chunk.ts'
 import type { VersionReader } from './version-reader.ts'
 
-/** Ids that one fill of a chunk gathers, at least, where there are as many. */
+/** Minimum number of ids per chunk, if there are as many. */
 const IDS_PER_CHUNK = 256
 
-// Reused by every snapshot: reading is synchronous, and no key outlives the call that it is made for.
+// Reused by all snapshots: reads are synchronous, and no key is kept after the call.
 const labelKey = { label: 0, block: 0 }
 const NO_WORDS = new Uint32Array(0)
 
-/** Label 0 stands for all nodes. */
+/** Implements Snapshot.nodesWithLabel. Label 0: all nodes. */
 export function nodesWithLabel(state: VersionReader, label: SymbolId, from: number, chunk: Chunk): void {
   clearChunk(chunk)
   const start = { label, block: Math.floor(from / NODES_PER_BLOCK) }
@@ -35,6 +35,7 @@ export function nodesWithLabel(state: VersionReader, label: SymbolId, from: numb
   state.verifyCount(labels, start, end, found)
 }
 
+/** Implements Snapshot.nodesWithProperty. */
 export function nodesWithProperty(
   state: VersionReader,
   label: SymbolId,
@@ -49,7 +50,7 @@ export function nodesWithProperty(
   if (scalar === null || label === 0 || property === 0) return
   ensureCapacity(chunk, IDS_PER_CHUNK)
   const start = { label, property, scalar, node: from }
-  // No node has the greatest id, so the end may be exclusive.
+  // The greatest id is never assigned, so the end can be exclusive.
   const end = { label, property, scalar, node: 0xffffffff }
   const { index } = state.databases
   for (const { key } of index.entries({ start, end, limit: IDS_PER_CHUNK + 1, ...readOptions })) {
@@ -64,7 +65,7 @@ export function nodesWithProperty(
   state.verifyCount(index, start, end, chunk.length)
 }
 
-/** Asks the label's bits, which are few pages, and leaves the record alone. */
+/** Implements Snapshot.hasLabel. Reads the label bits, which occupy few pages, instead of the record. */
 export function hasLabel(state: VersionReader, node: NodeId, label: SymbolId): boolean {
   const block = Math.floor(node / NODES_PER_BLOCK)
   const bit = node % NODES_PER_BLOCK

@@ -1,12 +1,13 @@
-// The names that a batch adds beside those that it finds. They become the environment's only when the batch is put.
+// The symbols that a batch adds. They become visible in the environment when the batch is applied.
 import type { SymbolId, SymbolKind } from '../../engine/store.ts'
 import type { ByteWriter } from '../format/bytes.ts'
 import type { EnvironmentHeader } from '../format/header.ts'
 import type { SymbolKey } from '../format/keys.ts'
+import { kindNumber } from '../format/symbol-names.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
 import type { SymbolInterner } from './property-edits.ts'
-import { kindNumber, type SymbolTable } from './symbols.ts'
+import type { SymbolTable } from './symbols.ts'
 
 interface NewSymbol {
   readonly kind: number
@@ -14,6 +15,7 @@ interface NewSymbol {
   readonly name: string
 }
 
+/** The symbols of a batch: those of the environment and the new ones. */
 export class NewSymbols implements SymbolInterner {
   private readonly database: Database<SymbolKey>
   private readonly existing: SymbolTable
@@ -27,7 +29,7 @@ export class NewSymbols implements SymbolInterner {
     this.header = header
   }
 
-  /** 0: there is none. */
+  /** The id of a name, or 0. */
   find(kind: SymbolKind, name: string): SymbolId {
     return this.existing.id(kind, name) || (this.ids.get(`${kind} ${name}`) ?? 0)
   }
@@ -57,7 +59,7 @@ export class NewSymbols implements SymbolInterner {
     }
   }
 
-  /** Once the batch is put. */
+  /** Adds the new symbols to the table of the environment. Call it when the batch is applied. */
   publish(): void {
     for (const { kind, name } of this.added) this.existing.add(kind, name)
   }

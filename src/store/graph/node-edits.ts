@@ -1,4 +1,4 @@
-// The nodes that a batch writes and deletes: their records, and what follows from these in label bits and index.
+// The nodes that a batch writes and deletes: records, label bits and index entries.
 import type { NodeId, NodeInput, PropertyInput, SymbolId, UpsertResult } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import { mintGid } from '../../kernel/ids.ts'
@@ -15,19 +15,20 @@ import { NO_PROPERTIES, withProperties } from './property-edits.ts'
 
 const NO_SYMBOLS: readonly SymbolId[] = []
 
-/** How many more nodes there are after the batch than before. */
+/** Change of the node counts by the batch. */
 interface NodeCounts {
   readonly byLabel: ReadonlyMap<SymbolId, number>
-  /** Under 0 those without upsert key. */
+  /** Type 0: nodes without upsert key. */
   readonly byType: ReadonlyMap<SymbolId, number>
 }
 
+/** The edited nodes of a batch. */
 export class NodeEdits extends ElementEdits<NodeRecord> {
   private readonly databases: Databases
   private readonly header: EnvironmentHeader
   private readonly symbols: NewSymbols
   private readonly keys: KeyEdits
-  /** Of nodes that have no other label than their type. */
+  /** The label list of nodes whose only label is their type, shared by all of them. */
   private readonly ownLabels = new Map<SymbolId, readonly SymbolId[]>()
 
   constructor(databases: Databases, header: EnvironmentHeader, symbols: NewSymbols, keys: KeyEdits) {
@@ -74,7 +75,7 @@ export class NodeEdits extends ElementEdits<NodeRecord> {
     return { id, gid, created: true }
   }
 
-  /** Without upsert key. */
+  /** Creates a node without upsert key. */
   create(labels: readonly string[], properties: readonly PropertyInput[], now: number): NodeId {
     const id = allocateId(this.header, 'nextNode')
     this.add(id, {
@@ -105,7 +106,7 @@ export class NodeEdits extends ElementEdits<NodeRecord> {
     return labels
   }
 
-  /** Its global id is returned. */
+  /** Deletes the node and returns its global id. */
   delete(id: NodeId): string {
     const edited = this.at(id)
     const { gid } = edited.now!

@@ -1,4 +1,4 @@
-// What writing and deleting do to the properties of one element. What changes nothing gives back the very same map.
+// Edits the properties of one element. An edit without effect returns the same map.
 import {
   externalPropertyName,
   type MetadataFields,
@@ -11,17 +11,20 @@ import {
 import { assert } from '../../kernel/assert.ts'
 import type { StoredProperties } from '../format/records.ts'
 
+/** The properties of an element without any. */
 export const NO_PROPERTIES: StoredProperties = new Map()
 
+/** A property to load, with the time of its last change in milliseconds since the epoch. */
 export interface BulkProperty extends PropertyInput {
   readonly updatedMs?: number
 }
 
-/** Knows the ids of names, and gives one to a name that has none. */
+/** Assigns symbol ids to names. */
 export interface SymbolInterner {
   intern(kind: SymbolKind, name: string): SymbolId
 }
 
+/** Adds or replaces properties. A property that an external resolver supplies also interns its marker names. */
 export function withProperties(
   properties: StoredProperties,
   inputs: readonly BulkProperty[] | undefined,
@@ -47,6 +50,7 @@ export function withProperties(
   return merged
 }
 
+/** Removes properties. */
 export function withoutProperties(properties: StoredProperties, symbols: readonly SymbolId[]): StoredProperties {
   if (!symbols.some((symbol) => properties.has(symbol))) return properties
   const rest = new Map(properties)
@@ -54,6 +58,7 @@ export function withoutProperties(properties: StoredProperties, symbols: readonl
   return rest
 }
 
+/** Removes fields from the metadata of a property. */
 export function withoutMetadata(
   properties: StoredProperties,
   symbol: SymbolId,
@@ -67,7 +72,7 @@ export function withoutMetadata(
   return new Map(properties).set(symbol, { ...property, metadata, updatedMs })
 }
 
-/** Null when nothing is left of it. */
+/** The metadata without the given fields. Null if nothing is left. */
 function removeFields(metadata: PropertyMetadata, fields: MetadataFields): PropertyMetadata | null {
   const { custom = {}, ...own } = metadata
   const keptOwn = Object.entries(own).filter(([name]) => !(fields.own as readonly string[]).includes(name))
@@ -76,7 +81,7 @@ function removeFields(metadata: PropertyMetadata, fields: MetadataFields): Prope
   if (gone === 0) return metadata
   const kept: PropertyMetadata = {
     ...Object.fromEntries(keptOwn),
-    // An object entry by entry: a key may be `__proto__`.
+    // Built from entries, because a key may be `__proto__`.
     ...(keptCustom.length === 0 ? {} : { custom: Object.fromEntries(keptCustom) }),
   }
   return Object.keys(kept).length === 0 ? null : kept

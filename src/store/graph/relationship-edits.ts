@@ -1,4 +1,4 @@
-// The relationships that a batch writes and deletes: their records, and the lists at both of their ends.
+// The relationships that a batch writes and deletes: records, and the edge lists of both end nodes.
 import type { NodeId, PropertyInput, RelationshipId, SymbolId, UpsertResult } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import { mintGid } from '../../kernel/ids.ts'
@@ -12,6 +12,7 @@ import { ElementEdits } from './element-edits.ts'
 import type { NewSymbols } from './new-symbols.ts'
 import { NO_PROPERTIES, withProperties } from './property-edits.ts'
 
+/** The edited relationships of a batch. */
 export class RelationshipEdits extends ElementEdits<RelationshipRecord> {
   private readonly header: EnvironmentHeader
   private readonly symbols: NewSymbols
@@ -26,7 +27,7 @@ export class RelationshipEdits extends ElementEdits<RelationshipRecord> {
     )
   }
 
-  /** More than one where `create` has made parallel ones. */
+  /** Ids of the relationships between two nodes. More than one if `create` has made parallel ones. */
   between(source: NodeId, type: SymbolId, target: NodeId): readonly RelationshipId[] {
     return this.adjacency.between(source, type, target)
   }
@@ -63,7 +64,7 @@ export class RelationshipEdits extends ElementEdits<RelationshipRecord> {
     return { id, gid, created: true }
   }
 
-  /** Its global id is returned. */
+  /** Deletes the relationship and returns its global id. */
   delete(id: RelationshipId): string {
     const edited = this.at(id)
     const { source, type, target, gid } = edited.now!
@@ -72,7 +73,7 @@ export class RelationshipEdits extends ElementEdits<RelationshipRecord> {
     return gid
   }
 
-  /** All that begin or end at the node. */
+  /** Deletes all relationships of the node. */
   deleteAt(node: NodeId): void {
     for (const id of this.adjacency.detachAll(node)) {
       const edited = this.at(id)
@@ -83,7 +84,7 @@ export class RelationshipEdits extends ElementEdits<RelationshipRecord> {
     }
   }
 
-  /** Returns by type how many more there are now. */
+  /** Encodes all changes. Returns the change of the relationship count by type. */
   encode(sink: ByteWriter, operations: PendingWrites): Map<SymbolId, number> {
     const counts = this.encodeRecords(sink, operations)
     this.adjacency.encode(sink, operations)

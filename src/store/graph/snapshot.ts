@@ -1,5 +1,5 @@
-// A snapshot over one read view: every question of the port is one or two reads of packed values, most of which the hot
-// cache spares a snapshot of its own state.
+// A snapshot on one read transaction. Each method of the port reads one or two packed values, or the cache if the cache has
+// the version of the snapshot.
 import type {
   Chunk,
   ElementField,
@@ -25,10 +25,11 @@ import { clearChunk } from './fill-chunk.ts'
 import * as labels from './label-index.ts'
 import type { SnapshotSource } from './version-reader.ts'
 
-// Reused by every snapshot: reading is synchronous, and no key outlives the call that it is made for.
+// Reused by all snapshots: reads are synchronous, and no key is kept after the call.
 const upsertKey: UpsertKey = { type: 0, externalId: '' }
 const metaKey: SymbolKey = { kind: 0, symbol: 0 }
 
+/** A snapshot of an LmdbEnvironment. The methods are documented at the port (`Snapshot`). */
 export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
   readonly symbolEpoch: number
 
@@ -226,6 +227,7 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
 
   // -- counting
 
+  /** The header of the environment. */
   header(): EnvironmentHeader {
     return readHeader(this.readRequired(this.databases.meta, HEADER_KEY))
   }

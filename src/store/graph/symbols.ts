@@ -1,22 +1,16 @@
-// Interned names of one environment, in memory. They are only ever added, so a count tells whether the memory is complete.
+// The interned names of one environment, in memory. Names are only added, so their count tells whether the table is complete.
 import type { SymbolId, SymbolKind } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
-import type { ValueView } from '../format/bytes.ts'
 import type { SymbolCounts } from '../format/header.ts'
 import type { SymbolKey } from '../format/keys.ts'
-import { readText } from '../format/text.ts'
+import { kindNumber, symbolText } from '../format/symbol-names.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
 
-export const SYMBOL_KINDS: readonly SymbolKind[] = ['label', 'type', 'property']
-
-export function kindNumber(kind: SymbolKind): number {
-  return kind === 'label' ? 0 : kind === 'type' ? 1 : 2
-}
-
-// Of the process, not of the environment: epochs of two environments must never be equal.
+// Per process, not per environment: the epochs of two environments must differ.
 let lastEpoch = 0
 
+/** Names and ids of the symbols of one environment. `epoch` changes with each added name. */
 export class SymbolTable {
   epoch = ++lastEpoch
   private readonly ids: readonly Map<string, SymbolId>[] = [new Map(), new Map(), new Map()]
@@ -49,7 +43,7 @@ export class SymbolTable {
     return this.count(0) === counts[0] && this.count(1) === counts[1] && this.count(2) === counts[2]
   }
 
-  /** Reads what was added since, by this process or by another. False when not all of it is there. */
+  /** Reads the names added since by any process. Returns false if some are missing in the database. */
   complete(counts: SymbolCounts, database: Database<SymbolKey>, reading?: ReadOptions): boolean {
     for (let kind = 0; kind < 3; kind++) {
       const start = { kind, symbol: this.count(kind) + 1 }
@@ -62,8 +56,4 @@ export class SymbolTable {
     }
     return this.isComplete(counts)
   }
-}
-
-export function symbolText({ view, text }: ValueView): string {
-  return readText(text, 4, 4 + view.getUint32(0, true))
 }

@@ -1,5 +1,5 @@
-// One state of an environment, as it is read: through one read view, and from the hot cache while that stands at the same
-// state. What is not found is proved to be absent before anybody hears of it.
+// Reads one version of an environment: through one read transaction, and from the cache while the cache has the same version.
+// A lookup that finds nothing is verified before it returns.
 import { assert } from '../../kernel/assert.ts'
 import type { GraphCache } from '../cache/graph-cache.ts'
 import type { ValueView } from '../format/bytes.ts'
@@ -10,16 +10,17 @@ import type { ReadOptions } from '../lmdb/raw-database.ts'
 import type { ReadTransaction } from '../lmdb/read-transactions.ts'
 import type { SymbolTable } from './symbols.ts'
 
-/** What the state is of: the environment. */
+/** What a snapshot needs of its environment. */
 export interface SnapshotSource {
   readonly databases: Databases
   readonly symbols: SymbolTable
   readonly cache: GraphCache
   release(view: ReadTransaction): void
-  /** Throws DamageFault when the database does not hold so many entries from `start` on to `end`, or the one key `start`. */
+  /** Throws DataCorruptionError unless the database holds `count` entries from `start` to `end`, or of the key `start`. */
   verifyCount<K>(database: Database<K>, start: K, end: K | null, count: number, stamp: GraphVersion): void
 }
 
+/** The base of a snapshot: reads keys of one version. */
 export class VersionReader {
   readonly version: GraphVersion
   readonly databases: Databases
@@ -38,7 +39,7 @@ export class VersionReader {
     this.version = stamp
   }
 
-  /** The opener is the environment. */
+  /** Identifies the environment. */
   get environment(): object {
     return this.source
   }
@@ -49,13 +50,13 @@ export class VersionReader {
     this.source.release(this.view)
   }
 
-  /** Whether the hot cache still stands where this state does. */
+  /** Whether the cache has the version of this snapshot. */
   get isCacheCurrent(): boolean {
     assert(this.open, 'a snapshot is not used after it is closed')
     return this.epoch === this.cache.epoch
   }
 
-  /** For a walk over a range, which whoever walks has to prove whole. */
+  /** For a range read, whose result the caller has to verify with `verifyCount`. */
   get readOptions(): ReadOptions {
     assert(this.open, 'a snapshot is not used after it is closed')
     return this.view
@@ -68,13 +69,13 @@ export class VersionReader {
     return window
   }
 
-  /** What must be there. */
+  /** Reads a key that must exist. Throws DataCorruptionError. */
   readRequired<K>(database: Database<K>, key: K): ValueView {
     assert(this.open, 'a snapshot is not used after it is closed')
     return database.getRequired(key, this.view)
   }
 
-  /** As the opener does. */
+  /** Verifies the number of entries of a range. Throws DataCorruptionError. */
   verifyCount<K>(database: Database<K>, start: K, end: K, count: number): void {
     this.source.verifyCount(database, start, end, count, this.version)
   }

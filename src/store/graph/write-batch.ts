@@ -1,5 +1,5 @@
-// One batch of writes: everything changes in memory first, reading through to the database, and is put at the end.
-// So a batch that throws has touched nothing, though it shares its transaction with others (rulings G1, G2, G3, G8).
+// One batch of writes. All changes are made in memory, reading through to the database, and are written at the end. So a batch
+// that throws changes nothing, although it shares its transaction with other batches. See docs/decisions/0003-capture-semantics.md.
 import type {
   BatchView,
   MetadataFields,
@@ -37,22 +37,23 @@ import { withoutMetadata, withoutProperties } from './property-edits.ts'
 import { RelationshipEdits } from './relationship-edits.ts'
 import type { SymbolTable } from './symbols.ts'
 
-/** What a batch begins with. */
+/** What a batch starts with. */
 export interface WriteBatchOptions {
   readonly databases: Databases
-  /** Those of the state that the batch builds on; what is new is added when the batch is put. */
+  /** The symbols of the version that the batch builds on. New ones are added when the batch is applied. */
   readonly symbols: SymbolTable
   readonly clock: Clock
   readonly entriesPerChunk: number
-  /** The batch's own. */
+  /** The version that the batch creates. */
   readonly version: GraphVersion
 }
 
+/** A batch of writes to an LmdbEnvironment. The methods are documented at the port (`WriteBatch`). */
 export class LmdbWriteBatch implements WriteBatch {
-  /** The state that the batch builds on. */
+  /** The version that the batch builds on. */
   readonly baseVersion: GraphVersion
   readonly baseSymbolCounts: SymbolCounts
-  /** What a view of it asks. */
+  /** What `view` reads of the batch. */
   readonly edits: BatchEdits
   readonly flags: FlagEdits
   readonly intents: IntentEdits
@@ -66,7 +67,11 @@ export class LmdbWriteBatch implements WriteBatch {
   private readonly nodes: NodeEdits
   private readonly relationships: RelationshipEdits
   private open = true
-  /** Given by the environment, which opens what is read. */
+  /**
+   * Called for each node that the batch upserts or deletes by key. `moved`: the node was created, deleted, or given a location.
+   */
+  onNodeTouched: ((key: NodeKey, moved: boolean) => void) | null = null
+  /** Set by the environment: opens the view. */
   openView: (() => BatchView | null) | null = null
 
   constructor(
@@ -100,7 +105,7 @@ export class LmdbWriteBatch implements WriteBatch {
     }
   }
 
-  /** The batch is of no use outside of the function that it was handed to. */
+  /** Ends the batch: later calls fail an assertion. */
   close(): void {
     this.open = false
   }
@@ -109,14 +114,14 @@ export class LmdbWriteBatch implements WriteBatch {
     assert(this.open, 'a write batch is not used after its function has returned')
   }
 
-  // -- what it reads
+  // -- reading
 
   findNode({ type, externalId }: NodeKey): NodeId {
     this.assertOpen()
     return this.keys.find(this.symbols.find('label', type), externalId)
   }
 
-  /** Null when there is none. */
+  /** Global id and location of a node, or null if it does not exist. */
   identityOf(key: NodeKey): { readonly gid: string; readonly location: string | null } | null {
     const id = this.findNode(key)
     return id === 0 ? null : this.nodes.at(id).now
@@ -132,7 +137,9 @@ export class LmdbWriteBatch implements WriteBatch {
   upsertNode(input: NodeInput, given: PreservedFields = {}): UpsertResult {
     this.assertOpen()
     assert(input.externalId.length <= EXTERNAL_ID_UNITS_MAX, 'an external id has at most 256 characters')
-    return this.nodes.upsert(input, given, given.updatedMs ?? given.createdMs ?? this.clock.now())
+    const upserted = this.nodes.upsert(input, given, given.updatedMs ?? given.createdMs ?? this.clock.now())
+    this.onNodeTouched?.(input, upserted.created || input.location !== undefined)
+    return upserted
   }
 
   createNode(labels: readonly string[], properties: readonly PropertyInput[]): NodeId {
@@ -140,10 +147,12 @@ export class LmdbWriteBatch implements WriteBatch {
     return this.nodes.create(labels, properties, this.clock.now())
   }
 
-  deleteNode({ type, externalId }: NodeKey): string | null {
+  deleteNode(key: NodeKey): string | null {
     this.assertOpen()
+    const { type, externalId } = key
     const symbol = this.symbols.find('label', type)
     const id = this.keys.find(symbol, externalId)
+    this.onNodeTouched?.(key, id !== 0)
     if (id === 0) return null
     this.relationships.deleteAt(id)
     this.keys.set(symbol, externalId, 0)
@@ -191,7 +200,7 @@ export class LmdbWriteBatch implements WriteBatch {
     return this.relationships.create(source, symbol, target, properties, this.clock.now()).id
   }
 
-  /** All of them, where createRelationship has made parallel ones. */
+  /** Deletes all parallel relationships. */
   deleteRelationship(key: RelationshipKey): string | null {
     const gids = this.relationshipsByKey(key).map((id) => this.relationships.delete(id))
     return gids[0] ?? null
@@ -213,14 +222,14 @@ export class LmdbWriteBatch implements WriteBatch {
     return source === 0 || target === 0 || type === 0 ? [] : this.relationships.between(source, type, target)
   }
 
-  // -- putting
+  // -- encoding and applying
 
-  /** Once it is prepared: every key that it changes; null where nobody should ask. */
+  /** After `prepare`: all changed keys. Null: too many to record. */
   get touched(): readonly TouchedKey[] | null {
     return this.pending.touched
   }
 
-  /** Encodes everything; the database is still untouched. */
+  /** Encodes all changes. The database is not changed yet. */
   prepare(): void {
     const { databases, header, pending, writer } = this
     this.symbols.encode(writer, pending)
@@ -239,7 +248,7 @@ export class LmdbWriteBatch implements WriteBatch {
     pending.put(databases.meta, HEADER_KEY, writer)
   }
 
-  /** Returns by type how many more there are now. */
+  /** Returns the change of the relationship count by type. */
   protected prepareRelationships(): Map<SymbolId, number> {
     return this.relationships.encode(this.writer, this.pending)
   }
@@ -247,7 +256,7 @@ export class LmdbWriteBatch implements WriteBatch {
   private prepareCounts(kind: number, changes: ReadonlyMap<SymbolId, number>): void {
     const { databases, pending, writer } = this
     for (const [symbol, change] of changes) {
-      // Under no symbol are those that the header counts.
+      // Elements without type are counted in the header only.
       if (change === 0 || symbol === 0) continue
       const key = { kind, symbol }
       const before = databases.meta.get(key)?.words[0] ?? 0
@@ -257,6 +266,7 @@ export class LmdbWriteBatch implements WriteBatch {
     }
   }
 
+  /** Writes all changes, within a write transaction. */
   apply(): void {
     this.pending.apply(this.writer)
     this.symbols.publish()

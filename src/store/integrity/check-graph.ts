@@ -1,5 +1,5 @@
-// Whether everything stored about a graph agrees: records, upsert keys, both adjacency directions, label bits, index, counts.
-// Counts go up on one side and down on the other, so that a large graph is checked without holding it in memory.
+// Checks that everything stored about a graph is consistent: records, upsert keys, edge lists in both directions, label bits,
+// property index, counts. Counters go up for one side and down for the other, so a large graph is checked in little memory.
 import type { NodeId, SymbolId } from '../../engine/store.ts'
 import { DataCorruptionError } from '../../kernel/errors.ts'
 import { copyToView, type ValueView } from '../format/bytes.ts'
@@ -14,21 +14,26 @@ import {
 } from '../format/keys.ts'
 import { BLOCK_BYTES, CHUNK_HEAD_BYTES, LONG_LIST_HEAD_BYTES } from '../format/packed-lists.ts'
 import { type NodeRecord, type RelationshipRecord, readNode, readRelationship } from '../format/records.ts'
-import type { LmdbEnvironment } from '../graph/environment.ts'
-import { SYMBOL_KINDS, symbolText } from '../graph/symbols.ts'
+import { SYMBOL_KINDS, symbolText } from '../format/symbol-names.ts'
 import { CHECKSUM_MISMATCH, type Database, formatKey } from '../lmdb/database.ts'
 import { type Databases, META_KIND } from '../lmdb/databases.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
 
-/** Beyond this many, more of the same help nobody. */
+/** More findings than this do not help an operator. */
 const FINDINGS_MAX = 100
 
-/** Every disagreement found, as a sentence; empty when the environment is sound. */
-export function checkGraph(environment: LmdbEnvironment): string[] {
-  return environment.inspect((databases, reading) => new GraphCheck(databases, reading).run())
+/** A graph environment, as far as it is checked here. */
+export interface InspectableGraph {
+  /** Calls `look` with the databases and one read transaction, and returns its result. */
+  inspect<T>(look: (databases: Databases, readOptions: ReadOptions) => T): T
 }
 
-/** Entries seen minus entries expected, by name. */
+/** Returns every inconsistency as a sentence; empty if the graph is sound. */
+export function checkGraph(graph: InspectableGraph): string[] {
+  return graph.inspect((databases, reading) => new GraphCheck(databases, reading).run())
+}
+
+/** Entries found minus entries expected, by name. */
 class CountBalance {
   private readonly counts = new Map<string, number>()
 
@@ -73,7 +78,7 @@ class GraphCheck {
     if (this.findings.length < FINDINGS_MAX) this.findings.push(finding)
   }
 
-  /** A copy, since reading goes on while it is used. Null as well for what is damaged: it is reported where it stands. */
+  /** Returns a copy, because reads continue while it is used. Null also for a damaged value, which is reported elsewhere. */
   private read<K>(database: Database<K>, key: K): ValueView | null {
     try {
       const window = database.get(key, this.reading)
@@ -94,12 +99,12 @@ class GraphCheck {
       }
     } catch (fault) {
       if (!(fault instanceof DataCorruptionError)) throw fault
-      this.report(`${database.name} cannot be read to its end: ${fault.message}`)
+      this.report(`${database.name} cannot be read completely: ${fault.message}`)
     }
   }
 
   private meta(): void {
-    // The layout, which comes first, has no checksum.
+    // The layout entry, which comes first, has no checksum.
     for (const { key, window } of this.entries(this.databases.meta, { kind: META_KIND.header, symbol: 0 })) {
       const { words } = window
       switch (key.kind) {
@@ -125,14 +130,14 @@ class GraphCheck {
     const seen: string[][] = [[], [], []]
     for (const { key, window } of this.entries(this.databases.symbols, { kind: 0, symbol: 0 })) {
       const names = seen[key.kind]
-      if (names === undefined) this.report(`symbol ${key.symbol} is of no known kind`)
+      if (names === undefined) this.report(`symbol ${key.symbol} has an unknown kind`)
       else {
         names.push(symbolText(window))
-        if (key.symbol !== names.length) this.report(`${SYMBOL_KINDS[key.kind]} symbols leave out ${names.length}`)
+        if (key.symbol !== names.length) this.report(`${SYMBOL_KINDS[key.kind]} symbol ${names.length} is missing`)
       }
     }
     for (const [kind, names] of seen.entries()) {
-      if (new Set(names).size !== names.length) this.report(`two ${SYMBOL_KINDS[kind]} symbols have one name`)
+      if (new Set(names).size !== names.length) this.report(`two ${SYMBOL_KINDS[kind]} symbols have the same name`)
       if (names.length !== this.header.symbols[kind]) this.report(`the count of ${SYMBOL_KINDS[kind]} symbols is wrong`)
     }
   }
@@ -147,7 +152,7 @@ class GraphCheck {
     for (const { key: id, window } of this.entries(this.databases.nodes, 1)) {
       const node = this.decode(`node ${id}`, () => readNode(window))
       if (node === null) continue
-      if (id >= this.header.nextNode) this.report(`node ${id} is not yet given out`)
+      if (id >= this.header.nextNode) this.report(`node ${id} has an id that was never assigned`)
       this.balance.add('count of nodes', -1)
       this.balance.add('entries of all nodes', -1)
       this.nodeKey(id, node)
@@ -156,9 +161,9 @@ class GraphCheck {
         if (at > 0 && node.labels[at - 1]! >= label) this.report(`labels of node ${id} are out of order`)
         this.balance.add(`count of label ${label}`, -1)
         this.balance.add(`entries of label ${label}`, -1)
-        if (!this.hasBit(label, id)) this.report(`node ${id} is not among those of its label ${label}`)
+        if (!this.hasBit(label, id)) this.report(`node ${id} is missing in the bits of its label ${label}`)
       }
-      if (!this.hasBit(0, id)) this.report(`node ${id} is not among all nodes`)
+      if (!this.hasBit(0, id)) this.report(`node ${id} is missing in the bits of all nodes`)
       this.nodeIndex(id, node)
     }
   }
@@ -176,9 +181,9 @@ class GraphCheck {
     if (node.type === 0) return
     this.balance.add(`count of node type ${node.type}`, -1)
     this.balance.add('upsert keys', -1)
-    if (!node.labels.includes(node.type)) this.report(`node ${id} does not carry its type as a label`)
+    if (!node.labels.includes(node.type)) this.report(`node ${id} does not have its type as a label`)
     const found = this.read(this.databases.upsertKeys, { type: node.type, externalId: node.externalId })
-    if (found?.words[0] !== id) this.report(`the upsert key of node ${id} does not lead to it`)
+    if (found?.words[0] !== id) this.report(`the upsert key of node ${id} does not refer to it`)
   }
 
   private nodeIndex(id: NodeId, node: NodeRecord): void {
@@ -189,7 +194,7 @@ class GraphCheck {
       for (const label of node.labels) {
         this.balance.add(`index entries of label ${label}`, -1)
         if (this.read(this.databases.index, { label, property, scalar, node: id }) === null) {
-          this.report(`property ${property} of node ${id} is not in the index of label ${label}`)
+          this.report(`property ${property} of node ${id} is missing in the index of label ${label}`)
         }
       }
     }
@@ -231,11 +236,11 @@ class GraphCheck {
       const relationship = this.decode(`relationship ${id}`, () => readRelationship(window))
       if (relationship === null) continue
       const { type, source, target } = relationship
-      if (id >= this.header.nextRelationship) this.report(`relationship ${id} is not yet given out`)
+      if (id >= this.header.nextRelationship) this.report(`relationship ${id} has an id that was never assigned`)
       this.known(1, type, `relationship ${id}`)
       for (const property of relationship.properties.keys()) this.known(2, property, `relationship ${id}`)
       for (const node of [source, target]) {
-        if (this.read(this.databases.nodes, node) === null) this.report(`an end of relationship ${id} is missing`)
+        if (this.read(this.databases.nodes, node) === null) this.report(`an end node of relationship ${id} is missing`)
       }
       this.balance.add('count of relationships', -1)
       this.balance.add(`count of relationship type ${type}`, -1)
@@ -246,12 +251,12 @@ class GraphCheck {
 
   private adjacency(): void {
     let node = 0
-    // Types listed and lists found at the node so far, by side: must be equal when the node is done.
+    // Listed types and existing edge lists of the current node: must be equal at its end.
     let listed = new Set<number>()
     let found = new Set<number>()
     const close = (): void => {
       if (listed.size !== found.size || [...listed].some((side) => !found.has(side))) {
-        this.report(`the types listed at node ${node} are not those that it has`)
+        this.report(`the list of types at node ${node} does not match its edge lists`)
       }
       listed = new Set()
       found = new Set()
@@ -276,7 +281,7 @@ class GraphCheck {
     close()
   }
 
-  /** Walks the chain and the index of chunks side by side. */
+  /** Walks the chunk chain and the chunk index in parallel. */
   private longList(key: AdjacencyKey, head: Uint32Array): void {
     const name = `the list of type ${edgeListType(key.side)} at node ${key.node}`
     let id = head[1]!
@@ -286,12 +291,12 @@ class GraphCheck {
     for (const { key: low, window } of this.entries(this.databases.chunkIndex, start)) {
       if (low.node !== key.node || low.side !== key.side) break
       if (window.words[0] !== id) {
-        this.report(`${name} has another order in its chain than in its index`)
+        this.report(`${name} has a chain that differs from its index`)
         return
       }
       const chunk = this.read(this.databases.chunks, id)
       if (chunk === null) {
-        this.report(`${name} lacks chunk ${id}`)
+        this.report(`${name} refers to chunk ${id}, which is missing`)
         return
       }
       this.balance.add('chunks', -1)
@@ -299,7 +304,8 @@ class GraphCheck {
       const { words } = chunk
       const entries = (chunk.byteLength - CHUNK_HEAD_BYTES) / 8
       if (entries === 0) this.report(`${name} has an empty chunk`)
-      if (count === 0 && (low.neighbour !== 0 || low.relationship !== 0)) this.report(`${name} begins too late`)
+      if (count === 0 && (low.neighbour !== 0 || low.relationship !== 0))
+        this.report(`${name} has no chunk for its start`)
       if (last !== null && !isBefore(last, [low.neighbour, low.relationship]))
         this.report(`${name} has overlapping chunks`)
       this.entriesOf(key, words, 1, entries, [low.neighbour, low.relationship])
@@ -307,8 +313,8 @@ class GraphCheck {
       count += entries
       id = words[0]!
     }
-    if (id !== 0) this.report(`${name} goes on behind its last chunk`)
-    if (count !== head[0]) this.report(`${name} counts ${head[0]} entries and has ${count}`)
+    if (id !== 0) this.report(`${name} continues after its last indexed chunk`)
+    if (count !== head[0]) this.report(`${name} has ${count} entries and a recorded count of ${head[0]}`)
   }
 
   private entriesOf(
@@ -332,7 +338,7 @@ class GraphCheck {
       const relationship = this.relationshipAt(entry[1])
       const [source, target] = outgoing ? [key.node, entry[0]] : [entry[0], key.node]
       if (relationship?.type !== type || relationship.source !== source || relationship.target !== target) {
-        this.report(`relationship ${entry[1]} is not what the list at node ${key.node} says`)
+        this.report(`relationship ${entry[1]} does not match its entry in the list at node ${key.node}`)
       }
     }
   }
@@ -342,11 +348,11 @@ class GraphCheck {
     return found === null ? null : this.decode(`relationship ${id}`, () => readRelationship(found))
   }
 
-  /** What no list has reached is left over. */
+  /** Counts all chunks, so that chunks which no list refers to are reported. */
   private chunks(): void {
     for (const { key } of this.entries(this.databases.chunks, 1)) {
       this.balance.add('chunks', 1)
-      if (key >= this.header.nextChunk) this.report(`chunk ${key} is not yet given out`)
+      if (key >= this.header.nextChunk) this.report(`chunk ${key} has an id that was never assigned`)
     }
     const start = { node: 0, side: 0, neighbour: 0, relationship: 0 }
     for (const _ of this.entries(this.databases.chunkIndex, start)) {

@@ -1,4 +1,4 @@
-// What the snapshots of one environment ask before they believe that something is not there.
+// Verifies negative lookups: before a snapshot reports that a key does not exist, the B-tree pages are checked.
 import { join } from 'node:path'
 import { DataCorruptionError } from '../../kernel/errors.ts'
 import { type GraphVersion, readVersion } from '../format/header.ts'
@@ -7,11 +7,12 @@ import { type Databases, GRAPH_DESCRIPTION, HEADER_KEY } from '../lmdb/databases
 import { DATA_FILE } from '../lmdb/environment-folder.ts'
 import { type EncodedRange, PageCounter, PageError, type VersionSource } from './page-count.ts'
 
+/** Verifies the lookups of all snapshots of one environment. Opens the file with the first verification. */
 export class NegativeLookup {
   private readonly path: string
   private readonly source: VersionSource
   private absence: PageCounter | null = null
-  /** Filled for each question. */
+  /** Reused for each call. */
   private readonly stretch: EncodedRange = {
     start: new Uint8Array(KEY_BUFFER_BYTES),
     end: new Uint8Array(KEY_BUFFER_BYTES),
@@ -19,15 +20,16 @@ export class NegativeLookup {
     endLength: null,
   }
 
-  /** `latest` tells the stamp that a reading which begins now would find. */
+  /** `folder` holds the environment. `latest` returns the version that a new read transaction would see. */
   constructor(folder: string, { meta }: Databases, latest: () => GraphVersion) {
     this.path = join(folder, DATA_FILE)
     this.source = { headerDatabase: meta.name, headerKey: meta.keyBytes(HEADER_KEY), readVersion, latest }
   }
 
   /**
-   * Throws DamageFault unless the database holds so many entries from `start` on to `end`, which is exclusive; without it,
-   * of the one key `start`. The reading with that stamp is still open: so its pages are still what they were.
+   * Throws DataCorruptionError unless the database holds exactly `count` entries from `start` to `end` (exclusive), or with
+   * `end` null, `count` entries of the key `start`. A read transaction of that version must be open, so that its pages are not
+   * reused.
    */
   verifyCount<K>(database: Database<K>, start: K, end: K | null, count: number, stamp: GraphVersion): void {
     let found: number | null
@@ -41,7 +43,7 @@ export class NegativeLookup {
       if (fault instanceof PageError) throw new DataCorruptionError(GRAPH_DESCRIPTION, fault.message)
       throw fault
     }
-    if (found !== null && found !== count) throw database.damageError(start, 'is there and cannot be found')
+    if (found !== null && found !== count) throw database.damageError(start, 'exists, but a lookup does not find it')
   }
 
   close(): void {

@@ -1,7 +1,7 @@
-// Whether a key that LMDB does not find is truly not there. Checksums tell of what is found; a damaged page can hide a key,
-// and what is missing may be what a decision hangs on. So the way to the gap is walked again beside LMDB, over copies of the
-// pages: every page on it is made up of its entries, lies within what the page above says, and both entries around the gap
-// fit their checksums. What was checked is remembered per page (see ProvenPages), so that a miss costs little more than a hit.
+// Counts entries on the B-tree pages without LMDB, to verify that a key which LMDB does not find does not exist. Checksums
+// protect the values that are found; but a damaged page can hide a key, and a decision may depend on it. The search path is
+// walked again on copies of the pages. Each page must be well-formed and within the range of its parent, and both entries
+// next to the gap must match their checksums. Results are remembered per page (VerifiedPageCache), so that a miss costs little.
 import type { GraphVersion } from '../format/header.ts'
 import { PageFile, type PageTree } from '../pages/page-file.ts'
 import { findBoundsDamage } from '../pages/page-walk.ts'
@@ -11,17 +11,17 @@ export { PageError } from './verified-pages.ts'
 
 const FIRST_KEY = new Uint8Array(0)
 
-/** The file may be written to between two looks at it. */
+/** The file may be written to between two reads of its meta pages. */
 const READ_ATTEMPTS_MAX = 5
 
-/** A named database, as far as it is needed here. */
+/** The part of a named database that is needed here. */
 export interface ChecksummedEntries {
   readonly name: string
-  /** Whether an entry fits its checksum. */
+  /** Whether the value matches its checksum under that key. */
   hasValidChecksum(key: Uint8Array, value: Uint8Array): boolean
 }
 
-/** The bytes of keys from `start` on to `end`, which is exclusive; `endLength` null: of the one key `start`. */
+/** Encoded keys from `start` to `end` (exclusive). `endLength` null: only the key `start`. Lengths are in bytes. */
 export interface EncodedRange {
   readonly start: Uint8Array
   readonly end: Uint8Array
@@ -29,16 +29,17 @@ export interface EncodedRange {
   endLength: number | null
 }
 
-/** How the state that a reading sees is known. */
+/** How the version of a read transaction is determined. */
 export interface VersionSource {
-  /** The stamp that a reading that begins now would find. */
+  /** The version that a new read transaction would see. */
   latest(): GraphVersion
-  /** The stamp in the value of the header. */
+  /** Reads the version from the stored value of the header. */
   readVersion(header: Uint8Array): GraphVersion | null
   readonly headerDatabase: string
   readonly headerKey: Uint8Array
 }
 
+/** Counts entries of one file as of a version. */
 export class PageCounter {
   private readonly file: PageFile
   private readonly source: VersionSource
@@ -61,8 +62,8 @@ export class PageCounter {
   }
 
   /**
-   * How many entries of the stretch there truly are in the state with that stamp. Null when the file has gone on to a later state than the
-   * reading's, whose pages are then not to be found any more. Throws PageFault.
+   * Counts the entries of the range in that version. Returns null if the file has a later version, because the pages of the
+   * older one can no longer be found. Throws PageError for a damaged page.
    */
   count(database: ChecksummedEntries, stretch: EncodedRange, stamp: GraphVersion): number | null {
     this.pages.beginLookup()
@@ -70,9 +71,9 @@ export class PageCounter {
     if (trees === null) return null
     const { name } = database
     const tree = trees.get(name)
-    if (tree === undefined) throw new PageError(`there is no database ${name}`)
+    if (tree === undefined) throw new PageError(`the database ${name} is missing`)
     if (tree.root === null) {
-      if (tree.entries !== 0) throw new PageError(`${name} is empty and counts ${tree.entries} entries`)
+      if (tree.entries !== 0) throw new PageError(`${name} has no pages but ${tree.entries} entries`)
       return 0
     }
     return this.countIn(database, tree, stretch)
@@ -107,7 +108,7 @@ export class PageCounter {
     if (leaf.isVerified(index, database)) return
     const value = leaf.value(index, this.file)
     if (value === null || !database.hasValidChecksum(leaf.key(index), value)) {
-      throw new PageError(`${database.name}: an entry of page ${leaf.number} does not fit its checksum`)
+      throw new PageError(`${database.name}: an entry of page ${leaf.number} has a wrong checksum`)
     }
     leaf.setVerified(index, database)
   }
@@ -118,7 +119,7 @@ export class PageCounter {
     for (let look = 0; look < READ_ATTEMPTS_MAX; look++) {
       const metas = this.file.metas()
       if (metas === null) throw new PageError('a meta page is damaged')
-      // The newest may be on its way to the disk still: until it is there, everybody reads the one before.
+      // The newest meta page may not be on disk yet. Until it is, all read transactions see the one before.
       for (const { main } of metas) {
         this.pages.nextVersion()
         const trees = this.named(main)
@@ -131,7 +132,7 @@ export class PageCounter {
       const latest = this.source.latest()
       if (latest.writer !== writer || latest.commit !== commit) return null
     }
-    throw new PageError('the meta pages do not lead to what is read')
+    throw new PageError('no meta page refers to the version that is read')
   }
 
   private named(main: PageTree): Map<string, PageTree> {
@@ -163,10 +164,10 @@ export class PageCounter {
   }
 }
 
-/** From a root down to a leaf. */
+/** A path from the root of a tree to an entry of a leaf. */
 class TreeCursor {
   leaf: VerifiedPage
-  /** In the leaf; its count when the key comes behind all of it. */
+  /** Index in the leaf; the count of its entries if the key comes after all of them. */
   index = 0
   private readonly known: VerifiedPageCache
   private readonly pages: VerifiedPage[] = []
@@ -177,12 +178,12 @@ class TreeCursor {
     this.leaf = new VerifiedPage(known.file.pageBytes)
   }
 
-  /** To the first entry that is not below the key, which has so many bytes. */
+  /** Moves to the first entry that is not below the key. `length`: bytes of the key. */
   seek(tree: PageTree, key: Uint8Array, length: number): void {
     const { integerKeys } = tree
     let page = this.load(tree, tree.root!, 1)
     while (!page.isLeaf) {
-      // The first key of a branch says nothing.
+      // The first key of a branch page is unused.
       let low = 1
       let high = page.count
       while (low < high) {
@@ -203,7 +204,7 @@ class TreeCursor {
     this.index = low
   }
 
-  /** To the first entry of the next leaf; false at the end. */
+  /** Moves to the first entry of the next leaf. Returns false at the end of the tree. */
   step(tree: PageTree): boolean {
     for (let depth = tree.depth - 1; depth >= 1; depth--) {
       const next = this.indexes[depth]! + 1
@@ -219,7 +220,7 @@ class TreeCursor {
     return false
   }
 
-  /** From the first entry of a leaf to the last of the one before; false at the start. */
+  /** Moves from the first entry of a leaf to the last entry of the previous leaf. Returns false at the start of the tree. */
   stepBack(tree: PageTree): boolean {
     for (let depth = tree.depth - 1; depth >= 1; depth--) {
       const previous = this.indexes[depth]! - 1
@@ -234,10 +235,10 @@ class TreeCursor {
     return false
   }
 
-  /** Of the page that was loaded last. */
+  /** Depth of the page that was loaded last. */
   private depth = 0
 
-  /** The page that the entry of that page leads to, which is the one loaded last. */
+  /** Loads the child of entry `index` of the page that was loaded last. */
   private below(tree: PageTree, page: VerifiedPage, index: number): VerifiedPage {
     this.indexes[this.depth] = index
     return this.load(tree, page.child(index), this.depth + 1, page.number, index)
@@ -247,8 +248,8 @@ class TreeCursor {
     const page = this.known.load(number, tree.integerKeys)
     this.pages[depth] = page
     this.depth = depth
-    if (page.isLeaf !== depth >= tree.depth) throw new PageError(`page ${number} is at another depth`)
-    // Two places of one tree have no keys in common: a page that fits one of them does not fit another.
+    if (page.isLeaf !== depth >= tree.depth) throw new PageError(`page ${number} is at the wrong depth`)
+    // The key ranges of two positions in a tree are disjoint: a page that fits one position fits no other.
     if (page.inTree === tree && page.parent === parent && page.parentIndex === place) return page
     const fault = findBoundsDamage(page, tree.integerKeys, this.bound(depth, 0), this.bound(depth, 1))
     if (fault !== null) throw new PageError(fault)
@@ -258,7 +259,7 @@ class TreeCursor {
     return page
   }
 
-  /** The key of the pages above that begins the page, or that follows it; null where there is none. */
+  /** The key of a page above that starts the range of the page (`step` 0) or ends it (1). Null: no bound. */
   private bound(depth: number, step: number): Uint8Array | null {
     for (let above = depth - 1; above >= 1; above--) {
       const at = this.indexes[above]! + step

@@ -1,52 +1,55 @@
-// Copies of pages of one file whose entries were checked, so that a page is read and checked once and not for each
-// question. LMDB never changes a page that a commit leads to: it writes another one, or the same number again with the
-// number of the transaction that writes it. So a page of the same number and transaction is the page that was checked.
+// Caches copies of verified pages of one file, so that a page is read and checked once and not for each lookup. LMDB never
+// changes a committed page: it writes another page, or reuses the number with the number of the new transaction. So a page
+// with the same page number and transaction is the page that was verified.
 
 import { type PageFile, type PageTree, TreePage } from '../pages/page-file.ts'
 import { findOrderDamage } from '../pages/page-walk.ts'
 
-/** What is wrong with the pages: an operator can read it. */
+/** A damaged page. The message is a phrase for an operator. */
 export class PageError extends Error {
-  override readonly name = 'PageFault'
+  override readonly name = 'PageError'
 }
 
-/** Copies in memory, of pages of 4 KiB: 8 MiB. A power of two: the place of a copy is the end of its number. */
+/** Number of page copies in memory: 8 MiB at 4 KiB each. A power of two, because the low bits of a page number select its slot. */
 const COPIES_MAX = 2048
 
-/** Pages known to be sound, by number: forgotten when there are so many. */
+/** Number of pages remembered as sound. The memory is cleared when it is full. */
 const VERIFIED_PAGES_MAX = 1 << 18
 
-/** A question of one key leads to few pages. */
+/** A lookup of one key uses few pages. */
 const SPARE_MAX = 16
 
+/** A copy of a page, with the results of its checks. */
 export class VerifiedPage extends TreePage {
-  /** The state of the file in which the page was last seen to be a part of it. */
+  /** The version counter of the cache when the page was last seen in the file. */
   seenInVersion = 0
-  /** The tree, the page that led to it there, and the entry of that page: its keys were found to lie within that place. */
+  /** The tree, parent page and entry of the parent under which the keys of this page were found to be in range. */
   inTree: PageTree | null = null
   parent = 0
   parentIndex = 0
-  /** By entry: 1 where it was found to fit its checksum in that database. */
+  /** By entry: 1 if it matches its checksum in `database`. */
   private readonly soundEntries: Uint8Array
   private database: object | null = null
 
   constructor(pageBytes: number) {
     super(pageBytes)
-    // An entry takes ten bytes at least.
+    // An entry takes at least ten bytes.
     this.soundEntries = new Uint8Array(Math.ceil(pageBytes / 10))
   }
 
+  /** Whether the entry is known to match its checksum in that database. */
   isVerified(index: number, database: object): boolean {
     return this.database === database && this.soundEntries[index] === 1
   }
 
+  /** Records that the entry matches its checksum in that database. */
   setVerified(index: number, database: object): void {
     if (this.database !== database) this.clearVerified()
     this.database = database
     this.soundEntries[index] = 1
   }
 
-  /** For other content. */
+  /** Clears all results, before the copy is filled with another page. */
   clearVerified(): void {
     this.inTree = null
     this.database = null
@@ -54,14 +57,15 @@ export class VerifiedPage extends TreePage {
   }
 }
 
+/** The verified pages of one file. */
 export class VerifiedPageCache {
   readonly file: PageFile
   private readonly copies: (VerifiedPage | undefined)[] = []
-  /** Copies that made way for others in the present question, which may still use them. */
+  /** Copies evicted during the current lookup, which may still use them. */
   private retired: VerifiedPage[] = []
-  /** Copies that are in no place, to be filled anew. */
+  /** Unused copies to be filled again. */
   private spare: VerifiedPage[] = []
-  /** The transaction of each page that was found to be sound, copied or not. */
+  /** The transaction of each page found to be sound, whether it is copied or not. */
   private readonly sound = new Map<number, number>()
   private moment = 0
 
@@ -69,12 +73,12 @@ export class VerifiedPageCache {
     this.file = file
   }
 
-  /** The file has gone on to another state: its pages may be others under the same numbers. */
+  /** The file has another version: pages may have other content under the same number. */
   nextVersion(): void {
     this.moment += 1
   }
 
-  /** Another question begins: the pages that the last one used are not used any more. */
+  /** Starts another lookup. The pages of the previous one must not be used any more. */
   beginLookup(): void {
     if (this.retired.length === 0) return
     this.spare = this.retired.slice(0, SPARE_MAX)
@@ -82,8 +86,8 @@ export class VerifiedPageCache {
   }
 
   /**
-   * The page of that number in the present state, to be used until the next question begins. Throws PageFault
-   * for a page that is not made up of entries in their order.
+   * Returns the page in the current version, valid until the next lookup begins. Throws PageError if the page is not
+   * well-formed or its keys are not in order.
    */
   load(number: number, integerKeys: boolean): VerifiedPage {
     const slot = number & (COPIES_MAX - 1)

@@ -1,34 +1,38 @@
-// Reads all of one environment and tells what is damaged: every page, every value, and whether all of it agrees. It only
-// reads, and may do so beside a process that serves. A damaged page may end the process, so whoever asks does it in another.
+// Verifies one environment completely: every page, every value, and the consistency of the graph. It only reads, also while
+// another process serves the folder. A damaged page may end the process, so callers run it in a separate process.
+
 import { join } from 'node:path'
-import { systemClock } from '../../kernel/clock.ts'
 import { DataCorruptionError, OperationalError } from '../../kernel/errors.ts'
-import { collectionsLayout } from '../documents/collections.ts'
 import { documentKeys } from '../format/keys.ts'
-import { openEnvironment } from '../graph/environment.ts'
 import { CHECKSUM_MISMATCH, type Database, formatKey } from '../lmdb/database.ts'
 import {
-  checkLayout,
   DOCUMENTS_DESCRIPTION,
+  GRAPH_DESCRIPTION,
   HEADER_KEY,
-  LayoutError,
+  openDatabases,
   openKeyed,
   openMeta,
-  readFolderLayout,
 } from '../lmdb/databases.ts'
 import { DATA_FILE } from '../lmdb/environment-folder.ts'
+import { checkLayout, documentsLayout, graphLayout, LayoutError, readFolderLayout } from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
+import { COMMAND_LOCK_TIMEOUT_MS } from '../lmdb/open-lock.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
 import { PageFile } from '../pages/page-file.ts'
 import { findTreeDamage } from '../pages/page-walk.ts'
 import { checkGraph } from './check-graph.ts'
 
-/** What is damaged, as sentences; empty when the folder is sound. Throws LayoutFault when this program cannot read it. */
+const commandOptions = { readOnly: true, lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS }
+
+/**
+ * Returns all damage of the environment in `folder` as sentences; empty if it is sound. `at` is called with the name of each
+ * part before it is checked. Throws LayoutError if this program cannot read the layout.
+ */
 export async function verifyFolder(folder: string, at: (what: string) => void): Promise<string[]> {
   try {
     at('the file')
     const { kind } = await readFolderLayout(folder)
-    return kind === collectionsLayout.kind ? await verifyDocuments(folder, at) : await verifyGraph(folder, at)
+    return kind === documentsLayout.kind ? await verifyDocuments(folder, at) : await verifyGraph(folder, at)
   } catch (fault) {
     if (fault instanceof LayoutError) throw fault
     if (fault instanceof OperationalError || fault instanceof DataCorruptionError) return [fault.message]
@@ -37,37 +41,39 @@ export async function verifyFolder(folder: string, at: (what: string) => void): 
 }
 
 async function verifyGraph(folder: string, at: (what: string) => void): Promise<string[]> {
-  const environment = openEnvironment(folder, { clock: systemClock, readOnly: true, cacheBytes: 0 })
+  const file = new LmdbFile(folder, commandOptions)
   try {
+    const meta = openMeta(file, GRAPH_DESCRIPTION)
+    checkLayout(file, meta, graphLayout, true, () => {})
+    const databases = openDatabases(file, meta)
+    const transaction = file.readTransactions.acquire()
+    // This begins the read transaction: from here on LMDB reuses none of the pages.
+    meta.getRequired(HEADER_KEY, transaction)
     at('pages')
-    const fault = environment.inspect(({ meta }, reading) => {
-      // From here on no page that is walked is used again.
-      meta.getRequired(HEADER_KEY, reading)
-      return findPageDamage(folder)
-    })
-    if (fault !== null) return [fault]
+    const damage = findPageDamage(folder)
+    if (damage !== null) return [damage]
     at('values')
-    return checkGraph(environment)
+    return checkGraph({ inspect: (look) => look(databases, transaction) })
   } finally {
-    await environment.close()
+    await file.close()
   }
 }
 
 async function verifyDocuments(folder: string, at: (what: string) => void): Promise<string[]> {
-  const file = new LmdbFile(folder, { readOnly: true })
+  const file = new LmdbFile(folder, commandOptions)
   try {
     const meta = openMeta(file, DOCUMENTS_DESCRIPTION)
-    checkLayout(file, meta, collectionsLayout, true, () => {})
+    checkLayout(file, meta, documentsLayout, true, () => {})
     const documents = openKeyed(file, 'documents', documentKeys, DOCUMENTS_DESCRIPTION)
     const first = { collection: '', key: '' }
-    const view = file.readTransactions.acquire()
-    // With this the reading begins: from here on no page that is walked is used again.
-    documents.get(first, view)
+    const transaction = file.readTransactions.acquire()
+    // This begins the read transaction: from here on LMDB reuses none of the pages.
+    documents.get(first, transaction)
     at('pages')
-    const fault = findPageDamage(folder)
-    if (fault !== null) return [fault]
+    const damage = findPageDamage(folder)
+    if (damage !== null) return [damage]
     at('values')
-    return [...damagedValues(documents, first, view)]
+    return [...damagedValues(documents, first, transaction)]
   } finally {
     await file.close()
   }

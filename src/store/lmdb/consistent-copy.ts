@@ -1,26 +1,30 @@
-// Copies several environments as they all were at one moment, while other processes write to them. The write locks of all
-// are held together for as long as it takes to begin a reading of each, so the copies are what a power cut at that moment
-// would have left. Then the readings keep the pages from being used again while the files are copied and compacted.
+// Copies several environments as of one point in time while other processes write to them. All write locks are held together
+// until a read transaction of each environment has begun, so the copies equal the state that a power failure at that point
+// would have left. The read transactions then protect the pages while the files are copied and compacted.
+
 import { closeSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { readMetaPages } from '../pages/file-check.ts'
-import { GRAPH_DESCRIPTION, LAYOUT_KEY, openMeta } from './databases.ts'
+import { GRAPH_DESCRIPTION, openMeta } from './databases.ts'
 import { DATA_FILE } from './environment-folder.ts'
+import { LAYOUT_KEY } from './layout.ts'
 import { LmdbFile } from './lmdb-file.ts'
 import { openWhenUnwritten } from './open-file.ts'
+import { COMMAND_LOCK_TIMEOUT_MS } from './open-lock.ts'
 
 const COPY_BYTES = 1 << 20
 
-/** One environment, held as it was at the moment. */
+/** One environment with an open read transaction. */
 export interface PinnedEnvironment {
   readonly folder: string
-  /** Writes the compacted file into a folder of its own, which it makes. */
+  /** Writes the compacted file into the new folder `target`. */
   copyTo(target: string): Promise<void>
 }
 
 /**
- * `work` may take its time: writers go on meanwhile, though the pages that they free are not used again until it ends.
- * Locks are taken in the order of the paths, so that two that do this at once never wait for each other.
+ * Runs `work` with consistent read transactions on all folders. Other processes may write meanwhile, but the pages that they
+ * free are not reused until `work` ends. Locks are acquired in the order of the paths, so that concurrent calls cannot
+ * deadlock. Throws OperationalError if an environment cannot be opened, LockTimeoutError if other processes keep writing.
  */
 export async function pinTogether<T>(
   folders: readonly string[],
@@ -31,7 +35,9 @@ export async function pinTogether<T>(
   const held: PinnedEnvironment[] = []
   try {
     const sorted = [...new Set(folders)].sort()
-    for (const folder of sorted) files.push(await openWhenUnwritten(folder, () => new LmdbFile(folder, {})))
+    for (const folder of sorted) {
+      files.push(await openWhenUnwritten(folder, () => new LmdbFile(folder, {}), COMMAND_LOCK_TIMEOUT_MS))
+    }
     const lock = (at: number): void => {
       const file = files[at]
       const folder = sorted[at]
@@ -53,7 +59,7 @@ export async function pinTogether<T>(
   }
 }
 
-/** The meta pages are those of the moment; of the rest, whatever has changed since is not reached from them. */
+/** Copies the file with the given meta pages. Pages changed since then are not reachable from these. */
 async function copyPinned(folder: string, pages: Uint8Array, target: string): Promise<void> {
   const whole = join(target, 'whole')
   mkdirSync(whole, { recursive: true, mode: 0o700 })
@@ -76,12 +82,12 @@ async function copyPinned(folder: string, pages: Uint8Array, target: string): Pr
   rmSync(whole, { recursive: true })
 }
 
-/** A disk that is getting full takes a part of what it is given, and says so with the next. */
+/** A write to an almost full disk may be partial; the next write then reports the error. */
 function writeAll(file: number, bytes: Uint8Array, at: number): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, bytes.length - done, at + done)
 }
 
-/** Leaves out free pages and puts the others in the order of the trees. */
+/** Writes a compacted copy: without free pages, and with pages in tree order. Flushes it to disk. */
 export async function compactFolder(folder: string, target: string): Promise<void> {
   const file = new LmdbFile(folder, { readOnly: true })
   try {
@@ -96,8 +102,8 @@ export async function compactFolder(folder: string, target: string): Promise<voi
 }
 
 /**
- * A compacted file has no list of free pages at all, and LMDB ends the process when the first transaction on such a file
- * frees some hundreds of pages (`key.mv_size > 0` in mdb_page_alloc). A small one before it makes the list.
+ * Creates the free list of a compacted file with a small transaction. Without it, LMDB ends the process when the first
+ * transaction frees several hundred pages (`key.mv_size > 0` in mdb_page_alloc).
  */
 async function createFreeList(folder: string): Promise<void> {
   const file = new LmdbFile(folder, {})

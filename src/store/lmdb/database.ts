@@ -1,5 +1,5 @@
-// A named database whose values carry checksums: the one place that seals what is written and looks at what is read.
-// A value that does not fit its key is never handed on: whoever asked gets a DamageFault, and so no decision at all.
+// A named database whose values have checksums. All values are sealed and verified here. A value that does not match its key is
+// never returned: the read throws DataCorruptionError, so that no decision is based on it.
 import { assert } from '../../kernel/assert.ts'
 import { DataCorruptionError } from '../../kernel/errors.ts'
 import { type ByteWriter, copyToView, type ValueView, viewOfRead, writerWith } from '../format/bytes.ts'
@@ -7,7 +7,7 @@ import { checksum } from '../format/checksum.ts'
 import type { KeyCodec } from '../format/keys.ts'
 import { appendSlice, putSlice, type RangeOptions, type RawDatabase, type ReadOptions } from './raw-database.ts'
 
-/** A checksum, behind the value and what fills its last word up. */
+/** Size of a checksum. It follows the value, which is padded to whole words. */
 export const CHECKSUM_BYTES = 4
 
 /** Longer than any key. */
@@ -15,15 +15,16 @@ export const KEY_BUFFER_BYTES = 4096
 
 const keyBuffer = new Uint8Array(KEY_BUFFER_BYTES)
 
-/** What is said of a value behind its key. */
-export const CHECKSUM_MISMATCH = 'does not fit its checksum'
+/** Describes a damaged value. Follows its key in a message. */
+export const CHECKSUM_MISMATCH = 'has a wrong checksum'
 
+/** A named database with typed keys and checksummed values. */
 export class Database<K> {
   readonly name: string
-  /** As the package has it, checksums and all: for what looks at bytes, not at values. */
+  /** The lmdb-js database, with checksums: for code that handles bytes. */
   readonly raw: RawDatabase<K>
   readonly codec: KeyCodec<K>
-  /** What the damage is called before the caller of the service. */
+  /** What the database holds, as named in an error for a caller of the service. */
   private readonly holds: string
 
   constructor(name: string, raw: RawDatabase<K>, codec: KeyCodec<K>, holds: string) {
@@ -33,7 +34,10 @@ export class Database<K> {
     this.holds = holds
   }
 
-  /** Null when there is none. Valid until the next read of any database. Inside a write transaction it sees that one. */
+  /**
+   * Reads a value; null if the key does not exist. Valid until the next read of any database. Within a write transaction the
+   * read sees its uncommitted writes. Throws DataCorruptionError.
+   */
   get(key: K, reading?: ReadOptions): ValueView | null {
     let bytes: Uint8Array | undefined
     try {
@@ -47,14 +51,14 @@ export class Database<K> {
     return window
   }
 
-  /** As `get`, and it must be there. */
+  /** As `get`; throws DataCorruptionError if the key does not exist. */
   getRequired(key: K, reading?: ReadOptions): ValueView {
     const window = this.get(key, reading)
     if (window === null) throw this.damageError(key, 'is missing')
     return window
   }
 
-  /** Each entry with a window of its own. */
+  /** Iterates over a range. Each entry has its own view. Throws DataCorruptionError. */
   *entries(range: RangeOptions<K>): Iterable<{ key: K; window: ValueView }> {
     try {
       for (const { key, value } of this.raw.getRange(range)) {
@@ -67,7 +71,7 @@ export class Database<K> {
     }
   }
 
-  /** For the checker: null for a value that does not fit its checksum, and it goes on. */
+  /** As `entries`, but yields null for a value with a wrong checksum and continues. For checkers. */
   *scanUnchecked(range: RangeOptions<K>): Iterable<{ key: K; window: ValueView | null }> {
     try {
       for (const { key, value } of this.raw.getRange(range)) {
@@ -89,7 +93,7 @@ export class Database<K> {
     return (byteLength & 3) === 0 && count >= 0 && words[count] === checksum(words, 0, count, this.codec.seed(key))
   }
 
-  /** Fills what stands in the sink from `start` on up to whole words, and appends its checksum. */
+  /** Pads the value that starts at `start` in the writer to whole words and appends its checksum. */
   seal(key: K, sink: ByteWriter, start: number): void {
     assert((start & 3) === 0, 'a value begins at a word')
     const rest = -sink.length & 3
@@ -98,31 +102,34 @@ export class Database<K> {
     sink.u32(checksum(sink.words(), first, (sink.length >>> 2) - first, this.codec.seed(key)))
   }
 
-  /** Within a write transaction, for what has been sealed in the sink. */
+  /** Within a write transaction: puts a value sealed in the writer, from `start` to `end`. */
   putSealed(key: K, sink: ByteWriter, start: number, end: number): void {
     putSlice(this.raw, key, sink.bytes, start, end)
   }
 
-  /** As it, for a key that is most likely above all others. */
+  /** As `putSealed`, for a key that is most likely greater than all others. */
   appendSealed(key: K, sink: ByteWriter, start: number, end: number): void {
     appendSlice(this.raw, key, sink.bytes, start, end)
   }
 
+  /** Within a write transaction: seals and puts a value. */
   put(key: K, value: Uint8Array): void {
     const sink = writerWith(value)
     this.seal(key, sink, 0)
     this.raw.put(key, sink.written())
   }
 
+  /** Within a write transaction: removes a key. */
   remove(key: K): void {
     this.raw.remove(key)
   }
 
+  /** The encoded key. */
   keyBytes(key: K): Uint8Array {
     return keyBuffer.slice(0, this.codec.writeKey(key, keyBuffer, 0))
   }
 
-  /** Whether the value fits the checksum that it bears, under the bytes of that key. */
+  /** Whether the stored value matches its checksum under the encoded key. */
   hasValidChecksum(bytes: Uint8Array, value: Uint8Array): boolean {
     try {
       return this.matchesChecksum(this.codec.readKey(bytes, 0, bytes.length), copyToView(value))
@@ -132,11 +139,12 @@ export class Database<K> {
     }
   }
 
+  /** An error that names the key. `what` completes the sentence, for example `is missing`. */
   damageError(key: K, what: string): DataCorruptionError {
     return new DataCorruptionError(this.holds, `${this.name} ${formatKey(key)} ${what}`)
   }
 
-  /** What the package says of a page, and what becomes of a key that is none, is damage as well. */
+  /** Errors of lmdb-js for a page, and RangeErrors for an invalid key, are data corruption as well. */
   private asDamage(failure: unknown): unknown {
     const isOfPage = failure instanceof RangeError || typeof (failure as { code?: unknown }).code === 'number'
     return isOfPage ? new DataCorruptionError(this.holds, `${this.name}: ${(failure as Error).message}`) : failure
@@ -148,7 +156,7 @@ function withoutChecksum(window: ValueView): ValueView {
   return window
 }
 
-/** As an operator can read it. */
+/** Formats a key for a message to an operator. */
 export function formatKey(key: unknown): string {
   if (typeof key === 'number') return String(key)
   const parts = Object.entries(key as object).map(([name, part]) => {

@@ -1,6 +1,6 @@
-// The named databases of one graph environment, and the version of their layout.
-import { DataCorruptionError, OperationalError } from '../../kernel/errors.ts'
-import { ByteWriter, copyToView } from '../format/bytes.ts'
+// The named databases of a graph environment.
+import { DataCorruptionError } from '../../kernel/errors.ts'
+import { ByteWriter } from '../format/bytes.ts'
 import { emptyHeader, writeHeader } from '../format/header.ts'
 import {
   type AdjacencyKey,
@@ -20,14 +20,9 @@ import {
   upsertKeys,
 } from '../format/keys.ts'
 import { Database } from './database.ts'
-import { LmdbFile } from './lmdb-file.ts'
+import type { LmdbFile } from './lmdb-file.ts'
 
-/** What the folder holds was written by a program that this one does not understand. */
-export class LayoutError extends OperationalError {
-  override readonly name = 'LayoutFault'
-}
-
-/** Kinds of keys in `meta`. */
+/** Kinds of keys in `meta`. Stored: never renumber them. */
 export const META_KIND = {
   layout: 0,
   header: 1,
@@ -39,113 +34,50 @@ export const META_KIND = {
   intent: 7,
 } as const
 
-/** What an environment is known for, once it is marked. */
+/** Flags of an environment. Stored: never renumber them. */
 export const FLAG = {
-  /** Its writes take proxies in the project's global environment along. */
+  /** Its writes update the proxies in the global environment of the project. */
   constituent: 1,
-  /** A constituent that has had a proxy for each of its nodes. */
+  /** A constituent whose nodes all have proxies. */
   complete: 2,
 } as const
+/** The number of a flag. */
 export type EnvironmentFlag = (typeof FLAG)[keyof typeof FLAG]
 
-/** A reusable key of the header; never changed. */
+/** The key of the header, reused for every read; never modified. */
 export const HEADER_KEY: SymbolKey = { kind: META_KIND.header, symbol: 0 }
 
+/** The named databases of one graph environment. */
 export interface Databases {
-  /** Layout version, counters; counts per label, per relationship type and per node type; marks and notes. */
+  /** Layout version, header; counts by label, relationship type and node type; flags and intents. */
   readonly meta: Database<SymbolKey>
-  /** Kind and id → name. */
+  /** Kind and id to name. */
   readonly symbols: Database<SymbolKey>
-  /** Type and external id → node id. */
+  /** Node type and external id to node id. */
   readonly upsertKeys: Database<UpsertKey>
   readonly nodes: Database<number>
   readonly relationships: Database<number>
-  /** Node and side → list, or head of a long list; under type 0 the types that the node has in that direction. */
+  /** Node and edge list id to list, or to the head of a long list. Type 0: the relationship types of the node. */
   readonly adjacency: Database<AdjacencyKey>
-  /** Chunks of long lists, by chunk id. */
+  /** Chunks of long lists by chunk id. */
   readonly chunks: Database<number>
-  /** Lower end of a chunk → its id. */
+  /** Lowest entry of a chunk to chunk id. */
   readonly chunkIndex: Database<ChunkKey>
   readonly labels: Database<LabelKey>
   readonly index: Database<IndexKey>
 }
 
-export const LAYOUT_KEY: SymbolKey = { kind: META_KIND.layout, symbol: 0 }
-
-/** What a folder must hold; `kind` keeps configuration from being opened as a graph. */
-export interface FolderLayout {
-  readonly kind: number
-  readonly contents: string
-  readonly version: number
-}
-
-/** The version is raised whenever a key or a value changes its form. */
-export const graphLayout: FolderLayout = { kind: 1, contents: 'a graph', version: 3 }
-
-/** Refuses what was written in another layout. A new folder is marked, together with what `first` writes. */
-export function checkLayout(
-  file: LmdbFile,
-  meta: Database<SymbolKey>,
-  layout: FolderLayout,
-  readOnly: boolean,
-  first: () => void,
-): void {
-  const stored = readLayout(meta)
-  if (stored !== null) {
-    if (stored.kind !== layout.kind) throw new LayoutError(`the folder does not hold ${layout.contents}`)
-    if (stored.version === layout.version) return
-    throw new LayoutError(
-      stored.version > layout.version
-        ? `the folder holds ${layout.contents} in layout version ${stored.version}, of a later program; this one reads version ${layout.version}`
-        : `the folder holds ${layout.contents} in layout version ${stored.version}; this program reads version ${layout.version}: \`verdigraph migrate\` brings it there`,
-    )
-  }
-  if (readOnly) throw new LayoutError(`the folder does not hold ${layout.contents}`)
-  file.transactionSync(() => {
-    // Another process may have been first.
-    if (readLayout(meta) !== null) return
-    meta.raw.put(LAYOUT_KEY, encodeLayout(layout))
-    first()
-  })
-}
-
-/** What a folder says that it holds, whichever it is. Throws OperatorFault when it says nothing. */
-export async function readFolderLayout(folder: string): Promise<{ kind: number; version: number }> {
-  const file = new LmdbFile(folder, { readOnly: true })
-  try {
-    const stored = readLayout(openMeta(file, GRAPH_DESCRIPTION))
-    if (stored === null) throw new LayoutError(`the folder ${folder} does not say what it holds`)
-    return stored
-  } finally {
-    await file.close()
-  }
-}
-
-/** Without a checksum, so that every version of the program can read it. */
-export function encodeLayout({ kind, version }: FolderLayout): Uint8Array {
-  const sink = new ByteWriter(64)
-  sink.u32(kind)
-  sink.u32(version)
-  return sink.written()
-}
-
-/** Null in a new folder. Throws LayoutFault for what no version of this program has written. */
-export function readLayout(meta: Database<SymbolKey>): { kind: number; version: number } | null {
-  const stored = meta.raw.getBinaryFast(LAYOUT_KEY)
-  if (stored === undefined) return null
-  if (stored.length !== 8) throw new LayoutError('the folder does not say what it holds')
-  const { words } = copyToView(stored.subarray(0, stored.length))
-  return { kind: words[0]!, version: words[1]! }
-}
-
-/** What the caller of the service is told to be damaged. */
+/** What a graph environment holds, as named in a DataCorruptionError. */
 export const GRAPH_DESCRIPTION = 'the knowledge graph of this project'
+/** What an environment of documents holds, as named in a DataCorruptionError. */
 export const DOCUMENTS_DESCRIPTION = 'the configuration'
 
+/** Opens `meta`. `holds`: what the environment holds, as named in a DataCorruptionError. */
 export function openMeta(file: LmdbFile, holds: string): Database<SymbolKey> {
   return openKeyed(file, 'meta', symbolKeys, holds)
 }
 
+/** Opens a named database with encoded keys. */
 export function openKeyed<K>(file: LmdbFile, name: string, codec: KeyCodec<K>, holds: string): Database<K> {
   return new Database(name, file.openKeyed(name, codec), codec, holds)
 }
@@ -154,6 +86,7 @@ function openNumbered(file: LmdbFile, name: keyof typeof NUMERIC_KEY_SEED): Data
   return new Database(name, file.openNumbered(name), uint32Keys(NUMERIC_KEY_SEED[name]), GRAPH_DESCRIPTION)
 }
 
+/** Opens the databases of a graph environment. */
 export function openDatabases(file: LmdbFile, meta: Database<SymbolKey>): Databases {
   return {
     meta,
@@ -169,13 +102,14 @@ export function openDatabases(file: LmdbFile, meta: Database<SymbolKey>): Databa
   }
 }
 
-/** The counters of an empty graph. */
+/** Writes the header of an empty graph, within a write transaction. */
 export function putEmptyHeader(meta: Database<SymbolKey>): void {
   const sink = new ByteWriter(64)
   writeHeader(sink, emptyHeader())
   meta.put(HEADER_KEY, sink.written())
 }
 
+/** The error for an environment with fewer symbols than its header says. */
 export function missingSymbolsError({ symbols }: Databases): DataCorruptionError {
-  return new DataCorruptionError(GRAPH_DESCRIPTION, `${symbols.name} are not all there`)
+  return new DataCorruptionError(GRAPH_DESCRIPTION, `${symbols.name} are incomplete`)
 }

@@ -1,15 +1,17 @@
-// Whether it was for want of room that a change could not be brought to disk. LMDB tells of it by any of several codes, so
-// where it does not say so itself the system is asked: how much room its disk has, how long the file may become, and whether
-// this user may have more.
+// Determines whether a commit failed for lack of disk space. LMDB reports this with several error codes. If the code does not
+// tell, the system is queried: free space of the disk, file size limit, and quota of this user.
 import { closeSync, ftruncateSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
 import { constants } from 'node:os'
 
-/** With less room than that, a failed commit is told as one that had none. */
+/** With less free space than this, a failed commit is attributed to a full disk. */
 const FREE_MIN_BYTES = 64 * 2 ** 20
-/** What the failed commit wrote of itself keeps its room: of a quota that it used up, there is not much left. */
+/** The failed commit keeps the space of what it wrote, so little of an exhausted quota is left. */
 const PROBE_BYTES = 2 ** 20
 
-/** What was lacking at a commit, for the operator; null when it was something else. */
+/**
+ * Returns why the commit of `file` in `folder` could not be written, or null if disk space was not the reason. Writes and
+ * removes a probe file of 1 MiB next to `file`.
+ */
 export function diskFullReason(failure: unknown, folder: string, file: string): string | null {
   const told = diskFullReasonOf(failure)
   if (told !== null) return told
@@ -25,7 +27,7 @@ function probeQuota(file: string): string | null {
   const path = `${file}.${process.pid}.probe`
   const probe = openSync(path, 'w', 0o600)
   try {
-    // Without taking room: only its length counts.
+    // Extends the length without allocating space.
     ftruncateSync(probe, statSync(file).size + FREE_MIN_BYTES)
     const bytes = new Uint8Array(PROBE_BYTES)
     for (let at = 0; at < bytes.length; ) at += writeSync(probe, bytes, at)
@@ -40,14 +42,14 @@ function probeQuota(file: string): string | null {
 
 const { ENOSPC, EDQUOT, EFBIG } = constants.errno
 
-/** By the names of the system's codes, and by their numbers, which are what LMDB has of them. */
+/** By name of the error code, and by errno, which is what LMDB reports. */
 const reasonsByCode = new Map<unknown, string>([
   ...['ENOSPC', ENOSPC].map((code) => [code, 'the disk is full'] as const),
-  ...['EDQUOT', EDQUOT].map((code) => [code, 'this user has used up what the disk grants it'] as const),
-  ...['EFBIG', EFBIG].map((code) => [code, 'a file may not become as long (`ulimit -f`)'] as const),
+  ...['EDQUOT', EDQUOT].map((code) => [code, 'the disk quota of this user is exhausted'] as const),
+  ...['EFBIG', EFBIG].map((code) => [code, 'the file size limit is reached (`ulimit -f`)'] as const),
 ])
 
-/** What a write to a file lacked; null when it was no room. */
+/** Returns the reason if the error of a write means a lack of disk space, or null. */
 export function diskFullReasonOf(failure: unknown): string | null {
   return reasonsByCode.get((failure as { code?: unknown } | null)?.code) ?? null
 }

@@ -1,34 +1,34 @@
-// The folder of an environment: what its files are called, and what a migration that was cut off leaves of it. Known to whoever
-// moves or looks at folders, and needs no LMDB.
+// The folder of an environment: file names, and what an interrupted migration leaves. Needs no LMDB.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The package's name for the file in the folder. */
+/** The name that lmdb-js gives the data file. */
 export const DATA_FILE = 'data.mdb'
 
-/** And for the table of those who read it, in every process. */
+/** The name that lmdb-js gives the lock file, which contains the table of readers. */
 export const LOCK_FILE = 'lock.mdb'
 
-/** Where a migration writes the new folder, and where it puts the old one before the new one takes its place. */
+/** The folder into which a migration writes. */
 export function migrationTarget(path: string): string {
   return `${path}.migrated`
 }
 
+/** The folder to which a migration moves the old environment before the new one replaces it. */
 export function migrationBackup(path: string): string {
   return `${path}.before`
 }
 
-/** The folder itself, of what a migration that was cut off may have left. */
+/** The path of the environment, given that path or one that an interrupted migration left. */
 export function baseName(path: string): string {
   return path.replace(/\.(migrated|before)$/, '')
 }
 
-/** What to tell of it. */
+/** The message about an interrupted migration. */
 export function interruptedMigrationMessage(path: string): string {
-  return `the migration of ${baseName(path)} was cut off; \`verdigraph migrate\` finishes it`
+  return `the migration of ${baseName(path)} was interrupted; run \`verdigraph migrate\` to finish it`
 }
 
-/** Something is stored there, be it that a migration was cut off in between. */
+/** Whether the folder contains an environment, also one whose migration was interrupted. */
 export function holdsEnvironment(path: string): boolean {
   return existsSync(join(path, DATA_FILE)) || existsSync(migrationBackup(path))
 }

@@ -1,5 +1,5 @@
-// The one door to an environment on disk: what the store uses of the lmdb package, in our own types. Writes and what becomes of
-// them when they fail are here; reading, opening and the folder have rooms of their own.
+// Wraps lmdb-js: the operations that the store uses, with our own types. This file contains writes and their error handling;
+// opening (open-file.ts, open-lock.ts), reads (read-transactions.ts) and limits are in their own files.
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RootDatabase } from 'lmdb'
@@ -16,12 +16,12 @@ import { reserveAddressSpace } from './resource-limits.ts'
 
 function ignore(): void {}
 
-/** One LMDB environment on disk. */
+/** One open LMDB environment. */
 export class LmdbFile {
   readonly readTransactions: ReadTransactions
   private readonly path: string
   private readonly file: string
-  /** What the system knows the open file by, whatever its path leads to later. */
+  /** Identifies the open file, even if its path later refers to another file. */
   private readonly inode: number
   private readonly root: RootDatabase
   private readonly releaseAddressSpace: () => void
@@ -29,20 +29,24 @@ export class LmdbFile {
   private readonly isReadOnly: boolean
   private readonly commitCounter: LmdbFileOptions['commitCounter'] | null
   private closed = false
-  /** Writes and copies that have begun and not ended. */
+  /** Number of writes and copies in progress. */
   private pendingCount = 0
   private isHandlingRejection = false
 
+  /**
+   * Opens the environment in the folder `path`, and creates it unless `readOnly`. Blocks until no process writes to it. Throws
+   * OperationalError if the folder is damaged or cannot be opened, ResourceLimitError, or LockTimeoutError.
+   */
   constructor(path: string, options: LmdbFileOptions) {
     this.path = path
     this.commitCounter = options.commitCounter ?? null
     this.isReadOnly = options.readOnly === true
-    // An empty store in its place would hide what is there.
+    // A new empty environment would hide the data of an interrupted migration.
     if (!existsSync(join(path, DATA_FILE)) && existsSync(migrationBackup(path)))
       throw new OperationalError(interruptedMigrationMessage(path))
-    // The package would make the folder before it finds that it may not write.
+    // lmdb-js would create the folder before it finds that it may not write.
     if (this.isReadOnly && !existsSync(join(path, DATA_FILE)))
-      throw new OperationalError(`the folder ${path} holds no store`)
+      throw new OperationalError(`the folder ${path} contains no store`)
     const file = join(path, DATA_FILE)
     this.file = file
     this.releaseAddressSpace = reserveAddressSpace(path, options.mapBytes ?? MAP_BYTES)
@@ -51,7 +55,7 @@ export class LmdbFile {
       if (!this.isReadOnly) mkdirSync(path, { recursive: true, mode: 0o700 })
       gate = OpenLock.of(file)
       this.openLock = gate
-      this.root = gate.runExclusive(() => openChecked(path, options))
+      this.root = gate.runExclusive(() => openChecked(path, options), options.lockTimeoutMs)
       this.inode = statSync(file).ino
       this.readTransactions = new ReadTransactions((this.root as unknown as { env: object }).env, this.commitCounter)
     } catch (failure) {
@@ -62,11 +66,12 @@ export class LmdbFile {
     }
   }
 
+  /** Opens a named database whose keys are encoded by the codec. */
   openKeyed<K>(name: string, keyEncoder: KeyCodec<K>): RawDatabase<K> {
     return this.openNamed({ name, encoding: 'binary', keyEncoder })
   }
 
-  /** Keys are plain numbers up to 32 bits. */
+  /** Opens a named database whose keys are 32-bit integers. */
   openNumbered(name: string): RawDatabase<number> {
     return this.openNamed({ name, encoding: 'binary', keyEncoding: 'uint32' })
   }
@@ -74,20 +79,20 @@ export class LmdbFile {
   private openNamed<K>(options: object): RawDatabase<K> {
     const openIt = () => this.root.openDB(options as { name: string }) as RawDatabase<K> | undefined
     const database = this.isReadOnly ? openIt() : this.openLock.writeSync(openIt)
-    if (database === undefined) throw new Error('the folder holds no such store')
+    if (database === undefined) throw new Error('the folder contains no such database')
     return database
   }
 
   /**
-   * Runs `change` in the next write transaction. The promise resolves when the commit is on disk, and rejects with
-   * WriteFault when it could not be written: then nothing of it is, and what was committed before stays as it is.
-   * `change` does not throw, for the package would commit what it has written by then.
+   * Runs `change` in the next write transaction. The promise resolves when the commit is on disk. It rejects with
+   * StorageWriteError if the commit could not be written; then nothing is changed. `change` must not throw, because lmdb-js
+   * would commit what it has written until then.
    */
   async transaction<T>(change: () => T): Promise<T> {
     this.pendingCount += 1
     try {
       const turn = this.openLock.beginWrite()
-      // Awaited only where it must be: what is written in one turn shares a batch.
+      // Awaited only if needed: writes of one turn of the event loop share one LMDB transaction.
       if (turn !== null) await turn
       return await this.committed(change)
     } finally {
@@ -97,29 +102,29 @@ export class LmdbFile {
 
   private async committed<T>(change: () => T): Promise<T> {
     try {
-      // A file that was removed or replaced takes what is written to it, and nobody ever reads it again.
+      // LMDB would write to a file that was removed or replaced, and no process would read it.
       if (!this.isAtItsPath())
-        throw new StorageWriteError(`${this.file} is not the file any more that was opened`, null)
+        throw new StorageWriteError(`${this.file} was removed or replaced since it was opened`, null)
       const committed = this.root.transaction(change)
       this.handleBatchRejection()
       return await committed
     } catch (failure) {
       throw await this.asWriteError(failure)
     } finally {
-      // Before anybody is told: a decision after that must not be made of a view from before.
+      // Before the writer is notified: a decision made after that must not use an older read transaction.
       this.commitCounter?.bump()
       this.openLock.endWrite()
     }
   }
 
-  /** Its path still leads to it. */
+  /** Whether the path still refers to the open file. */
   isAtItsPath(): boolean {
     return statSync(this.file, { throwIfNoEntry: false })?.ino === this.inode
   }
 
   /**
-   * The package begins a batch of its own for all that is written in one turn, and drops the promise of it; the getter is
-   * the one way to that promise, from the moment at which the package has begun the batch.
+   * lmdb-js runs the writes of one turn in a batch with a promise of its own, which it does not return. The getter `committed`
+   * is the only access to that promise. Without a handler its rejection would end the process.
    */
   private handleBatchRejection(): void {
     if (this.isHandlingRejection) return
@@ -130,7 +135,7 @@ export class LmdbFile {
     })
   }
 
-  /** The package rejects a promise of its own beside; whoever does not look at that one ends the process. */
+  /** lmdb-js rejects a second promise, `commitError`. Without a handler that rejection would end the process. */
   private async asWriteError(failure: unknown): Promise<unknown> {
     const { commitError } = failure as { commitError?: Promise<never> }
     if (commitError === undefined) return failure
@@ -138,17 +143,17 @@ export class LmdbFile {
     commitError.catch((reason: unknown) => {
       if (reason instanceof Error) cause = reason
     })
-    // It is rejected within this turn, or never.
+    // The promise is rejected in this turn of the event loop or never.
     await new Promise((resolve) => setImmediate(resolve))
     return new StorageWriteError(cause.message, diskFullReason(cause, this.path, this.file))
   }
 
-  /** Blocks the process: for opening only. */
+  /** Runs a write transaction and blocks the process. Use it only while an environment is opened. */
   transactionSync(change: () => void): void {
     this.openLock.writeSync(() => this.root.transactionSync(change))
   }
 
-  /** A copy without free pages, as of when it begins, in a folder that holds none. */
+  /** Writes a copy without free pages into a new folder, as of the start of the copy. Throws OperationalError. */
   async copyCompacted(folder: string): Promise<void> {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     this.pendingCount += 1
@@ -161,20 +166,22 @@ export class LmdbFile {
     }
   }
 
-  /** Lets go of the pages that readings of killed processes hold; else they are kept until somebody opens the file. */
+  /** Removes readers of killed processes from the reader table. Otherwise their pages stay in use until the next open. */
   clearStaleReaders(): void {
     if (!this.closed) this.root.readerCheck()
   }
 
-  /** Nothing is read, written or copied. */
+  /** Whether no read, write or copy is in progress. */
   get isIdle(): boolean {
     return this.pendingCount === 0 && this.readTransactions.isIdle
   }
 
+  /** Whether `close` was called. */
   get isClosed(): boolean {
     return this.closed
   }
 
+  /** Closes the environment after pending writes. */
   async close(): Promise<void> {
     if (this.closed) return
     this.closed = true

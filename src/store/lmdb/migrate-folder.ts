@@ -1,65 +1,66 @@
-// From layout 2 to layout 3: every value gets its checksum, names and documents tell their length. The folder of an environment is
-// written anew beside the old one and takes its place when it is whole on disk, so a crash leaves one of the two.
+// Migrates an environment folder from the layout before checksums to the present one: each value gets a checksum, symbols and
+// documents get a length. The new folder is written next to the old one and replaces it when it is completely on disk.
+
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { collectionsLayout } from '../documents/collections.ts'
 import { ByteWriter } from '../format/bytes.ts'
 import { documentKeys } from '../format/keys.ts'
 import type { Database } from './database.ts'
+import { DOCUMENTS_DESCRIPTION, GRAPH_DESCRIPTION, openDatabases, openKeyed, openMeta } from './databases.ts'
+import { DATA_FILE, migrationBackup, migrationTarget } from './environment-folder.ts'
 import {
-  DOCUMENTS_DESCRIPTION,
+  documentsLayout,
   encodeLayout,
   type FolderLayout,
-  GRAPH_DESCRIPTION,
   graphLayout,
   LAYOUT_KEY,
   LayoutError,
-  openDatabases,
-  openKeyed,
-  openMeta,
   readLayout,
-} from './databases.ts'
-import { DATA_FILE, migrationBackup, migrationTarget } from './environment-folder.ts'
+} from './layout.ts'
 import { LmdbFile } from './lmdb-file.ts'
+import { COMMAND_LOCK_TIMEOUT_MS } from './open-lock.ts'
 import type { RangeOptions } from './raw-database.ts'
 
-/** The versions before checksums: of graphs, and of documents. */
+/** The layout versions before checksums. */
 const OLD_GRAPH_VERSION = 2
 const OLD_DOCUMENTS_VERSION = 1
 const BATCH_ENTRIES = 20_000
 const BATCH_BYTES = 32 * 2 ** 20
 
-/** Writes the value as the new layout has it, without its checksum. */
+/** Writes the value in the new format, without its checksum. */
 type ValueRewrite = (sink: ByteWriter, old: Uint8Array) => void
 
 const copyValue: ValueRewrite = (sink, old) => sink.raw(old)
-/** A zero byte followed each name. */
+/** In the old format a zero byte followed each name. */
 const rewriteName: ValueRewrite = (sink, old) => prependLength(sink, old.subarray(0, old.length - 1))
 const prependLength: ValueRewrite = (sink, old) => {
   sink.u32(old.length)
   sink.raw(old)
 }
-/** An entry of the index had one byte, because no value may be empty. */
+/** In the old format an index entry had a value of one byte, because values could not be empty. */
 const dropValue: ValueRewrite = () => {}
 
-/** True when the folder was migrated, false when there was nothing to do. Nobody else may use the folder meanwhile. */
+/**
+ * Migrates a folder. Returns false if it has the present layout already. No other process may use the folder meanwhile. After
+ * a crash the next call finishes the migration. Throws LayoutError for a layout that it cannot migrate.
+ */
 export async function migrateFolder(folder: string): Promise<boolean> {
-  const beside = migrationTarget(folder)
-  const aside = migrationBackup(folder)
-  // A crash between the two renames leaves the old one aside and the new one whole; whoever opened it meanwhile left an
-  // empty folder at most.
-  if (!existsSync(join(folder, DATA_FILE)) && existsSync(aside)) {
+  const target = migrationTarget(folder)
+  const backup = migrationBackup(folder)
+  // A crash between the two renames leaves the backup and the complete target. A process that opened the folder meanwhile left
+  // at most an empty folder.
+  if (!existsSync(join(folder, DATA_FILE)) && existsSync(backup)) {
     rmSync(folder, { recursive: true, force: true })
-    renameSync(existsSync(beside) ? beside : aside, folder)
+    renameSync(existsSync(target) ? target : backup, folder)
   }
-  rmSync(beside, { recursive: true, force: true })
-  rmSync(aside, { recursive: true, force: true })
-  const from = new LmdbFile(folder, {})
+  rmSync(target, { recursive: true, force: true })
+  rmSync(backup, { recursive: true, force: true })
+  const from = new LmdbFile(folder, { lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS })
   try {
     const layout = targetLayout(openMeta(from, GRAPH_DESCRIPTION))
     if (layout === null) return false
-    mkdirSync(beside, { recursive: true, mode: 0o700 })
-    const to = new LmdbFile(beside, {})
+    mkdirSync(target, { recursive: true, mode: 0o700 })
+    const to = new LmdbFile(target, {})
     try {
       if (layout === graphLayout) await rewriteGraph(from, to)
       else await rewriteDocuments(from, to)
@@ -69,29 +70,29 @@ export async function migrateFolder(folder: string): Promise<boolean> {
   } finally {
     await from.close()
   }
-  syncToDisk(join(beside, DATA_FILE))
-  syncToDisk(beside)
-  renameSync(folder, aside)
-  renameSync(beside, folder)
+  syncToDisk(join(target, DATA_FILE))
+  syncToDisk(target)
+  renameSync(folder, backup)
+  renameSync(target, folder)
   syncToDisk(dirname(folder))
-  rmSync(aside, { recursive: true, force: true })
+  rmSync(backup, { recursive: true, force: true })
   return true
 }
 
 function targetLayout(meta: Database<{ kind: number; symbol: number }>): FolderLayout | null {
   const stored = readLayout(meta)
-  if (stored === null) throw new LayoutError('the folder does not say what it holds')
+  if (stored === null) throw new LayoutError('the folder has no valid layout entry')
   for (const [layout, before] of [
     [graphLayout, OLD_GRAPH_VERSION],
-    [collectionsLayout, OLD_DOCUMENTS_VERSION],
+    [documentsLayout, OLD_DOCUMENTS_VERSION],
   ] as const) {
     if (stored.kind !== layout.kind) continue
     if (stored.version === layout.version) return null
     if (stored.version === before) return layout
-    const what = `the folder holds ${layout.contents} in layout version ${stored.version}`
+    const what = `the folder contains ${layout.contents} in layout version ${stored.version}`
     throw new LayoutError(`${what}; this program migrates version ${before} to version ${layout.version}`)
   }
-  throw new LayoutError('the folder holds nothing that this program knows')
+  throw new LayoutError('the folder contains neither a graph nor documents')
 }
 
 async function rewriteGraph(from: LmdbFile, to: LmdbFile): Promise<void> {
@@ -107,7 +108,7 @@ async function rewriteGraph(from: LmdbFile, to: LmdbFile): Promise<void> {
   await copy((d) => d.chunkIndex, { node: 0, side: 0, neighbour: 0, relationship: 0 }, copyValue)
   await copy((d) => d.labels, { label: 0, block: 0 }, copyValue)
   await copy((d) => d.index, { label: 0, property: 0, scalar: new Uint8Array(0), node: 0 }, dropValue)
-  // Last, so that what is not whole has no header.
+  // Last, so that an incomplete copy has no header.
   await copy((d) => d.meta, { kind: 1, symbol: 0 }, copyValue)
   await writeLayout(to, next!.meta, graphLayout)
 }
@@ -115,7 +116,7 @@ async function rewriteGraph(from: LmdbFile, to: LmdbFile): Promise<void> {
 async function rewriteDocuments(from: LmdbFile, to: LmdbFile): Promise<void> {
   const [old, next] = [from, to].map((file) => openKeyed(file, 'documents', documentKeys, DOCUMENTS_DESCRIPTION))
   await rewriteAll(to, old!, next!, { collection: '', key: '' }, prependLength)
-  await writeLayout(to, openMeta(to, DOCUMENTS_DESCRIPTION), collectionsLayout)
+  await writeLayout(to, openMeta(to, DOCUMENTS_DESCRIPTION), documentsLayout)
 }
 
 async function writeLayout(
@@ -143,7 +144,7 @@ async function rewriteAll<K>(to: LmdbFile, old: Database<K>, next: Database<K>, 
   while (from !== null) {
     const range: RangeOptions<K> = { start: from, end: undefined, limit: BATCH_ENTRIES + 1 }
     from = null
-    // No reading is held while a batch is written.
+    // No read transaction is open while a batch is written.
     for (const { key, value } of old.raw.getRange(range)) {
       if (batch.length === BATCH_ENTRIES || sink.length > BATCH_BYTES) {
         from = key

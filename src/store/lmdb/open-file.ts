@@ -1,5 +1,5 @@
-// How an environment is opened: what is looked at before, the room that LMDB needs and does not ask for, and what the
-// package is told. All of it while nobody writes.
+// Opens an environment with lmdb-js: checks the file before, allocates the reader table, and sets the options. All of it runs
+// while no process writes to the environment (open-lock.ts).
 import { accessSync, chmodSync, constants, existsSync, linkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
@@ -11,54 +11,58 @@ import { DATA_FILE, LOCK_FILE } from './environment-folder.ts'
 import { OpenLock } from './open-lock.ts'
 
 /**
- * Address space, not disk: a store that grows beyond it is mapped anew, at twice its size. A process has room for some
- * 6,000 of them; maps of 256 GiB filled it with 500.
+ * Initial size of a memory map: address space, not disk space. LMDB maps a larger environment again at twice the size. A
+ * process can map about 6,000 of this size, and only 500 of 256 GiB.
  */
 export const MAP_BYTES = 16 * 2 ** 30
 
 const READERS_MAX = 1000
-/** What each takes in their table, with its part of what stands before it. */
+/** Bytes per reader in the reader table, with its share of the table's header. */
 const READER_BYTES = 72
-/** With the first pages of a store: LMDB spoils its memory, and the process dies at its end, where these find no room. */
+/** Contents of a new lock file. LMDB corrupts memory and the process crashes at exit if the first pages of a file do not fit. */
 const READER_TABLE_BYTES = 512 * 1024
 
 const DATABASES_MAX = 16
 
+/** Options of an environment file. */
 export interface LmdbFileOptions {
-  /** False: commits are not flushed to disk (tests). */
+  /** False: commits are not flushed to disk. For tests. */
   readonly sync?: boolean
   readonly readOnly?: boolean
   /**
-   * Another number after each commit of any process, before whoever wrote is told that it is done: only where all that
-   * write to the file bump the same one. Without it nobody knows that nothing was committed.
+   * A counter that is incremented after each commit of any process, before the writer is notified. All processes that write to
+   * the file must use the same counter. Without it no read transaction is reused.
    */
   readonly commitCounter?: Pick<SharedCounter, 'load' | 'bump'>
-  /** For tests: the address space to begin with. */
+  /** How long to wait for writers of other processes when the file is opened, in milliseconds. Default: 10 s. */
+  readonly lockTimeoutMs?: number
+  /** Initial size of the memory map in bytes. For tests. */
   readonly mapBytes?: number
 }
 
 /**
- * `open` opens the folder, which it does at once: what it would have to wait for is waited for before, and this process goes
- * on with its own writes. Of those that open what another one writes to, none keeps the others waiting.
+ * Calls `open`, which opens the folder, when no process writes to it. The wait does not block this process. Concurrent
+ * openings of one folder do not wait for each other. Throws LockTimeoutError after `lockTimeoutMs` (default: 10 s), and what
+ * `open` throws.
  */
-export async function openWhenUnwritten<T>(path: string, open: () => T): Promise<T> {
+export async function openWhenUnwritten<T>(path: string, open: () => T, lockTimeoutMs?: number): Promise<T> {
   let gate: OpenLock
   try {
     gate = OpenLock.of(join(path, DATA_FILE))
   } catch {
-    // It says better what is wrong with the folder.
+    // `open` reports the problem with the folder.
     return open()
   }
   try {
-    // Within the gate the file is only compared with what was found, so a large one does not hold the event loop.
+    // Within the lock the file state is only compared, so a large file does not block the event loop.
     await checkFileInSlices(join(path, DATA_FILE)).catch(() => undefined)
-    return await gate.runExclusiveAsync(open)
+    return await gate.runExclusiveAsync(open, lockTimeoutMs)
   } finally {
     gate.close()
   }
 }
 
-/** Looked at while nobody writes: what changes meanwhile would look damaged. */
+/** Opens the file after a check for damage. Call it while no process writes, because a change would look like damage. */
 export function openChecked(path: string, options: LmdbFileOptions): RootDatabase {
   const file = join(path, DATA_FILE)
   const fault = findDamage(file)
@@ -66,12 +70,12 @@ export function openChecked(path: string, options: LmdbFileOptions): RootDatabas
   allocateReaderTable(path)
   if (!canRegisterReaders(path)) {
     throw new OperationalError(
-      `${join(path, LOCK_FILE)} cannot be written by this user, and what is read would change meanwhile`,
+      `${join(path, LOCK_FILE)} is not writable for this user, so writers could overwrite pages while they are read`,
     )
   }
   const isNew = !existsSync(file)
   const root = open(packageOptions(path, options))
-  // The package gives a new file the mode that the process has for new files.
+  // lmdb-js creates a file with the default mode of the process.
   if (isNew) chmodSync(file, 0o600)
   return root
 }
@@ -85,8 +89,8 @@ function findDamage(file: string): string | null {
 }
 
 /**
- * LMDB maps a table of its readers, and the disk gives it room where it is first touched: with none left, the system ends
- * the process that touches it. So it is filled before anybody maps it.
+ * Writes the reader table before LMDB maps it. If the disk has no space for a mapped page, the system ends the process that
+ * touches the page.
  */
 function allocateReaderTable(path: string): void {
   const file = join(path, LOCK_FILE)
@@ -95,19 +99,19 @@ function allocateReaderTable(path: string): void {
   try {
     writeFileSync(draft, new Uint8Array(READER_TABLE_BYTES), { mode: 0o600 })
     truncateSync(draft, READERS_MAX * READER_BYTES)
-    // Never over one that another process has in use already.
+    // Fails if another process has created the table meanwhile.
     linkSync(draft, file)
   } catch (failure) {
     const lack = diskFullReasonOf(failure)
-    if (lack !== null) throw new OperationalError(`there is no room for a store in ${path}: ${lack}`)
+    if (lack !== null) throw new OperationalError(`not enough disk space for a store in ${path}: ${lack}`)
   } finally {
     rmSync(draft, { force: true })
   }
 }
 
 /**
- * Where LMDB may not write to the table of readers it reads all the same, and writers use the pages anew that it is reading.
- * On a file system that is read-only nobody writes.
+ * Whether this process can register its read transactions. If the lock file is not writable, LMDB reads without registering,
+ * and writers reuse the pages being read. On a read-only file system no process writes.
  */
 function canRegisterReaders(path: string): boolean {
   try {
@@ -129,7 +133,7 @@ function packageOptions(path: string, options: LmdbFileOptions): RootDatabaseOpt
     noSubdir: false,
     noSync: options.sync === false,
     readOnly: options.readOnly === true,
-    // A commit is then on disk when it resolves (ruling G9); writes that wait meanwhile share the next one.
+    // The promise of a commit resolves when it is on disk. Writes that wait meanwhile share the next commit.
     overlappingSync: false,
   }
 }

@@ -1,61 +1,56 @@
-// Keeps the writers of all processes still while one of them opens an environment. LMDB puts the number of the last commit
-// into the table that all processes share, as it has read it from the file some moments before (`mdb_env_open2`): a commit in
-// between is taken back by that. Readers see the state before it, and the next writer writes over it, acknowledged or not.
-// Two locks that the system drops with their process: on the folder, the turnstile that a writer passes and an opener holds;
-// on the data file, what writers share and an opener waits to have alone. The turnstile lets no stream of writers starve it.
+// Excludes writers of all processes while one process opens an environment. When LMDB opens an environment it reads the number
+// of the last commit from the file, and some time later stores it in the lock file that all processes share (`mdb_env_open2`).
+// A commit in between is lost: readers see the older state, and the next writer overwrites the commit, acknowledged or not.
+// Two flock locks, which the system releases when a process ends. The intent lock, on the folder: a writer acquires it shared
+// for a moment, an opener holds it exclusively. The data lock, on the data file: writers hold it shared while they write, an
+// opener acquires it exclusively. The intent lock prevents that a stream of writers starves an opener.
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { OperationalError, StorageWriteError } from '../../kernel/errors.ts'
 import { EXCLUSIVE, hasFlock, SHARED, tryFlock, UNLOCK } from '../process/flock.ts'
 
-/** For an opening to end, or for those who write to finish what they have begun. */
+/** Default: how long an opener waits for writers, and a writer for openers. */
 const LOCK_TIMEOUT_MS = 10_000
 const WRITER_LOCK_TIMEOUT_MS = 1000
-/** One transaction of an import, and a slow disk, take longer. */
-const COMMAND_LOCK_TIMEOUT_MS = 120_000
+/** For openings by a command, which nobody else waits for: a transaction of an import, or a slow disk, may take long. */
+export const COMMAND_LOCK_TIMEOUT_MS = 120_000
 const POLL_INTERVAL_MS = 1
 
-/** An opening that has waited so long lets those pass who wait to write, before they lose their patience. */
+/** An opener that has held the intent lock this long releases it for a moment, so that waiting writers do not time out. */
 const INTENT_HOLD_MAX_MS = 5000
 const INTENT_PAUSE_MS = 50
 
-let lockTimeoutMs = LOCK_TIMEOUT_MS
-
-/** In a process that does one thing and ends: nobody waits for what it has open. */
-export function setLockTimeout(): void {
-  lockTimeoutMs = COMMAND_LOCK_TIMEOUT_MS
-}
-
-/** Nothing is wrong with the folder: somebody else does not get on. */
+/** Timed out waiting for other processes that use the folder. The folder itself is sound. */
 export class LockTimeoutError extends OperationalError {
-  override readonly name = 'BusyFault'
+  override readonly name = 'LockTimeoutError'
 }
 
-/** In all folders: writes that this process has begun and not finished. */
+/** Number of writes in progress in this process, in all folders. */
 let pendingWrites = 0
 
-/** By the folder's device and inode: those that open one folder twice in a process share the locks, as they share LMDB's. */
+/** By device and inode of the folder. All openings of a folder in this process share the locks, as they share LMDB's own. */
 const openLocks = new Map<string, OpenLock>()
 
 interface OpenAttempt {
   holdsIntent: boolean
 }
 
+/** The locks of one environment folder in this process. */
 export class OpenLock {
   private readonly name: string
   private readonly file: string
-  /** Null where there are no such locks. */
+  /** Null if the system has no flock. */
   private readonly intentLock: number | null
-  /** The data file, once there is one. */
+  /** Open data file; null until it exists. */
   private dataLock: number | null = null
   private users = 0
   private writers = 0
-  /** Openings of this process that have the turnstile, and since when. */
+  /** Number of openings of this process that hold the intent lock, and since when. */
   private intentHolders = 0
   private intentHeldSince = 0
-  /** Within an opening: nobody writes, in no process. */
+  /** True while `open` runs: no process writes. */
   private isOpening = false
-  /** The last of those who wait to write, in their order. */
+  /** The last of the waiting writers, in order. */
   private queue: Promise<void> | null = null
 
   private constructor(name: string, file: string, turnstile: number | null) {
@@ -64,7 +59,7 @@ export class OpenLock {
     this.intentLock = turnstile
   }
 
-  /** Of a data file that need not exist, in a folder that does. To be closed as often as it was asked for. */
+  /** Returns the lock for a data file, which need not exist, in an existing folder. Call `close` once per call. */
   static of(file: string): OpenLock {
     const { dev, ino } = statSync(dirname(file))
     const name = `${dev}:${ino}`
@@ -78,12 +73,13 @@ export class OpenLock {
   }
 
   /**
-   * Blocks until nobody writes, and lets nobody begin before `open` has ended. Throws BusyFault when that takes long: this
-   * process finishes no write of its own meanwhile, for which another may be waiting that blocks in the same way.
+   * Blocks until no process writes, and excludes writers until `open` returns. Throws LockTimeoutError after the timeout. The
+   * timeout is short if this process has writes in progress: they cannot finish while it blocks, and another process that
+   * blocks in the same way may be waiting for them.
    */
-  runExclusive<T>(open: () => T): T {
+  runExclusive<T>(open: () => T, timeoutMs = LOCK_TIMEOUT_MS): T {
     const opening: OpenAttempt = { holdsIntent: false }
-    const until = Date.now() + (pendingWrites > 0 ? WRITER_LOCK_TIMEOUT_MS : lockTimeoutMs)
+    const until = Date.now() + (pendingWrites > 0 ? WRITER_LOCK_TIMEOUT_MS : timeoutMs)
     try {
       while (!this.tryExclude(opening)) {
         if (Date.now() > until) throw this.timeoutError()
@@ -95,10 +91,10 @@ export class OpenLock {
     }
   }
 
-  /** As `whileStill`, and this process goes on meanwhile. To be kept open until it is over. */
-  async runExclusiveAsync<T>(open: () => T): Promise<T> {
+  /** As `runExclusive` without blocking the process. Do not call `close` before the promise settles. */
+  async runExclusiveAsync<T>(open: () => T, timeoutMs = LOCK_TIMEOUT_MS): Promise<T> {
     const opening: OpenAttempt = { holdsIntent: false }
-    const until = Date.now() + lockTimeoutMs
+    const until = Date.now() + timeoutMs
     try {
       while (!this.tryExclude(opening)) {
         if (Date.now() > until) throw this.timeoutError()
@@ -111,7 +107,7 @@ export class OpenLock {
     }
   }
 
-  /** True: nobody writes, and nobody begins before this turn is over. */
+  /** Tries to exclude writers. True: no process writes, or begins to write before the current turn ends. */
   private tryExclude(opening: OpenAttempt): boolean {
     if (this.intentLock === null || this.isAlreadyOpenForWriting()) return true
     if (!opening.holdsIntent) {
@@ -126,14 +122,14 @@ export class OpenLock {
     return this.dataLock === null || tryFlock(this.dataLock, EXCLUSIVE)
   }
 
-  /** Until it is looked again. */
+  /** Milliseconds to wait before the next attempt. */
   private pause(opening: OpenAttempt): number {
     if (!opening.holdsIntent || Date.now() - this.intentHeldSince < INTENT_HOLD_MAX_MS) return POLL_INTERVAL_MS
     this.releaseIntent(opening)
     return INTENT_PAUSE_MS
   }
 
-  /** What this process is writing to it has open already, and LMDB opens nothing anew. */
+  /** Whether this process writes to the environment, hence has it open. Then LMDB opens no file. */
   private isAlreadyOpenForWriting(): boolean {
     return this.isOpening || this.writers > 0
   }
@@ -158,10 +154,10 @@ export class OpenLock {
   }
 
   private timeoutError(): LockTimeoutError {
-    return new LockTimeoutError(`${this.file} is busy: others do not stop writing to it`)
+    return new LockTimeoutError(`${this.file} is busy: timed out waiting for other processes to finish writing`)
   }
 
-  /** The file may be another one by now, or there may be one at last. */
+  /** The file may not have existed before, or may have been replaced. */
   private openDataLock(): void {
     if (this.intentLock === null) return
     const found = existsSync(this.file) ? openSync(this.file, 'r') : null
@@ -175,8 +171,8 @@ export class OpenLock {
   }
 
   /**
-   * Before a write begins, which lasts until `leave`. Null: it may begin at once; else it waits behind those who wait
-   * already. Rejects with WriteFault when it waits for long.
+   * Call it before a write, and `endWrite` after it. Returns null if the write may begin at once; otherwise the promise
+   * resolves in the order of the waiting writers. Rejects with StorageWriteError after the timeout.
    */
   beginWrite(): Promise<void> | null {
     if (this.queue === null && this.tryShare()) {
@@ -197,20 +193,21 @@ export class OpenLock {
   private async waitToWrite(until: number): Promise<void> {
     while (!this.tryShare()) {
       if (this.users === 0) throw new StorageWriteError(`${this.file} was closed`, null)
-      if (Date.now() > until) throw new StorageWriteError(`another process does not finish opening ${this.file}`, null)
+      if (Date.now() > until)
+        throw new StorageWriteError(`timed out while another process was opening ${this.file}`, null)
       await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS))
     }
     this.countWrite()
   }
 
-  /** Blocks while somebody else is opening the folder. */
+  /** Runs `write` as a write. Blocks while another process opens the folder. Throws LockTimeoutError. */
   writeSync<T>(write: () => T): T {
     if (this.isOpening || this.users === 0) return write()
     const until = Date.now() + LOCK_TIMEOUT_MS
-    // A write of this process under way keeps others from opening: to wait for them would be to wait for itself.
+    // With a write in progress in this process no other process can be opening, so waiting would not end.
     while (this.writers === 0 && !this.tryShare()) {
       if (Date.now() > until)
-        throw new LockTimeoutError(`${this.file} is busy: another process does not finish opening it`)
+        throw new LockTimeoutError(`${this.file} is busy: timed out waiting for another process to finish opening it`)
       sleep(POLL_INTERVAL_MS)
     }
     this.countWrite()
@@ -224,7 +221,7 @@ export class OpenLock {
   private tryShare(): boolean {
     if (this.users === 0) return false
     if (this.intentLock === null) return true
-    // An opening of this process keeps others from theirs, and waits for what passes here, too.
+    // While this process holds the intent lock no other process opens, and its own opening waits for writers.
     if (this.intentHolders > 0) return this.tryShareData()
     if (!tryFlock(this.intentLock, SHARED)) return false
     try {
@@ -243,13 +240,14 @@ export class OpenLock {
     pendingWrites++
   }
 
-  /** The write is on disk, or has failed. */
+  /** Ends a write, successful or not. */
   endWrite(): void {
     this.writers--
     pendingWrites--
     if (this.writers === 0 && this.dataLock !== null) tryFlock(this.dataLock, UNLOCK)
   }
 
+  /** Releases the locks after the last `close`. */
   close(): void {
     this.users--
     if (this.users > 0) return

@@ -1,35 +1,38 @@
-// What a batch will put and remove, encoded beforehand: what may fail fails here, while the database is still untouched.
+// The writes of a batch, encoded in advance. An error during encoding leaves the database unchanged.
 import { assert } from '../../kernel/assert.ts'
 import type { ByteWriter } from '../format/bytes.ts'
 import type { Database } from './database.ts'
 
+/** A key that a batch puts or removes. */
 export interface TouchedKey {
   readonly database: Database<unknown>
   readonly key: unknown
 }
 
 interface PendingWrite extends TouchedKey {
-  /** Where the value stands in the sink; -1 removes. */
+  /** Offset of the value in the writer; -1: the key is removed. */
   readonly start: number
   readonly end: number
 }
 
+/** The encoded writes of a batch. Their values are in one writer. */
 export class PendingWrites {
   private list: PendingWrite[] = []
   private start = 0
 
-  /** What is written to the sink from here on is the next value. */
+  /** Starts the next value at the current end of the writer. */
   begin(sink: ByteWriter): void {
     this.start = sink.length
   }
 
+  /** Seals the value since `begin` and records it under the key. */
   put<K>(database: Database<K>, key: K, sink: ByteWriter): void {
     assert(sink.length >= this.start, 'a value begins where it was begun')
     database.seal(key, sink, this.start)
     this.list.push({ database: database as Database<unknown>, key, start: this.start, end: sink.length })
   }
 
-  /** Puts what concerns one database behind everything else, in that order: for keys that occur once. */
+  /** Moves the writes of one database to the end and sorts them by key. Each key must occur once. */
   sort<K>(database: Database<K>, compare: (a: K, b: K) => number): void {
     const others: PendingWrite[] = []
     const sorted: PendingWrite[] = []
@@ -39,15 +42,17 @@ export class PendingWrites {
     for (const each of sorted) others.push(each)
   }
 
+  /** Records the removal of a key. */
   remove<K>(database: Database<K>, key: K): void {
     this.list.push({ database: database as Database<unknown>, key, start: -1, end: -1 })
   }
 
-  /** What is put and removed. */
+  /** All keys that are put or removed. */
   get touched(): readonly TouchedKey[] {
     return this.list
   }
 
+  /** Within a write transaction: executes all writes. */
   apply(sink: ByteWriter): void {
     for (const { database, key, start, end } of this.list) {
       if (start < 0) database.remove(key)

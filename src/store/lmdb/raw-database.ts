@@ -1,25 +1,26 @@
-// A named database as the package has it: keys and bytes, the moment that a reading is of, and values put as parts of a
-// buffer.
+// Types of a named database of lmdb-js: keys, bytes, and the read transaction. Also puts values that are slices of a buffer.
 
+/** Options of a read. Undefined: the read transaction of lmdb-js, or the write transaction in progress. */
 export interface ReadOptions {
   readonly transaction: object | undefined
 }
 
+/** A range of keys. */
 export interface RangeOptions<K> extends Partial<ReadOptions> {
-  /** Always given: the package's own default is no key of ours. */
+  /** Required: the default of lmdb-js is no valid key of ours. */
   readonly start: K
-  /** Exclusive; when reading in reverse, the lower end. */
+  /** Exclusive. For a reverse range the lower end. */
   readonly end: K | undefined
   readonly limit?: number
   readonly reverse?: boolean
 }
 
 /**
- * A named database. Inside a write transaction single reads see that transaction, whatever `reading` says; ranges do so
- * only where they are given no reading.
+ * A named database of lmdb-js. Within a write transaction, single reads see that transaction and ignore the read options;
+ * ranges see it only without a read transaction in their options.
  */
 export interface RawDatabase<K> {
-  /** One buffer for all: valid until the next read of any database. */
+  /** Returns a buffer that the next read of any database overwrites. */
   getBinaryFast(key: K, reading?: ReadOptions): Uint8Array | undefined
   getRange(range: RangeOptions<K>): Iterable<{ key: K; value: Uint8Array }>
   getKeys(range: RangeOptions<K>): Iterable<K>
@@ -28,16 +29,17 @@ export interface RawDatabase<K> {
 }
 
 /**
- * Puts a part of the bytes, of which the package takes `start` and `end` for its own: a view made for each value would cost
- * as much as the put. Within a write transaction alone, where the value is copied at once; the bytes begin their memory.
+ * Puts the bytes from `start` to `end`. lmdb-js reads the range from properties of the buffer; a view for each value would
+ * cost as much as the put. Only within a write transaction, where the value is copied at once. `bytes` must start at the
+ * beginning of its memory.
  */
 export function putSlice<K>(database: RawDatabase<K>, key: K, bytes: Uint8Array, start: number, end: number): void {
   database.put(key, sliceOptions(bytes, start, end))
 }
 
 /**
- * As `putPiece`, for a key that is above all others: it needs no search, and leaves its page full. Where it is not above
- * them, it is put in its place.
+ * As `putSlice`, for a key greater than all others: needs no search, and fills pages completely. Falls back to `putSlice` if
+ * the key is not the greatest.
  */
 export function appendSlice<K>(database: RawDatabase<K>, key: K, bytes: Uint8Array, start: number, end: number): void {
   const piece = sliceOptions(bytes, start, end)

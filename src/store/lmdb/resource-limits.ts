@@ -1,30 +1,30 @@
-// Whether this process has room for one more store. The package ends the process where the system refuses it a file or a
-// mapping while it opens one, and every other project with it: so that is known before.
+// Limits of open files and address space. If the system refuses a file or a mapping while lmdb-js opens an environment, the
+// process ends, and with it all other projects. So the limits are checked before.
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { OperationalError } from '../../kernel/errors.ts'
 import { MAP_BYTES } from './open-file.ts'
 
-/** Of the 128 TiB that a process of 64 bits can map: the rest is for the program, and for maps that have to grow. */
+/** Of the 128 TiB that a 64-bit process can map. The remainder is for the program and for maps that grow. */
 const ADDRESS_BYTES = 96 * 2 ** 40
 
-/** A store keeps five; LMDB has some more while it opens one. */
+/** File descriptors needed while an environment is opened. An open one keeps five. */
 const FILES_AT_OPENING = 8
 
-/** What an open graph takes: five of LMDB, two of the locks, one to prove what is absent, and one while it is opened. */
+/** File descriptors of an open graph: five of LMDB, two of locks, one of NegativeLookup, one while it is opened. */
 const FILES_PER_GRAPH = 9
 
-/** Where the system does not say how many files a process may open. */
+/** Used if the system does not report its limit. */
 const DEFAULT_FILES_MAX = 1024
 
 const OPEN_GRAPHS_MIN = 16
 
-/** The process has as much open as it may: less would be possible. */
+/** The process has reached a limit. Closing other environments may help. */
 export class ResourceLimitError extends OperationalError {
-  override readonly name = 'RoomFault'
+  override readonly name = 'ResourceLimitError'
 }
 
-/** How many graphs a process may have open: they take half of its files and half of its address space. */
+/** Number of graphs that a process may have open: half of its file descriptors and half of its address space. */
 export function maxOpenGraphs(): number {
   const ofFiles = Math.floor(readMaxOpenFiles() / 2 / FILES_PER_GRAPH)
   const ofAddresses = Math.floor(ADDRESS_BYTES / 2 / MAP_BYTES)
@@ -42,10 +42,13 @@ function readMaxOpenFiles(): number {
 
 let mappedBytes = 0
 
-/** Throws RoomFault where there is none. To be given back when the store is closed. */
+/**
+ * Reserves address space for a map of `mapBytes`. Call the returned function when the environment is closed. Throws
+ * ResourceLimitError if address space or file descriptors are exhausted.
+ */
 export function reserveAddressSpace(path: string, mapBytes: number): () => void {
   if (mappedBytes + mapBytes > ADDRESS_BYTES) {
-    throw limitError(path, 'this process has as many stores open as it can map into its address space')
+    throw limitError(path, 'the address space of this process is full')
   }
   const lack = findFileShortage()
   if (lack !== null) throw limitError(path, lack)
@@ -66,7 +69,7 @@ function findFileShortage(): string | null {
     const { code, message } = failure as NodeJS.ErrnoException
     const isOwn = code === 'EMFILE'
     return isOwn || code === 'ENFILE'
-      ? `${isOwn ? 'this process' : 'the system'} has as many files open as it may (\`ulimit -n\`)`
+      ? `${isOwn ? 'this process' : 'the system'} has reached its limit of open files (\`ulimit -n\`)`
       : message
   } finally {
     for (const file of files) closeSync(file)

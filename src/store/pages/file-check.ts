@@ -1,44 +1,44 @@
-// Looks at an LMDB file before LMDB does, which maps it into memory, believes it, and ends the process where a page is missing.
-// Always: both meta pages and what they lead to. Of the rest the pages that lead to others, as far as a start may wait for
-// them; only a file that is shorter than it says is walked whole, because LMDB may leave free pages at the end unwritten.
+// Checks an LMDB file before LMDB maps it. LMDB trusts its pages and ends the process if one is missing. Always checked: both
+// meta pages and their roots. Branch pages are checked up to a limit, so that opening stays fast. A file shorter than its meta
+// page says is walked completely, because LMDB may leave free pages at the end unwritten.
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { OperationalError } from '../../kernel/errors.ts'
 import { type MetaPage, PageFile, readMetaPage, TreePage } from './page-file.ts'
 import { runToEnd, type WalkOptions, walkTrees } from './page-walk.ts'
 
-/** A tenth of a second at most; the pages that lead to others are some hundredth of a file. */
+/** Takes at most 100 ms. Branch pages are about 1 % of a file. */
 const PAGES_PER_OPEN = 4000
 
-/** Some milliseconds: of a file that was found sound a few commits ago. */
+/** Takes a few milliseconds. Used for a file that was found sound a few commits ago. */
 const PAGES_SINCE_SOUND = 100
 
-/** Longer than a tick of the clock of file systems: within one, a change by another program would not be seen. */
+/** Longer than the timestamp resolution of file systems: a change within one tick would not be visible. */
 const TIMESTAMP_TICK_MS = 20
 
-/** Files whose look is remembered: forgotten when there are so many. */
+/** Number of files whose state is remembered. The memory is cleared when it is full. */
 const REMEMBERED_FILES_MAX = 100_000
 
-/** How long `checkAhead` keeps the event loop at a time. */
+/** How long `checkFileInSlices` blocks the event loop at a time. */
 const SLICE_MS = 1
 
-/** A check that commits of other processes make useless is repeated so often. */
+/** How often a check is repeated after commits of other processes made its result useless. */
 const CHECK_ATTEMPTS_MAX = 3
 
 interface CheckedState {
-  /** Size, times, and the number of the newest commit. */
+  /** Size, timestamps, and number of the newest commit. */
   readonly fileState: string
-  /** What a check of the file found. */
+  /** The damage that the check found; null for a sound file. */
   readonly fault: string | null
 }
 
-/** By device and inode: what a file looked like that this process has checked, or checked, used and closed. */
+/** By device and inode: state and result of files that this process has checked, or opened and closed. */
 const checkedFiles = new Map<string, CheckedState>()
 
-/** By device and inode: sound as of a commit, while other processes committed to it. */
+/** By device and inode: files found sound as of a commit while other processes committed to them. */
 const recentlySound = new Set<string>()
 
-/** To be called when LMDB has closed the file: as long as it looks the same, it need not be checked again. */
+/** Call it after LMDB has closed the file. The file is not checked again until its state changes. */
 export function rememberFileState(path: string): void {
   const found = readFileState(path)
   if (found === null) return
@@ -58,8 +58,8 @@ function remember({ name, look }: FileState, fault: string | null): void {
 }
 
 /**
- * Every commit of LMDB changes the number of the newest one, also within one tick of the file's times. Null where there is
- * no such number.
+ * Reads what identifies the content of the file. Each LMDB commit increments the transaction number, even within one tick of
+ * the timestamps. Returns null if the file has no valid meta pages.
  */
 function readFileState(path: string): FileState | null {
   let file: number
@@ -87,8 +87,8 @@ function readFileState(path: string): FileState | null {
 }
 
 /**
- * Checks the file as `faultOfFile` does, about a millisecond at a time, and remembers the result for it. Other processes may
- * write to the file: a result counts only if there was no commit while the file was checked.
+ * Runs the check of `findFileDamage` in slices of about 1 ms and remembers its result. Other processes may write to the file
+ * meanwhile: the result counts only if no commit happened during the check.
  */
 export async function checkFileInSlices(path: string): Promise<void> {
   for (let checks = 0; checks < CHECK_ATTEMPTS_MAX; checks++) {
@@ -99,7 +99,7 @@ export async function checkFileInSlices(path: string): Promise<void> {
       remember(before, fault)
       return
     }
-    // LMDB does not use a page again that a commit leads to without a newer number, so what was found sound was sound.
+    // LMDB gives a reused page a newer transaction number, so the pages found sound were sound at the older commit.
     if (recentlySound.size >= REMEMBERED_FILES_MAX) recentlySound.clear()
     if (fault === null) recentlySound.add(before.name)
     else recentlySound.delete(before.name)
@@ -118,29 +118,29 @@ async function runInSlices<T>(steps: Generator<void, T>): Promise<T> {
 }
 
 /**
- * What is wrong with the file, in words that follow its name; null when LMDB may open it. It need not exist. No process
- * writes to it during the call, or what changes would look damaged. A file that looks as it did when this process closed or
- * checked it is not checked again.
+ * Returns the damage of the file as a phrase to follow its name, or null if LMDB may open it. The file need not exist. No
+ * process may write to it during the call, because a change would look like damage. A file whose state is unchanged since
+ * this process closed or checked it is not checked again.
  */
 export function findFileDamage(path: string): string | null {
   if (!existsSync(path)) {
     const isOld = existsSync(join(dirname(path), 'lock.mdb'))
-    return isOld ? 'is missing, though the folder has been used' : null
+    return isOld ? 'is missing, although the folder was used before' : null
   }
   const found = readFileState(path)
   if (found === null) return runToEnd(checkFile(path, PAGES_PER_OPEN))
   const known = checkedFiles.get(found.name)
   if (known?.fileState === found.look) return known.fault
-  // For one opening: the next one checks ahead again.
+  // Valid for one opening only: the next one runs `checkFileInSlices` again.
   const wasSound = recentlySound.delete(found.name)
   return runToEnd(checkFile(path, wasSound ? PAGES_SINCE_SOUND : PAGES_PER_OPEN))
 }
 
-/** One step for each page. */
+/** Yields after each page. */
 function* checkFile(path: string, pagesMax: number): Generator<void, string | null> {
   const found = yield* checkSize(path)
   if ('fault' in found) return found.fault
-  // A file that lacks pages was walked whole.
+  // `checkSize` walks a file with missing pages completely.
   return found.isWalked ? null : yield* checkPages(path, { leaves: false, pagesMax })
 }
 
@@ -155,23 +155,23 @@ function* checkSize(path: string): Generator<void, { readonly fault: string } | 
       return { fault: 'is not a database, or damaged' }
     }
     const { pageBytes } = first
-    if (size % pageBytes !== 0) return { fault: `is damaged: ${size} bytes are no whole number of pages` }
+    if (size % pageBytes !== 0) return { fault: `is damaged: ${size} bytes is not a multiple of the page size` }
     const newest = first.transaction >= second.transaction ? first : second
     if (newest.lastPage * pageBytes > newest.mapBytes) {
-      return { fault: 'is damaged: it names more pages than it may have' }
+      return { fault: 'is damaged: it refers to more pages than its maximum size allows' }
     }
     const pages = size / pageBytes
     if (pages > newest.lastPage) return { isWalked: false }
     const fault = yield* checkPages(path, { leaves: true, pagesMax: Number.POSITIVE_INFINITY })
     return fault === null
       ? { isWalked: true }
-      : { fault: `is damaged: it has ${pages} pages of ${newest.lastPage + 1}` }
+      : { fault: `is damaged: it has ${pages} of ${newest.lastPage + 1} pages` }
   } finally {
     closeSync(file)
   }
 }
 
-/** The two meta pages as they stand. Throws when the file is no database. */
+/** Returns the bytes of both meta pages. Throws OperationalError if the file is not an LMDB database. */
 export function readMetaPages(path: string): Uint8Array {
   const file = openSync(path, 'r')
   try {
@@ -198,19 +198,19 @@ function* checkPages(path: string, options: WalkOptions): Generator<void, string
 }
 
 /**
- * Commits take turns at the two meta pages, and each of them writes a new root: a meta page whose number or root was
- * changed gives itself away, and does not bring back the state before the last commit.
+ * Commits alternate between the two meta pages, and each commit writes a new root page. So a meta page with a changed number
+ * or root is detected and cannot silently restore the state before the last commit.
  */
 function findMetaDamage(file: PageFile, [newest, older]: readonly [MetaPage, MetaPage]): string | null {
   const { transaction, main } = newest
   if (transaction === 0) return null
-  // LMDB writes a copy as one commit of pages of the first, with a number of its own.
+  // LMDB writes a compacted copy as one commit with its own number, whose pages have transaction 1.
   const isCopy = older.transaction === 0
-  if (!isCopy && transaction !== older.transaction + 1) return 'its meta pages do not follow each other'
+  if (!isCopy && transaction !== older.transaction + 1) return 'its meta pages are not from consecutive commits'
   if (main.root === null) return null
   const page = new TreePage(file.pageBytes)
   const fault = page.load(file, main.root)
   if (fault !== null) return fault
   const isOfCommit = page.transaction === transaction || (isCopy && page.transaction === 1)
-  return isOfCommit ? null : `page ${main.root} is not of the commit that leads to it`
+  return isOfCommit ? null : `root page ${main.root} is not from the newest commit`
 }

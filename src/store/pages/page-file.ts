@@ -1,5 +1,5 @@
-// The pages of an LMDB file, read beside LMDB: where they stand, what they hold, and what a sound one looks like.
-// LMDB itself believes every page: a damaged one hides keys, or ends the process. Layout: lmdb-js 3, 64 bits, little-endian.
+// Reads the pages of an LMDB file without LMDB, and checks that a page is well-formed. LMDB itself trusts every page: a damaged
+// one hides keys or ends the process. Page layout: the LMDB fork of lmdb-js 3, 64 bits, little-endian (`mdb.c`, MDB_page).
 import { closeSync, openSync, readSync } from 'node:fs'
 
 const MAGIC = 0xbeefc0de
@@ -10,7 +10,7 @@ const TRANSACTION_AT = 8
 const FLAGS_AT = 18
 const LOWER_AT = 20
 const UPPER_AT = 22
-/** Flags, length, and page number where the value stands apart. */
+/** Flags, data length, key length; for a branch entry the page number of the child. */
 const NODE_HEADER = 8
 const OVERFLOW_REFERENCE = 24
 const IS_BRANCH = 1
@@ -20,14 +20,14 @@ const IS_META = 8
 const HAS_OVERFLOW = 1
 const HAS_DATABASE = 2
 const INTEGER_KEYS = 8
-/** Where the second meta page lies is told by the first; this holds both for every page size. */
+/** Bytes read of a meta page. The first meta page gives the page size, hence the offset of the second. */
 const META_BYTES = 192
-/** Root of an empty tree. */
+/** The root of an empty tree. */
 const NO_PAGE = 2n ** 64n - 1n
 
-/** One tree: of free pages, of names, of a named database. */
+/** The description of one B-tree: of free pages, of database names, or of a named database. */
 export interface PageTree {
-  /** Null when it is empty. */
+  /** Null if the tree is empty. */
   readonly root: number | null
   readonly depth: number
   readonly integerKeys: boolean
@@ -37,6 +37,7 @@ export interface PageTree {
   readonly entries: number
 }
 
+/** A decoded meta page: the state of the file as of one commit. */
 export interface MetaPage {
   readonly pageBytes: number
   readonly mapBytes: number
@@ -46,7 +47,7 @@ export interface MetaPage {
   readonly transaction: number
 }
 
-/** Bytes of the description of a tree, in a meta page or as a value of the tree of names. */
+/** Bytes of a tree description, in a meta page or as a value in the tree of names. */
 const TREE_BYTES = 48
 
 function readTree(view: DataView, at: number): PageTree {
@@ -63,7 +64,7 @@ function readTree(view: DataView, at: number): PageTree {
   }
 }
 
-/** Null when there is no meta page. */
+/** Reads a meta page of an open file. Returns null if there is no valid one at the offset. */
 export function readMetaPage(file: number, offset: number): MetaPage | null {
   const bytes = new DataView(new ArrayBuffer(META_BYTES))
   if (readSync(file, bytes, 0, META_BYTES, offset) < META_BYTES) return null
@@ -83,16 +84,16 @@ export function readMetaPage(file: number, offset: number): MetaPage | null {
   }
 }
 
-/** The pages of a file that stays open. */
+/** An LMDB file, open for reading pages. */
 export class PageFile {
   readonly pageBytes: number
-  /** One byte for each byte of a page, for the check of one page. */
+  /** Scratch memory for the check of one page, one byte for each byte of the page. */
   readonly marks: Uint8Array
   private readonly file: number
   private readonly head = new Uint8Array(FLAGS_AT)
   private readonly headView = new DataView(this.head.buffer)
 
-  /** Throws what opening a file throws, or an Error when it holds no database. */
+  /** Throws the error of opening the file, or Error if it is not an LMDB database. */
   constructor(path: string) {
     this.file = openSync(path, 'r')
     const first = readMetaPage(this.file, 0)
@@ -104,7 +105,7 @@ export class PageFile {
     this.marks = new Uint8Array(first.pageBytes)
   }
 
-  /** Both, the newer one first. Null when one of them is none: LMDB always keeps two. */
+  /** Both meta pages, the newer one first. Null if one of them is invalid: LMDB always keeps two. */
   metas(): readonly [MetaPage, MetaPage] | null {
     const first = readMetaPage(this.file, 0)
     const second = readMetaPage(this.file, this.pageBytes)
@@ -112,13 +113,13 @@ export class PageFile {
     return first.transaction >= second.transaction ? [first, second] : [second, first]
   }
 
-  /** The transaction that wrote the page; null where the file holds no page of that number in that place. */
+  /** The transaction that wrote the page. Null if the page is missing or has another page number. */
   transactionOf(page: number): number | null {
     if (!this.read(page, this.head) || Number(this.headView.getBigUint64(0, true)) !== page) return null
     return Number(this.headView.getBigUint64(TRANSACTION_AT, true))
   }
 
-  /** False behind the end of the file. */
+  /** Fills `bytes` from the start of the page. Returns false if the file ends before. */
   read(page: number, bytes: Uint8Array): boolean {
     return readSync(this.file, bytes, 0, bytes.length, page * this.pageBytes) === bytes.length
   }
@@ -128,7 +129,7 @@ export class PageFile {
   }
 }
 
-/** One page of a tree, in a buffer that is filled again and again. */
+/** One page of a tree, in a buffer that is filled again for each page. */
 export class TreePage {
   readonly bytes: Buffer
   number = 0
@@ -144,26 +145,26 @@ export class TreePage {
     this.halves = new Uint16Array(this.bytes.buffer, this.bytes.byteOffset, pageBytes >>> 1)
   }
 
-  /** What keeps it from being a page of a tree; null when it may be looked at further. */
+  /** Reads the page. Returns its damage as a phrase, or null if its header is that of a branch or leaf page. */
   load(file: PageFile, number: number): string | null {
     const { view } = this
-    if (!file.read(number, this.bytes)) return `page ${number} is not there`
+    if (!file.read(number, this.bytes)) return `page ${number} is missing`
     this.number = number
-    if (Number(view.getBigUint64(0, true)) !== number) return `page ${number} says that it is another one`
+    if (Number(view.getBigUint64(0, true)) !== number) return `page ${number} has the wrong page number`
     const flags = view.getUint16(FLAGS_AT, true)
-    if (flags !== IS_BRANCH && flags !== IS_LEAF) return `page ${number} is of no tree`
+    if (flags !== IS_BRANCH && flags !== IS_LEAF) return `page ${number} is neither a branch nor a leaf page`
     this.isLeaf = flags === IS_LEAF
     this.transaction = Number(view.getBigUint64(TRANSACTION_AT, true))
     this.count = view.getUint16(LOWER_AT, true) >>> 1
     return null
   }
 
-  /** LMDB leaves no gap between the entries of a page: each begins where another ends. Null when that is so. */
+  /** LMDB leaves no gap between the entries of a page. Returns a phrase if entries overlap, leave a gap or exceed the page. */
   findEntryDamage({ marks: starts }: PageFile): string | null {
     const { view, count } = this
     const end = this.bytes.length
     const upper = PAGE_HEADER + view.getUint16(UPPER_AT, true)
-    const wrong = `page ${this.number} is not made up of its entries`
+    const wrong = `page ${this.number} has gaps or overlaps between its entries`
     if ((view.getUint16(LOWER_AT, true) & 1) !== 0 || PAGE_HEADER + 2 * count > upper || upper > end) return wrong
     if (count < (this.isLeaf ? 1 : 2)) return wrong
     starts.fill(0, upper, end)
@@ -199,38 +200,41 @@ export class TreePage {
     return this.view.getUint32(at, true)
   }
 
+  /** Offset of the key of entry `i`. */
   keyStart(i: number): number {
     return this.entryAt(i) + NODE_HEADER
   }
 
+  /** Offset after the key of entry `i`. */
   keyEnd(i: number): number {
     const at = this.entryAt(i)
     return at + NODE_HEADER + this.view.getUint16(at + 6, true)
   }
 
+  /** The key of entry `i`, as a view on the page. */
   key(i: number): Buffer {
     return this.bytes.subarray(this.keyStart(i), this.keyEnd(i))
   }
 
-  /** Of a branch. */
+  /** The child page of entry `i` of a branch page. */
   child(i: number): number {
     const at = this.entryAt(i)
     return this.view.getUint32(at, true) + this.view.getUint16(at + 4, true) * 2 ** 32
   }
 
-  /** Of a leaf in the tree of names: the package ends each with a zero byte. */
+  /** The database name in entry `i` of a leaf of the tree of names. lmdb-js ends each name with a zero byte. */
   name(i: number): string {
     return this.bytes.toString('latin1', this.keyStart(i), this.keyEnd(i) - 1)
   }
 
-  /** Of a leaf: the tree that the entry names, or null when it is a plain value. */
+  /** The tree that entry `i` of a leaf describes, or null for a plain value. */
   tree(i: number): PageTree | null {
     const at = this.entryAt(i)
     if ((this.view.getUint16(at + 4, true) & HAS_DATABASE) === 0 || this.lengthAt(at) !== TREE_BYTES) return null
     return readTree(this.view, this.keyEnd(i))
   }
 
-  /** Of a leaf: where the value stands apart. */
+  /** The overflow pages of the value of entry `i` of a leaf, or null if the value is in the leaf. */
   overflow(i: number): { readonly page: number; readonly pages: number } | null {
     const at = this.entryAt(i)
     if ((this.view.getUint16(at + 4, true) & HAS_OVERFLOW) === 0) return null
@@ -241,7 +245,7 @@ export class TreePage {
     }
   }
 
-  /** Of a leaf. Null when it stands apart and is not there. */
+  /** The value of entry `i` of a leaf. Null if its overflow pages are missing or damaged. */
   value(i: number, file: PageFile): Uint8Array | null {
     const at = this.entryAt(i)
     const length = this.lengthAt(at)
@@ -253,11 +257,12 @@ export class TreePage {
     return file.read(apart.page, bytes) ? bytes.subarray(PAGE_HEADER, PAGE_HEADER + length) : null
   }
 
+  /** Length in bytes of the value of entry `i` of a leaf. */
   lengthOf(i: number): number {
     return this.lengthAt(this.entryAt(i))
   }
 
-  /** Negative when the key of entry `i` comes before that key, which has so many bytes. */
+  /** Compares the key of entry `i` with a key of `length` bytes. Negative if entry `i` comes first. */
   compare(i: number, key: Uint8Array, integers: boolean, length = key.length): number {
     const { bytes } = this
     const at = this.entryAt(i)
@@ -273,7 +278,7 @@ export class TreePage {
   }
 }
 
-/** Keys that are numbers are as the machine has them, of four bytes or of eight. */
+/** Reads an integer key, which has four or eight bytes in native byte order. */
 function integerAt(bytes: Uint8Array, start: number, end: number): number {
   let number = 0
   for (let at = end - 1; at >= start; at--) number = number * 256 + bytes[at]!
@@ -283,15 +288,15 @@ function integerAt(bytes: Uint8Array, start: number, end: number): number {
 const overflowHead = new Uint8Array(PAGE_HEADER)
 const overflowView = new DataView(overflowHead.buffer)
 
-/** What is wrong with the pages of a value that stands apart. */
+/** Returns the damage of the overflow pages of a value as a phrase, or null. `length`: bytes of the value. */
 export function findOverflowDamage(
   file: PageFile,
   { page, pages }: { page: number; pages: number },
   length: number,
 ): string | null {
-  const wrong = `page ${page} is not where a long value begins`
+  const wrong = `page ${page} is not the first overflow page of a value`
   if (pages !== Math.ceil((PAGE_HEADER + length) / file.pageBytes)) return wrong
-  if (!file.read(page, overflowHead)) return `page ${page} is not there`
+  if (!file.read(page, overflowHead)) return `page ${page} is missing`
   const isOne = overflowView.getUint16(FLAGS_AT, true) === IS_OVERFLOW
   const says = Number(overflowView.getBigUint64(0, true))
   return isOne && says === page && overflowView.getUint32(LOWER_AT, true) === pages ? null : wrong

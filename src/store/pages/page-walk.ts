@@ -1,28 +1,29 @@
-// Walks the trees of an LMDB file page by page, and finds what LMDB would believe: pages that are others, entries that do
-// not fill their page, keys out of order or outside of what the page above says, counts that are not those told.
+// Walks the B-trees of an LMDB file page by page and finds damage that LMDB would not notice: wrong page numbers, gaps, keys
+// out of order or outside the range of the parent, and wrong counts.
 import { findOverflowDamage, type MetaPage, type PageFile, type PageTree, TreePage } from './page-file.ts'
 
-/** Deeper than any tree of 2^48 pages. */
+/** Greater than the depth of any tree of 2^48 pages. */
 const DEPTH_MAX = 64
 
+/** How much of a file is walked. */
 export interface WalkOptions {
-  /** False: pages with entries are not read, only those that lead to them; a small part of the file. */
+  /** False: leaf pages are counted and not read. Branch pages are a small part of the file. */
   readonly leaves: boolean
-  /** So many pages at most; what comes after them is not looked at. */
+  /** Maximum number of pages to read. The rest is not checked. */
   readonly pagesMax: number
 }
 
-/** What is wrong with the file as of that meta page; null when nothing was found. */
+/** Returns the first damage found in the trees of that meta page as a phrase, or null. */
 export function findTreeDamage(file: PageFile, meta: MetaPage, options: WalkOptions): string | null {
   return runToEnd(walkTrees(file, meta, options))
 }
 
-/** As `faultOfTrees`, in steps of one page. */
+/** As `findTreeDamage`, yielding after each page. */
 export function walkTrees(file: PageFile, meta: MetaPage, options: WalkOptions): Generator<void, string | null> {
   return new TreeWalk(file, meta, options).run()
 }
 
-/** The result of all steps, taken at once. */
+/** Runs a generator to its end and returns its result. */
 export function runToEnd<T>(steps: Generator<void, T>): T {
   for (;;) {
     const step = steps.next()
@@ -30,10 +31,10 @@ export function runToEnd<T>(steps: Generator<void, T>): T {
   }
 }
 
-/** Thrown within a walk, caught at its edge. */
+/** Thrown and caught within a walk. */
 class TreeDamage extends Error {}
 
-/** Bounds of the keys of a page: at or above `low`, below `high`; null is no bound. */
+/** The keys of a page are at or above `low` and below `high`; null: no bound. */
 interface KeyBounds {
   readonly low: Uint8Array | null
   readonly high: Uint8Array | null
@@ -52,7 +53,7 @@ class TreeWalk {
   private readonly meta: MetaPage
   private readonly options: WalkOptions
   private readonly pages: TreePage[] = []
-  /** One bit for each page that a tree names. */
+  /** One bit per page: set if a tree refers to it. */
   private readonly reached: Uint8Array
   private left: number
 
@@ -83,10 +84,10 @@ class TreeWalk {
 
   private *tree(name: string, tree: PageTree, each?: (page: TreePage, i: number) => void): Generator<void, void> {
     if (tree.root === null) {
-      if (tree.entries !== 0) throw new TreeDamage(`${name}: the tree is empty and counts ${tree.entries} entries`)
+      if (tree.entries !== 0) throw new TreeDamage(`${name}: the tree has no pages but ${tree.entries} entries`)
       return
     }
-    if (tree.depth < 1 || tree.depth > DEPTH_MAX) throw new TreeDamage(`${name}: the tree is ${tree.depth} pages deep`)
+    if (tree.depth < 1 || tree.depth > DEPTH_MAX) throw new TreeDamage(`${name}: the depth ${tree.depth} is invalid`)
     const seen: PageCounts = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
     const bounds: KeyBounds = { low: null, high: null, transaction: this.meta.transaction }
     if (this.countPage(name, tree, tree.root, 1, seen, each !== undefined)) {
@@ -94,16 +95,16 @@ class TreeWalk {
     }
     if (this.left <= 0) return
     const leaves = this.options.leaves || each !== undefined
-    const told: readonly (keyof PageCounts)[] = leaves
+    const counted: readonly (keyof PageCounts)[] = leaves
       ? ['branchPages', 'leafPages', 'overflowPages', 'entries']
       : ['branchPages', 'leafPages']
-    for (const count of told) {
+    for (const count of counted) {
       if (seen[count] !== tree[count])
-        throw new TreeDamage(`${name}: ${seen[count]} ${count} where ${tree[count]} are told`)
+        throw new TreeDamage(`${name}: ${count} is ${tree[count]} and should be ${seen[count]}`)
     }
   }
 
-  /** Counts a page that is named in a tree. True when it is to be read. */
+  /** Counts a page that a tree refers to. Returns whether it is to be read. */
   private countPage(
     name: string,
     tree: PageTree,
@@ -140,9 +141,8 @@ class TreeWalk {
       findOrderDamage(page, integerKeys) ??
       findBoundsDamage(page, integerKeys, bounds.low, bounds.high)
     if (fault !== null) throw new TreeDamage(`${name}: ${fault}`)
-    if (page.isLeaf !== isLeaf) throw new TreeDamage(`${name}: page ${number} is at another depth than it should be`)
-    if (page.transaction > bounds.transaction)
-      throw new TreeDamage(`${name}: page ${number} is newer than what leads to it`)
+    if (page.isLeaf !== isLeaf) throw new TreeDamage(`${name}: page ${number} is at the wrong depth`)
+    if (page.transaction > bounds.transaction) throw new TreeDamage(`${name}: page ${number} is newer than its parent`)
     if (isLeaf) this.leaf(name, page, seen, each)
     else yield* this.branch(name, tree, page, depth, bounds, seen, each)
   }
@@ -188,14 +188,14 @@ class TreeWalk {
   }
 
   private markReached(name: string, page: number): void {
-    if (page < 2 || page > this.meta.lastPage) throw new TreeDamage(`${name}: there is no page ${page}`)
+    if (page < 2 || page > this.meta.lastPage) throw new TreeDamage(`${name}: page ${page} is out of range`)
     const bit = 1 << (page & 7)
-    if ((this.reached[page >>> 3]! & bit) !== 0) throw new TreeDamage(`${name}: page ${page} is named twice`)
+    if ((this.reached[page >>> 3]! & bit) !== 0) throw new TreeDamage(`${name}: page ${page} is referenced twice`)
     this.reached[page >>> 3]! |= bit
   }
 }
 
-/** Keys ascend. The first key of a branch says nothing. */
+/** Returns a phrase if keys do not ascend, or null. The first key of a branch page is unused. */
 export function findOrderDamage(page: TreePage, integers: boolean): string | null {
   for (let i = page.isLeaf ? 1 : 2; i < page.count; i++) {
     if (page.compare(i - 1, page.key(i), integers) >= 0) return outOfOrderMessage(page)
@@ -203,7 +203,7 @@ export function findOrderDamage(page: TreePage, integers: boolean): string | nul
   return null
 }
 
-/** Keys lie at or above `low` and below `high`. */
+/** Returns a phrase if a key is below `low` or not below `high`, or null. */
 export function findBoundsDamage(
   page: TreePage,
   integers: boolean,

@@ -1,133 +1,111 @@
-// Who may serve a data folder: one process alone, or one and the workers that it starts. The locks are SQLite's own on
-// empty files: the system drops them with their process, however that ends, and no other program that is given the same
-// number later can be taken for the holder.
-import { Database } from 'bun:sqlite'
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// The lock of a data folder: one process serves it, alone or with workers that it starts. Other commands that need the folder
+// for themselves acquire the same lock. See docs/decisions/0019-locks-and-processes.md.
+//
+// Compatibility: the first releases locked the same files with SQLite, whose locks flock does not see. Stop a server of such a
+// release before another release is started on its folder.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperationalError } from '../../kernel/errors.ts'
+import { type FileLock, lockFile } from './file-lock.ts'
 
-/** Held exclusively by the process that serves, or whose workers do. */
+/** Locked exclusively by the process that serves the folder, or whose workers do. */
 const SERVER_LOCK = 'server.lock'
-/** Shared by the workers, so that nobody takes the folder while one is left of a process that was killed. */
+/** Locked shared by the workers, so that the folder stays locked while a worker of a killed process is left. */
 const WORKERS_LOCK = 'workers.lock'
-/** The holder's number, for messages, and a secret word, by which its workers know that it is theirs. */
+/** Contains the process id of the server, for messages, and the token by which workers recognize their server. */
 const HOLDER_FILE = 'server.pid'
 
-/** What a folder that was never used may hold nevertheless. */
+/** Files of the lock. A folder that contains nothing else was never used. */
 export const lockFileNames: ReadonlySet<string> = new Set([SERVER_LOCK, WORKERS_LOCK, HOLDER_FILE])
 
-/** How long a start waits for workers whose parent was killed: they end by themselves, within a second if not busy. */
+/** How long a start waits for workers of a killed process. They end by themselves, within a second unless they are busy. */
 const ORPHAN_TIMEOUT_MS = 10_000
 
+/** A locked data folder. */
 export interface FolderLock {
+  /** Releases the folder. */
   release(): void
 }
 
+/** A data folder locked by the process that serves it. */
 export interface ServedFolder extends FolderLock {
-  /** To be shown by the workers of this process. */
+  /** The secret that workers of this process pass to `joinFolder`. */
   readonly workerToken: string
 }
 
-/** Makes the folder if need be. Throws OperatorFault when it cannot be written to, or is served by another process. */
+/**
+ * Locks the data folder for this process, and creates it if it does not exist. Blocks up to 10 s for workers of a killed
+ * process. Throws OperationalError if the folder is not writable or another process serves it.
+ */
 export function lockFolder(folder: string): ServedFolder {
-  let lock: ExclusiveLock | null = null
-  const proof = crypto.randomUUID()
+  let lock: FileLock | null = null
+  const workerToken = crypto.randomUUID()
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    lock = lockExclusively(join(folder, SERVER_LOCK), 0)
+    lock = lockFile(join(folder, SERVER_LOCK), 'exclusive')
     if (lock === null) throw new OperationalError(`the folder ${folder} is served by ${describeHolder(folder)}`)
-    const workers = lockExclusively(join(folder, WORKERS_LOCK), ORPHAN_TIMEOUT_MS)
-    if (workers === null) throw new OperationalError(`the folder ${folder} is served by workers whose parent has ended`)
-    writeFileSync(join(folder, HOLDER_FILE), `${process.pid}\n${proof}\n`, { mode: 0o600 })
-    workers.close()
-  } catch (failure) {
-    lock?.close()
-    if (failure instanceof OperationalError) throw failure
-    const { code, message } = failure as { code?: string; message: string }
+    const workers = lockFile(join(folder, WORKERS_LOCK), 'exclusive', ORPHAN_TIMEOUT_MS)
+    if (workers === null) {
+      throw new OperationalError(`the folder ${folder} is still used by workers of a server that was killed`)
+    }
+    writeFileSync(join(folder, HOLDER_FILE), `${process.pid}\n${workerToken}\n`, { mode: 0o600 })
+    workers.release()
+  } catch (error) {
+    lock?.release()
+    if (error instanceof OperationalError) throw error
+    const { code, message } = error as { code?: string; message: string }
     throw new OperationalError(`the folder ${folder} cannot be used: ${reasons.get(code) ?? message}`)
   }
   const held = lock
   return {
-    workerToken: proof,
+    workerToken,
     release() {
       rmSync(join(folder, HOLDER_FILE), { force: true })
-      held.close()
+      held.release()
     },
   }
 }
 
-/** For a worker of the process that holds the folder. Throws OperatorFault where nobody does, or somebody else. */
-export function joinFolder(folder: string, proof: string): FolderLock {
-  // First of all: whoever takes the folder from here on waits until this process is gone.
-  const presence = new Database(join(folder, WORKERS_LOCK))
+/**
+ * Joins the data folder as a worker of the process that serves it. `workerToken` is that of its ServedFolder. Throws
+ * OperationalError if no process serves the folder, or another one.
+ */
+export function joinFolder(folder: string, workerToken: string): FolderLock {
+  // First, so that a process that locks the folder from here on waits until this worker has ended.
+  const presence = lockFile(join(folder, WORKERS_LOCK), 'shared')
+  if (presence === null) throw foreignWorkerError(folder)
   try {
-    presence.run('BEGIN')
-    presence.query('SELECT count(*) FROM sqlite_schema').get()
-    const unheld = lockExclusively(join(folder, SERVER_LOCK), 0)
-    unheld?.close()
-    if (unheld !== null || readWorkerToken(folder) !== proof) throw foreignWorkerError(folder)
-  } catch (failure) {
-    presence.close()
-    throw (failure as { code?: string }).code === 'SQLITE_BUSY' ? foreignWorkerError(folder) : failure
+    // Shared, so that two workers that check at the same time do not take each other for the server.
+    const unserved = lockFile(join(folder, SERVER_LOCK), 'shared')
+    unserved?.release()
+    if (unserved !== null || readWorkerToken(folder) !== workerToken) throw foreignWorkerError(folder)
+  } catch (error) {
+    presence.release()
+    throw error
   }
-  return { release: () => presence.close() }
+  return presence
 }
 
 function foreignWorkerError(folder: string): OperationalError {
   return new OperationalError(`the folder ${folder} is not served by the process that started this worker`)
 }
 
-export interface ExclusiveLock {
-  close(): void
-}
-
-/** A lock that nobody refers to any more would be collected, and given up without a word. */
-const heldLocks = new Set<Database>()
-
-/** Null when another process has it, after so long. */
-export function lockExclusively(path: string, patienceMs: number): ExclusiveLock | null {
-  // SQLite would give its file the mode that the process has for new files, and its journals that of the file.
-  closeSync(openSync(path, 'a', 0o600))
-  const database = new Database(path)
-  try {
-    database.run(`PRAGMA busy_timeout = ${patienceMs}`)
-    // Nothing is ever written, so there is nothing that a journal could bring back. The system's SQLite takes no OFF, and
-    // a journal in a file would need room: a full disk would keep everybody from every lock.
-    database.run('PRAGMA journal_mode = MEMORY')
-    database.run('PRAGMA locking_mode = EXCLUSIVE')
-    database.run('BEGIN EXCLUSIVE')
-    heldLocks.add(database)
-    return {
-      close() {
-        heldLocks.delete(database)
-        database.close()
-      },
-    }
-  } catch (failure) {
-    database.close()
-    if ((failure as { code?: string }).code === 'SQLITE_BUSY') return null
-    throw failure
-  }
-}
-
-const notAFolder = 'there is a file of that name'
-const noPermission = 'no permission to write there'
+const notAFolder = 'a file with this name exists'
+const noPermission = 'no permission to write to it'
 
 const reasons: ReadonlyMap<string | undefined, string> = new Map([
   ['EEXIST', notAFolder],
   ['ENOTDIR', notAFolder],
   ['EACCES', noPermission],
   ['EPERM', noPermission],
-  ['SQLITE_CANTOPEN', noPermission],
-  ['SQLITE_READONLY', noPermission],
-  ['EROFS', 'it is on a file system that is read-only'],
+  ['EROFS', 'the file system is read-only'],
 ])
 
 function readHolderLines(folder: string): readonly string[] {
   try {
     return readFileSync(join(folder, HOLDER_FILE), 'utf8').split('\n')
   } catch {
-    // It has just begun, or it is ending.
+    // The holder is just starting or ending.
     return []
   }
 }

@@ -1,11 +1,11 @@
-// The mode of a data folder: its files hold everything that the service protects.
+// Checks the mode of a data folder, whose files contain everything that the service protects.
 import { statSync } from 'node:fs'
 
 const GROUP_AND_OTHERS = 0o077
 
 /**
- * Why the folder at `path` should have another mode, with the command that gives it one. Null where only its user may
- * enter it, where it does not exist, and on systems without such modes.
+ * Returns a warning with the command that fixes it if other users may access the folder at `path`. Returns null if only its
+ * owner may, if the folder does not exist, and on Windows.
  */
 export function folderPermissionWarning(path: string): string | null {
   if (process.platform === 'win32') return null
@@ -14,5 +14,5 @@ export function folderPermissionWarning(path: string): string | null {
   const { mode } = found
   const shown = (mode & 0o7777).toString(8).padStart(4, '0')
   const quoted = `'${path.replaceAll("'", "'\\''")}'`
-  return `the data folder ${path} has the mode ${shown}, so other users may reach its files: run \`chmod -R go= ${quoted}\``
+  return `the data folder ${path} has the mode ${shown}, so other users may access its files: run \`chmod -R go= ${quoted}\``
 }

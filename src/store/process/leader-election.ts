@@ -1,24 +1,26 @@
-// What only one process on a data folder may do: each such task goes to whoever holds its lock, and when that process
-// ends, however it does, to another one that stands for it.
+// Elects one process on a data folder for each background task. A process that holds the lock of a task runs it; when it ends,
+// in any way, another candidate takes over. See docs/decisions/0019-locks-and-processes.md.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ExclusiveLock, lockExclusively } from './folder-lock.ts'
+import { type FileLock, lockFile } from './file-lock.ts'
 
 const FOLDER = 'locks'
-/** How long a task may lie without a holder. A try costs some microseconds. */
+/** Upper bound of the time without a leader. One attempt costs some microseconds. */
 const RETRY_INTERVAL_MS = 200
 
+/** The candidacies of this process. */
 export class LeaderElection {
   private readonly folder: string
-  private readonly held: ExclusiveLock[] = []
+  private readonly held: FileLock[] = []
   private readonly waiting = new Set<ReturnType<typeof setInterval>>()
 
+  /** Creates the folder of task locks in the data folder. */
   constructor(dataDir: string) {
     this.folder = join(dataDir, FOLDER)
     mkdirSync(this.folder, { recursive: true, mode: 0o700 })
   }
 
-  /** Calls `lead` once, when this process is elected: within the call where the task is free. */
+  /** Calls `lead` once, when this process becomes the leader of the task: during the call if there is no leader. */
   campaign(task: string, lead: () => void): void {
     if (this.tryAcquire(task)) {
       lead()
@@ -35,12 +37,12 @@ export class LeaderElection {
   }
 
   private tryAcquire(task: string): boolean {
-    const lock = lockExclusively(join(this.folder, `${task}.lock`), 0)
+    const lock = lockFile(join(this.folder, `${task}.lock`), 'exclusive')
     if (lock !== null) this.held.push(lock)
     return lock !== null
   }
 
-  /** A lock that cannot be tried, for want of descriptors perhaps, is no reason to end: there will be a next time. */
+  /** An error, for example for lack of file descriptors, must not end the process. The next attempt may succeed. */
   private tryAcquireQuietly(task: string): boolean {
     try {
       return this.tryAcquire(task)
@@ -49,10 +51,10 @@ export class LeaderElection {
     }
   }
 
-  /** Leaves every task to the others: to be called when this process does nothing more of any. */
+  /** Gives up all tasks and candidacies. Call it when this process no longer runs any task. */
   close(): void {
     for (const timer of this.waiting) clearInterval(timer)
     this.waiting.clear()
-    for (const lock of this.held.splice(0)) lock.close()
+    for (const lock of this.held.splice(0)) lock.release()
   }
 }

@@ -1,24 +1,25 @@
-// One number that all processes on a data folder see at once: a word of a file that each of them has mapped. Reading it
-// costs some nanoseconds, so it can stand before every request. It survives no crash of the machine and need not: whoever
-// uses it keeps the truth in the database, and asks there whenever the number is not the one that it knows.
+// A counter that all processes on a data folder share: a 32-bit word in a file that each of them maps into memory. A read costs
+// a few nanoseconds, so it can precede every request. The counter need not survive a crash of the machine: the database
+// holds the truth, and a process reads it whenever the counter differs from the value that it knows.
 import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
 
 const BYTES = 4
 
+/** A 32-bit counter in shared memory. */
 export interface SharedCounter {
-  /** 32 bits, not negative. */
+  /** The current value, an unsigned 32-bit integer. */
   load(): number
   store(value: number): void
-  /** Makes it another number than any that was read before; no two processes make it the same. */
+  /** Increments the counter atomically. */
   bump(): void
 }
 
-/** Makes the file if need be; a new number is 0. */
+/** Opens the counter in the file at `path`, which it creates with value 0. */
 export function openSharedCounter(path: string): SharedCounter {
   const file = openSync(path, 'a', 0o600)
   try {
-    // Written, not only made longer: what a full disk has no room for ends the process that touches it in memory. And at the
-    // end: of two processes that come here at once, neither takes away from the other.
+    // Written, not only extended: touching mapped memory without disk space behind it ends the process. Appended, so that
+    // two processes that come here concurrently do not overwrite each other.
     if (fstatSync(file).size < BYTES) writeSync(file, new Uint8Array(BYTES))
   } finally {
     closeSync(file)

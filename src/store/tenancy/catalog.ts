@@ -1,6 +1,5 @@
-// Which environment holds a part of a project's graph: (project, constituent) → environment. One folder per project;
-// below it `default`, and for a composite project `global` and a folder for each database that a location is mapped to.
-// Environments open when they are first asked for.
+// Maps (project, constituent) to an environment. Each project has a folder; in it are `default` and, for a composite project,
+// `global` and a folder for each database that a location is mapped to. Environments are opened on first use.
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -33,14 +32,16 @@ import {
 
 const singleGraphLayout: GraphLayout = { isComposite: false, locations: new Map() }
 
+/** Options of a catalog. */
 export interface CatalogOptions extends EnvironmentOptions {
-  /** Graphs that may be open at once; beyond it those not used for the longest time are closed. 0: `openGraphsMax`. */
+  /** Maximum number of open graphs; beyond it the least recently used ones are closed. 0: `maxOpenGraphs`. */
   readonly graphsMax?: number
 }
 
-/** Closed at once, so that files and addresses are free, when the process has as many as it may. */
+/** Number of graphs to close when the process has reached a limit of the system. */
 const EVICT_COUNT = 16
 
+/** The graphs of all projects in a data folder. */
 export class Catalog {
   private readonly root: string
   private readonly options: EnvironmentOptions
@@ -53,15 +54,15 @@ export class Catalog {
     this.open = new OpenProjects(options.graphsMax || maxOpenGraphs())
     if (options.readOnly === true) return
     mkdirSync(this.root, { recursive: true, mode: 0o700 })
-    // Finishes removals that a crash interrupted; another process may be at the same one.
+    // Finishes removals that a crash interrupted. Another process may be doing the same.
     for (const folder of readdirSync(this.root)) {
       if (folder.startsWith(REMOVED)) rmSync(join(this.root, folder), { recursive: true, force: true, maxRetries: 5 })
     }
   }
 
   /**
-   * Makes what the layout names. What exists already stays as it is, so that an interrupted provisioning is simply
-   * repeated. From then on the writes of a composite project take proxies along; `completeProxies` makes those of before.
+   * Creates the environments of the layout. Existing ones are kept, so an interrupted call can be repeated. From then on the
+   * writes of a composite project maintain proxies; `completeProxies` creates those of older nodes.
    */
   async create(projectId: string, layout: GraphLayout = singleGraphLayout): Promise<void> {
     assert(isGid(projectId), 'a project id is a global id')
@@ -75,14 +76,14 @@ export class Catalog {
     if (layout.isComposite) await flagConstituents(this.compositeGraphsOf(projectId))
   }
 
-  /** Null when it does not exist. */
+  /** The graph of a constituent. Null if it does not exist. Opens it if necessary and then blocks. */
   graph(projectId: string, part: Part): GraphStore | null {
     return this.find(projectId, part)?.store ?? null
   }
 
   /**
-   * What is inconsistent in a graph, in the global one its proxies too; null when it does not exist. For proofs: it reads
-   * all of it, and opens it first, in the turn of whoever asks.
+   * Returns all inconsistencies of a graph as sentences; for the global graph also those of its proxies. Null if it does not
+   * exist. For tests: it reads everything and blocks the process.
    */
   check(projectId: string, part: Part): string[] | null {
     const found = this.find(projectId, part)
@@ -95,13 +96,13 @@ export class Catalog {
     return [...findings, ...checkProxies(found.environment, constituents)]
   }
 
-  /** It has been made, by whichever process, and may have to be opened. */
+  /** Whether the constituent exists, open or not, created by any process. */
   exists(projectId: string, part: Part): boolean {
     const folder = this.folderOf(part)
     return this.open.find(projectId, folder) !== undefined || holdsEnvironment(this.pathOf(projectId, folder))
   }
 
-  /** Nodes of its own; in the global graph, where every node has a proxy, relationships. After `openAll`. */
+  /** Whether the graph has nodes; the global graph, which has only proxies, relationships. Call `openAll` before. */
   holdsData(projectId: string, part: Part): boolean {
     const snapshot = this.find(projectId, part)?.store.snapshot()
     if (snapshot === undefined) return false
@@ -113,8 +114,8 @@ export class Catalog {
   }
 
   /**
-   * Opens what there is of a project, and lets others go on meanwhile: asked for first, it would be opened in the turn of
-   * whoever asks. What is damaged tells those who ask for it; rejects with BusyFault where others do not get on.
+   * Opens all graphs of a project without blocking the process; a graph that is not open is opened on its first use, which
+   * blocks. Damage is reported when the graph is used. Rejects with LockTimeoutError if other processes keep writing.
    */
   async openAll(projectId: string): Promise<void> {
     for (const folder of ['global', ...this.constituentsOf(projectId)]) {
@@ -124,7 +125,7 @@ export class Catalog {
     }
   }
 
-  /** Lets the global graph follow what a crash kept it from following. Nothing to do where there is none. */
+  /** Updates the proxies that a crash has left outdated. Does nothing for a project that is not composite. */
   async followNotes(projectId: string): Promise<void> {
     await this.open.hold(projectId, async () => {
       await this.openAll(projectId)
@@ -132,7 +133,7 @@ export class Catalog {
     })
   }
 
-  /** Makes the proxies of nodes that were there before the project was composite. */
+  /** Creates the proxies of nodes that existed before the project became composite. */
   async completeProxies(projectId: string): Promise<void> {
     await this.open.hold(projectId, async () => {
       await this.openAll(projectId)
@@ -167,7 +168,7 @@ export class Catalog {
     }
   }
 
-  /** Read anew each time: another process may have made one. Its files, not the configuration, tell what holds nodes. */
+  /** Read each time, because another process may create one. The files tell what exists, not the configuration. */
   private constituentsOf(projectId: string): string[] {
     return ['default', ...listConstituentFolders(join(this.root, projectFolderName(projectId)))]
   }
@@ -186,7 +187,7 @@ export class Catalog {
     if (!make && !holdsEnvironment(path)) return null
     if (make) mkdirSync(path, { recursive: true, mode: 0o700 })
     await this.open.evictFor(projectId)
-    const open = () => openWhenUnwritten(path, () => this.openNow(projectId, folder, make))
+    const open = () => openWhenUnwritten(path, () => this.openNow(projectId, folder, make), this.options.lockTimeoutMs)
     try {
       return await open()
     } catch (fault) {
@@ -219,7 +220,7 @@ export class Catalog {
     return opened
   }
 
-  /** For those who have kept its store longer than it stayed open. */
+  /** For a store that is used after its environment was closed. */
   private reopen(projectId: string, folder: string): GraphStore {
     const opened = this.openNow(projectId, folder, false)
     if (opened === null) throw new OperationalError('its database is missing')
@@ -236,39 +237,40 @@ export class Catalog {
     return folder
   }
 
-  /** Waits for writes under way, then removes the project's data. No error when there is none. */
+  /** Removes a project's data after pending writes. Does nothing if there is none. */
   async delete(projectId: string): Promise<void> {
     const project = projectFolderName(projectId)
     const path = join(this.root, project)
     const removed = join(this.root, `${REMOVED}${project}-${Date.now().toString(36)}`)
-    // From here on nobody finds it; open files stay usable until they are closed.
+    // After the rename no process finds it. Open files stay usable until they are closed.
     const exists = existsSync(path)
     if (exists) renameSync(path, removed)
     await this.open.close(projectId)
     if (exists) await rm(removed, { recursive: true, force: true })
   }
 
-  /** After another process was killed. */
+  /** Removes readers of killed processes from all open environments. */
   clearStaleReaders(): void {
     for (const environment of this.open.environments()) environment.clearStaleReaders()
   }
 
-  /** Closes what is open of a project that was removed, by this process or by another; its data is not touched. */
+  /** Closes the graphs of a project that any process has removed. Does not change data. */
   async closeProject(projectId: string): Promise<void> {
     await this.open.close(projectId)
   }
 
-  /** Calls the listener for each project whose graphs were closed to make way for others. */
+  /** Registers a listener, called with each project whose graphs were closed to stay below the maximum. */
   onEvicted(listener: (projectId: string) => void): void {
     this.open.onEvicted(listener)
   }
 
+  /** Closes all graphs after pending writes. */
   async close(): Promise<void> {
     await this.open.closeAll()
   }
 }
 
-/** Opens the projects below a data folder, creating what is missing. */
+/** Opens the graphs of all projects in a data folder. Creates the folder of projects unless `readOnly`. */
 export function openCatalog(dataDir: string, options: CatalogOptions): Catalog {
   return new Catalog(dataDir, options)
 }

@@ -1,11 +1,11 @@
-// Whether the global graph of a composite project has exactly one proxy for every node of the constituents.
+// Checks that the global graph of a composite project has exactly one proxy for each node of the constituents.
 import { createChunk, type NodeId, type NodeKey, type Snapshot } from '../../engine/store.ts'
 import type { LmdbEnvironment } from '../graph/environment.ts'
 import { identityOf } from './composite.ts'
 
 const FINDINGS_MAX = 100
 
-/** In sentences; none when all is well. What is being written meanwhile may be found half-way. */
+/** Returns all inconsistencies as sentences. Writes in progress may be reported as inconsistencies. */
 export function checkProxies(global: LmdbEnvironment, constituents: readonly LmdbEnvironment[]): string[] {
   const findings: string[] = []
   const report = (finding: string): void => void (findings.length < FINDINGS_MAX && findings.push(finding))
@@ -20,10 +20,10 @@ export function checkProxies(global: LmdbEnvironment, constituents: readonly Lmd
     for (const { id, key } of keyedNodes(proxies)) {
       const proxy = identityOf(proxies, key)
       const node = snapshots.map((snapshot) => identityOf(snapshot, key)).find((found) => found?.gid === proxy?.gid)
-      if (node === undefined || node === null) report(`${nameOf(key)} has a proxy and is nowhere`)
-      else if (node.location !== proxy?.location) report(`the proxy of ${nameOf(key)} has another location`)
+      if (node === undefined || node === null) report(`${nameOf(key)} has a proxy but no node`)
+      else if (node.location !== proxy?.location) report(`the proxy of ${nameOf(key)} has a wrong location`)
       if (proxies.nodeProperties(id).size > 0 || proxies.labels(id).length !== 1) {
-        report(`the proxy of ${nameOf(key)} has data`)
+        report(`the proxy of ${nameOf(key)} has properties or further labels`)
       }
     }
   } finally {

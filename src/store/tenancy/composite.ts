@@ -1,37 +1,37 @@
-// Composite projects: a node's data is in a constituent, and the global environment has a proxy of every node, so that
-// relationships may join nodes of different locations there. A proxy bears its node's own id, and nothing of its data.
+// Composite projects. The data of a node is in a constituent. The global environment has a proxy of every node, so that
+// relationships can connect nodes of different locations. A proxy has the global id of its node and none of its data.
 //
-// There is no transaction over two environments. The constituent is written first and leaves, in the same transaction, a
-// note of the nodes whose proxies may be wrong until the global environment has followed. A proxy is never told what to
-// be: whoever follows derives it from what the constituents hold by then, so following may be repeated, by any process and
-// in any order. What a crash leaves is a note; the next start follows it, and so does the next write of the same nodes.
+// No transaction spans two environments. The constituent is written first; the same transaction stores an intent: the nodes
+// whose proxies may be outdated until the global environment is updated. Proxies are always derived from the current contents
+// of the constituents, so an update can be repeated by any process in any order. After a crash the intent remains; the next
+// start, or the next write of the same nodes, updates the proxies.
 import { createChunk, type GraphStore, type NodeKey, type Snapshot, type WriteBatch } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { LmdbEnvironment } from '../graph/environment.ts'
 import type { LmdbWriteBatch } from '../graph/write-batch.ts'
 import { FLAG } from '../lmdb/databases.ts'
-import { ProxyTrackingBatch } from './proxy-tracking-batch.ts'
+import { readIntent, TouchedNodes } from './touched-nodes.ts'
 
-/** The parts of a composite project, as they are at the moment of the question. */
+/** The environments of a composite project, looked up at each call. */
 export interface CompositeGraphs {
-  /** Opened where it is not yet, and the process goes on meanwhile: others may be writing to it. */
+  /** The global environment. Opened if necessary, without blocking the process. */
   global(): Promise<LmdbEnvironment>
-  /** All that may hold nodes, opened likewise. */
+  /** All environments that may hold nodes. Opened if necessary, without blocking the process. */
   constituents(): Promise<readonly LmdbEnvironment[]>
-  /** Where nobody may wait. Null when one of them is not open: another process has made it since. */
+  /** As `constituents`, without waiting. Null if one of them is not open, because another process has created it since. */
   constituentsNow(): readonly LmdbEnvironment[] | null
 }
 
-/** One environment of a project as it is read and written: its writes take the proxies along. */
+/** A constituent as a graph store. Its writes update the proxies in the global environment. */
 export class ConstituentStore implements GraphStore {
   private readonly own: LmdbEnvironment
-  private readonly parts: CompositeGraphs
-  /** Notes that have been followed go with the next batch. One that outlives the process is followed once more. */
-  private followed: readonly number[] = []
+  private readonly graphs: CompositeGraphs
+  /** Intents whose proxies are updated. The next batch removes them. One that outlives the process is processed again. */
+  private processed: readonly number[] = []
 
-  constructor(own: LmdbEnvironment, parts: CompositeGraphs) {
+  constructor(own: LmdbEnvironment, graphs: CompositeGraphs) {
     this.own = own
-    this.parts = parts
+    this.graphs = graphs
   }
 
   snapshot(): Snapshot {
@@ -39,20 +39,21 @@ export class ConstituentStore implements GraphStore {
   }
 
   async write<T>(change: (batch: WriteBatch) => T): Promise<T> {
-    const { followed } = this
-    const { value, watched } = await this.own.write((batch) => {
-      // Asked within the transaction: a project may become composite while writes are under way.
-      if (!batch.flags.has(FLAG.constituent)) return { value: assertSynchronous(change(batch)), watched: null }
-      const watched = new ProxyTrackingBatch(batch)
-      const value = assertSynchronous(change(watched))
-      watched.putIntent()
-      for (const note of followed) batch.intents.remove(note)
-      return { value, watched }
+    const { processed } = this
+    const { value, touched } = await this.own.write((batch) => {
+      // Read within the transaction: a project may become composite while writes are in progress.
+      if (!batch.flags.has(FLAG.constituent)) return { value: assertSynchronous(change(batch)), touched: null }
+      const touched = new TouchedNodes()
+      batch.onNodeTouched = (key, moved) => touched.add(key, moved)
+      const value = assertSynchronous(change(batch))
+      touched.putIntent(batch.intents)
+      for (const intent of processed) batch.intents.remove(intent)
+      return { value, touched }
     })
-    if (watched === null) return value
-    this.followed = this.followed.filter((note) => !followed.includes(note))
-    await updateProxies(this.parts, findStaleProxies(await this.parts.global(), this.own, watched.touchedNodes))
-    if (watched.intent !== null) this.followed = [...this.followed, watched.intent]
+    if (touched === null) return value
+    this.processed = this.processed.filter((intent) => !processed.includes(intent))
+    await updateProxies(this.graphs, findStaleProxies(await this.graphs.global(), this.own, touched.keys))
+    if (touched.intent !== null) this.processed = [...this.processed, touched.intent]
     return value
   }
 }
@@ -62,32 +63,35 @@ function assertSynchronous<T>(value: T): T {
   return value
 }
 
-/** From now on every write of a constituent takes its proxies along. */
-export async function flagConstituents(parts: CompositeGraphs): Promise<void> {
-  for (const constituent of await parts.constituents()) {
+/** Sets a flag in all constituents: from now on their writes maintain proxies. */
+export async function flagConstituents(graphs: CompositeGraphs): Promise<void> {
+  for (const constituent of await graphs.constituents()) {
     if (!constituent.hasFlag(FLAG.constituent)) await constituent.write((batch) => batch.flags.set(FLAG.constituent))
   }
 }
 
-/** What a crash has left. Others may be writing meanwhile: what they are about to follow is followed twice. */
-export async function processIntents(parts: CompositeGraphs): Promise<void> {
-  for (const constituent of await parts.constituents()) {
-    const notes = constituent.intents()
-    if (notes.size === 0) continue
-    await updateProxies(parts, [...notes.values()].flatMap(ProxyTrackingBatch.readIntent))
+/**
+ * Updates the proxies of all stored intents, which a crash has left. Intents of writes in progress in other processes may be
+ * processed twice.
+ */
+export async function processIntents(graphs: CompositeGraphs): Promise<void> {
+  for (const constituent of await graphs.constituents()) {
+    const intents = constituent.intents()
+    if (intents.size === 0) continue
+    await updateProxies(graphs, [...intents.values()].flatMap(readIntent))
     await constituent.write((batch) => {
-      for (const note of notes.keys()) batch.intents.remove(note)
+      for (const intent of intents.keys()) batch.intents.remove(intent)
     })
   }
 }
 
-/** Proxies for the nodes that were there before their constituent was marked. */
-export async function completeProxies(parts: CompositeGraphs): Promise<void> {
-  for (const constituent of await parts.constituents()) {
+/** Creates proxies for the nodes that are older than the flag of their constituent. */
+export async function completeProxies(graphs: CompositeGraphs): Promise<void> {
+  for (const constituent of await graphs.constituents()) {
     if (constituent.hasFlag(FLAG.complete)) continue
     for (let from: number | null = 0; from !== null; ) {
       const { keys, next } = readKeys(constituent, from)
-      await updateProxies(parts, findStaleProxies(await parts.global(), constituent, keys))
+      await updateProxies(graphs, findStaleProxies(await graphs.global(), constituent, keys))
       from = next
     }
     await constituent.write((batch) => batch.flags.set(FLAG.complete))
@@ -111,20 +115,20 @@ function readKeys(constituent: LmdbEnvironment, from: number): { keys: NodeKey[]
   }
 }
 
-// -- following
+// -- updating proxies
 
-/** What a node and its proxy have in common beside their key. */
+/** What a node and its proxy share in addition to their key. */
 export interface ProxyIdentity {
   readonly gid: string
   readonly location: string | null
 }
 
-/** Brings the proxies of these nodes to what the constituents hold when their turn to be written has come. */
-async function updateProxies(parts: CompositeGraphs, keys: readonly NodeKey[]): Promise<void> {
+/** Derives the proxies of these nodes from the constituents, as they are when the batch runs. */
+async function updateProxies(graphs: CompositeGraphs, keys: readonly NodeKey[]): Promise<void> {
   if (keys.length === 0) return
-  const global = await parts.global()
+  const global = await graphs.global()
   const attempt = (batch: LmdbWriteBatch): boolean => {
-    const constituents = parts.constituentsNow()
+    const constituents = graphs.constituentsNow()
     if (constituents === null) return false
     const snapshots = constituents.map((constituent) => constituent.snapshot())
     try {
@@ -134,12 +138,12 @@ async function updateProxies(parts: CompositeGraphs, keys: readonly NodeKey[]): 
       for (const snapshot of snapshots) snapshot.close()
     }
   }
-  while (!(await global.write(attempt))) await parts.constituents()
+  while (!(await global.write(attempt))) await graphs.constituents()
 }
 
 /**
- * Several constituents may hold a node of one key. The proxy stands for one of them as long as that one is there; then
- * it goes, with its relationships, and another takes its place.
+ * Several constituents may have a node with the same key. The proxy represents one of them as long as it exists. After that
+ * the proxy is deleted with its relationships and created again for another node.
  */
 function updateProxy(batch: LmdbWriteBatch, key: NodeKey, snapshots: readonly Snapshot[]): void {
   const proxy = batch.identityOf(key)
@@ -152,7 +156,7 @@ function updateProxy(batch: LmdbWriteBatch, key: NodeKey, snapshots: readonly Sn
   batch.upsertNode({ ...key, ...(location === null ? {} : { location }) }, { gid })
 }
 
-/** Those whose proxies do not stand for what their constituent holds: a write of properties leaves none. */
+/** The nodes whose proxies are outdated. Writes of properties leave none. */
 function findStaleProxies(global: LmdbEnvironment, own: LmdbEnvironment, keys: readonly NodeKey[]): NodeKey[] {
   if (keys.length === 0) return []
   const nodes = own.snapshot()
@@ -169,7 +173,7 @@ function findStaleProxies(global: LmdbEnvironment, own: LmdbEnvironment, keys: r
   }
 }
 
-/** Null when there is no such node. */
+/** Global id and location of a node. Null if it does not exist. */
 export function identityOf(snapshot: Snapshot, { type, externalId }: NodeKey): ProxyIdentity | null {
   const label = snapshot.symbol('label', type)
   const node = label === 0 ? 0 : snapshot.findNode(label, externalId)

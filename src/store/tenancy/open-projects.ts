@@ -1,20 +1,20 @@
-// The open graphs of one process, by project. Those that were not used for the longest time are closed when there are more
-// than the process may have open. Never closed: what is being read or written, and what somebody holds.
+// The open graphs of this process by project. If more are open than allowed, the least recently used projects are closed, unless
+// they are being read or written, or are held.
 import type { GraphStore, Snapshot, WriteBatch } from '../../engine/store.ts'
 import type { LmdbEnvironment } from '../graph/environment.ts'
 
-/** One environment, and the store that its users get. */
+/** An open environment, and the store that callers use. */
 export interface OpenConstituent {
   readonly environment: LmdbEnvironment
   readonly store: GraphStore
 }
 
-/** A part of a project as it is read and written, for as long as anybody likes: used after it was closed, it is opened again. */
+/** A store that reopens its environment if it is used after it was closed. */
 export class ReopeningStore implements GraphStore {
   private readonly inner: () => GraphStore
   private readonly hold: <T>(work: () => Promise<T>) => Promise<T>
 
-  /** `inner` gives the store, open. The project stays open while the work that is given to `hold` goes on. */
+  /** `inner` returns the open store. `hold` keeps the project open until the work is done. */
   constructor(inner: () => GraphStore, hold: <T>(work: () => Promise<T>) => Promise<T>) {
     this.inner = inner
     this.hold = hold
@@ -32,31 +32,32 @@ export class ReopeningStore implements GraphStore {
 interface OpenProject {
   /** By folder of the constituent. */
   readonly constituents: Map<string, OpenConstituent>
-  /** When it was used last: greater is later. */
+  /** Number of the last use: greater is later. */
   lastUse: number
 }
 
+/** The open projects of this process. */
 export class OpenProjects {
   private readonly max: number
   private readonly projects = new Map<string, OpenProject>()
   private readonly held = new Map<string, number>()
-  /** What is being closed, by project. */
+  /** Projects being closed. */
   private readonly closing = new Map<string, Promise<void>>()
   private readonly listeners: ((projectId: string) => void)[] = []
   private uses = 0
   private count = 0
 
-  /** `max`: environments that may be open at once. More are open only while all of them are in use. */
+  /** `max`: environments that may be open at once. It is exceeded only if all of them are in use. */
   constructor(max: number) {
     this.max = max
   }
 
-  /** Calls the listener for each project whose graphs were closed to make way for others. */
+  /** Registers a listener, called with each project that is closed to stay below the maximum. */
   onEvicted(listener: (projectId: string) => void): void {
     this.listeners.push(listener)
   }
 
-  /** Undefined when it is not open. */
+  /** Returns an open constituent, or undefined, and marks the project as used. */
   find(projectId: string, folder: string): OpenConstituent | undefined {
     const project = this.projects.get(projectId)
     if (project === undefined) return undefined
@@ -65,6 +66,7 @@ export class OpenProjects {
     return project.constituents.get(folder)
   }
 
+  /** Adds an open constituent. */
   add(projectId: string, folder: string, part: OpenConstituent): void {
     let project = this.projects.get(projectId)
     if (project === undefined) {
@@ -77,12 +79,13 @@ export class OpenProjects {
     this.count += 1
   }
 
+  /** All open environments. */
   *environments(): Iterable<LmdbEnvironment> {
     for (const { constituents } of this.projects.values())
       for (const { environment } of constituents.values()) yield environment
   }
 
-  /** The project stays open until the work is done. */
+  /** Keeps the project open until the work is done. */
   async hold<T>(projectId: string, work: () => Promise<T>): Promise<T> {
     this.held.set(projectId, (this.held.get(projectId) ?? 0) + 1)
     try {
@@ -95,15 +98,15 @@ export class OpenProjects {
   }
 
   /**
-   * Before one more graph of the project is opened: closes so many others that there are fewer than the maximum, and `more`
-   * beyond that. Resolves when they are closed, and this project as well where it was being closed.
+   * Call it before another graph of the project is opened. Closes other projects until fewer than the maximum are open, minus
+   * `more`. Resolves when they are closed, and when a pending close of this project is done.
    */
   async evictFor(projectId: string, more = 0): Promise<void> {
     this.startEvictionFor(projectId, more)
     await Promise.all(this.closing.values())
   }
 
-  /** As `makeWay`, for those who cannot wait: what is read and written by nobody is closed at the end of this turn. */
+  /** As `evictFor` without waiting: idle projects are closed after this turn of the event loop. */
   startEvictionFor(projectId: string, more = 0): void {
     for (let toClose = this.count - this.max + 1 + more; toClose > 0; ) {
       const oldest = this.oldestIdle(projectId)
@@ -125,7 +128,7 @@ export class OpenProjects {
     return oldest
   }
 
-  /** Waits for writes under way. Nothing to do where it is not open. */
+  /** Closes a project after pending writes. Does nothing if it is not open. */
   async close(projectId: string): Promise<void> {
     const project = this.projects.get(projectId)
     const before = this.closing.get(projectId)
@@ -145,6 +148,7 @@ export class OpenProjects {
     await done
   }
 
+  /** Closes all projects. */
   async closeAll(): Promise<void> {
     for (const projectId of [...this.projects.keys()]) await this.close(projectId)
     await Promise.all(this.closing.values())

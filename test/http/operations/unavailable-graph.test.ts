@@ -76,7 +76,7 @@ describe('a project whose graph is damaged', () => {
       {
         level: 'error',
         message: expect.stringMatching(
-          `^the graph of project ${damaged.id} is unavailable: ${damaged.file} is damaged: it has 3 pages of \\d+$`,
+          `^the graph of project ${damaged.id} is unavailable: ${damaged.file} is damaged: it has 3 of \\d+ pages$`,
         ),
       },
     ])

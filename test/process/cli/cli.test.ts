@@ -189,10 +189,10 @@ describe('a folder that cannot be used', () => {
 
   it('is a file', async () => {
     writeFileSync(data, '')
-    const message = `error: the folder ${data} cannot be used: there is a file of that name\n`
+    const message = `error: the folder ${data} cannot be used: a file with this name exists\n`
     expect(await refused(['serve', '--data', data])).toBe(message)
     expect(await refused(['init', '--data', data])).toBe(message)
-    expect(await refused(['token', '--data', data])).toBe(`error: the folder ${join(data, 'config')} holds no store\n`)
+    expect(await refused(['token', '--data', data])).toBe(`error: the folder ${join(data, 'config')} contains no store\n`)
   })
 
   it('holds a configuration that is no folder', async () => {
@@ -224,7 +224,7 @@ describe('a folder that cannot be used', () => {
         stderr: 'pipe',
       })
       expect([await child.stderr.text(), await child.stdout.text(), await child.exited]).toEqual([
-        `error: the folder ${at} cannot be used: no permission to write there\n`,
+        `error: the folder ${at} cannot be used: no permission to write to it\n`,
         '',
         1,
       ])
@@ -256,7 +256,7 @@ describe('a configuration that is damaged', () => {
     initialised()
     const pages = statSync(file()).size / 4096
     truncateSync(file(), 3 * 4096)
-    await refused(`${file()} is damaged: it has 3 pages of ${pages}`)
+    await refused(`${file()} is damaged: it has 3 of ${pages} pages`)
   })
 
   it('is not replaced by a new one beside projects', async () => {

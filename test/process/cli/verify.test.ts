@@ -68,8 +68,8 @@ describe('verify', () => {
     const { exitCode, stdout } = await runCommand(['verify', '--data', data])
     for (const undo of mend) undo()
     expect(exitCode).toBe(1)
-    expect(stdout).toContain('damaged  config: documents collection "things", key "one" does not fit its checksum')
-    expect(stdout).toMatch(/damaged {2}projects\/\S+\/default: relationships 1 does not fit its checksum/)
+    expect(stdout).toContain('damaged  config: documents collection "things", key "one" has a wrong checksum')
+    expect(stdout).toMatch(/damaged {2}projects\/\S+\/default: relationships 1 has a wrong checksum/)
   })
 
   // The superuser may read everything, and becomes somebody else for this.

@@ -10,7 +10,7 @@ import { openCollections } from '../../../src/store/documents/collections.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../src/store/graph/environment.ts'
 import { checkGraph } from '../../../src/store/integrity/check-graph.ts'
 import { diskFullReason } from '../../../src/store/lmdb/disk-full.ts'
-import { lockExclusively } from '../../../src/store/process/folder-lock.ts'
+import { lockFile } from '../../../src/store/process/file-lock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const disk = join(temporaryFolder(), 'disk')
@@ -58,7 +58,7 @@ describe('where files may not become long', () => {
 
   test('no store is begun, and the process goes on', () => {
     const told = limited(40, `${open}; try { open() } catch (fault) { console.log(fault.message) }`)
-    expect(told).toBe(`there is no room for a store in ${folder}: a file may not become as long (\`ulimit -f\`)\n`)
+    expect(told).toBe(`not enough disk space for a store in ${folder}: the file size limit is reached (\`ulimit -f\`)\n`)
     expect(readdirSync(folder)).toEqual([])
   })
 
@@ -96,7 +96,7 @@ test('a quota that was used up is told by its code, and what is no want of room 
   writeFileSync(file, '')
   const { EDQUOT, EIO } = constants.errno
   const told = [EDQUOT, 'EDQUOT', EIO].map((code) => diskFullReason({ code }, folder, file))
-  expect(told).toEqual([expect.stringContaining('grants'), told[0], null])
+  expect(told).toEqual([expect.stringContaining('quota'), told[0], null])
   expect(readdirSync(folder)).toEqual(['data.mdb'])
 })
 
@@ -167,15 +167,15 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     const file = join(disk, 'all of it')
     writeFileSync(file, Buffer.alloc(Number(room) - 300_000))
     expect(() => openEnvironment(join(disk, 'other'), { clock: systemClock })).toThrow(
-      `there is no room for a store in ${join(disk, 'other')}`,
+      `not enough disk space for a store in ${join(disk, 'other')}`,
     )
     expect(readdirSync(join(disk, 'other'))).toEqual([])
     const { path, more } = { path: join(disk, 'one.lock'), more: join(disk, 'more') }
     writeFileSync(path, '')
     expect(() => writeFileSync(more, Buffer.alloc(1 << 20))).toThrow('no space left')
-    const lock = lockExclusively(path, 0)
+    const lock = lockFile(path, 'exclusive')
     expect(lock).not.toBeNull()
-    lock?.close()
+    lock?.release()
     rmSync(file)
     rmSync(more)
     await openEnvironment(join(disk, 'other'), { clock: systemClock }).close()

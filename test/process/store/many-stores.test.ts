@@ -14,7 +14,7 @@ test('a store beyond the address space is refused, until another one is closed',
   const [first, second] = [open('first'), open('second')]
   expect(() => open('third')).toThrow(OperationalError)
   expect(() => open('third')).toThrow(
-    `the store in ${join(folder, 'third')} cannot be opened: this process has as many stores open as it can map into its address space`,
+    `the store in ${join(folder, 'third')} cannot be opened: the address space of this process is full`,
   )
   await first.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }))
   await second.close()
@@ -55,7 +55,7 @@ test('a store beyond the files that a process may open is refused, and the other
     },
   )
   expect(await child.stdout.text()).toBe(
-    'RoomFault this process has as many files open as it may (`ulimit -n`) true 1\n',
+    'ResourceLimitError this process has reached its limit of open files (`ulimit -n`) true 1\n',
   )
   expect(await child.exited).toBe(0)
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DATA_FILE } from '../../../src/store/lmdb/environment-folder.ts'
 import { LmdbFile } from '../../../src/store/lmdb/lmdb-file.ts'
 import { openWhenUnwritten } from '../../../src/store/lmdb/open-file.ts'
-import { OpenLock, setLockTimeout } from '../../../src/store/lmdb/open-lock.ts'
+import { COMMAND_LOCK_TIMEOUT_MS, OpenLock } from '../../../src/store/lmdb/open-lock.ts'
 
 const [folder = '', role = ''] = process.argv.slice(2)
 const OPENINGS = 30
@@ -19,10 +19,10 @@ if (role === 'open and stay') {
 }
 
 if (role.startsWith('open a minute later')) {
-  if (role.endsWith('patiently')) setLockTimeout()
+  const lockTimeoutMs = role.endsWith('patiently') ? COMMAND_LOCK_TIMEOUT_MS : undefined
   process.stdin.once('data', async () => {
     const now = Date.now
-    const opening = openWhenUnwritten(folder, () => new LmdbFile(folder, { readOnly: true }))
+    const opening = openWhenUnwritten(folder, () => new LmdbFile(folder, { readOnly: true }), lockTimeoutMs)
     Date.now = () => now() + 60_000
     console.log(await opening.then(() => 'opened').catch(({ message }: Error) => message))
     process.exit(0)

@@ -111,7 +111,7 @@ test('those that wait to write lose patience together, not one after the other, 
   vi.useFakeTimers({ toFake: ['Date'] })
   try {
     const waiting = [0, 1, 2].map(() => file.transaction(() => {}))
-    const refused = waiting.map((write) => expect(write).rejects.toThrow('does not finish opening'))
+    const refused = waiting.map((write) => expect(write).rejects.toThrow('timed out while another process was opening'))
     vi.setSystemTime(Date.now() + 60_000)
     await Promise.all(refused)
   } finally {

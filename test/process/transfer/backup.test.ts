@@ -217,7 +217,7 @@ test.each([
     cpSync(join(data, name), join(data, `${name}${ending}`), { recursive: true })
     if (!isThere) rmSync(join(data, name), { recursive: true })
     const out = join(data, '..', 'out')
-    const refusal = `the migration of ${join(data, name)} was cut off; \`verdigraph migrate\` finishes it`
+    const refusal = `the migration of ${join(data, name)} was interrupted; run \`verdigraph migrate\` to finish it`
     await expect(backupOf(data, out)).rejects.toThrow(refusal)
     await expect(exportFolder({ dataDir: data, out, progress: quiet.progress })).rejects.toThrow(refusal)
     expect(readdirSync(dirname(out))).toEqual(['data'])
@@ -335,7 +335,7 @@ test('on a disk that gets full a backup and an export say so, call nothing damag
     const { data } = await dataFolder()
     for (const freeKb of [0, 24, 60, 110, 150]) {
       writeFileSync(join(disk, 'ballast'), Buffer.alloc((1024 - freeKb) << 10))
-      const full = /no space left|no room/i
+      const full = /no space left|not enough disk space/i
       await expect(backupOf(data, join(disk, 'out'))).rejects.toThrow(full)
       await expect(exportFolder({ dataDir: data, out: join(disk, 'out'), progress: quiet.progress })).rejects.toThrow(
         full,

@@ -102,7 +102,7 @@ describe('collections', () => {
     await openCollections(documents, options).close()
     const environment = { clock: new ManualClock(0), sync: false }
     await openEnvironment(graph, environment).close()
-    expect(() => openEnvironment(documents, environment)).toThrow('the folder does not hold a graph')
-    expect(() => openCollections(graph, options)).toThrow('the folder does not hold documents')
+    expect(() => openEnvironment(documents, environment)).toThrow('the folder does not contain a graph')
+    expect(() => openCollections(graph, options)).toThrow('the folder does not contain documents')
   })
 })

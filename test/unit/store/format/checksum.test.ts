@@ -62,7 +62,7 @@ describe('a value that is not what was written', () => {
     const snapshot = environment.snapshot()
     const read = (): unknown => snapshot.findNode(snapshot.symbol('label', 'A'), 'a')
     expect(read).toThrow(DataCorruptionError)
-    expect(read).toThrow('upsert-keys type 1, externalId "a" does not fit its checksum')
+    expect(read).toThrow('upsert-keys type 1, externalId "a" has a wrong checksum')
     expect(snapshot.findNode(snapshot.symbol('label', 'A'), 'b')).toBe(2)
     snapshot.close()
     await expect(environment.write((batch) => batch.upsertNode(A))).rejects.toThrow(DataCorruptionError)

@@ -7,7 +7,7 @@ import { ManualClock, systemClock } from '../../../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { openStore } from '../../../../src/store/graph/open-store.ts'
 import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
-import { LayoutError } from '../../../../src/store/lmdb/databases.ts'
+import { LayoutError } from '../../../../src/store/lmdb/layout.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const options = { clock: new ManualClock(1_750_000_000_000), sync: false }
@@ -36,24 +36,24 @@ describe('the layout of a folder', () => {
   }
 
   test.each([
-    ['an earlier', 1, 'version 1; this program reads version 3: `verdigraph migrate` brings it there'],
-    ['a later', 4, 'version 4, of a later program; this one reads version 3'],
+    ['an earlier', 1, 'version 1; this program reads version 3: run `verdigraph migrate`'],
+    ['a later', 4, 'version 4, written by a newer program; this program reads version 3'],
   ])('of %s version is refused, and left as it is', async (_, version, told) => {
     const folder = await withLayout(1, version)
     for (let again = 0; again < 2; again++) {
       expect(() => openEnvironment(folder, options)).toThrow(LayoutError)
-      expect(() => openEnvironment(folder, options)).toThrow(`the folder holds a graph in layout ${told}`)
+      expect(() => openEnvironment(folder, options)).toThrow(`the folder contains a graph in layout ${told}`)
     }
   })
 
   test('of something else is refused', async () => {
     const folder = await withLayout(2, 1)
-    expect(() => openEnvironment(folder, options)).toThrow('the folder does not hold a graph')
+    expect(() => openEnvironment(folder, options)).toThrow('the folder does not contain a graph')
   })
 
   test('of an empty folder is refused when it may only be read', async () => {
     const folder = join(temporaryFolder(), 'never')
-    expect(() => openEnvironment(folder, { ...options, readOnly: true })).toThrow('holds no store')
+    expect(() => openEnvironment(folder, { ...options, readOnly: true })).toThrow('contains no store')
     expect(existsSync(folder)).toBe(false)
   })
 })
@@ -209,7 +209,7 @@ describe('an environment', () => {
     await environment.close()
     const reader = openEnvironment(folder, { ...options, readOnly: true })
     expect(countNodes(reader)).toBe(1)
-    await expect(reader.write((batch) => batch.upsertNode(A))).rejects.toThrow('opened for reading only')
+    await expect(reader.write((batch) => batch.upsertNode(A))).rejects.toThrow('opened read-only')
     await reader.close()
   })
 

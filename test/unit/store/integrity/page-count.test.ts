@@ -103,7 +103,7 @@ describe('a page that hides a key', () => {
     hideLastEntry(hidden)
     await expect(isPermitted(node - 1)).rejects.toThrow(DataCorruptionError)
     expect(await verifyFolder(folder, () => {})).toEqual([
-      `adjacency: page ${hidden.number} is not made up of its entries`,
+      `adjacency: page ${hidden.number} has gaps or overlaps between its entries`,
     ])
   })
 
@@ -130,7 +130,7 @@ describe('a page that hides a key', () => {
         )
       expect(await ask()).toBe(false)
       hideLastEntry(hidden)
-      await expect(ask()).rejects.toThrow(`page ${hidden.number} is not made up of its entries`)
+      await expect(ask()).rejects.toThrow(`page ${hidden.number} has gaps or overlaps between its entries`)
     }
   })
 
@@ -175,7 +175,7 @@ describe('a page that hides a key', () => {
   test('above the leaves is found when the folder is opened', async () => {
     hideLastEntry(pagesOf('adjacency', 1)[0]!)
     await expect(isPermitted(3)).rejects.toThrow(
-      /data\.mdb is damaged: adjacency: page \d+ is not made up of its entries/,
+      /data\.mdb is damaged: adjacency: page \d+ has gaps or overlaps between its entries/,
     )
   })
 
@@ -201,7 +201,7 @@ test('a meta page that brings back an earlier commit is refused', async () => {
   const at = (newest & 1) * 4096 + 152
   bytes.writeBigUInt64LE(bytes.readBigUInt64LE(at) - 4n, at)
   writeFileSync(path, bytes)
-  await expect(isPermitted(3)).rejects.toThrow('its meta pages do not follow each other')
+  await expect(isPermitted(3)).rejects.toThrow('its meta pages are not from consecutive commits')
 })
 
 test('what is there and what is not is told apart after each of many commits, from checked pages and new ones', async () => {

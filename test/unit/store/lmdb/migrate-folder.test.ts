@@ -51,7 +51,7 @@ describe('an environment of the layout before', () => {
     const folder = earlier('graph')
     const before = readFileSync(join(folder, 'data.mdb'))
     expect(() => openEnvironment(folder, { clock: systemClock })).toThrow(
-      'the folder holds a graph in layout version 2; this program reads version 3: `verdigraph migrate` brings it there',
+      'the folder contains a graph in layout version 2; this program reads version 3: run `verdigraph migrate`',
     )
     expect(readFileSync(join(folder, 'data.mdb')).equals(before)).toBe(true)
   })
@@ -105,7 +105,7 @@ describe('a migration that was cut off', () => {
     await migrateFolder(folder)
     renameSync(folder, `${folder}.migrated`)
     cpSync(earlier('graph'), `${folder}.before`, { recursive: true })
-    const refusal = `the migration of ${folder} was cut off; \`verdigraph migrate\` finishes it`
+    const refusal = `the migration of ${folder} was interrupted; run \`verdigraph migrate\` to finish it`
     expect(() => openEnvironment(folder, { clock: systemClock })).toThrow(refusal)
     expect(() => openCollections(folder, {})).toThrow(refusal)
     // Whoever tried may have left the folder that it wanted.
@@ -127,7 +127,7 @@ describe('a migration that was cut off', () => {
     for (const folder of [join(root, 'default'), join(root, 'constituents', constituent)]) {
       renameSync(folder, `${folder}.before`)
       catalog = openCatalog(data, { clock: systemClock, sync: false })
-      const refusal = `the migration of ${folder} was cut off`
+      const refusal = `the migration of ${folder} was interrupted`
       const part = folder.endsWith('default') ? 'default' : { database: 'eu' }
       expect(() => catalog.graph(project, part)).toThrow(refusal)
       await expect(catalog.create(project, layout)).rejects.toThrow(refusal)

@@ -73,14 +73,14 @@ describe('a file', () => {
     [
       'ends within a page',
       () => truncateSync(path, size() - 1),
-      /^is damaged: \d+ bytes are no whole number of pages$/,
+      /^is damaged: \d+ bytes is not a multiple of the page size$/,
     ],
     [
       'lost its second half',
       () => truncateSync(path, Math.floor(size() / PAGE / 2) * PAGE),
-      /^is damaged: it has \d+ pages of \d+$/,
+      /^is damaged: it has \d+ of \d+ pages$/,
     ],
-    ['holds nothing but the meta pages', () => truncateSync(path, 2 * PAGE), /^is damaged: it has 2 pages of \d+$/],
+    ['holds nothing but the meta pages', () => truncateSync(path, 2 * PAGE), /^is damaged: it has 2 of \d+ pages$/],
     ['is a text', () => writeFileSync(path, 'hello '.repeat(5000)), /^is not a database, or damaged$/],
     ['is all zeros', () => writeFileSync(path, Buffer.alloc(20 * PAGE)), /^is not a database, or damaged$/],
     [
@@ -91,11 +91,11 @@ describe('a file', () => {
     ['has another version', () => patch((b) => b.writeUInt32LE(1, 28)), /^is not a database, or damaged$/],
     ['has a page size that is none', () => patch((b) => b.writeUInt32LE(1000, 48)), /^is not a database, or damaged$/],
     [
-      'names more pages than can be',
+      'refers to more pages than can exist',
       () => patch((b) => [0, PAGE].map((page) => b.writeBigUInt64LE(2n ** 50n, page + 144))),
-      /^is damaged: it names more/,
+      /^is damaged: it refers to more pages/,
     ],
-    ['is gone, and its lock file is not', () => rmSync(path), /^is missing, though the folder has been used$/],
+    ['is gone, and its lock file is not', () => rmSync(path), /^is missing, although the folder was used before$/],
   ]
   test('that was checked ahead is checked again once it was changed', async () => {
     await checkFileInSlices(path)
@@ -120,7 +120,7 @@ describe('a file', () => {
     }
     patch(damage)
     await checkFileInSlices(path)
-    expect(findFileDamage(path)).toMatch(/^is damaged: page \d+ says that it is another one$/)
+    expect(findFileDamage(path)).toMatch(/^is damaged: page \d+ has the wrong page number$/)
     expect(opening()).toContain('is damaged: page')
     patch(damage)
     await checkFileInSlices(path)
@@ -140,7 +140,7 @@ describe('a file', () => {
     // The last page of a file that has only grown is in use.
     for (const left of [pages - 1, pages - 2, 10, 3]) {
       truncateSync(path, left * PAGE)
-      expect(findFileDamage(path)).toBe(`is damaged: it has ${left} pages of ${pages}`)
+      expect(findFileDamage(path)).toBe(`is damaged: it has ${left} of ${pages} pages`)
     }
     copyFileSync(copy, path)
     expect(findFileDamage(path)).toBeNull()
