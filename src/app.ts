@@ -1,5 +1,6 @@
 // The composition root: builds every part once, in order, by hand; what each is made of stands in app/. Knows everything;
 // only the process door, the command line and tests know it.
+
 import packageJson from '../package.json' with { type: 'json' }
 import { loadSecrets, openConfiguration, openRepository, sealPlaintextSecrets } from './app/configuration.ts'
 import { createContextQueries } from './app/context-queries.ts'
@@ -16,7 +17,6 @@ import { Provisioning } from './config/provisioning.ts'
 import { ConfigService } from './config/service.ts'
 import { createSystemGraph } from './config/system-nodes.ts'
 import { QueryIndex } from './context-query/query-index.ts'
-import type { ProjectGraphs } from './engine/store.ts'
 import { createAuthenticator } from './http/authenticate.ts'
 import { createCors } from './http/cors.ts'
 import { createDispatcher, type DispatcherDeps, type RequestHandler } from './http/dispatch.ts'
@@ -42,6 +42,7 @@ import { logUnservedRequests, openProcessLog } from './runtime/process-log.ts'
 import type { Settings } from './settings.ts'
 import { joinFolder, lockFolder, type ServedFolder } from './store/process/folder-lock.ts'
 import { folderPermissionWarning } from './store/process/folder-permissions.ts'
+import type { ProjectGraphs } from './store/tenancy/project-graphs.ts'
 
 /** How long a question may take on the serving loop before it goes to a lane, milliseconds. */
 const INLINE_TIME_MS = 1

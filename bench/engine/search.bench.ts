@@ -1,6 +1,6 @@
 // What does a search cost that finds 10,000 of a million resources: in one answer beside other engines, and page by page as
 // the service answers it?
-import type { ProjectGraphs } from '../../src/engine/store.ts'
+
 import { DerivedSigner } from '../../src/identity/derived-signer.ts'
 import type { AgentCaller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -10,6 +10,7 @@ import { searchResources } from '../../src/pdp/search.ts'
 import { SearchCache } from '../../src/pdp/search-cache.ts'
 import { compileDecisionPolicy } from '../../src/policy/compile-policy.ts'
 import type { LmdbEnvironment } from '../../src/store/graph/environment.ts'
+import type { ProjectGraphs } from '../../src/store/tenancy/project-graphs.ts'
 import { AnswerHash, type Bench, median, mustEqual, round } from '../harness.ts'
 import { authorizationGraph, type BenchQuestion, questionsAbout, sortedText } from './authorization-graph.ts'
 import type { BenchmarkedEngine } from './benchmarked-engine.ts'

@@ -5,11 +5,11 @@ import type { ConfigRepository } from '../config/repository.ts'
 import { openSecret } from '../config/secrets.ts'
 import type { ContextQueryDeps } from '../context-query/execute.ts'
 import type { QueryIndex } from '../context-query/query-index.ts'
-import type { ProjectGraphs } from '../engine/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { InlineHistory } from '../kernel/inline-history.ts'
 import { ExternalDataResolvers } from '../pip/resolution.ts'
 import type { Settings } from '../settings.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { Upstream } from '../upstream/client.ts'
 
 export interface ContextQueriesDeps {

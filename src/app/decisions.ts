@@ -1,6 +1,5 @@
 // What decisions are made with, and who is told of them: the metrics, the decision log and the log of the process.
 
-import type { ProjectGraphs } from '../engine/store.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { ThrownServiceError } from '../kernel/errors.ts'
@@ -16,6 +15,7 @@ import { SearchCache } from '../pdp/search-cache.ts'
 import type { PolicyIndex } from '../policy/policy-index.ts'
 import { logPolicyErrors } from '../runtime/process-log.ts'
 import type { Settings } from '../settings.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 
 export interface DecisionServiceDeps {
   /** How long a question may take on the serving loop; null: there are no lanes. */

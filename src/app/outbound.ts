@@ -1,6 +1,6 @@
 // The way out: which addresses may be called, and the users whom issuers out there vouch for.
+
 import type { ConfigRepository } from '../config/repository.ts'
-import type { ProjectGraphs } from '../engine/store.ts'
 import { type IssuerClientDeps, Issuers } from '../identity/issuers.ts'
 import { TokenRules } from '../identity/token-rules.ts'
 import { UserTokenAuthenticator } from '../identity/user-tokens.ts'
@@ -8,6 +8,7 @@ import { UserInfoClient } from '../identity/userinfo-client.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { parseAllowList } from '../upstream/allow-list.ts'
 import { createUpstream, type Upstream } from '../upstream/client.ts'
 

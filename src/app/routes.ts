@@ -1,8 +1,8 @@
 // Every route of the service, from the parts that answer them.
+
 import type { CaptureDeps } from '../capture/apply-items.ts'
 import type { ConfigService } from '../config/service.ts'
 import type { ContextQueryDeps } from '../context-query/execute.ts'
-import type { ProjectGraphs } from '../engine/store.ts'
 import { collectDataSchema } from '../graph-statistics/data-schema.ts'
 import type { Auth, Route } from '../http/route.ts'
 import { accessRoutes } from '../http/routes/access.ts'
@@ -20,6 +20,7 @@ import type { ServiceMetrics } from '../ops/service-metrics.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
 import type { ParameterMask } from '../pdp/parameter-mask.ts'
 import type { Access, Settings } from '../settings.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 
 export interface RouteDeps {
   readonly decisions: DecisionDeps

@@ -1,9 +1,11 @@
 // The items of one request → one transaction for each graph that they are kept in, all or nothing (ruling G2), answered
 // when it is on disk (G9). Graphs have no common transaction: where a batch spans several, what would refuse an item is
 // looked for in all of them before the first is written, and an interrupted batch is made whole by repeating it.
-import type { GraphStore, NodeKey, ProjectGraphs, WriteBatch } from '../engine/store.ts'
+
+import type { GraphStore, NodeKey, WriteBatch } from '../engine/store.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { BatchResult } from './schema.ts'
 
 export interface CaptureDeps {

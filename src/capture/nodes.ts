@@ -1,9 +1,11 @@
 // Captures of nodes: upserts, and deletions of nodes, of their properties and of metadata. What is well-formed but cannot
 // be meant is refused before anything is written (422), every fault with its place.
-import type { MetadataFields, NodeInput, NodeKey, ProjectGraphs, WriteBatch } from '../engine/store.ts'
+
+import type { MetadataFields, NodeInput, NodeKey, WriteBatch } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, type Result } from '../kernel/result.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { applyItems, type CaptureDeps, type CaptureItem, noGraph } from './apply-items.ts'
 import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'

@@ -1,9 +1,11 @@
 // Captures of relationships: upserts, and deletions of relationships and of their properties. With `use_global_db` they
 // join proxies in the global graph, else both ends are in one constituent (ruling G7).
-import type { GraphStore, NodeKey, ProjectGraphs, RelationshipKey } from '../engine/store.ts'
+
+import type { GraphStore, NodeKey, RelationshipKey } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, type Result } from '../kernel/result.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { applyItems, type CaptureDeps, type CaptureItem, hasNode, noGraph } from './apply-items.ts'
 import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'

@@ -1,8 +1,10 @@
 // Where a captured item is kept: in the constituent of its location, in the default one, or in the global graph.
 // Locations are logical, in requests and in answers (ruling R5).
+
 import { compositeLocationMessage, unknownLocationMessage } from '../config/db-connection.ts'
-import type { GraphStore, ProjectGraphs } from '../engine/store.ts'
+import type { GraphStore } from '../engine/store.ts'
 import { ok, type Result } from '../kernel/result.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { NodeKeyInput } from './schema.ts'
 
 /** A graph, or the sentences that tell why there is none. */

@@ -1,8 +1,9 @@
 // Where a project's graph is kept (ruling F9), and the logical locations of a composite project.
+
 import { z } from 'zod'
-import type { Constituent, GraphLayout } from '../engine/store.ts'
 import { locationLength } from '../kernel/element-rules.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.ts'
 import type { DocumentFields, StoredDocument } from './kind.ts'
 
 const name = z.string().min(1).max(256)

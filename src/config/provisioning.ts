@@ -1,7 +1,8 @@
 // Makes the graph of a project in the background: PENDING → ACTIVE or FAILED (ruling F6). Of several processes one does
 // that for all, wherever the project was made. PENDING is durable, so whoever comes after a crash makes it good.
-import type { Constituent, GraphLayout } from '../engine/store.ts'
+
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.ts'
 import { layoutOf } from './db-connection.ts'
 import type { ConfigReader, ConfigWriter, StoredDocument } from './kind.ts'
 import type { SystemGraph } from './system-nodes.ts'

@@ -1,14 +1,16 @@
 // Runs a knowledge query for a person or an application: filters by the token first, then by the graph, and reads one page
 // of rows, or writes to all of them. Policy and filters are looked at anew for each page (interface, execute rule 3).
+
 import { Budget, type BudgetLimits } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
-import type { GraphStore, ProjectGraphs } from '../engine/store.ts'
+import type { GraphStore } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { InlineHistory } from '../kernel/inline-history.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ExternalDataResolvers, Resolution } from '../pip/resolution.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { type DeferredProperty, resolveDeferred } from './deferred-properties.ts'
 import { APPLICATION_TYPE, type BoundParameters, bindParameters, missingParameters } from './parameters.ts'
 import type { CompiledQuery } from './query-index.ts'

@@ -1,106 +1,115 @@
-// The port between the engine and whatever keeps a graph: named after the questions that operators ask, and no wider.
+// The graph port of the engine: what operators read from a graph, and what features write to it. The store implements it.
 import type { PropertyValue } from './value/value.ts'
 
-/** Dense, positive; 0 stands for "no such node". Only meaningful within one environment. */
+/** Id of a node within one environment: dense and positive. 0: no such node. */
 export type NodeId = number
-/** Dense, positive; 0 stands for "no such relationship". */
+/** Id of a relationship within one environment: dense and positive. 0: no such relationship. */
 export type RelationshipId = number
-/** An interned name; 0 stands for a name that the graph has never seen. */
+/** Id of an interned name. 0: the graph has never seen the name. */
 export type SymbolId = number
 
-/** Labels, relationship types and property names are interned apart from each other. */
+/** Labels, relationship types and property names have separate symbol tables. A node type is a label. */
 export type SymbolKind = 'label' | 'type' | 'property'
 
+/** Direction of a relationship as seen from a node. */
 export type Direction = 'out' | 'in'
 
-/** The element's own fields (ruling G4). `type` of a relationship is its relationship type. */
+/**
+ * Fields that an element has in addition to its properties. `type` of a relationship is its relationship type. See
+ * docs/decisions/0004-element-fields-and-values.md.
+ */
 export type ElementField = 'external_id' | 'type' | 'create_time' | 'update_time' | 'is_identity' | 'location' | 'id'
 
 /**
- * A reusable buffer that a snapshot fills with one chunk of an adjacency or label list.
- * Entries 0 to `length - 1` are valid until the next fill of the same buffer; the snapshot grows the arrays as needed.
- * `more` is true when another chunk follows; pass `next` to fetch it.
+ * A reusable buffer that a snapshot fills with one chunk of ids. The entries 0 to `length - 1` are valid until the next fill of
+ * the same buffer. The snapshot grows the arrays as needed.
  */
 export interface Chunk {
   ids: Uint32Array
-  /** Parallel to `ids` for adjacency; unused for labels. */
+  /** Parallel to `ids` for neighbours; unused for nodes. */
   relationships: Uint32Array
   length: number
+  /** Whether another chunk follows. Pass `next` as `from` to read it. */
   more: boolean
   next: number
 }
 
+/** Returns an empty chunk. */
 export function createChunk(): Chunk {
   return { ids: new Uint32Array(16), relationships: new Uint32Array(16), length: 0, more: false, next: 0 }
 }
 
-/** Names a state of one graph: equal stamps, equal graphs. */
+/** Names a state of one graph: equal versions mean equal contents. */
 export interface GraphVersion {
-  /** Who wrote the last batch, and which of its batches that was. */
+  /** The environment object that wrote the last batch (random), and the number of that batch. */
   readonly writer: number
   readonly commit: number
 }
 
 /**
- * A property name that a graph knows once an element has had a property of that name which an external resolver supplies,
- * and, for the empty name, once any has had one. It is never taken back, so it may be known where no such property is left.
+ * The marker for properties that an external resolver supplies: it is interned as a property name when an element first gets
+ * such a property. `name` is the property name, or empty for the marker of any such property. Markers are never removed, so
+ * one may exist although no such property is left.
  */
 export function externalPropertyName(name: string): string {
   return `\u0000external ${name}`
 }
 
 /**
- * One consistent, read-only view of one environment. It is opened, used and closed within one turn of the event loop,
- * and never crosses an await. All calls are synchronous.
+ * A consistent, read-only view of one environment. Open, use and close it within one turn of the event loop, without an
+ * `await`. All methods are synchronous. All methods throw DataCorruptionError if what they read is damaged.
  */
 export interface Snapshot {
-  /** The same object for every snapshot of one environment: what is compiled for it is kept under this. */
+  /** The same object for all snapshots of one environment. Compiled plans are cached under it. */
   readonly environment: object
-  /** Equal epochs mean that every symbol id resolved earlier (0 included) is still right. */
+  /** While it is unchanged, all resolved symbol ids stay valid, also the 0 of an unknown name. */
   readonly symbolEpoch: number
-  /** The state that it shows. */
+  /** The version that the snapshot shows. */
   readonly version: GraphVersion
 
+  /** The id of a name, or 0. */
   symbol(kind: SymbolKind, name: string): SymbolId
+  /** The name of an id that this environment has assigned. */
   symbolName(kind: SymbolKind, id: SymbolId): string
 
-  // -- finding
-  /** By upsert key. `label` is the symbol of the node's type. */
+  // -- finding nodes. `from` is the lowest node id to return, or `chunk.next` of the chunk before. Ids ascend.
+  /** The node with that type and external id, or 0. `label` is the symbol of the node type. */
   findNode(label: SymbolId, externalId: string): NodeId
-  /** Next chunk of the nodes that carry a label, in ascending id order; `from` is the first id that may be among them, or `chunk.next`. */
+  /** Fills the next chunk of nodes with a label. */
   nodesWithLabel(label: SymbolId, from: number, chunk: Chunk): void
-  /** Next chunk of all nodes, in ascending id order; `from` as above. */
+  /** Fills the next chunk of all nodes. */
   allNodes(from: number, chunk: Chunk): void
   /**
-   * Next chunk of the nodes with that label whose property equals a scalar, from the equality index. It may name nodes
-   * whose value is only nearly equal (very large integers, long strings): the caller checks again. Ascending; `from` as above.
+   * Fills the next chunk of nodes with that label whose property equals a scalar, from the property index. The index may also
+   * return nodes with a nearly equal value (very large integers, long strings), so the caller has to compare.
    */
   nodesWithProperty(label: SymbolId, property: SymbolId, value: PropertyValue, from: number, chunk: Chunk): void
 
-  // -- walking
+  // -- expanding
   /**
-   * Next chunk of a node's neighbours over one relationship type, ascending by (neighbour, relationship).
-   * `from` is 0 or `chunk.next`.
+   * Fills the next chunk of a node's neighbours over one relationship type, ascending by (neighbour, relationship). `from`: 0,
+   * or `chunk.next` of the chunk before.
    */
   neighbours(node: NodeId, direction: Direction, type: SymbolId, from: number, chunk: Chunk): void
-  /** The first chunk of those neighbours whose id is `first` or greater; `neighbours` gives what follows it. */
+  /** Fills the first chunk of neighbours with id `first` or greater. `neighbours` reads the following chunks. */
   neighboursFrom(node: NodeId, direction: Direction, type: SymbolId, first: NodeId, chunk: Chunk): void
-  /** Exact for small nodes, an estimate within a factor of two for super nodes; 0 only if there is none. */
+  /** Number of neighbours: exact for small nodes, within a factor of two for nodes with long lists; 0 only if there is none. */
   degree(node: NodeId, direction: Direction, type: SymbolId): number
-  /** All relationships source -[type]-> target, mostly none or one. Reads whichever side is cheaper. */
+  /** Fills the chunk with all relationships source -[type]-> target. Searches the node with the shorter list. */
   relationshipsBetween(source: NodeId, type: SymbolId, target: NodeId, chunk: Chunk): void
-  /** Relationship types that the node has in that direction, ascending. */
+  /** The relationship types of a node in that direction, ascending. */
   relationshipTypesAt(node: NodeId, direction: Direction): readonly SymbolId[]
 
-  // -- reading elements
+  // -- reading elements. Null, an empty list or 0 if the element does not exist.
   hasLabel(node: NodeId, label: SymbolId): boolean
-  /** Ascending; the node's type is among them. */
+  /** Ascending; includes the node type. */
   labels(node: NodeId): readonly SymbolId[]
-  /** Null when absent, and where a resolver supplies the value: `nodeStoredProperty` tells the two apart. */
+  /** Null if the node does not have the property, or if a resolver supplies it (see `nodeStoredProperty`). */
   nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null
   nodeField(node: NodeId, field: ElementField): PropertyValue | null
-  /** Of many nodes, in their order: what is read for it is not kept in memory, where it would push out what is asked for often. */
+  /** External ids in the order of the nodes. Does not fill the cache, so that a large list evicts nothing. */
   externalIds(nodes: Iterable<NodeId>): (string | null)[]
+  /** Stored values by property name, without those that resolvers supply. */
   nodeProperties(node: NodeId): ReadonlyMap<string, PropertyValue>
   relationshipType(relationship: RelationshipId): SymbolId
   relationshipSource(relationship: RelationshipId): NodeId
@@ -109,52 +118,59 @@ export interface Snapshot {
   relationshipField(relationship: RelationshipId, field: ElementField): PropertyValue | null
   relationshipProperties(relationship: RelationshipId): ReadonlyMap<string, PropertyValue>
 
-  // -- with what the engine never asks for: metadata, update times and the resolvers of external values
+  // -- reading properties with metadata, update times and resolvers, which the engine does not use
   nodeStoredProperty(node: NodeId, property: SymbolId): StoredProperty | null
   nodeStoredProperties(node: NodeId): ReadonlyMap<string, StoredProperty>
   relationshipStoredProperty(relationship: RelationshipId, property: SymbolId): StoredProperty | null
   relationshipStoredProperties(relationship: RelationshipId): ReadonlyMap<string, StoredProperty>
 
-  // -- counting, for the planner (kept by the writer, exact at commit)
+  // -- counting, for the planner. Counts are exact at each commit.
+  /** Number of nodes with a label; null: of all nodes. */
   nodeCount(label: SymbolId | null): number
+  /** Number of relationships of a type; null: of all relationships. */
   relationshipCount(type: SymbolId | null): number
-  /** Nodes whose own type it is. Smaller than nodeCount(label) when some nodes carry it as a further label only. */
+  /** Number of nodes whose type this is. Nodes that have it only as a further label are not counted. */
   typedNodeCount(label: SymbolId): number
 
+  /** Ends the snapshot. Further calls have no effect. */
   close(): void
 }
 
-/** Names an upsert key (ruling G1). */
+/** Identifies a node: type and external id are unique together. */
 export interface NodeKey {
   readonly type: string
+  /** At most 256 characters. */
   readonly externalId: string
 }
 
+/** Metadata of a property. */
 export interface PropertyMetadata {
   readonly source?: string
   readonly assuranceLevel?: number
   /** RFC 3339. */
   readonly verifiedTime?: string
-  /** Free object, JSON. */
+  /** Any JSON object. */
   readonly custom?: Readonly<Record<string, unknown>>
 }
 
+/** A property as stored. */
 export interface StoredProperty {
-  /** Null when a resolver supplies it at read time. */
+  /** Null if a resolver supplies the value when it is read. */
   readonly value: PropertyValue | null
-  /** The resolver's name. */
+  /** Name of the resolver, or null. */
   readonly externalValue: string | null
+  /** Time of the last change in milliseconds since the epoch. */
   readonly updatedMs: number
   readonly metadata: PropertyMetadata | null
 }
 
-/** Fields of a property's metadata, those of the custom object apart. */
+/** Names of metadata fields: `own` are those of PropertyMetadata, `custom` those of its custom object. */
 export interface MetadataFields {
   readonly own: readonly Exclude<keyof PropertyMetadata, 'custom'>[]
   readonly custom: readonly string[]
 }
 
-/** A property as captured: a value, or the name of an external data resolver that supplies it at read time. */
+/** A property to write: a value, or the name of an external data resolver that supplies it when it is read. */
 export interface PropertyInput {
   readonly name: string
   readonly value?: PropertyValue
@@ -162,93 +178,87 @@ export interface PropertyInput {
   readonly metadata?: PropertyMetadata
 }
 
+/** A node to upsert. Missing fields keep their values. */
 export interface NodeInput extends NodeKey {
-  /** Replaces the further labels when given. */
+  /** Replaces the labels other than the type. */
   readonly labels?: readonly string[]
   readonly isIdentity?: boolean
   readonly location?: string
-  /** Given properties replace, absent ones stay. */
+  /** Replaces the given properties; others keep their values. */
   readonly properties?: readonly PropertyInput[]
 }
 
-/** Names an upsert key (ruling G1). */
+/** Identifies a relationship: end nodes and type are unique together. */
 export interface RelationshipKey {
   readonly source: NodeKey
   readonly target: NodeKey
   readonly type: string
 }
 
+/** A relationship to upsert. */
 export interface RelationshipInput extends RelationshipKey {
+  /** Replaces the given properties; others keep their values. */
   readonly properties?: readonly PropertyInput[]
 }
 
-/** What a write touched: the global id to answer with, and whether it was new. */
+/** The result of an upsert. */
 export interface UpsertResult {
   readonly id: number
+  /** The global id, with its prefix `gid:`. */
   readonly gid: string
   readonly created: boolean
 }
 
 /**
- * Writes of one batch: one transaction, all or nothing. Items apply in the order of the calls and see each other.
- * A fault thrown by the caller's function leaves nothing written.
+ * The writes of one batch: one transaction, all or nothing. Writes are applied in the order of the calls and see each other. If
+ * the caller's function throws, nothing is written. A batch is valid only within that function. See
+ * docs/decisions/0003-capture-semantics.md.
+ *
+ * Each deletion returns the global id of the element, or null if it does not exist. Deleting something that an element does
+ * not have changes nothing, not even its update time.
  */
 export interface WriteBatch {
+  /** Creates the node, or updates the existing one. */
   upsertNode(node: NodeInput): UpsertResult
-  /** Null when an end node does not exist; nothing is written then (ruling G2: the caller refuses the batch). */
+  /** Creates or updates a relationship. Returns null and writes nothing if an end node does not exist. */
   upsertRelationship(relationship: RelationshipInput): UpsertResult | null
-  // Deletions answer with the global id of the element that they concern, or null when there is none. Deleting what an
-  // element does not have leaves it as it is, its update time too.
-  /** Its relationships too. */
+  /** Deletes the node and its relationships. */
   deleteNode(key: NodeKey): string | null
   deleteNodeProperties(key: NodeKey, names: readonly string[]): string | null
   deleteNodePropertyMetadata(key: NodeKey, property: string, fields: MetadataFields): string | null
   deleteRelationship(key: RelationshipKey): string | null
   deleteRelationshipProperties(key: RelationshipKey, names: readonly string[]): string | null
-  /** A node without upsert key, and relationships by node id (parallels allowed): for graphs that were not captured. */
+  /** Creates a node without upsert key, for graphs that are not captured. */
   createNode(labels: readonly string[], properties: readonly PropertyInput[]): NodeId
+  /** Creates a relationship by node ids. Parallel relationships are allowed. */
   createRelationship(source: NodeId, type: string, target: NodeId, properties: readonly PropertyInput[]): RelationshipId
-  /** Reads within the batch, its own writes included. */
+  /** The node with that key, with the writes of this batch, or 0. */
   findNode(key: NodeKey): NodeId
   /**
-   * The graph that the batch builds on, to be read within the batch; close it there. Null: that graph is not to be read
-   * yet, as it has names of a batch that is not committed.
+   * A view of the graph that the batch builds on. Close it within the batch. Null if that graph contains symbols of an earlier
+   * batch that is not committed yet. The caller then ends the batch and tries again.
    */
   view(): BatchView | null
 }
 
 /**
- * What it finds and walks, and its stamp, are of before the batch: patterns are asked of it before the first write. What
- * it tells of an element that is known by its id is as the batch leaves it so far.
+ * What a batch reads of its graph. Finding, expanding and `version` show the graph before the batch, so patterns must be matched
+ * before the first write. Reads of an element by its id show it with the writes of the batch.
  */
 export interface BatchView extends Snapshot {
-  /** False once the batch has deleted it, by itself or with its node. */
+  /** False after the batch has deleted the node. */
   hasNode(node: NodeId): boolean
+  /** False after the batch has deleted the relationship or one of its end nodes. */
   hasRelationship(relationship: RelationshipId): boolean
 }
 
-/** One environment: what the engine reads from and what features write to. */
+/** One graph: what the engine reads and features write. */
 export interface GraphStore {
+  /** A snapshot of the latest commit. */
   snapshot(): Snapshot
-  /** Resolves when the batch is on disk (ruling G9); rejects with the fault that `change` threw, with nothing written. */
+  /**
+   * Runs `change`, which must be synchronous, as one batch. Resolves with its result when the batch is on disk. Rejects with
+   * what `change` throws, or with StorageWriteError if the disk refuses the batch; then nothing is written.
+   */
   write<T>(change: (batch: WriteBatch) => T): Promise<T>
-}
-
-/** A part of a project's graph: what has no location, what all locations share, or the database of a location. */
-export type Constituent = 'default' | 'global' | { readonly database: string }
-
-/** How the graph of a project is divided: several locations may share a constituent. */
-export interface GraphLayout {
-  readonly isComposite: boolean
-  readonly locations: ReadonlyMap<string, Constituent>
-}
-
-/** The graphs of one project. Locations are logical: where a graph is kept is never told. */
-export interface ProjectGraphs {
-  /** What has no location, and what conditions see unless they say `USE`. */
-  readonly default: GraphStore
-  /** Of a composite project: a proxy of every node, and the relationships between locations. Null for other projects. */
-  readonly global: GraphStore | null
-  /** Null: the project has no such location. */
-  at(location: string): GraphStore | null
 }

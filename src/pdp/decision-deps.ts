@@ -1,11 +1,12 @@
 // What decisions are given by the wiring, and what they tell it: faults inside policies, and every answer they gave.
+
 import type { BudgetLimits } from '../engine/conditions.ts'
 import type { ExecutionError } from '../engine/errors.ts'
-import type { ProjectGraphs } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import type { InlineHistory } from '../kernel/inline-history.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { PageTokens } from './page-token.ts'
 import type { RequestContextMembers } from './schema.ts'
 import type { SearchCache } from './search-cache.ts'

@@ -1,8 +1,8 @@
 // What every question of this folder shares: the policies it may use, the parameters it binds, and what of its parameters
 // is refused before any graph is read.
+
 import { platformParameters } from '../engine/conditions.ts'
 import type { ExecutionError } from '../engine/errors.ts'
-import type { ProjectGraphs } from '../engine/store.ts'
 import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller, UserToken } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
@@ -15,6 +15,7 @@ import {
   toValue,
 } from '../policy/input-parameters.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { DecisionDeps, Entity, Question } from './decision-deps.ts'
 
 export const graphNotFound: Result<never, ServiceError> = err({

@@ -1,9 +1,11 @@
 // One reading of a project's graphs: the snapshots that a question (or a batch of them) is asked of, opened when they are
 // first needed, closed together, within one turn of the event loop.
+
 import { Budget, type BudgetLimits, type QueryContext } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
-import type { ProjectGraphs, Snapshot } from '../engine/store.ts'
+import type { Snapshot } from '../engine/store.ts'
 import type { Value } from '../engine/value/value.ts'
+import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 
 const noParameters: ReadonlyMap<string, Value> = new Map()
 

@@ -1,9 +1,11 @@
 // The graphs of projects as the features ask for them. A part that is damaged or missing answers 503 to those who need it,
 // and its operator is told once; it is tried again with each request, so putting it right needs no restart.
+
 import { layoutOf } from '../config/db-connection.ts'
 import type { ConfigReader } from '../config/kind.ts'
-import type { Constituent, GraphLayout, GraphStore, ProjectGraphs } from '../engine/store.ts'
+import type { GraphStore } from '../engine/store.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import type { Constituent, GraphLayout, ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 
 export interface GraphRegistryDeps {
   readonly documents: ConfigReader

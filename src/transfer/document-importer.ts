@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseLayout } from '../config/db-connection.ts'
 import type { DocumentFields } from '../config/kind.ts'
-import type { GraphLayout } from '../engine/store.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { jsonKindOf } from '../kernel/json-kind.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { DATA_FILE } from '../store/lmdb/environment-folder.ts'
+import type { GraphLayout } from '../store/tenancy/project-graphs.ts'
 import {
   CONFIGURATION,
   CURRENT_DOCUMENTS,

@@ -1,8 +1,9 @@
 // Where the nodes of lines may go: into the part of a composite graph into which a capture would put them. What an export
 // says of the global graph is of proxies, which only the service writes.
+
 import { compositeLocationMessage, unknownLocationMessage } from '../config/db-connection.ts'
-import type { GraphLayout } from '../engine/store.ts'
 import { constituentFolderName } from '../store/tenancy/project-folders.ts'
+import type { GraphLayout } from '../store/tenancy/project-graphs.ts'
 import { LineError } from './line-fields.ts'
 
 export class LocationCheck {

@@ -1,8 +1,10 @@
 // Those who write to a plain and to a composite project over HTTP while others open it, and what must be there afterwards:
 // all that was answered with 200, with its proxies and its relationships.
-import type { Constituent, Snapshot } from '../../src/engine/store.ts'
+
+import type { Snapshot } from '../../src/engine/store.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { openCatalog } from '../../src/store/tenancy/catalog.ts'
+import type { Constituent } from '../../src/store/tenancy/project-graphs.ts'
 import { capture, HttpConnection, type WorkerProject } from '../support/worker-fixture.ts'
 
 const PLACES = ['eu', 'us', 'home'] as const

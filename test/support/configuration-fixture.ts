@@ -1,4 +1,5 @@
 // Builds the configuration rooms over a real database in a temporary folder, the way the application wires them.
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +9,6 @@ import { type Provisioner, Provisioning } from '../../src/config/provisioning.ts
 import { ConfigRepository } from '../../src/config/repository.ts'
 import { ConfigService } from '../../src/config/service.ts'
 import type { SystemGraph } from '../../src/config/system-nodes.ts'
-import type { Constituent, GraphLayout } from '../../src/engine/store.ts'
 import { AgentKeys } from '../../src/identity/agent-key.ts'
 import { bootstrap } from '../../src/identity/bootstrap.ts'
 import { loadMasterKey } from '../../src/identity/master-key.ts'
@@ -20,6 +20,7 @@ import type { ServiceError } from '../../src/kernel/errors.ts'
 import type { Result } from '../../src/kernel/result.ts'
 import { PolicyIndex } from '../../src/policy/policy-index.ts'
 import { defaultSettings } from '../../src/settings.ts'
+import type { Constituent, GraphLayout } from '../../src/store/tenancy/project-graphs.ts'
 import { UpstreamAllowList } from '../../src/upstream/allow-list.ts'
 import { createUpstream } from '../../src/upstream/client.ts'
 import { openStore } from './open-collections.ts'

@@ -1,9 +1,10 @@
 // Maps (project, constituent) to an environment. Each project has a folder; in it are `default` and, for a composite project,
 // `global` and a folder for each database that a location is mapped to. Environments are opened on first use.
+
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { GraphLayout, GraphStore, Constituent as Part } from '../../engine/store.ts'
+import type { GraphStore } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { isGid } from '../../kernel/ids.ts'
@@ -29,6 +30,7 @@ import {
   projectFolderName,
   REMOVED,
 } from './project-folders.ts'
+import type { GraphLayout, Constituent as Part } from './project-graphs.ts'
 
 const singleGraphLayout: GraphLayout = { isComposite: false, locations: new Map() }
 

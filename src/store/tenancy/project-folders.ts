@@ -1,12 +1,13 @@
 // Names of the folders of projects and of their constituents, and which of them exist. The files tell what exists, not the
 // configuration.
+
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Constituent as Part } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import { isGid } from '../../kernel/ids.ts'
 import { baseName } from '../lmdb/environment-folder.ts'
+import type { Constituent as Part } from './project-graphs.ts'
 
 /** The folder of projects in a data folder. */
 export const PROJECTS = 'projects'

@@ -87,7 +87,7 @@ describe('a folder that was made wider', () => {
     mkdirSync(join(data, 'wide'), { mode: 0o755 })
     chmodSync(data, 0o755)
     const command = `chmod -R go= '${folder}/it'\\''s data'`
-    const told = `the data folder ${data} has the mode 0755, so other users may reach its files: run \`${command}\``
+    const told = `the data folder ${data} has the mode 0755, so other users may access its files: run \`${command}\``
     const { stderr, exitCode } = await run('token', '--data', data)
     expect([exitCode, stderr]).toEqual([0, `warning: ${told}\n`])
     const server = await startServer(['--data', data])
