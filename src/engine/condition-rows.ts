@@ -143,7 +143,7 @@ class CompiledConditionRows implements ConditionRows {
     this.planned = new PlannedQuery(
       { ...query, clauses: narrowed ?? clauses },
       [],
-      (plan) => (atEnd.length > 0 ? { op: 'filter', input: plan, predicates: atEnd } : plan),
+      (plan) => (atEnd.length > 0 ? { op: 'Filter', input: plan, predicates: atEnd } : plan),
       options,
       'graph',
     )

@@ -6,7 +6,8 @@ import { err, ok, type Result } from '../kernel/result.ts'
 import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery, GraphReference } from './bind/bound.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
-import { partMayFail, propertyNamesIn } from './bind/may-fail.ts'
+import { propertyNamesIn } from './bind/expression-tree.ts'
+import { partMayFail } from './bind/may-fail.ts'
 import { type DecisionTrace, DecisionTracer } from './decision-trace.ts'
 import { ExecutionError } from './errors.ts'
 import { assumedCounts } from './plan/expand-order.ts'
@@ -56,7 +57,7 @@ export interface PolicyCondition {
   targetGraph(end: 'resource' | 'subject'): GraphReference | null
   /**
    * For an end of which `soughtIn` tells: what the search finds behind a node of that graph, `enough` of it or more where
-   * there is as much. Without `isAll` there may be more, and none of it was looked for.
+   * there is as much. Without `isComplete` there may be more, and none of it was looked for.
    */
   resourcesAfter(asking: QueryContext, subjectId: string, after: NodeId, enough: number): NodePage
   subjectsAfter(asking: QueryContext, resourceId: string, after: NodeId, enough: number): NodePage

@@ -1,44 +1,52 @@
-// Why a check says what it says: for a permit the elements of the pattern that were matched; for a denial the deepest step
-// that still had rows, and the step that left none.
+// Explains a decision. For a permit: the elements of the pattern that matched. For a denial: the deepest step of the plan that
+// still had rows, and the step that left none.
+import { assertNever } from '../kernel/assert.ts'
 import type { BoundQuery, Slot } from './bind/bound.ts'
 import { Profiler } from './exec/profiler.ts'
 import { pathErasingRules } from './optimize/optimize.ts'
 import { describe, explain, type PlanNode } from './plan/explain.ts'
-import type { Plan } from './plan/operators.ts'
+import { descriptorOf, inputOf, type PlanInput } from './plan/operator-descriptors.ts'
+import type { Plan, PlanOf } from './plan/operators.ts'
 import type { EngineOptions, QueryContext } from './planned-query.ts'
 import { readableElements, readableUnions } from './readable-slots.ts'
 import { type AccessQuery, nodeByKey, PreparedQuery } from './relation-query.ts'
 import type { NodeId, RelationshipId, Snapshot } from './store.ts'
 
+/** Type and external id of a node; null for a field that the node does not have. */
 export interface ElementKey {
   readonly type: string | null
   readonly externalId: string | null
 }
 
+/** A node that a pattern matched. */
 export interface MatchedNode extends ElementKey {
   /** Null for an element that the text does not name. */
   readonly variable: string | null
 }
 
+/** A relationship that a pattern matched. */
 export interface MatchedRelationship {
+  /** Null for an element that the text does not name. */
   readonly variable: string | null
   readonly type: string
   readonly source: ElementKey
   readonly target: ElementKey
 }
 
+/** The elements of one match, each once. */
 export interface MatchedPattern {
   readonly nodes: readonly MatchedNode[]
   readonly relationships: readonly MatchedRelationship[]
 }
 
+/** A decision with the reason for it. */
 export interface DecisionTrace {
   readonly decision: boolean
-  /** Given nodes that do not exist, by variable. */
+  /** Variables whose given node does not exist in any graph of the condition. */
   readonly unknown: readonly string[]
-  /** For a permit: one way in which the pattern is satisfied. */
+  /** For a permit: one match of the pattern. */
   readonly matched: MatchedPattern | null
-  /** For a denial. `reached` is null where even the first step found nothing. */
+  /** For a denial. `reached` is null if even the first step found nothing. */
   readonly nearestMiss: {
     readonly reached: { readonly step: string; readonly rows: number; readonly sample: MatchedPattern } | null
     readonly stopped: {
@@ -46,7 +54,7 @@ export interface DecisionTrace {
       readonly rows: 0
       /** The same as a sentence. */
       readonly says: string
-      /** Of a forbidden pattern: one way in which it is there. */
+      /** For an excluded pattern (`NOT EXISTS`): one match of it. */
       readonly found: MatchedPattern | null
     }
   } | null
@@ -54,47 +62,58 @@ export interface DecisionTrace {
   readonly profile: ProfileNode
 }
 
+/** An operator of an executed plan with what it cost. */
 export interface ProfileNode {
   readonly operator: string
   readonly detail: string
+  /** Rows that the operator returned. */
   readonly rows: number
+  /** Store reads of the operator itself. */
   readonly reads: number
-  /** Its own, in milliseconds. */
+  /** Time of the operator itself, in milliseconds. */
   readonly timeMs: number
-  readonly children: readonly { readonly role: 'input' | 'inner' | 'branch'; readonly node: ProfileNode }[]
+  readonly children: readonly { readonly role: PlanInput['role']; readonly node: ProfileNode }[]
 }
 
+/** Runs an access query with a profiler and derives the reason for its result. */
 export class DecisionTracer {
   private readonly accessQuery: AccessQuery
   private readonly preparedQuery: PreparedQuery
 
-  constructor(query: BoundQuery, question: AccessQuery, options: EngineOptions) {
-    this.accessQuery = question
-    // What lies on the way is part of an answer to why.
-    this.preparedQuery = new PreparedQuery(query, question, { ...options, disabledRules: pathErasingRules })
+  constructor(query: BoundQuery, accessQuery: AccessQuery, options: EngineOptions) {
+    this.accessQuery = accessQuery
+    // A trace shows the elements on the way, so no rule may drop them from the plan.
+    this.preparedQuery = new PreparedQuery(query, accessQuery, { ...options, disabledRules: pathErasingRules })
   }
 
-  /** `given`: external ids in the order of the question. */
-  trace(asking: QueryContext, given: readonly string[]): DecisionTrace {
+  /**
+   * Decides once more and explains. `externalIds`: those of the fixed nodes, in the order of the access query. Throws
+   * ExecutionError.
+   */
+  trace(context: QueryContext, externalIds: readonly string[]): DecisionTrace {
     const profiler = new Profiler()
-    const { plan, execution } = this.preparedQuery.openProfiled(asking, given, profiler)
+    const { plan, execution } = this.preparedQuery.openProfiled(context, externalIds, profiler)
     const decision = execution?.root.next(execution.run) ?? false
-    const names = this.accessQuery.fixed
-    const { types } = this.accessQuery
-    // A node is known where any graph of the condition has it.
-    const graphs = execution?.run.graphs ?? [asking.snapshot]
+    const graphs = execution?.run.graphs ?? [context.snapshot]
     return {
       decision,
-      unknown: names.filter((name, i) => graphs.every((graph) => nodeByKey(graph, types.get(name)!, given[i]!) === 0)),
-      matched:
-        decision && execution ? matchedElements(plan, execution.run.frame, execution.run.graphs, profiler) : null,
-      nearestMiss: decision || !execution ? null : nearestMiss(plan, profiler, execution.run.graphs),
+      unknown: this.unknownNodes(graphs, externalIds),
+      matched: decision && execution ? matchedElements(plan, execution.run.frame, graphs, profiler) : null,
+      nearestMiss: decision || !execution ? null : nearestMiss(plan, profiler, graphs),
       profile: profileOf(describe(plan), profiler),
     }
   }
+
+  /** A node is known if any graph of the condition has it. */
+  private unknownNodes(graphs: readonly Snapshot[], externalIds: readonly string[]): string[] {
+    const { fixed, types } = this.accessQuery
+    const isUnknown = (name: string, i: number): boolean =>
+      graphs.every((graph) => nodeByKey(graph, types.get(name)!, externalIds[i]!) === 0)
+    return fixed.filter(isUnknown)
+  }
 }
 
-/** Plan text with the rows and reads of each operator behind it. */
+/** The text of a plan, with the rows and reads of each operator at the end of its line. */
 export function explainProfile(plan: Plan, profiler: Profiler): string {
   return explain(plan, (operator) => {
     const { rows, reads } = profiler.profileOf(operator)
@@ -102,6 +121,7 @@ export function explainProfile(plan: Plan, profiler: Profiler): string {
   })
 }
 
+/** A described plan with what the profiler measured. */
 export function profileOf(node: PlanNode, profiler: Profiler): ProfileNode {
   const { rows, reads, timeMs } = profiler.profileOf(node.plan)
   const children = node.children.map((child) => ({ role: child.role, node: profileOf(child.node, profiler) }))
@@ -109,17 +129,17 @@ export function profileOf(node: PlanNode, profiler: Profiler): ProfileNode {
 }
 
 function nearestMiss(plan: Plan, profiler: Profiler, graphs: readonly Snapshot[]): DecisionTrace['nearestMiss'] {
-  let stopped = plan
+  // `First` only passes a row on, so the blocking step is at least one operator below the root.
+  let blocking = plan
   for (let at: Plan | null = plan; at; at = sourceOfRows(at, profiler)) {
     const { rows, lastRow } = profiler.profileOf(at)
     if (rows > 0 && lastRow) {
       const reached = { step: describeStep(at), rows, sample: matchedElements(at, lastRow, graphs, profiler) }
-      return { reached, stopped: blockingStep(stopped, profiler, graphs) }
+      return { reached, stopped: blockingStep(blocking, profiler, graphs) }
     }
-    // `First` asks and adds nothing: what it asked is what stopped.
-    stopped = at
+    blocking = at
   }
-  return { reached: null, stopped: blockingStep(stopped, profiler, graphs) }
+  return { reached: null, stopped: blockingStep(blocking, profiler, graphs) }
 }
 
 function describeStep(plan: Plan): string {
@@ -131,69 +151,53 @@ type BlockingStep = NonNullable<DecisionTrace['nearestMiss']>['stopped']
 
 function blockingStep(plan: Plan, profiler: Profiler, graphs: readonly Snapshot[]): BlockingStep {
   const step = describeStep(plan)
-  const { operator, detail } = describe(plan)
-  const stopped = (says: string, found: MatchedPattern | null = null): BlockingStep => ({ step, rows: 0, says, found })
-  switch (plan.op) {
-    case 'filter':
-      return stopped(`the predicate does not hold: ${detail}`)
-    case 'semi-apply': {
-      if (!plan.negated) return stopped(`the pattern is not there: ${describePattern(plan.inner)}`)
-      const { lastRow } = profiler.profileOf(plan.inner)
-      const found = lastRow ? matchedElements(plan.inner, lastRow, graphs, profiler) : null
-      return stopped(`a forbidden pattern is there: ${describePattern(plan.inner)}`, found)
-    }
-    case 'expand':
-    case 'expand-into':
-    case 'var-expand':
-    case 'reach':
-    case 'connect':
-    case 'spread':
-    case 'ascend':
-    case 'relationship-ends':
-    case 'trail-ends':
-    case 'shortest-path':
-      return stopped(`no relationship matches ${detail}`)
-    case 'node-by-key':
-    case 'node-by-property':
-    case 'label-scan':
-    case 'all-nodes':
-      return stopped(`no node matches ${detail}`)
-    case 'argument':
-      return stopped('a given node does not have the type or the properties of the pattern')
+  if (plan.op !== 'SemiApply') return { step, rows: 0, says: blockedText(plan), found: null }
+  const pattern = describePattern(plan.inner)
+  if (!plan.negated) return { step, rows: 0, says: `no match for the pattern: ${pattern}`, found: null }
+  const { lastRow } = profiler.profileOf(plan.inner)
+  const found = lastRow ? matchedElements(plan.inner, lastRow, graphs, profiler) : null
+  return { step, rows: 0, says: `the excluded pattern matches: ${pattern}`, found }
+}
+
+function blockedText(plan: Exclude<Plan, PlanOf<'SemiApply'>>): string {
+  const { detail } = describe(plan)
+  const { missing } = descriptorOf<Plan>(plan)
+  switch (missing) {
+    case 'predicate':
+      return `the predicate is not true: ${detail}`
+    case 'relationship':
+      return `no relationship matches ${detail}`
+    case 'node':
+      return `no node matches ${detail}`
+    case 'given-node':
+      return 'a given node does not have the type or the properties of the pattern'
+    case 'row':
+      return `no rows from ${describeStep(plan)}`
     default:
-      return stopped(`no row came of ${operator}${detail === '' ? '' : ` ${detail}`}`)
+      return assertNever(missing)
   }
 }
 
-/** What a subplan looks for, step by step in the order of its walk. */
+/** The pattern of a subplan: the details of its operators, in the order in which they run. */
 function describePattern(plan: Plan): string {
   const steps: string[] = []
-  for (let at: Plan | null = plan; at; at = 'input' in at ? at.input : null) {
+  for (let at: Plan | null = plan; at; at = inputOf(at)) {
     const { detail } = describe(at)
-    if (detail !== '' && at.op !== 'argument') steps.unshift(detail)
+    if (detail !== '' && at.op !== 'Argument') steps.unshift(detail)
   }
   return steps.join(', ')
 }
 
-/** The plan from which an operator without rows should have got them. */
+/** The plan that should have delivered the rows that an operator did not return. */
 function sourceOfRows(plan: Plan, profiler: Profiler): Plan | null {
-  switch (plan.op) {
-    case 'argument':
-      return null
-    case 'union':
-      return furthestBranch(plan.branches, profiler)
-    case 'apply':
-    case 'semi-apply':
-      // The outer row was there, so it is the inner plan that had none (or, negated, that had one).
-      return profiler.profileOf(plan.input).rows > 0 && !(plan.op === 'semi-apply' && plan.negated)
-        ? plan.inner
-        : plan.input
-    default:
-      return plan.input
-  }
+  if (plan.op === 'Union') return furthestBranch(plan.branches, profiler)
+  if (!('inner' in plan) || descriptorOf(plan).inner === 'optional') return inputOf(plan)
+  // If the outer plan had a row, the inner plan had none; or, negated, the inner plan had one and dropped the outer row.
+  const negated = plan.op === 'SemiApply' && plan.negated
+  return profiler.profileOf(plan.input).rows > 0 && !negated ? plan.inner : plan.input
 }
 
-/** The first of those that came as far as any: what it lacks is what was missing least. */
+/** The first of the branches in which the most steps had rows. */
 function furthestBranch(branches: readonly Plan[], profiler: Profiler): Plan {
   const steps = branches.map((branch) => stepsWithRows(branch, profiler))
   return branches[steps.indexOf(Math.max(...steps))]!
@@ -202,7 +206,7 @@ function furthestBranch(branches: readonly Plan[], profiler: Profiler): Plan {
 function stepsWithRows(plan: Plan, profiler: Profiler): number {
   let steps = 0
   for (let at: Plan | null = plan; at; at = sourceOfRows(at, profiler)) {
-    if (at.op !== 'argument' && profiler.profileOf(at).rows > 0) steps += 1
+    if (at.op !== 'Argument' && profiler.profileOf(at).rows > 0) steps += 1
   }
   return steps
 }
@@ -213,12 +217,12 @@ function matchedElements(
   graphs: readonly Snapshot[],
   profiler: Profiler,
 ): MatchedPattern {
-  const found: MatchCollector = { nodes: new Map(), relationships: new Map() }
-  collectMatched(plan, frame, graphs, profiler, found)
-  return { nodes: [...found.nodes.values()], relationships: [...found.relationships.values()] }
+  const collector: MatchCollector = { nodes: new Map(), relationships: new Map() }
+  collectMatched(plan, frame, graphs, profiler, collector)
+  return { nodes: [...collector.nodes.values()], relationships: [...collector.relationships.values()] }
 }
 
-/** By graph and id. */
+/** Matched elements by graph and id. */
 interface MatchCollector {
   readonly nodes: Map<string, MatchedNode>
   readonly relationships: Map<string, MatchedRelationship>
@@ -229,20 +233,20 @@ function collectMatched(
   frame: readonly unknown[],
   graphs: readonly Snapshot[],
   profiler: Profiler,
-  found: MatchCollector,
+  collector: MatchCollector,
 ): void {
-  const { nodes, relationships } = found
+  const { nodes, relationships } = collector
   for (const slot of readableElements(plan)) {
     const snapshot = graphs[slot.graph]!
-    const held = frame[slot.index]
+    const content = frame[slot.index]
     if (slot.kind === 'node') {
-      if (held === 0 || held === null) continue
-      const id = `${slot.graph} ${held}`
+      if (content === 0 || content === null) continue
+      const id = `${slot.graph} ${content}`
       const variable = nodes.get(id)?.variable ?? variableOf(slot)
-      nodes.set(id, { variable, ...elementKeyOf(snapshot, held as NodeId) })
+      nodes.set(id, { variable, ...elementKeyOf(snapshot, content as NodeId) })
       continue
     }
-    for (const id of Array.isArray(held) ? (held as RelationshipId[]) : [held as RelationshipId]) {
+    for (const id of Array.isArray(content) ? (content as RelationshipId[]) : [content as RelationshipId]) {
       if (id !== 0 && id !== null) relationships.set(`${slot.graph} ${id}`, matchedRelationship(slot, id, snapshot))
     }
   }
@@ -251,7 +255,7 @@ function collectMatched(
       (a, b) => profiler.profileOf(b).lastRowNumber - profiler.profileOf(a).lastRowNumber,
     )
     const lastRow = latest && profiler.profileOf(latest).lastRow
-    if (lastRow) collectMatched(latest, lastRow, graphs, profiler, found)
+    if (lastRow) collectMatched(latest, lastRow, graphs, profiler, collector)
   }
 }
 
@@ -269,7 +273,7 @@ function elementKeyOf(snapshot: Snapshot, node: NodeId): ElementKey {
   return { type: text('type'), externalId: text('external_id') }
 }
 
-/** The planner's own names hold a character that no variable of a text has unquoted. */
+/** Names of the planner's own slots contain a character that no unquoted variable has. */
 function variableOf(slot: Slot): string | null {
   return slot.name.startsWith('anon_') || slot.name.endsWith("'") ? null : slot.name
 }

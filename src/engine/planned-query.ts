@@ -216,7 +216,7 @@ export class PlannedQuery {
     const { plan, site } = this.plan(counts)
     const planInner = (expression: SubqueryExpression, firstOnly: boolean): Plan => {
       const inner = buildSubquery(expression, site)
-      return this.finished(firstOnly ? { op: 'first', input: inner } : inner, site)
+      return this.finished(firstOnly ? { op: 'First', input: inner } : inner, site)
     }
     const { gatheredMax } = this.options
     const root = compilePlan(plan, {
@@ -236,7 +236,7 @@ export class PlannedQuery {
       resumeAfter: 0,
       isIncremental: false,
     }
-    return { root, run, isOrdered: plan.op === 'distinct' && plan.searchOrder === 'ascending', plan }
+    return { root, run, isOrdered: plan.op === 'Distinct' && plan.searchOrder === 'ascending', plan }
   }
 
   private finished(plan: Plan, site: PlanningContext): Plan {

@@ -1,63 +1,26 @@
-// Which elements can still be read from the frame when a plan has given a row: what an aggregation or a sort leaves out is
-// gone, everything else stands in its slot.
+// Which elements a frame still holds after a plan has returned a row. A slot that an aggregation or a sort does not carry on
+// is stale; every other slot keeps its value.
 import type { Slot } from './bind/bound.ts'
-import { slotsFilledBy } from './optimize/plan-tree.ts'
-import type { Plan, UnionPlan } from './plan/operators.ts'
+import { argumentSlots } from './optimize/plan-tree.ts'
+import { descriptorOf } from './plan/operator-descriptors.ts'
+import type { Plan, PlanOf } from './plan/operators.ts'
 
-/** Slots of nodes and relationships, in the order in which the plan fills them. */
+/** Slots of nodes and relationships that are valid after a row, in the order in which the plan fills them. */
 export function readableElements(plan: Plan): readonly Slot[] {
   const slots = new Map(readableSlots(plan).map((slot) => [slot.index, slot]))
   return [...slots.values()].filter((slot) => slot.kind !== 'value' && slot.kind !== 'path')
 }
 
-/** Unions that gave a part of the row: which branch it came from, and what stands in its slots, a run alone can tell. */
-export function readableUnions(plan: Plan): readonly UnionPlan[] {
-  switch (plan.op) {
-    case 'argument':
-    case 'aggregate':
-    case 'sort':
-      return []
-    case 'union':
-      return [plan]
-    case 'semi-apply':
-      return plan.negated ? readableUnions(plan.input) : [...readableUnions(plan.input), ...readableUnions(plan.inner)]
-    case 'apply':
-      return [...readableUnions(plan.input), ...readableUnions(plan.inner)]
-    default:
-      return readableUnions(plan.input)
-  }
+/** The unions that produced a part of the row. Only a profiled run knows which branch it was, and what its slots hold. */
+export function readableUnions(plan: Plan): readonly PlanOf<'Union'>[] {
+  return plan.op === 'Union' ? [plan] : descriptorOf(plan).readableInputs(plan).flatMap(readableUnions)
 }
 
 function readableSlots(plan: Plan): readonly Slot[] {
-  switch (plan.op) {
-    case 'argument':
-      return plan.slots
-    case 'aggregate':
-      return [
-        ...argumentOf(plan.input),
-        ...plan.grouping.flatMap(({ slot, expression }) =>
-          expression.kind === 'slot' && expression.slot.index === slot.index ? [slot] : [],
-        ),
-      ]
-    case 'sort':
-      return [...argumentOf(plan.input), ...plan.slots]
-    // One branch has filled in the row: only what all of them fill in is sure.
-    case 'union':
-      return plan.branches[0]!.op === 'argument' ? [] : slotsFilledBy(plan.branches[0]!)
-    case 'semi-apply':
-      return plan.negated ? readableSlots(plan.input) : [...readableSlots(plan.input), ...readableSlots(plan.inner)]
-    // Where it found nothing it made its own slots null, and those of patterns that it only asked about were left over.
-    case 'optional':
-      return [...readableSlots(plan.input), ...plan.nulls]
-    case 'apply':
-      return [...readableSlots(plan.input), ...readableSlots(plan.inner)]
-    default:
-      return [...readableSlots(plan.input), ...slotsFilledBy(plan)]
-  }
-}
-
-/** What the caller filled in before the run stays in its slots to the end. */
-function argumentOf(plan: Plan): readonly Slot[] {
-  if (plan.op === 'argument') return plan.slots
-  return plan.op === 'union' ? [] : argumentOf(plan.input)
+  const descriptor = descriptorOf(plan)
+  const inputs = descriptor.readableInputs(plan)
+  // The slots of the argument row are written before the run, so they stay valid even if the rows of the input do not.
+  const before = inputs.length === 0 ? argumentSlots(plan) : inputs.flatMap(readableSlots)
+  const { readableSlots: own } = descriptor
+  return [...before, ...(own === 'filled' ? descriptor.fills(plan) : own(plan))]
 }

@@ -105,10 +105,10 @@ export function bindAccessQuery(query: BoundQuery, question: AccessQuery): Bound
     fixedSlots: question.fixed.map((name) => given.get(name) ?? null),
     targetSlot: soughtSlot,
     addRoot: (plan) => {
-      const kept: Plan = atEnd.length > 0 ? { op: 'filter', input: plan, predicates: atEnd } : plan
+      const kept: Plan = atEnd.length > 0 ? { op: 'Filter', input: plan, predicates: atEnd } : plan
       return soughtSlot
-        ? { op: 'distinct', input: kept, slots: [soughtSlot], searchOrder: 'in any order' }
-        : { op: 'first', input: kept }
+        ? { op: 'Distinct', input: kept, slots: [soughtSlot], searchOrder: 'any' }
+        : { op: 'First', input: kept }
     },
   }
 }

@@ -1,82 +1,141 @@
-// Walks over bound expressions: the children of each kind are written down once, here.
+// Walks over bound expressions. What a walk must know about a kind of expression (its children, the slots that it reads and
+// declares) is declared once, in a table that does not compile if a kind is missing.
 import { assertNever } from '../../kernel/assert.ts'
 import type { BoundExpression, BoundMatch, BoundPart, Slot } from './bound.ts'
 
-/** The same expression with each direct child replaced. Local slots (comprehension variables) are kept. */
-export function mapChildren(
-  expression: BoundExpression,
-  change: (child: BoundExpression) => BoundExpression,
-): BoundExpression {
-  const optional = (child: BoundExpression | null): BoundExpression | null => (child ? change(child) : null)
-  switch (expression.kind) {
-    case 'constant':
-    case 'parameter':
-    case 'slot':
-    case 'element-property':
-    case 'element-properties':
-    // A query of its own: what it reads of the outside is written beside it.
-    case 'subquery':
-      return expression
-    case 'property':
-    case 'label-test':
-      return { ...expression, target: change(expression.target) }
-    case 'index':
-      return { ...expression, target: change(expression.target), index: change(expression.index) }
-    case 'slice':
-      return {
-        ...expression,
-        target: change(expression.target),
-        from: optional(expression.from),
-        to: optional(expression.to),
-      }
-    case 'and':
-    case 'or':
-      return { ...expression, operands: expression.operands.map(change) }
-    case 'xor':
-    case 'comparison':
-    case 'binary':
-      return { ...expression, left: change(expression.left), right: change(expression.right) }
-    case 'not':
-    case 'negate':
-    case 'null-test':
-      return { ...expression, operand: change(expression.operand) }
-    case 'list':
-      return { ...expression, items: expression.items.map(change) }
-    case 'map':
-      return { ...expression, entries: expression.entries.map(({ key, value }) => ({ key, value: change(value) })) }
-    case 'case':
-      return {
-        ...expression,
-        subject: optional(expression.subject),
-        branches: expression.branches.map(({ when, then }) => ({ when: change(when), then: change(then) })),
-        otherwise: optional(expression.otherwise),
-      }
-    case 'function':
-      return { ...expression, args: expression.args.map(change) }
-    case 'list-comprehension':
-      return {
-        ...expression,
-        list: change(expression.list),
-        where: optional(expression.where),
-        projection: optional(expression.projection),
-      }
-    case 'quantifier':
-      return { ...expression, list: change(expression.list), where: change(expression.where) }
-    case 'reduce':
-      return {
-        ...expression,
-        initial: change(expression.initial),
-        list: change(expression.list),
-        expression: change(expression.expression),
-      }
-    case 'exists':
-      return { ...expression, match: mapMatch(expression.match, change) }
-    default:
-      return assertNever(expression)
-  }
+type KindOf = BoundExpression['kind']
+type ExpressionOf<Kind extends KindOf> = Extract<BoundExpression, { readonly kind: Kind }>
+type Change = (child: BoundExpression) => BoundExpression
+
+/** The structure of one kind of expression. */
+interface ExpressionDescriptor<E extends BoundExpression> {
+  /** The same expression with each direct child replaced; null if it has no children. */
+  readonly mapChildren: ((expression: E, change: Change) => BoundExpression) | null
+  /** The slots that only its children see, such as the variable of a comprehension; null if it declares none. */
+  readonly locals: ((expression: E) => readonly Slot[]) | null
+  /** The slots that the expression reads itself, and how to replace them; null if only its children read slots. */
+  readonly reads: {
+    of(expression: E): readonly Slot[]
+    replace(expression: E, source: (slot: Slot) => Slot): BoundExpression
+  } | null
+  /** The key of the property that the expression reads from an element in a slot, `''` for all properties; null for none. */
+  readonly propertyKey: ((expression: E) => string) | null
 }
 
-function mapMatch(match: BoundMatch, change: (child: BoundExpression) => BoundExpression): BoundMatch {
+const leaf = { mapChildren: null, locals: null, reads: null, propertyKey: null }
+const inner = { locals: null, reads: null, propertyKey: null }
+const slotReader = {
+  ...leaf,
+  reads: {
+    of: (expression: { readonly slot: Slot }) => [expression.slot],
+    replace: <E extends BoundExpression & { readonly slot: Slot }>(expression: E, source: (slot: Slot) => Slot) => ({
+      ...expression,
+      slot: source(expression.slot),
+    }),
+  },
+}
+
+const descriptors: { readonly [Kind in KindOf]: ExpressionDescriptor<ExpressionOf<Kind>> } = {
+  constant: leaf,
+  parameter: leaf,
+  slot: slotReader,
+  'element-property': { ...slotReader, propertyKey: (e) => e.key },
+  'element-properties': { ...slotReader, propertyKey: () => '' },
+  property: { ...inner, mapChildren: (e, change) => ({ ...e, target: change(e.target) }) },
+  'label-test': { ...inner, mapChildren: (e, change) => ({ ...e, target: change(e.target) }) },
+  index: { ...inner, mapChildren: (e, change) => ({ ...e, target: change(e.target), index: change(e.index) }) },
+  slice: {
+    ...inner,
+    mapChildren: (e, change) => ({
+      ...e,
+      target: change(e.target),
+      from: e.from && change(e.from),
+      to: e.to && change(e.to),
+    }),
+  },
+  and: { ...inner, mapChildren: (e, change) => ({ ...e, operands: e.operands.map(change) }) },
+  or: { ...inner, mapChildren: (e, change) => ({ ...e, operands: e.operands.map(change) }) },
+  xor: { ...inner, mapChildren: (e, change) => ({ ...e, left: change(e.left), right: change(e.right) }) },
+  comparison: { ...inner, mapChildren: (e, change) => ({ ...e, left: change(e.left), right: change(e.right) }) },
+  binary: { ...inner, mapChildren: (e, change) => ({ ...e, left: change(e.left), right: change(e.right) }) },
+  not: { ...inner, mapChildren: (e, change) => ({ ...e, operand: change(e.operand) }) },
+  negate: { ...inner, mapChildren: (e, change) => ({ ...e, operand: change(e.operand) }) },
+  'null-test': { ...inner, mapChildren: (e, change) => ({ ...e, operand: change(e.operand) }) },
+  list: { ...inner, mapChildren: (e, change) => ({ ...e, items: e.items.map(change) }) },
+  map: {
+    ...inner,
+    mapChildren: (e, change) => ({ ...e, entries: e.entries.map(({ key, value }) => ({ key, value: change(value) })) }),
+  },
+  case: {
+    ...inner,
+    mapChildren: (e, change) => ({
+      ...e,
+      subject: e.subject && change(e.subject),
+      branches: e.branches.map(({ when, then }) => ({ when: change(when), then: change(then) })),
+      otherwise: e.otherwise && change(e.otherwise),
+    }),
+  },
+  function: { ...inner, mapChildren: (e, change) => ({ ...e, args: e.args.map(change) }) },
+  'list-comprehension': {
+    ...inner,
+    mapChildren: (e, change) => ({
+      ...e,
+      list: change(e.list),
+      where: e.where && change(e.where),
+      projection: e.projection && change(e.projection),
+    }),
+    locals: (e) => [e.variable],
+  },
+  quantifier: {
+    ...inner,
+    mapChildren: (e, change) => ({ ...e, list: change(e.list), where: change(e.where) }),
+    locals: (e) => [e.variable],
+  },
+  reduce: {
+    ...inner,
+    mapChildren: (e, change) => ({
+      ...e,
+      initial: change(e.initial),
+      list: change(e.list),
+      expression: change(e.expression),
+    }),
+    locals: (e) => [e.variable, e.accumulator],
+  },
+  exists: {
+    ...inner,
+    mapChildren: (e, change) => ({ ...e, match: mapMatch(e.match, change) }),
+    locals: (e) => [...slotsDeclaredBy(e.match), ...e.match.casts.map(({ to }) => to)],
+    reads: {
+      of: ({ match }) => [
+        ...match.nodes.filter((node) => node.bound).map((node) => node.slot),
+        ...match.relationships.filter((relationship) => relationship.bound).map((relationship) => relationship.slot),
+        ...match.casts.map(({ from }) => from),
+      ],
+      replace: (e, source) => ({ ...e, match: withMatchSlots(e.match, source) }),
+    },
+  },
+  // A query of its own: the binder has listed the outer slots that it reads.
+  subquery: {
+    ...leaf,
+    reads: {
+      of: (e) => e.reads,
+      replace: () => {
+        throw new Error('assertion failed: the slots of a subquery cannot be replaced')
+      },
+    },
+  },
+}
+
+function descriptorOf<E extends BoundExpression>(expression: E): ExpressionDescriptor<E> {
+  return descriptors[expression.kind] as unknown as ExpressionDescriptor<E>
+}
+
+/** The same expression with each direct child replaced. Slots of local variables (comprehensions, quantifiers) stay. */
+export function mapChildren(expression: BoundExpression, change: Change): BoundExpression {
+  return descriptorOf(expression).mapChildren?.(expression, change) ?? expression
+}
+
+function mapMatch(match: BoundMatch, change: Change): BoundMatch {
   return {
     ...match,
     predicates: match.predicates.map(change),
@@ -88,10 +147,25 @@ function mapMatch(match: BoundMatch, change: (child: BoundExpression) => BoundEx
   }
 }
 
-/** Every slot of the outside that the expression reads, once each; its own local variables are not among them. */
+/** Whether a direct child of the expression passes the test. */
+export function someChild(expression: BoundExpression, test: (child: BoundExpression) => boolean): boolean {
+  let found = false
+  mapChildren(expression, (child) => {
+    found ||= test(child)
+    return child
+  })
+  return found
+}
+
+/** Whether the expression is or contains a subquery (EXISTS over one pattern is not a subquery). */
+export function containsSubquery(expression: BoundExpression): boolean {
+  return expression.kind === 'subquery' || someChild(expression, containsSubquery)
+}
+
+/** Every outer slot that the expression reads, once each. Its own local variables are not among them. */
 export function slotsOf(expression: BoundExpression): readonly Slot[] {
-  const known = slotsCache.get(expression)
-  if (known) return known
+  const cached = slotsCache.get(expression)
+  if (cached) return cached
   const found = new Map<number, Slot>()
   collectSlots(expression, found, new Set())
   const slots = [...found.values()]
@@ -99,47 +173,70 @@ export function slotsOf(expression: BoundExpression): readonly Slot[] {
   return slots
 }
 
-/** Every rule asks it of the same expressions, and a bound expression never changes. */
+/** The rules of the optimizer need the slots of the same expressions again and again. A bound expression never changes. */
 const slotsCache = new WeakMap<BoundExpression, readonly Slot[]>()
 
 function collectSlots(expression: BoundExpression, found: Map<number, Slot>, local: Set<number>): void {
-  const read = (slot: Slot): void => {
-    if (!local.has(slot.index)) found.set(slot.index, slot)
-  }
-  switch (expression.kind) {
-    case 'slot':
-    case 'element-property':
-    case 'element-properties':
-      read(expression.slot)
-      return
-    case 'list-comprehension':
-    case 'quantifier':
-      local.add(expression.variable.index)
-      break
-    case 'reduce':
-      local.add(expression.variable.index)
-      local.add(expression.accumulator.index)
-      break
-    case 'exists':
-      for (const slot of slotsDeclaredBy(expression.match)) local.add(slot.index)
-      for (const { to } of expression.match.casts) local.add(to.index)
-      for (const node of expression.match.nodes) if (node.bound) read(node.slot)
-      for (const relationship of expression.match.relationships) if (relationship.bound) read(relationship.slot)
-      for (const { from } of expression.match.casts) read(from)
-      break
-    case 'subquery':
-      for (const slot of expression.reads) read(slot)
-      return
-    default:
-      break
-  }
+  const { locals, reads } = descriptorOf(expression)
+  for (const slot of locals?.(expression) ?? []) local.add(slot.index)
+  for (const slot of reads?.of(expression) ?? []) if (!local.has(slot.index)) found.set(slot.index, slot)
   mapChildren(expression, (child) => {
     collectSlots(child, found, local)
     return child
   })
 }
 
-/** Every slot that a part names anywhere, its own included. */
+/** The same expression reading other slots of the same kinds: `sources` by the index of the slot to replace. */
+export function withSlots(expression: BoundExpression, sources: ReadonlyMap<number, Slot>): BoundExpression {
+  const replaced =
+    descriptorOf(expression).reads?.replace(expression, (slot) => sources.get(slot.index) ?? slot) ?? expression
+  return mapChildren(replaced, (child) => withSlots(child, sources))
+}
+
+function withMatchSlots(match: BoundMatch, source: (slot: Slot) => Slot): BoundMatch {
+  return {
+    ...match,
+    nodes: match.nodes.map((node) => ({ ...node, slot: source(node.slot) })),
+    relationships: match.relationships.map((relationship) => ({ ...relationship, slot: source(relationship.slot) })),
+    casts: match.casts.map(({ from, to }) => ({ from: source(from), to })),
+  }
+}
+
+/** The slots that a match fills itself, apart from its casts. */
+export function slotsDeclaredBy(match: BoundMatch): readonly Slot[] {
+  return [
+    ...match.nodes.filter((node) => !node.bound).map((node) => node.slot),
+    ...match.relationships.filter((relationship) => !relationship.bound).map((relationship) => relationship.slot),
+    ...match.relationships.flatMap((relationship) => (relationship.each ? [relationship.each.element] : [])),
+    ...match.paths.map((path) => path.slot),
+  ]
+}
+
+/**
+ * The keys of all properties of elements that a query reads, except reads for which an unknown value is acceptable
+ * (unknown-reads.ts). `''` stands for all properties of an element at once.
+ */
+export function propertyNamesIn(query: BoundPart): ReadonlySet<string> {
+  const found = new Set<string>()
+  collectPropertyNames(query, found)
+  return found
+}
+
+/** Visits every object of the query: expressions stand in clauses, patterns, projections and subqueries. */
+function collectPropertyNames(value: unknown, found: Set<string>): void {
+  if (typeof value !== 'object' || value === null) return
+  if (isExpression(value) && !('mayBeUnknown' in value)) {
+    const key = descriptorOf(value).propertyKey?.(value)
+    if (key !== undefined) found.add(key)
+  }
+  for (const part of Object.values(value)) collectPropertyNames(part, found)
+}
+
+function isExpression(value: object): value is BoundExpression {
+  return 'kind' in value && typeof value.kind === 'string' && Object.hasOwn(descriptors, value.kind)
+}
+
+/** Every slot that a part of a query names anywhere, its own slots included. */
 export function slotsIn(part: BoundPart): readonly Slot[] {
   return part.clauses.flatMap((clause): readonly Slot[] => {
     switch (clause.kind) {
@@ -174,50 +271,4 @@ export function slotsIn(part: BoundPart): readonly Slot[] {
         return assertNever(clause)
     }
   })
-}
-
-export function containsSubquery(expression: BoundExpression): boolean {
-  let found = expression.kind === 'subquery'
-  mapChildren(expression, (child) => {
-    found ||= containsSubquery(child)
-    return child
-  })
-  return found
-}
-
-/** The slots that a match fills in itself, apart from its casts. */
-export function slotsDeclaredBy(match: BoundMatch): readonly Slot[] {
-  return [
-    ...match.nodes.filter((node) => !node.bound).map((node) => node.slot),
-    ...match.relationships.filter((relationship) => !relationship.bound).map((relationship) => relationship.slot),
-    ...match.relationships.flatMap((relationship) => (relationship.each ? [relationship.each.element] : [])),
-    ...match.paths.map((path) => path.slot),
-  ]
-}
-
-/** The same expression reading other slots of the same kinds. */
-export function withSlots(expression: BoundExpression, sources: ReadonlyMap<number, Slot>): BoundExpression {
-  const source = (slot: Slot): Slot => sources.get(slot.index) ?? slot
-  switch (expression.kind) {
-    case 'slot':
-    case 'element-property':
-    case 'element-properties':
-      return { ...expression, slot: source(expression.slot) }
-    case 'subquery':
-      throw new Error('assertion failed: a subquery is not renamed')
-    case 'exists': {
-      const { match } = expression
-      const moved: BoundMatch = {
-        ...match,
-        nodes: match.nodes.map((node) => ({ ...node, slot: source(node.slot) })),
-        relationships: match.relationships.map((relationship) => ({
-          ...relationship,
-          slot: source(relationship.slot),
-        })),
-      }
-      return { ...expression, match: mapMatch(moved, (child) => withSlots(child, sources)) }
-    }
-    default:
-      return mapChildren(expression, (child) => withSlots(child, sources))
-  }
 }

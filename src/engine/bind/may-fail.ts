@@ -1,9 +1,16 @@
-// Which expressions can end a run with a fault, whatever the data. Such a predicate is not moved to where it would look at
-// rows that the text drops first, and what a search finds with one is confirmed by the check.
-import type { BoundClause, BoundExpression, BoundPart } from './bound.ts'
-import { mapChildren } from './expression-tree.ts'
+// Which expressions can end a run with an error, whatever the data. The planner does not move such a predicate, because it
+// would see rows that the text drops first. A result of a search that evaluates one is confirmed by the check.
+import { assertNever } from '../../kernel/assert.ts'
+import type { BoundClause, BoundExpression, BoundMatch, BoundPart } from './bound.ts'
+import { someChild } from './expression-tree.ts'
 
-/** True unless it is certain that evaluating it cannot fault. */
+/** Operators that return null unless both operands are strings. */
+const STRING_TESTS: ReadonlySet<string> = new Set(['STARTS WITH', 'ENDS WITH', 'CONTAINS', '=~'])
+
+/** Aggregates that accept every value; sums and percentiles fail on a value that is no number. */
+const TOTAL_AGGREGATES: ReadonlySet<string> = new Set(['count', 'collect', 'min', 'max'])
+
+/** True unless evaluation certainly returns a value. */
 export function mayFail(expression: BoundExpression): boolean {
   switch (expression.kind) {
     case 'constant':
@@ -18,13 +25,11 @@ export function mayFail(expression: BoundExpression): boolean {
     case 'null-test':
     case 'list':
     case 'map':
-      return anyChildMayFail(expression)
+      return someChild(expression, mayFail)
     case 'binary':
-      // These are null for anything but two strings; a pattern that is known was found to be one.
+      // The binder has checked a constant pattern; another pattern may be invalid.
       if (expression.operator === '=~' && expression.right.kind !== 'constant') return true
-      return (
-        !['STARTS WITH', 'ENDS WITH', 'CONTAINS', '=~'].includes(expression.operator) || anyChildMayFail(expression)
-      )
+      return !STRING_TESTS.has(expression.operator) || someChild(expression, mayFail)
     case 'and':
     case 'or':
       return expression.operands.some((operand) => !isSafePredicate(operand))
@@ -33,27 +38,30 @@ export function mayFail(expression: BoundExpression): boolean {
     case 'xor':
       return !isSafePredicate(expression.left) || !isSafePredicate(expression.right)
     case 'exists':
-      return (
-        expression.match.casts.length > 0 ||
-        expression.match.predicates.some((predicate) => !isSafePredicate(predicate)) ||
-        expression.match.relationships.some(({ each }) => each !== null && !isSafePredicate(each.predicate))
-      )
-    default:
+      return matchMayFail(expression.match)
+    case 'property':
+    case 'index':
+    case 'slice':
+    case 'negate':
+    case 'case':
+    case 'function':
+    case 'list-comprehension':
+    case 'quantifier':
+    case 'reduce':
+    case 'subquery':
       return true
+    default:
+      return assertNever(expression)
   }
 }
 
-function anyChildMayFail(expression: BoundExpression): boolean {
-  let found = false
-  mapChildren(expression, (child) => {
-    found ||= mayFail(child)
-    return child
-  })
-  return found
+/** Certainly true, false or null, without an error. `WHERE n.flag` is not safe: it fails if the flag is a string. */
+export function isSafePredicate(expression: BoundExpression): boolean {
+  return isPredicate(expression) && !mayFail(expression)
 }
 
-/** A truth for certain, and without a fault: `WHERE n.flag` faults where the flag is a string. */
-export function isSafePredicate(expression: BoundExpression): boolean {
+/** Whether every value of the expression is true, false or null. */
+function isPredicate(expression: BoundExpression): boolean {
   switch (expression.kind) {
     case 'constant':
       return expression.value === null || typeof expression.value === 'boolean'
@@ -65,55 +73,64 @@ export function isSafePredicate(expression: BoundExpression): boolean {
     case 'not':
     case 'xor':
     case 'exists':
-      return !mayFail(expression)
+    case 'quantifier':
+      return true
     case 'binary':
-      return !mayFail(expression)
-    default:
+      return expression.operator === 'IN' || STRING_TESTS.has(expression.operator)
+    case 'parameter':
+    case 'slot':
+    case 'element-property':
+    case 'element-properties':
+    case 'property':
+    case 'index':
+    case 'slice':
+    case 'negate':
+    case 'list':
+    case 'map':
+    case 'case':
+    case 'function':
+    case 'list-comprehension':
+    case 'reduce':
+    case 'subquery':
       return false
+    default:
+      return assertNever(expression)
   }
 }
 
-/** Every property that faults where a resolver supplies it; `''`: all of an element's at once. */
-export function propertyNamesIn(query: unknown, found = new Set<string>()): Set<string> {
-  if (typeof query !== 'object' || query === null) return found
-  if ('kind' in query && query.kind === 'element-property' && 'key' in query && !('mayBeUnknown' in query))
-    found.add(String(query.key))
-  if ('kind' in query && query.kind === 'element-properties') found.add('')
-  for (const part of Object.values(query)) propertyNamesIn(part, found)
-  return found
+function matchMayFail({ casts, predicates, relationships }: BoundMatch): boolean {
+  return (
+    casts.length > 0 ||
+    predicates.some((predicate) => !isSafePredicate(predicate)) ||
+    relationships.some(({ each }) => each !== null && !isSafePredicate(each.predicate))
+  )
 }
 
-/** Whether any run of the part can fault (limits and properties of resolvers apart). */
+/** Whether a run of the part can fail, apart from limits and from properties of external resolvers. */
 export function partMayFail(part: BoundPart): boolean {
   return part.clauses.some(clauseMayFail)
 }
 
 function clauseMayFail(clause: BoundClause): boolean {
   switch (clause.kind) {
-    case 'match': {
-      const { casts, predicates, relationships } = clause.match
-      return (
-        casts.length > 0 ||
-        predicates.some((predicate) => !isSafePredicate(predicate)) ||
-        relationships.some(({ each }) => each !== null && !isSafePredicate(each.predicate))
-      )
-    }
+    case 'match':
+      return matchMayFail(clause.match)
     case 'unwind':
       return true
     case 'projection': {
       const { computed, aggregates, grouping, orderBy, skip, limit, where } = clause.projection
       if (skip || limit || (where && !isSafePredicate(where))) return true
       const values = [...computed, ...(grouping ?? []), ...orderBy].map((item) => item.expression)
-      // Sums and percentiles fault on what is no number.
-      const plain = new Set(['count', 'collect', 'min', 'max'])
       return (
         values.some(mayFail) ||
-        aggregates.some((a) => !plain.has(a.name) || (a.argument !== null && mayFail(a.argument)))
+        aggregates.some(({ name, argument }) => !TOTAL_AGGREGATES.has(name) || (argument !== null && mayFail(argument)))
       )
     }
     case 'union':
       return clause.union.parts.some(partMayFail)
     case 'call':
       return partMayFail(clause.part)
+    default:
+      return assertNever(clause)
   }
 }

@@ -1,15 +1,16 @@
-// Which reads of properties may take a value that nobody knows (an external resolver supplies it) for unknown, that is for
-// null: those that can only keep a row out, whatever the value is. In three-valued logic a comparison with unknown is
-// unknown, and stays so under NOT; what is true all the same is true of every value. A row that is out must then not let
-// another one in: not below an aggregation, a SKIP or LIMIT, an optional or a shortest match, or EXISTS under NOT. All other
-// reads of such a property are faults.
+// Marks the property reads that may treat a value as unknown (null) if an external resolver supplies it. Such a read can only
+// drop a row, whatever the value is: in three-valued logic a comparison with unknown is unknown, also under NOT, and what is
+// true with unknown is true with every value. A dropped row must not let another row in, so reads below an aggregation, SKIP
+// or LIMIT, an optional match, a shortest path, or EXISTS under NOT stay unmarked. An unmarked read of such a property fails.
+import { assertNever } from '../../kernel/assert.ts'
 import type { BoundClause, BoundExpression, BoundMatch, BoundPart } from './bound.ts'
 
-/** The same query with these reads marked. */
+/** The same query with these reads marked (`mayBeUnknown`). */
 export function markUnknownReads<P extends BoundPart>(query: P): P {
   return query.clauses.some(dependsOnRows) ? query : { ...query, clauses: query.clauses.map(markClause) }
 }
 
+/** Whether what a row contributes depends on other rows. */
 function dependsOnRows(clause: BoundClause): boolean {
   switch (clause.kind) {
     case 'projection': {
@@ -20,8 +21,11 @@ function dependsOnRows(clause: BoundClause): boolean {
       return clause.union.parts.some((part) => part.clauses.some(dependsOnRows))
     case 'call':
       return clause.part.clauses.some(dependsOnRows)
-    default:
+    case 'match':
+    case 'unwind':
       return false
+    default:
+      return assertNever(clause)
   }
 }
 
@@ -33,7 +37,7 @@ function markClause(clause: BoundClause): BoundClause {
       const { where } = clause.projection
       return where === null
         ? clause
-        : { ...clause, projection: { ...clause.projection, where: markTruth(where, true) } }
+        : { ...clause, projection: { ...clause.projection, where: markPredicate(where, true) } }
     }
     case 'union': {
       const parts = clause.union.parts.map((part) => ({ ...part, clauses: part.clauses.map(markClause) }))
@@ -43,6 +47,8 @@ function markClause(clause: BoundClause): BoundClause {
       return { ...clause, part: { ...clause.part, clauses: clause.part.clauses.map(markClause) } }
     case 'unwind':
       return clause
+    default:
+      return assertNever(clause)
   }
 }
 
@@ -50,39 +56,66 @@ function markMatch(match: BoundMatch): BoundMatch {
   if (match.relationships.some(({ shortest }) => shortest !== null)) return match
   return {
     ...match,
-    predicates: match.predicates.map((predicate) => markTruth(predicate, true)),
+    predicates: match.predicates.map((predicate) => markPredicate(predicate, true)),
     relationships: match.relationships.map((relationship) =>
       relationship.each === null
         ? relationship
         : {
             ...relationship,
-            each: { ...relationship.each, predicate: markTruth(relationship.each.predicate, true) },
+            each: { ...relationship.each, predicate: markPredicate(relationship.each.predicate, true) },
           },
     ),
   }
 }
 
-const TESTS: ReadonlySet<string> = new Set(['STARTS WITH', 'ENDS WITH', 'CONTAINS', 'IN', '=~'])
+/** Operators whose result is null if an operand is null. */
+const NULL_PROPAGATING_TESTS: ReadonlySet<string> = new Set(['STARTS WITH', 'ENDS WITH', 'CONTAINS', 'IN', '=~'])
 
-/** `positive`: to be true keeps a row, and to be anything else drops it. */
-function markTruth(expression: BoundExpression, positive: boolean): BoundExpression {
+/** `positive`: a row is kept only if the predicate is true. Under NOT and XOR it is false instead. */
+function markPredicate(expression: BoundExpression, positive: boolean): BoundExpression {
   switch (expression.kind) {
     case 'and':
     case 'or':
-      return { ...expression, operands: expression.operands.map((operand) => markTruth(operand, positive)) }
+      return { ...expression, operands: expression.operands.map((operand) => markPredicate(operand, positive)) }
     case 'not':
-      return { ...expression, operand: markTruth(expression.operand, false) }
+      return { ...expression, operand: markPredicate(expression.operand, false) }
     case 'xor':
-      return { ...expression, left: markTruth(expression.left, false), right: markTruth(expression.right, false) }
+      return {
+        ...expression,
+        left: markPredicate(expression.left, false),
+        right: markPredicate(expression.right, false),
+      }
     case 'comparison':
       return { ...expression, left: markRead(expression.left), right: markRead(expression.right) }
     case 'binary':
-      if (!TESTS.has(expression.operator)) return expression
+      if (!NULL_PROPAGATING_TESTS.has(expression.operator)) return expression
       return { ...expression, left: markRead(expression.left), right: markRead(expression.right) }
     case 'exists':
       return positive ? { ...expression, match: markMatch(expression.match) } : expression
-    default:
+    case 'element-property':
       return markRead(expression)
+    // Null tests and computed values can be true because a value is unknown, so their reads stay unmarked.
+    case 'constant':
+    case 'parameter':
+    case 'slot':
+    case 'element-properties':
+    case 'property':
+    case 'index':
+    case 'slice':
+    case 'label-test':
+    case 'negate':
+    case 'null-test':
+    case 'list':
+    case 'map':
+    case 'case':
+    case 'function':
+    case 'list-comprehension':
+    case 'quantifier':
+    case 'reduce':
+    case 'subquery':
+      return expression
+    default:
+      return assertNever(expression)
   }
 }
 

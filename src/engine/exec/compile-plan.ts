@@ -96,9 +96,9 @@ export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperato
 
   const make = (plan: Plan): PhysicalOperator => {
     switch (plan.op) {
-      case 'argument':
+      case 'Argument':
         return new ArgumentOperator()
-      case 'node-by-key':
+      case 'NodeUniqueIndexSeek':
         return new NodeUniqueIndexSeekOperator(
           build(plan.input),
           plan.slot.index,
@@ -106,10 +106,16 @@ export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperato
           evaluate(plan.externalId),
           plan.slot.graph,
         )
-      case 'node-by-property':
+      case 'NodeIndexSeek':
         if (!plan.mayBeUnknown && mayHaveExternal(site.snapshots[plan.slot.graph]!, plan.property)) {
           const label = symbol(plan.slot, 'label', plan.label)
-          return new NodeScanOperator(build(plan.input), plan.slot.index, label, plan.slot.graph, plan.goesOn)
+          return new NodeScanOperator(
+            build(plan.input),
+            plan.slot.index,
+            label,
+            plan.slot.graph,
+            plan.startsAfterCursor,
+          )
         }
         return new NodeIndexSeekOperator(
           build(plan.input),
@@ -118,20 +124,20 @@ export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperato
           symbol(plan.slot, 'property', plan.property),
           evaluate(plan.value),
           plan.slot.graph,
-          plan.goesOn,
+          plan.startsAfterCursor,
         )
-      case 'label-scan':
-      case 'all-nodes': {
-        const label = plan.op === 'all-nodes' ? null : symbol(plan.slot, 'label', plan.label)
-        return new NodeScanOperator(build(plan.input), plan.slot.index, label, plan.slot.graph, plan.goesOn)
+      case 'NodeByLabelScan':
+      case 'AllNodesScan': {
+        const label = plan.op === 'AllNodesScan' ? null : symbol(plan.slot, 'label', plan.label)
+        return new NodeScanOperator(build(plan.input), plan.slot.index, label, plan.slot.graph, plan.startsAfterCursor)
       }
-      case 'expand':
+      case 'ExpandAll':
         return new ExpandAllOperator(build(plan.input), expandSlots(plan), walkable(plan))
-      case 'expand-into':
+      case 'ExpandInto':
         return new ExpandIntoOperator(build(plan.input), expandSlots(plan), walkable(plan))
-      case 'var-expand':
+      case 'VarLengthExpand':
         return new VarLengthExpandOperator(build(plan.input), expandSlots(plan), walkable(plan), hops(plan), plan)
-      case 'reach': {
+      case 'PruningVarExpand': {
         const slots = { from: plan.from.index, to: plan.to.index }
         return plan.into
           ? new BidirectionalExpandIntoOperator(
@@ -142,55 +148,58 @@ export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperato
             )
           : new PruningVarExpandOperator(build(plan.input), slots, walkable(plan), hops(plan))
       }
-      case 'connect':
-      case 'spread': {
+      case 'BidirectionalExpandInto':
+      case 'PruningExpand': {
         const slots = { from: plan.from.index, to: plan.to.index }
         const links = plan.links.map((link) => ({
           walkable: walkable({ ...link, from: plan.from }),
           hops: hops(link),
         }))
-        const stops = plan.stops.map(({ slot, predicates }) => ({ slot: slot.index, tests: predicates.map(test) }))
-        return plan.op === 'connect'
+        const stops = plan.intermediates.map(({ slot, predicates }) => ({
+          slot: slot.index,
+          tests: predicates.map(test),
+        }))
+        return plan.op === 'BidirectionalExpandInto'
           ? new BidirectionalExpandIntoOperator(build(plan.input), slots, links, stops)
           : new PruningExpandOperator(build(plan.input), slots, links, stops)
       }
-      case 'ascend':
+      case 'OrderedExpand':
         return new OrderedExpandOperator(
           build(plan.input),
           { from: plan.from.index, to: plan.to.index },
           walkable(plan),
           site.collectedMax,
         )
-      case 'relationship-ends':
+      case 'ProjectEndpoints':
         return new ProjectEndpointsOperator(
           build(plan.input),
           endpointSlots(plan),
           walkable({ ...plan, from: plan.from.slot }),
         )
-      case 'trail-ends':
+      case 'ProjectVarLengthEndpoints':
         return new ProjectVarLengthEndpointsOperator(
           build(plan.input),
           endpointSlots(plan),
           walkable({ ...plan, from: plan.from.slot }),
           plan,
         )
-      case 'shortest-path':
+      case 'ShortestPath':
         return new ShortestPathOperator(build(plan.input), expandSlots(plan), walkable(plan), hops(plan), plan)
-      case 'cast':
+      case 'Cast':
         return new CastOperator(build(plan.input), plan.casts)
-      case 'filter':
+      case 'Filter':
         return new FilterOperator(build(plan.input), plan.predicates.map(test))
-      case 'semi-apply':
+      case 'SemiApply':
         return new SemiApplyOperator(build(plan.input), build(plan.inner), plan.negated)
-      case 'optional':
+      case 'Optional':
         return new OptionalOperator(build(plan.input), build(plan.inner), plan.nulls.map(nullSlot))
-      case 'apply':
+      case 'Apply':
         return new ApplyOperator(build(plan.input), build(plan.inner))
-      case 'union':
+      case 'Union':
         return new UnionOperator(plan.branches.map(build))
-      case 'unwind':
+      case 'Unwind':
         return new UnwindOperator(build(plan.input), evaluate(plan.list), plan.slot.index)
-      case 'make-path':
+      case 'MakePath':
         return new MakePathOperator(
           build(plan.input),
           {
@@ -200,12 +209,12 @@ export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperato
           },
           plan.slot.graph,
         )
-      case 'project':
+      case 'Projection':
         return new ProjectionOperator(
           build(plan.input),
           plan.items.map(({ slot, expression }) => ({ slot: slot.index, evaluate: column(slot, expression) })),
         )
-      case 'aggregate':
+      case 'EagerAggregation':
         return new EagerAggregationOperator(
           build(plan.input),
           plan.grouping.map(({ slot, expression }) => ({
@@ -218,14 +227,14 @@ export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperato
             parameter: item.parameter ? evaluate(item.parameter) : null,
           })),
         )
-      case 'distinct':
+      case 'Distinct':
         if (plan.searchOrder === 'ascending') {
           return new OrderedDistinctOperator(build(plan.input), plan.slots[0]!.index)
         }
         return plan.slots.length === 1 && isElementSlot(plan.slots[0]!)
           ? new DistinctElementsOperator(build(plan.input), plan.slots[0]!.index)
           : new DistinctOperator(build(plan.input), rowKey(plan.slots))
-      case 'sort':
+      case 'Sort':
         return new SortOperator(
           build(plan.input),
           plan.by.map((item) => ({ evaluate: evaluate(item.expression), descending: item.descending })),
@@ -233,11 +242,11 @@ export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperato
           plan.skip ? evaluate(plan.skip) : null,
           plan.limit ? evaluate(plan.limit) : null,
         )
-      case 'skip':
+      case 'Skip':
         return new SkipOperator(build(plan.input), evaluate(plan.count))
-      case 'limit':
+      case 'Limit':
         return new LimitOperator(build(plan.input), evaluate(plan.count))
-      case 'first':
+      case 'First':
         return new FirstOperator(build(plan.input))
       default:
         return assertNever(plan)
@@ -246,21 +255,23 @@ export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperato
   return build(plan)
 }
 
-function expandSlots(step: { from: Slot; to: Slot; relationship: Slot; differs: readonly Slot[] }): ExpandSlots {
+function expandSlots(step: { from: Slot; to: Slot; relationship: Slot; distinctFrom: readonly Slot[] }): ExpandSlots {
   return {
     from: step.from.index,
     to: step.to.index,
     relationship: step.relationship.index,
-    distinctFrom: step.differs.map((slot) => slot.index),
+    distinctFrom: step.distinctFrom.map((slot) => slot.index),
   }
 }
 
-function endpointSlots(plan: Extract<Plan, { op: 'relationship-ends' | 'trail-ends' }>): ProjectEndpointsSlots {
+function endpointSlots(
+  plan: Extract<Plan, { op: 'ProjectEndpoints' | 'ProjectVarLengthEndpoints' }>,
+): ProjectEndpointsSlots {
   return {
     relationship: plan.relationship.index,
     from: { slot: plan.from.slot.index, known: plan.from.known },
     to: { slot: plan.to.slot.index, known: plan.to.known },
-    distinctFrom: plan.differs.map((slot) => slot.index),
+    distinctFrom: plan.distinctFrom.map((slot) => slot.index),
   }
 }
 

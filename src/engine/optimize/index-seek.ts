@@ -1,73 +1,76 @@
-// A filter right above a scan says which nodes the scan is after: scan a label instead of everything, seek a key or an
-// indexed value instead of a label. The predicates stay where the access path does not fully stand for them.
+// Chooses the access path of a node: a label scan instead of a scan of all nodes, an index seek instead of a label scan. The
+// predicates of the filter above stay if the access path does not fully imply them.
 import { isLabelTest } from '../bind/bind-labels.ts'
 import type { BoundExpression, Slot } from '../bind/bound.ts'
 import { slotsOf } from '../bind/expression-tree.ts'
 import { equalityOn, type GraphCounts } from '../plan/expand-order.ts'
-import type { AllNodesScanPlan, FilterPlan, NodeByLabelScanPlan, Plan } from '../plan/operators.ts'
+import type { Plan, PlanOf } from '../plan/operators.ts'
 import { slotsProvidedBy } from './plan-tree.ts'
 
-/** AllNodes + label test → LabelScan of the rarest label. */
+/** AllNodesScan + label test → NodeByLabelScan of the rarest label. */
 export function nodeByLabelScan(plan: Plan, counts: GraphCounts): Plan {
-  const scan = scanBelow(plan, 'all-nodes')
+  const scan = scanBelow(plan, 'AllNodesScan')
   if (!scan) return plan
-  const labels = scan.filter.predicates.flatMap((predicate) => impliedLabels(predicate, scan.node.slot))
+  const { slot, input } = scan.node
+  const labels = scan.filter.predicates.flatMap((predicate) => impliedLabels(predicate, slot))
   if (labels.length === 0) return plan
   const label = labels.reduce((best, next) => (counts.nodes(next) < counts.nodes(best) ? next : best))
-  const narrowed: NodeByLabelScanPlan = { op: 'label-scan', input: scan.node.input, slot: scan.node.slot, label }
-  const stays = scan.filter.predicates.filter((predicate) => !isLabelTest(predicate, scan.node.slot, label))
-  return stays.length > 0 ? { op: 'filter', input: narrowed, predicates: stays } : narrowed
+  const labelScan: Plan = { op: 'NodeByLabelScan', input, slot, label }
+  const rest = scan.filter.predicates.filter((predicate) => !isLabelTest(predicate, slot, label))
+  return rest.length > 0 ? { op: 'Filter', input: labelScan, predicates: rest } : labelScan
 }
 
-/** LabelScan + `external_id = value` → NodeByKey. */
+/** NodeByLabelScan + `external_id = value` → NodeUniqueIndexSeek. */
 export function nodeUniqueIndexSeek(plan: Plan): Plan {
-  const scan = scanBelow(plan, 'label-scan')
+  const scan = scanBelow(plan, 'NodeByLabelScan')
   if (!scan) return plan
   const { filter, node } = scan
-  const found = seekable(filter, node, (own) => own === 'external_id')
-  if (!found) return plan
-  const seek: Plan = {
-    op: 'node-by-key',
-    input: node.input,
-    slot: node.slot,
-    label: node.label,
-    externalId: found.value,
-  }
-  const stays = filter.predicates.filter((predicate) => predicate !== found.predicate)
-  return stays.length > 0 ? { op: 'filter', input: seek, predicates: stays } : seek
-}
-
-/** LabelScan + `property = value` → NodeByProperty; the index names candidates, so the predicate stays. */
-export function nodeIndexSeek(plan: Plan): Plan {
-  const scan = scanBelow(plan, 'label-scan')
-  if (!scan) return plan
-  const { filter, node } = scan
-  const found = seekable(filter, node, (own) => own === null)
-  if (!found) return plan
+  const equality = findSeekable(filter, node, (own) => own === 'external_id')
+  if (!equality) return plan
   const { input, slot, label } = node
-  const { key: property, value, mayBeUnknown } = found
-  return { ...filter, input: { op: 'node-by-property', input, slot, label, property, value, mayBeUnknown } }
+  const seek: Plan = { op: 'NodeUniqueIndexSeek', input, slot, label, externalId: equality.value }
+  const rest = filter.predicates.filter((predicate) => predicate !== equality.predicate)
+  return rest.length > 0 ? { op: 'Filter', input: seek, predicates: rest } : seek
 }
 
-function scanBelow<Op extends 'all-nodes' | 'label-scan'>(
+/** NodeByLabelScan + `property = value` → NodeIndexSeek. The index returns candidates, so the predicate stays. */
+export function nodeIndexSeek(plan: Plan): Plan {
+  const scan = scanBelow(plan, 'NodeByLabelScan')
+  if (!scan) return plan
+  const { filter, node } = scan
+  const equality = findSeekable(filter, node, (own) => own === null)
+  if (!equality) return plan
+  const { input, slot, label } = node
+  const { key: property, value, mayBeUnknown } = equality
+  return { ...filter, input: { op: 'NodeIndexSeek', input, slot, label, property, value, mayBeUnknown } }
+}
+
+type Scan = 'AllNodesScan' | 'NodeByLabelScan'
+
+function scanBelow<Op extends Scan>(
   plan: Plan,
   op: Op,
-): { readonly filter: FilterPlan; readonly node: Extract<AllNodesScanPlan | NodeByLabelScanPlan, { op: Op }> } | null {
-  if (plan.op !== 'filter' || plan.input.op !== op) return null
-  return { filter: plan, node: plan.input as Extract<AllNodesScanPlan | NodeByLabelScanPlan, { op: Op }> }
+): { readonly filter: PlanOf<'Filter'>; readonly node: Extract<PlanOf<Scan>, { op: Op }> } | null {
+  if (plan.op !== 'Filter' || plan.input.op !== op) return null
+  return { filter: plan, node: plan.input as Extract<PlanOf<Scan>, { op: Op }> }
 }
 
 /** The first equality on the scanned node whose other side is known before the scan. */
-function seekable(filter: FilterPlan, scan: NodeByLabelScanPlan, wanted: (own: string | null) => boolean) {
+function findSeekable(
+  filter: PlanOf<'Filter'>,
+  scan: PlanOf<'NodeByLabelScan'>,
+  isWanted: (ownField: string | null) => boolean,
+) {
   const before = slotsProvidedBy(scan.input)
   for (const predicate of filter.predicates) {
     const equality = equalityOn(predicate, scan.slot.index)
-    if (!equality || !wanted(equality.own)) continue
+    if (!equality || !isWanted(equality.own)) continue
     if (slotsOf(equality.value).every((slot) => before.has(slot.index))) return { ...equality, predicate }
   }
   return null
 }
 
+/** The labels that a node must have for the predicate to be true. */
 function impliedLabels(predicate: BoundExpression, slot: Slot): readonly string[] {
   if (
     predicate.kind === 'label-test' &&

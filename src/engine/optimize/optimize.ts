@@ -1,5 +1,5 @@
-// The written list of rules and the order in which they run. Each is a pure function from plan to plan; with the list
-// empty the rows are the same, only later.
+// The list of rewrite rules and the order in which they run. Each rule is a pure function from plan to plan. Without any
+// rule the rows are the same and the run is slower.
 import type { PlanningContext } from '../plan/build-plan.ts'
 import type { Plan } from '../plan/operators.ts'
 import { bidirectionalExpand, pruningExpand } from './expand-chains.ts'
@@ -13,34 +13,43 @@ import { removeRedundantDistinct } from './redundant-distinct.ts'
 import { top } from './top.ts'
 import { unnestExists } from './unnest-exists.ts'
 
+/** A rewrite of plans that keeps their rows. */
 export interface OptimizerRule {
   readonly name: string
-  apply(plan: Plan, site: PlanningContext): Plan
+  apply(plan: Plan, context: PlanningContext): Plan
 }
 
-/** In this order, each once: no rule makes work for one before it. */
+/** All rules, in the order in which they run, each once. No rule creates work for a rule before it. */
 export const rules: readonly OptimizerRule[] = [
   { name: 'push-down-filter', apply: pushDownFilter },
   {
     name: 'unnest-exists',
-    apply: (plan, site) => rewriteBottomUp(plan, (p) => unnestExists(p, site, (i) => optimize(i, site))),
+    apply: (plan, context) =>
+      rewriteBottomUp(plan, (part) => unnestExists(part, context, (inner) => optimize(inner, context))),
   },
-  { name: 'scan-by-label', apply: (plan, site) => rewriteBottomUp(plan, (p) => nodeByLabelScan(p, site.counts)) },
-  { name: 'seek-by-key', apply: (plan) => rewriteBottomUp(plan, nodeUniqueIndexSeek) },
-  { name: 'seek-by-property', apply: (plan) => rewriteBottomUp(plan, nodeIndexSeek) },
-  { name: 'close-pattern', apply: (plan, site) => rewriteBottomUp(plan, (p) => expandInto(p, site.extra)) },
-  { name: 'prune-trails', apply: pruningVarExpand },
-  { name: 'connect-ends', apply: bidirectionalExpand },
-  { name: 'spread-ends', apply: pruningExpand },
-  { name: 'ascend-to-sought', apply: orderedExpand },
-  { name: 'distinct-ends', apply: (plan) => rewriteBottomUp(plan, removeRedundantDistinct) },
-  { name: 'keep-top', apply: (plan) => rewriteBottomUp(plan, top) },
+  {
+    name: 'node-by-label-scan',
+    apply: (plan, { counts }) => rewriteBottomUp(plan, (part) => nodeByLabelScan(part, counts)),
+  },
+  { name: 'node-unique-index-seek', apply: (plan) => rewriteBottomUp(plan, nodeUniqueIndexSeek) },
+  { name: 'node-index-seek', apply: (plan) => rewriteBottomUp(plan, nodeIndexSeek) },
+  { name: 'expand-into', apply: (plan, { extra }) => rewriteBottomUp(plan, (part) => expandInto(part, extra)) },
+  { name: 'pruning-var-expand', apply: pruningVarExpand },
+  { name: 'bidirectional-expand-into', apply: bidirectionalExpand },
+  { name: 'pruning-expand', apply: pruningExpand },
+  { name: 'ordered-expand', apply: orderedExpand },
+  { name: 'redundant-distinct', apply: (plan) => rewriteBottomUp(plan, removeRedundantDistinct) },
+  { name: 'top', apply: (plan) => rewriteBottomUp(plan, top) },
 ]
 
-/** Rules that forget what lies on the way: left out where the way is part of the answer. */
-export const pathErasingRules: ReadonlySet<string> = new Set(['prune-trails', 'connect-ends', 'spread-ends'])
+/** Names of the rules that drop what lies on a path. A decision trace shows paths, so it runs without them. */
+export const pathErasingRules: ReadonlySet<string> = new Set([
+  'pruning-var-expand',
+  'bidirectional-expand-into',
+  'pruning-expand',
+])
 
-/** `except`: names of rules that are left out. */
-export function optimize(plan: Plan, site: PlanningContext, except?: ReadonlySet<string>): Plan {
-  return rules.reduce((current, rule) => (except?.has(rule.name) ? current : rule.apply(current, site)), plan)
+/** The plan after all rules except those named in `disabledRules`. */
+export function optimize(plan: Plan, context: PlanningContext, disabledRules?: ReadonlySet<string>): Plan {
+  return rules.reduce((current, rule) => (disabledRules?.has(rule.name) ? current : rule.apply(current, context)), plan)
 }

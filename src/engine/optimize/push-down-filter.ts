@@ -1,71 +1,112 @@
-// Moves every predicate down to the first place where all that it reads is known. A predicate never moves below what
-// changes the meaning of "this row": the optional side of a match, an aggregation, a skip or a limit.
+// Moves every predicate down to the first place where all that it reads is known. A predicate never moves below an operator
+// that would then see other rows: the optional side of a match, an aggregation without keys, SKIP or LIMIT.
+
+import { assertNever } from '../../kernel/assert.ts'
 import type { BoundExpression, Slot } from '../bind/bound.ts'
 import { containsSubquery, slotsOf, withSlots } from '../bind/expression-tree.ts'
 import { isSafePredicate } from '../bind/may-fail.ts'
-import type { Plan } from '../plan/operators.ts'
-import { mapInputs, slotsFilledBy, slotsProvidedBy } from './plan-tree.ts'
+import { mapInputs } from '../plan/operator-descriptors.ts'
+import type { Plan, PlanOf } from '../plan/operators.ts'
+import { slotsFilledBy, slotsProvidedBy } from './plan-tree.ts'
 
+/** Moves the predicates of every Filter of the plan. */
 export function pushDownFilter(plan: Plan): Plan {
-  if (plan.op !== 'filter') return mapInputs(plan, pushDownFilter)
+  if (plan.op !== 'Filter') return mapInputs(plan, pushDownFilter)
   let below = pushDownFilter(plan.input)
-  // A predicate that may fault stays where the text has it: further down it would look at rows that are dropped before.
-  const stays = plan.predicates.filter((predicate) => !isSafePredicate(predicate))
+  // A predicate that may fail stays where the text has it: further down it would see rows that are dropped before.
+  const kept = plan.predicates.filter((predicate) => !isSafePredicate(predicate))
   for (const predicate of plan.predicates) {
-    if (stays.includes(predicate)) continue
+    if (kept.includes(predicate)) continue
     below = pushDown(below, predicate, readsOf(predicate))
   }
-  return stays.length > 0 ? { op: 'filter', input: below, predicates: stays } : below
+  return kept.length > 0 ? { op: 'Filter', input: below, predicates: kept } : below
 }
 
+/** The plan with the predicate in it: as deep as possible, or in a Filter above the plan. */
 function pushDown(plan: Plan, predicate: BoundExpression, reads: ReadonlySet<number>): Plan {
+  const above = (): Plan => ({ op: 'Filter', input: plan, predicates: [predicate] })
   switch (plan.op) {
-    case 'filter': {
+    case 'Filter': {
       const deeper = pushDown(plan.input, predicate, reads)
-      // It came to rest right below this filter: one filter instead of two, in the order of the text.
-      if (deeper.op === 'filter' && deeper.input === plan.input) {
-        return { ...plan, predicates: [...plan.predicates, predicate] }
-      }
-      return { ...plan, input: deeper }
+      // If it stops directly below this filter, one filter holds both, in the order of the text.
+      return deeper.op === 'Filter' && deeper.input === plan.input
+        ? { ...plan, predicates: [...plan.predicates, predicate] }
+        : { ...plan, input: deeper }
     }
-    case 'project': {
+    case 'Projection': {
       const renamed = belowProjection(plan.items, predicate)
-      return renamed
-        ? { ...plan, input: pushDown(plan.input, renamed, readsOf(renamed)) }
-        : filterAbove(plan, predicate)
+      return renamed ? { ...plan, input: pushDown(plan.input, renamed, readsOf(renamed)) } : above()
     }
-    case 'union':
+    case 'Union':
       return { ...plan, branches: plan.branches.map((branch) => pushDown(branch, predicate, reads)) }
-    case 'apply': {
-      // A subquery without any row drops the outer row, so a predicate on the outer row alone may go first.
-      const before = slotsProvidedBy(plan.input)
-      return [...reads].every((slot) => before.has(slot))
+    case 'Apply':
+      // A subquery without any row drops the outer row, so a predicate that reads only the outer row may go first.
+      return readsOnly(plan.input, reads)
         ? { ...plan, input: pushDown(plan.input, predicate, reads) }
         : { ...plan, inner: pushDown(plan.inner, predicate, reads) }
+    case 'Optional':
+      // Inside the optional side the predicate would turn rows into null rows; a row of the required side is dropped whole.
+      return readsOnly(plan.input, reads) ? { ...plan, input: pushDown(plan.input, predicate, reads) } : above()
+    case 'NodeUniqueIndexSeek':
+    case 'NodeIndexSeek':
+    case 'NodeByLabelScan':
+    case 'AllNodesScan':
+    case 'ExpandAll':
+    case 'ExpandInto':
+    case 'VarLengthExpand':
+    case 'PruningVarExpand':
+    case 'BidirectionalExpandInto':
+    case 'PruningExpand':
+    case 'ProjectEndpoints':
+    case 'ProjectVarLengthEndpoints':
+    case 'ShortestPath':
+    case 'Cast':
+    case 'Unwind':
+    case 'MakePath':
+    case 'SemiApply':
+    case 'Distinct': {
+      const fillsRead = slotsFilledBy(plan).some((slot) => reads.has(slot.index))
+      return fillsRead ? above() : { ...plan, input: pushDown(plan.input, predicate, reads) }
     }
-    case 'optional': {
-      // Below it a row more or less of the optional side would change; a row of the required side comes or goes whole.
-      const before = slotsProvidedBy(plan.input)
-      return [...reads].every((slot) => before.has(slot))
+    case 'Sort':
+      // With a limit the sort chooses rows. Without, the order of fewer rows is the same order.
+      return plan.limit === null && plan.skip === null
         ? { ...plan, input: pushDown(plan.input, predicate, reads) }
-        : filterAbove(plan, predicate)
-    }
+        : above()
+    case 'EagerAggregation':
+      return readsGroupingKeysOnly(plan, reads) ? { ...plan, input: pushDown(plan.input, predicate, reads) } : above()
+    case 'Skip':
+    case 'Limit':
+    case 'First':
+    case 'Argument':
+    // Only a later rule makes an OrderedExpand.
+    case 'OrderedExpand':
+      return above()
     default:
-      return canPushBelow(plan, reads)
-        ? { ...plan, input: pushDown(plan.input, predicate, reads) }
-        : filterAbove(plan, predicate)
+      return assertNever(plan)
   }
 }
 
-function filterAbove(input: Plan, predicate: BoundExpression): Plan {
-  return { op: 'filter', input, predicates: [predicate] }
+/** Whether the predicate reads only slots that the plan provides. */
+function readsOnly(plan: Plan, reads: ReadonlySet<number>): boolean {
+  const provided = slotsProvidedBy(plan)
+  return [...reads].every((slot) => provided.has(slot))
+}
+
+/** A predicate on grouping keys keeps or drops whole groups. Without keys there is one row even for an empty input. */
+function readsGroupingKeysOnly({ grouping }: PlanOf<'EagerAggregation'>, reads: ReadonlySet<number>): boolean {
+  const isKey = (index: number): boolean =>
+    grouping.some(
+      ({ slot, expression }) => slot.index === index && expression.kind === 'slot' && expression.slot.index === index,
+    )
+  return grouping.length > 0 && [...reads].every(isKey)
 }
 
 function readsOf(predicate: BoundExpression): ReadonlySet<number> {
   return new Set(slotsOf(predicate).map((slot) => slot.index))
 }
 
-/** The predicate in terms of what the projection reads, where it only passes columns on; null where it computes them. */
+/** The predicate over what the projection reads, if the projection only passes these columns on; null if it computes one. */
 function belowProjection(
   items: readonly { readonly slot: Slot; readonly expression: BoundExpression }[],
   predicate: BoundExpression,
@@ -79,57 +120,4 @@ function belowProjection(
     sources.set(slot.index, expression.slot)
   }
   return sources.size > 0 ? withSlots(predicate, sources) : predicate
-}
-
-function canPushBelow(
-  plan: Plan,
-  reads: ReadonlySet<number>,
-): plan is Exclude<Plan, { op: 'argument' | 'union' | 'apply' | 'optional' }> {
-  switch (plan.op) {
-    case 'node-by-key':
-    case 'node-by-property':
-    case 'label-scan':
-    case 'all-nodes':
-    case 'expand':
-    case 'expand-into':
-    case 'var-expand':
-    case 'reach':
-    case 'connect':
-    case 'spread':
-    case 'relationship-ends':
-    case 'trail-ends':
-    case 'shortest-path':
-    case 'cast':
-    case 'unwind':
-    case 'make-path':
-    case 'semi-apply':
-    case 'distinct':
-      return !slotsFilledBy(plan).some((slot) => reads.has(slot.index))
-    // Sorting with a limit chooses rows; without, the order of fewer rows is the same order.
-    case 'sort':
-      return plan.limit === null && plan.skip === null
-    // A predicate on the keys keeps or drops whole groups. Without keys there is a row even from no rows.
-    case 'aggregate':
-      return (
-        plan.grouping.length > 0 &&
-        [...reads].every((slot) =>
-          plan.grouping.some(
-            (item) =>
-              item.slot.index === slot && item.expression.kind === 'slot' && item.expression.slot.index === slot,
-          ),
-        )
-      )
-    case 'project':
-    case 'apply':
-    case 'union':
-    case 'optional':
-    case 'skip':
-    case 'limit':
-    case 'first':
-    case 'filter':
-    case 'argument':
-    // A later rule makes it.
-    case 'ascend':
-      return false
-  }
 }

@@ -1,15 +1,16 @@
-// The nodes at the ends of one walk from one row come once each already.
+// Removes a Distinct over the end of one expansion that returns each node once.
 import type { Plan } from '../plan/operators.ts'
 
+/** Distinct over a PruningExpand or PruningVarExpand that starts from the argument row → the input of the Distinct. */
 export function removeRedundantDistinct(plan: Plan): Plan {
-  if (plan.op !== 'distinct' || plan.slots.length !== 1) return plan
+  if (plan.op !== 'Distinct' || plan.slots.length !== 1) return plan
   const walk = withoutFilters(plan.input)
-  if (walk.op !== 'spread' && !(walk.op === 'reach' && !walk.into)) return plan
+  if (walk.op !== 'PruningExpand' && !(walk.op === 'PruningVarExpand' && !walk.into)) return plan
   if (walk.to.index !== plan.slots[0]!.index) return plan
-  return withoutFilters(walk.input).op === 'argument' ? plan.input : plan
+  return withoutFilters(walk.input).op === 'Argument' ? plan.input : plan
 }
 
-/** A filter gives no row that it was not given. */
+/** A filter only drops rows. */
 function withoutFilters(plan: Plan): Plan {
-  return plan.op === 'filter' ? withoutFilters(plan.input) : plan
+  return plan.op === 'Filter' ? withoutFilters(plan.input) : plan
 }

@@ -1,11 +1,12 @@
-// A sort of which only the first rows are wanted keeps only those: top-k.
+// Merges LIMIT, and SKIP below it, into the Sort: the operator then keeps only the first rows while it sorts (top-k).
 import type { Plan } from '../plan/operators.ts'
 
+/** Limit + Sort → Top. */
 export function top(plan: Plan): Plan {
-  if (plan.op !== 'limit') return plan
+  if (plan.op !== 'Limit') return plan
   const { input, count } = plan
-  if (input.op === 'sort' && !input.limit) return { ...input, limit: count }
-  if (input.op === 'skip' && input.input.op === 'sort' && !input.input.limit) {
+  if (input.op === 'Sort' && !input.limit) return { ...input, limit: count }
+  if (input.op === 'Skip' && input.input.op === 'Sort' && !input.input.limit) {
     return { ...input.input, skip: input.count, limit: count }
   }
   return plan

@@ -48,7 +48,7 @@ export function buildPlan(query: BoundPart, given: readonly Slot[], site: Planni
 
 /** `known`: slots that have a value in the argument row. */
 function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[], site: PlanningContext): Plan {
-  let plan: Plan = { op: 'argument', slots: argument }
+  let plan: Plan = { op: 'Argument', slots: argument }
   const known = new Map(argument.map((slot) => [slot.index, slot]))
   const learn = (slots: readonly Slot[]): void => {
     for (const slot of slots) known.set(slot.index, slot)
@@ -61,14 +61,14 @@ function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[]
         learn(match.casts.map((cast) => cast.to))
         const keys = new Set(known.keys())
         if (match.optional) {
-          const inner = buildMatch(match, { op: 'argument', slots: [...known.values()] }, keys, site)
-          plan = { op: 'optional', input: plan, inner, nulls: slotsDeclaredBy(match) }
+          const inner = buildMatch(match, { op: 'Argument', slots: [...known.values()] }, keys, site)
+          plan = { op: 'Optional', input: plan, inner, nulls: slotsDeclaredBy(match) }
         } else plan = buildMatch(match, plan, keys, site)
         learn(slotsDeclaredBy(match))
         break
       }
       case 'unwind':
-        plan = { op: 'unwind', input: plan, list: clause.list, slot: clause.slot }
+        plan = { op: 'Unwind', input: plan, list: clause.list, slot: clause.slot }
         learn([clause.slot])
         break
       case 'projection':
@@ -81,7 +81,7 @@ function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[]
         break
       case 'call': {
         const inner = buildClauses(clause.part.clauses, [...known.values()], site)
-        plan = { op: 'apply', input: plan, inner }
+        plan = { op: 'Apply', input: plan, inner }
         learn(clause.part.columns.map((column) => column.slot))
         break
       }
@@ -98,10 +98,10 @@ function buildUnion(union: BoundUnion, argument: readonly Slot[], site: Planning
       slot,
       expression: { kind: 'slot' as const, slot: part.columns[i]!.slot },
     }))
-    return { op: 'project', input: buildClauses(part.clauses, argument, site), items }
+    return { op: 'Projection', input: buildClauses(part.clauses, argument, site), items }
   })
-  const plan: Plan = { op: 'union', branches }
-  return union.distinct ? { op: 'distinct', input: plan, slots: union.columns.map((column) => column.slot) } : plan
+  const plan: Plan = { op: 'Union', branches }
+  return union.distinct ? { op: 'Distinct', input: plan, slots: union.columns.map((column) => column.slot) } : plan
 }
 
 /** The plan of a query inside an expression, with the outer row as its argument. */
@@ -110,12 +110,12 @@ export function buildSubquery(expression: SubqueryExpression, site: PlanningCont
   const { match } = expression
   const known = slotsOf(expression)
   const keys = new Set([...known, ...match.casts.map((cast) => cast.to)].map((slot) => slot.index))
-  return buildMatch(match, withCasts(match, { op: 'argument', slots: known }), keys, site)
+  return buildMatch(match, withCasts(match, { op: 'Argument', slots: known }), keys, site)
 }
 
 /** The casts of a match stand before it: an optional match that fails leaves them as they are. */
 export function withCasts(match: BoundMatch, input: Plan): Plan {
-  return match.casts.length > 0 ? { op: 'cast', input, casts: match.casts } : input
+  return match.casts.length > 0 ? { op: 'Cast', input, casts: match.casts } : input
 }
 
 export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<number>, site: PlanningContext): Plan {
@@ -126,7 +126,7 @@ export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<nu
   for (const step of steps) {
     if (step.kind === 'start') {
       const { slot } = match.nodes[step.node]!
-      plan = { op: 'all-nodes', input: plan, slot }
+      plan = { op: 'AllNodesScan', input: plan, slot }
       reached.add(slot.index)
     } else {
       plan = buildWalk(match, step, plan, reached, walked, site.extra)
@@ -137,14 +137,14 @@ export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<nu
   }
   for (const path of match.paths) {
     plan = {
-      op: 'make-path',
+      op: 'MakePath',
       input: plan,
       slot: path.slot,
       nodes: path.nodes.map((i) => match.nodes[i]!.slot),
       relationships: path.relationships.map((i) => match.relationships[i]!.slot),
     }
   }
-  return match.predicates.length > 0 ? { op: 'filter', input: plan, predicates: match.predicates } : plan
+  return match.predicates.length > 0 ? { op: 'Filter', input: plan, predicates: match.predicates } : plan
 }
 
 function buildWalk(
@@ -161,7 +161,7 @@ function buildWalk(
   const backwards = step.from !== relationship.left
   const direction = walkDirection(relationship, !backwards)
   const { types, range, slot, each } = relationship
-  const differs = walked.filter((other) => mayBeSame(other, relationship)).map((other) => other.slot)
+  const distinctFrom = walked.filter((other) => mayBeSame(other, relationship)).map((other) => other.slot)
   if (relationship.bound) {
     const ends = {
       input,
@@ -170,21 +170,21 @@ function buildWalk(
       to: { slot: to, known: reached.has(to.index) || from.index === to.index },
       direction,
       types,
-      differs,
+      distinctFrom,
     }
-    return range ? { op: 'trail-ends', ...ends, ...range } : { op: 'relationship-ends', ...ends }
+    return range ? { op: 'ProjectVarLengthEndpoints', ...ends, ...range } : { op: 'ProjectEndpoints', ...ends }
   }
   if (relationship.shortest && range) {
     const all = relationship.shortest === 'all'
     return {
-      op: 'shortest-path',
+      op: 'ShortestPath',
       input,
       from,
       to,
       relationship: slot,
       direction,
       types,
-      differs: [],
+      distinctFrom: [],
       ...range,
       each,
       all,
@@ -193,14 +193,14 @@ function buildWalk(
   // The far end is known: walk to a fresh node and compare. A rule turns the pair into a walk between two known nodes.
   const closes = reached.has(to.index)
   const end = closes ? extra.take(`${to.name}'`, 'node') : to
-  const shared = { input, from, to: end, relationship: slot, direction, types, differs }
+  const shared = { input, from, to: end, relationship: slot, direction, types, distinctFrom }
   const walk: Plan = range
-    ? { op: 'var-expand', ...shared, min: range.min, max: range.max, into: false, backwards, each }
-    : { op: 'expand', ...shared }
-  return closes ? { op: 'filter', input: walk, predicates: [sameNode(end, to)] } : walk
+    ? { op: 'VarLengthExpand', ...shared, min: range.min, max: range.max, into: false, backwards, each }
+    : { op: 'ExpandAll', ...shared }
+  return closes ? { op: 'Filter', input: walk, predicates: [sameNode(end, to)] } : walk
 }
 
-function sameNode(left: Slot, right: Slot): Extract<Plan, { op: 'filter' }>['predicates'][number] {
+function sameNode(left: Slot, right: Slot): Extract<Plan, { op: 'Filter' }>['predicates'][number] {
   return {
     kind: 'comparison',
     operator: '=',
@@ -224,15 +224,15 @@ function mayBeSame(a: BoundRelationship, b: BoundRelationship): boolean {
 function buildProjection(projection: BoundProjection, input: Plan): Plan {
   const { grouping, aggregates, computed, columns, where } = projection
   let plan = input
-  if (grouping) plan = { op: 'aggregate', input: plan, grouping, aggregates }
-  if (computed.length > 0) plan = { op: 'project', input: plan, items: computed }
+  if (grouping) plan = { op: 'EagerAggregation', input: plan, grouping, aggregates }
+  if (computed.length > 0) plan = { op: 'Projection', input: plan, items: computed }
   const slots = columns.map((column) => column.slot)
-  if (projection.distinct) plan = { op: 'distinct', input: plan, slots }
+  if (projection.distinct) plan = { op: 'Distinct', input: plan, slots }
   if (projection.orderBy.length > 0) {
     // WHERE may still read what the projection dropped, so that must survive the sort too.
     const survivors = new Map([...slots, ...(where ? slotsOf(where) : [])].map((slot) => [slot.index, slot]))
     plan = {
-      op: 'sort',
+      op: 'Sort',
       input: plan,
       by: projection.orderBy,
       slots: [...survivors.values()],
@@ -240,8 +240,8 @@ function buildProjection(projection: BoundProjection, input: Plan): Plan {
       limit: null,
     }
   }
-  if (projection.skip) plan = { op: 'skip', input: plan, count: projection.skip }
-  if (projection.limit) plan = { op: 'limit', input: plan, count: projection.limit }
-  if (where) plan = { op: 'filter', input: plan, predicates: [where] }
+  if (projection.skip) plan = { op: 'Skip', input: plan, count: projection.skip }
+  if (projection.limit) plan = { op: 'Limit', input: plan, count: projection.limit }
+  if (where) plan = { op: 'Filter', input: plan, predicates: [where] }
   return plan
 }

@@ -1,10 +1,15 @@
-// The logical operators: plain records that say what is to be done, never how. A plan carries no values and no symbol
-// ids, so it holds for every graph and every run.
-// A new operator breaks the build in exactly four places: build-plan, explain, optimize (rewrite.ts) and exec/compile.
+// The logical operators of a plan. Each is a plain record that says what to do, not how to do it. A plan holds no values
+// and no symbol ids, so one plan serves every graph and every run. What the planner must know about an operator stands in
+// its descriptor (operator-descriptors.ts). Names follow the execution plans of Neo4j where Neo4j has the operator.
 import type { BoundAggregate, BoundExpression, BoundRelationship, BoundSort, Slot } from '../bind/bound.ts'
 
-/** As walked: from `from` to `to`, along (`out`), against (`in`) or regardless of (`both`) the arrow. */
+/** Direction of an expansion from `from` to `to`: along the arrow (`out`), against it (`in`), or either way (`both`). */
 export type WalkDirection = 'out' | 'in' | 'both'
+
+/** The direction of the same expansion from its other end. */
+export function reverseDirection(direction: WalkDirection): WalkDirection {
+  return direction === 'out' ? 'in' : direction === 'in' ? 'out' : 'both'
+}
 
 interface ExpandStep {
   readonly input: Plan
@@ -12,202 +17,234 @@ interface ExpandStep {
   readonly to: Slot
   readonly relationship: Slot
   readonly direction: WalkDirection
-  /** Empty: any type. */
+  /** Relationship types; empty means any type. */
   readonly types: readonly string[]
-  /** Slots of relationships of the same MATCH that this one must differ from (relationship uniqueness). */
-  readonly differs: readonly Slot[]
+  /** Relationships of the same MATCH that this one must not equal (relationship uniqueness). */
+  readonly distinctFrom: readonly Slot[]
 }
 
-/** One row: the slots that the caller (or the outer row of an apply) has filled in. */
-export type ArgumentPlan = { readonly op: 'argument'; readonly slots: readonly Slot[] }
-/** For each input row, the node with that type and external id, if there is one. */
-export type NodeUniqueIndexSeekPlan = {
-  readonly op: 'node-by-key'
+/** One row: the slots that the caller, or the outer row of an Apply, has filled. */
+type ArgumentPlan = { readonly op: 'Argument'; readonly slots: readonly Slot[] }
+
+/** For each input row, the node with that label and external id, if it exists. */
+type NodeUniqueIndexSeekPlan = {
+  readonly op: 'NodeUniqueIndexSeek'
   readonly input: Plan
   readonly slot: Slot
   readonly label: string
   readonly externalId: BoundExpression
 }
-/** For each input row, candidates from the equality index; the equality is checked again above. */
-export type NodeIndexSeekPlan = {
-  readonly op: 'node-by-property'
+
+/** For each input row, candidates from the property index. A filter above tests the equality again. */
+type NodeIndexSeekPlan = {
+  readonly op: 'NodeIndexSeek'
   readonly input: Plan
   readonly slot: Slot
   readonly label: string
   readonly property: string
   readonly value: BoundExpression
-  /** Else what the index leaves out is to be looked at where a resolver may supply it: the predicate then faults. */
+  /**
+   * Whether the predicate treats a property that an external resolver supplies as unknown. If false and the graph has such
+   * properties, the operator scans the label instead, so that the predicate raises its error.
+   */
   readonly mayBeUnknown: boolean
 } & ResumableScan
-/** For each input row, every node that carries the label. */
-export type NodeByLabelScanPlan = {
-  readonly op: 'label-scan'
+
+/** For each input row, every node with the label. */
+type NodeByLabelScanPlan = {
+  readonly op: 'NodeByLabelScan'
   readonly input: Plan
   readonly slot: Slot
   readonly label: string
 } & ResumableScan
+
 /** For each input row, every node. */
-export type AllNodesScanPlan = { readonly op: 'all-nodes'; readonly input: Plan; readonly slot: Slot } & ResumableScan
-/** Of a scan that finds what the question seeks: it begins behind the node from which the run is to go on. */
+type AllNodesScanPlan = { readonly op: 'AllNodesScan'; readonly input: Plan; readonly slot: Slot } & ResumableScan
+
+/** A scan that produces the nodes of a search. If the flag is set, the scan starts after the node id of the page cursor. */
 interface ResumableScan {
-  readonly goesOn?: true
+  readonly startsAfterCursor?: true
 }
+
 /** For each input row, the relationships of `from` and the nodes at their other ends. */
-export type ExpandAllPlan = ExpandStep & { readonly op: 'expand' }
+type ExpandAllPlan = ExpandStep & { readonly op: 'ExpandAll' }
+
 /** For each input row, the relationships between two known nodes. */
-export type ExpandIntoPlan = ExpandStep & { readonly op: 'expand-into' }
+type ExpandIntoPlan = ExpandStep & { readonly op: 'ExpandInto' }
+
 /**
- * For each input row, every trail (no relationship twice) of `min` to `max` steps; `relationship` is of kind
- * `relationships`. With `into` the far end is known already.
+ * For each input row, every trail (a walk that repeats no relationship) of `min` to `max` steps. `relationship` is of kind
+ * `relationships`. With `into` the far end is known before.
  */
-export type VarLengthExpandPlan = ExpandStep & {
-  readonly op: 'var-expand'
+type VarLengthExpandPlan = ExpandStep & {
+  readonly op: 'VarLengthExpand'
   readonly min: number
   readonly max: number | null
   readonly into: boolean
-  /** Walked against the text: the list of relationships is turned round to stand as written. */
+  /** The expansion runs against the text, so the list of relationships is reversed to read as written. */
   readonly backwards: boolean
   readonly each: BoundRelationship['each']
 }
+
 /**
- * For each input row, every node that can be reached in `min` (0 or 1) to `max` steps, once each. Stands for a
- * var-expand whose trails nobody looks at and whose duplicates nobody counts.
+ * For each input row, every node within `min` (0 or 1) to `max` steps, once each: a breadth-first search. Replaces a
+ * VarLengthExpand if nothing above reads the trails or counts duplicates.
  */
-export type PruningVarExpandPlan = Omit<ExpandStep, 'relationship' | 'differs'> & {
-  readonly op: 'reach'
+type PruningVarExpandPlan = Omit<ExpandStep, 'relationship' | 'distinctFrom'> & {
+  readonly op: 'PruningVarExpand'
   readonly min: number
   readonly max: number | null
   readonly into: boolean
   readonly each: BoundRelationship['each']
 }
-/** A part of a chain: one hop, or what a reach may do. */
+
+/** One part of a chain: a single hop, or a variable-length step that a PruningVarExpand can do. */
 export type ChainLink = Pick<PruningVarExpandPlan, 'direction' | 'types' | 'min' | 'max' | 'each'>
+
 interface ExpandChain {
   readonly input: Plan
   readonly from: Slot
   readonly to: Slot
-  /** As walked from `from` to `to`. */
+  /** In the order from `from` to `to`. */
   readonly links: readonly ChainLink[]
-  /** The nodes between the links, each with what must be true of it alone. */
-  readonly stops: readonly { readonly slot: Slot; readonly predicates: readonly BoundExpression[] }[]
+  /** The nodes between the links, each with the predicates that read only this node. */
+  readonly intermediates: readonly { readonly slot: Slot; readonly predicates: readonly BoundExpression[] }[]
 }
+
 /**
- * One row for every node that one hop leads to from the `from` of any input row: once each, ascending, and only those behind
- * the node from which the run is to go on. What else the input rows held is lost.
+ * One row for each node that one hop reaches from the `from` of any input row: each node once, ascending by id, and only
+ * nodes after the page cursor. The other slots of the input rows are lost.
  */
-export type OrderedExpandPlan = Omit<ExpandStep, 'relationship' | 'differs'> & { readonly op: 'ascend' }
+type OrderedExpandPlan = Omit<ExpandStep, 'relationship' | 'distinctFrom'> & { readonly op: 'OrderedExpand' }
+
 /**
- * Keeps the rows in which a chain leads from one known node to the other. Stands for walks between them of which nobody
- * sees what lies between, nor how many there are.
+ * Keeps the rows in which a chain connects two known nodes, by a search from both ends. Replaces expansions between them if
+ * nothing above reads the nodes on the way or counts the ways.
  */
-export type BidirectionalExpandIntoPlan = ExpandChain & { readonly op: 'connect' }
-/** For each input row, every node to which a chain leads, once each. */
-export type PruningExpandPlan = ExpandChain & { readonly op: 'spread' }
-/** The relationship is known: its ends become known, or are compared where they are known already. */
-export type ProjectEndpointsPlan = {
-  readonly op: 'relationship-ends'
+type BidirectionalExpandIntoPlan = ExpandChain & { readonly op: 'BidirectionalExpandInto' }
+
+/** For each input row, every node at the end of a chain, once each. */
+type PruningExpandPlan = ExpandChain & { readonly op: 'PruningExpand' }
+
+/** The relationship is known. Fills its end nodes, or compares them with nodes that are known before. */
+type ProjectEndpointsPlan = {
+  readonly op: 'ProjectEndpoints'
   readonly input: Plan
   readonly relationship: Slot
   readonly from: { readonly slot: Slot; readonly known: boolean }
   readonly to: { readonly slot: Slot; readonly known: boolean }
   readonly direction: WalkDirection
   readonly types: readonly string[]
-  readonly differs: readonly Slot[]
+  readonly distinctFrom: readonly Slot[]
 }
-/** The relationships of a trail are known: they must follow each other, and the ends of the trail become known. */
-export type ProjectVarLengthEndpointsPlan = Omit<ProjectEndpointsPlan, 'op'> & {
-  readonly op: 'trail-ends'
+
+/** The relationships of a trail are known. Tests that each continues the one before, and fills or compares the end nodes. */
+type ProjectVarLengthEndpointsPlan = Omit<ProjectEndpointsPlan, 'op'> & {
+  readonly op: 'ProjectVarLengthEndpoints'
   readonly min: number
   readonly max: number | null
 }
-/** For each input row with two known nodes, one shortest way between them, or all that are as short. */
-export type ShortestPathPlan = ExpandStep & {
-  readonly op: 'shortest-path'
+
+/** For each input row with two known nodes, one shortest path between them, or all shortest paths. */
+type ShortestPathPlan = ExpandStep & {
+  readonly op: 'ShortestPath'
   readonly min: number
   readonly max: number | null
   readonly each: BoundRelationship['each']
   readonly all: boolean
 }
-/** Computed values become elements. */
-export type CastPlan = {
-  readonly op: 'cast'
+
+/** Converts computed values to element ids. */
+type CastPlan = {
+  readonly op: 'Cast'
   readonly input: Plan
   readonly casts: readonly { readonly from: Slot; readonly to: Slot }[]
 }
+
 /** Keeps the rows for which every predicate is true. */
-export type FilterPlan = {
-  readonly op: 'filter'
-  readonly input: Plan
-  readonly predicates: readonly BoundExpression[]
-}
-/** Keeps the rows for which `inner`, run with the row as its argument, has a row (negated: has none). */
-export type SemiApplyPlan = {
-  readonly op: 'semi-apply'
+type FilterPlan = { readonly op: 'Filter'; readonly input: Plan; readonly predicates: readonly BoundExpression[] }
+
+/** Keeps the rows for which `inner`, run with the row as its argument, returns a row (if negated: returns none). */
+type SemiApplyPlan = {
+  readonly op: 'SemiApply'
   readonly input: Plan
   readonly inner: Plan
   readonly negated: boolean
 }
-/** The rows of `inner` run with each input row as argument; one row with `nulls` null where there is none. */
-export type OptionalPlan = {
-  readonly op: 'optional'
+
+/** The rows of `inner`, run for each input row. An input row without any becomes one row in which `nulls` are null. */
+type OptionalPlan = {
+  readonly op: 'Optional'
   readonly input: Plan
   readonly inner: Plan
   readonly nulls: readonly Slot[]
 }
-/** The rows of `inner` run with each input row as argument. */
-export type ApplyPlan = { readonly op: 'apply'; readonly input: Plan; readonly inner: Plan }
-/** The rows of one branch after the other; every branch fills in the same slots. */
-export type UnionPlan = { readonly op: 'union'; readonly branches: readonly Plan[] }
-/** One row per item of the list; none for null. */
-export type UnwindPlan = {
-  readonly op: 'unwind'
+
+/** The rows of `inner`, run for each input row. */
+type ApplyPlan = { readonly op: 'Apply'; readonly input: Plan; readonly inner: Plan }
+
+/** The rows of each branch in turn. Every branch fills the same slots. */
+type UnionPlan = { readonly op: 'Union'; readonly branches: readonly Plan[] }
+
+/** One row for each item of the list; no row for null. */
+type UnwindPlan = {
+  readonly op: 'Unwind'
   readonly input: Plan
   readonly list: BoundExpression
   readonly slot: Slot
 }
-/** Makes the value of a named path. */
-export type MakePathPlan = {
-  readonly op: 'make-path'
+
+/** Builds the value of a named path. */
+type MakePathPlan = {
+  readonly op: 'MakePath'
   readonly input: Plan
   readonly slot: Slot
   readonly nodes: readonly Slot[]
   readonly relationships: readonly Slot[]
 }
+
 /** Computes columns. */
-export type ProjectionPlan = {
-  readonly op: 'project'
+type ProjectionPlan = {
+  readonly op: 'Projection'
   readonly input: Plan
   readonly items: readonly { readonly slot: Slot; readonly expression: BoundExpression }[]
 }
-/** One row per group; without keys one row, even from none. */
-export type EagerAggregationPlan = {
-  readonly op: 'aggregate'
+
+/** One row for each group. Without grouping keys: exactly one row, also for an empty input. */
+type EagerAggregationPlan = {
+  readonly op: 'EagerAggregation'
   readonly input: Plan
   readonly grouping: readonly { readonly slot: Slot; readonly expression: BoundExpression }[]
   readonly aggregates: readonly BoundAggregate[]
 }
+
 /** The first row of each combination of the slots. */
-export type DistinctPlan = {
-  readonly op: 'distinct'
+type DistinctPlan = {
+  readonly op: 'Distinct'
   readonly input: Plan
   readonly slots: readonly Slot[]
-  /** Only ever at the root of a search: it gives the nodes that are sought, and in what order. */
-  readonly searchOrder?: 'in any order' | 'ascending'
+  /** Set only at the root of a search: the rows are the nodes of the search, in any order or ascending by id. */
+  readonly searchOrder?: 'any' | 'ascending'
 }
-/** All rows in order; with `limit` only the first of them are kept while sorting. `slots` are what survives. */
-export type SortPlan = {
-  readonly op: 'sort'
+
+/** All rows in order. `slots` survive the sort. With `limit`, the operator keeps only the first rows while it sorts. */
+type SortPlan = {
+  readonly op: 'Sort'
   readonly input: Plan
   readonly by: readonly BoundSort[]
   readonly slots: readonly Slot[]
   readonly skip: BoundExpression | null
   readonly limit: BoundExpression | null
 }
-export type SkipPlan = { readonly op: 'skip'; readonly input: Plan; readonly count: BoundExpression }
-export type LimitPlan = { readonly op: 'limit'; readonly input: Plan; readonly count: BoundExpression }
-/** At most one row: whether there is any. Only ever the root of a check. */
-export type FirstPlan = { readonly op: 'first'; readonly input: Plan }
 
+type SkipPlan = { readonly op: 'Skip'; readonly input: Plan; readonly count: BoundExpression }
+
+type LimitPlan = { readonly op: 'Limit'; readonly input: Plan; readonly count: BoundExpression }
+
+/** At most one row: whether the input has any. Only at the root of a check or of a subquery that tests for existence. */
+type FirstPlan = { readonly op: 'First'; readonly input: Plan }
+
+/** A logical plan: the operator that produces its rows, with the plans that it reads from. */
 export type Plan =
   | ArgumentPlan
   | NodeUniqueIndexSeekPlan
@@ -239,3 +276,9 @@ export type Plan =
   | SkipPlan
   | LimitPlan
   | FirstPlan
+
+/** The name of an operator. */
+export type OperatorName = Plan['op']
+
+/** The plan record of one operator, or of one of several. */
+export type PlanOf<Op extends OperatorName> = Extract<Plan, { readonly op: Op }>

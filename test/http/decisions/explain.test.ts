@@ -183,7 +183,7 @@ describe('an explanation', () => {
     expect(of('unbanned').nearest_miss).toMatchObject({
       reached: { rows: 1 },
       stopped: {
-        says: 'a forbidden pattern is there: (subject)-[:BANNED]->(resource)',
+        says: 'the excluded pattern matches: (subject)-[:BANNED]->(resource)',
         found: { relationships: [{ type: 'BANNED', source: { id: 'bob' }, target: { id: 'c1' } }] },
       },
     })
@@ -192,7 +192,7 @@ describe('an explanation', () => {
   it('names the predicate that failed, and how far the pattern had come', async () => {
     const { of } = await explain('ann', 'lend', 'c2', { input_params: { min: 4 } })
     expect(of('wheels').nearest_miss).toMatchObject({
-      stopped: { says: 'the predicate does not hold: resource.wheels >= $min' },
+      stopped: { says: 'the predicate is not true: resource.wheels >= $min' },
     })
   })
 

@@ -104,7 +104,7 @@ describe('a reading', () => {
     const filter = equal(member(variable('subject'), 'external_id'), { kind: 'parameter', name: 'who', span })
     const reading = filtered(`${owns} OPTIONAL MATCH (car)-[:PARKED]->(place)`, filter)
     expect(reading.parameters).toEqual(['who'])
-    expect(reading.explain()).toContain('NodeByKey')
+    expect(reading.explain()).toContain('NodeUniqueIndexSeek')
     expect(read(reading, ['car', 'place'], { who: 'bob' })).toEqual([['c3', 'p1']])
     expect(read(reading, ['car', 'place'], { who: 'ann' })).toEqual([
       ['c1', null],
@@ -116,7 +116,7 @@ describe('a reading', () => {
   test('filters by claims of a token and by what the text computes', () => {
     const claim = member({ kind: 'parameter', name: 'token', span }, 'sub')
     const mine = filtered(owns, equal(member(variable('subject'), 'external_id'), claim))
-    expect(mine.explain()).toContain('NodeByKey')
+    expect(mine.explain()).toContain('NodeUniqueIndexSeek')
     expect(read(mine, ['car'], { token: new Map([['sub', 'bob']]) })).toEqual([['c3']])
     expect(read(mine, ['car'], { token: new Map() })).toEqual([])
     const two: Expression = equal(variable('n'), { kind: 'integer', value: 2, span })
@@ -134,7 +134,7 @@ describe('a reading', () => {
     ]
     for (const text of texts) {
       const plan = filtered(text, who).explain().trimEnd().split('\n')
-      expect(plan.at(-2), text).toContain('NodeByKey (subject:Person {external_id: $who})')
+      expect(plan.at(-2), text).toContain('NodeUniqueIndexSeek (subject:Person {external_id: $who})')
     }
     // Chosen before the limit, other rows would be left.
     const cut = filtered('MATCH (subject)-[:OWNS]->(car:Car) WITH subject, car ORDER BY car.wheels LIMIT 1', who)

@@ -110,7 +110,7 @@ describe('a denial shows the nearest miss', () => {
     const { decision, nearestMiss, matched } = why('MATCH (subject)-[:MEMBER]->(t)-[:OWNS]->(resource)', 'ann', 'c1')
     expect(decision).toBe(false)
     expect(matched).toBeNull()
-    expect(nearestMiss!.stopped.step).toBe('ExpandInto (t)-[:OWNS]->(resource)')
+    expect(nearestMiss!.stopped.step).toBe('Expand(Into) (t)-[:OWNS]->(resource)')
     expect(nearestMiss!.stopped.says).toBe('no relationship matches (t)-[:OWNS]->(resource)')
     expect(nearestMiss!.reached!.rows).toBe(1)
     expect(nearestMiss!.reached!.sample.nodes.map((node) => node.externalId)).toContain('red')
@@ -121,7 +121,7 @@ describe('a denial shows the nearest miss', () => {
     expect(nearestMiss!.stopped).toEqual({
       step: 'Filter subject.age >= $min',
       rows: 0,
-      says: 'the predicate does not hold: subject.age >= $min',
+      says: 'the predicate is not true: subject.age >= $min',
       found: null,
     })
   })
@@ -130,7 +130,7 @@ describe('a denial shows the nearest miss', () => {
     const text = 'MATCH (subject)-[:MEMBER]->()-[:OWNS]->(resource) WHERE NOT (subject)-[:BANNED]->(resource)'
     const { stopped } = why(text, 'bob', 'c2').nearestMiss!
     expect(stopped.step).toBe('AntiSemiApply')
-    expect(stopped.says).toBe('a forbidden pattern is there: (subject)-[:BANNED]->(resource)')
+    expect(stopped.says).toBe('the excluded pattern matches: (subject)-[:BANNED]->(resource)')
     expect(stopped.found!.relationships.map((r) => `${r.source.externalId}-${r.type}-${r.target.externalId}`)).toEqual([
       'bob-BANNED-c2',
     ])
@@ -168,12 +168,12 @@ test('a profile counts rows and reads, each operator its own', () => {
       .split('\n')
       .find((l) => l.trim().startsWith(start))!
       .trim()
-  expect(line('LabelScan')).toBe('LabelScan (p:Person)  (rows 3, reads 1)')
+  expect(line('NodeByLabelScan')).toBe('NodeByLabelScan (p:Person)  (rows 3, reads 1)')
   // One read of age for each of the three people.
   expect(line('Filter')).toBe('Filter p.age > 20  (rows 1, reads 3)')
-  expect(line('Expand')).toBe('Expand (p)-[:MEMBER]->(t)  (rows 1, reads 1)')
-  expect(root.operator).toBe('Project')
-  expect(JSON.parse(JSON.stringify(root)).children[0].node.operator).toBe('Expand')
+  expect(line('Expand(All)')).toBe('Expand(All) (p)-[:MEMBER]->(t)  (rows 1, reads 1)')
+  expect(root.operator).toBe('Projection')
+  expect(JSON.parse(JSON.stringify(root)).children[0].node.operator).toBe('Expand(All)')
 })
 
 test('a plan is data too', () => {

@@ -98,7 +98,7 @@ describe('the answers are those of a walk step by step', () => {
     test(text, () => {
       const on = compiled(text, resourceType, 'on')
       const off = compiled(text, resourceType, 'off')
-      expect(on.explain('check')).toContain('Connect')
+      expect(on.explain('check')).toContain('BidirectionalExpandInto')
       const chance = new Random(seed)
       let granted = 0
       within((asking) => {

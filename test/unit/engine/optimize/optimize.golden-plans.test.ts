@@ -17,14 +17,14 @@ const SEPARATOR = '\n\n---\n\n'
 
 interface PlanCase {
   readonly head: string
-  readonly given: readonly string[]
+  readonly fixed: readonly string[]
   readonly types: ReadonlyMap<string, string>
-  readonly sought: string | null
+  readonly target: string | null
   readonly counts: GraphCounts
   readonly query: string
 }
 
-/** The lines before the first blank one: `given: a:Type, b:Type`, `sought: c`, `counts: Person 1000, :OWNS 50`, `query: …`. */
+/** The lines before the first blank one: `fixed: a:Type, b:Type`, `target: c`, `counts: Person 1000, :OWNS 50`, `query: …`. */
 function readCase(text: string): PlanCase {
   const head = text.split('\n\n')[0]!
   const fields = new Map(
@@ -43,12 +43,12 @@ function readCase(text: string): PlanCase {
   const counts = new Map(
     list('counts').map((item): [string, number] => [item.split(' ')[0]!, Number(item.split(' ')[1])]),
   )
-  const given = list('given').map((item) => item.split(':'))
+  const fixed = list('fixed').map((item) => item.split(':'))
   return {
     head,
-    given: given.map(([name]) => name!),
-    types: new Map(given.map(([name, type]) => [name!, type ?? 'Thing'])),
-    sought: fields.get('sought') ?? null,
+    fixed: fixed.map(([name]) => name!),
+    types: new Map(fixed.map(([name, type]) => [name!, type ?? 'Thing'])),
+    target: fields.get('target') ?? null,
     counts: {
       nodes: (label) => counts.get(label ?? '*') ?? (label === null ? 10_000 : 1_000),
       relationships: (type) => counts.get(`:${type ?? '*'}`) ?? 5_000,
@@ -62,7 +62,7 @@ function render(ruleName: string, item: PlanCase): { readonly text: string; read
   if (!parsed.ok) throw new Error(parsed.diagnostics[0]!.message)
   const bound = bindQuery(parsed.query, dialects.open, 'condition')
   if (!bound.ok) throw new Error(bound.error[0]!.message)
-  const posed = bindAccessQuery(bound.value, { fixed: item.given, target: item.sought, types: item.types })
+  const posed = bindAccessQuery(bound.value, { fixed: item.fixed, target: item.target, types: item.types })
   const site: PlanningContext = {
     counts: item.counts,
     order: costOrder,

@@ -73,7 +73,7 @@ test('an equality finds them by the label, since the index holds none of them', 
   for (const [i, [kind, text]] of texts.entries()) {
     const query = `MATCH (n:Held) WHERE n.value = ${kind}('${text}') RETURN n.external_id AS id`
     const compiled = compileRowsQuery(query)
-    expect(compiled.ok && compiled.value.explain()).toContain('NodeByProperty')
+    expect(compiled.ok && compiled.value.explain()).toContain('NodeIndexSeek')
     expect(rowsOf(environment, query), text).toEqual([[String(i)]])
   }
   expect(rowsOf(environment, "MATCH (n:Held {value: '2015-07-21'}) RETURN n.external_id AS id")).toEqual([])
