@@ -79,7 +79,7 @@ export function compileConditionRows(
     (clause) => clause.kind === 'with' && !carriesVariable(clause, 'subject'),
   )
   if (dropping) {
-    const message = 'missing required variables in WITH statement: `subject` must be carried on'
+    const message = 'missing required variables in WITH statement: `subject` must stay in scope'
     return err([{ code: 'MissingVariable', message, span: dropping.span }])
   }
   if (typeof subject === 'string') return err([{ code: 'UnboundVariable', message: subject, span: query.span }])

@@ -142,7 +142,7 @@ export class PlannedQuery {
         }
       }
       if (typeof location !== 'string' || !asking.locate) {
-        throw new ExecutionError('argument', 'USE takes the name of a location', reference.name)
+        throw new ExecutionError('argument', 'USE needs the name of a location', reference.name)
       }
       return asking.locate(location)
     })

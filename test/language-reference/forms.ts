@@ -155,7 +155,7 @@ export const patterns: readonly LanguageForm[] = [
   {
     form: 'key: type and external id',
     example: "MATCH (subject:Person {external_id: 'bob'})-[:OWNS]->(resource)",
-    test: ['unit/engine/optimize/golden-plans/seek-by-key.plan', 'external_id'],
+    test: ['unit/engine/optimize/golden-plans/node-unique-index-seek.plan', 'external_id'],
   },
   {
     form: 'WHERE in a node⁺',

@@ -15,12 +15,12 @@ export function bindCall(ast: FunctionCall, binder: ExpressionBinder): TypedExpr
     if (!hasArity(aggregate.name, aggregate.argCount, aggregate.argCount, ast, binder)) return INVALID_EXPRESSION
     return bindAggregate(aggregate.name, ast.distinct, ast.args, ast.span, binder)
   }
-  if (ast.distinct) binder.report('UnexpectedSyntax', `DISTINCT belongs to aggregates, not to ${name}()`, ast.span)
+  if (ast.distinct) binder.report('UnexpectedSyntax', `DISTINCT is only allowed in aggregates, not in ${name}()`, ast.span)
   if (name.toLowerCase() === 'exists') return existsCall(ast, binder)
   const entry = findFunction(name)
   if (!entry) {
     const known = [...functionNames(), ...aggregateNames()]
-    binder.report('UnknownFunction', `there is no function \`${name}\`${suggestion(name, known)}`, ast.name.span)
+    binder.report('UnknownFunction', `unknown function \`${name}\`${suggestion(name, known)}`, ast.name.span)
     return INVALID_EXPRESSION
   }
   if (!hasArity(entry.name, entry.argsMin, entry.argsMax, ast, binder)) return INVALID_EXPRESSION
@@ -66,8 +66,8 @@ export function bindAggregate(
   const sink = binder.scope.aggregates
   if (!sink) {
     if (binder.insideAggregate)
-      binder.report('NestedAggregation', `${name}() cannot stand inside another aggregate`, span)
-    else binder.report('InvalidAggregation', `${name}() cannot stand here: aggregates belong to WITH and RETURN`, span)
+      binder.report('NestedAggregation', `${name}() cannot be nested in another aggregate`, span)
+    else binder.report('InvalidAggregation', `${name}() is not allowed here: use aggregates in WITH or RETURN`, span)
     return INVALID_EXPRESSION
   }
   const inner = binder.ofArguments()

@@ -87,7 +87,7 @@ function bindKind(ast: Expression, binder: ExpressionBinder): TypedExpression {
     case 'exists':
       return booleanExpression(scope.exists(ast.body, ast.span))
     case 'pattern-predicate':
-      binder.report('UnexpectedSyntax', 'a pattern can only stand where a condition is expected', ast.span)
+      binder.report('UnexpectedSyntax', 'a pattern is only allowed where a condition is expected', ast.span)
       return INVALID_EXPRESSION
     case 'pattern-comprehension':
       return { bound: scope.comprehension(ast), type: staticType('list') }

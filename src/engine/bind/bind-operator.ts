@@ -70,13 +70,13 @@ function bindJunction(ast: Binary, operator: 'AND' | 'OR', binder: ExpressionBin
 function checkPattern(bound: BoundExpression, span: Span, binder: ExpressionBinder): void {
   if (bound.kind !== 'constant' || typeof bound.value !== 'string') return
   const compiled = compileRegex(bound.value)
-  if (!compiled.ok) binder.report('InvalidRegularExpression', `not a pattern: ${compiled.error}`, span)
+  if (!compiled.ok) binder.report('InvalidRegularExpression', `invalid regular expression: ${compiled.error}`, span)
 }
 
 function additionType(left: StaticType, right: StaticType, span: Span, binder: ExpressionBinder): StaticType {
   const type = sumType(left, right)
   if (type !== null) return type
-  const message = `\`+\` does not take ${kindWithArticle(left.kind)} and ${kindWithArticle(right.kind)}`
+  const message = `\`+\` cannot be applied to ${kindWithArticle(left.kind)} and ${kindWithArticle(right.kind)}`
   binder.report('InvalidArgumentType', message, span)
   return ANY
 }

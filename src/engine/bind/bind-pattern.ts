@@ -109,7 +109,7 @@ function bindRelationship(
   const kind = range ? 'relationships' : 'relationship'
   const { slot, known } = draft.element(pattern.variable, kind)
   if (draft.relationships.some((r) => r.slot === slot)) {
-    const message = `relationship \`${slot.name}\` cannot stand twice in one MATCH`
+    const message = `relationship \`${slot.name}\` cannot appear twice in one MATCH`
     draft.report('RelationshipUniquenessViolation', message, pattern.variable?.span ?? pattern.span)
   }
   const types = pattern.types ? typeAlternatives(pattern.types) : []
@@ -150,12 +150,12 @@ function rejectWhereOnShortestPath(conditions: readonly BoundExpression[], span:
 function checkShortest(pattern: PathPattern, draft: PatternBuilder): void {
   const relationship = pattern.relationships[0]
   if (pattern.relationships.length !== 1 || !relationship) {
-    const message = 'a shortest path goes over exactly one relationship pattern'
+    const message = 'a shortest path must have exactly one relationship pattern'
     draft.report('InvalidShortestPath', message, pattern.span)
     return
   }
   if ((relationship.range?.min ?? 1) > 1) {
-    const message = 'the shortest path cannot be asked to take more than one step at least'
+    const message = 'the minimum length of a shortest path must be 0 or 1'
     draft.report('InvalidShortestPath', message, relationship.span)
   }
 }

@@ -107,7 +107,7 @@ export function bindProjection(
     const slot = collect(aggregate)
     if (aggregates.length === before) return slot
     aggregates.pop()
-    const message = `${aggregate.name}() in ORDER BY is not among the columns`
+    const message = `${aggregate.name}() in ORDER BY must be one of the columns`
     binder.report('UndefinedVariable', message, clause.span)
     return slot
   }
@@ -201,7 +201,7 @@ function bindCountClause(
   if (expression.kind === 'constant') {
     const { value } = expression
     const whole = typeof value === 'number' || typeof value === 'bigint'
-    if (!whole) binder.report('InvalidArgumentType', `${word} takes a whole number`, ast.span)
+    if (!whole) binder.report('InvalidArgumentType', `${word} must be an integer`, ast.span)
     else if (value < 0) binder.report('NegativeIntegerArgument', `${word} cannot be negative`, ast.span)
   }
   return expression
@@ -226,7 +226,7 @@ function resolveAboveAggregation(
   if (stray && ast) {
     binder.report(
       'AmbiguousAggregationExpression',
-      `\`${stray.name}\` is neither aggregated nor a column of its own`,
+      `\`${stray.name}\` is neither aggregated nor a grouping key`,
       ast.span,
     )
   }

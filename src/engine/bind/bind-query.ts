@@ -82,14 +82,14 @@ export class QueryBinder {
     const parts = query.parts.map((part) => this.bindPart(part, { ...startOf(part), graph }, form))
     const first = parts[0]!
     if (parts.length === 1) return first
-    if (form === 'condition') this.report('ForbiddenClause', 'a condition has no top-level UNION', query.span)
+    if (form === 'condition') this.report('ForbiddenClause', 'a condition cannot have a top-level UNION', query.span)
     if (new Set(query.unions).size > 1) {
       this.report('InvalidClauseComposition', 'UNION and UNION ALL cannot be mixed in one query', query.span)
     }
     const names = first.columns.map((column) => column.name)
     parts.forEach((part, i) => {
       if (part.columns.length !== names.length || part.columns.some((column, at) => column.name !== names[at])) {
-        this.report('DifferentColumnsInUnion', 'all parts of a UNION return the same columns', query.parts[i]!.span)
+        this.report('DifferentColumnsInUnion', 'all parts of a UNION must return the same columns', query.parts[i]!.span)
       }
     })
     const columns = first.columns.map(({ name, slot }, at): BoundColumn => {
@@ -113,10 +113,10 @@ export class QueryBinder {
     clauses.forEach((clause, i) => {
       if (!this.isAllowed(clause, form)) return
       if (clause.kind === 'return' && i < clauses.length - 1) {
-        this.report('InvalidClauseComposition', 'RETURN can only stand at the end', clause.span)
+        this.report('InvalidClauseComposition', 'RETURN must be the last clause', clause.span)
       }
       if (clause.kind === 'use') {
-        if (i > 0) this.report('InvalidClauseComposition', 'USE can only stand at the start', clause.span)
+        if (i > 0) this.report('InvalidClauseComposition', 'USE must be the first clause', clause.span)
         standing.graph = this.graphs.index(clause)
         return
       }
@@ -124,9 +124,9 @@ export class QueryBinder {
     })
     const last = clauses[clauses.length - 1]
     if (form === 'rows' && last && last.kind !== 'return') {
-      this.report('InvalidClauseComposition', 'a query ends with RETURN', { start: span.end, end: span.end })
+      this.report('InvalidClauseComposition', 'a query must end with RETURN', { start: span.end, end: span.end })
     }
-    if (!last) this.report('UnexpectedSyntax', 'the text holds no clause', span)
+    if (!last) this.report('UnexpectedSyntax', 'the query has no clause', span)
     return { clauses: bound, columns: [...standing.scope].map(([name, slot]) => ({ name, slot })) }
   }
 
@@ -198,7 +198,7 @@ export class QueryBinder {
       if (first?.kind !== 'with') return { ...emptyOuterScope, hidden: outer }
       const plain = first.items.every((item) => item.expression.kind === 'variable' && item.alias === null)
       if (!plain || first.where || first.orderBy.length > 0 || first.skip || first.limit) {
-        const message = 'the first WITH of a subquery passes variables on and nothing else'
+        const message = 'the first WITH of a subquery may only import variables'
         this.report('InvalidImportingWith', message, first.span)
       }
       return { scope: outer, imported: new Map(), hidden: new Map() }
@@ -227,7 +227,7 @@ export class QueryBinder {
   private rejectShadowing(scope: VariableScope, { hidden }: ScopeFrame, span: Span): void {
     for (const name of this.dialect.serviceVariables) {
       if (!hidden.has(name) || !scope.has(name)) continue
-      const message = `\`${name}\` is another node inside this subquery: let it in with CALL (${name}) { … }`
+      const message = `\`${name}\` is a different node inside this subquery: import it with CALL (${name}) { … }`
       this.report('ShadowedVariable', message, span)
     }
   }

@@ -44,7 +44,7 @@ export function bindCollect(query: Query, span: Span, scope: VariableScope, site
   const part = site.bindQuery(query, scope, graphOf(scope))
   const last = query.parts[0]?.clauses.at(-1)
   if (last?.kind !== 'return' || part.columns.length !== 1) {
-    site.report('InvalidCollectSubquery', 'COLLECT { } returns exactly one column', span)
+    site.report('InvalidCollectSubquery', 'COLLECT { } must return exactly one column', span)
   }
   return subquery('collect', part, scope, span)
 }

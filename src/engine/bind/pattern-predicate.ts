@@ -50,7 +50,7 @@ export function eachPredicate(
   const early = slotsOf(predicate).find((slot) => slot !== element && !outer.has(slot.index))
   if (early) {
     // The steps are taken one by one, and the other elements of the pattern may only be found after them.
-    const message = `a variable-length relationship cannot look at \`${early.name}\` of the same MATCH`
+    const message = `a variable-length relationship cannot read \`${early.name}\` of the same MATCH`
     draft.report('NotSupported', message, pattern.span)
   }
   return { element, predicate }
@@ -58,7 +58,7 @@ export function eachPredicate(
 
 function mapPredicate(slot: Slot, map: MapLiteral | Parameter, draft: PatternBuilder): BoundExpression {
   if (map.kind === 'parameter') {
-    const message = `parameter \`$${map.name}\` cannot stand for a whole property map in a pattern`
+    const message = `parameter \`$${map.name}\` cannot be used as a property map in a pattern`
     draft.report('InvalidParameterUse', message, map.span)
     return { kind: 'constant', value: null }
   }

@@ -144,7 +144,7 @@ describe('a filter', () => {
     [leaf('car.ghost', '=', 1), 'query.filter.attribute: expected a path'],
     [leaf('car.property.*', '=', 1), 'query.filter.attribute'],
     [leaf('car.property.price', 'IN', 5), 'filter:'],
-    [leaf('car.property.name', '=~', '('), 'filter: not a pattern'],
+    [leaf('car.property.name', '=~', '('), 'filter: invalid regular expression'],
     [leaf('car.property.built', 'IN', { type: 'datetime', value: '$x' }), 'query.filter.value: `IN` takes no datetime'],
     [leaf('car.property.price', 'LIKE', 5), 'query.filter.operator'],
   ])('%j is refused when it is stored', async (filter, issue) => {

@@ -81,7 +81,7 @@ describe('a text is refused for', () => {
       span: { start: 11, end: 16 },
     })
     expect(bindText('toUper(value)', graph).issues[0]?.message).toBe(
-      'there is no function `toUper`; did you mean `toUpper`?',
+      'unknown function `toUper`; did you mean `toUpper`?',
     )
   })
 })
