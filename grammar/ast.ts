@@ -1,7 +1,7 @@
-// The abstract syntax of the read side of openCypher: tagged, plain nodes, each with the span of the text it came from.
-// The grammar may accept more than the engine executes; the engine's binder refuses, with a position, what it does not execute.
+// The abstract syntax tree of the read clauses of openCypher: plain tagged objects, each with the span of its source
+// text. The grammar may accept more than the engine executes; the engine's binder rejects the rest, with a position.
 
-/** Offsets in UTF-16 code units into the query text: `start` inclusive, `end` exclusive. */
+/** A range of the query text in UTF-16 code units: `start` inclusive, `end` exclusive. */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -11,32 +11,37 @@ interface Spanned {
   readonly span: Span
 }
 
-/** A name as written (back-ticks removed) and where it stands. */
+/** An identifier without its back-ticks, and its span. */
 export interface Name extends Spanned {
   readonly text: string
 }
 
 // ---------------------------------------------------------------- queries and clauses
 
-/** `UNION [ALL]` chains are flat: `unions[i]` joins `parts[i]` and `parts[i + 1]`. */
+/**
+ * A query: one single query, or a flat `UNION [ALL]` chain in which `unions[i]` joins `parts[i]` and `parts[i + 1]`.
+ */
 export interface Query extends Spanned {
   readonly kind: 'query'
   readonly parts: readonly SingleQuery[]
   readonly unions: readonly ('all' | 'distinct')[]
 }
 
+/** A sequence of clauses without `UNION`. */
 export interface SingleQuery extends Spanned {
   readonly clauses: readonly Clause[]
 }
 
+/** Any clause of a single query. */
 export type Clause = UseClause | MatchClause | UnwindClause | WithClause | ReturnClause | CallClause
 
-/** `USE graph.byName(argument)`; another graph reference is a syntax fault. */
+/** `USE graph.byName(argument)`. Any other graph reference is a syntax error. */
 export interface UseClause extends Spanned {
   readonly kind: 'use'
   readonly argument: Expression
 }
 
+/** `[OPTIONAL] MATCH pattern, … [WHERE condition]`. */
 export interface MatchClause extends Spanned {
   readonly kind: 'match'
   readonly optional: boolean
@@ -44,15 +49,17 @@ export interface MatchClause extends Spanned {
   readonly where: Expression | null
 }
 
+/** `UNWIND list AS variable`. */
 export interface UnwindClause extends Spanned {
   readonly kind: 'unwind'
   readonly list: Expression
   readonly variable: Name
 }
 
+/** What `WITH` and `RETURN` have in common. */
 export interface Projection {
   readonly distinct: boolean
-  /** `*` stands first, possibly followed by items. */
+  /** True for `*`, which comes first and may be followed by items. */
   readonly star: boolean
   readonly items: readonly ProjectionItem[]
   readonly orderBy: readonly SortItem[]
@@ -60,28 +67,35 @@ export interface Projection {
   readonly limit: Expression | null
 }
 
+/** `WITH … [WHERE condition]`. */
 export interface WithClause extends Spanned, Projection {
   readonly kind: 'with'
   readonly where: Expression | null
 }
 
+/** `RETURN …`. */
 export interface ReturnClause extends Spanned, Projection {
   readonly kind: 'return'
 }
 
+/** `expression [AS alias]`. */
 export interface ProjectionItem extends Spanned {
   readonly expression: Expression
   readonly alias: Name | null
-  /** The item's expression exactly as written; the column name where there is no alias. */
+  /** The source text of the expression: the column name if there is no alias. */
   readonly text: string
 }
 
+/** One key of `ORDER BY`. */
 export interface SortItem extends Spanned {
   readonly expression: Expression
   readonly descending: boolean
 }
 
-/** `CALL { … }`: `imports` is null; `CALL (a, b) { … }`: the names; `CALL (*) { … }`: `'*'`. */
+/**
+ * A `CALL` subquery. `imports` is null for `CALL { … }`, the names for `CALL (a, b) { … }` and `'*'` for `CALL (*) { …
+ * }`.
+ */
 export interface CallClause extends Spanned {
   readonly kind: 'call'
   readonly imports: readonly Name[] | '*' | null
@@ -90,7 +104,7 @@ export interface CallClause extends Spanned {
 
 // ---------------------------------------------------------------- patterns
 
-/** `nodes.length === relationships.length + 1`; relationship i joins nodes i and i + 1. */
+/** A path pattern. `nodes.length === relationships.length + 1`; relationship `i` joins nodes `i` and `i + 1`. */
 export interface PathPattern extends Spanned {
   readonly kind: 'path'
   readonly variable: Name | null
@@ -99,6 +113,7 @@ export interface PathPattern extends Spanned {
   readonly relationships: readonly RelationshipPattern[]
 }
 
+/** `(variable:Label {key: value} WHERE condition)`; every part is optional. */
 export interface NodePattern extends Spanned {
   readonly kind: 'node'
   readonly variable: Name | null
@@ -107,25 +122,31 @@ export interface NodePattern extends Spanned {
   readonly where: Expression | null
 }
 
+/** `-[variable:TYPE*1..3 {key: value} WHERE condition]->`; every part is optional. */
 export interface RelationshipPattern extends Spanned {
   readonly kind: 'relationship'
   readonly variable: Name | null
-  /** As the arrow is written, from left to right: `-->` right, `<--` left, `--` and `<-->` both. */
+  /** The arrow as written, from left to right: `-->` right, `<--` left, `--` and `<-->` both. */
   readonly direction: 'right' | 'left' | 'both'
-  /** `A|B` and the older `A|:B` are both an `or`. */
+  /** `A|B` and the older `A|:B` are both parsed to an `or`. */
   readonly types: LabelExpression | null
   readonly range: HopRange | null
   readonly properties: MapLiteral | Parameter | null
   readonly where: Expression | null
 }
 
-/** `*`: both null; `*2`: both 2; `*..3`: min null; `*2..`: max null. `+`, `{2,3}` map here too. */
+/**
+ * The length of a variable-length relationship. `*`: both null; `*2`: both 2; `*..3`: min null; `*2..`: max null.
+ * Quantifiers such as `+` and `{2,3}` are parsed to the same form.
+ */
 export interface HopRange extends Spanned {
   readonly min: number | null
   readonly max: number | null
 }
 
+/** A label or relationship-type expression. */
 export type LabelExpression = LabelName | LabelAnd | LabelOr | LabelNot | LabelWildcard
+/** One label or relationship type. */
 export interface LabelName extends Spanned {
   readonly kind: 'label'
   readonly name: string
@@ -135,21 +156,24 @@ export interface LabelAnd extends Spanned {
   readonly kind: 'label-and'
   readonly operands: readonly LabelExpression[]
 }
+/** `:A|B`. */
 export interface LabelOr extends Spanned {
   readonly kind: 'label-or'
   readonly operands: readonly LabelExpression[]
 }
+/** `:!A`. */
 export interface LabelNot extends Spanned {
   readonly kind: 'label-not'
   readonly operand: LabelExpression
 }
-/** `%`: any label. */
+/** `:%`, which any label satisfies. */
 export interface LabelWildcard extends Spanned {
   readonly kind: 'label-any'
 }
 
 // ---------------------------------------------------------------- expressions
 
+/** Any expression. */
 export type Expression =
   | IntegerLiteral
   | FloatLiteral
@@ -181,65 +205,76 @@ export type Expression =
   | CountSubquery
   | CollectSubquery
 
-/** Within the signed 64-bit range (a larger literal is a syntax fault); bigint beyond 2^53 - 1. */
+/** An integer in the signed 64-bit range; a larger literal is a syntax error. The value is a bigint beyond 2^53 - 1. */
 export interface IntegerLiteral extends Spanned {
   readonly kind: 'integer'
   readonly value: number | bigint
 }
+/** A finite 64-bit float. */
 export interface FloatLiteral extends Spanned {
   readonly kind: 'float'
   readonly value: number
 }
+/** A string with its escapes resolved. */
 export interface StringLiteral extends Spanned {
   readonly kind: 'string'
   readonly value: string
 }
+/** `true` or `false`. */
 export interface BooleanLiteral extends Spanned {
   readonly kind: 'boolean'
   readonly value: boolean
 }
+/** `null`. */
 export interface NullLiteral extends Spanned {
   readonly kind: 'null'
 }
+/** `[a, b]`. */
 export interface ListLiteral extends Spanned {
   readonly kind: 'list'
   readonly items: readonly Expression[]
 }
+/** `{key: value}`. */
 export interface MapLiteral extends Spanned {
   readonly kind: 'map'
   readonly entries: readonly { readonly key: Name; readonly value: Expression }[]
 }
-/** `$name`. A dotted claim, `$token.act.sub`, is property access on the parameter `token`. */
+/** `$name`. A dotted claim such as `$token.act.sub` is property access on the parameter `token`. */
 export interface Parameter extends Spanned {
   readonly kind: 'parameter'
   readonly name: string
 }
+/** A reference to a variable or an alias. */
 export interface Variable extends Spanned {
   readonly kind: 'variable'
   readonly name: string
 }
+/** `target.key`. */
 export interface PropertyAccess extends Spanned {
   readonly kind: 'property'
   readonly target: Expression
   readonly key: Name
 }
+/** `target[index]`. */
 export interface IndexAccess extends Spanned {
   readonly kind: 'index'
   readonly target: Expression
   readonly index: Expression
 }
+/** `target[from..to]`; either bound may be absent. */
 export interface SliceAccess extends Spanned {
   readonly kind: 'slice'
   readonly target: Expression
   readonly from: Expression | null
   readonly to: Expression | null
 }
-/** `n:Label`; also `r:TYPE`. */
+/** `n:Label` or `r:TYPE`. */
 export interface LabelTest extends Spanned {
   readonly kind: 'label-test'
   readonly target: Expression
   readonly labels: LabelExpression
 }
+/** An operator with two operands that is not a comparison. */
 export type BinaryOperator =
   | 'OR'
   | 'XOR'
@@ -255,47 +290,52 @@ export type BinaryOperator =
   | 'ENDS WITH'
   | 'CONTAINS'
   | '=~'
+/** `left operator right`. */
 export interface Binary extends Spanned {
   readonly kind: 'binary'
   readonly operator: BinaryOperator
   readonly left: Expression
   readonly right: Expression
 }
+/** An operator of a comparison chain. */
 export type ComparisonOperator = '=' | '<>' | '<' | '<=' | '>' | '>='
-/** A chain `a < b <= c` is one node: it means `a < b AND b <= c`. */
+/** A comparison chain: `a < b <= c` is one node and means `a < b AND b <= c`. */
 export interface Comparison extends Spanned {
   readonly kind: 'comparison'
   readonly first: Expression
   readonly rest: readonly { readonly operator: ComparisonOperator; readonly operand: Expression }[]
 }
+/** `NOT operand`, `-operand` or `+operand`. */
 export interface Unary extends Spanned {
   readonly kind: 'unary'
   readonly operator: 'NOT' | '-' | '+'
   readonly operand: Expression
 }
-/** `IS NULL`; negated: `IS NOT NULL`. */
+/** `operand IS NULL`, or `operand IS NOT NULL` if `negated`. */
 export interface NullTest extends Spanned {
   readonly kind: 'null-test'
   readonly operand: Expression
   readonly negated: boolean
 }
-/** With `subject`: `CASE subject WHEN value …`; without: `CASE WHEN condition …`. */
+/** `CASE subject WHEN value …` with a subject, `CASE WHEN condition …` without one. */
 export interface Case extends Spanned {
   readonly kind: 'case'
   readonly subject: Expression | null
   readonly branches: readonly { readonly when: Expression; readonly then: Expression }[]
   readonly otherwise: Expression | null
 }
-/** `name` as written, dotted where namespaced. */
+/** A function call. `name` is the source spelling, dotted for a namespaced function. */
 export interface FunctionCall extends Spanned {
   readonly kind: 'function'
   readonly name: Name
   readonly distinct: boolean
   readonly args: readonly Expression[]
 }
+/** `count(*)`. */
 export interface CountStar extends Spanned {
   readonly kind: 'count-star'
 }
+/** `[variable IN list WHERE condition | projection]`. */
 export interface ListComprehension extends Spanned {
   readonly kind: 'list-comprehension'
   readonly variable: Name
@@ -303,20 +343,23 @@ export interface ListComprehension extends Spanned {
   readonly where: Expression | null
   readonly projection: Expression | null
 }
+/** `[pattern WHERE condition | projection]`. */
 export interface PatternComprehension extends Spanned {
   readonly kind: 'pattern-comprehension'
   readonly pattern: PathPattern
   readonly where: Expression | null
   readonly projection: Expression
 }
+/** `all(variable IN list WHERE condition)` and `any`, `none`, `single`. */
 export interface Quantifier extends Spanned {
   readonly kind: 'quantifier'
   readonly quantifier: 'all' | 'any' | 'none' | 'single'
   readonly variable: Name
   readonly list: Expression
-  /** Null only where the text leaves WHERE out; the binder refuses that. */
+  /** Null if the text omits `WHERE`; the binder rejects that. */
   readonly where: Expression | null
 }
+/** `reduce(accumulator = initial, variable IN list | expression)`. */
 export interface Reduce extends Spanned {
   readonly kind: 'reduce'
   readonly accumulator: Name
@@ -325,33 +368,38 @@ export interface Reduce extends Spanned {
   readonly list: Expression
   readonly expression: Expression
 }
+/** One item of a map projection: `.*`, `.key`, `variable` or `key: value`. */
 export type MapProjectionItem =
   | { readonly kind: 'all'; readonly span: Span }
   | { readonly kind: 'property'; readonly key: Name; readonly span: Span }
   | { readonly kind: 'variable'; readonly variable: Name; readonly span: Span }
   | { readonly kind: 'entry'; readonly key: Name; readonly value: Expression; readonly span: Span }
+/** `variable {.key, .*, other, key: value}`. */
 export interface MapProjection extends Spanned {
   readonly kind: 'map-projection'
   readonly variable: Name
   readonly items: readonly MapProjectionItem[]
 }
-/** A pattern of at least one relationship standing where a boolean is expected. */
+/** A pattern of at least one relationship, used where a boolean is expected. */
 export interface PatternPredicate extends Spanned {
   readonly kind: 'pattern-predicate'
   readonly pattern: PathPattern
 }
-/** `{ pattern, … WHERE … }` or `{ query }`. */
+/** The body of a subquery expression: `{ pattern, … WHERE … }` or `{ query }`. */
 export type SubqueryBody =
   | { readonly kind: 'patterns'; readonly patterns: readonly PathPattern[]; readonly where: Expression | null }
   | { readonly kind: 'query'; readonly query: Query }
+/** `EXISTS { … }`. */
 export interface ExistsSubquery extends Spanned {
   readonly kind: 'exists'
   readonly body: SubqueryBody
 }
+/** `COUNT { … }`. */
 export interface CountSubquery extends Spanned {
   readonly kind: 'count-subquery'
   readonly body: SubqueryBody
 }
+/** `COLLECT { query }`. */
 export interface CollectSubquery extends Spanned {
   readonly kind: 'collect-subquery'
   readonly query: Query

@@ -1,57 +1,66 @@
-// The one place where concrete syntax becomes AST: a function per node, called by the rules with tokens and finished parts.
-// The rules also run once with placeholder tokens when the parser is built, so nothing here may depend on what a part contains.
+// AST constructors: one function for each node kind, called by the rules with tokens and finished children. Chevrotain
+// also runs the rules once with placeholder tokens when it builds the parser, so these functions must not depend on the
+// content of their arguments.
 import type { IToken } from 'chevrotain'
 import type * as ast from './ast.ts'
 import { readName, readParameter, spanOf } from './literals.ts'
 
-type Span = ast.Span
-
+/** Builds a name from an identifier, keyword or quoted-name token. */
 export function name(token: IToken): ast.Name {
   return { text: readName(token), span: spanOf(token) }
 }
 
 // ---------------------------------------------------------------- queries and clauses
 
-export function query(parts: ast.SingleQuery[], unions: ('all' | 'distinct')[], span: Span): ast.Query {
+/** Builds a query from its single queries and the kind of each `UNION` between them. */
+export function query(parts: ast.SingleQuery[], unions: ('all' | 'distinct')[], span: ast.Span): ast.Query {
   return { kind: 'query', parts, unions, span }
 }
 
+/** Builds a `MATCH` clause. */
 export function match(
   optional: boolean,
   patterns: ast.PathPattern[],
   where: ast.Expression | null,
-  span: Span,
+  span: ast.Span,
 ): ast.MatchClause {
   return { kind: 'match', optional, patterns, where, span }
 }
 
-export function withClause(projection: ast.Projection, where: ast.Expression | null, span: Span): ast.WithClause {
+/** Builds a `WITH` clause. */
+export function withClause(projection: ast.Projection, where: ast.Expression | null, span: ast.Span): ast.WithClause {
   return { kind: 'with', ...projection, where, span }
 }
 
-export function returnClause(projection: ast.Projection, span: Span): ast.ReturnClause {
+/** Builds a `RETURN` clause. */
+export function returnClause(projection: ast.Projection, span: ast.Span): ast.ReturnClause {
   return { kind: 'return', ...projection, span }
 }
 
 // ---------------------------------------------------------------- patterns
 
+/** The alternating nodes and relationships of a path pattern. */
 export type PatternChain = Pick<ast.PathPattern, 'nodes' | 'relationships'>
 
+/** Builds a path pattern. */
 export function path(
   variable: ast.Name | null,
   shortest: ast.PathPattern['shortest'],
   chain: PatternChain,
-  span: Span,
+  span: ast.Span,
 ): ast.PathPattern {
   return { kind: 'path', variable, shortest, ...chain, span }
 }
 
+/** What stands between the parentheses of a node pattern. */
 export type NodePatternFields = Pick<ast.NodePattern, 'variable' | 'labels' | 'properties' | 'where'>
+/** What stands between the brackets of a relationship pattern. */
 export type RelationshipPatternFields = Pick<
   ast.RelationshipPattern,
   'variable' | 'types' | 'range' | 'properties' | 'where'
 >
 
+/** The fields of a relationship pattern without brackets. */
 export const bareRelationship: RelationshipPatternFields = {
   variable: null,
   types: null,
@@ -60,58 +69,68 @@ export const bareRelationship: RelationshipPatternFields = {
   where: null,
 }
 
-export function node(parts: NodePatternFields, span: Span): ast.NodePattern {
+/** Builds a node pattern. */
+export function node(parts: NodePatternFields, span: ast.Span): ast.NodePattern {
   return { kind: 'node', ...parts, span }
 }
 
+/**
+ * Builds a relationship pattern. `left` and `right`: whether the arrow has that head. A `quantifier` after the arrow
+ * takes precedence over the range inside the brackets.
+ */
 export function relationship(
   parts: RelationshipPatternFields,
   left: boolean,
   right: boolean,
   quantifier: ast.HopRange | null,
-  span: Span,
+  span: ast.Span,
 ): ast.RelationshipPattern {
   const direction = left === right ? 'both' : left ? 'left' : 'right'
   return { kind: 'relationship', ...parts, direction, range: quantifier ?? parts.range, span }
 }
 
-/** One operand stands for itself; several directly joined ones are one flat node. */
+/** Builds a flat label operator; a single operand is returned unchanged. */
 export function labels(
   kind: 'label-and' | 'label-or',
   operands: ast.LabelExpression[],
-  span: Span,
+  span: ast.Span,
 ): ast.LabelExpression {
   return operands.length === 1 ? operands[0]! : { kind, operands, span }
 }
 
 // ---------------------------------------------------------------- expressions
 
+/** Builds a variable reference. */
 export function variable(token: IToken): ast.Variable {
   return { kind: 'variable', name: readName(token), span: spanOf(token) }
 }
 
+/** Builds a parameter reference. */
 export function parameter(token: IToken): ast.Parameter {
   return { kind: 'parameter', name: readParameter(token), span: spanOf(token) }
 }
 
+/** Builds a boolean literal. */
 export function boolean(token: IToken, value: boolean): ast.BooleanLiteral {
   return { kind: 'boolean', value, span: spanOf(token) }
 }
 
+/** Builds a binary operation. */
 export function binary(
   operator: ast.BinaryOperator,
   left: ast.Expression,
   right: ast.Expression,
-  span: Span,
+  span: ast.Span,
 ): ast.Binary {
   return { kind: 'binary', operator, left, right, span }
 }
 
+/** Builds a function call. `parts` are the dot-separated parts of its name, at least one. */
 export function functionCall(
   parts: readonly IToken[],
   distinct: boolean,
   args: ast.Expression[],
-  span: Span,
+  span: ast.Span,
 ): ast.FunctionCall {
   const first = parts[0]!
   const last = parts.at(-1)!

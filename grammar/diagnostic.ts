@@ -1,19 +1,23 @@
-// What a text can be refused for: one value with a position, and the one way to show it to a person.
+// The diagnostic of a rejected query text, and its rendering with a source line and a caret.
 import type { Span } from './ast.ts'
 
 /**
- * A refusal of a query text.
- * `code` is the detail name of the openCypher TCK where it has one (for example `UndefinedVariable`), else our own word.
+ * An error in a query text, with its position.
+ * `code` is the detail name of the openCypher TCK if it has one (for example `UndefinedVariable`), otherwise a name of
+ * this grammar or engine.
  */
 export interface Diagnostic {
   readonly code: string
-  /** Lower case, no full stop; the author's own words in back-ticks. */
+  /** Lower case, no full stop; text of the author in back-ticks. */
   readonly message: string
   readonly span: Span
+  /** What stands at the position. */
   readonly found?: string
+  /** What the grammar accepts there. */
   readonly expected?: string
 }
 
+/** A position in a text. */
 export interface Position {
   /** 1-based. */
   readonly line: number
@@ -21,6 +25,7 @@ export interface Position {
   readonly column: number
 }
 
+/** Converts an offset in UTF-16 code units to a line and a column. */
 export function positionOf(text: string, offset: number): Position {
   const before = text.slice(0, offset)
   const line = before.split('\n').length
@@ -28,8 +33,8 @@ export function positionOf(text: string, offset: number): Position {
 }
 
 /**
- * Renders an issue as one string: `line L, column C: message`, then the source line and a caret line.
- * Long lines are cut to a window around the caret.
+ * Renders a diagnostic as one string: `line L, column C: message`, then the source line and a caret line. A long source
+ * line is cut to 120 characters around the caret.
  */
 export function renderDiagnostic(text: string, issue: Diagnostic): string {
   const { line, column } = positionOf(text, issue.span.start)

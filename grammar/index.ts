@@ -1,4 +1,4 @@
-// The grammar's door: Cypher text in, AST or issues out. Never throws, whatever the text.
+// Entry point of the grammar: parses Cypher text into an AST or diagnostics.
 import type { Query } from './ast.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { lex } from './lexer.ts'
@@ -6,36 +6,42 @@ import { parser } from './parser.ts'
 import { CypherSyntaxError } from './syntax-error.ts'
 import { findTooDeep, maxTreeDepth } from './tree-depth.ts'
 
+/** The AST of a text, or the diagnostics that explain why it was rejected. */
 export type ParseResult =
   | { readonly ok: true; readonly query: Query }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
-/** In UTF-16 code units. */
+/** Maximum length of a query text, in UTF-16 code units. */
 export const maxTextLength = 512_000
 
+/**
+ * Parses one statement. Returns at most one diagnostic: parsing stops at the first error. Never throws, whatever the
+ * text is.
+ * The codes `TextTooLong` and `NestingTooDeep` report a text beyond `maxTextLength`, `maxNesting` or `maxTreeDepth`.
+ */
 export function parse(text: string): ParseResult {
   if (text.length > maxTextLength) {
     const message = `the text has ${text.length} characters, more than ${maxTextLength}`
-    return refused({ code: 'TextTooLong', message, span: { start: maxTextLength, end: text.length } })
+    return failure({ code: 'TextTooLong', message, span: { start: maxTextLength, end: text.length } })
   }
   const lexed = lex(text)
-  if (!lexed.ok) return refused(lexed.diagnostic)
-  const query = read(text, lexed.tokens)
+  if (!lexed.ok) return failure(lexed.diagnostic)
+  const query = parseTokens(text, lexed.tokens)
   if (!query.ok || lexed.tokens.length <= maxTreeDepth) return query
   const span = findTooDeep(query.query)
   if (span === null) return query
-  return refused({ code: 'NestingTooDeep', message: `more than ${maxTreeDepth} operations in one chain`, span })
+  return failure({ code: 'NestingTooDeep', message: `more than ${maxTreeDepth} operations in one chain`, span })
 }
 
-function read(text: string, tokens: Parameters<typeof parser.read>[1]): ParseResult {
+function parseTokens(text: string, tokens: Parameters<typeof parser.read>[1]): ParseResult {
   try {
     return { ok: true, query: parser.read(text, tokens) }
-  } catch (fault) {
-    if (fault instanceof CypherSyntaxError) return refused(fault.diagnostic)
-    throw fault
+  } catch (error) {
+    if (error instanceof CypherSyntaxError) return failure(error.diagnostic)
+    throw error
   }
 }
 
-function refused(issue: Diagnostic): ParseResult {
+function failure(issue: Diagnostic): ParseResult {
   return { ok: false, diagnostics: [issue] }
 }

@@ -1,4 +1,4 @@
-// Text to tokens: keywords recognised, brackets paired, so that the rules can look past a bracket in one step.
+// Tokenizes a text, recognises keywords and pairs brackets, so that the rules can look past a bracket in one step.
 import { type IToken, Lexer, type TokenType, tokenMatcher } from 'chevrotain'
 import type { Diagnostic } from './diagnostic.ts'
 import {
@@ -18,13 +18,19 @@ import {
   scanned,
 } from './tokens.ts'
 
+/** Options that the tests, which build their own lexer, share with this one. */
 export const lexerOptions = { positionTracking: 'onlyOffset', ensureOptimizations: true } as const
 const lexer = new Lexer(scanned, { ...lexerOptions, skipValidations: true })
 
+/** The tokens of a text, or the diagnostic of its first lexical error. */
 export type LexResult =
   | { readonly ok: true; readonly tokens: IToken[] }
   | { readonly ok: false; readonly diagnostic: Diagnostic }
 
+/**
+ * Tokenizes `text`. The payload of an opening bracket is the distance to its closing bracket. Rejects an unterminated
+ * comment and a character that is not part of the language.
+ */
 export function lex(text: string): LexResult {
   const { tokens, errors, groups } = lexer.tokenize(text)
   const comment = groups.comments?.at(-1)
@@ -61,8 +67,8 @@ const closerOf = new Map<TokenType, TokenType>([
 const closers = new Set(closerOf.values())
 
 /**
- * Turns words into keywords, gives each opening bracket the distance to its partner as its payload,
- * and tells the `|` of a comprehension from the `|` of a label expression.
+ * Retypes identifiers that are keywords, sets the payload of each opening bracket to the distance to its partner, and
+ * separates the `|` of a comprehension from the `|` of a label expression.
  */
 function classifyTokens(tokens: IToken[]): void {
   const open: number[] = []

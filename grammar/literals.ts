@@ -1,20 +1,25 @@
-// Reads the text of one token as a value: numbers within their range, strings with their escapes, names without back-ticks.
+// Converts the text of one token to a value: numbers with range checks, strings with their escapes, names without
+// back-ticks. Each function throws CypherSyntaxError for a malformed token.
 import type { IToken } from 'chevrotain'
 import type { Span } from './ast.ts'
 import { throwSyntaxError } from './syntax-error.ts'
 
 const int64Max = 2n ** 63n - 1n
 
+/** Returns the span of a token. */
 export function spanOf(token: IToken): Span {
   return { start: token.startOffset, end: token.startOffset + token.image.length }
 }
 
-/** `negative`: the literal stands right after a minus sign that belongs to it; only so is -2^63 within range. */
+/**
+ * Reads a decimal, hexadecimal or octal integer. Returns a bigint beyond 2^53 - 1.
+ * `negative`: a minus sign directly before the literal belongs to it; only then -2^63 is in range.
+ */
 export function readInteger(token: IToken, negative: boolean): number | bigint {
   const image = token.image
-  if (!/^(?:0|[1-9]\d*|0x[\da-fA-F]+|0o[0-7]+)$/.test(image)) refuseNumber(token)
-  // No 64-bit number needs more digits in any base, leading zeros apart.
-  const magnitude = image.length <= 15 ? Number(image) : exactly(image)
+  if (!/^(?:0|[1-9]\d*|0x[\da-fA-F]+|0o[0-7]+)$/.test(image)) invalidNumber(token)
+  // A 64-bit number has at most 22 digits in any base, without leading zeros.
+  const magnitude = image.length <= 15 ? Number(image) : exactInteger(image)
   if (magnitude === null || magnitude > int64Max + (negative ? 1n : 0n)) {
     const shown = `${negative ? '-' : ''}${shorten(image)}`
     throwSyntaxError({
@@ -30,12 +35,12 @@ export function readInteger(token: IToken, negative: boolean): number | bigint {
   return typeof value === 'bigint' && value >= -(2n ** 53n) + 1n && value < 2n ** 53n ? Number(value) : value
 }
 
-function exactly(image: string): bigint | null {
+function exactInteger(image: string): bigint | null {
   const digits = image.replace(/^0[xo]?0*/, '')
   return digits.length > 22 ? null : BigInt(image)
 }
 
-function refuseNumber(token: IToken): never {
+function invalidNumber(token: IToken): never {
   const image = token.image
   const hint = /^0\d+$/.test(image) ? '; an octal number is written `0o17`' : ''
   const found = `\`${shorten(image)}\``
@@ -49,8 +54,9 @@ function refuseNumber(token: IToken): never {
   })
 }
 
+/** Reads a float. `negative`: a minus sign directly before the literal belongs to it. */
 export function readFloat(token: IToken, negative: boolean): number {
-  if (!/^(?:\d*\.\d+|\d+)(?:[eE][+-]?\d+)?$/.test(token.image)) refuseNumber(token)
+  if (!/^(?:\d*\.\d+|\d+)(?:[eE][+-]?\d+)?$/.test(token.image)) invalidNumber(token)
   const value = Number(token.image)
   if (!Number.isFinite(value)) {
     const found = `\`${shorten(token.image)}\``
@@ -78,6 +84,7 @@ const simpleEscapes: Readonly<Record<string, string>> = {
   t: '\t',
 }
 
+/** Reads a quoted string and resolves its escapes. */
 export function readString(token: IToken): string {
   const image = token.image
   const quote = image.charAt(0)
@@ -97,7 +104,7 @@ export function readString(token: IToken): string {
     i += 1 + digits
     from = i + 1
   }
-  refuseOpenEnd('string', token, `\`${quote}\``)
+  unterminated('string', token, `\`${quote}\``)
 }
 
 function readCodePoint(token: IToken, at: number, digits: number): string {
@@ -132,11 +139,12 @@ function readSimpleEscape(token: IToken, at: number): string {
   })
 }
 
-/** The name of an identifier, a keyword or a quoted name. */
+/** Reads the name of an identifier, a keyword or a quoted name. */
 export function readName(token: IToken): string {
   return unquote(token, token.image)
 }
 
+/** Reads the name of a parameter, without `$`. */
 export function readParameter(token: IToken): string {
   return unquote(token, token.image.slice(1))
 }
@@ -144,9 +152,9 @@ export function readParameter(token: IToken): string {
 function unquote(token: IToken, image: string): string {
   if (image.charCodeAt(0) !== 96 /* ` */) return image
   const name = image.slice(1, -1)
-  // A lone closing back-tick is left after the pairs within: an odd number of them before the end means none closes.
+  // After the pairs inside, one closing back-tick is left; an odd number before the end means that none closes.
   if (image.length < 2 || !/^[^`]*(?:``[^`]*)*$/.test(name) || !image.endsWith('`')) {
-    refuseOpenEnd('name', token, 'a back-tick')
+    unterminated('name', token, 'a back-tick')
   }
   if (name === '') {
     const span = spanOf(token)
@@ -161,14 +169,15 @@ function unquote(token: IToken, image: string): string {
   return name.replaceAll('``', '`')
 }
 
-/** The token took the whole rest of the text, because nothing closes it. */
-function refuseOpenEnd(what: string, token: IToken, expected: string): never {
+/** Nothing closes the token, so it spans the rest of the text. */
+function unterminated(what: string, token: IToken, expected: string): never {
   const start = token.startOffset
   const span = { start, end: start + 1 }
   const message = `unterminated ${what}, expected ${expected}`
   throwSyntaxError({ code: 'UnexpectedSyntax', message, span, found: 'end of the query', expected })
 }
 
+/** Shortens a token text to 40 characters for a message. */
 export function shorten(image: string): string {
   return image.length <= 40 ? image : `${image.slice(0, 37)}...`
 }

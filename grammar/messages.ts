@@ -1,4 +1,4 @@
-// Chevrotain's faults in the reader's words: what was found, what was expected, and which word was probably meant.
+// Converts Chevrotain's parser errors to diagnostics: what was found, what was expected, and a likely spelling.
 import type { IParserErrorMessageProvider, IRecognitionException, IToken, TokenType } from 'chevrotain'
 import { EOF, tokenMatcher } from 'chevrotain'
 import type { Diagnostic } from './diagnostic.ts'
@@ -9,13 +9,13 @@ import { isReserved, keywords, kw } from './tokens.ts'
 const aName = label(t.FreeName)
 const anExpression = 'an expression'
 const afterQuery = 'an operator, a clause or the end of the query'
-// A clause is not welcome where it stands only when RETURN has ended the query before it.
+// A clause is rejected at this place only if RETURN has ended the query before it.
 const afterReturn = '`UNION` or the end of the query, for `RETURN` is the last clause'
 const clauseStarts: readonly (TokenType | undefined)[] = [
   ...[kw.MATCH, kw.OPTIONAL, kw.UNWIND, kw.WITH, kw.RETURN, kw.CALL, kw.USE],
 ]
 
-/** The message of a Chevrotain fault is what was expected and nothing more; `explain` makes the sentence. */
+/** Makes the message of a Chevrotain error the expected token alone; `toDiagnostic` completes the sentence. */
 export const errorMessageProvider: IParserErrorMessageProvider = {
   buildMismatchTokenMessage: ({ expected }) => label(expected),
   buildNotAllInputParsedMessage: () => afterQuery,
@@ -40,6 +40,7 @@ function startsClause(token: IToken | null): boolean {
   return clauseStarts.includes(token?.tokenType)
 }
 
+/** Converts a parser error to a diagnostic. `tokens` are the tokens of `source`. */
 export function toDiagnostic(error: IRecognitionException, source: string, tokens: readonly IToken[]): Diagnostic {
   const index = tokens.indexOf(error.token)
   const token = index < 0 ? null : tokens[index]!
@@ -60,7 +61,7 @@ export function toDiagnostic(error: IRecognitionException, source: string, token
 
 // ---------------------------------------------------------------- clauses that are known and refused
 
-const writing: Readonly<Record<string, string>> = {
+const writingClauses: Readonly<Record<string, string>> = {
   CREATE: 'CREATE',
   MERGE: 'MERGE',
   SET: 'SET',
@@ -81,24 +82,29 @@ function forbiddenClause(
   next: IToken | undefined,
   expected: string,
 ): Diagnostic | null {
-  // Where a name or a value is due, these are only words in a wrong place.
+  // Where a name or a value is expected, these words are plain identifiers in the wrong place.
   if (expected === anExpression || expected.startsWith(aName)) return null
   const word = token.image.toUpperCase()
   if (previous?.tokenType === kw.CALL && tokenMatcher(token, t.AnyName)) {
-    return forbid('procedure call `CALL` is not allowed, only `CALL { … }`', 'CALL', previous.startOffset, token)
+    return forbiddenDiagnostic(
+      'procedure call `CALL` is not allowed, only `CALL { … }`',
+      'CALL',
+      previous.startOffset,
+      token,
+    )
   }
   if (word === 'USING') {
-    return forbid('index hint `USING` is not allowed', 'USING', token.startOffset, token)
+    return forbiddenDiagnostic('index hint `USING` is not allowed', 'USING', token.startOffset, token)
   }
-  const clause = Object.hasOwn(writing, word) ? writing[word]! : null
+  const clause = Object.hasOwn(writingClauses, word) ? writingClauses[word]! : null
   if (clause === null) return null
   const definesSchema = clause === 'CREATE' && /^(?:INDEX|CONSTRAINT)$/i.test(next?.image ?? '')
   const name = definesSchema ? `CREATE ${next!.image.toUpperCase()}` : clause
   const last = next !== undefined && name.endsWith(` ${next.image.toUpperCase()}`) ? next : token
-  return forbid(`writing clause \`${name}\` is not allowed`, name, token.startOffset, last)
+  return forbiddenDiagnostic(`writing clause \`${name}\` is not allowed`, name, token.startOffset, last)
 }
 
-function forbid(message: string, clause: string, start: number, last: IToken): Diagnostic {
+function forbiddenDiagnostic(message: string, clause: string, start: number, last: IToken): Diagnostic {
   const span = { start, end: spanOf(last).end }
   return { code: 'ForbiddenClause', message, span, found: `\`${clause}\``, expected: 'a reading clause' }
 }
@@ -116,11 +122,14 @@ function suggestion(token: IToken, previous: IToken | null, expected: string): s
   return ''
 }
 
-/** Short words resemble too many others, so they must be nearer. */
-function nearestKeyword(word: string, editsMax: number): string | null {
+/**
+ * Finds the keyword with the fewest edits, at most `maxEdits`; one edit for a word of fewer than five letters, because
+ * short words resemble too many others.
+ */
+function nearestKeyword(word: string, maxEdits: number): string | null {
   if (word.length < 3 || word.length > 20) return null
   let nearest: string | null = null
-  let fewest = Math.min(editsMax, word.length < 5 ? 1 : 2) + 1
+  let fewest = Math.min(maxEdits, word.length < 5 ? 1 : 2) + 1
   for (const candidate of keywords.keys()) {
     if (candidate.length < 3) continue
     const edits = editDistance(word.toUpperCase(), candidate)

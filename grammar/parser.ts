@@ -1,4 +1,4 @@
-// Assembles the chapters of rules into the one parser of the process and turns its faults into issues.
+// The parser that all rule classes make up, and the conversion of its errors to diagnostics.
 import type { IParserConfig, IToken } from 'chevrotain'
 import type { Query } from './ast.ts'
 import { errorMessageProvider, toDiagnostic } from './messages.ts'
@@ -6,22 +6,24 @@ import { ClauseRules } from './rules/clauses.ts'
 import { CypherSyntaxError } from './syntax-error.ts'
 import { vocabulary } from './tokens.ts'
 
+/** The complete parser. Build one per process: its self-analysis is expensive. */
 export class CypherParser extends ClauseRules {
   constructor(config: IParserConfig) {
-    // One token of lookahead decides nearly everywhere; the rest is in rules/lookahead.ts.
+    // One token of lookahead decides nearly everywhere; rules/lookahead.ts handles the rest.
     super(vocabulary, { maxLookahead: 1, errorMessageProvider: errorMessageProvider, ...config })
     this.performSelfAnalysis()
   }
 
-  /** Throws a Refusal at the first fault. */
+  /** Parses the tokens of `source`. Throws a CypherSyntaxError at the first error. */
   read(source: string, tokens: IToken[]): Query {
     this.begin(source, tokens)
     const query = this.statement()
     const error = this.errors[0]
     if (error !== undefined) throw new CypherSyntaxError(toDiagnostic(error, source, tokens))
-    this.refuseUnclaimed()
+    this.rejectStrayPatterns()
     return query
   }
 }
 
+/** The parser of the process. Not reentrant, and never suspended: parsing is synchronous. */
 export const parser = new CypherParser({ skipValidations: true })

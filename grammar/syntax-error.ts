@@ -1,6 +1,7 @@
-// A syntax fault on its way out of a rule: thrown where it is found, caught once at the grammar's door.
+// The exception that carries a diagnostic out of a parser rule. It never leaves the grammar: `parse` catches it.
 import type { Diagnostic } from './diagnostic.ts'
 
+/** Thrown by a rule at the first error of a text. */
 export class CypherSyntaxError extends Error {
   readonly diagnostic: Diagnostic
   constructor(issue: Diagnostic) {
@@ -9,6 +10,7 @@ export class CypherSyntaxError extends Error {
   }
 }
 
+/** Throws a CypherSyntaxError. */
 export function throwSyntaxError(issue: Diagnostic): never {
   throw new CypherSyntaxError(issue)
 }

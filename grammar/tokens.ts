@@ -1,20 +1,20 @@
-// The words and signs of the language: which words are keywords, which of them still serve as variable names,
-// and how each is shown to a person.
+// The tokens of the language: keywords, which keywords may also be names, operators and punctuation, and the label of
+// each token in messages.
 import { createToken, Lexer, type TokenType } from 'chevrotain'
 
 // ---------------------------------------------------------------- kinds of name
 
-/** What may stand after `.`, `:` and as a map key: every word, keyword or not. */
+/** A name after `.` or `:` and as a map key: every word, keyword or not. */
 export const AnyName = createToken({ name: 'AnyName', pattern: Lexer.NA, label: 'a name' })
 
-/** What may stand as a variable, an alias or a function: every word that is not reserved. */
+/** A variable, an alias or a function name: every word that is not reserved. */
 export const FreeName = createToken({ name: 'FreeName', pattern: Lexer.NA, label: 'a name' })
 
 const plainName = /[\p{ID_Start}\p{Pc}][\p{ID_Continue}]*/uy
 const parameterName = /\$(?:[\p{ID_Start}\p{Pc}][\p{ID_Continue}]*|\d+|`[^`]*(?:``[^`]*)*`?)/uy
 
 const asciiLetters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_']
-// Chevrotain sorts the patterns by first character in pages of 256; one code of every page stands for them all.
+// Chevrotain groups patterns by their first character in pages of 256; one code of each page represents the page.
 const beyondAscii = [
   ...Array.from({ length: 128 }, (_, i) => 128 + i),
   ...Array.from({ length: 255 }, (_, i) => 256 * (i + 1)),
@@ -25,6 +25,7 @@ function at(pattern: RegExp, text: string, offset: number): RegExpExecArray | nu
   return pattern.exec(text)
 }
 
+/** An unquoted name; the lexer retypes keywords. */
 export const Identifier = createToken({
   name: 'Identifier',
   pattern: { exec: (text: string, offset: number) => at(plainName, text, offset) },
@@ -33,8 +34,8 @@ export const Identifier = createToken({
   categories: [AnyName, FreeName],
 })
 
-// Strings, quoted names and comments without an end take the whole rest of the text, so that looking for the end
-// is done once and the lexer stays linear; the missing end is refused where the token is read.
+// An unterminated string, quoted name or comment takes the whole rest of the text, so that the lexer looks for the end
+// once and stays linear. The missing end is reported when the token is read.
 export const QuotedName = createToken({
   name: 'QuotedName',
   pattern: /`[^`]*(?:``[^`]*)*`?/,
@@ -42,6 +43,7 @@ export const QuotedName = createToken({
   categories: [AnyName, FreeName],
 })
 
+/** `$name`. */
 export const Parameter = createToken({
   name: 'Parameter',
   pattern: { exec: (text: string, offset: number) => at(parameterName, text, offset) },
@@ -60,7 +62,7 @@ const reservedWords = [
   ...['CREATE', 'MERGE', 'SET', 'DELETE', 'DETACH', 'REMOVE'],
 ] as const
 
-// openCypher reserves some of these too; here each stands only where no name could, so both readings are possible.
+// openCypher reserves some of these too. Here each occurs only where no name is possible, so it can be both.
 const freeWords = [
   ...['USE', 'BY', 'ASC', 'ASCENDING', 'DESC', 'DESCENDING', 'OFFSET', 'END'],
   ...['ALL', 'ANY', 'NONE', 'SINGLE', 'REDUCE', 'COUNT', 'COLLECT', 'EXISTS', 'SHORTESTPATH', 'ALLSHORTESTPATHS'],
@@ -72,18 +74,21 @@ function keyword(word: Keyword, categories: TokenType[]): [string, TokenType] {
   return [word, createToken({ name: word, pattern: Lexer.NA, label: `\`${word}\``, categories })]
 }
 
-/** Keyword by its upper-case spelling. */
+/** Keyword token by its upper-case spelling. */
 export const keywords: ReadonlyMap<string, TokenType> = new Map([
   ...reservedWords.map((word) => keyword(word, [AnyName])),
   ...freeWords.map((word) => keyword(word, [AnyName, FreeName])),
 ])
 
+/** Keyword tokens by their upper-case spelling, for the rules. */
 export const kw = Object.fromEntries(keywords) as Readonly<Record<Keyword, TokenType>>
 
+/** Returns whether the word is a keyword, ignoring case. */
 export function isKeyword(word: string): boolean {
   return keywords.has(word.toUpperCase())
 }
 
+/** Returns whether the word is reserved, ignoring case: as a name it needs back-ticks. */
 export function isReserved(word: string): boolean {
   return (reservedWords as readonly string[]).includes(word.toUpperCase())
 }
@@ -91,19 +96,21 @@ export function isReserved(word: string): boolean {
 // ---------------------------------------------------------------- literals
 
 const numberCategory = createToken({ name: 'Number', pattern: Lexer.NA, label: 'a number' })
-// Both numbers swallow the letters that follow, so that `12x` is one wrong number and not a number and a name.
+// Both number tokens include the letters that follow, so that `12x` is one invalid number and not a number and a name.
 export const Float = createToken({
   name: 'Float',
   pattern: /(?:\d+\.\d+|\.\d+)(?:[eE][+-]?\d+)?\w*|\d+[eE][+-]?\d+\w*/,
   categories: [numberCategory],
   label: 'a number',
 })
+/** A decimal, hexadecimal or octal integer, before its range check. */
 export const Integer = createToken({
   name: 'Integer',
   pattern: /\d\w*/,
   categories: [numberCategory],
   label: 'a whole number',
 })
+/** A string in single or double quotes. */
 export const Text = createToken({
   name: 'Text',
   pattern: /'[^'\\]*(?:\\[\s\S]?[^'\\]*)*'?|"[^"\\]*(?:\\[\s\S]?[^"\\]*)*"?/,
@@ -120,13 +127,17 @@ function sign(name: string, text: string, categories: TokenType[] = []): TokenTy
 function operators(name: string): TokenType {
   return createToken({ name, pattern: Lexer.NA, label: 'an operator' })
 }
+/** Category of `=`, `<>`, `<`, `<=`, `>` and `>=`. */
 export const ComparisonOperator = operators('ComparisonOperator')
+/** Category of `+` and `-`. */
 export const AdditiveOperator = operators('AdditiveOperator')
+/** Category of `*`, `/` and `%`. */
 export const MultiplicativeOperator = operators('MultiplicativeOperator')
 
 export const LessEqual = sign('LessEqual', '<=', [ComparisonOperator])
 export const GreaterEqual = sign('GreaterEqual', '>=', [ComparisonOperator])
 export const NotEqual = sign('NotEqual', '<>', [ComparisonOperator])
+/** The regular-expression operator `=~`. */
 export const Matches = sign('Matches', '=~')
 export const Equal = sign('Equal', '=', [ComparisonOperator])
 export const Less = sign('Less', '<', [ComparisonOperator])
@@ -143,7 +154,7 @@ export const Comma = sign('Comma', ',')
 export const Semicolon = sign('Semicolon', ';')
 export const Colon = sign('Colon', ':')
 export const Bar = sign('Bar', '|')
-/** The `|` of `[x IN list | …]` and `[(a)-->(b) | …]`; told apart from the `|` of labels by the lexer. */
+/** The `|` of `[x IN list | …]` and `[(a)-->(b) | …]`; the lexer separates it from the `|` of labels. */
 export const ComprehensionBar = createToken({ name: 'ComprehensionBar', pattern: Lexer.NA, label: '`|`' })
 export const Ampersand = sign('Ampersand', '&')
 export const Exclamation = sign('Exclamation', '!')
@@ -172,7 +183,9 @@ const BlockComment = createToken({
   group: 'comments',
 })
 
-/** In the order in which the lexer tries them: longer signs before their beginnings, `..` before a float. */
+/**
+ * The tokens in the order in which the lexer tries them: longer operators before their prefixes, `..` before a float.
+ */
 export const scanned: TokenType[] = [
   ...[Space, Identifier, LineComment, BlockComment, QuotedName, Parameter, Text, Float, Integer],
   ...[OpenParen, CloseParen, OpenBracket, CloseBracket, OpenBrace, CloseBrace, Comma, Dots, Dot, Colon, Bar],
@@ -180,6 +193,7 @@ export const scanned: TokenType[] = [
   ...[Ampersand, Exclamation, Semicolon],
 ]
 
+/** All tokens and categories, as Chevrotain's parser takes them. */
 export const vocabulary: TokenType[] = [
   ...[AnyName, FreeName, numberCategory, ComparisonOperator, AdditiveOperator, MultiplicativeOperator],
   ...[ComprehensionBar, ...keywords.values(), ...scanned],

@@ -1,18 +1,18 @@
-// How deep a tree is. A chain such as `a + b + c …` nests in the tree although it does not nest in the text,
-// and whoever walks the tree by recursion needs a bound.
+// Limits the depth of the syntax tree, because later passes walk it by recursion. A chain such as `a + b + c …` nests
+// in the tree although it does not nest in the text.
 import type { Query, Span } from './ast.ts'
 
-/** Far above what people write; far below what a recursive walk can bear. */
+/** Maximum depth of a tree: far above real queries and far below the stack limit of a recursive walk. */
 export const maxTreeDepth = 1_000
 
-/** The span of a node that lies deeper than the limit, or null. Walks without recursion. */
+/** Returns the span of a node deeper than `maxTreeDepth`, or null if there is none. Does not recurse. */
 export function findTooDeep(query: Query): Span | null {
   const pending: { value: object; depth: number; span: Span }[] = [{ value: query, depth: 1, span: query.span }]
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
     const { value, depth } = entry
     const span = 'kind' in value && 'span' in value ? (value.span as Span) : entry.span
     if (depth > maxTreeDepth) return span
-    // Arrays hold the parts of one node; they add no level of their own.
+    // An array holds the children of one node and adds no level of its own.
     const below = Array.isArray(value) ? depth : depth + 1
     for (const part of Object.values(value)) {
       if (typeof part === 'object' && part !== null) pending.push({ value: part, depth: below, span })

@@ -30,7 +30,7 @@ import { ThrownServiceError } from './kernel/errors.ts'
 import type { LogEntry } from './ops/log.ts'
 import type { CounterDeltas } from './ops/metrics.ts'
 import { createServiceMetrics } from './ops/service-metrics.ts'
-import type { DecisionDeps, DecisionEvent, PolicyFault } from './pdp/decision-deps.ts'
+import type { DecisionDeps, DecisionEvent, PolicyError } from './pdp/decision-deps.ts'
 import { ParameterMask } from './pdp/parameter-mask.ts'
 import { MAX_INLINE_CHARS } from './policy/compile-budget.ts'
 import { PolicyIndex } from './policy/policy-index.ts'
@@ -54,7 +54,7 @@ export interface AppOverrides {
   /** False: commits are not flushed to disk. */
   readonly sync?: boolean
   /** Told of every fault inside a policy, beside the log. */
-  readonly onDecisionFault?: (fault: PolicyFault) => void
+  readonly onDecisionFault?: (fault: PolicyError) => void
   /** Told of every answered question. */
   readonly onDecided?: (event: DecisionEvent) => void
   /** The folder is locked already, by whoever started this process or will start others, and is not this app's to release. */

@@ -161,10 +161,10 @@ function partsOf(store: LmdbEnvironment): DecisionDeps {
     searchPageMax: 10_000,
     searchCache: new SearchCache(),
     pageTokens: new PageTokens(new DerivedSigner(new Uint8Array(32), 'bench'), systemClock, 600_000),
-    onPolicyFault(fault) {
+    onPolicyError(fault) {
       throw new Error(fault.message)
     },
-    onServiceFault(fault) {
+    onServiceError(fault) {
       throw new Error(`a service fault: ${JSON.stringify(fault)}`)
     },
     onDecided: null,

@@ -1,4 +1,5 @@
-// What operators join: literals, parameters, brackets of all kinds, comprehensions and CASE; what begins with a name is in named.ts.
+// Rules for operands: literals, parameters, brackets of all kinds, comprehensions and CASE. named.ts has those that
+// begin with a name.
 import type { IToken } from 'chevrotain'
 import type { Case, Expression, ListComprehension, MapLiteral, Parameter, PatternComprehension } from '../ast.ts'
 import * as build from '../build-ast.ts'
@@ -8,6 +9,7 @@ import { kw } from '../tokens.ts'
 import { classifyBracketed, startsPath } from './lookahead.ts'
 import { NamedRules } from './named.ts'
 
+/** Rules for operands. */
 export abstract class AtomRules extends NamedRules {
   readonly atom = this.RULE(
     'atom',

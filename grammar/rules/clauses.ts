@@ -1,4 +1,4 @@
-// Clauses and how they make a query: USE, MATCH, UNWIND, WITH, RETURN, CALL { }, UNION.
+// Rules for clauses and queries: USE, MATCH, UNWIND, WITH, RETURN, CALL { }, UNION.
 import type {
   CallClause,
   Clause,
@@ -20,6 +20,7 @@ import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
 import { PatternRules } from './patterns.ts'
 
+/** Rules for clauses and queries. */
 export abstract class ClauseRules extends PatternRules {
   /** The whole text. */
   readonly statement = this.RULE('statement', (): Query => {
@@ -42,7 +43,7 @@ export abstract class ClauseRules extends PatternRules {
     return build.query(parts, unions, this.since(start))
   })
 
-  /** RETURN ends a query; a query without it is the condition of a policy or the body of `exists { }`. */
+  /** RETURN ends a query. A query without it is the condition of a policy or the body of `exists { }`. */
   readonly singleQuery = this.RULE('singleQuery', (): SingleQuery => {
     const start = this.here()
     const clauses: Clause[] = []

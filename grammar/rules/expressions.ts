@@ -1,4 +1,4 @@
-// Expressions, from the loosest operator to the tightest; what they join is in atoms.ts.
+// Rules for expressions, from the loosest operator to the tightest; atoms.ts has the operands.
 // openCypher: OR < XOR < AND < NOT < comparison < string, list and null predicates < + - < * / % < ^ < sign < postfix.
 import type { IToken, ParserMethod, TokenType } from 'chevrotain'
 import type { BinaryOperator, Comparison, ComparisonOperator, Expression } from '../ast.ts'
@@ -8,10 +8,11 @@ import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
 import { RuleBase } from './rule-base.ts'
 
+/** Rules for operators. */
 export abstract class ExpressionRules extends RuleBase {
   abstract readonly atom: ParserMethod<[], Expression>
 
-  /** The sign that belongs to the number literal read next; so -2^63 is within range. */
+  /** The sign that belongs to the next number literal, so that -2^63 is in range. */
   protected literalSign: IToken | null = null
 
   readonly expression = this.RULE('expression', (): Expression => {
@@ -50,7 +51,7 @@ export abstract class ExpressionRules extends RuleBase {
     return rest === null ? first : { kind: 'comparison', first, rest, span: this.since(start) }
   })
 
-  /** `a STARTS WITH b`, `a IN b`, `a IS NULL` and the like; they chain to the left. */
+  /** `a STARTS WITH b`, `a IN b`, `a IS NULL` and the like; left-associative. */
   readonly predicated = this.RULE('predicated', (): Expression => {
     const start = this.here()
     let left = this.SUBRULE(this.sum)
@@ -173,7 +174,9 @@ export abstract class ExpressionRules extends RuleBase {
     })
   }
 
-  /** A minus right before a number is part of the literal, unless the number is read further: `-1` but not `-1[0]`. */
+  /**
+   * A minus directly before a number is part of the literal unless a postfix operator follows: `-1` but not `-1[0]`.
+   */
   private signsLiteral(sign: IToken): boolean {
     const number = this.LA(1).tokenType
     if (sign.tokenType !== t.Minus || (number !== t.Integer && number !== t.Float)) return false

@@ -1,13 +1,14 @@
-// Tells apart what begins alike: a pattern and a parenthesised expression, a comprehension and a list, a call and a variable.
-// Every answer looks at a few tokens and jumps over brackets by their paired distance, so none depends on how deep they nest.
+// Decides between constructs that begin alike: a pattern and a parenthesised expression, a comprehension and a list, a
+// call and a variable. Each decision reads a few tokens and skips brackets by their paired distance, so its cost does
+// not depend on nesting.
 import { type IToken, tokenMatcher } from 'chevrotain'
 import * as t from '../tokens.ts'
 import { kw } from '../tokens.ts'
 
-/** The token at a distance: 1 is the next one; an end-of-file token beyond the last. */
+/** Returns the token at a distance: 1 is the next one; an end-of-file token beyond the last. */
 export type Peek = (distance: number) => IToken
 
-/** Whether a path of at least one relationship begins at `from`, where an opening parenthesis stands. */
+/** Returns whether a path of at least one relationship begins at `from`, where an opening parenthesis stands. */
 export function startsPath(peek: Peek, from: number): boolean {
   const afterNode = pastNode(peek, from)
   if (afterNode === 0) return false
@@ -15,7 +16,7 @@ export function startsPath(peek: Peek, from: number): boolean {
   return afterRelationship > 0 && pastNode(peek, afterRelationship) > 0
 }
 
-/** The distance of the token after a bracket's partner; 0 if it has none. */
+/** Returns the distance of the token after the matching bracket; 0 if there is no match. */
 function pastBracket(peek: Peek, from: number): number {
   const length: number | undefined = peek(from).payload
   return length === undefined ? 0 : from + length + 1
@@ -67,9 +68,10 @@ function detailLike(peek: Peek, from: number): boolean {
   )
 }
 
+/** The constructs that begin with `[`. */
 export type BracketedForm = 'list' | 'list-comprehension' | 'pattern-comprehension'
 
-/** What the opening bracket at distance 1 begins. */
+/** Returns which construct the opening bracket at distance 1 begins. */
 export function classifyBracketed(peek: Peek): BracketedForm {
   const second = peek(3).tokenType
   if (peek(2).tokenType === t.OpenParen) return startsPath(peek, 2) ? 'pattern-comprehension' : 'list'
@@ -78,6 +80,7 @@ export function classifyBracketed(peek: Peek): BracketedForm {
   return 'list'
 }
 
+/** The constructs that begin with a name. */
 export type NamedForm =
   | 'variable'
   | 'function'
@@ -89,7 +92,7 @@ export type NamedForm =
   | 'count'
   | 'collect'
 
-/** What the name at distance 1 begins. */
+/** Returns which construct the name at distance 1 begins. */
 export function classifyNamed(peek: Peek): NamedForm {
   const word = peek(1).tokenType
   const next = peek(2).tokenType

@@ -1,4 +1,4 @@
-// What begins with a name: variables, calls, quantifiers, reduce, map projections and subqueries.
+// Rules for what begins with a name: variables, calls, quantifiers, reduce, map projections and subqueries.
 import type { Expression, MapProjection, MapProjectionItem, Quantifier, Reduce, SubqueryBody } from '../ast.ts'
 import * as build from '../build-ast.ts'
 import * as t from '../tokens.ts'
@@ -6,6 +6,7 @@ import { kw } from '../tokens.ts'
 import { ExpressionRules } from './expressions.ts'
 import { classifyNamed } from './lookahead.ts'
 
+/** Rules for named constructs. */
 export abstract class NamedRules extends ExpressionRules {
   readonly named = this.RULE('named', (): Expression => {
     const kind = classifyNamed(this.peek)
@@ -38,7 +39,7 @@ export abstract class NamedRules extends ExpressionRules {
     this.MANY_SEP({ SEP: t.Comma, DEF: () => args.push(this.SUBRULE(this.expression)) })
     this.CONSUME(t.CloseParen, { ERR_MSG: args.length === 0 ? 'an expression or `)`' : '`,` or `)`' })
     const call = build.functionCall(parts, distinct, args, this.since(start))
-    // The older form of `exists { }`: its argument is a property or a pattern.
+    // The older form of `exists { }`, whose argument is a property or a pattern.
     if (args.length === 1 && call.name.text.toLowerCase() === 'exists') this.claim(args[0]!)
     return call
   })

@@ -1,4 +1,4 @@
-// Patterns: nodes, relationships, the paths they make, and label expressions.
+// Rules for patterns: nodes, relationships, paths and label expressions.
 import type { IToken } from 'chevrotain'
 import type {
   HopRange,
@@ -21,6 +21,7 @@ interface Shortest {
   readonly chain: build.PatternChain
 }
 
+/** Rules for patterns. */
 export abstract class PatternRules extends AtomRules {
   readonly patternList = this.RULE('patternList', (): PathPattern[] => {
     const patterns: PathPattern[] = []
@@ -64,7 +65,7 @@ export abstract class PatternRules extends AtomRules {
     return { shortest, chain }
   })
 
-  /** openCypher lets parentheses stand around a whole path. */
+  /** openCypher allows parentheses around a whole path. */
   readonly element = this.RULE(
     'element',
     (): build.PatternChain =>
@@ -156,7 +157,7 @@ export abstract class PatternRules extends AtomRules {
     return { min, max: tail === undefined ? min : tail.max, span: this.since(start) }
   })
 
-  /** After the arrow: `+` (one or more), `*` (none or more), `{2}`, `{2,3}`, `{2,}`, `{,3}` (none to three). */
+  /** After the arrow: `+` (one or more), `*` (zero or more), `{2}`, `{2,3}`, `{2,}`, `{,3}` (zero to three). */
   readonly hopQuantifier = this.RULE('hopQuantifier', (): HopRange => {
     const start = this.here()
     return this.OR([

@@ -1,5 +1,5 @@
-// What every chapter of rules stands on: spans, the nesting limit, the places where a pattern counts as a truth value,
-// and the rules that chapters need of each other before they are defined.
+// Base class of the rule classes: spans, the nesting limit, the places where a pattern may be a truth value, and the
+// rules that a class uses before a subclass defines them.
 import { EmbeddedActionsParser, EOF, type IToken, type ParserMethod, type TokenType } from 'chevrotain'
 import type {
   Expression,
@@ -19,9 +19,10 @@ import { throwSyntaxError } from '../syntax-error.ts'
 import { AnyName, FreeName, kw } from '../tokens.ts'
 import type { Peek } from './lookahead.ts'
 
-/** How deep brackets, subqueries and CASE may stand within each other: far above any real query, far below the stack. */
+/** Maximum nesting of brackets, subqueries and CASE: far above real queries and far below the stack limit. */
 export const maxNesting = 200
 
+/** Base of all rule classes; each class adds one chapter of the grammar. */
 export abstract class RuleBase extends EmbeddedActionsParser {
   abstract readonly query: ParserMethod<[], Query>
   abstract readonly expression: ParserMethod<[], Expression>
@@ -34,7 +35,7 @@ export abstract class RuleBase extends EmbeddedActionsParser {
 
   protected source = ''
   private depth = 0
-  /** Patterns met in an expression and not yet claimed by a place that wants a truth value. */
+  /** Patterns read in an expression and not yet claimed by a place that expects a truth value. */
   private readonly unclaimed = new Set<PatternPredicate>()
 
   protected begin(source: string, tokens: IToken[]): void {
@@ -46,12 +47,12 @@ export abstract class RuleBase extends EmbeddedActionsParser {
 
   // ---------------------------------------------------------------- positions
 
-  /** Where the construct that begins with the next token starts. */
+  /** The offset of the next token. */
   protected here(): number {
     return this.LA(1).startOffset
   }
 
-  /** From `start` to the end of the last token read. */
+  /** The span from `start` to the end of the last token read. */
   protected since(start: number): Span {
     const last = this.LA(0)
     return { start, end: last.startOffset + last.image.length }
@@ -91,12 +92,12 @@ export abstract class RuleBase extends EmbeddedActionsParser {
     return node
   }
 
-  protected refuseUnclaimed(): void {
+  protected rejectStrayPatterns(): void {
     const first = this.unclaimed.values().next().value
     if (first === undefined) return
     throwSyntaxError({
       code: 'UnexpectedSyntax',
-      message: 'a path pattern can stand only where a condition is expected, or within `exists { }` or `count { }`',
+      message: 'a path pattern is allowed only where a condition is expected, or inside `exists { }` or `count { }`',
       span: first.span,
       found: 'a path pattern',
       expected: 'a value',

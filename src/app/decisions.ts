@@ -7,7 +7,7 @@ import { InlineHistory } from '../kernel/inline-history.ts'
 import type { Log } from '../ops/log.ts'
 import { LogFile } from '../ops/log-file.ts'
 import type { ServiceMetrics } from '../ops/service-metrics.ts'
-import type { DecisionDeps, DecisionEvent, PolicyFault } from '../pdp/decision-deps.ts'
+import type { DecisionDeps, DecisionEvent, PolicyError } from '../pdp/decision-deps.ts'
 import { DecisionLog } from '../pdp/decision-log.ts'
 import { PageTokens } from '../pdp/page-token.ts'
 import type { ParameterMask } from '../pdp/parameter-mask.ts'
@@ -30,7 +30,7 @@ export interface DecisionServiceDeps {
   readonly decisionLog: DecisionLog | null
   readonly onServiceFault: (fault: ThrownServiceError) => void
   /** Told beside the log. */
-  readonly onFault: ((fault: PolicyFault) => void) | null
+  readonly onFault: ((fault: PolicyError) => void) | null
   readonly onDecided: ((event: DecisionEvent) => void) | null
 }
 
@@ -68,8 +68,8 @@ export function createDecisions(settings: Settings, wiring: DecisionServiceDeps)
       decisionLog && ((event) => decisionLog.record(event)),
       wiring.onDecided,
     ]),
-    onServiceFault: wiring.onServiceFault,
-    onPolicyFault(fault) {
+    onServiceError: wiring.onServiceFault,
+    onPolicyError(fault) {
       tellFault(fault)
       metrics.recordPolicyFault()
       wiring.onFault?.(fault)

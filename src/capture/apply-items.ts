@@ -1,25 +1,26 @@
-// The items of one request → one transaction for each graph that they are kept in, all or nothing (ruling G2), answered
-// when it is on disk (G9). Graphs have no common transaction: where a batch spans several, what would refuse an item is
-// looked for in all of them before the first is written, and an interrupted batch is made whole by repeating it.
-
+// Writes the items of one capture request: one transaction for each graph, all or nothing, answered when it is durable.
+// Graphs have no common transaction. If a batch spans several, missing nodes are looked up in all of them before the
+// first write, and an interrupted batch is completed by repeating it. See docs/decisions/0003-capture-semantics.md.
 import type { GraphStore, NodeKey, WriteBatch } from '../engine/store.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { BatchResult } from './schema.ts'
 
+/** Collaborators of captures. */
 export interface CaptureDeps {
-  /** Null while the project has no graph: not provisioned yet, or deleted. */
+  /** Returns the graphs of a project; null while it is not provisioned, or after its deletion. */
   graphsOf(projectId: string): ProjectGraphs | null
-  /** Told of what is on disk: by which call, and how many items. */
+  /** Called after a durable write, with the operation and the number of items. */
   readonly onCaptured?: (operation: string, items: number) => void
 }
 
+/** One item of a request. */
 export interface CaptureItem {
   readonly graph: GraphStore
-  /** The global id of what it touched; null when nodes that it needs are missing. */
+  /** Applies the item. Returns the global id of the element; null if nodes that it needs are missing. */
   apply(batch: WriteBatch): string | null
-  /** Of which nodes, in sentences. `has` looks into the item's graph. */
+  /** Returns an issue for each missing node. `has` looks into the item's graph. */
   missing?(has: (key: NodeKey) => boolean): readonly string[]
 }
 
@@ -28,6 +29,10 @@ export const noGraph: Result<never, ServiceError> = err({
   message: 'knowledge graph not found for this project',
 })
 
+/**
+ * Writes the items and returns one id per item, in their order. Error: `invalid` if nodes are missing; then nothing was
+ * written. Rejects if a graph cannot be written.
+ */
 export async function applyItems(items: readonly CaptureItem[]): Promise<Result<BatchResult, ServiceError>> {
   const groups = new Map<GraphStore, number[]>()
   items.forEach(({ graph }, index) => {
@@ -35,7 +40,7 @@ export async function applyItems(items: readonly CaptureItem[]): Promise<Result<
     if (group === undefined) groups.set(graph, [index])
     else group.push(index)
   })
-  const missing = groups.size > 1 ? missingAnywhere(items) : []
+  const missing = groups.size > 1 ? findMissing(items) : []
   if (missing.length > 0) return err({ kind: 'invalid', issues: missing })
   const ids: string[] = []
   try {
@@ -45,9 +50,9 @@ export async function applyItems(items: readonly CaptureItem[]): Promise<Result<
         ids[index] = written[at]!
       })
     }
-  } catch (fault) {
-    if (fault instanceof MissingNodesError) return err({ kind: 'invalid', issues: fault.issues })
-    throw fault
+  } catch (error) {
+    if (error instanceof MissingNodesError) return err({ kind: 'invalid', issues: error.issues })
+    throw error
   }
   return ok({ results: ids.map((id) => ({ id })) })
 }
@@ -64,10 +69,11 @@ function applyGroup(batch: WriteBatch, items: readonly CaptureItem[], indices: r
   return ids
 }
 
-function missingAnywhere(items: readonly CaptureItem[]): string[] {
+function findMissing(items: readonly CaptureItem[]): string[] {
   return items.flatMap((item) => item.missing?.((key) => hasNode(item.graph, key)) ?? [])
 }
 
+/** Returns whether a node exists in a graph. */
 export function hasNode(graph: GraphStore, { type, externalId }: NodeKey): boolean {
   const snapshot = graph.snapshot()
   try {

@@ -1,6 +1,5 @@
-// Captures of nodes: upserts, and deletions of nodes, of their properties and of metadata. What is well-formed but cannot
-// be meant is refused before anything is written (422), every fault with its place.
-
+// Captures of nodes: upserts, and deletions of nodes, of their properties and of metadata. Well-formed requests that
+// break a rule are rejected before anything is written (422), with every issue.
 import type { MetadataFields, NodeInput, NodeKey, WriteBatch } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
@@ -21,68 +20,68 @@ import { targetGraphOfNode } from './target-graph.ts'
 
 type NodeCaptureResult = Promise<Result<BatchResult, ServiceError>>
 
-export function captureNodes(
-  parts: CaptureDeps,
-  caller: AgentCaller,
-  body: NodesBody<CapturedNode>,
-): NodeCaptureResult {
-  return onNodes(parts, caller, body, faultsOfNode, (node) => {
+/** Creates or updates nodes. Errors: `not-found` (no graph), `invalid`. */
+export function captureNodes(deps: CaptureDeps, caller: AgentCaller, body: NodesBody<CapturedNode>): NodeCaptureResult {
+  return onNodes(deps, caller, body, nodeIssues, (node) => {
     const input = nodeInput(node)
     return (batch) => batch.upsertNode(input).gid
   })
 }
 
-export function deleteNodes(parts: CaptureDeps, caller: AgentCaller, body: NodesBody<NodeKeyInput>): NodeCaptureResult {
-  return onNodes(parts, caller, body, noFaults, (node) => {
+/** Deletes nodes with their relationships. Errors: `not-found` (no graph), `invalid`. */
+export function deleteNodes(deps: CaptureDeps, caller: AgentCaller, body: NodesBody<NodeKeyInput>): NodeCaptureResult {
+  return onNodes(deps, caller, body, noIssues, (node) => {
     const key = keyOf(node)
     return (batch) => batch.deleteNode(key)
   })
 }
 
+/** Deletes properties of nodes. Errors: `not-found` (no graph), `invalid`. */
 export function deleteNodeProperties(
-  parts: CaptureDeps,
+  deps: CaptureDeps,
   caller: AgentCaller,
   body: NodesBody<NodePropertiesDeletion>,
 ): NodeCaptureResult {
-  const faults = (path: string, node: NodePropertiesDeletion): string[] =>
+  const issuesOfNode = (path: string, node: NodePropertiesDeletion): string[] =>
     node.property_types.flatMap((name, i) => protectedNameIssues(`${path}.property_types[${i}]`, name))
-  return onNodes(parts, caller, body, faults, (node) => {
+  return onNodes(deps, caller, body, issuesOfNode, (node) => {
     const key = keyOf(node)
     return (batch) => batch.deleteNodeProperties(key, node.property_types)
   })
 }
 
+/** Deletes metadata of properties. Errors: `not-found` (no graph), `invalid`. */
 export function deletePropertyMetadata(
-  parts: CaptureDeps,
+  deps: CaptureDeps,
   caller: AgentCaller,
   body: NodesBody<PropertyMetadataDeletion>,
 ): NodeCaptureResult {
-  const faults = (path: string, node: PropertyMetadataDeletion): string[] =>
+  const issuesOfNode = (path: string, node: PropertyMetadataDeletion): string[] =>
     protectedNameIssues(`${path}.property_type`, node.property_type)
-  return onNodes(parts, caller, body, faults, (node) => {
+  return onNodes(deps, caller, body, issuesOfNode, (node) => {
     const key = keyOf(node)
     const fields = metadataFields(node.metadata_fields)
     return (batch) => batch.deleteNodePropertyMetadata(key, node.property_type, fields)
   })
 }
 
-/** What an item does in a batch: the global id of what it touched, null when there was nothing. */
+/** Applies one item to a batch. Returns the global id of the element, null if there was nothing to do. */
 type ApplyItem = (batch: WriteBatch) => string | null
 
 async function onNodes<T extends NodeKeyInput>(
-  parts: CaptureDeps,
+  deps: CaptureDeps,
   caller: AgentCaller,
   body: NodesBody<T>,
-  faultsOf: (path: string, node: T) => string[],
+  issuesOf: (path: string, node: T) => string[],
   applyOf: (node: T) => ApplyItem,
 ): NodeCaptureResult {
-  const graphs = parts.graphsOf(caller.projectId)
+  const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return noGraph
   const issues: string[] = []
   const items: CaptureItem[] = []
   body.nodes.forEach((node, index) => {
     const path = `nodes[${index}]`
-    issues.push(...reservedNameIssues(`${path}.type`, node.type), ...faultsOf(path, node))
+    issues.push(...reservedNameIssues(`${path}.type`, node.type), ...issuesOf(path, node))
     const item = itemOf(graphs, path, node, applyOf, issues)
     if (item !== null) items.push(item)
   })
@@ -102,11 +101,11 @@ function itemOf<T extends NodeKeyInput>(
   return null
 }
 
-function noFaults(): string[] {
+function noIssues(): string[] {
   return []
 }
 
-function faultsOfNode(path: string, { labels, properties }: CapturedNode): string[] {
+function nodeIssues(path: string, { labels, properties }: CapturedNode): string[] {
   return [
     ...(labels?.flatMap((label, i) => reservedNameIssues(`${path}.labels[${i}]`, label)) ?? []),
     ...(properties?.flatMap((property, i) => protectedNameIssues(`${path}.properties[${i}].type`, property.type)) ??
@@ -128,13 +127,13 @@ function nodeInput(node: CapturedNode): NodeInput {
   }
 }
 
-const ownFields = new Map<string, MetadataFields['own'][number]>([
+const metadataFieldsByName = new Map<string, MetadataFields['own'][number]>([
   ['source', 'source'],
   ['assurance_level', 'assuranceLevel'],
   ['verified_time', 'verifiedTime'],
 ])
 
-/** A name may be a field of its own and a custom one of that name: both go. */
+/** A name may be a metadata field and a custom name: both are deleted. */
 function metadataFields(names: readonly string[]): MetadataFields {
-  return { own: names.flatMap((name) => ownFields.get(name) ?? []), custom: names }
+  return { own: names.flatMap((name) => metadataFieldsByName.get(name) ?? []), custom: names }
 }

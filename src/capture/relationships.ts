@@ -1,6 +1,6 @@
-// Captures of relationships: upserts, and deletions of relationships and of their properties. With `use_global_db` they
-// join proxies in the global graph, else both ends are in one constituent (ruling G7).
-
+// Captures of relationships: upserts, and deletions of relationships and of their properties. With `use_global_db` a
+// relationship joins proxies in the global graph; otherwise both end nodes are in one constituent
+// (docs/decisions/0002-composite-projects-and-locations.md).
 import type { GraphStore, NodeKey, RelationshipKey } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
@@ -21,14 +21,15 @@ import { targetGraphOfRelationship } from './target-graph.ts'
 
 type RelationshipCaptureResult = Promise<Result<BatchResult, ServiceError>>
 
+/** Creates or updates relationships. Errors: `not-found` (no graph), `invalid` (also for missing end nodes). */
 export function captureRelationships(
-  parts: CaptureDeps,
+  deps: CaptureDeps,
   caller: AgentCaller,
   body: RelationshipsBody<CapturedRelationship>,
 ): RelationshipCaptureResult {
-  const faults = (path: string, { properties }: CapturedRelationship): string[] =>
+  const issuesOf = (path: string, { properties }: CapturedRelationship): string[] =>
     properties?.flatMap(({ type }, i) => protectedNameIssues(`${path}.properties[${i}].type`, type)) ?? []
-  return onRelationships(parts, caller, body, faults, (relationship, { graphs, graph, path }) => {
+  return onRelationships(deps, caller, body, issuesOf, (relationship, { graphs, graph, path }) => {
     const { properties } = relationship
     const key = keyOf(relationship)
     const input = properties === undefined ? key : { ...key, properties: properties.map(propertyInput) }
@@ -36,12 +37,12 @@ export function captureRelationships(
       path: `${path}.${end}`,
       key: key[end],
       graph: endGraph(graphs, graph, relationship[end]),
-      where: graphs.global === null ? '' : whereabouts(graphs, graph, relationship[end]),
+      where: graphs.global === null ? '' : locationText(graphs, graph, relationship[end]),
     }))
-    const elsewhere = ends.filter((end) => end.graph !== graph)
+    const remoteEnds = ends.filter((end) => end.graph !== graph)
     return {
       apply(batch) {
-        if (elsewhere.some((end) => !hasNode(end.graph, end.key))) return null
+        if (remoteEnds.some((end) => !hasNode(end.graph, end.key))) return null
         return batch.upsertRelationship(input)?.gid ?? null
       },
       missing: (has) =>
@@ -54,25 +55,27 @@ export function captureRelationships(
   })
 }
 
+/** Deletes relationships. Errors: `not-found` (no graph), `invalid`. */
 export function deleteRelationships(
-  parts: CaptureDeps,
+  deps: CaptureDeps,
   caller: AgentCaller,
   body: RelationshipsBody<RelationshipKeyInput>,
 ): RelationshipCaptureResult {
-  return onRelationships(parts, caller, body, noFaults, (relationship) => {
+  return onRelationships(deps, caller, body, noIssues, (relationship) => {
     const key = keyOf(relationship)
     return { apply: (batch) => batch.deleteRelationship(key) }
   })
 }
 
+/** Deletes properties of relationships. Errors: `not-found` (no graph), `invalid`. */
 export function deleteRelationshipProperties(
-  parts: CaptureDeps,
+  deps: CaptureDeps,
   caller: AgentCaller,
   body: RelationshipsBody<RelationshipPropertiesDeletion>,
 ): RelationshipCaptureResult {
-  const faults = (path: string, { property_types }: RelationshipPropertiesDeletion): string[] =>
+  const issuesOf = (path: string, { property_types }: RelationshipPropertiesDeletion): string[] =>
     property_types.flatMap((name, i) => protectedNameIssues(`${path}.property_types[${i}]`, name))
-  return onRelationships(parts, caller, body, faults, (relationship) => {
+  return onRelationships(deps, caller, body, issuesOf, (relationship) => {
     const key = keyOf(relationship)
     return { apply: (batch) => batch.deleteRelationshipProperties(key, relationship.property_types) }
   })
@@ -81,26 +84,26 @@ export function deleteRelationshipProperties(
 interface RelationshipContext {
   readonly path: string
   readonly graphs: ProjectGraphs
-  /** What the relationship is kept in. */
+  /** The graph of the relationship. */
   readonly graph: GraphStore
 }
 
 async function onRelationships<T extends RelationshipKeyInput>(
-  parts: CaptureDeps,
+  deps: CaptureDeps,
   caller: AgentCaller,
   body: RelationshipsBody<T>,
-  faultsOf: (path: string, relationship: T) => string[],
-  actionOf: (relationship: T, setting: RelationshipContext) => Omit<CaptureItem, 'graph'>,
+  issuesOf: (path: string, relationship: T) => string[],
+  actionOf: (relationship: T, context: RelationshipContext) => Omit<CaptureItem, 'graph'>,
 ): RelationshipCaptureResult {
-  const graphs = parts.graphsOf(caller.projectId)
+  const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return noGraph
   const useGlobal = body.use_global_db === true
   const issues: string[] = []
   const items: CaptureItem[] = []
   body.relationships.forEach((relationship, index) => {
     const path = `relationships[${index}]`
-    // End nodes may be of a reserved type: that is how an application is joined to business data (interface).
-    issues.push(...reservedNameIssues(`${path}.type`, relationship.type), ...faultsOf(path, relationship))
+    // End nodes may have a reserved type: relationships connect an application with business data.
+    issues.push(...reservedNameIssues(`${path}.type`, relationship.type), ...issuesOf(path, relationship))
     const place = targetGraphOfRelationship(graphs, path, relationship, useGlobal)
     if (!place.ok) issues.push(...place.error)
     else items.push({ graph: place.value, ...actionOf(relationship, { path, graphs, graph: place.value }) })
@@ -109,17 +112,17 @@ async function onRelationships<T extends RelationshipKeyInput>(
   return issues.length > 0 ? err({ kind: 'invalid', issues }) : applyItems(items)
 }
 
-function noFaults(): string[] {
+function noIssues(): string[] {
   return []
 }
 
-/** Where a node must exist for its end to be meant: an end that names its location is looked up there, not just as a proxy. */
+/** Returns the graph in which an end node must exist: that of its location if it names one, not only its proxy. */
 function endGraph(graphs: ProjectGraphs, graph: GraphStore, end: NodeKeyInput): GraphStore {
   return end.location === undefined ? graph : (graphs.at(end.location) ?? graph)
 }
 
-/** For the message about a missing node, in a project that has several places for it. */
-function whereabouts(graphs: ProjectGraphs, graph: GraphStore, { location }: NodeKeyInput): string {
+/** For the message about a missing node, in a composite project. */
+function locationText(graphs: ProjectGraphs, graph: GraphStore, { location }: NodeKeyInput): string {
   if (location !== undefined) return ` at ${location}`
   return graph === graphs.global ? ' at any location' : ' in the default constituent'
 }

@@ -1,10 +1,12 @@
-// Names that only the service writes. A capture that uses one cannot be meant, and is told every place.
+// Rejects names that only the service writes.
 import { isReservedName, protectedNames } from '../kernel/element-rules.ts'
 
+/** Returns an issue if a type or label is reserved. */
 export function reservedNameIssues(path: string, name: string): string[] {
   return isReservedName(name) ? [`${path}: \`${name}\` is reserved for the service`] : []
 }
 
+/** Returns an issue if a property name is an element field. */
 export function protectedNameIssues(path: string, name: string): string[] {
   return protectedNames.has(name) ? [`${path}: \`${name}\` is a protected name`] : []
 }

@@ -1,4 +1,5 @@
-// What a capture batch looks like: fields, lengths and syntax (400 when broken). What a batch means is apply.ts.
+// Schemas of capture requests: fields, lengths and syntax (400 if broken). nodes.ts and relationships.ts check the
+// rules that a schema cannot express.
 import { z } from 'zod'
 import type { PropertyValue } from '../engine/value/value.ts'
 import {
@@ -36,7 +37,10 @@ function isScalar(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number'
 }
 
-/** Ruling G5. Integers and floats are one kind here: both are written as numbers. */
+/**
+ * A scalar or a list of scalars of one kind; integers and floats are one kind, because JSON writes both as numbers
+ * (docs/decisions/0004-element-fields-and-values.md).
+ */
 function isPropertyValue(value: unknown): value is PropertyValue {
   if (!Array.isArray(value)) return isScalar(value)
   return value.every((item) => isScalar(item) && jsonKindOf(item) === jsonKindOf(value[0]))
@@ -61,13 +65,13 @@ const metadata = z.strictObject({
   custom_metadata: z.custom<Record<string, unknown>>(isFreeObject, { error: expectedObject }).optional(),
 })
 
-/** Free JSON, but its numbers must be values when they are read. */
+/** Free JSON, but its numbers must be representable. */
 function isFreeObject(value: unknown): value is Record<string, unknown> {
-  return isJsonObject(value) && Object.values(value).every(isFree)
+  return isJsonObject(value) && Object.values(value).every(isFreeValue)
 }
 
-function isFree(value: unknown): boolean {
-  return Array.isArray(value) ? value.every(isFree) : value === null || isScalar(value) || isFreeObject(value)
+function isFreeValue(value: unknown): boolean {
+  return Array.isArray(value) ? value.every(isFreeValue) : value === null || isScalar(value) || isFreeObject(value)
 }
 
 function expectedObject({ input }: { input?: unknown }): string {
@@ -92,7 +96,7 @@ function hasOneSource(property: { value?: unknown; external_value?: unknown }): 
 const oneSource = { error: 'expected exactly one of `value` and `external_value`' }
 
 const property = z.strictObject({ ...propertyMembers, metadata: metadata.optional() }).refine(hasOneSource, oneSource)
-/** A property of a relationship carries no metadata (facts 1.2.2). */
+/** A property of a relationship has no metadata. */
 const relationshipProperty = z.strictObject(propertyMembers).refine(hasOneSource, oneSource)
 
 const node = z.strictObject({
@@ -115,7 +119,7 @@ const relationship = z.strictObject({
 
 // -- what is deleted
 
-/** Facts 1.2.3: of one entry, however many entries there are. */
+/** Maximum names in one entry, for any number of entries. */
 const NAMES_MAX = 250
 
 const propertyType = textOf(propertyNameLength)
@@ -130,14 +134,14 @@ const unsourcedProperty = z.strictObject({
   metadata_fields: z.array(z.string().min(1)).min(1).max(NAMES_MAX),
 })
 
-/** What it holds is of no interest where a relationship or some of its properties go. */
-const ignored = z.unknown().optional()
+/** Accepted and ignored in deletions. */
+const ignoredProperties = z.unknown().optional()
 
 const goneRelationship = z.strictObject({
   source: endNode,
   target: endNode,
   type: relationshipType,
-  properties: ignored,
+  properties: ignoredProperties,
 })
 
 const trimmedRelationship = z.strictObject({ ...goneRelationship.shape, property_types: propertyTypes })
@@ -153,6 +157,7 @@ function relationshipsOf<T extends z.ZodType>(item: T) {
     z.strictObject({ relationships: z.array(item).min(1).max(itemsMax), use_global_db: z.boolean().optional() })
 }
 
+// Each function returns the schema of a request with at most `itemsMax` items.
 export const nodesRequest = nodesOf(node)
 export const deleteNodesRequest = nodesOf(endNode)
 export const deleteNodePropertiesRequest = nodesOf(trimmedNode)
@@ -161,23 +166,37 @@ export const relationshipsRequest = relationshipsOf(relationship)
 export const deleteRelationshipsRequest = relationshipsOf(goneRelationship)
 export const deleteRelationshipPropertiesRequest = relationshipsOf(trimmedRelationship)
 
+/** A node to create or update. */
 export type CapturedNode = z.infer<typeof node>
+/** A relationship to create or update. */
 export type CapturedRelationship = z.infer<typeof relationship>
+/** A property with its metadata. */
 export type CapturedProperty = z.infer<typeof property>
+/** The key of a node, with its location. */
 export type NodeKeyInput = z.infer<typeof endNode>
+/** Properties to delete of a node. */
 export type NodePropertiesDeletion = z.infer<typeof trimmedNode>
+/** Metadata to delete of a property. */
 export type PropertyMetadataDeletion = z.infer<typeof unsourcedProperty>
+/** The key of a relationship. */
 export type RelationshipKeyInput = z.infer<typeof goneRelationship>
+/** Properties to delete of a relationship. */
 export type RelationshipPropertiesDeletion = z.infer<typeof trimmedRelationship>
 
+/** A request about nodes. */
 export interface NodesBody<T> {
   readonly nodes: readonly T[]
 }
+/** A request about relationships. */
 export interface RelationshipsBody<T> {
   readonly relationships: readonly T[]
   readonly use_global_db?: boolean | undefined
 }
 
-/** One entry per item, in the order of the request (facts 1.2.1). Deleting what is not there has no id to tell: ''. */
+/**
+ * The response: one entry per item, in the order of the request. The id is empty if the element to delete does not
+ * exist.
+ */
 export const batchResult = z.object({ results: z.array(z.object({ id: z.string() })) })
+/** The body of a capture response. */
 export type BatchResult = z.infer<typeof batchResult>

@@ -1,47 +1,53 @@
-// Where a captured item is kept: in the constituent of its location, in the default one, or in the global graph.
-// Locations are logical, in requests and in answers (ruling R5).
-
+// Finds the graph of a captured item: the constituent of its location, the default constituent, or the global graph.
+// Locations are logical names (docs/decisions/0002-composite-projects-and-locations.md).
 import { compositeLocationMessage, unknownLocationMessage } from '../config/db-connection.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { NodeKeyInput } from './schema.ts'
 
-/** A graph, or the sentences that tell why there is none. */
+/** A graph, or the issues that explain why there is none. */
 export type TargetGraph = Result<GraphStore, readonly string[]>
 
-function refused(...faults: readonly string[]): TargetGraph {
-  return { ok: false, error: faults }
+function rejected(...issues: readonly string[]): TargetGraph {
+  return { ok: false, error: issues }
 }
 
 function constituent(graphs: ProjectGraphs, path: string, location: string | undefined): TargetGraph {
   if (location === undefined) return ok(graphs.default)
   const graph = graphs.at(location)
   if (graph !== null) return ok(graph)
-  return refused(`${path}.location: ${unknownLocationMessage(location, graphs.global !== null)}`)
+  return rejected(`${path}.location: ${unknownLocationMessage(location, graphs.global !== null)}`)
 }
 
-/** The global graph holds proxies, which follow the nodes of the constituents and are not written by themselves. */
+/**
+ * Returns the graph of a node. The global graph is rejected: it holds proxies, which follow the nodes of the
+ * constituents.
+ */
 export function targetGraphOfNode(graphs: ProjectGraphs, path: string, location: string | undefined): TargetGraph {
   const place = constituent(graphs, path, location)
   if (!place.ok || place.value !== graphs.global) return place
-  return refused(`${path}.location: ${compositeLocationMessage(location ?? '')}`)
+  return rejected(`${path}.location: ${compositeLocationMessage(location ?? '')}`)
 }
 
-/** Ruling G7. */
+/**
+ * Returns the graph of a relationship. Both end nodes must be in one constituent, unless `useGlobal` joins their
+ * proxies in the global graph.
+ */
 export function targetGraphOfRelationship(
   graphs: ProjectGraphs,
   path: string,
   { source, target }: { readonly source: NodeKeyInput; readonly target: NodeKeyInput },
   useGlobal: boolean,
 ): TargetGraph {
-  const from = constituent(graphs, `${path}.source`, source.location)
-  const to = constituent(graphs, `${path}.target`, target.location)
-  if (!from.ok || !to.ok) return refused(...(from.ok ? [] : from.error), ...(to.ok ? [] : to.error))
+  const sourceGraph = constituent(graphs, `${path}.source`, source.location)
+  const targetGraph = constituent(graphs, `${path}.target`, target.location)
+  if (!sourceGraph.ok || !targetGraph.ok)
+    return rejected(...(sourceGraph.ok ? [] : sourceGraph.error), ...(targetGraph.ok ? [] : targetGraph.error))
   if (useGlobal && graphs.global !== null) return ok(graphs.global)
-  if (from.value === to.value) return from
-  const where = (end: NodeKeyInput) => (end.location === undefined ? 'the default one' : end.location)
-  return refused(
-    `${path}: source and target are in different constituents, ${where(source)} and ${where(target)}; \`use_global_db\` joins them`,
+  if (sourceGraph.value === targetGraph.value) return sourceGraph
+  const locationText = (end: NodeKeyInput) => (end.location === undefined ? 'the default one' : end.location)
+  return rejected(
+    `${path}: source and target are in different constituents, ${locationText(source)} and ${locationText(target)}; \`use_global_db\` joins them`,
   )
 }

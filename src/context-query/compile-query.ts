@@ -1,4 +1,5 @@
-// A knowledge query made ready to run: its document held against its policy, and the filters of both put behind the pattern.
+// Compiles knowledge queries: checks the document against its policy, and adds the filters of both to the policy's
+// pattern.
 import type { StoredDocument } from '../config/kind.ts'
 import type { ConditionRows } from '../engine/condition-rows.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -10,23 +11,24 @@ import { type QueryDocument, readQueryDocument } from './query-document.ts'
 import { RecordReader } from './record-reader.ts'
 import { compileWrites, type WritePlan } from './write-plan.ts'
 
+/** A compiled knowledge query. */
 export interface CompiledQuery {
   readonly id: string
   readonly name: string
   readonly document: QueryDocument
   readonly policy: ContextPolicy
-  /** The pattern of the policy with the filters of policy and query behind it. */
+  /** The pattern of the policy with the filters of policy and query. */
   readonly reading: ConditionRows
   readonly records: RecordReader
-  /** Null: it only reads. */
+  /** Null for a query that only reads. */
   readonly writes: WritePlan | null
-  /** What a row that is held has to keep of the pattern's variables. */
+  /** Variables of the pattern that a materialized row must keep. */
   readonly materializedNames: ReadonlySet<string>
-  /** Names of the query's own under which it returns more than it writes there and the policy lets be read. */
+  /** Names of the query's own under which it returns more than it writes and the policy allows to read. */
   readonly restrictedNames: ReadonlySet<string>
 }
 
-/** Of a document that keeps within its policy. Refused is a filter that cannot be run. */
+/** Compiles the pattern and the filters of a document that passed `queryIssues`. Errors are issues for the author. */
 export function compileQuery(document: QueryDocument, policy: ContextPolicy): Result<ConditionRows, readonly string[]> {
   const filters = [
     ...(policy.document.condition.filter ?? []).map((filter, i) => ({ filter, at: `policy.condition.filter[${i}]` })),
@@ -38,7 +40,7 @@ export function compileQuery(document: QueryDocument, policy: ContextPolicy): Re
   return reading.ok ? reading : err(reading.error.map(({ message }) => `filter: ${message}`))
 }
 
-/** Why a stored query is not run. `beyond-policy`: it asks for more than its policy allows now. */
+/** Why a stored query cannot run. `beyond-policy`: it asks for more than its policy allows now. */
 export interface QueryCompileError {
   readonly kind: 'beyond-policy' | 'broken'
   readonly issue: string
@@ -48,6 +50,7 @@ function broken(issues: readonly string[]): Result<never, QueryCompileError> {
   return err({ kind: 'broken', issue: issues[0] ?? '' })
 }
 
+/** Compiles a stored query with its stored policy. */
 export function compileStoredQuery(
   stored: StoredDocument,
   policy: StoredDocument,

@@ -1,5 +1,6 @@
-// Values that an external data resolver supplies: noted while the graph is read, asked for when the reading is over
-// (ruling C6). What cannot be supplied stays null, and the answer says why (interface, execute rule 7).
+// Properties whose values come from an external data resolver. Reading a row leaves them null and records them; they
+// are resolved when all rows are read. A value that cannot be resolved stays null and adds a warning
+// (docs/decisions/0029-external-data-resolvers.md).
 import type { Snapshot, StoredProperty } from '../engine/store.ts'
 import { toJson } from '../engine/value/json-conversion.ts'
 import { NodeValue, type PropertyValue, type RelationshipValue, type Value } from '../engine/value/value.ts'
@@ -9,24 +10,27 @@ import { nodeFields } from './node-fields.ts'
 import type { BoundParameters } from './parameters.ts'
 import type { ResponseBudget } from './response-budget.ts'
 
-/** A property that a resolver supplies: its place in the record holds null until then. */
+/** A property to resolve; its place in the record holds null until then. */
 export interface DeferredProperty {
   readonly resolver: string
   readonly property: string
-  /** Of the element, for placeholders: its own fields and its properties. */
+  /** Fields and properties of the element, for placeholders. */
   readonly values: ReadonlyMap<string, PropertyValue | null>
-  /** Null; or why it stays out, in words for the caller. */
+  /** Stores the value. Returns null, or why it cannot be stored, for the caller. */
   assign(value: unknown): string | null
 }
 
-/** Where an element is read, and what is noted there. */
+/** What reading a record needs, and where it records deferred properties. */
 export interface RecordContext {
   readonly snapshot: Snapshot
   readonly deferred: DeferredProperty[]
   readonly budget: ResponseBudget
 }
 
-/** Its value now, or null until the resolver is asked. */
+/**
+ * Writes the value of a property to `into[key]`: the stored value, or null with a deferred property if a resolver
+ * supplies it. Throws ExecutionError if the response budget is exceeded.
+ */
 export function readProperty(
   element: NodeValue | RelationshipValue,
   name: string,
@@ -44,7 +48,8 @@ export function readProperty(
   deferred.push({
     resolver,
     property: name,
-    // Own fields win over properties of their name (ruling G4).
+    // Element fields take precedence over properties of the same name
+    // (docs/decisions/0004-element-fields-and-values.md).
     values: isNode
       ? new Map([...snapshot.nodeProperties(element.id), ...nodeFields(element.id, snapshot)])
       : snapshot.relationshipProperties(element.id),
@@ -56,7 +61,10 @@ export function readProperty(
   })
 }
 
-/** The element's own first: what a caller sends must not stand for what the graph knows. */
+/**
+ * Looks up placeholder values: first in the element, then in the parameters, so that a caller cannot replace what the
+ * graph holds.
+ */
 export function placeholderLookup(values: ReadonlyMap<string, Value>, parameters: BoundParameters): PlaceholderLookup {
   return (name) => {
     const own = values.get(name) ?? null
@@ -73,20 +81,23 @@ export function placeholderLookup(values: ReadonlyMap<string, Value>, parameters
 
 const WARNINGS_MAX = 100
 
-/** Fills what can be filled; answers what is to be told about the rest. */
+/**
+ * Resolves deferred properties. Returns a warning for each that failed, at most 100 and a count of the rest. Never
+ * rejects.
+ */
 export async function resolveDeferred(
-  awaited: readonly DeferredProperty[],
+  deferred: readonly DeferredProperty[],
   parameters: BoundParameters,
   resolution: Resolution,
 ): Promise<string[]> {
   const warnings = new Set<string>()
   await Promise.all(
-    awaited.map(async ({ resolver, property, values, assign }) => {
+    deferred.map(async ({ resolver, property, values, assign }) => {
       const resolved = await resolution.resolve(resolver, placeholderLookup(values, parameters))
-      const lack = resolved.ok ? assign(resolved.value.value) : resolved.error.reason
-      if (lack !== null) warnings.add(`property \`${property}\`, external data resolver \`${resolver}\`: ${lack}`)
+      const failure = resolved.ok ? assign(resolved.value.value) : resolved.error.reason
+      if (failure !== null) warnings.add(`property \`${property}\`, external data resolver \`${resolver}\`: ${failure}`)
     }),
   )
-  const told = [...warnings].slice(0, WARNINGS_MAX)
-  return warnings.size > told.length ? [...told, `and ${warnings.size - told.length} more`] : told
+  const shown = [...warnings].slice(0, WARNINGS_MAX)
+  return warnings.size > shown.length ? [...shown, `and ${warnings.size - shown.length} more`] : shown
 }

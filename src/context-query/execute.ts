@@ -1,6 +1,5 @@
-// Runs a knowledge query for a person or an application: filters by the token first, then by the graph, and reads one page
-// of rows, or writes to all of them. Policy and filters are looked at anew for each page (interface, execute rule 3).
-
+// Executes a knowledge query for a user or an application: evaluates the token filter, then reads one page of rows or
+// writes to all rows. Policy and filters are evaluated anew for each page (docs/decisions/0010-context-query-reads.md).
 import { Budget, type BudgetLimits } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import type { GraphStore } from '../engine/store.ts'
@@ -20,24 +19,25 @@ import { runWrites, type WriteCall, type WriteOutcome } from './run-writes.ts'
 import type { ExecuteAnswer, ExecuteRequest, RecordData } from './schema.ts'
 import type { BoundWrites, WritePlan } from './write-plan.ts'
 
+/** Collaborators and limits of query execution. */
 export interface ContextQueryDeps {
   readonly queries: {
     find(projectId: string, key: string): CompiledQuery | null
     policyViolation(projectId: string, key: string): string | null
   }
-  /** Null while the project has no graph: not provisioned yet, or deleted. */
+  /** Returns the graphs of a project; null while it is not provisioned, or after its deletion. */
   graphsOf(projectId: string): ProjectGraphs | null
   readonly limits: BudgetLimits
-  /** For queries with `batch_read`, milliseconds. */
+  /** Time limit of queries with `batch_read`, in milliseconds. */
   readonly batchReadTimeMs: number
-  /** Characters of one string among the input parameters. */
+  /** Maximum characters of one string in the input parameters. */
   readonly inputStringMax: number
-  /** Upserts and deletions of one call, over all its rows. */
+  /** Maximum upserts and deletions of one call, over all its rows. */
   readonly writesMax: number
-  /** Characters of the values in one answer. */
+  /** Maximum characters of the values in one response. */
   readonly answerMax: number
   readonly resolvers: ExternalDataResolvers
-  /** Of queries on the serving loop. */
+  /** Durations of queries on the serving loop. */
   readonly inlineHistory: InlineHistory
 }
 
@@ -48,16 +48,22 @@ const noGraph: Result<never, ServiceError> = err({
   message: 'knowledge graph not found for this project',
 })
 
+/**
+ * Executes a query. A query that writes is atomic and returns all of its rows.
+ * Errors: `not-found` (graph or query), `forbidden` (the policy changed, or a write is not allowed), `unauthenticated`,
+ * `invalid` (parameters or page), `step-up` (the token filter denies), `budget`, `timed-out`, `unavailable`. Throws
+ * LaneRequiredError if it must run in a lane.
+ */
 export async function executeQuery(
-  parts: ContextQueryDeps,
+  deps: ContextQueryDeps,
   caller: AgentCaller,
   request: ExecuteRequest,
 ): Promise<Result<ExecuteAnswer, ServiceError>> {
-  const graphs = parts.graphsOf(caller.projectId)
+  const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return noGraph
-  const query = parts.queries.find(caller.projectId, request.id)
+  const query = deps.queries.find(caller.projectId, request.id)
   if (query === null) {
-    const beyond = parts.queries.policyViolation(caller.projectId, request.id)
+    const beyond = deps.queries.policyViolation(caller.projectId, request.id)
     return beyond === null
       ? err({ kind: 'not-found', message: `no active knowledge query \`${request.id}\``, what: 'knowledge query' })
       : err({ kind: 'forbidden', message: `the policy of the knowledge query no longer allows it: ${beyond}` })
@@ -66,14 +72,14 @@ export async function executeQuery(
   if (subjectType !== APPLICATION_TYPE && caller.user === null) {
     return err({ kind: 'unauthenticated', message: 'end-user token is required' })
   }
-  const bound = bindParameters(caller, subjectType, request.input_params, parts.inputStringMax)
+  const bound = bindParameters(caller, subjectType, request.input_params, deps.inputStringMax)
   if (!bound.ok) return bound
   const { tokenFilter } = query.policy
   const named = [...query.reading.parameters, ...(tokenFilter?.parameters ?? []), ...(query.writes?.parameters ?? [])]
-  const limits = query.document.batch_read === true ? { ...parts.limits, timeMs: parts.batchReadTimeMs } : parts.limits
+  const limits = query.document.batch_read === true ? { ...deps.limits, timeMs: deps.batchReadTimeMs } : deps.limits
   const missing = named.filter((name) => !bound.value.has(name))
   if (missing.length > 0) return missingParameters(missing)
-  // What writes has effects, and is answered once.
+  // Writes have effects and must run once, so they never start on the serving loop.
   const isWrite = query.writes !== null
   if (isWrite && limits.inlineMs !== undefined) {
     throw new LaneRequiredError('write', { limitMs: limits.timeMs, isWrite })
@@ -85,18 +91,18 @@ export async function executeQuery(
       return err({ kind: 'step-up', advice: tokenFilter.explainRejection(bound.value).advice })
     }
     const page = pageOf(request)
-    // A query that writes is read with budgets of its own.
+    // A query that writes reads its rows with budgets of its own.
     if (query.writes !== null) budget.end()
-    const resolution = parts.resolvers.startResolution(caller.projectId, limits.timeMs)
-    const given =
+    const resolution = deps.resolvers.startResolution(caller.projectId, limits.timeMs)
+    const pageResult =
       query.writes === null
         ? ok(
-            parts.inlineHistory.run(caller.projectId, query, () =>
-              readPage(graphs.default, query, bound.value, limits, page, parts.answerMax, budget),
+            deps.inlineHistory.run(caller.projectId, query, () =>
+              readPage(graphs.default, query, bound.value, limits, page, deps.answerMax, budget),
             ),
           )
         : await writePage(
-            parts,
+            deps,
             {
               graph: graphs.default,
               query,
@@ -108,17 +114,17 @@ export async function executeQuery(
             page,
             resolution,
           )
-    if (!given.ok) return given
-    const { data, deferred } = given.value
+    if (!pageResult.ok) return pageResult
+    const { data, deferred } = pageResult.value
     if (deferred.length === 0) return ok({ data })
     const warnings = await resolveDeferred(deferred, bound.value, resolution)
     return ok(warnings.length === 0 ? { data } : { data, warnings })
-  } catch (fault) {
-    if (fault instanceof ExecutionError) return err(errorOf(fault, limits))
-    if (fault instanceof LaneRequiredError) {
-      throw new LaneRequiredError(fault.reason, { limitMs: limits.timeMs, isWrite })
+  } catch (error) {
+    if (error instanceof ExecutionError) return err(errorOf(error, limits))
+    if (error instanceof LaneRequiredError) {
+      throw new LaneRequiredError(error.reason, { limitMs: limits.timeMs, isWrite })
     }
-    throw fault
+    throw error
   } finally {
     budget.end()
   }
@@ -129,7 +135,10 @@ interface PageRange {
   readonly size: number
 }
 
-/** Ruling C1. With pages of more than one row 1 is the first page too, as some clients count. */
+/**
+ * Converts the row offset `page_token`. Below 1 is the first page, and with pages of more than one row so is 1, because
+ * some clients count from 1 (docs/decisions/0010-context-query-reads.md).
+ */
 export function pageOf({ page_token = 0, page_size = PAGE_SIZE }: ExecuteRequest): PageRange {
   return { skip: page_token < 1 || (page_token === 1 && page_size > 1) ? 0 : page_token, size: page_size }
 }
@@ -148,10 +157,10 @@ function readPage(
   const snapshot = graph.snapshot()
   try {
     const cursor = reading.open({ snapshot, parameters, limits, budget })
-    const site = { snapshot, deferred, budget: new ResponseBudget(answerMax) }
-    // Rows that are skipped are walked, and nothing of them is read.
+    const context = { snapshot, deferred, budget: new ResponseBudget(answerMax) }
+    // Skipped rows are matched, but their values are not read.
     for (let row = 0; row < skip; row++) if (!cursor.next()) return { data, deferred }
-    while (data.length < size && cursor.next()) data.push(records.read(cursor, site))
+    while (data.length < size && cursor.next()) data.push(records.read(cursor, context))
   } finally {
     budget.end()
     snapshot.close()
@@ -159,7 +168,7 @@ function readPage(
   return { data, deferred }
 }
 
-/** Once per matched row, so there is one page: all of the rows, or a refusal. */
+/** Writes to all matched rows. There is one page: all rows, or an error. */
 async function writePage(
   { writesMax, answerMax }: ContextQueryDeps,
   call: Pick<WriteCall, 'graph' | 'query' | 'parameters' | 'limits' | 'untilMs'>,
@@ -170,14 +179,14 @@ async function writePage(
   if (skip > 0) return err({ kind: 'invalid', issues: ['page_token: a query that writes has one page'] })
   const bound = writes.bind(call.parameters)
   if (!bound.ok) return err({ kind: 'invalid', issues: bound.error })
-  const supplied = await suppliedFor(bound.value, call, resolution)
+  const supplied = await resolveFor(bound.value, call, resolution)
   if (!supplied.ok) return supplied
   if (supplied.value === null) return ok({ data: [], deferred: [] })
   return runWrites({ ...call, bound: supplied.value, rowsMax: size, writesMax, answerMax })
 }
 
-/** Nobody is asked for values of a call that would write none: null where no row matches. */
-async function suppliedFor(
+/** Resolves external values to write. Returns null if no row matches: then no resolver is called. */
+async function resolveFor(
   bound: BoundWrites,
   { graph, query, parameters, limits }: Pick<WriteCall, 'graph' | 'query' | 'parameters' | 'limits'>,
   resolution: Resolution,
@@ -195,14 +204,14 @@ async function suppliedFor(
   return resolveWriteValues(bound, parameters, resolution)
 }
 
-function errorOf(fault: ExecutionError, { timeMs }: BudgetLimits): ServiceError {
-  if (fault.code === 'missing-parameter' && fault.subject !== null) {
-    return { kind: 'invalid', issues: [`missing or wrong input params, '${fault.subject}'`] }
+function errorOf(error: ExecutionError, { timeMs }: BudgetLimits): ServiceError {
+  if (error.code === 'missing-parameter' && error.subject !== null) {
+    return { kind: 'invalid', issues: [`missing or wrong input params, '${error.subject}'`] }
   }
-  if (fault.code !== 'budget') return { kind: 'invalid', issues: [fault.redactedMessage] }
-  if (fault.subject === 'decisionTimeMs') {
-    // What was left of it for the last reading says nothing to the caller.
+  if (error.code !== 'budget') return { kind: 'invalid', issues: [error.redactedMessage] }
+  if (error.subject === 'decisionTimeMs') {
+    // The remaining time of the last read would not help the caller.
     return { kind: 'timed-out', message: `the time limit of ${timeMs} ms is reached` }
   }
-  return { kind: 'budget', limit: fault.subject ?? '', message: fault.message }
+  return { kind: 'budget', limit: error.subject ?? '', message: error.message }
 }

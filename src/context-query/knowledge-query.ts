@@ -1,4 +1,5 @@
-// The kind of knowledge queries. One that is not DRAFT is held against its policy when it is stored (rulings F7 and C3).
+// The configuration kind of knowledge queries. A query that is not DRAFT is checked against its policy when it is
+// stored.
 import { z } from 'zod'
 import { type ConfigKind, envelope, envelopeUpdate, reference } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
@@ -7,9 +8,10 @@ import { queryIssues } from './check-query.ts'
 import { compileQuery } from './compile-query.ts'
 import { readQueryDocument } from './query-document.ts'
 
+/** Name of the kind. */
 export const queriesKind = 'knowledge-queries'
 
-/** `textMax`: characters of a query's document (facts 1.7.6). */
+/** Returns the kind. `textMax`: maximum characters of a query's document. */
 export function knowledgeQueries(textMax: number): ConfigKind {
   const members = {
     policy_id: reference,

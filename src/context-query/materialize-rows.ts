@@ -1,4 +1,4 @@
-// Rows of a query, taken out of the graph: what each variable stands for, and what the query has written under its names.
+// Rows of a query copied out of the cursor: the value of each variable, and what the query wrote under its own names.
 
 import type { ConditionRows, RowCursor } from '../engine/condition-rows.ts'
 import type { Budget, BudgetLimits } from '../engine/conditions.ts'
@@ -9,10 +9,11 @@ import type { BoundParameters } from './parameters.ts'
 
 /** What a record is read from. */
 export interface RecordRow {
+  /** Returns the value of a variable; null if it has none. */
   value(name: string): Value
 }
 
-/** A row that outlives its cursor. Elements in it are of the graph's state that it was read at. */
+/** A row that outlives its cursor. Its elements are those of the graph version that was read. */
 export class MaterializedRow implements RecordRow {
   private readonly values = new Map<string, Value>()
 
@@ -20,7 +21,7 @@ export class MaterializedRow implements RecordRow {
     for (const name of names) this.values.set(name, cursor.value(name))
   }
 
-  /** What it takes in memory, by an estimate. */
+  /** Estimated memory, in bytes. */
   get bytes(): number {
     let bytes = 0
     for (const value of this.values.values()) bytes += estimateBytes(value)
@@ -31,19 +32,21 @@ export class MaterializedRow implements RecordRow {
     return this.values.get(name) ?? null
   }
 
+  /** Sets the value of a name. */
   set(name: string, value: Value): void {
     this.values.set(name, value)
   }
 
-  /** `change` gives back what is to stay as it is. */
+  /** Replaces each value by `change(value)`. */
   change(change: (value: Value) => Value): void {
     for (const [name, value] of this.values) this.values.set(name, change(value))
   }
 }
 
+/** Which rows to read, and within which limits. */
 export interface RowsRequest {
   readonly reading: ConditionRows
-  /** Of its variables, those to hold. */
+  /** Variables to keep. */
   readonly names: ReadonlySet<string>
   readonly parameters: BoundParameters
   readonly limits: BudgetLimits
@@ -51,7 +54,7 @@ export interface RowsRequest {
   readonly rowsMax: number
 }
 
-/** All of them; null where there are more than `rowsMax`. Throws RunFault. */
+/** Returns all rows, or null if there are more than `rowsMax`. Throws ExecutionError. */
 export function materializeRows(asked: RowsRequest, snapshot: Snapshot): MaterializedRow[] | null {
   const { reading, names, parameters, limits, budget, rowsMax } = asked
   budget.start(limits)

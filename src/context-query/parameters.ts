@@ -1,4 +1,4 @@
-// The parameters of an execution: what the caller sends, and what only the service fills in.
+// Parameters of an execution: the caller's input parameters and those that only the service binds.
 import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
@@ -13,21 +13,25 @@ import {
 
 export type BoundParameters = ReadonlyMap<string, Value>
 
-/** The application of the calling agent is the subject (interface, execute rule 4). */
+/** Subject type for which the calling agent's application is the subject. */
 export const APPLICATION_TYPE = '_Application'
 
-const filledIn: ReadonlySet<string> = new Set(['token', 'svc_token', '_appId'])
+const platformParameters: ReadonlySet<string> = new Set(['token', 'svc_token', '_appId'])
 
+/**
+ * Binds the parameters of one execution. Error: `invalid` for input parameters that are not allowed or that the engine
+ * cannot represent.
+ */
 export function bindParameters(
   caller: AgentCaller,
   subjectType: string,
-  given: InputParams = {},
+  params: InputParams = {},
   stringMax: number,
 ): Result<BoundParameters, ServiceError> {
-  const refused = inputIssues(given, { at: 'input_params', reserved: filledIn, stringMax })
-  if (refused.length > 0) return err({ kind: 'invalid', issues: refused })
+  const invalidParams = inputIssues(params, { at: 'input_params', reserved: platformParameters, stringMax })
+  if (invalidParams.length > 0) return err({ kind: 'invalid', issues: invalidParams })
   const bound = new Map<string, Value>()
-  const issues = bindInputParams(bound, given)
+  const issues = bindInputParams(bound, params)
   if (issues.length > 0) return err({ kind: 'invalid', issues })
   bound.set('token', claimsToMap(caller.user?.claims))
   bound.set('svc_token', claimsToMap(caller.user?.delegation))
@@ -35,6 +39,7 @@ export function bindParameters(
   return ok(bound)
 }
 
+/** Makes the error for missing input parameters. */
 export function missingParameters(names: Iterable<string>): Result<never, ServiceError> {
   return err({ kind: 'invalid', issues: [...new Set(names)].map(missingParameterText) })
 }

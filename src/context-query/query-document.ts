@@ -1,4 +1,4 @@
-// The document of a knowledge query (facts 1.6.1): what of its policy's pattern is returned, and what each row writes.
+// The schema of a knowledge query document: what is returned of the policy's pattern, and what each row writes.
 import { z } from 'zod'
 import {
   ELEMENT_NAME,
@@ -45,7 +45,7 @@ const property = z
     error: 'expected exactly one of `value` and `external_value`',
   })
 
-/** What begins with `$` is a reference: writes.ts reads it. */
+/** A string that begins with `$` is a reference; write-plan.ts parses it. */
 const labelOrReference = z.union([z.string().max(256).startsWith('$'), label], {
   error: 'expected a label or `$param`',
 })
@@ -93,8 +93,10 @@ const queryDocument = z.strictObject({
   delete_relationships: relationshipPaths.optional(),
 })
 
+/** A validated knowledge query document. */
 export type QueryDocument = z.infer<typeof queryDocument>
 
+/** Parses and validates a document. Issues begin with a path from `query`. */
 export function readQueryDocument(text: string): Result<QueryDocument, readonly string[]> {
   return readMember(queryDocument, text, 'query')
 }

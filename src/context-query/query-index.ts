@@ -1,4 +1,4 @@
-// The ACTIVE knowledge queries of each project with their policies, found by id or by name, compiled when needed.
+// Index of the ACTIVE knowledge queries of each project by id and name. Queries are compiled on first use.
 
 import type { ConfigSource, StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
@@ -12,7 +12,7 @@ import { APPLICATION_TYPE } from './parameters.ts'
 
 export type { CompiledQuery } from './compile-query.ts'
 
-/** The ACTIVE queries by id and by name, in the order in which they were made. */
+/** The ACTIVE queries of one project, in the order of their creation. */
 interface ProjectQueryIndex {
   readonly byKey: ReadonlyMap<string, StoredDocument>
   readonly active: readonly StoredDocument[]
@@ -27,24 +27,24 @@ export class QueryIndex {
   private readonly documents: ConfigSource
   private readonly report: (line: string) => void
   private readonly options: IndexOptions
-  private readonly shelves: PerProjectCache<ProjectQueryIndex>
-  /** By stored query, which is never changed: a new revision is another one, of its policy too. */
+  private readonly indexes: PerProjectCache<ProjectQueryIndex>
+  /** Compiled queries by stored document, which is never changed; valid for one revision of the policy. */
   private readonly known = new WeakMap<StoredDocument, CachedQuery>()
 
   /**
-   * `report` is called with a line for the operator about each query that cannot be run. With `options.inlineTextMax`,
-   * a method that would compile more than so many characters of queries and policies throws LaneRequiredError.
+   * `report` receives a log line for each query that cannot run. With `options.maxInlineChars`, a method that would
+   * compile more characters of queries and policies throws LaneRequiredError.
    */
   constructor(documents: ConfigSource, report: (line: string) => void, options: IndexOptions = {}) {
     this.documents = documents
     this.report = report
     this.options = options
-    this.shelves = new PerProjectCache(documents, [queriesKind, policiesKind], (projectId) => this.fill(projectId))
+    this.indexes = new PerProjectCache(documents, [queriesKind, policiesKind], (projectId) => this.fill(projectId))
   }
 
   /**
-   * After a start: compiles one query at each step, and reports what does not compile any more. Queries that are too large
-   * for the serving loop are left out.
+   * Compiles one query at each step, after a start, and reports those that no longer compile. Skips queries that are
+   * too large for the serving loop.
    */
   *warming(): Generator<void, void> {
     for (const { id } of [...this.documents.all('projects')]) {
@@ -52,30 +52,33 @@ export class QueryIndex {
         if (document.fields.status !== 'ACTIVE') continue
         try {
           this.compiled(document, new CompileBudget(this.options))
-        } catch (refusal) {
-          if (!(refusal instanceof LaneRequiredError)) throw refusal
+        } catch (error) {
+          if (!(error instanceof LaneRequiredError)) throw error
         }
         yield
       }
     }
   }
 
-  /** Null: there is none of that id or name, or it is not ACTIVE, or its policy is not. */
+  /**
+   * Returns the query with this id or name; null if it or its policy does not exist or is not ACTIVE. Throws
+   * LaneRequiredError (see the constructor).
+   */
   find(projectId: string, key: string): CompiledQuery | null {
     const compiled = this.compiledFor(projectId, key)
     return compiled?.ok ? compiled.value : null
   }
 
-  /** What an ACTIVE query asks for beyond its ACTIVE policy, which was changed since (ruling C3); null: nothing. */
+  /** Returns what an ACTIVE query asks for beyond its policy, which was changed after the query; null if nothing. */
   policyViolation(projectId: string, key: string): string | null {
     const compiled = this.compiledFor(projectId, key)
     return compiled?.ok === false && compiled.error.kind === 'beyond-policy' ? compiled.error.issue : null
   }
 
-  /** Of the project, in the order in which they were made. */
+  /** Returns all ACTIVE queries of a project, in the order of their creation. */
   all(projectId: string): readonly CompiledQuery[] {
     const allowance = new CompileBudget(this.options)
-    return this.shelves.get(projectId).active.flatMap((document) => {
+    return this.indexes.get(projectId).active.flatMap((document) => {
       const compiled = this.compiled(document, allowance)
       return compiled?.ok ? [compiled.value] : []
     })
@@ -83,12 +86,12 @@ export class QueryIndex {
 
   private fill(projectId: string): ProjectQueryIndex {
     const active = this.documents.inScope(queriesKind, projectId).filter(({ fields }) => fields.status === 'ACTIVE')
-    // An id wins over a name: names cannot look like ids.
+    // An id takes precedence; names cannot have the form of an id.
     return { byKey: new Map(active.flatMap((one) => [[one.name, one] as const, [one.id, one] as const])), active }
   }
 
   private compiledFor(projectId: string, key: string): Result<CompiledQuery, QueryCompileError> | null {
-    const document = this.shelves.get(projectId).byKey.get(key)
+    const document = this.indexes.get(projectId).byKey.get(key)
     return document === undefined ? null : this.compiled(document, new CompileBudget(this.options))
   }
 
@@ -101,9 +104,8 @@ export class QueryIndex {
     allowance.charge(characters, stored, () => this.compiled(stored, new CompileBudget()))
     const compiled = compileStoredQuery(stored, policy)
     this.known.set(stored, { policy, compiled })
-    // It was held against its policy when it was stored; the policy may have been changed since.
-    if (!compiled.ok)
-      this.report(`knowledge query ${stored.id} (${stored.name}) cannot be run: ${compiled.error.issue}`)
+    // It passed the check when it was stored; the policy may have changed since.
+    if (!compiled.ok) this.report(`knowledge query ${stored.id} (${stored.name}) cannot be run: ${compiled.error.issue}`)
     return compiled
   }
 }
@@ -111,17 +113,17 @@ export class QueryIndex {
 type QueryLookup = Pick<QueryIndex, 'find' | 'policyViolation' | 'all'>
 
 /**
- * For callers who show the token of a person and no key of the application: what asks for the application itself is not
- * there, since nobody has shown that it asks.
+ * Restricts queries to those that an end user may run: a caller with a user token and no application key cannot run
+ * queries whose subject is the application.
  */
 export function endUserQueries(library: QueryLookup): QueryLookup {
-  const isOfPersons = ({ policy }: CompiledQuery): boolean => policy.document.subject.type !== APPLICATION_TYPE
+  const isForUsers = ({ policy }: CompiledQuery): boolean => policy.document.subject.type !== APPLICATION_TYPE
   return {
     find(projectId, key) {
       const found = library.find(projectId, key)
-      return found !== null && isOfPersons(found) ? found : null
+      return found !== null && isForUsers(found) ? found : null
     },
     policyViolation: (projectId, key) => library.policyViolation(projectId, key),
-    all: (projectId) => library.all(projectId).filter(isOfPersons),
+    all: (projectId) => library.all(projectId).filter(isForUsers),
   }
 }

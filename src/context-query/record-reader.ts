@@ -1,5 +1,5 @@
-// One row as the caller gets it: the requested paths of a knowledge query and their values (interface, execute rule 1).
-// What an optional match did not find is there with null (ruling C2).
+// Converts a row to a response record: the requested paths of a knowledge query and their values. Paths of an optional
+// match without a result are null.
 import type { ElementField } from '../engine/store.ts'
 import { metadataField } from '../engine/value/functions/graph.ts'
 import { toJson } from '../engine/value/json-conversion.ts'
@@ -16,7 +16,7 @@ import type { WritePlan } from './write-plan.ts'
 type RecordValues = Record<string, unknown>
 type ColumnReader = (
   element: NodeValue | RelationshipValue,
-  site: RecordContext,
+  context: RecordContext,
   into: RecordValues,
   key: string,
 ) => void
@@ -27,7 +27,7 @@ interface RecordColumn {
   readonly read: ColumnReader
 }
 
-/** What a query returns of each row: made once for each query. */
+/** Reads the requested paths of each row; compiled once per query. */
 export class RecordReader {
   private readonly nodes: readonly RecordColumn[]
   private readonly relationships: readonly RecordColumn[]
@@ -47,7 +47,7 @@ export class RecordReader {
     this.aggregates = document.aggregate_values ?? []
   }
 
-  /** Names of a row that are read. */
+  /** Variables of a row that are read. */
   get names(): readonly string[] {
     return [
       ...this.nodes.map(({ variable }) => variable),
@@ -56,19 +56,22 @@ export class RecordReader {
     ]
   }
 
-  /** A query that writes nodes or relationships has a map of them in its records, though it may ask for none back. */
-  read(row: RecordRow, site: RecordContext): RecordData {
+  /**
+   * Reads one record. A query that writes nodes or relationships has a map of them in its records, even if it requests
+   * none. Throws ExecutionError if the response budget is exceeded.
+   */
+  read(row: RecordRow, context: RecordContext): RecordData {
     const { nodes, relationships, writes } = this
     const record: RecordData = {}
-    if (nodes.length > 0 || writes?.touches('node')) record.nodes = valuesOf(nodes, row, site)
+    if (nodes.length > 0 || writes?.touches('node')) record.nodes = valuesOf(nodes, row, context)
     if (relationships.length > 0 || writes?.touches('relationship')) {
-      record.relationships = valuesOf(relationships, row, site)
+      record.relationships = valuesOf(relationships, row, context)
     }
     if (this.aggregates.length > 0) {
       const values: RecordValues = Object.create(null)
       for (const name of this.aggregates) {
-        values[name] = toJson(row.value(name), (element) => wholeElement(element, site))
-        site.budget.charge(values[name])
+        values[name] = toJson(row.value(name), (element) => wholeElement(element, context))
+        context.budget.charge(values[name])
       }
       record.aggregate_values = values
     }
@@ -76,22 +79,22 @@ export class RecordReader {
   }
 }
 
-function valuesOf(columns: readonly RecordColumn[], row: RecordRow, site: RecordContext): RecordValues {
+function valuesOf(columns: readonly RecordColumn[], row: RecordRow, context: RecordContext): RecordValues {
   const values: RecordValues = Object.create(null)
-  for (const { path, variable, read } of columns) put(row.value(variable), read, site, values, path)
+  for (const { path, variable, read } of columns) readValue(row.value(variable), read, context, values, path)
   return values
 }
 
-/** A variable of a variable-length step stands for many relationships: each is read, in their order. */
-function put(value: Value, read: ColumnReader, site: RecordContext, into: RecordValues, key: string): void {
-  site.budget.charge(null)
-  if (value instanceof NodeValue || value instanceof RelationshipValue) read(value, site, into, key)
+/** Reads a value. The variable of a variable-length relationship is a list: each item is read, in order. */
+function readValue(value: Value, read: ColumnReader, context: RecordContext, into: RecordValues, key: string): void {
+  context.budget.charge(null)
+  if (value instanceof NodeValue || value instanceof RelationshipValue) read(value, context, into, key)
   else if (Array.isArray(value)) {
     const items: unknown[] = []
     into[key] = items
     value.forEach((item, i) => {
       items.push(null)
-      put(item, read, site, items as unknown as RecordValues, String(i))
+      readValue(item, read, context, items as unknown as RecordValues, String(i))
     })
   } else into[key] = null
 }
@@ -99,38 +102,38 @@ function put(value: Value, read: ColumnReader, site: RecordContext, into: Record
 function readerOf(path: ElementPath): ColumnReader {
   switch (path.kind) {
     case 'whole':
-      return (element, site, into, key) => {
-        into[key] = wholeElement(element, site)
+      return (element, context, into, key) => {
+        into[key] = wholeElement(element, context)
       }
     case 'own':
       return (element, { snapshot }, into, key) => {
         into[key] = element instanceof NodeValue ? snapshot.nodeField(element.id, path.name as ElementField) : null
       }
     case 'property':
-      return (element, site, into, key) => {
-        const { snapshot } = site
+      return (element, context, into, key) => {
+        const { snapshot } = context
         const symbol = snapshot.symbol('property', path.name)
         const stored =
           element instanceof NodeValue
             ? snapshot.nodeStoredProperty(element.id, symbol)
             : snapshot.relationshipStoredProperty(element.id, symbol)
-        readProperty(element, path.name, stored, site, into, key)
+        readProperty(element, path.name, stored, context, into, key)
       }
     case 'properties':
     case 'all':
-      return (element, site, into, key) => {
-        const { snapshot } = site
+      return (element, context, into, key) => {
+        const { snapshot } = context
         const isNode = element instanceof NodeValue
         const own = isNode && path.kind === 'all' ? nodeFields(element.id, snapshot) : []
-        const listed: RecordValues[] = own.map(([type, value]) => ({ type, value }))
-        into[key] = listed
+        const entries: RecordValues[] = own.map(([type, value]) => ({ type, value }))
+        into[key] = entries
         const stored = isNode
           ? snapshot.nodeStoredProperties(element.id)
           : snapshot.relationshipStoredProperties(element.id)
         for (const [type, property] of stored) {
           const entry: RecordValues = { type, value: null }
-          listed.push(entry)
-          readProperty(element, type, property, site, entry, 'value')
+          entries.push(entry)
+          readProperty(element, type, property, context, entry, 'value')
         }
       }
     case 'metadata':

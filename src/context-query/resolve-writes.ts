@@ -1,5 +1,5 @@
-// Values that a query writes and an external data resolver supplies (interface, execute rule 6): asked for between the
-// reading of the rows and the transaction. Without one of them nothing is written, and the caller is told which.
+// Resolves values that a query writes and an external data resolver supplies, between reading the rows and the
+// transaction. If one fails, nothing is written (docs/decisions/0029-external-data-resolvers.md).
 
 import { ExecutionError } from '../engine/errors.ts'
 import type { PropertyInput } from '../engine/store.ts'
@@ -13,11 +13,16 @@ import type { BoundParameters } from './parameters.ts'
 import type { BoundPropertyWrite, BoundWrites } from './write-plan.ts'
 import { expectedValue, toPropertyValue } from './write-values.ts'
 
+/** Returns whether a value must be resolved before writing. */
 export function needsResolvers({ nodes, relationships }: BoundWrites): boolean {
   return [...nodes, ...relationships].some(({ properties }) => properties.some(({ resolver }) => resolver !== null))
 }
 
-/** Each value is asked for once, for all rows; a property then tells the resolver as its source, unless the query does. */
+/**
+ * Resolves each value once, for all rows. The resolver becomes the property's metadata source, unless the query sets
+ * one.
+ * Errors: `unavailable` if a resolver failed temporarily, otherwise `invalid`.
+ */
 export async function resolveWriteValues(
   bound: BoundWrites,
   parameters: BoundParameters,
@@ -25,10 +30,10 @@ export async function resolveWriteValues(
 ): Promise<Result<BoundWrites, ServiceError>> {
   const issues: string[] = []
   let isOutage = false
-  const told = (at: string, name: string, reason: string): void => {
+  const addIssue = (at: string, name: string, reason: string): void => {
     issues.push(`${at}: property \`${name}\`: ${reason}`)
   }
-  const supplied = async (
+  const resolveProperty = async (
     at: string,
     property: BoundPropertyWrite,
     own: PlaceholderValues,
@@ -38,30 +43,32 @@ export async function resolveWriteValues(
     const resolved = await resolution.resolve(resolver, placeholderLookup(own, parameters))
     if (!resolved.ok) {
       isOutage ||= resolved.error.isRetryable
-      told(at, input.name, `external data resolver \`${resolver}\`: ${resolved.error.reason}`)
+      addIssue(at, input.name, `external data resolver \`${resolver}\`: ${resolved.error.reason}`)
       return property
     }
     const { value, resolver: source } = resolved.value
     const written = propertyOf(value)
     if (written === null) {
-      told(at, input.name, `external data resolver \`${resolver}\`: ${expectedValue}`)
+      addIssue(at, input.name, `external data resolver \`${resolver}\`: ${expectedValue}`)
       return property
     }
     return { input: { ...input, value: written, metadata: { source, ...input.metadata } }, resolver: null }
   }
-  const all = <T extends { readonly at: string; readonly properties: readonly BoundPropertyWrite[] }>(
+  const resolveAll = <T extends { readonly at: string; readonly properties: readonly BoundPropertyWrite[] }>(
     writes: readonly T[],
     keyOf: (write: T) => PlaceholderValues,
   ): Promise<T[]> =>
     Promise.all(
       writes.map(async (write) => {
         const own = new Map([...valuesOf(write.properties), ...keyOf(write)])
-        const properties = await Promise.all(write.properties.map((property) => supplied(write.at, property, own)))
+        const properties = await Promise.all(
+          write.properties.map((property) => resolveProperty(write.at, property, own)),
+        )
         return { ...write, properties }
       }),
     )
   const [nodes, relationships] = await Promise.all([
-    all(
+    resolveAll(
       bound.nodes,
       ({ key }) =>
         new Map(
@@ -73,14 +80,14 @@ export async function resolveWriteValues(
               ],
         ),
     ),
-    all(bound.relationships, () => new Map()),
+    resolveAll(bound.relationships, () => new Map()),
   ])
   if (issues.length === 0) return ok({ ...bound, nodes, relationships })
   if (!isOutage) return err({ kind: 'invalid', issues })
   return err({ kind: 'unavailable', message: `nothing was written: ${issues.join('; ')}`, retryAfterS: 1 })
 }
 
-/** What fills placeholders: that which is written beside the value. */
+/** Placeholder values: what is written next to the resolved value. */
 type PlaceholderValues = ReadonlyMap<string, PropertyValue>
 
 function valuesOf(properties: readonly { readonly input: PropertyInput }[]): PlaceholderValues {
@@ -93,9 +100,9 @@ function propertyOf(data: unknown): PropertyValue | null {
   let value: Value
   try {
     value = fromJson(data)
-  } catch (refusal) {
-    if (refusal instanceof ExecutionError) return null
-    throw refusal
+  } catch (error) {
+    if (error instanceof ExecutionError) return null
+    throw error
   }
   return value === null ? null : toPropertyValue(value)
 }

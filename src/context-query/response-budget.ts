@@ -1,39 +1,47 @@
-// How much one answer may hold. A value stands in the graph once, and in an answer as often as rows name it: a page of
-// 10,000 rows around one node with a long text would be more than the process has memory for.
+// Limits the size of one response. The graph stores a value once, but a response repeats it in every row that names it:
+// 10,000 rows around one node with a long text would exceed the memory of the process.
 import { ExecutionError } from '../engine/errors.ts'
 import { chargeText } from '../engine/value/cost-accounting.ts'
 
-/** What a cell takes whatever is in it. */
+/** Characters charged for any value, whatever its content. */
 const CELL = 8
 
+/** Counts the characters of the values in one response. */
 export class ResponseBudget {
   private readonly max: number
-  private taken = 0
+  private used = 0
 
-  /** `max`: characters of the values; names and quotes come on top. */
+  /** `max`: maximum characters of the values; names and quotes are not counted. */
   constructor(max: number) {
     this.max = max
   }
 
-  /** JSON data that goes into the answer. Throws RunFault: at the limit, and when the time of the execution is over. */
+  /**
+   * Charges JSON data of the response. Throws ExecutionError if the limit is exceeded, or if the time of the execution is
+   * over.
+   */
   charge(value: unknown): void {
     const size = sizeOf(value)
-    // A cell takes as long as so many characters of a text do.
+    // A value costs about as much time as this many characters of text processing.
     chargeText(size * 2)
-    this.taken += size
-    if (this.taken > this.max) throw new ExecutionError('budget', this.exhaustedMessage, 'executeAnswerMax')
+    this.used += size
+    if (this.used > this.max) throw new ExecutionError('budget', this.exhaustedMessage, 'executeAnswerMax')
   }
 
-  /** As `take`, where a refusal comes too late: what was written by then stays. False: there is no room for it. */
+  /**
+   * Like `charge`, for data that arrives after writes were committed: returns false instead of throwing if it does not
+   * fit.
+   */
   tryCharge(value: unknown): boolean {
     const size = sizeOf(value)
-    if (this.taken + size > this.max) return false
-    this.taken += size
+    if (this.used + size > this.max) return false
+    this.used += size
     return true
   }
 
+  /** The message for an exceeded limit. */
   get exhaustedMessage(): string {
-    return `the limit of ${this.max} characters in one answer is reached; a smaller page holds less`
+    return `the limit of ${this.max} characters in one answer is reached; request a smaller page`
   }
 }
 

@@ -1,8 +1,7 @@
-// Runs a query that writes: reads its rows, and writes in a transaction of the same graph, all of it or nothing (ruling C5).
-//
-// Rows are read outside of the transaction, where others may write meanwhile. Inside of it the graph's stamp tells whether
-// it is still the graph that was read. If not, the rows are read anew right there, where nobody can come in between; a read
-// too long for that, during which all other writers would wait, is repeated outside until the time limit.
+// Runs a query that writes: reads its rows, then writes them in one transaction of the same graph, all or nothing.
+// Rows are read outside the transaction, while others may write. Inside it, the graph version shows whether the rows
+// are still current. If not, they are read again inside the transaction. A read too long for that, because all other
+// writers wait, is repeated outside until the time limit. See docs/decisions/0011-context-query-writes.md.
 import { Budget, type BudgetLimits } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import type { BatchView, GraphStore, GraphVersion, WriteBatch } from '../engine/store.ts'
@@ -17,69 +16,76 @@ import { ResponseBudget } from './response-budget.ts'
 import type { RecordData } from './schema.ts'
 import type { BoundWrites } from './write-plan.ts'
 
+/** One execution of a query that writes. */
 export interface WriteCall {
   readonly graph: GraphStore
   readonly query: CompiledQuery
   readonly parameters: BoundParameters
   readonly bound: BoundWrites
   readonly limits: BudgetLimits
-  /** When the time of the call is over, by the clock of `performance`. */
+  /** Deadline of the call, on the clock of `performance.now()`. */
   readonly untilMs: number
-  /** Of one call. */
+  /** Maximum matched rows of one call. */
   readonly rowsMax: number
   readonly writesMax: number
-  /** Characters of the values in the answer. */
+  /** Maximum characters of the values in the response. */
   readonly answerMax: number
 }
 
+/** The records of the written rows. */
 export interface WriteOutcome {
   readonly data: RecordData[]
   readonly deferred: readonly DeferredProperty[]
 }
 
-/** Longest reading for which all other writers of the graph are made to wait, milliseconds. */
+/** Maximum milliseconds of a read inside the transaction, while other writers wait. */
 const LOCKED_MS = 500
 
-/** The graph has changed since it was read, and is to be read again. */
+/** Thrown inside the transaction if the graph has changed and must be read again. */
 class GraphChangedError extends Error {
   override readonly name = 'Moved'
 }
 
-/** Throws RunFault. */
+/**
+ * Runs the writes. Errors: `forbidden` and `invalid` for rejected writes, `unavailable` if other writers kept changing
+ * the graph until the deadline. Throws ExecutionError.
+ */
 export async function runWrites(call: WriteCall): Promise<Result<WriteOutcome, ServiceError>> {
   try {
     for (;;) {
-      const { rows, stamp, isLong } = readOutside(call)
+      const { rows, stamp, isLong } = readRows(call)
       if (rows.length === 0) return ok({ data: [], deferred: [] })
       const written = await call.graph
-        .write((batch) => within(batch, (view) => write(call, batch, view, rowsOf(call, view, rows, stamp, isLong))))
-        .catch((fault: unknown) => {
-          if (fault instanceof GraphChangedError) return null
-          throw fault
+        .write((batch) =>
+          withView(batch, (view) => write(call, batch, view, currentRows(call, view, rows, stamp, isLong))),
+        )
+        .catch((error: unknown) => {
+          if (error instanceof GraphChangedError) return null
+          throw error
         })
       if (written !== null) return ok(written)
       if (performance.now() > call.untilMs) {
-        return err({ kind: 'unavailable', message: 'the graph is being written to by others', retryAfterS: 1 })
+        return err({ kind: 'unavailable', message: 'other writers kept changing the graph', retryAfterS: 1 })
       }
     }
-  } catch (fault) {
-    if (fault instanceof WriteRejectedError) return err(fault.error)
-    throw fault
+  } catch (error) {
+    if (error instanceof WriteRejectedError) return err(error.error)
+    throw error
   }
 }
 
-function readOutside(call: WriteCall): { rows: MaterializedRow[]; stamp: GraphVersion; isLong: boolean } {
+function readRows(call: WriteCall): { rows: MaterializedRow[]; stamp: GraphVersion; isLong: boolean } {
   const begun = performance.now()
   const snapshot = call.graph.snapshot()
   try {
-    const rows = allowedRows(call, materializeRows(asked(call, left(call)), snapshot))
+    const rows = checkLimits(call, materializeRows(rowsRequest(call, remainingLimits(call)), snapshot))
     return { rows, stamp: snapshot.version, isLong: performance.now() - begun > LOCKED_MS }
   } finally {
     snapshot.close()
   }
 }
 
-function within<T>(batch: WriteBatch, use: (view: BatchView) => T): T {
+function withView<T>(batch: WriteBatch, use: (view: BatchView) => T): T {
   const view = batch.view()
   if (view === null) throw new GraphChangedError()
   try {
@@ -89,7 +95,7 @@ function within<T>(batch: WriteBatch, use: (view: BatchView) => T): T {
   }
 }
 
-function rowsOf(
+function currentRows(
   call: WriteCall,
   view: BatchView,
   rows: MaterializedRow[],
@@ -99,26 +105,32 @@ function rowsOf(
   if (view.version.writer === read.writer && view.version.commit === read.commit) return rows
   if (isLong) throw new GraphChangedError()
   try {
-    const { timeMs, ...others } = left(call)
-    return allowedRows(call, materializeRows(asked(call, { ...others, timeMs: Math.min(timeMs, LOCKED_MS) }), view))
-  } catch (fault) {
-    const isLate = fault instanceof ExecutionError && fault.code === 'budget' && fault.subject === 'decisionTimeMs'
-    throw isLate ? new GraphChangedError() : fault
+    const { timeMs, ...others } = remainingLimits(call)
+    return checkLimits(
+      call,
+      materializeRows(rowsRequest(call, { ...others, timeMs: Math.min(timeMs, LOCKED_MS) }), view),
+    )
+  } catch (error) {
+    const isLate = error instanceof ExecutionError && error.code === 'budget' && error.subject === 'decisionTimeMs'
+    throw isLate ? new GraphChangedError() : error
   }
 }
 
-/** Several readings of one call share its time. */
-function left({ limits, untilMs }: WriteCall): BudgetLimits {
+/** All reads of one call share its time. */
+function remainingLimits({ limits, untilMs }: WriteCall): BudgetLimits {
   return { ...limits, timeMs: Math.max(0, untilMs - performance.now()) }
 }
 
-function asked({ query, parameters, rowsMax }: WriteCall, limits: BudgetLimits): RowsRequest {
+function rowsRequest({ query, parameters, rowsMax }: WriteCall, limits: BudgetLimits): RowsRequest {
   const { reading, materializedNames: names } = query
   return { reading, names, parameters, limits, budget: new Budget(), rowsMax }
 }
 
-/** Every row is written to or none: what does not fit a page would be neither told nor, on the next page, the same rows. */
-function allowedRows({ query, rowsMax, writesMax }: WriteCall, rows: MaterializedRow[] | null): MaterializedRow[] {
+/**
+ * Checks the limits. Every row is written or none: rows beyond a page would be neither returned nor the same rows on
+ * the next page.
+ */
+function checkLimits({ query, rowsMax, writesMax }: WriteCall, rows: MaterializedRow[] | null): MaterializedRow[] {
   if (rows === null) {
     throw invalid(`page_size: the query writes and matches more than ${rowsMax} rows; nothing was written`)
   }
@@ -137,7 +149,7 @@ function write(call: WriteCall, batch: WriteBatch, view: BatchView, rows: readon
   const { query, bound } = call
   applyWrites(query, bound, rows, batch, view)
   const deferred: DeferredProperty[] = []
-  const site = { snapshot: view, deferred, budget: new ResponseBudget(call.answerMax) }
-  const data = rows.map((row) => query.records.read(row, site))
+  const context = { snapshot: view, deferred, budget: new ResponseBudget(call.answerMax) }
+  const data = rows.map((row) => query.records.read(row, context))
   return { data, deferred }
 }

@@ -1,25 +1,32 @@
-// What an execution takes and gives (interface, execute; facts 1.6.2).
+// Request and response schemas of query execution.
 import { z } from 'zod'
 import { isJsonObject } from '../kernel/json-kind.ts'
 
+/** Maximum records of one response. */
 export const PAGE_SIZE_MAX = 10_000
 
 const object = z
   .custom<Readonly<Record<string, unknown>>>(isJsonObject, { error: 'expected object' })
   .meta({ type: 'object' })
 
-/** Unknown members are refused: a misspelt `page_size` would read another page than was meant. */
+/** The request. Unknown members are rejected: a misspelt `page_size` would silently read another page. */
 export const executeRequest = z.strictObject({
   id: z.string().min(1).max(256).describe('the id or the name of the knowledge query'),
   input_params: object.optional().describe('a value for each parameter of the query, by its name without `$`'),
-  /** A row offset: below 1 is the first page (ruling C1). */
-  page_token: z.number().int().optional().describe('how many records to skip: for the next page, those that have come'),
+  /** A row offset; below 1 is the first page. */
+  page_token: z
+    .number()
+    .int()
+    .optional()
+    .describe('number of records to skip: for the next page, the number received so far'),
   page_size: z.number().int().min(1).max(PAGE_SIZE_MAX).optional().describe('records in an answer; 100 by default'),
 })
+/** The body of an execution request. */
 export type ExecuteRequest = z.infer<typeof executeRequest>
 
-const cells = z.record(z.string(), z.unknown()).describe('values by the paths that the query asks for')
+const cells = z.record(z.string(), z.unknown()).describe('values by requested path')
 
+/** The response. */
 export const executeAnswer = z.strictObject({
   data: z.array(
     z.strictObject({
@@ -28,11 +35,13 @@ export const executeAnswer = z.strictObject({
       aggregate_values: cells.optional(),
     }),
   ),
-  /** Absent when there is nothing to tell. */
+  /** Absent if there are none. */
   warnings: z
     .array(z.string())
     .optional()
-    .describe('what could not be supplied, each with its reason; the values are null'),
+    .describe('values that could not be resolved, each with its reason; the values are null'),
 })
+/** The body of an execution response. */
 export type ExecuteAnswer = z.infer<typeof executeAnswer>
+/** One record of the response. */
 export type RecordData = ExecuteAnswer['data'][number]

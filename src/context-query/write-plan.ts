@@ -1,5 +1,5 @@
-// What a query writes for each row, compiled: the elements by name, the values by their sources. A call binds the values
-// once, for all rows.
+// The compiled writes of a query: elements by name, values by their sources. A call binds the values once, for all
+// rows.
 import type { PropertyInput, PropertyMetadata } from '../engine/store.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type ElementPath, type PathElementKind, parsePath } from '../policy/element-path.ts'
@@ -26,7 +26,10 @@ interface PropertyWritePlan {
   readonly name: string
   readonly at: string
   readonly value: ValueSource | null
-  /** A name of the document stays with the property, to be asked at each read; one that a parameter brings is asked now. */
+  /**
+   * A literal name is stored with the property and resolved at each read; a name from a parameter is resolved before
+   * the write.
+   */
   readonly resolver: ValueSource | null
   readonly metadata: readonly { readonly type: string; readonly source: ValueSource; readonly at: string }[]
 }
@@ -34,7 +37,7 @@ interface PropertyWritePlan {
 interface NodeWritePlan {
   readonly name: string
   readonly at: string
-  /** Null: the variable's own node. */
+  /** Null: update the node that the variable is bound to. */
   readonly key: { readonly type: string; readonly externalId: ValueSource } | null
   readonly labels: readonly { readonly source: ValueSource; readonly at: string }[] | null
   readonly properties: readonly PropertyWritePlan[]
@@ -43,25 +46,26 @@ interface NodeWritePlan {
 interface RelationshipWritePlan {
   readonly name: string
   readonly at: string
-  /** Null: the variable's own relationship. */
+  /** Null: update the relationship that the variable is bound to. */
   readonly key: { readonly type: string; readonly source: string; readonly target: string } | null
   readonly properties: readonly PropertyWritePlan[]
 }
 
-/** What is deleted of the element that a variable stands for. */
+/** What to delete of the element that a variable is bound to. */
 export interface Deletion {
   readonly variable: string
   readonly at: string
-  /** `all`: every property; a name: that one. */
+  /** `all`: all properties; a name: that property. */
   readonly what: 'element' | 'all' | { readonly property: string }
 }
 
-/** A property of a call: with a value, or with the name of the resolver that is to be asked for it before it is written. */
+/** A property of one call: with a value, or with the resolver to call before it is written. */
 export interface BoundPropertyWrite {
   readonly input: PropertyInput
   readonly resolver: string | null
 }
 
+/** A node to write, with its values. */
 export interface BoundNodeWrite {
   readonly name: string
   readonly at: string
@@ -70,6 +74,7 @@ export interface BoundNodeWrite {
   readonly properties: readonly BoundPropertyWrite[]
 }
 
+/** A relationship to write, with its values. */
 export interface BoundRelationshipWrite {
   readonly name: string
   readonly at: string
@@ -77,17 +82,19 @@ export interface BoundRelationshipWrite {
   readonly properties: readonly BoundPropertyWrite[]
 }
 
+/** All elements that one call writes for each row. */
 export interface BoundWrites {
   readonly nodes: readonly BoundNodeWrite[]
   readonly relationships: readonly BoundRelationshipWrite[]
 }
 
+/** The writes of a query. Immutable. */
 export class WritePlan {
-  /** Of upserts and deletions, for each row. */
+  /** Number of upserts and deletions for each row. */
   readonly size: number
-  /** Without `$`. */
+  /** Parameters that the values need, without `$`. */
   readonly parameters: readonly string[]
-  /** Names of elements that the pattern does not have. */
+  /** Names of written elements that the pattern does not bind. */
   readonly newNames: ReadonlySet<string>
   readonly deletedNodes: readonly Deletion[]
   readonly deletedRelationships: readonly Deletion[]
@@ -118,14 +125,14 @@ export class WritePlan {
     ]
   }
 
-  /** Whether it touches elements of the kind at all. */
+  /** Returns whether elements of the kind are written or deleted. */
   touches(kind: PathElementKind): boolean {
     const [upserts, deletions] =
       kind === 'node' ? [this.nodes, this.deletedNodes] : [this.relationships, this.deletedRelationships]
     return upserts.length + deletions.length > 0
   }
 
-  /** Names of the row that it needs. */
+  /** Variables that each row must provide. */
   get variables(): readonly string[] {
     return [
       ...this.nodes.map(({ name }) => name),
@@ -134,7 +141,7 @@ export class WritePlan {
     ]
   }
 
-  /** All parameters are there. Issues are for the caller of the query. */
+  /** Binds the values of one call; all parameters must be present. Issues are for the caller of the query. */
   bind(parameters: BoundParameters): Result<BoundWrites, readonly string[]> {
     const binder = new WriteBinder(parameters)
     const nodes = this.nodes.map(({ name, at, key, labels, properties }) => ({
@@ -145,12 +152,12 @@ export class WritePlan {
           ? null
           : {
               type: key.type,
-              externalId: binder.one(key.externalId, `${at}.external_id`, toExternalId, expectedExternalId),
+              externalId: binder.bindValue(key.externalId, `${at}.external_id`, toExternalId, expectedExternalId),
             },
       labels:
         labels === null
           ? null
-          : [...new Set(labels.flatMap((label) => binder.one(label.source, label.at, toLabels, expectedLabel)))],
+          : [...new Set(labels.flatMap((label) => binder.bindValue(label.source, label.at, toLabels, expectedLabel)))],
       properties: properties.map((property) => binder.property(property)),
     }))
     const relationships = this.relationships.map(({ name, at, key, properties }) => ({
@@ -179,8 +186,8 @@ class WriteBinder {
     this.parameters = parameters
   }
 
-  /** After an issue what comes back is never used. */
-  one<T>(
+  /** After an issue the result is not used. */
+  bindValue<T>(
     source: ValueSource,
     at: string,
     accept: (value: ReturnType<typeof sourceValue>) => T | null,
@@ -199,26 +206,26 @@ class WriteBinder {
       else this.issues.push(valueIssue(source, place, entry.error))
     }
     const merged = mergedMetadata(entries)
-    const told = { name, ...(merged === null ? {} : { metadata: merged }) }
+    const base = { name, ...(merged === null ? {} : { metadata: merged }) }
     if (value !== null) {
       return {
-        input: { ...told, value: this.one(value, `${at}.value`, toPropertyValue, expectedValue) },
+        input: { ...base, value: this.bindValue(value, `${at}.value`, toPropertyValue, expectedValue) },
         resolver: null,
       }
     }
-    const asked = this.one(resolver as ValueSource, `${at}.external_value`, toExternalId, expectedName)
+    const asked = this.bindValue(resolver as ValueSource, `${at}.external_value`, toExternalId, expectedName)
     return resolver?.kind === 'reference'
-      ? { input: told, resolver: asked }
-      : { input: { ...told, externalValue: asked }, resolver: null }
+      ? { input: base, resolver: asked }
+      : { input: { ...base, externalValue: asked }, resolver: null }
   }
 }
 
-/** Null for a query that only reads. Issues are for the author of the document. */
+/** Compiles the writes of a document; null if it only reads. Issues are for the author of the document. */
 export function compileWrites(document: QueryDocument): Result<WritePlan | null, readonly string[]> {
   const reader = new WriteReader()
-  const nodes = (document.upsert_nodes ?? []).map((one, i) => reader.node(one, `query.upsert_nodes[${i}]`))
-  const relationships = (document.upsert_relationships ?? []).map((one, i) =>
-    reader.relationship(one, `query.upsert_relationships[${i}]`),
+  const nodes = (document.upsert_nodes ?? []).map((bindValue, i) => reader.node(bindValue, `query.upsert_nodes[${i}]`))
+  const relationships = (document.upsert_relationships ?? []).map((bindValue, i) =>
+    reader.relationship(bindValue, `query.upsert_relationships[${i}]`),
   )
   const writes = new WritePlan(
     nodes,
@@ -268,12 +275,12 @@ class WriteReader {
         value: value === undefined ? null : this.checked(value, `${place}.value`, toPropertyValue, expectedValue),
         resolver: external_value === undefined ? null : this.source(external_value, `${place}.external_value`),
         metadata: metadata.map((entry, j) => {
-          const spot = `${place}.metadata[${j}].value`
-          const source = this.source(entry.value, spot)
+          const valueAt = `${place}.metadata[${j}].value`
+          const source = this.source(entry.value, valueAt)
           const read =
             parametersOf(source).length > 0 ? ok(null) : metadataEntry(entry.type, sourceValue(source, new Map()))
-          if (!read.ok) this.issues.push(`${spot}: ${read.error}`)
-          return { type: entry.type, source, at: spot }
+          if (!read.ok) this.issues.push(`${valueAt}: ${read.error}`)
+          return { type: entry.type, source, at: valueAt }
         }),
       }
     })
@@ -286,7 +293,7 @@ class WriteReader {
     return { kind: 'literal', value: null }
   }
 
-  /** What is a literal from end to end can be looked at now. */
+  /** A value without references is checked now. */
   private checked(
     value: unknown,
     at: string,
@@ -301,7 +308,7 @@ class WriteReader {
   }
 }
 
-/** Of paths that were looked at before. */
+/** The paths were validated before. */
 function deletionsOf(paths: readonly string[] = [], kind: PathElementKind, member: string): Deletion[] {
   return paths.flatMap((text, i) => {
     const path = parsePath(text, kind)

@@ -1,5 +1,5 @@
-// The values of what a query writes: literals of its document, and parameters and claims that a call brings. None of them
-// depends on a row, so all of them are known before the graph is asked, and one that does not fit refuses the whole call.
+// Values that a query writes: literals of its document, and parameters and claims of a call. None depends on a row, so
+// all are known before the graph is read, and an invalid value fails the whole call.
 import type { PropertyMetadata } from '../engine/store.ts'
 import { fromJson, toJson } from '../engine/value/json-conversion.ts'
 import type { PropertyScalar, PropertyValue, Value } from '../engine/value/value.ts'
@@ -10,12 +10,16 @@ import { label } from '../policy/decision-document.ts'
 import { expectedReference, readReference, type ValueReference, valueAt } from '../policy/value-reference.ts'
 import type { BoundParameters } from './parameters.ts'
 
+/** Where a value comes from. */
 export type ValueSource =
   | { readonly kind: 'literal'; readonly value: Value }
   | { readonly kind: 'reference'; readonly reference: ValueReference }
   | { readonly kind: 'list'; readonly items: readonly ValueSource[] }
 
-/** Of a value as the document has it: what begins with `$` is never a literal. */
+/**
+ * Parses a value of the document. A string that begins with `$` is never a literal. The error is a message for the
+ * author.
+ */
 export function readValueSource(value: unknown): Result<ValueSource, string> {
   if (typeof value === 'string' && value.startsWith('$')) {
     const reference = readReference(value)
@@ -32,7 +36,7 @@ export function readValueSource(value: unknown): Result<ValueSource, string> {
   return ok({ kind: 'list', items })
 }
 
-/** Names of the parameters without which there is no value, `$` left off. */
+/** Returns the parameters that the value needs, without `$`. */
 export function parametersOf(source: ValueSource): string[] {
   switch (source.kind) {
     case 'literal':
@@ -44,7 +48,7 @@ export function parametersOf(source: ValueSource): string[] {
   }
 }
 
-/** Null where a claim or a member is absent. */
+/** Returns the value; null if a claim or member is absent. */
 export function sourceValue(source: ValueSource, parameters: BoundParameters): Value {
   switch (source.kind) {
     case 'literal':
@@ -56,13 +60,13 @@ export function sourceValue(source: ValueSource, parameters: BoundParameters): V
   }
 }
 
-const filledIn: ReadonlySet<string> = new Set(['token', 'svc_token', '_appId'])
+const platformParameters: ReadonlySet<string> = new Set(['token', 'svc_token', '_appId'])
 
-/** Says of a value that does not fit where it came from. */
+/** Returns the issue for an invalid value, with its origin. */
 export function valueIssue(source: ValueSource, place: string, expected: string): string {
   if (source.kind !== 'reference') return `${place}: ${expected}`
   const { root, text } = source.reference
-  const isSent = !filledIn.has(root)
+  const isSent = !platformParameters.has(root)
   return isSent
     ? `missing or wrong input params, '${text.slice(1)}': ${expected}`
     : `${place}: \`${text}\`: ${expected}`
@@ -70,14 +74,21 @@ export function valueIssue(source: ValueSource, place: string, expected: string)
 
 // -- what a value must be
 
+/** The message for an invalid property value. */
 export const expectedValue = 'expected a string, a finite number, a boolean or an array of one of these'
+/** The message for an invalid external id. */
 export const expectedExternalId = 'expected a string of 1 to 256 characters'
+/** The message for an invalid label. */
 export const expectedLabel = 'expected a label, or an array of labels, that is not reserved'
+/** The message for an invalid resolver name. */
 export const expectedName = 'expected the name of an external data resolver'
 
 const TEXT_MAX = 256
 
-/** Ruling G5; null for what no property holds. */
+/**
+ * Returns the value as a property value; null if no property can hold it
+ * (docs/decisions/0004-element-fields-and-values.md).
+ */
 export function toPropertyValue(value: Value): PropertyValue | null {
   if (!Array.isArray(value)) return isScalar(value) ? value : null
   const kinds = new Set(value.map((item: Value) => (isScalar(item) ? kindOf(item) : 'none')))
@@ -96,10 +107,12 @@ function kindOf(value: PropertyScalar): string {
   return value instanceof Float || typeof value === 'bigint' ? 'number' : typeof value
 }
 
+/** Returns a string of 1 to 256 characters; null for any other value. */
 export function toExternalId(value: Value): string | null {
   return typeof value === 'string' && value.length >= 1 && value.length <= TEXT_MAX ? value : null
 }
 
+/** Returns a label or a list of labels as a list; null if one is invalid or reserved. */
 export function toLabels(value: Value): readonly string[] | null {
   const labels: readonly Value[] = Array.isArray(value) ? value : [value as Value]
   return labels.every(isLabel) ? (labels as readonly string[]) : null
@@ -111,7 +124,10 @@ function isLabel(value: Value): boolean {
 
 // -- metadata
 
-/** One entry of an array of metadata, or what was expected of it. Names that are not the service's own are custom ones. */
+/**
+ * Converts one metadata entry. A name that is not a metadata field is custom metadata. The error says what was
+ * expected.
+ */
 export function metadataEntry(type: string, value: Value): Result<PropertyMetadata, string> {
   switch (type) {
     case 'source':
@@ -126,11 +142,12 @@ export function metadataEntry(type: string, value: Value): Result<PropertyMetada
       return value instanceof Map ? ok({ custom: plain(value) as Record<string, unknown> }) : err('expected an object')
     default:
       if (value === null) return err('expected a value')
-      // Entry by entry: a key may be `__proto__`.
+      // fromEntries, because a key may be `__proto__`.
       return ok({ custom: Object.fromEntries([[type, plain(value)]]) })
   }
 }
 
+/** Merges metadata entries; null if there are none. */
 export function mergedMetadata(entries: readonly PropertyMetadata[]): PropertyMetadata | null {
   if (entries.length === 0) return null
   const customs = entries.flatMap(({ custom }) => (custom === undefined ? [] : Object.entries(custom)))
@@ -138,7 +155,7 @@ export function mergedMetadata(entries: readonly PropertyMetadata[]): PropertyMe
   return { ...Object.assign({}, ...own), ...(customs.length === 0 ? {} : { custom: Object.fromEntries(customs) }) }
 }
 
-/** As a capture has it: floats stay boxed. */
+/** JSON data as in a capture: floats stay boxed. */
 function plain(value: Value): unknown {
   return toJson(value, () => null)
 }

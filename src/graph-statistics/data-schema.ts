@@ -1,6 +1,6 @@
-// What kinds of nodes and relationships a graph holds, with their properties and how many there are (facts 1.8), in JSON
-// Graph Format. Counted by walking the graph in short slices, each over a snapshot of its own, so that decisions go on
-// meanwhile: the counts of a graph that is written to at the same time are those of no single moment.
+// Collects the data schema of a graph: node and relationship types with their properties and counts, in JSON Graph
+// Format. The graph is walked in short slices, each on a snapshot of its own, so that decisions continue meanwhile.
+// Counts of a graph that is written to at the same time are therefore not those of one version.
 import {
   type Chunk,
   createChunk,
@@ -13,7 +13,7 @@ import type { PropertyValue } from '../engine/value/value.ts'
 import { Float } from '../kernel/float.ts'
 import type { DataSchema, EdgeSchema, NodeSchema, PropertySchema } from './schema.ts'
 
-/** How long a slice may keep the process from other work; the relationships of one node are counted in one slice. */
+/** Milliseconds after which a slice yields. The relationships of one node are counted in one slice. */
 const SLICE_MS = 5
 
 class PropertyStatistics {
@@ -23,12 +23,12 @@ class PropertyStatistics {
 
   add(value: unknown): void {
     this.count += 1
-    bump(this.types, typeName(value))
+    increment(this.types, typeName(value))
   }
 
   addStored({ value, externalValue, metadata }: StoredProperty): void {
     this.count += 1
-    bump(this.types, externalValue === null ? typeName(value) : 'external')
+    increment(this.types, externalValue === null ? typeName(value) : 'external')
     if (metadata === null) return
     const { source, assuranceLevel, verifiedTime, custom = {} } = metadata
     const fields = { source, assurance_level: assuranceLevel, verified_time: verifiedTime, ...custom }
@@ -40,9 +40,9 @@ class PropertyStatistics {
   schema(): PropertySchema {
     return {
       count: this.count,
-      types: listed(this.types, 'type'),
+      types: countList(this.types, 'type'),
       metadata: Object.fromEntries(
-        [...this.metadata].map(([name, { count, types }]) => [name, { count, types: listed(types, 'type') }]),
+        [...this.metadata].map(([name, { count, types }]) => [name, { count, types: countList(types, 'type') }]),
       ),
     }
   }
@@ -63,7 +63,9 @@ interface EdgeStatistics {
   readonly properties: Map<string, PropertyStatistics>
 }
 
-/** What belongs to the service is left out: its applications, agents and scores. Null: nothing was captured yet. */
+/**
+ * Returns the data schema, without the service's own applications, agents and scores; null if nothing was captured yet.
+ */
 export async function collectDataSchema(graph: GraphStore): Promise<DataSchema | null> {
   const survey = new DataSchemaCollector()
   for (let from = 0; ; ) {
@@ -84,21 +86,21 @@ class DataSchemaCollector {
   private readonly nodes = new Map<string, NodeStatistics>()
   private readonly edges = new Map<string, EdgeStatistics>()
   private readonly chunk: Chunk = createChunk()
-  private readonly around: Chunk = createChunk()
+  private readonly neighbourChunk: Chunk = createChunk()
   private earliest = ''
   private latest = ''
 
-  /** Where the next slice goes on; null at the end. */
+  /** Counts nodes from `from` on. Returns where the next slice begins; null at the end. */
   slice(snapshot: Snapshot, from: NodeId): NodeId | null {
-    const until = performance.now() + SLICE_MS
+    const deadlineMs = performance.now() + SLICE_MS
     for (let at = from; ; at = this.chunk.next) {
       snapshot.allNodes(at, this.chunk)
       const { length, more, next } = this.chunk
-      // The chunk is the snapshot's to overwrite, by the walk around a node too.
+      // Copied, because the snapshot reuses the chunk, also for the walk around a node.
       const ids = this.chunk.ids.slice(0, length)
       for (const id of ids) {
         if (id < from) continue
-        if (performance.now() > until && id > from) return id
+        if (performance.now() > deadlineMs && id > from) return id
         this.node(id, snapshot)
       }
       if (!more) return null
@@ -119,23 +121,23 @@ class DataSchemaCollector {
     if (snapshot.nodeField(id, 'is_identity') === true) node.identities += 1
     for (const label of snapshot.labels(id)) {
       const name = snapshot.symbolName('label', label)
-      if (name !== type) bump(node.labels, name)
+      if (name !== type) increment(node.labels, name)
     }
     this.times(snapshot.nodeField(id, 'create_time'), snapshot.nodeField(id, 'update_time'))
     this.properties(node.properties, snapshot.nodeStoredProperties(id))
     for (const relation of snapshot.relationshipTypesAt(id, 'out')) {
       const name = snapshot.symbolName('type', relation)
       if (isSystem(name)) continue
-      for (let from = 0; ; from = this.around.next) {
-        snapshot.neighbours(id, 'out', relation, from, this.around)
-        const { length, more, next } = this.around
-        const ends = this.around.ids.slice(0, length)
-        const relationships = this.around.relationships.slice(0, length)
+      for (let from = 0; ; from = this.neighbourChunk.next) {
+        snapshot.neighbours(id, 'out', relation, from, this.neighbourChunk)
+        const { length, more, next } = this.neighbourChunk
+        const ends = this.neighbourChunk.ids.slice(0, length)
+        const relationships = this.neighbourChunk.relationships.slice(0, length)
         ends.forEach((end, i) => {
           this.edge(type, name, end, relationships[i]!, snapshot)
         })
         if (!more) break
-        this.around.next = next
+        this.neighbourChunk.next = next
       }
     }
   }
@@ -184,7 +186,7 @@ function nodeSchema({ count, identities, labels, properties }: NodeStatistics): 
       node_count: count,
       properties: propertySchemas(properties),
       system_labels: identities === 0 ? [] : [{ name: 'identity', count: identities }],
-      user_defined_labels: listed(labels, 'name'),
+      user_defined_labels: countList(labels, 'name'),
     },
   }
 }
@@ -210,11 +212,11 @@ function typeName(value: unknown): string {
   return typeof value
 }
 
-function bump(counts: Map<string, number>, name: string): void {
+function increment(counts: Map<string, number>, name: string): void {
   counts.set(name, (counts.get(name) ?? 0) + 1)
 }
 
-function listed<K extends 'type' | 'name'>(
+function countList<K extends 'type' | 'name'>(
   counts: ReadonlyMap<string, number>,
   key: K,
 ): ({ [P in K]: string } & { count: number })[] {

@@ -1,4 +1,4 @@
-// The answer of the data schema (facts 1.8): JSON Graph Format, version 2.
+// The response schema of the data schema: JSON Graph Format, version 2.
 import { z } from 'zod'
 
 const count = z.number().int()
@@ -8,6 +8,7 @@ const property = z.strictObject({
   types,
   metadata: z.record(z.string(), z.strictObject({ count, types })),
 })
+/** Types and counts of one property. */
 export type PropertySchema = z.infer<typeof property>
 
 const labels = z.array(z.strictObject({ name: z.string(), count }))
@@ -15,11 +16,12 @@ const node = z.strictObject({
   metadata: z.strictObject({
     node_count: count,
     properties: z.record(z.string(), property),
-    /** `identity`: nodes that were captured with `is_identity`. */
+    /** `identity`: nodes captured with `is_identity`. */
     system_labels: labels,
     user_defined_labels: labels,
   }),
 })
+/** One node type. */
 export type NodeSchema = z.infer<typeof node>
 
 const edge = z.strictObject({
@@ -29,8 +31,10 @@ const edge = z.strictObject({
   directed: z.literal(true),
   metadata: z.strictObject({ count, properties: z.record(z.string(), property) }),
 })
+/** One combination of source type, relationship type and target type. */
 export type EdgeSchema = z.infer<typeof edge>
 
+/** The response. */
 export const dataSchema = z.strictObject({
   graph: z.strictObject({
     directed: z.literal(true),
@@ -39,4 +43,5 @@ export const dataSchema = z.strictObject({
     edges: z.array(edge),
   }),
 })
+/** The response body. */
 export type DataSchema = z.infer<typeof dataSchema>

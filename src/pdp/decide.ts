@@ -1,6 +1,6 @@
-// One decision: the OR of all policies for (subject type, action, resource type); default deny (ruling D1).
-// A policy that lacks a parameter does not apply. A grant by another is a grant; without one, the caller is told what
-// was missing (422) instead of a denial that a parameter might turn round. All policies share one budget.
+// Makes one decision: permit if any policy for (subject type, action, resource type) grants, otherwise deny.
+// A policy without one of its parameters does not apply. If no policy grants and a parameter was missing, the result is
+// a 422 error and not a denial, because the parameter might change it. All policies share one budget.
 import { ExecutionError } from '../engine/errors.ts'
 import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
@@ -8,7 +8,7 @@ import type { ServiceError } from '../kernel/errors.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { FilterAdvice, PolicyFilter } from '../policy/policy-filter.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
-import type { DecisionDeps, PolicyFault, Question, RequestKind } from './decision-deps.ts'
+import type { DecisionDeps, EvaluationRequest, PolicyError, RequestKind } from './decision-deps.ts'
 import {
   bindParameters,
   firstMissingParameter,
@@ -23,57 +23,72 @@ import {
 } from './evaluation-inputs.ts'
 import type { ReadSession } from './read-session.ts'
 
+/** The result of an evaluation. */
 export interface Decision {
   readonly decision: boolean
-  /** Never with a permit: who does not understand it may refuse it (AuthZEN 5.5). */
+  /**
+   * Only with a denial: AuthZEN (section 5.5) allows a client to reject a permit whose context it does not understand.
+   */
   readonly context?: { readonly reason: string; readonly advice?: readonly FilterAdvice[] }
 }
 
+/** The permit. */
 export const permit: Decision = { decision: true }
+/** A denial without a reason. */
 export const denial: Decision = { decision: false }
 const granted = ok(permit)
 const denied = ok(denial)
 
+/** A decision, or why there is none. */
 export type DecisionResult = Result<Decision, ServiceError> | MissingParameters
 
+/** For whom and with which collaborators requests are evaluated. */
 export interface EvaluationContext {
   readonly deps: DecisionDeps
   readonly caller: AgentCaller
-  /** For the log of faults. */
+  /** For the log of policy errors. */
   readonly kind: RequestKind
 }
 
-/** A question whose both ends are given. The reading's budget is started by whoever opened it. */
-export function decide(asker: EvaluationContext, reading: ReadSession, question: Question): DecisionResult {
-  const { deps, caller, kind } = asker
-  const policies = policiesFor(deps, caller.projectId, question)
+/**
+ * Decides a request with both ids. The caller has started the session's budget.
+ * Errors: `invalid` (input parameters), `forbidden` (token of another subject), `unknown-location`; MissingParameters
+ * if no policy grants and an input parameter is missing.
+ */
+export function decide(
+  evaluation: EvaluationContext,
+  session: ReadSession,
+  request: EvaluationRequest,
+): DecisionResult {
+  const { deps, caller, kind } = evaluation
+  const policies = policiesFor(deps, caller.projectId, request)
   const history = deps.inlineHistory?.[kind]
-  if (history === undefined) return decideBy(policies, asker, reading, question)
-  return history.run(caller.projectId, policies, () => decideBy(policies, asker, reading, question))
+  if (history === undefined) return decideWithPolicies(policies, evaluation, session, request)
+  return history.run(caller.projectId, policies, () => decideWithPolicies(policies, evaluation, session, request))
 }
 
-function decideBy(
+function decideWithPolicies(
   policies: readonly CompiledPolicy[],
-  asker: EvaluationContext,
-  reading: ReadSession,
-  question: Question,
+  evaluation: EvaluationContext,
+  session: ReadSession,
+  request: EvaluationRequest,
 ): DecisionResult {
-  const { deps, caller } = asker
-  const bound = bindParameters(deps, caller, question, policies)
+  const { deps, caller } = evaluation
+  const bound = bindParameters(deps, caller, request, policies)
   if (!bound.ok) return bound
   if (policies.length === 0) return denied
-  if (!tokenMatchesSubject(caller.user, question.subject))
+  if (!tokenMatchesSubject(caller.user, request.subject))
     return policies.some(rejectsForeignSubject) ? subjectMismatch : denied
   const parameters = bound.value
-  const misplaced = invalidLocation(policies, parameters, reading.graphs)
-  if (misplaced !== null) return misplaced
+  const locationError = invalidLocation(policies, parameters, session.graphs)
+  if (locationError !== null) return locationError
 
-  reading.parameters = parameters
-  const { subject, resource } = question
+  session.parameters = parameters
+  const { subject, resource } = request
   let missing: string[] | null = null
-  let refusing: PolicyFilter[] | null = null
+  let denyingFilters: PolicyFilter[] | null = null
   for (const policy of policies) {
-    reading.budget.chargeSteps(1)
+    session.budget.chargeSteps(1)
     const name = firstMissingParameter(policy, parameters)
     if (name !== null) {
       missing ??= []
@@ -82,49 +97,50 @@ function decideBy(
     }
     try {
       if (policy.filter !== null && !policy.filter.admits(parameters)) {
-        refusing ??= []
-        refusing.push(policy.filter)
-      } else if (policy.condition.check(reading, subject.id ?? '', resource.id ?? '')) return granted
-    } catch (fault) {
-      if (!(fault instanceof ExecutionError)) throw fault
-      if (fault.code === 'missing-parameter' && fault.subject !== null) {
+        denyingFilters ??= []
+        denyingFilters.push(policy.filter)
+      } else if (policy.condition.check(session, subject.id ?? '', resource.id ?? '')) return granted
+    } catch (error) {
+      if (!(error instanceof ExecutionError)) throw error
+      if (error.code === 'missing-parameter' && error.subject !== null) {
         missing ??= []
-        missing.push(fault.subject)
+        missing.push(error.subject)
       } else {
-        reportFault(asker, reading, policy, fault)
-        // Nothing is left for the others, and they are not asked: what is not known to be granted is denied.
-        if (isBudgetExhausted(fault)) {
-          reading.exhausted = fault
+        reportPolicyError(evaluation, session, policy, error)
+        // The budget is exhausted, so the remaining policies are not evaluated: what is not proved granted is denied.
+        if (isBudgetExhausted(error)) {
+          session.exhausted = error
           break
         }
       }
     }
   }
   if (missing !== null) return missingParameters(missing)
-  return refusing === null ? denied : ok(refusedBy(refusing, parameters))
+  return denyingFilters === null ? denied : ok(filterDenial(denyingFilters, parameters))
 }
 
-export function reportFault(
+/** Reports an error inside one policy to the log. */
+export function reportPolicyError(
   { deps, caller, kind }: EvaluationContext,
-  reading: ReadSession,
+  session: ReadSession,
   policy: CompiledPolicy,
-  fault: ExecutionError,
+  error: ExecutionError,
 ): void {
-  const told: PolicyFault = {
+  const policyFault: PolicyError = {
     projectId: caller.projectId,
     policyId: policy.id,
     revision: policy.revision,
     requestKind: kind,
-    code: fault.code,
-    // Parameters are masked in logs, and what nodes hold is nobody's business there.
-    message: fault.redactedMessage,
+    code: error.code,
+    // Without values: parameters and node properties must not appear in logs.
+    message: error.redactedMessage,
   }
-  reading.report(() => deps.onPolicyFault(told))
+  session.report(() => deps.onPolicyError(policyFault))
 }
 
-/** What the caller can do about it stands in the advice. */
-function refusedBy(filters: readonly PolicyFilter[], parameters: ReadonlyMap<string, Value>): Decision {
+/** The advice says what the caller can do. */
+function filterDenial(filters: readonly PolicyFilter[], parameters: ReadonlyMap<string, Value>): Decision {
   const advice = filters.flatMap((filter) => filter.explainRejection(parameters).advice)
-  const reason = 'a policy that might grant this does not admit the token or the parameters'
+  const reason = 'the filter of a matching policy does not admit the token or the parameters'
   return { decision: false, context: advice.length === 0 ? { reason } : { reason, advice } }
 }

@@ -1,5 +1,4 @@
-// What decisions are given by the wiring, and what they tell it: faults inside policies, and every answer they gave.
-
+// Collaborators of the decision point, the request that it evaluates, and the events that it reports.
 import type { BudgetLimits } from '../engine/conditions.ts'
 import type { ExecutionError } from '../engine/errors.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
@@ -11,84 +10,100 @@ import type { PageTokens } from './page-token.ts'
 import type { RequestContextMembers } from './schema.ts'
 import type { SearchCache } from './search-cache.ts'
 
+/** The subject or the resource of a request. */
 export interface Entity {
   readonly type: string
-  /** Null on the side that is sought. */
+  /** Null for the entity that a search looks for. */
   readonly id: string | null
   readonly properties?: Readonly<Record<string, unknown>> | undefined
 }
 
-export interface Question {
+/**
+ * What is to be decided: the body of an evaluation, or the request that a search makes of its body. Unknown members of a
+ * body stay in it and are ignored.
+ */
+export interface EvaluationRequest {
   readonly subject: Entity
   readonly resource: Entity
   readonly action: { readonly name: string; readonly properties?: Readonly<Record<string, unknown>> | undefined }
   readonly context?: RequestContextMembers
 }
 
+/** What was asked. */
 export type RequestKind = 'evaluation' | 'resource search' | 'subject search' | 'action search'
 
-/** A fault inside one policy: it does not grant (ruling D1), and its author wants to know why. */
-export interface PolicyFault {
+/**
+ * An error inside one policy during evaluation: the policy does not grant
+ * (docs/decisions/0008-policy-filters-and-parameters.md).
+ */
+export interface PolicyError {
   readonly projectId: string
   readonly policyId: string
-  /** Of the policy: a change of it may have mended it. */
+  /** Revision of the policy document. */
   readonly revision: number
   readonly requestKind: RequestKind
   readonly code: ExecutionError['code']
   readonly message: string
 }
 
-/** One decision or search that was answered, refusals included. What it points at is the question's own: not to be changed. */
+/**
+ * One answered decision or search, including errors. It refers to the request's own objects, which must not be changed.
+ */
 export interface DecisionEvent {
   readonly kind: RequestKind
   /** The X-Request-ID of the call. */
   readonly requestId: string
   readonly caller: AgentCaller
-  /** Its place in a batch; null where it was a call of its own. */
+  /** Index in a batch; null for a single call. */
   readonly item: number | null
-  /** The same object for all items of a batch, and for them alone. */
+  /** The same object for all items of a batch; absent for a single call. */
   readonly batch?: object
-  /** Null for an item of a batch that is no question. */
-  readonly request: Question | null
-  /** Null for searches and refusals. */
+  /** Null for a malformed item of a batch. */
+  readonly request: EvaluationRequest | null
+  /** Null for searches and errors. */
   readonly decision: boolean | null
-  /** How many results the answer holds; null for evaluations and refusals. */
+  /** Number of results in the answer; null for evaluations and errors. */
   readonly found: number | null
-  /** Why there was no answer. */
+  /** The error; null if there is an answer. */
   readonly error: ServiceError | null
   readonly durationMs: number
 }
 
+/** Collaborators and limits of the decision point. */
 export interface DecisionDeps {
   readonly policies: {
     find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[]
     actions(projectId: string, subjectType: string, resourceType: string): readonly string[]
     ofSubjectType(projectId: string, subjectType: string): readonly CompiledPolicy[]
   }
-  /** Null while the project has no graph: not provisioned yet, or deleted. */
+  /** Returns the graphs of a project; null while it is not provisioned, or after its deletion. */
   graphsOf(projectId: string): ProjectGraphs | null
-  /** Of one evaluation with all its policies, of one search. */
+  /** Limits of one evaluation with all its policies, or of one search. */
   readonly limits: BudgetLimits
-  /** Characters of one string among the input parameters. */
+  /** Maximum characters of one string in the input parameters. */
   readonly inputStringMax: number
-  /** Items of one batch. */
+  /** Maximum items of one batch. */
   readonly evaluationsMax: number
   /**
-   * Milliseconds that a batch or an explanation may take on the serving loop; what takes longer throws LaneRequiredError.
-   * Absent: no such limit. A single question has `limits.inlineMs`.
+   * Maximum milliseconds of a batch or an explanation on the serving loop; a longer one throws LaneRequiredError.
+   * Absent: no limit. Single requests have `limits.inlineMs`.
    */
   readonly inlineMs?: number
-  /** By kind of question; absent where everything runs here. */
+  /** By kind of request; absent if nothing runs in lanes. */
   readonly inlineHistory?: Readonly<Record<RequestKind, InlineHistory>>
-  /** An item of a batch that would begin later than this is not asked any more. */
+  /** Maximum milliseconds of a batch: an item that would start later is not evaluated. */
   readonly batchTimeMs: number
-  /** Results of one answer. */
+  /** Maximum results of one page. */
   readonly searchPageMax: number
   readonly pageTokens: PageTokens
   readonly searchCache: SearchCache
-  onPolicyFault(fault: PolicyFault): void
-  /** What kept an item of a batch from its answer, where the operator must know of it. */
-  onServiceFault(fault: ThrownServiceError): void
-  /** Null: nobody listens, and no time is taken. Called synchronously; must not throw and must not wait. */
+  /** Called for each error inside a policy. */
+  onPolicyError(error: PolicyError): void
+  /** Called for an error of the service that failed one item of a batch, if the operator must know. */
+  onServiceError(error: ThrownServiceError): void
+  /**
+   * Called after each decision or search, synchronously; must not throw or block. Null: no listener, and durations are
+   * not measured.
+   */
   readonly onDecided: ((event: DecisionEvent) => void) | null
 }

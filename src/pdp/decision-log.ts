@@ -1,46 +1,49 @@
-// The decision log: one line of JSON for each answered question, under the identifier that its caller knows it by. Parameters
-// are masked by rule; of a sample, all items of a batch are in it or none.
+// The decision log: one line of JSON for each answered request, under its request id. Parameters are masked by rule;
+// sampling includes all items of a batch or none.
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import { writeJson } from '../kernel/json.ts'
 import type { DecisionEvent, Entity } from './decision-deps.ts'
 import type { ParameterMask } from './parameter-mask.ts'
 
-/** Takes lines without ever keeping the caller waiting; what it cannot keep it drops and counts. */
+/** A sink for log lines. `write` never blocks; lines that it cannot keep are dropped and counted. */
 export interface LineSink {
   write(line: string): void
 }
 
+/** Collaborators and sampling rate of the decision log. */
 export interface DecisionLogDeps {
   readonly sink: LineSink
   readonly clock: Clock
   readonly mask: ParameterMask
-  /** 1 to 100. */
+  /** Percentage of requests to log, 1 to 100. */
   readonly percent: number
 }
 
+/** Writes decisions and searches to a sink. */
 export class DecisionLog {
-  private readonly parts: DecisionLogDeps
-  private readonly drawn = new WeakMap<object, boolean>()
+  private readonly deps: DecisionLogDeps
+  private readonly sampled = new WeakMap<object, boolean>()
 
-  constructor(parts: DecisionLogDeps) {
-    this.parts = parts
+  constructor(deps: DecisionLogDeps) {
+    this.deps = deps
   }
 
+  /** Logs one event, if it is in the sample. */
   record(event: DecisionEvent): void {
-    const { sink, clock, mask, percent } = this.parts
+    const { sink, clock, mask, percent } = this.deps
     if (percent < 100 && !this.isInSample(event)) return
     sink.write(writeJson(recordOf(event, clock.now(), mask)))
   }
 
-  /** Drawn at random once for each call. An identifier of the call would let its caller choose what is logged. */
+  /** Drawn at random, once per batch. Deriving it from the request id would let the caller choose what is logged. */
   private isInSample({ batch }: DecisionEvent): boolean {
-    const draw = (): boolean => Math.random() * 100 < this.parts.percent
-    if (batch === undefined) return draw()
-    const before = this.drawn.get(batch)
+    const sample = (): boolean => Math.random() * 100 < this.deps.percent
+    if (batch === undefined) return sample()
+    const before = this.sampled.get(batch)
     if (before !== undefined) return before
-    const drawn = draw()
-    this.drawn.set(batch, drawn)
-    return drawn
+    const sampled = sample()
+    this.sampled.set(batch, sampled)
+    return sampled
   }
 }
 
@@ -59,10 +62,10 @@ function recordOf(event: DecisionEvent, nowMs: number, mask: ParameterMask): obj
     ...(request === null
       ? {}
       : {
-          subject: sideOf(request.subject),
+          subject: entityFields(request.subject),
           ...(event.kind === 'action search' ? {} : { action: request.action.name }),
-          resource: sideOf(request.resource),
-          ...asked(event, mask),
+          resource: entityFields(request.resource),
+          ...parameterFields(event, mask),
         }),
     ...(event.decision === null ? {} : { decision: event.decision }),
     ...(event.found === null ? {} : { found: event.found }),
@@ -73,11 +76,11 @@ function recordOf(event: DecisionEvent, nowMs: number, mask: ParameterMask): obj
   }
 }
 
-function sideOf({ type, id }: Entity): object {
+function entityFields({ type, id }: Entity): object {
   return id === null ? { type } : { type, id }
 }
 
-function asked({ request }: DecisionEvent, mask: ParameterMask): object {
+function parameterFields({ request }: DecisionEvent, mask: ParameterMask): object {
   if (request === null) return {}
   const { subject, resource, action, context } = request
   const parameters: Record<string, unknown> = { ...context?.input_params }

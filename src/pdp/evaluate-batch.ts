@@ -1,5 +1,5 @@
-// A batch of evaluations: each item a question of its own, all asked of the same snapshots. What is wrong with an item stays
-// in it (AuthZEN 7.2.1): `decision: false` with a reason, and the batch is answered.
+// Evaluates a batch: each item is a request of its own, and all items read the same snapshots. An error in an item
+// stays in the item (AuthZEN 7.2.1): `decision: false` with a reason.
 import type { ExecutionError } from '../engine/errors.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
@@ -11,38 +11,43 @@ import { graphNotFound } from './evaluation-inputs.ts'
 import { type BatchItemResult, type BatchRequest, readItems } from './read-batch.ts'
 import { ReadSession } from './read-session.ts'
 
+/**
+ * Evaluates the items in order until `evaluations_semantic` ends the batch. Returns one decision per evaluated item.
+ * Errors: `malformed` if there are too many items, `not-found` if the project has no graph. Throws LaneRequiredError if
+ * it takes longer than `deps.inlineMs` on the serving loop.
+ */
 export function evaluateBatch(
-  parts: DecisionDeps,
+  deps: DecisionDeps,
   caller: AgentCaller,
   requestId: string,
   request: BatchRequest,
 ): Result<readonly Decision[], ServiceError> {
-  const given = request.evaluations.length
-  if (given > parts.evaluationsMax) {
-    const expected = `evaluations: expected at most ${parts.evaluationsMax} items, found ${given}`
+  const count = request.evaluations.length
+  if (count > deps.evaluationsMax) {
+    const expected = `evaluations: expected at most ${deps.evaluationsMax} items, found ${count}`
     return err({ kind: 'malformed', issues: [expected] })
   }
-  const graphs = parts.graphsOf(caller.projectId)
+  const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
-  const { onDecided } = parts
-  const stopsAt = stopOf(request.options?.evaluations_semantic)
-  const asker: EvaluationContext = { deps: parts, caller, kind: 'evaluation' }
-  const reading = new ReadSession(
+  const { onDecided } = deps
+  const endsAt = endingDecision(request.options?.evaluations_semantic)
+  const evaluation: EvaluationContext = { deps, caller, kind: 'evaluation' }
+  const session = new ReadSession(
     graphs,
-    parts.limits,
-    parts.inlineMs !== undefined || parts.limits.inlineMs !== undefined,
+    deps.limits,
+    deps.inlineMs !== undefined || deps.limits.inlineMs !== undefined,
   )
   const decisions: Decision[] = []
   const beganMs = performance.now()
-  const endsMs = beganMs + parts.batchTimeMs
-  const laneMs = parts.inlineMs === undefined ? Number.POSITIVE_INFINITY : beganMs + parts.inlineMs
+  const endsMs = beganMs + deps.batchTimeMs
+  const laneMs = deps.inlineMs === undefined ? Number.POSITIVE_INFINITY : beganMs + deps.inlineMs
   try {
     for (const item of readItems(request)) {
       const startedMs = performance.now()
-      // Nothing was told yet: a lane decides all of the batch.
+      // Nothing is reported yet, so a lane can decide the whole batch again.
       if (startedMs > laneMs) throw new LaneRequiredError('batch')
       const decided: Result<Decision, ServiceError> =
-        startedMs > endsMs ? outOfTime : decideItem(asker, reading, item, endsMs - startedMs)
+        startedMs > endsMs ? outOfTime : decideItem(evaluation, session, item, endsMs - startedMs)
       const decision = decided.ok ? decided.value : { decision: false, context: { reason: reasonOf(decided.error) } }
       if (onDecided !== null) {
         const event: DecisionEvent = {
@@ -57,18 +62,18 @@ export function evaluateBatch(
           error: decided.ok ? null : decided.error,
           durationMs: performance.now() - startedMs,
         }
-        reading.report(() => onDecided(event))
+        session.report(() => onDecided(event))
       }
       decisions.push(decision)
-      if (decision.decision === stopsAt) break
+      if (decision.decision === endsAt) break
     }
-    reading.flushReports()
-  } catch (fault) {
-    // What was decided before a failure is told all the same, unless it is decided again.
-    if (!(fault instanceof LaneRequiredError)) reading.flushReports()
-    throw fault
+    session.flushReports()
+  } catch (error) {
+    // Decisions made before an error are reported, unless the batch is decided again in a lane.
+    if (!(error instanceof LaneRequiredError)) session.flushReports()
+    throw error
   } finally {
-    reading.close()
+    session.close()
   }
   return ok(decisions)
 }
@@ -76,45 +81,48 @@ export function evaluateBatch(
 const outOfTime: Result<never, ServiceError> = err({
   kind: 'budget',
   limit: 'batchTimeMs',
-  message: 'the time of the batch is used up',
+  message: 'the time limit of the batch is reached',
 })
 
-/** The decision after which nothing more is asked; null: everything is. */
-function stopOf(semantic: string | undefined): boolean | null {
+/** Returns the decision that ends the batch; null if all items are evaluated. */
+function endingDecision(semantic: string | undefined): boolean | null {
   if (semantic === 'deny_on_first_deny') return false
   return semantic === 'permit_on_first_permit' ? true : null
 }
 
-/** `leftMs`: of the time of the batch. */
+/** `leftMs`: time that the batch has left. */
 function decideItem(
-  asker: EvaluationContext,
-  reading: ReadSession,
+  evaluation: EvaluationContext,
+  session: ReadSession,
   item: BatchItemResult,
   leftMs: number,
 ): Result<Decision, ServiceError> {
   if (!item.ok) return item
-  // Each item has the budget of a call of its own, so that a batch says what single calls say.
-  const { limits } = reading
+  // Each item has the budget of a single call, so that a batch and single calls give the same decisions.
+  const { limits } = session
   const isShort = leftMs < limits.timeMs
-  reading.budget.start(isShort ? { ...limits, timeMs: leftMs } : limits)
-  reading.exhausted = null
+  session.budget.start(isShort ? { ...limits, timeMs: leftMs } : limits)
+  session.exhausted = null
   try {
-    const decided = decide(asker, reading, item.value)
-    // Not the time of one question, after which it is denied: the batch as a whole has none left.
-    return isShort && isOutOfTime(reading.exhausted) ? outOfTime : decided
-  } catch (fault) {
-    // One location that cannot be read must not take the answers of the others with it.
-    if (!(fault instanceof ThrownServiceError)) throw fault
-    if (fault.needsLogging) reading.report(() => asker.deps.onServiceFault(fault))
-    return err(fault.error)
+    const decided = decide(evaluation, session, item.value)
+    // The time of the batch ended, not the time of one evaluation, after which the result would be a denial.
+    return isShort && isOutOfTime(session.exhausted) ? outOfTime : decided
+  } catch (error) {
+    // An unreadable location must fail only the items that need it.
+    if (!(error instanceof ThrownServiceError)) throw error
+    if (error.needsLogging) session.report(() => evaluation.deps.onServiceError(error))
+    return err(error.error)
   }
 }
 
-function isOutOfTime(fault: ExecutionError | null): boolean {
-  return fault?.subject === 'decisionTimeMs'
+function isOutOfTime(error: ExecutionError | null): boolean {
+  return error?.subject === 'decisionTimeMs'
 }
 
-/** Facts 1.3.3: the text of the single call behind the kind of the failure. */
+/**
+ * Returns the message of the single call, with the kind of the error in front
+ * (docs/decisions/0006-authzen-status-codes-and-batches.md).
+ */
 function reasonOf(error: ServiceError): string {
   switch (error.kind) {
     case 'malformed':

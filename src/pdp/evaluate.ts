@@ -1,34 +1,32 @@
-// A single evaluation: one question, one decision, one snapshot.
+// Evaluates a single request on one snapshot.
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
 import { type Decision, decide } from './decide.ts'
-import type { DecisionDeps, Question } from './decision-deps.ts'
+import type { DecisionDeps, EvaluationRequest } from './decision-deps.ts'
 import { graphNotFound } from './evaluation-inputs.ts'
 import { ReadSession } from './read-session.ts'
-import type { EvaluationRequest } from './schema.ts'
 
+/**
+ * Evaluates one request and reports it to `deps.onDecided`.
+ * Errors: `not-found` if the project has no graph, and the errors of `decide`. Throws LaneRequiredError if the budget
+ * of the serving loop is exceeded.
+ */
 export function evaluate(
-  parts: DecisionDeps,
+  deps: DecisionDeps,
   caller: AgentCaller,
   requestId: string,
   request: EvaluationRequest,
 ): Result<Decision, ServiceError> {
-  const question: Question = {
-    subject: request.subject,
-    resource: request.resource,
-    action: request.action,
-    context: request.context,
-  }
-  if (parts.onDecided === null) return decisionOn(parts, caller, question)
+  if (deps.onDecided === null) return decisionOn(deps, caller, request)
   const startedMs = performance.now()
-  const decided = decisionOn(parts, caller, question)
-  parts.onDecided({
+  const decided = decisionOn(deps, caller, request)
+  deps.onDecided({
     kind: 'evaluation',
     requestId,
     caller,
     item: null,
-    request: question,
+    request,
     decision: decided.ok ? decided.value.decision : null,
     found: null,
     error: decided.ok ? null : decided.error,
@@ -37,16 +35,20 @@ export function evaluate(
   return decided
 }
 
-function decisionOn(parts: DecisionDeps, caller: AgentCaller, question: Question): Result<Decision, ServiceError> {
-  const graphs = parts.graphsOf(caller.projectId)
+function decisionOn(
+  deps: DecisionDeps,
+  caller: AgentCaller,
+  request: EvaluationRequest,
+): Result<Decision, ServiceError> {
+  const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
-  const reading = new ReadSession(graphs, parts.limits)
+  const session = new ReadSession(graphs, deps.limits)
   try {
-    reading.budget.start(parts.limits)
-    const decided = decide({ deps: parts, caller, kind: 'evaluation' }, reading, question)
-    reading.flushReports()
+    session.budget.start(deps.limits)
+    const decided = decide({ deps, caller, kind: 'evaluation' }, session, request)
+    session.flushReports()
     return decided
   } finally {
-    reading.close()
+    session.close()
   }
 }

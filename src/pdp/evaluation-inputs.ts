@@ -1,5 +1,5 @@
-// What every question of this folder shares: the policies it may use, the parameters it binds, and what of its parameters
-// is refused before any graph is read.
+// What decisions and searches have in common before they read a graph: the policies of a request, its bound parameters,
+// and the checks of token subject and locations.
 
 import { platformParameters } from '../engine/conditions.ts'
 import type { ExecutionError } from '../engine/errors.ts'
@@ -16,14 +16,18 @@ import {
 } from '../policy/input-parameters.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
-import type { DecisionDeps, Entity, Question } from './decision-deps.ts'
+import type { DecisionDeps, Entity, EvaluationRequest } from './decision-deps.ts'
 
+/** The error for a project without a graph. */
 export const graphNotFound: Result<never, ServiceError> = err({
   kind: 'not-found',
   message: 'knowledge graph not found for this project',
 })
 
-/** Interface, decisions rule 7. */
+/**
+ * The error if the user token belongs to another subject (docs/decisions/0009-user-tokens.md). The interface fixes the
+ * text.
+ */
 export const subjectMismatch: Result<never, ServiceError> = err({
   kind: 'forbidden',
   message: 'bearer token subject differs from requested subject',
@@ -33,71 +37,79 @@ const noPolicies: readonly CompiledPolicy[] = []
 const noParameters: Result<ReadonlyMap<string, Value>, ServiceError> = ok(new Map())
 const emptyMap: ReadonlyMap<string, Value> = new Map()
 
-/** Characters of a string that names a location (facts 1.12). */
+/** Maximum characters of a location name. */
 const LOCATION_MAX = 256
 
-/** Policies of the project for the question; with `policy_tags` only those with at least one of them (ruling D6). */
-export function policiesFor(parts: DecisionDeps, projectId: string, question: Question): readonly CompiledPolicy[] {
-  const { subject, action, resource } = question
-  const found = parts.policies.find(projectId, subject.type, action.name, resource.type)
-  const tags = question.context?.policy_tags
+/** Returns the policies for a request; with `policy_tags`, only those with at least one of the tags. */
+export function policiesFor(
+  deps: DecisionDeps,
+  projectId: string,
+  request: EvaluationRequest,
+): readonly CompiledPolicy[] {
+  const { subject, action, resource } = request
+  const found = deps.policies.find(projectId, subject.type, action.name, resource.type)
+  const tags = request.context?.policy_tags
   if (tags === undefined) return found
   return found.length === 0 ? noPolicies : found.filter((policy) => hasAnyTag(policy, tags))
 }
 
+/** Returns whether the policy has at least one of the tags. */
 export function hasAnyTag(policy: CompiledPolicy, tags: readonly string[]): boolean {
   return policy.tags.some((tag) => tags.includes(tag))
 }
 
-/** The token speaks for the subject, or there is none. */
+/** Returns whether the user token belongs to the subject; true if there is no token. */
 export function tokenMatchesSubject(user: UserToken | null, subject: Entity): boolean {
   return user === null || (user.nodeType === subject.type && user.subjectId === subject.id)
 }
 
-/** Of a token that speaks for somebody else, a 3.0 policy complains; a 2.0 policy does not grant (ruling D9). */
+/**
+ * Returns whether the policy turns a token of another subject into an error: 3.0 policies do, 2.0 policies do not grant
+ * (docs/decisions/0009-user-tokens.md).
+ */
 export function rejectsForeignSubject(policy: CompiledPolicy): boolean {
   return policy.version === '3.0-kbac'
 }
 
 /**
- * Values for the parameters that the policies read: the service's own (`platformParameters`), and those of the caller.
- * What no policy reads is not converted. On the side that is sought there is no `$…_external_id`.
- * Errors: `invalid` for input parameters that are refused whoever reads them, and for a read value that no graph can hold.
+ * Binds the parameters that the policies read: platform parameters (`platformParameters`) and the caller's input
+ * parameters. Parameters that no policy reads are not converted. `$…_external_id` of a search target is unbound.
+ * Errors: `invalid` for input parameters that are not allowed, and for a read value that the engine cannot represent.
  */
 export function bindParameters(
-  parts: DecisionDeps,
+  deps: DecisionDeps,
   caller: AgentCaller,
-  question: Question,
+  request: EvaluationRequest,
   policies: readonly CompiledPolicy[],
 ): Result<ReadonlyMap<string, Value>, ServiceError> {
-  const given = question.context?.input_params
-  const input = given === undefined ? null : inputOf(given, parts.inputStringMax)
-  if (input !== null && input.refused.length > 0) return err({ kind: 'invalid', issues: input.refused })
-  if (!policies.some(takesParameters)) return noParameters
+  const params = request.context?.input_params
+  const input = params === undefined ? null : inputOf(params, deps.inputStringMax)
+  if (input !== null && input.issues.length > 0) return err({ kind: 'invalid', issues: input.issues })
+  if (!policies.some(readsParameters)) return noParameters
 
   const bound = new Map<string, Value>()
   const issues = new Set<string>()
   for (const { parameters } of policies) {
     for (const name of parameters) {
       if (bound.has(name)) continue
-      const value = valueFor(name, caller, question, input)
-      if (value === unholdable) issues.add(unholdableText(name))
+      const value = valueFor(name, caller, request, input)
+      if (value === unrepresentable) issues.add(unrepresentableText(name))
       else if (value !== undefined) bound.set(name, value)
     }
   }
   return issues.size === 0 ? ok(bound) : err({ kind: 'invalid', issues: [...issues] })
 }
 
-/** Stands for data that no graph can hold, such as an integer beyond 64 bits. */
-const unholdable = Symbol('unholdable')
+/** Marks data that the engine cannot represent, such as an integer beyond 64 bits. */
+const unrepresentable = Symbol('unrepresentable')
 
-/** Undefined: there is none, and a policy that needs it does not apply. */
+/** Returns the value of one parameter; undefined if it is unbound, so that a policy that needs it does not apply. */
 function valueFor(
   name: string,
   caller: AgentCaller,
-  { subject, resource, action }: Question,
+  { subject, resource, action }: EvaluationRequest,
   input: CheckedInput | null,
-): Value | undefined | typeof unholdable {
+): Value | undefined | typeof unrepresentable {
   const { user } = caller
   switch (name) {
     case 'subject_properties':
@@ -114,7 +126,7 @@ function valueFor(
       return subject.id ?? undefined
     case 'resource_external_id':
       return resource.id ?? undefined
-    // A claim that is not there is null, so that no comparison with it holds.
+    // An absent claim is null, so that no comparison with it is true.
     case 'token':
       return claimsToMap(user?.claims)
     case 'svc_token':
@@ -128,52 +140,57 @@ function valueFor(
   }
 }
 
-function propertiesOf({ properties }: Pick<Entity, 'properties'>): Value | typeof unholdable {
-  return properties === undefined ? emptyMap : (toValue(properties) ?? unholdable)
+function propertiesOf({ properties }: Pick<Entity, 'properties'>): Value | typeof unrepresentable {
+  return properties === undefined ? emptyMap : (toValue(properties) ?? unrepresentable)
 }
 
-function inputValue(name: string, input: CheckedInput | null): Value | undefined | typeof unholdable {
-  if (input === null || !Object.hasOwn(input.given, name)) return undefined
+function inputValue(name: string, input: CheckedInput | null): Value | undefined | typeof unrepresentable {
+  if (input === null || !Object.hasOwn(input.params, name)) return undefined
   let value = input.values.get(name)
   if (value === undefined) {
-    const converted = toValue(input.given[name])
-    value = converted === undefined ? unholdable : converted
+    const converted = toValue(input.params[name])
+    value = converted === undefined ? unrepresentable : converted
     input.values.set(name, value)
   }
   return value
 }
 
-function unholdableText(name: string): string {
+function unrepresentableText(name: string): string {
   const side = /^(subject|resource|action)_properties$/.exec(name)?.[1]
-  return side === undefined ? missingParameterText(name) : `${side}.properties: expected values that a graph can hold`
+  return side === undefined ? missingParameterText(name) : `${side}.properties: expected values that a graph can store`
 }
 
 interface CheckedInput {
-  readonly given: InputParams
-  /** What is refused whether a policy reads it or not. */
-  readonly refused: readonly string[]
-  /** Converted when a policy reads them. */
-  readonly values: Map<string, Value | typeof unholdable>
+  readonly params: InputParams
+  /** Issues of the parameters, whether or not a policy reads them. */
+  readonly issues: readonly string[]
+  /** Converted values; a value is converted when a policy first reads it. */
+  readonly values: Map<string, Value | typeof unrepresentable>
 }
 
-/** The items of a batch share the parameters of its default context, which may be as long as a body. */
-const inputs = new WeakMap<object, CheckedInput>()
+/**
+ * Cached by object: the items of a batch share the parameters of the default context, which may be as long as the body.
+ */
+const checkedInputs = new WeakMap<object, CheckedInput>()
 
-function inputOf(given: InputParams, stringMax: number): CheckedInput {
-  let input = inputs.get(given)
+function inputOf(params: InputParams, stringMax: number): CheckedInput {
+  let input = checkedInputs.get(params)
   if (input === undefined) {
-    const refused = inputIssues(given, { at: 'context.input_params', reserved: platformParameters, stringMax })
-    input = { given, refused, values: new Map() }
-    inputs.set(given, input)
+    const issues = inputIssues(params, { at: 'context.input_params', reserved: platformParameters, stringMax })
+    input = { params, issues, values: new Map() }
+    checkedInputs.set(params, input)
   }
   return input
 }
 
-function takesParameters({ parameters }: CompiledPolicy): boolean {
+function readsParameters({ parameters }: CompiledPolicy): boolean {
   return parameters.length > 0
 }
 
-/** What is wrong with a location that the caller named (interface, decisions rule 4). One that is missing is told as others are. */
+/**
+ * Returns the error for a location that the caller named, or null: 422 if it is not a valid name, `unknown-location` if
+ * the project does not have it. A missing location parameter is reported like other missing parameters.
+ */
 export function invalidLocation(
   policies: readonly CompiledPolicy[],
   parameters: ReadonlyMap<string, Value>,
@@ -184,7 +201,7 @@ export function invalidLocation(
       const location = kind === 'parameter' ? parameters.get(name) : undefined
       if (location === undefined) continue
       if (typeof location !== 'string' || location === '' || location.length > LOCATION_MAX) {
-        const expected = `location parameter $${name} takes a string of 1 to ${LOCATION_MAX} characters`
+        const expected = `location parameter $${name} must be a string of 1 to ${LOCATION_MAX} characters`
         return err({ kind: 'invalid', issues: [`${missingParameterText(name)}: ${expected}`] })
       }
       if (graphs.at(location) === null) return err({ kind: 'unknown-location', location, parameter: name })
@@ -193,7 +210,7 @@ export function invalidLocation(
   return null
 }
 
-/** The first input parameter that a policy needs and nobody gave, or null. */
+/** Returns the first input parameter that the policy needs and the caller did not send, or null. */
 export function firstMissingParameter(policy: CompiledPolicy, parameters: ReadonlyMap<string, Value>): string | null {
   for (const name of policy.inputParameters) if (!parameters.has(name)) return name
   return null
@@ -201,18 +218,22 @@ export function firstMissingParameter(policy: CompiledPolicy, parameters: Readon
 
 const sharedLimits: readonly (string | null)[] = ['traversalStepsMax', 'decisionTimeMs', 'rowsHeldMax', 'bytesHeldMax']
 
-/** The budget that all policies of a question share is used up. A value that grew too large is its own policy's fault. */
-export function isBudgetExhausted(fault: ExecutionError): boolean {
-  return fault.code === 'budget' && sharedLimits.includes(fault.subject)
+/**
+ * Returns whether the budget that all policies of a request share is exhausted. A single value that grew too large is
+ * an error of its own policy only.
+ */
+export function isBudgetExhausted(error: ExecutionError): boolean {
+  return error.code === 'budget' && sharedLimits.includes(error.subject)
 }
 
-/** A refusal that another policy's grant, or another action, would have made good. */
+/** The error for missing input parameters. A grant by another policy, or for another action, takes precedence. */
 export interface MissingParameters {
   readonly ok: false
   readonly error: { readonly kind: 'invalid'; readonly issues: readonly string[] }
   readonly missing: readonly string[]
 }
 
+/** Makes the error for missing input parameters. */
 export function missingParameters(names: Iterable<string>): MissingParameters {
   const missing = [...new Set(names)]
   return { ok: false, error: { kind: 'invalid', issues: missing.map(missingParameterText) }, missing }

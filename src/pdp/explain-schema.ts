@@ -1,8 +1,8 @@
-// The answer to why.
+// The response schema of an explanation.
 import { z } from 'zod'
 import { decision } from './schema.ts'
 
-/** Null for an element that was not captured under a key. */
+/** Null for an element without a key. */
 const entityName = z.object({ type: z.string().nullable(), id: z.string().nullable() })
 
 const matchedElements = z.object({
@@ -13,13 +13,13 @@ const matchedElements = z.object({
 })
 
 const nearestMiss = z.object({
-  /** The deepest step that still had rows, and one of them. */
+  /** The last step that had rows, and one of these rows. */
   reached: z.object({ step: z.string(), rows: z.int(), sample: matchedElements }).nullable(),
-  /** The step that left none; of a forbidden pattern, what is there of it. */
+  /** The step that removed all rows; for a forbidden pattern, what was found of it. */
   stopped: z.object({ step: z.string(), says: z.string(), found: matchedElements.optional() }),
 })
 
-/** Rows given out, reads of the store and time of the step itself, those of its inputs not included. */
+/** Rows produced, store reads and time of this step without its inputs. */
 const measured = {
   operator: z.string(),
   detail: z.string(),
@@ -28,6 +28,7 @@ const measured = {
   time_ms: z.number(),
 }
 
+/** One operator of a profiled plan, with its inputs. */
 export interface PlanStep {
   readonly operator: string
   readonly detail: string
@@ -45,7 +46,7 @@ const policyExplanation = z.object({
   version: z.enum(['2.0-kbac', '3.0-kbac']),
   tags: z.array(z.string()),
   outcome: z.enum(['granted', 'denied', 'faulted', 'skipped']),
-  /** `time`: the explanation as a whole had none left. */
+  /** `time`: the explanation as a whole reached its time limit. */
   because: z.enum(['tags', 'token', 'parameters', 'filter', 'time']).optional(),
   missing: z.array(z.string()).optional(),
   filter: z
@@ -57,7 +58,7 @@ const policyExplanation = z.object({
     })
     .optional(),
   fault: z.object({ code: z.string(), message: z.string() }).optional(),
-  /** The ends of the question that are not in the graph. */
+  /** Entities of the request that are not in the graph. */
   unknown: z.array(z.string()).optional(),
   matched: matchedElements.optional(),
   nearest_miss: nearestMiss.optional(),
@@ -65,6 +66,7 @@ const policyExplanation = z.object({
   duration_ms: z.number(),
 })
 
+/** The response body of an explanation. */
 export const explanation = z.object({
   ...decision.shape,
   parameters: z.record(z.string(), z.unknown()),
@@ -72,10 +74,15 @@ export const explanation = z.object({
   duration_ms: z.number(),
 })
 
+/** Type and external id of an element. */
 export type EntityName = z.infer<typeof entityName>
+/** Elements that a pattern matched. */
 export type MatchedElements = z.infer<typeof matchedElements>
+/** Where a denied pattern ended. */
 export type NearestMiss = z.infer<typeof nearestMiss>
+/** The outcome of one policy. */
 export type PolicyExplanation = Omit<z.infer<typeof policyExplanation>, 'plan'> & { plan?: PlanStep }
+/** A decision with the outcome of each policy. */
 export interface Explanation {
   readonly decision: boolean
   readonly context?: { readonly reason: string; readonly advice?: readonly Readonly<Record<string, string>>[] }

@@ -1,5 +1,5 @@
-// Why a decision is what it is: the decision itself, made as an evaluation makes it, and beside it what each policy says to
-// the question, all of the same snapshots.
+// Explains a decision: the decision itself, made as an evaluation makes it, and the outcome of each policy, all on the
+// same snapshots. See docs/decisions/0021-explanations-and-masking.md.
 import type { DecisionTrace, MatchedPattern, ProfileNode } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import { toJson } from '../engine/value/json-conversion.ts'
@@ -10,7 +10,7 @@ import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import { decide, type EvaluationContext } from './decide.ts'
-import type { DecisionDeps, Question } from './decision-deps.ts'
+import type { DecisionDeps, EvaluationRequest } from './decision-deps.ts'
 import { bindParameters, graphNotFound, hasAnyTag, policiesFor, tokenMatchesSubject } from './evaluation-inputs.ts'
 import type {
   EntityName,
@@ -22,48 +22,50 @@ import type {
 } from './explain-schema.ts'
 import type { ParameterMask } from './parameter-mask.ts'
 import { ReadSession } from './read-session.ts'
-import type { EvaluationRequest } from './schema.ts'
 
-/** What an evaluation answers with a refusal is refused here in the same words. */
+/**
+ * Explains one request. Errors are those of an evaluation. Throws LaneRequiredError if it takes longer than
+ * `deps.inlineMs` on the serving loop.
+ */
 export function explainDecision(
-  parts: DecisionDeps,
+  deps: DecisionDeps,
   caller: AgentCaller,
   mask: ParameterMask,
   request: EvaluationRequest,
 ): Result<Explanation, ServiceError> {
-  const { subject, resource, action, context } = request
-  const question: Question = { subject, resource, action, context }
-  const graphs = parts.graphsOf(caller.projectId)
+  const { subject, resource, action } = request
+  const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
   const startedMs = performance.now()
-  const reading = new ReadSession(graphs, parts.limits)
+  const session = new ReadSession(graphs, deps.limits)
   try {
-    reading.budget.start(parts.limits)
-    // Its faults are told in the answer, to whoever asked.
-    const asker: EvaluationContext = { deps: { ...parts, onPolicyFault: () => {} }, caller, kind: 'evaluation' }
-    const decided = decide(asker, reading, question)
+    session.budget.start(deps.limits)
+    // Errors of policies are part of the answer and are not logged.
+    const evaluation: EvaluationContext = { deps: { ...deps, onPolicyError: () => {} }, caller, kind: 'evaluation' }
+    const decided = decide(evaluation, session, request)
     if (!decided.ok) return decided
-    // What no policy that was asked takes refuses nothing here, as it refuses no evaluation.
-    const asked = policiesFor(parts, caller.projectId, question)
-    const bound = bindParameters(parts, caller, question, asked)
+    // An input parameter that none of these policies reads is accepted, as in an evaluation.
+    const asked = policiesFor(deps, caller.projectId, request)
+    const bound = bindParameters(deps, caller, request, asked)
     if (!bound.ok) return bound
-    reading.parameters = bound.value
-    // Each policy has a budget of its own; all of them together have the time of a batch, for nobody else is answered meanwhile.
-    const endsMs = startedMs + parts.batchTimeMs
-    const laneMs = parts.inlineMs === undefined ? Number.POSITIVE_INFINITY : startedMs + parts.inlineMs
-    const policies = parts.policies.find(caller.projectId, subject.type, action.name, resource.type)
-    const explained = policies.map((policy) => {
+    session.parameters = bound.value
+    // Each policy has a budget of its own. All policies together have the time of a batch, because an explanation
+    // blocks the event loop.
+    const endsMs = startedMs + deps.batchTimeMs
+    const laneMs = deps.inlineMs === undefined ? Number.POSITIVE_INFINITY : startedMs + deps.inlineMs
+    const policies = deps.policies.find(caller.projectId, subject.type, action.name, resource.type)
+    const explanations = policies.map((policy) => {
       if (performance.now() > laneMs) throw new LaneRequiredError('explanation')
-      return explainPolicy(policy, caller, reading, question, endsMs)
+      return explainPolicy(policy, caller, session, request, endsMs)
     })
     return ok({
       ...decided.value,
       parameters: parametersUsed(asked, bound.value, mask),
-      policies: explained,
+      policies: explanations,
       duration_ms: performance.now() - startedMs,
     })
   } finally {
-    reading.close()
+    session.close()
   }
 }
 
@@ -72,65 +74,65 @@ type PolicyOutcome = Omit<PolicyExplanation, 'id' | 'name' | 'version' | 'tags' 
 function explainPolicy(
   policy: CompiledPolicy,
   caller: AgentCaller,
-  reading: ReadSession,
-  question: Question,
+  session: ReadSession,
+  request: EvaluationRequest,
   endsMs: number,
 ): PolicyExplanation {
   const startedMs = performance.now()
-  const said: PolicyOutcome =
-    startedMs > endsMs ? { outcome: 'skipped', because: 'time' } : whatItSays(policy, caller, reading, question, endsMs)
+  const outcome: PolicyOutcome =
+    startedMs > endsMs ? { outcome: 'skipped', because: 'time' } : outcomeOf(policy, caller, session, request, endsMs)
   const { id, name, version, tags } = policy
-  return { id, name, version, tags: [...tags], ...said, duration_ms: performance.now() - startedMs }
+  return { id, name, version, tags: [...tags], ...outcome, duration_ms: performance.now() - startedMs }
 }
 
-function whatItSays(
+function outcomeOf(
   policy: CompiledPolicy,
   caller: AgentCaller,
-  reading: ReadSession,
-  question: Question,
+  session: ReadSession,
+  request: EvaluationRequest,
   endsMs: number,
 ): PolicyOutcome {
-  const tags = question.context?.policy_tags
+  const tags = request.context?.policy_tags
   if (tags !== undefined && !hasAnyTag(policy, tags)) return { outcome: 'skipped', because: 'tags' }
-  if (!tokenMatchesSubject(caller.user, question.subject)) return { outcome: 'skipped', because: 'token' }
-  const { parameters } = reading
+  if (!tokenMatchesSubject(caller.user, request.subject)) return { outcome: 'skipped', because: 'token' }
+  const { parameters } = session
   const missing = policy.inputParameters.filter((name) => !parameters.has(name))
   if (missing.length > 0) return { outcome: 'skipped', because: 'parameters', missing }
-  startUntil(reading, endsMs)
+  startUntil(session, endsMs)
   try {
     if (policy.filter !== null && !policy.filter.admits(parameters)) {
       const { leaves, advice } = policy.filter.explainRejection(parameters)
       return { outcome: 'skipped', because: 'filter', filter: { failing: [...leaves], advice: [...advice] } }
     }
-    const { subject, resource } = question
-    const granted = policy.condition.check(reading, subject.id ?? '', resource.id ?? '')
-    return { outcome: granted ? 'granted' : 'denied', ...details(policy, reading, question, granted, endsMs) }
-  } catch (fault) {
-    if (!(fault instanceof ExecutionError)) throw fault
-    if (fault.code === 'missing-parameter') {
-      return { outcome: 'skipped', because: 'parameters', missing: fault.subject === null ? [] : [fault.subject] }
+    const { subject, resource } = request
+    const granted = policy.condition.check(session, subject.id ?? '', resource.id ?? '')
+    return { outcome: granted ? 'granted' : 'denied', ...details(policy, session, request, granted, endsMs) }
+  } catch (error) {
+    if (!(error instanceof ExecutionError)) throw error
+    if (error.code === 'missing-parameter') {
+      return { outcome: 'skipped', because: 'parameters', missing: error.subject === null ? [] : [error.subject] }
     }
-    return { outcome: 'faulted', fault: { code: fault.code, message: fault.redactedMessage } }
+    return { outcome: 'faulted', fault: { code: error.code, message: error.redactedMessage } }
   }
 }
 
-/** Each policy has the time of an evaluation, and all of them together that of a batch. */
+/** Each policy has the time of an evaluation, within the time that all of them share. */
 function startUntil({ budget, limits }: ReadSession, endsMs: number): void {
   const timeMs = Math.max(1, Math.min(limits.timeMs, endsMs - performance.now()))
   budget.start({ ...limits, timeMs })
 }
 
-/** Looking costs more than deciding: where it meets a limit, the outcome stands without its details. */
+/** Collecting details costs more than deciding. If it exceeds a limit, the outcome is returned without details. */
 function details(
   policy: CompiledPolicy,
-  reading: ReadSession,
-  question: Question,
+  session: ReadSession,
+  request: EvaluationRequest,
   granted: boolean,
   endsMs: number,
 ): Partial<PolicyOutcome> {
-  startUntil(reading, endsMs)
+  startUntil(session, endsMs)
   try {
-    const why = policy.condition.trace(reading, question.subject.id ?? '', question.resource.id ?? '')
+    const why = policy.condition.trace(session, request.subject.id ?? '', request.resource.id ?? '')
     if (why.decision !== granted) return {}
     return {
       unknown: [...why.unknown],
@@ -138,9 +140,9 @@ function details(
       ...(why.nearestMiss === null ? {} : { nearest_miss: missOf(why.nearestMiss) }),
       plan: stepOf(why.profile),
     }
-  } catch (fault) {
-    if (!(fault instanceof ExecutionError)) throw fault
-    return { fault: { code: fault.code, message: fault.redactedMessage } }
+  } catch (error) {
+    if (!(error instanceof ExecutionError)) throw error
+    return { fault: { code: error.code, message: error.redactedMessage } }
   }
 }
 
@@ -173,7 +175,7 @@ function stepOf({ operator, detail, rows, reads, timeMs, children }: ProfileNode
   return { operator, detail, rows, reads, time_ms: timeMs, children: below }
 }
 
-/** What the policies read, whoever supplied it. */
+/** Returns the masked values of the parameters that the policies read, from any source. */
 function parametersUsed(
   policies: readonly CompiledPolicy[],
   parameters: ReadonlyMap<string, Value>,

@@ -1,5 +1,5 @@
-// What a search finds in one graph, in the order of its nodes: each policy is asked for as many of them behind the last
-// page as this one needs, and what several policies grant is put together.
+// A search in one graph, in node order: each policy is queried for as many nodes after the last page as this page
+// needs, and the results of all policies are merged.
 import type { NodeId, Snapshot } from '../engine/store.ts'
 import { chargeItems } from '../engine/value/cost-accounting.ts'
 import { sortIds } from '../engine/value/sort-ids.ts'
@@ -19,94 +19,100 @@ import {
   searchedGraphs,
 } from './search-task.ts'
 
-/** Who reads on so far reads everything: the store is not to remember it in place of what decisions ask for. */
-const REMEMBERED = 10_000
+/** From this many results on, names are read past the store's cache: a scan must not evict what decisions read. */
+const CACHED_NAMES_MAX = 10_000
 
-/** Behind the place of the page, ascending; at least as many as are needed, or all. */
+/** Nodes after the page position, ascending: at least as many as needed, or all (`isComplete`). */
 interface NodeSlice {
   readonly nodes: Uint32Array
   readonly isComplete: boolean
 }
 
+/** Collects the results of all policies of one search, for one page. */
 export class KeysetSearch {
   private readonly snapshot: () => Snapshot
-  private readonly cut: PageWindow
+  private readonly window: PageWindow
   private readonly size: number
   private readonly needed: number
   private readonly isOnly: boolean
-  private readonly windows: NodeSlice[] = []
-  private keptAs: string
-  private readonly toKeep: { readonly policy: CompiledPolicy; readonly list: CachedSearchResult }[] = []
+  private readonly slices: NodeSlice[] = []
+  private cacheKey: string
+  private readonly toCache: { readonly policy: CompiledPolicy; readonly list: CachedSearchResult }[] = []
 
   /**
-   * `snapshot`: of the graph that holds what is sought. It may turn out to have gone, which is every policy's fault.
-   * `isOnly`: one policy alone is asked.
+   * `snapshot`: opens the graph to search. It may throw if the location no longer exists, which is an error of each
+   * policy. `isOnly`: the search has a single policy.
    */
-  constructor(parts: DecisionDeps, cut: PageWindow, snapshot: () => Snapshot, isOnly: boolean) {
+  constructor(deps: DecisionDeps, window: PageWindow, snapshot: () => Snapshot, isOnly: boolean) {
     this.snapshot = snapshot
     this.isOnly = isOnly
-    this.cut = cut
-    this.size = pageSize(parts, cut)
-    // One more than there is room for, or than is counted, tells that there are more.
-    this.needed = countLimit(parts, cut) + 1
-    this.keptAs = cut.position.cacheKey
+    this.window = window
+    this.size = pageSize(deps, window)
+    // One more than fits the page or is counted shows that there are more.
+    this.needed = countLimit(deps, window) + 1
+    this.cacheKey = window.position.cacheKey
   }
 
+  /** True if nothing was found so far. */
   get isEmpty(): boolean {
-    return this.windows.every(({ nodes }) => nodes.length === 0)
+    return this.slices.every(({ nodes }) => nodes.length === 0)
   }
 
-  search(ask: SearchTask): void {
-    if (!filterAdmits(ask)) return
-    const { policy, evaluation } = ask
-    const { node, cacheKey } = this.cut.position
+  /** Adds what one policy grants, from the cache or with one query. Throws ExecutionError. */
+  search(task: SearchTask): void {
+    if (!filterAdmits(task)) return
+    const { policy, evaluation } = task
+    const { node, cacheKey } = this.window.position
     const list = cacheKey === '' ? null : evaluation.deps.searchCache.get(cacheKey, policy)
-    // Found in another state of the graph, or for what the caller's token said then: what is granted now is looked up.
-    const isSame = list !== null && list.graphVersions === stampsOf(ask) && policy.parameters.length === 0
-    // What another policy granted then, this one may grant now.
-    if (list === null || !(isSame || list.isSinglePolicy)) this.windows.push(this.found(ask))
+    // A result from another graph version, or one that depended on parameters, is searched again.
+    const isSame = list !== null && list.graphVersions === graphVersionsOf(task) && policy.parameters.length === 0
+    // Another policy's candidates may now be granted by this one.
+    if (list === null || !(isSame || list.isSinglePolicy)) this.slices.push(this.found(task))
     else {
-      const rest: NodeSlice = { nodes: list.nodes.subarray(placeIn(list.nodes, node + 1)), isComplete: true }
-      this.windows.push(isSame && !needsConfirmation(ask) ? rest : this.confirmed(ask, () => rest))
+      const rest: NodeSlice = { nodes: list.nodes.subarray(lowerBound(list.nodes, node + 1)), isComplete: true }
+      this.slices.push(isSame && !needsConfirmation(task) ? rest : this.confirmedSlice(task, () => rest))
     }
   }
 
-  searchEach(ask: SearchTask): void {
+  /** Adds what one policy grants, candidate by candidate. Throws ExecutionError. */
+  searchEach(task: SearchTask): void {
     const nodes: NodeId[] = []
-    forEachGranted(ask, this.snapshot(), this.cut.position.node, (node) => nodes.push(node) < this.needed)
-    this.windows.push({ nodes: Uint32Array.from(nodes), isComplete: nodes.length < this.needed })
+    forEachGranted(task, this.snapshot(), this.window.position.node, (node) => nodes.push(node) < this.needed)
+    this.slices.push({ nodes: Uint32Array.from(nodes), isComplete: nodes.length < this.needed })
   }
 
-  private found(ask: SearchTask): NodeSlice {
-    const { policy, session, target } = ask
+  private found(task: SearchTask): NodeSlice {
+    const { policy, session, target } = task
     const { condition } = policy
-    const given = fixedEntityId(ask)
-    const behind = (after: NodeId, enough: number): NodeSlice => {
-      const window =
+    const given = fixedEntityId(task)
+    const sliceAfter = (after: NodeId, enough: number): NodeSlice => {
+      const slice =
         target === 'resource'
           ? condition.resourcesAfter(session, given, after, enough)
           : condition.subjectsAfter(session, given, after, enough)
-      // What is found later in a page does not reach back to where the next one begins.
-      const isWhole = window.isComplete && after === this.cut.position.node
-      if (isWhole && this.size > 0 && window.nodes.length > this.size) {
-        const list = { nodes: window.nodes, graphVersions: stampsOf(ask), isSinglePolicy: this.isOnly }
-        // Kept with the page: until then the search may have to be repeated in a lane.
-        this.toKeep.push({ policy, list })
+      // A later slice of the same page does not begin where the next page begins, so it is not cached.
+      const isWhole = slice.isComplete && after === this.window.position.node
+      if (isWhole && this.size > 0 && slice.nodes.length > this.size) {
+        const list = { nodes: slice.nodes, graphVersions: graphVersionsOf(task), isSinglePolicy: this.isOnly }
+        // Stored in the cache together with the page: until then the search may be repeated in a lane.
+        this.toCache.push({ policy, list })
       }
-      return window
+      return slice
     }
-    return needsConfirmation(ask) ? this.confirmed(ask, behind) : behind(this.cut.position.node, this.needed)
+    return needsConfirmation(task)
+      ? this.confirmedSlice(task, sliceAfter)
+      : sliceAfter(this.window.position.node, this.needed)
   }
 
-  /** Those for which the check is true. */
-  private confirmed(ask: SearchTask, behind: (after: NodeId, enough: number) => NodeSlice): NodeSlice {
+  /** Keeps the nodes that a check grants. */
+  private confirmedSlice(task: SearchTask, sliceAfter: (after: NodeId, enough: number) => NodeSlice): NodeSlice {
     const snapshot = this.snapshot()
     const granted: NodeId[] = []
-    for (let after = this.cut.position.node; ; ) {
-      const { nodes, isComplete } = behind(after, this.needed - granted.length)
+    for (let after = this.window.position.node; ; ) {
+      const { nodes, isComplete } = sliceAfter(after, this.needed - granted.length)
       for (const node of nodes) {
         const id = snapshot.nodeField(node, 'external_id')
-        if (typeof id !== 'string' || !isGranted(ask, id)) continue
+        if (typeof id !== 'string' || !isGranted(task, id)) continue
         if (granted.push(node) === this.needed) return { nodes: Uint32Array.from(granted), isComplete: false }
       }
       if (isComplete) return { nodes: Uint32Array.from(granted), isComplete }
@@ -114,28 +120,29 @@ export class KeysetSearch {
     }
   }
 
-  page(parts: DecisionDeps): Result<SearchPage, ServiceError> {
-    const { cut } = this
-    const { node, after, returned, cacheKey } = cut.position
-    const nodes = together(this.windows.map((window) => window.nodes))
+  /** Returns the requested page. Error: `malformed` if the page token does not fit this search. */
+  page(deps: DecisionDeps): Result<SearchPage, ServiceError> {
+    const { window } = this
+    const { node, after, returned, cacheKey } = window.position
+    const nodes = mergeNodes(this.slices.map((slice) => slice.nodes))
     const shown = nodes.subarray(0, this.size)
     const ids: string[] = []
     if (nodes.length > 0) {
       const snapshot = this.snapshot()
       const known = node === 0 ? null : snapshot.nodeField(node, 'external_id')
-      // Another order than that of the page before, or another graph under the same name.
+      // The token is from a search in another order, or from another graph of the same name.
       if (node === 0 ? after !== null : known !== null && known !== after) return invalidPageToken
-      const names = returned < REMEMBERED ? Array.from(shown, (one) => nameOf(snapshot, one)) : null
+      const names = returned < CACHED_NAMES_MAX ? Array.from(shown, (one) => nameOf(snapshot, one)) : null
       for (const id of names ?? namesOf(snapshot, shown)) ids.push(String(id))
     }
-    const left = this.windows.every(({ isComplete }) => isComplete) ? nodes.length : null
-    for (const { policy, list } of this.toKeep) this.keptAs = parts.searchCache.set(this.keptAs, policy, list)
-    if (left === ids.length) parts.searchCache.delete(cacheKey)
-    return ok(pageOfNodes(parts, cut, ids, left, { node: shown.at(-1) ?? node, cacheKey: this.keptAs }))
+    const left = this.slices.every(({ isComplete }) => isComplete) ? nodes.length : null
+    for (const { policy, list } of this.toCache) this.cacheKey = deps.searchCache.set(this.cacheKey, policy, list)
+    if (left === ids.length) deps.searchCache.delete(cacheKey)
+    return ok(pageOfNodes(deps, window, ids, left, { node: shown.at(-1) ?? node, cacheKey: this.cacheKey }))
   }
 }
 
-/** A node that was not read before takes some microseconds. */
+/** Budget steps of reading one node that is not in the cache: some microseconds. */
 const STEPS_OF_READ = 2
 
 function nameOf(snapshot: Snapshot, node: NodeId): unknown {
@@ -143,23 +150,23 @@ function nameOf(snapshot: Snapshot, node: NodeId): unknown {
   return snapshot.nodeField(node, 'external_id')
 }
 
-/** Nodes whose names are read at once. */
-const READ_AT_ONCE = 256
+/** Nodes whose names are read together. */
+const NAMES_PER_READ = 256
 
 function* namesOf(snapshot: Snapshot, nodes: Uint32Array): Generator<unknown> {
-  for (let at = 0; at < nodes.length; at += READ_AT_ONCE) {
-    const part = nodes.subarray(at, at + READ_AT_ONCE)
+  for (let at = 0; at < nodes.length; at += NAMES_PER_READ) {
+    const part = nodes.subarray(at, at + NAMES_PER_READ)
     chargeItems(part.length * STEPS_OF_READ)
     yield* snapshot.externalIds(part)
   }
 }
 
-function stampsOf(ask: SearchTask): string {
-  return Array.from(searchedGraphs(ask), ({ version }) => `${version.writer}.${version.commit}`).join(' ')
+function graphVersionsOf(task: SearchTask): string {
+  return Array.from(searchedGraphs(task), ({ version }) => `${version.writer}.${version.commit}`).join(' ')
 }
 
-/** The first place at which nothing is below `node`. */
-function placeIn(nodes: Uint32Array, node: NodeId): number {
+/** Returns the first index whose node is not below `node`. */
+function lowerBound(nodes: Uint32Array, node: NodeId): number {
   let low = 0
   let high = nodes.length
   while (low < high) {
@@ -170,8 +177,8 @@ function placeIn(nodes: Uint32Array, node: NodeId): number {
   return low
 }
 
-/** Ascending, each once. */
-function together(lists: readonly Uint32Array[]): Uint32Array {
+/** Merges ascending lists into one without duplicates. */
+function mergeNodes(lists: readonly Uint32Array[]): Uint32Array {
   const filled = lists.filter(({ length }) => length > 0)
   if (filled.length <= 1) return filled[0] ?? new Uint32Array(0)
   const all = new Uint32Array(filled.reduce((sum, { length }) => sum + length, 0))

@@ -1,8 +1,9 @@
-// The decision policies that are in force for a type of subject, for whoever keeps a copy of them (facts 1.3.5).
+// Lists the decision policies in force for a subject type, for clients that keep a copy of them.
 import { z } from 'zod'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { DecisionDeps } from './decision-deps.ts'
 
+/** Query parameters of the policy list. */
 export const policiesQuery = z.strictObject({
   subject_type: z
     .string()
@@ -11,11 +12,16 @@ export const policiesQuery = z.strictObject({
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected a label: letters, digits and underscores, no digit first' }),
 })
 
+/** The response body. */
 export interface PolicyList {
   readonly results: readonly { readonly policy: unknown; readonly tags: readonly string[] }[]
 }
 
-export function listPolicies(parts: DecisionDeps, caller: AgentCaller, subjectType: string): PolicyList {
-  const policies = parts.policies.ofSubjectType(caller.projectId, subjectType)
+/**
+ * Returns the ACTIVE decision policies of the caller's project for a subject type. Throws LaneRequiredError if it had
+ * to compile too much.
+ */
+export function listPolicies(deps: DecisionDeps, caller: AgentCaller, subjectType: string): PolicyList {
+  const policies = deps.policies.ofSubjectType(caller.projectId, subjectType)
   return { results: policies.map(({ document, tags }) => ({ policy: document, tags })) }
 }

@@ -1,7 +1,7 @@
-// What the service tells of itself to those who ask decisions (AuthZEN 9): where each call is.
+// AuthZEN metadata of the decision point (AuthZEN 9): the URL of each endpoint.
 import { z } from 'zod'
 
-/** Path of the call by the name of its member; the paths are those that AuthZEN gives as defaults. */
+/** Path of each endpoint by its metadata member; the AuthZEN default paths. */
 export const endpoints = {
   access_evaluation_endpoint: '/access/v1/evaluation',
   access_evaluations_endpoint: '/access/v1/evaluations',
@@ -10,8 +10,10 @@ export const endpoints = {
   search_action_endpoint: '/access/v1/search/action',
 } as const
 
+/** Path of the metadata document. */
 export const wellKnownPath = '/.well-known/authzen-configuration'
 
+/** The metadata document. */
 export const metadataDocument = z.object({
   policy_decision_point: z.string(),
   access_evaluation_endpoint: z.string(),
@@ -21,20 +23,26 @@ export const metadataDocument = z.object({
   search_action_endpoint: z.string(),
 })
 
-/** `base`: without a slash at its end. */
+/** Returns the metadata document. `base`: URL of the service without a trailing slash. */
 export function metadataOf(base: string): Record<string, string> {
   const members = Object.entries(endpoints).map(([name, path]) => [name, `${base}${path}`])
   return { policy_decision_point: base, ...Object.fromEntries(members) }
 }
 
-/** Between host and path (AuthZEN 9): `https://pdp/tenant` is described at `https://pdp/.well-known/…/tenant`. */
+/**
+ * Returns the metadata path for a public URL: AuthZEN 9 puts it between host and path, so that `https://pdp/tenant` is
+ * described at `https://pdp/.well-known/…/tenant`.
+ */
 export function metadataPath(publicUrl: string): string {
   return publicUrl === '' ? wellKnownPath : `${wellKnownPath}${new URL(publicUrl).pathname.replace(/\/$/, '')}`
 }
 
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
 
-/** What a caller reached us by, where nobody has said how we are reached; null where that is no name of a host. */
+/**
+ * Returns the base URL from a `Host` header, for a service without a configured public URL; null if the header is not a
+ * host name.
+ */
 export function baseFromHost(host: string | null): string | null {
   return host !== null && HOST.test(host) ? `http://${host}` : null
 }

@@ -1,5 +1,5 @@
-// What a search finds in several graphs: one node may stand in more than one of them, so results are known by their
-// external ids alone, all of them are found for every page, and a page is cut from them in the order of the ids.
+// A search over several graphs. The same entity may exist in more than one of them, so results are identified by
+// external id. Every page computes all results and is cut from them in the order of the ids.
 import type { ServiceError } from '../kernel/errors.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { DecisionDeps } from './decision-deps.ts'
@@ -14,38 +14,43 @@ import {
   searchedGraphs,
 } from './search-task.ts'
 
+/** Collects the results of all policies of one search. */
 export class MultiGraphSearch {
-  private readonly cut: PageWindow
+  private readonly window: PageWindow
   private readonly found = new Set<string>()
 
-  constructor(cut: PageWindow) {
-    this.cut = cut
+  constructor(window: PageWindow) {
+    this.window = window
   }
 
+  /** True if nothing was found so far. */
   get isEmpty(): boolean {
     return this.found.size === 0
   }
 
-  search(ask: SearchTask): void {
-    if (!filterAdmits(ask)) return
-    const { policy, session, target } = ask
+  /** Adds what one policy grants, with one query per graph. Throws ExecutionError. */
+  search(task: SearchTask): void {
+    if (!filterAdmits(task)) return
+    const { policy, session, target } = task
     const { condition } = policy
-    const given = fixedEntityId(ask)
+    const given = fixedEntityId(task)
     const found = target === 'resource' ? condition.resources(session, given) : condition.subjects(session, given)
-    const confirms = found.length > 0 && needsConfirmation(ask)
-    for (const id of confirms ? found.filter((id) => isGranted(ask, id)) : found) this.found.add(id)
+    const confirms = found.length > 0 && needsConfirmation(task)
+    for (const id of confirms ? found.filter((id) => isGranted(task, id)) : found) this.found.add(id)
   }
 
-  searchEach(ask: SearchTask): void {
-    for (const snapshot of searchedGraphs(ask)) {
-      forEachGranted(ask, snapshot, 0, (_, id) => {
+  /** Adds what one policy grants, candidate by candidate. Throws ExecutionError. */
+  searchEach(task: SearchTask): void {
+    for (const snapshot of searchedGraphs(task)) {
+      forEachGranted(task, snapshot, 0, (_, id) => {
         this.found.add(id)
         return true
       })
     }
   }
 
-  page(parts: DecisionDeps): Result<SearchPage, ServiceError> {
-    return isNamePosition(this.cut.position) ? ok(pageOfNames(parts, this.cut, this.found)) : invalidPageToken
+  /** Returns the requested page. Error: `malformed` if the page token belongs to another result order. */
+  page(deps: DecisionDeps): Result<SearchPage, ServiceError> {
+    return isNamePosition(this.window.position) ? ok(pageOfNames(deps, this.window, this.found)) : invalidPageToken
   }
 }

@@ -1,29 +1,32 @@
-// Tokens that say where a search goes on. They hold the place and nothing else: the question, the project and the caller are
-// part of what is signed, so that a token answers only to those it was given for. Any process with the same key can read one.
+// Page tokens of searches. A token holds the position only; request, project and caller are part of what is signed, so
+// a token is valid only for them. Any process with the same key can read it.
 import type { Clock } from '../kernel/clock.ts'
 
 /** Signs with a key that all processes of the data folder share. */
 export interface PageTokenSigner {
+  /** Returns the signature of a text, in base64url. */
   sign(text: string): string
-  /** In a time that tells nothing of the right signature. */
+  /** Compares in constant time. */
   verify(text: string, signature: string): boolean
 }
 
+/** Where a page begins. */
 export interface PagePosition {
-  /** The last result that was given out; null: none yet. */
+  /** The last result returned; null if there is none yet. */
   readonly after: string | null
-  /** Its node, where the results stand in the order of their nodes; 0: in the order of their names, or none yet. */
+  /** The node of that result if results are in node order; 0 for name order or if there is none yet. */
   readonly node: number
-  /** How many were given out. */
+  /** Number of results returned so far. */
   readonly returned: number
-  /** The name under which the search is kept; '' for one that is not. */
+  /** Key of the cached search; '' if it is not cached. */
   readonly cacheKey: string
-  /** What the caller asked for; null: the service's own. */
+  /** The limit that the caller sent; null for the default. */
   readonly limit: number | null
 }
 
 const FORM = /^([A-Za-z0-9_-]{1,4096})\.([A-Za-z0-9_-]{1,128})$/
 
+/** Creates and reads page tokens that expire after `lifetimeMs`. */
 export class PageTokens {
   private readonly signer: PageTokenSigner
   private readonly clock: Clock
@@ -35,28 +38,29 @@ export class PageTokens {
     this.lifetimeMs = lifetimeMs
   }
 
-  create(place: PagePosition, question: string): string {
-    const until = this.clock.now() + this.lifetimeMs
-    const { after, node, returned, cacheKey, limit } = place
-    const content = Buffer.from(JSON.stringify([until, limit, after, node, returned, cacheKey]), 'utf8').toString(
+  /** Creates a token for a position; `question` is the text that the token is bound to. */
+  create(position: PagePosition, binding: string): string {
+    const expiresMs = this.clock.now() + this.lifetimeMs
+    const { after, node, returned, cacheKey, limit } = position
+    const content = Buffer.from(JSON.stringify([expiresMs, limit, after, node, returned, cacheKey]), 'utf8').toString(
       'base64url',
     )
-    return `${content}.${this.signer.sign(signed(content, question))}`
+    return `${content}.${this.signer.sign(signed(content, binding))}`
   }
 
-  /** Null: not a token for this question, or not any more. */
-  read(token: string, question: string): PagePosition | null {
+  /** Returns the position, or null if the token is malformed, expired or bound to another request. */
+  read(token: string, binding: string): PagePosition | null {
     const [, content, signature] = FORM.exec(token) ?? []
     if (content === undefined || signature === undefined) return null
-    if (!this.signer.verify(signed(content, question), signature)) return null
-    const [until, limit, after, node, returned, cacheKey] = JSON.parse(
+    if (!this.signer.verify(signed(content, binding), signature)) return null
+    const [expiresMs, limit, after, node, returned, cacheKey] = JSON.parse(
       Buffer.from(content, 'base64url').toString('utf8'),
     ) as [number, number | null, string | null, number, number, string]
-    return until < this.clock.now() ? null : { after, node, returned, cacheKey, limit }
+    return expiresMs < this.clock.now() ? null : { after, node, returned, cacheKey, limit }
   }
 }
 
-/** The first holds no blank, so the two cannot run into each other. */
-function signed(content: string, question: string): string {
-  return `${content} ${question}`
+/** `content` has no space, so the two parts cannot be confused. */
+function signed(content: string, binding: string): string {
+  return `${content} ${binding}`
 }

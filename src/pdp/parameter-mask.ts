@@ -1,15 +1,17 @@
-// Which parameters may be written down: values of callers are personal more often than not, so the rule names what is hidden,
-// and without a rule everything is.
+// Masks parameters in logs and explanations. Values are often personal data, so everything is masked by default.
 
 import { isJsonObject } from '../kernel/json-kind.ts'
 
 const MASKED = '***'
 
+/** A masking rule. */
 export class ParameterMask {
-  /** Null: all names. */
+  /** Null: all names are masked. */
   private readonly hidden: ReadonlySet<string> | null
 
-  /** `*` hides all values, `none` hides none; else the names of what to hide, with commas between them and `$` or without. */
+  /**
+   * `rule`: `*` masks all values, `none` masks none; otherwise comma-separated parameter names, with or without `$`.
+   */
   constructor(rule: string) {
     const given = rule.split(',').map((name) => name.trim().replace(/^\$/, ''))
     const names = new Set(given.filter((name) => name !== ''))
@@ -17,7 +19,10 @@ export class ParameterMask {
     else this.hidden = names.size === 1 && names.has('none') ? new Set() : names
   }
 
-  /** The names stay: that a parameter was sent is what explains a decision. A name is hidden as a member of others too. */
+  /**
+   * Returns the parameters with masked values. Names remain, because the presence of a parameter explains a decision. A
+   * name is also masked as a member of other values.
+   */
   apply(parameters: Readonly<Record<string, unknown>>): Record<string, unknown> {
     const { hidden } = this
     const members = Object.entries(parameters)

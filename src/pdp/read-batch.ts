@@ -1,14 +1,16 @@
-// Reads a batch: what is wrong with the whole of it is refused, what is wrong with an item stays in the item, and a default
-// that nobody uses breaks nothing. A member of an item replaces the whole default (ruling D3).
+// Reads a batch request. An error of the batch as a whole is returned; an error of an item stays in the item; an
+// invalid default that no item uses is ignored. A member of an item replaces the whole default
+// (docs/decisions/0006-authzen-status-codes-and-batches.md).
 import type { ServiceError } from '../kernel/errors.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { Question } from './decision-deps.ts'
+import type { EvaluationRequest } from './decision-deps.ts'
 import { readEvaluation } from './read-request.ts'
-import { type EvaluationRequest, semantics } from './schema.ts'
+import { semantics } from './schema.ts'
 
 type BatchMembers = Readonly<Record<string, unknown>>
 
+/** A batch of evaluations. */
 export interface BatchRequest {
   readonly kind: 'batch'
   readonly evaluations: readonly BatchMembers[]
@@ -16,7 +18,7 @@ export interface BatchRequest {
   readonly options: { readonly evaluations_semantic?: (typeof semantics)[number] } | undefined
 }
 
-/** Absent or empty `evaluations`: a single evaluation. */
+/** A request without `evaluations`, or with an empty list: a single evaluation. */
 export interface SingleRequest {
   readonly kind: 'single'
   readonly request: EvaluationRequest
@@ -24,12 +26,13 @@ export interface SingleRequest {
 
 const members = ['subject', 'action', 'resource', 'context'] as const
 
+/** Reads the body of an evaluations request. Error: `malformed`, with every issue. */
 export function readEvaluations(body: unknown): Result<BatchRequest | SingleRequest, ServiceError> {
   if (!isJsonObject(body))
     return err({ kind: 'malformed', issues: [`body: expected object, found ${jsonKindOf(body)}`] })
-  const faults: string[] = []
+  const issues: string[] = []
   const expect = (path: string, expected: string, value: unknown): void => {
-    faults.push(`${path}: expected ${expected}, found ${jsonKindOf(value)}`)
+    issues.push(`${path}: expected ${expected}, found ${jsonKindOf(value)}`)
   }
   const { evaluations, options } = body
   if (options !== undefined) {
@@ -38,7 +41,7 @@ export function readEvaluations(body: unknown): Result<BatchRequest | SingleRequ
       const semantic = options.evaluations_semantic
       if (semantic !== undefined && !(semantics as readonly unknown[]).includes(semantic)) {
         const found = typeof semantic === 'string' ? `\`${semantic.slice(0, 64)}\`` : jsonKindOf(semantic)
-        faults.push(`options.evaluations_semantic: expected ${oneOfSemantics}, found ${found}`)
+        issues.push(`options.evaluations_semantic: expected ${oneOfSemantics}, found ${found}`)
       }
     }
   }
@@ -53,7 +56,7 @@ export function readEvaluations(body: unknown): Result<BatchRequest | SingleRequ
       if (value !== undefined && !isJsonObject(value)) expect(name, 'object', value)
     }
   }
-  if (faults.length > 0) return err({ kind: 'malformed', issues: faults })
+  if (issues.length > 0) return err({ kind: 'malformed', issues })
   if (isBatch) {
     return ok({
       kind: 'batch',
@@ -68,8 +71,10 @@ export function readEvaluations(body: unknown): Result<BatchRequest | SingleRequ
 
 const oneOfSemantics = semantics.map((semantic) => `"${semantic}"`).join(' or ')
 
-export type BatchItemResult = Result<Question, ServiceError>
+/** The request of one item, or its error. */
+export type BatchItemResult = Result<EvaluationRequest, ServiceError>
 
+/** Reads the items of a batch one by one, with the defaults applied. */
 export function* readItems({ evaluations, defaults }: BatchRequest): Generator<BatchItemResult> {
   for (const item of evaluations) {
     yield readEvaluation({

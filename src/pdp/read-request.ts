@@ -1,15 +1,19 @@
-// Reads AuthZEN requests without a schema library: the way of every single decision, where a schema costs more than the
-// decision. Says exactly what schema.ts would say (a test compares them on generated requests).
+// Reads AuthZEN requests without a schema library, because validating with one would cost more than the decision.
+// Accepts and reports exactly what schema.ts would; a test compares both on generated requests.
 import type { ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { EvaluationRequest } from './decision-deps.ts'
 import { readPageLimit } from './page-limit.ts'
-import type { ActionSearchRequest, EvaluationRequest, ResourceSearchRequest, SubjectSearchRequest } from './schema.ts'
+import type { ActionSearchRequest, ResourceSearchRequest, SubjectSearchRequest } from './schema.ts'
 
 type RequestMembers = Record<string, unknown>
 
-/** What a request must have; an `id` on the sought side is ignored (AuthZEN 8), and so is the action of an action search. */
+/**
+ * What a request must have. The `id` of a search target is ignored (AuthZEN 8), and so is the action of an action
+ * search.
+ */
 interface RequestShape {
   readonly subjectId: boolean
   readonly action: boolean
@@ -22,35 +26,39 @@ const resourceSearch: RequestShape = { subjectId: true, action: true, resourceId
 const subjectSearch: RequestShape = { subjectId: false, action: true, resourceId: true, paged: true }
 const actionSearch: RequestShape = { subjectId: true, action: false, resourceId: true, paged: true }
 
+/** Reads the body of an evaluation. Error: `malformed`, with every issue. */
 export function readEvaluation(body: unknown): Result<EvaluationRequest, ServiceError> {
   return read<EvaluationRequest>(body, evaluation)
 }
 
+/** Reads the body of a resource search. Error: `malformed`. */
 export function readResourceSearch(body: unknown): Result<ResourceSearchRequest, ServiceError> {
   return read<ResourceSearchRequest>(body, resourceSearch)
 }
 
+/** Reads the body of a subject search. Error: `malformed`. */
 export function readSubjectSearch(body: unknown): Result<SubjectSearchRequest, ServiceError> {
   return read<SubjectSearchRequest>(body, subjectSearch)
 }
 
+/** Reads the body of an action search. Error: `malformed`. */
 export function readActionSearch(body: unknown): Result<ActionSearchRequest, ServiceError> {
   return read<ActionSearchRequest>(body, actionSearch)
 }
 
-/** A request without a fault is handed on as it came: unknown members ride along and nobody looks at them. */
-function read<T>(body: unknown, form: RequestShape): Result<T, ServiceError> {
+/** Returns a valid body as it is: unknown members stay in it and are ignored. */
+function read<T>(body: unknown, shape: RequestShape): Result<T, ServiceError> {
   if (
     isJsonObject(body) &&
-    isEntity(body.subject, form.subjectId) &&
-    (!form.action || isAction(body.action)) &&
-    isEntity(body.resource, form.resourceId) &&
+    isEntity(body.subject, shape.subjectId) &&
+    (!shape.action || isAction(body.action)) &&
+    isEntity(body.resource, shape.resourceId) &&
     isContext(body.context) &&
-    (!form.paged || isPage(body.page))
+    (!shape.paged || isPage(body.page))
   ) {
     return ok(body as T)
   }
-  return err({ kind: 'malformed', issues: faultsOf(body, form) })
+  return err({ kind: 'malformed', issues: issuesOf(body, shape) })
 }
 
 function isEntity(value: unknown, hasId: boolean): boolean {
@@ -91,11 +99,11 @@ function isStrings(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
-/** The slow way, taken only by requests that are refused: every fault, in the order of the schema. */
-function faultsOf(body: unknown, form: RequestShape): string[] {
-  const faults: string[] = []
+/** Lists every issue in the order of the schema. Runs only for invalid requests. */
+function issuesOf(body: unknown, shape: RequestShape): string[] {
+  const issues: string[] = []
   const expect = (path: string, expected: string, value: unknown) => {
-    faults.push(`${path}: expected ${expected}, found ${jsonKindOf(value)}`)
+    issues.push(`${path}: expected ${expected}, found ${jsonKindOf(value)}`)
   }
   const object = (path: string, value: unknown): RequestMembers | null => {
     if (isJsonObject(value)) return value
@@ -117,14 +125,14 @@ function faultsOf(body: unknown, form: RequestShape): string[] {
   }
 
   const request = object('body', body)
-  if (request === null) return faults
-  entity('subject', request.subject, form.subjectId)
-  const action = form.action ? object('action', request.action) : null
+  if (request === null) return issues
+  entity('subject', request.subject, shape.subjectId)
+  const action = shape.action ? object('action', request.action) : null
   if (action !== null) {
     string('action.name', action.name)
     optionalObject('action.properties', action.properties)
   }
-  entity('resource', request.resource, form.resourceId)
+  entity('resource', request.resource, shape.resourceId)
   const context = request.context === undefined ? null : object('context', request.context)
   if (context !== null) {
     optionalObject('context.input_params', context.input_params)
@@ -132,16 +140,16 @@ function faultsOf(body: unknown, form: RequestShape): string[] {
     if (Array.isArray(tags)) for (const [i, tag] of tags.entries()) string(`context.policy_tags[${i}]`, tag)
     else if (tags !== undefined) expect('context.policy_tags', 'array', tags)
   }
-  const page = !form.paged || request.page === undefined ? null : object('page', request.page)
+  const page = !shape.paged || request.page === undefined ? null : object('page', request.page)
   if (page !== null) {
     const { token, limit } = page
-    if (token === '') faults.push('page.token: expected a token, found an empty string')
+    if (token === '') issues.push('page.token: expected a token, found an empty string')
     else if (token !== undefined) string('page.token', token)
     if (limit !== undefined && readPageLimit(limit) === null) {
       const found = jsonKindOf(limit) === 'number' ? `\`${writeJson(limit).slice(0, 64)}\`` : jsonKindOf(limit)
-      faults.push(`page.limit: expected an integer of 0 or more, found ${found}`)
+      issues.push(`page.limit: expected an integer of 0 or more, found ${found}`)
     }
     optionalObject('page.properties', page.properties)
   }
-  return faults
+  return issues
 }

@@ -1,6 +1,5 @@
-// One reading of a project's graphs: the snapshots that a question (or a batch of them) is asked of, opened when they are
-// first needed, closed together, within one turn of the event loop.
-
+// The snapshots that a request or a batch reads. They are opened on first use and closed together, within one turn of
+// the event loop.
 import { Budget, type BudgetLimits, type QueryContext } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import type { Snapshot } from '../engine/store.ts'
@@ -9,35 +8,36 @@ import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 
 const noParameters: ReadonlyMap<string, Value> = new Map()
 
-/** It is what conditions are asked with: parameters and budget are set anew for each question. */
+/** The context in which conditions run. Parameters and budget are set anew for each request. */
 export class ReadSession implements QueryContext {
   readonly graphs: ProjectGraphs
   readonly limits: BudgetLimits
   readonly budget = new Budget()
   private readonly isInline: boolean
   parameters: ReadonlyMap<string, Value> = noParameters
-  /** The fault that used the budget up: what was asked after it was not answered. */
+  /** The error that exhausted the budget; null while it lasts. */
   exhausted: ExecutionError | null = null
-  /** What is told once the question is answered: until then it may have to be repeated in a lane. */
-  private untold: (() => void)[] | null = null
-  private opened: Snapshot | null = null
+  /** Reports withheld until the request is answered, because it may have to be repeated in a lane. */
+  private withheld: (() => void)[] | null = null
+  private defaultSnapshot: Snapshot | null = null
   private located: Map<string, Snapshot> | null = null
 
-  /** `isInline`: it is read on the serving loop, and may be given up there. */
+  /** `isInline`: runs on the serving loop, where it may be aborted and repeated in a lane. */
   constructor(graphs: ProjectGraphs, limits: BudgetLimits, isInline = limits.inlineMs !== undefined) {
     this.isInline = isInline
     this.graphs = graphs
     this.limits = limits
   }
 
+  /** The snapshot of the default graph. */
   get snapshot(): Snapshot {
-    this.opened ??= this.graphs.default.snapshot()
-    return this.opened
+    this.defaultSnapshot ??= this.graphs.default.snapshot()
+    return this.defaultSnapshot
   }
 
   /**
-   * Of locations that a caller names, only those that exist come this far; one that a policy names may have gone since it
-   * was stored, and is that policy's fault.
+   * Returns the snapshot of a location. Throws ExecutionError if it does not exist: invalidLocation rejects such locations of
+   * a caller beforehand, but one that a policy names may have been removed since the policy was stored.
    */
   locate(location: string): Snapshot {
     const known = this.located?.get(location)
@@ -50,25 +50,26 @@ export class ReadSession implements QueryContext {
     return snapshot
   }
 
-  /** Tells at once, or, on the serving loop, when the question is answered there. */
-  report(tell: () => void): void {
-    if (!this.isInline) tell()
+  /** Runs `send` now or, on the serving loop, when the request is answered. */
+  report(send: () => void): void {
+    if (!this.isInline) send()
     else {
-      this.untold ??= []
-      this.untold.push(tell)
+      this.withheld ??= []
+      this.withheld.push(send)
     }
   }
 
-  /** To be called when the question is answered. */
+  /** Runs the withheld reports. Call it when the request is answered. */
   flushReports(): void {
-    if (this.untold === null) return
-    for (const tell of this.untold) tell()
-    this.untold = null
+    if (this.withheld === null) return
+    for (const send of this.withheld) send()
+    this.withheld = null
   }
 
+  /** Ends the budget and closes the snapshots. */
   close(): void {
     this.budget.end()
-    this.opened?.close()
+    this.defaultSnapshot?.close()
     if (this.located !== null) for (const snapshot of this.located.values()) snapshot.close()
   }
 }

@@ -1,45 +1,54 @@
-// All actions that the subject may do on the resource: exactly those for which evaluate is true. Only what a policy names
-// can be granted, so only these are asked; the properties of an action are not part of such a question (AuthZEN 8).
+// Action search: all actions for which an evaluation of subject and resource is true. Only actions that a policy names
+// can be granted, so only these are evaluated. Action properties are not part of the request (AuthZEN 8).
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import { decide, type EvaluationContext } from './decide.ts'
-import type { DecisionDeps, Question } from './decision-deps.ts'
+import type { DecisionDeps, EvaluationRequest } from './decision-deps.ts'
 import { missingParameters } from './evaluation-inputs.ts'
 import type { ReadSession } from './read-session.ts'
 import type { ActionSearchAnswer, ActionSearchRequest } from './schema.ts'
 import { budgetError, runSearch } from './search.ts'
 import { pageOfNames } from './search-page.ts'
 
+/** Returns the actions that the subject may perform on the resource. Errors: as for `runSearch`. */
 export function searchActions(
-  parts: DecisionDeps,
+  deps: DecisionDeps,
   caller: AgentCaller,
   requestId: string,
-  request: ActionSearchRequest,
+  body: ActionSearchRequest,
 ): Result<ActionSearchAnswer, ServiceError> {
-  const { subject, resource, context } = request
-  const question: Question = { subject, resource, action: { name: '' }, context }
-  const found = runSearch(parts, caller, requestId, 'action search', question, request.page, (asker, reading, cut) => {
-    const actions = search(asker, reading, question)
-    return actions.ok ? ok(pageOfNames(parts, cut, actions.value)) : actions
-  })
+  const { subject, resource, context } = body
+  const request: EvaluationRequest = { subject, resource, action: { name: '' }, context }
+  const found = runSearch(
+    deps,
+    caller,
+    requestId,
+    'action search',
+    request,
+    body.page,
+    (evaluation, session, window) => {
+      const actions = search(evaluation, session, request)
+      return actions.ok ? ok(pageOfNames(deps, window, actions.value)) : actions
+    },
+  )
   if (!found.ok) return found
   const results = found.value.ids.map((name) => ({ name }))
   return ok(found.value.page === null ? { results } : { page: found.value.page, results })
 }
 
 function search(
-  asker: EvaluationContext,
-  reading: ReadSession,
-  question: Question,
+  evaluation: EvaluationContext,
+  session: ReadSession,
+  request: EvaluationRequest,
 ): Result<ReadonlySet<string>, ServiceError> {
-  const { deps, caller } = asker
+  const { deps, caller } = evaluation
   const found = new Set<string>()
   const missing: string[] = []
-  for (const name of deps.policies.actions(caller.projectId, question.subject.type, question.resource.type)) {
-    const verdict = decide(asker, reading, { ...question, action: { name } })
-    // What a limit left unasked must not look like what is not allowed.
-    if (reading.exhausted !== null) return budgetError(reading.exhausted)
+  for (const name of deps.policies.actions(caller.projectId, request.subject.type, request.resource.type)) {
+    const verdict = decide(evaluation, session, { ...request, action: { name } })
+    // Actions that were not evaluated because of a limit must not look like denied ones.
+    if (session.exhausted !== null) return budgetError(session.exhausted)
     if (verdict.ok) {
       if (verdict.value.decision) found.add(name)
     } else if ('missing' in verdict) missing.push(...verdict.missing)

@@ -1,48 +1,58 @@
-// Cuts the results of a search into answers. They stand in one order, that of their nodes or of their names, and a token names
-// the last one that was given out: so pages join to the whole while the graph is unchanged; when it is not, nothing is doubled
-// and nothing left out that stayed as it was.
+// Pages of search results. Results have one order, by node or by name, and a token names the last result returned.
+// Pages therefore join without gaps while the graph is unchanged; after a change no result is repeated and none that
+// still holds is left out. See docs/decisions/0007-search-paging.md.
 import type { NodeId } from '../engine/store.ts'
 import { chargeItems, sortWithCharges } from '../engine/value/cost-accounting.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { DecisionDeps, Entity, Question, RequestKind } from './decision-deps.ts'
+import type { DecisionDeps, Entity, EvaluationRequest, RequestKind } from './decision-deps.ts'
 import { readPageLimit } from './page-limit.ts'
 import type { PagePosition } from './page-token.ts'
 import type { PageMembers, PageRequest } from './schema.ts'
 
-/** What a page is counted ahead to: whoever asks for a few hears how many there are, unless those are many. */
+/** Results are counted up to this number even for a small page, so that most answers can give a total. */
 const COUNTED_AHEAD = 250
 
+/** One page of results. */
 export interface SearchPage {
   readonly ids: readonly string[]
-  /** Null: the answer is the whole result, and nobody asked for a page. */
+  /** Null if the answer is the complete result and no page was requested. */
   readonly page: PageMembers | null
 }
 
-/** Where an answer begins and how long it may be. */
+/** Where a page begins and how long it may be. */
 export interface PageWindow {
-  /** `limit`: as the caller asked, now or with the first page. */
+  /** `limit`: as sent with this page or the first one. */
   readonly position: PagePosition
-  /** What the token of the next page is bound to; made only when one is made or read. */
+  /**
+   * Returns the text that page tokens are bound to. A function, because it is needed only if a token is created or
+   * read.
+   */
   readonly binding: () => string
+  /** True if the request has a `page` member. */
   readonly isPaged: boolean
 }
 
+/** The error for a token that does not belong to this request. */
 export const invalidPageToken: Result<never, ServiceError> = err({
   kind: 'malformed',
   issues: ['page.token: not a token for this question, or expired'],
 })
 
+/**
+ * Determines the requested page. Errors: `malformed` for an invalid token, or for a limit that differs from the first
+ * page.
+ */
 export function pageWindowFor(
-  parts: DecisionDeps,
+  deps: DecisionDeps,
   caller: AgentCaller,
   kind: RequestKind,
-  question: Question,
+  request: EvaluationRequest,
   page: PageRequest | undefined,
 ): Result<PageWindow, ServiceError> {
-  const binding = (): string => bindingOf(caller, kind, question)
+  const binding = (): string => bindingOf(caller, kind, request)
   const limit = page?.limit === undefined ? null : readPageLimit(page.limit)
   if (page?.token === undefined) {
     return ok({
@@ -51,9 +61,9 @@ export function pageWindowFor(
       isPaged: page !== undefined,
     })
   }
-  const position = parts.pageTokens.read(page.token, binding())
+  const position = deps.pageTokens.read(page.token, binding())
   if (position === null) return invalidPageToken
-  // Only a page that counted gave nothing out. Its limit may be sent again like any other, and counts again.
+  // Only a page that counted returned no results. Its token may be sent with limit 0 again, and counts again.
   if (limit === 0 && position.after === null) return ok({ position: { ...position, limit }, binding, isPaged: true })
   if (limit !== null && limit !== position.limit) {
     const expected = position.limit === null ? 'no limit' : String(position.limit)
@@ -62,36 +72,38 @@ export function pageWindowFor(
   return ok({ position, binding, isPaged: true })
 }
 
-/** Results of this page, at most. */
+/** Returns the maximum number of results on this page. */
 export function pageSize({ searchPageMax }: DecisionDeps, { position }: PageWindow): number {
   return Math.min(position.limit ?? searchPageMax, searchPageMax)
 }
 
-/** So many of those behind the place are looked for; a limit of 0 asks how many there are. */
-export function countLimit(parts: DecisionDeps, cut: PageWindow): number {
-  return cut.position.limit === 0 ? Number.POSITIVE_INFINITY : Math.max(pageSize(parts, cut), COUNTED_AHEAD)
+/** Returns how many results after the position to look for; all of them for limit 0, which only counts. */
+export function countLimit(deps: DecisionDeps, window: PageWindow): number {
+  return window.position.limit === 0 ? Number.POSITIVE_INFINITY : Math.max(pageSize(deps, window), COUNTED_AHEAD)
 }
 
+/** Returns a page without results. */
 export function emptyPage({ position, isPaged }: PageWindow): SearchPage {
   return { ids: [], page: isPaged ? { next_token: '', count: 0, total: position.returned } : null }
 }
 
-/** A search may have got another order since: policies were changed. */
+/** Returns whether a position is in name order. A policy change can change the order of a search between two pages. */
 export function isNamePosition({ node }: PagePosition): boolean {
   return node === 0
 }
 
-export function pageOfNames(parts: DecisionDeps, cut: PageWindow, found: ReadonlySet<string>): SearchPage {
-  const { after } = cut.position
-  // An order of code units, as `>` has it: any would do that is the same in every process.
+/** Cuts a page from all results, in name order. */
+export function pageOfNames(deps: DecisionDeps, window: PageWindow, found: ReadonlySet<string>): SearchPage {
+  const { after } = window.position
+  // Code-unit order, which is the same in every process.
   const left: string[] = []
   for (const id of found) {
     chargeItems(1)
     if (after === null || id > after) left.push(id)
   }
   sortWithCharges(left, byCodeUnit)
-  if (!cut.isPaged && left.length <= parts.searchPageMax) return { ids: left, page: null }
-  const { ids, page } = pageWith(parts, cut, left.slice(0, pageSize(parts, cut)), left.length, {
+  if (!window.isPaged && left.length <= deps.searchPageMax) return { ids: left, page: null }
+  const { ids, page } = buildPage(deps, window, left.slice(0, pageSize(deps, window)), left.length, {
     node: 0,
     cacheKey: '',
   })
@@ -102,55 +114,58 @@ function byCodeUnit(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** `left`: how many there are behind the place; null: more than were counted. */
+/**
+ * Makes a page of results in node order. `left`: number of results after the position; null if there are more than were
+ * counted.
+ */
 export function pageOfNodes(
-  parts: DecisionDeps,
-  cut: PageWindow,
+  deps: DecisionDeps,
+  window: PageWindow,
   ids: readonly string[],
   left: number | null,
   next: { readonly node: NodeId; readonly cacheKey: string },
 ): SearchPage {
-  return !cut.isPaged && left === ids.length ? { ids, page: null } : pageWith(parts, cut, ids, left, next)
+  return !window.isPaged && left === ids.length ? { ids, page: null } : buildPage(deps, window, ids, left, next)
 }
 
-function pageWith(
-  parts: DecisionDeps,
+function buildPage(
+  deps: DecisionDeps,
   { position, binding }: PageWindow,
   ids: readonly string[],
   left: number | null,
   next: { readonly node: NodeId; readonly cacheKey: string },
 ): SearchPage {
   const { limit, returned } = position
-  // A limit of 0 only counts; what is found then comes in pages of the service's own size.
+  // A limit of 0 only counts; the results then follow in pages of the default size.
   const behind: PagePosition =
     limit === 0
       ? { ...position, limit: null }
       : { after: ids.at(-1) ?? position.after, returned: returned + ids.length, limit, ...next }
   const isLast = left !== null && ids.length === left
-  const next_token = isLast ? '' : parts.pageTokens.create(behind, binding())
+  const next_token = isLast ? '' : deps.pageTokens.create(behind, binding())
   const members = { next_token, count: ids.length }
   return { ids, page: left === null ? members : { ...members, total: returned + left } }
 }
 
 /**
- * Everything that must be the same on the next page (AuthZEN 8.2); members in any order. What is unknown in an entity is
- * ignored here as everywhere (AuthZEN 10.1.1).
+ * Returns the text of everything that must be equal on the next page (AuthZEN 8.2), with members in a fixed order.
+ * Unknown members of an entity are ignored (AuthZEN 10.1.1).
  */
-function bindingOf({ projectId, agentId, user }: AgentCaller, kind: RequestKind, question: Question): string {
-  const { subject, resource, action, context } = question
-  const speaker = user === null ? null : [user.nodeType, user.subjectId]
+function bindingOf({ projectId, agentId, user }: AgentCaller, kind: RequestKind, request: EvaluationRequest): string {
+  const { subject, resource, action, context } = request
+  const tokenSubject = user === null ? null : [user.nodeType, user.subjectId]
   const { name, properties } = action
-  const asked = [kind, knownOf(subject), knownOf(resource), { name, properties }, context ?? null]
-  return writeJson(ordered([projectId, agentId, speaker, ...asked]))
+  const asked = [kind, knownFields(subject), knownFields(resource), { name, properties }, context ?? null]
+  return writeJson(sortMembers([projectId, agentId, tokenSubject, ...asked]))
 }
 
-function knownOf({ type, id, properties }: Entity): Entity {
+function knownFields({ type, id, properties }: Entity): Entity {
   return { type, id, properties }
 }
 
-function ordered(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(ordered)
+function sortMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortMembers)
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return new Map(members.map(([name, member]) => [name, ordered(member)]))
+  return new Map(members.map(([name, member]) => [name, sortMembers(member)]))
 }

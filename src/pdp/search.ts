@@ -1,13 +1,13 @@
-// All resources for a subject, or all subjects for a resource: exactly those x for which evaluate(x) is true.
-// As there, a policy that lacks a parameter does not apply, and when nothing is found but a parameter was missing, the
-// caller is told (422). A limit reached is an error, never a short answer (ruling D4). All policies share one budget.
+// Resource and subject search: exactly the entities for which an evaluation is true. As in an evaluation, a policy
+// without one of its parameters does not apply, and an empty result with a missing parameter is a 422 error. An
+// exhausted budget is an error and never a shorter answer. All policies share one budget.
 import { ExecutionError } from '../engine/errors.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
-import { type EvaluationContext, reportFault } from './decide.ts'
-import type { DecisionDeps, Question, RequestKind } from './decision-deps.ts'
+import { type EvaluationContext, reportPolicyError } from './decide.ts'
+import type { DecisionDeps, EvaluationRequest, RequestKind } from './decision-deps.ts'
 import {
   bindParameters,
   firstMissingParameter,
@@ -26,71 +26,83 @@ import type { PageRequest, ResourceSearchRequest, SearchAnswer, SubjectSearchReq
 import { emptyPage, type PageWindow, pageWindowFor, type SearchPage } from './search-page.ts'
 import type { SearchTask } from './search-task.ts'
 
+/** Returns the resources that the subject may act on. Errors: as for `runSearch`. */
 export function searchResources(
-  parts: DecisionDeps,
+  deps: DecisionDeps,
   caller: AgentCaller,
   requestId: string,
-  request: ResourceSearchRequest,
+  body: ResourceSearchRequest,
 ): Result<SearchAnswer, ServiceError> {
-  const { subject, action, context } = request
-  const { type, properties } = request.resource
-  const question: Question = { subject, action, resource: { type, id: null, properties }, context }
-  return answer(parts, caller, requestId, 'resource search', question, request.page, type)
+  const { subject, action, context } = body
+  const { type, properties } = body.resource
+  const request: EvaluationRequest = { subject, action, resource: { type, id: null, properties }, context }
+  return answer(deps, caller, requestId, 'resource search', request, body.page, type)
 }
 
-/** A user's token has no effect here (facts 1.3.4): whoever is found is found as if asked for without one. */
+/**
+ * Returns the subjects that may act on the resource. A user token has no effect here: results are those without a
+ * token. Errors: as for `runSearch`.
+ */
 export function searchSubjects(
-  parts: DecisionDeps,
+  deps: DecisionDeps,
   caller: AgentCaller,
   requestId: string,
-  request: SubjectSearchRequest,
+  body: SubjectSearchRequest,
 ): Result<SearchAnswer, ServiceError> {
-  const { resource, action, context } = request
-  const { type, properties } = request.subject
-  const question: Question = { subject: { type, id: null, properties }, action, resource, context }
-  const alone = caller.user === null ? caller : { ...caller, user: null }
-  return answer(parts, alone, requestId, 'subject search', question, request.page, type)
+  const { resource, action, context } = body
+  const { type, properties } = body.subject
+  const request: EvaluationRequest = { subject: { type, id: null, properties }, action, resource, context }
+  const withoutUser = caller.user === null ? caller : { ...caller, user: null }
+  return answer(deps, withoutUser, requestId, 'subject search', request, body.page, type)
 }
 
 function answer(
-  parts: DecisionDeps,
+  deps: DecisionDeps,
   caller: AgentCaller,
   requestId: string,
   kind: RequestKind,
-  question: Question,
+  request: EvaluationRequest,
   page: PageRequest | undefined,
   type: string,
 ): Result<SearchAnswer, ServiceError> {
-  const found = runSearch(parts, caller, requestId, kind, question, page, (asker, reading, cut) =>
-    search(asker, reading, question, cut),
+  const found = runSearch(deps, caller, requestId, kind, request, page, (evaluation, session, window) =>
+    search(evaluation, session, request, window),
   )
   if (!found.ok) return found
   const results = found.value.ids.map((id) => ({ type, id }))
   return ok(found.value.page === null ? { results } : { page: found.value.page, results })
 }
 
-/** Answers one page out of one reading. */
-type PageFinder = (asker: EvaluationContext, reading: ReadSession, cut: PageWindow) => Result<SearchPage, ServiceError>
+/** Computes one page in a session. */
+type PageFinder = (
+  evaluation: EvaluationContext,
+  session: ReadSession,
+  window: PageWindow,
+) => Result<SearchPage, ServiceError>
 
-/** What all searches have in common: the page that is asked for, one reading, and the event. */
+/**
+ * Runs a search: determines the page, opens a session and reports the event.
+ * Errors: `not-found` (no graph), `malformed` (page), `invalid` (parameters), `forbidden` (token of another subject),
+ * `unknown-location`, `budget`. Throws LaneRequiredError if the budget of the serving loop is exceeded.
+ */
 export function runSearch(
-  parts: DecisionDeps,
+  deps: DecisionDeps,
   caller: AgentCaller,
   requestId: string,
   kind: RequestKind,
-  question: Question,
+  request: EvaluationRequest,
   page: PageRequest | undefined,
   find: PageFinder,
 ): Result<SearchPage, ServiceError> {
-  const { onDecided } = parts
+  const { onDecided } = deps
   const startedMs = onDecided === null ? 0 : performance.now()
-  const answered = cutAndFind(parts, caller, kind, pageWindowFor(parts, caller, kind, question, page), find)
+  const answered = searchPage(deps, caller, kind, pageWindowFor(deps, caller, kind, request, page), find)
   onDecided?.({
     kind,
     requestId,
     caller,
     item: null,
-    request: question,
+    request,
     decision: null,
     found: answered.ok ? answered.value.ids.length : null,
     error: answered.ok ? null : answered.error,
@@ -99,112 +111,120 @@ export function runSearch(
   return answered
 }
 
-function cutAndFind(
-  parts: DecisionDeps,
+function searchPage(
+  deps: DecisionDeps,
   caller: AgentCaller,
   kind: RequestKind,
-  cut: Result<PageWindow, ServiceError>,
+  window: Result<PageWindow, ServiceError>,
   find: PageFinder,
 ): Result<SearchPage, ServiceError> {
-  if (!cut.ok) return cut
-  const graphs = parts.graphsOf(caller.projectId)
+  if (!window.ok) return window
+  const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
-  const reading = new ReadSession(graphs, parts.limits)
+  const session = new ReadSession(graphs, deps.limits)
   try {
-    reading.budget.start(parts.limits)
-    const found = find({ deps: parts, caller, kind }, reading, cut.value)
-    reading.flushReports()
+    session.budget.start(deps.limits)
+    const found = find({ deps, caller, kind }, session, window.value)
+    session.flushReports()
     return found
   } finally {
-    reading.close()
+    session.close()
   }
 }
 
 function search(
-  asker: EvaluationContext,
-  reading: ReadSession,
-  question: Question,
-  cut: PageWindow,
+  evaluation: EvaluationContext,
+  session: ReadSession,
+  request: EvaluationRequest,
+  window: PageWindow,
 ): Result<SearchPage, ServiceError> {
-  const { deps, caller, kind } = asker
-  const policies = policiesFor(deps, caller.projectId, question)
+  const { deps, caller, kind } = evaluation
+  const policies = policiesFor(deps, caller.projectId, request)
   const history = deps.inlineHistory?.[kind]
-  if (history === undefined) return searchBy(policies, asker, reading, question, cut)
-  return history.run(caller.projectId, policies, () => searchBy(policies, asker, reading, question, cut))
+  if (history === undefined) return searchWithPolicies(policies, evaluation, session, request, window)
+  return history.run(caller.projectId, policies, () =>
+    searchWithPolicies(policies, evaluation, session, request, window),
+  )
 }
 
-function searchBy(
+function searchWithPolicies(
   policies: readonly CompiledPolicy[],
-  asker: EvaluationContext,
-  reading: ReadSession,
-  question: Question,
-  cut: PageWindow,
+  evaluation: EvaluationContext,
+  session: ReadSession,
+  request: EvaluationRequest,
+  window: PageWindow,
 ): Result<SearchPage, ServiceError> {
-  const { deps, caller } = asker
-  const bound = bindParameters(deps, caller, question, policies)
+  const { deps, caller } = evaluation
+  const bound = bindParameters(deps, caller, request, policies)
   if (!bound.ok) return bound
-  if (policies.length === 0) return ok(emptyPage(cut))
-  const sought = question.resource.id === null ? 'resource' : 'subject'
-  if (sought === 'resource' && !tokenMatchesSubject(caller.user, question.subject)) {
-    return policies.some(rejectsForeignSubject) ? subjectMismatch : ok(emptyPage(cut))
+  if (policies.length === 0) return ok(emptyPage(window))
+  const sought = request.resource.id === null ? 'resource' : 'subject'
+  if (sought === 'resource' && !tokenMatchesSubject(caller.user, request.subject)) {
+    return policies.some(rejectsForeignSubject) ? subjectMismatch : ok(emptyPage(window))
   }
   const parameters = bound.value
-  const misplaced = invalidLocation(policies, parameters, reading.graphs)
-  if (misplaced !== null) return misplaced
+  const locationError = invalidLocation(policies, parameters, session.graphs)
+  if (locationError !== null) return locationError
 
   const missing = new Set<string>()
-  const asks: SearchTask[] = []
+  const tasks: SearchTask[] = []
   for (const policy of policies) {
     const name = firstMissingParameter(policy, parameters)
     if (name === null)
-      asks.push({
-        evaluation: asker,
+      tasks.push({
+        evaluation: evaluation,
         policy,
-        session: reading,
+        session,
         parameters,
-        request: question,
+        request,
         target: sought,
         filterResult: null,
         missing,
       })
     else missing.add(name)
   }
-  const graph = graphOfAll(asks)
+  const graph = commonGraph(tasks)
   const found =
     graph === null
-      ? new MultiGraphSearch(cut)
-      : new KeysetSearch(deps, cut, () => (graph === '' ? reading.snapshot : reading.locate(graph)), asks.length === 1)
-  for (const ask of asks) {
-    const { policy } = ask
-    reading.parameters = parameters
+      ? new MultiGraphSearch(window)
+      : new KeysetSearch(
+          deps,
+          window,
+          () => (graph === '' ? session.snapshot : session.locate(graph)),
+          tasks.length === 1,
+        )
+  for (const task of tasks) {
+    const { policy } = task
+    session.parameters = parameters
     try {
-      if (policy.readsIdOf[sought]) found.searchEach(ask)
-      else found.search(ask)
-    } catch (fault) {
-      if (!(fault instanceof ExecutionError)) throw fault
-      if (fault.code === 'missing-parameter' && fault.subject !== null) {
-        missing.add(fault.subject)
+      if (policy.readsIdOf[sought]) found.searchEach(task)
+      else found.search(task)
+    } catch (error) {
+      if (!(error instanceof ExecutionError)) throw error
+      if (error.code === 'missing-parameter' && error.subject !== null) {
+        missing.add(error.subject)
         continue
       }
-      reportFault(asker, reading, policy, fault)
-      if (fault.code === 'budget') return budgetError(fault)
-      // One candidate's fault must not hide the others: asked one by one, only those that fault are left out.
+      reportPolicyError(evaluation, session, policy, error)
+      if (error.code === 'budget') return budgetError(error)
+      // An error for one candidate must not hide the others: candidate by candidate, only those with an error are left
+      // out.
       try {
-        found.searchEach(ask)
-      } catch (again) {
-        if (!(again instanceof ExecutionError)) throw again
-        if (again.code === 'budget') return budgetError(again)
-        // No candidate's fault but the policy's own, told above: it names a location that has gone.
+        found.searchEach(task)
+      } catch (retryFault) {
+        if (!(retryFault instanceof ExecutionError)) throw retryFault
+        if (retryFault.code === 'budget') return budgetError(retryFault)
+        // An error of the policy and not of a candidate, reported above: it names a location that no longer exists.
       }
     }
   }
-  const isNothing = found.isEmpty && cut.position.returned === 0
+  const isNothing = found.isEmpty && window.position.returned === 0
   return isNothing && missing.size > 0 ? missingParameters(missing) : found.page(deps)
 }
 
-/** The location of the one graph in which all that is sought lies, '' for the default one; null: there are several. */
-function graphOfAll(asks: readonly SearchTask[]): string | null {
-  const locations = asks.map(({ policy, parameters, target }) => {
+/** Returns the location of the only graph to search, '' for the default graph; null if there are several. */
+function commonGraph(tasks: readonly SearchTask[]): string | null {
+  const locations = tasks.map(({ policy, parameters, target }) => {
     const graph = policy.condition.targetGraph(target)
     if (graph === null || graph.kind === 'default') return graph === null ? null : ''
     const location = graph.kind === 'parameter' ? parameters.get(graph.name) : graph.name
@@ -214,6 +234,7 @@ function graphOfAll(asks: readonly SearchTask[]): string | null {
   return locations.every((location) => location === first) ? first : null
 }
 
-export function budgetError(fault: ExecutionError): Result<never, ServiceError> {
-  return err({ kind: 'budget', limit: fault.subject ?? 'traversalStepsMax', message: fault.message })
+/** Makes the error for an exhausted budget. */
+export function budgetError(error: ExecutionError): Result<never, ServiceError> {
+  return err({ kind: 'budget', limit: error.subject ?? 'traversalStepsMax', message: error.message })
 }

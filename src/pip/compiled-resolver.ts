@@ -1,4 +1,4 @@
-// The resolvers of a project, found by name and made ready to be asked.
+// Finds the external data resolvers of a project by name or id, and compiles them.
 import type { ConfigReader, DocumentFields, StoredDocument } from '../config/kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { UpstreamRequest } from '../upstream/client.ts'
@@ -6,10 +6,11 @@ import { resolversKind } from './external-data-resolver.ts'
 import { parseSelector, type SelectorPath } from './response-selector.ts'
 import { readPayloadTemplate, readUrlTemplate, type TemplateRenderer } from './template.ts'
 
+/** A resolver ready to be called. */
 export interface CompiledResolver {
   readonly id: string
   readonly name: string
-  /** Of the configuration: another one may answer otherwise. */
+  /** Revision of the configuration; results of another revision are not reused. */
   readonly revision: number
   readonly method: UpstreamRequest['method']
   readonly headers: UpstreamRequest['headers']
@@ -21,10 +22,13 @@ export interface CompiledResolver {
 /** By stored document, which is never changed: a new revision is another one. */
 const compiled = new WeakMap<StoredDocument, Result<CompiledResolver, string>>()
 
-/** The secret of a document at a path, in the clear; null where it has none. Throws where it does not open. */
+/** Opens the secret at a path of a document; null if there is none. Throws if the master key does not fit. */
 export type OpenSecret = (document: StoredDocument, path: readonly string[]) => string | readonly string[] | null
 
-/** Null: the project has none of that name or id. `open` is for the values of its headers. */
+/**
+ * Returns the resolver with this name or id; null if the project has none. The error says why it cannot be used. `open`
+ * opens its header values.
+ */
 export function findResolver(
   documents: Pick<ConfigReader, 'get' | 'getByName'>,
   open: OpenSecret,
@@ -39,20 +43,20 @@ export function findResolver(
   return known
 }
 
-/** The service itself says what it sends and takes. */
+/** Headers that the service sets itself. */
 const OWN_HEADERS = new Set(['content-type', 'accept'])
 
 function compile(document: StoredDocument, open: OpenSecret): Result<CompiledResolver, string> {
   const { id, name, revision, fields } = document
   const url = readUrlTemplate(fields.url as string)
-  if (!url.ok) return err(`its URL cannot be used: ${url.error}`)
+  if (!url.ok) return err(`its URL is invalid: ${url.error}`)
   const method = fields.method as UpstreamRequest['method']
-  // Neither need be given, and an update may take the payload away.
+  // The payload is optional, and an update may remove it.
   const template = method === 'GET' ? '' : ((fields.request_payload ?? '') as string)
   const payload = readPayloadTemplate(template)
-  if (!payload.ok) return err(`its payload cannot be used: ${payload.error}`)
+  if (!payload.ok) return err(`its payload is invalid: ${payload.error}`)
   const selection = parseSelector(fields.response_selector as string)
-  if (!selection.ok) return err(`its selector cannot be used: ${selection.error}`)
+  if (!selection.ok) return err(`its selector is invalid: ${selection.error}`)
   let headers: readonly (readonly [string, string])[]
   try {
     headers = Object.keys((fields.headers ?? {}) as DocumentFields)
@@ -62,7 +66,7 @@ function compile(document: StoredDocument, open: OpenSecret): Result<CompiledRes
         return [values].flat().map((value) => [header, value] as const)
       })
   } catch {
-    return err('the values of its headers do not open with the master key of this service')
+    return err('its header values cannot be opened with the master key of this service')
   }
   return ok({
     id,

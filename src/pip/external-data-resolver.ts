@@ -1,4 +1,5 @@
-// The kind of external data resolvers: which address is asked for a value, how, and what of its answer is the value.
+// The configuration kind of external data resolvers: which address is called for a value, how, and which part of the
+// response is the value.
 import { z } from 'zod'
 import { type ConfigKind, type DocumentFields, envelope, envelopeUpdate, reference } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
@@ -6,6 +7,7 @@ import type { Upstream } from '../upstream/client.ts'
 import { parseSelector } from './response-selector.ts'
 import { readPayloadTemplate, readUrlTemplate, sampleUrl } from './template.ts'
 
+/** Name of the kind. */
 export const resolversKind = 'external-data-resolvers'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH'] as const
@@ -26,8 +28,8 @@ const headerValue = z
   .min(1)
   .max(255)
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: 'expected Latin-1 text without control characters' })
-  // It would be sent as it stands.
-  .refine((text) => !/\{\$[A-Za-z_]/.test(text), { error: 'a placeholder has no place in a header' })
+  // Placeholders are not replaced in headers.
+  .refine((text) => !/\{\$[A-Za-z_]/.test(text), { error: 'a header cannot contain a placeholder' })
 
 const headerName = z.string().regex(/^[A-Za-z0-9-]{1,128}$/, { error: 'expected letters, digits and hyphens' })
 const headerValues = z.array(headerValue).min(1).max(32)
@@ -37,7 +39,7 @@ const headers = z.record(
   z.union([headerValue, headerValues], { error: 'expected a string of 1 to 255 characters or an array of these' }),
 )
 
-/** A value as it reads back stands for the stored one: empty, or a list of empty ones. */
+/** A masked value as it reads back, for the stored one: an empty string, or a list of them. */
 const mask = z.union([z.literal(''), z.array(z.literal('')).min(1).max(32)])
 
 const headersUpdate = z.record(
@@ -64,7 +66,7 @@ const payload = z
     if (!template.ok) context.addIssue({ code: 'custom', message: template.error })
   })
 
-/** `upstream`: says which addresses may be called. */
+/** Returns the kind. `upstream` decides which addresses may be called. */
 export function externalDataResolvers(upstream: Pick<Upstream, 'refusalOf'>): ConfigKind {
   return {
     path: resolversKind,
@@ -101,21 +103,21 @@ export function externalDataResolvers(upstream: Pick<Upstream, 'refusalOf'>): Co
       response_content_type: z.enum(contentTypes),
       response_selector: z.string(),
     },
-    // A value is often a key of the service that is called (ruling S7).
+    // Header values are often API keys of the called service (docs/decisions/0013-secrets.md).
     secrets: ['headers.*'],
     secretDestinations: { 'headers.*': ['url'] },
     omittedInLists: [],
     defaults: { headers: {}, request_payload: '' },
     check(fields) {
-      const refusal = upstream.refusalOf(sampleUrl(fields.url as string))
-      const issues = [...(refusal === null ? [] : [`url: ${refusal}`]), ...lackingValues(fields)]
+      const error = upstream.refusalOf(sampleUrl(fields.url as string))
+      const issues = [...(error === null ? [] : [`url: ${error}`]), ...missingHeaderValues(fields)]
       return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })
     },
   }
 }
 
-/** A mask that was sent for a header that is not stored: no mask may become a value. */
-function lackingValues({ headers = {} }: DocumentFields): string[] {
+/** Reports a mask for a header without a stored value: a mask must not become a value. */
+function missingHeaderValues({ headers = {} }: DocumentFields): string[] {
   return Object.entries(headers as DocumentFields)
     .filter(([, value]) => [value].flat().includes(''))
     .map(([name]) => `headers.${name}: expected a value, found an empty string, and no value is stored`)

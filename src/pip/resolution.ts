@@ -1,6 +1,6 @@
-// Asks external data resolvers for values, outside of any reading of the graph (ruling C6): within the time of the execution
-// that wants them, so many at once, and each equal request once. What fails says why in words that hold nothing of the
-// request, the address or the answer; the operator's log says more.
+// Calls external data resolvers while no graph is being read: within the time of the execution, with limited
+// concurrency, and once for equal requests. The reason of a failure contains nothing of request, address or response;
+// the operator's log has more. See docs/decisions/0029-external-data-resolvers.md.
 import type { ConfigReader } from '../config/kind.ts'
 import { type Clock, isWithin } from '../kernel/clock.ts'
 import { parseJson } from '../kernel/json.ts'
@@ -12,6 +12,7 @@ import { ResponseCache, type SelectedValue } from './response-cache.ts'
 import { select } from './response-selector.ts'
 import type { PlaceholderLookup } from './template.ts'
 
+/** Collaborators and limits of resolvers. */
 export interface ResolverDeps {
   readonly documents: Pick<ConfigReader, 'get' | 'getByName'>
   readonly openSecret: OpenSecret
@@ -21,95 +22,99 @@ export interface ResolverDeps {
   readonly limits: ResolverLimits
 }
 
+/** Limits of resolver calls. */
 export interface ResolverLimits {
-  /** One call, and one answer. */
+  /** Milliseconds of one call. */
   readonly timeMs: number
   readonly maxBytes: number
-  /** Different requests of one execution. */
+  /** Maximum different requests of one execution. */
   readonly maxCalls: number
-  /** Calls that run at once for one project. */
+  /** Maximum concurrent calls of one project. */
   readonly maxConcurrent: number
-  /** For how long an answer does for equal requests of other executions; 0: it does not. */
+  /** Milliseconds for which a response is reused by other executions; 0: not at all. */
   readonly cacheTtlMs: number
 }
 
-/** With the name of the resolver that supplied it. */
+/** A resolved value, with the name of its resolver. */
 export interface ResolvedValue {
-  /** JSON data, floats and long integers kept apart. */
+  /** JSON data with exact numbers: floats and long integers are boxed. */
   readonly value: unknown
   readonly resolver: string
 }
 
+/** Why a value could not be resolved. */
 export interface ResolutionError {
-  /** For the caller: it holds nothing of request, address or answer. */
+  /** For the caller: contains nothing of request, address or response. */
   readonly reason: string
-  /** The same request may succeed later. */
+  /** True if the same request may succeed later. */
   readonly isRetryable: boolean
 }
 
 type ResolutionFailure = Result<never, ResolutionError>
 
-/** Between two lines of the log about one resolver. */
-const PAUSE_MS = 10_000
+/** Minimum milliseconds between two log lines about one resolver. */
+const REPORT_INTERVAL_MS = 10_000
 const REPORTED_MAX = 1000
-/** Answers of one execution, each counted as often as it is used: they stand in its own answer as often. */
+/** Maximum bytes of responses in one execution, counted for each use, because each use adds to its own response. */
 const USED_BYTES_MAX = 32 * 1024 * 1024
 
+/** The external data resolvers of all projects. */
 export class ExternalDataResolvers {
-  readonly parts: ResolverDeps
+  readonly deps: ResolverDeps
   readonly gates: ConcurrencyLimiter
   readonly answers: ResponseCache
   private readonly reportedAtMs = new Map<string, number>()
 
-  constructor(parts: ResolverDeps) {
-    this.parts = parts
-    this.gates = new ConcurrencyLimiter(parts.limits.maxConcurrent)
-    this.answers = new ResponseCache(parts.clock, parts.limits.cacheTtlMs)
+  constructor(deps: ResolverDeps) {
+    this.deps = deps
+    this.gates = new ConcurrencyLimiter(deps.limits.maxConcurrent)
+    this.answers = new ResponseCache(deps.clock, deps.limits.cacheTtlMs)
   }
 
-  /** For one execution, which is to end so many milliseconds from now. */
+  /** Starts a resolution for one execution that ends in `timeMs` milliseconds. */
   startResolution(projectId: string, timeMs: number): Resolution {
     return new Resolution(this, projectId, performance.now() + timeMs)
   }
 
-  /** An outage is told now and then, not with every row. */
+  /** Logs a failure, at most once per interval and resolver. */
   report({ id, name }: CompiledResolver, cause: string): void {
-    const now = this.parts.clock.now()
-    if (isWithin(now, this.reportedAtMs.get(id) ?? Number.NEGATIVE_INFINITY, PAUSE_MS)) return
+    const now = this.deps.clock.now()
+    if (isWithin(now, this.reportedAtMs.get(id) ?? Number.NEGATIVE_INFINITY, REPORT_INTERVAL_MS)) return
     if (this.reportedAtMs.size >= REPORTED_MAX) this.reportedAtMs.clear()
     this.reportedAtMs.set(id, now)
-    this.parts.report(`the external data resolver ${id} (${name}) supplied no value: ${cause}`)
+    this.deps.report(`the external data resolver ${id} (${name}) supplied no value: ${cause}`)
   }
 }
 
+/** The resolver calls of one execution. */
 export class Resolution {
   private readonly resolvers: ExternalDataResolvers
   private readonly projectId: string
-  private readonly untilMs: number
+  private readonly deadlineMs: number
   private readonly running = new Map<string, Promise<Result<SelectedValue, ResolutionError>>>()
   private usedBytes = 0
 
-  constructor(resolvers: ExternalDataResolvers, projectId: string, untilMs: number) {
+  constructor(resolvers: ExternalDataResolvers, projectId: string, deadlineMs: number) {
     this.resolvers = resolvers
     this.projectId = projectId
-    this.untilMs = untilMs
+    this.deadlineMs = deadlineMs
   }
 
-  /** `name`: of a resolver of the project, or its id. Never rejects. */
+  /** Resolves one value. `name`: name or id of a resolver of the project. Never rejects. */
   async resolve(name: string, values: PlaceholderLookup): Promise<Result<ResolvedValue, ResolutionError>> {
-    const { documents, openSecret } = this.resolvers.parts
+    const { documents, openSecret } = this.resolvers.deps
     const found = findResolver(documents, openSecret, this.projectId, name)
-    if (found === null) return refused('the project has none of that name')
-    if (!found.ok) return refused(found.error)
+    if (found === null) return permanentFailure('the project has no resolver with this name')
+    if (!found.ok) return permanentFailure(found.error)
     const resolver = found.value
     const url = resolver.url(values)
-    if (!url.ok) return refused(url.error)
+    if (!url.ok) return permanentFailure(url.error)
     const payload = resolver.payload(values)
-    if (!payload.ok) return refused(payload.error)
+    if (!payload.ok) return permanentFailure(payload.error)
     const selected = await this.ask(resolver, url.value, payload.value)
     if (!selected.ok) return selected
     this.usedBytes += selected.value.bytes
-    if (this.usedBytes > USED_BYTES_MAX) return refused(tooMuch)
+    if (this.usedBytes > USED_BYTES_MAX) return permanentFailure(tooManyBytes)
     return ok({ value: selected.value.value, resolver: resolver.name })
   }
 
@@ -118,13 +123,13 @@ export class Resolution {
     url: string,
     payload: string | null,
   ): Promise<Result<SelectedValue, ResolutionError>> | Result<SelectedValue, ResolutionError> {
-    const { answers, parts } = this.resolvers
+    const { answers, deps } = this.resolvers
     const key = JSON.stringify([this.projectId, resolver.id, resolver.revision, url, payload])
     const running = this.running.get(key)
     if (running !== undefined) return running
     const kept = answers.get(key)
     if (kept !== null) return ok(kept)
-    if (this.running.size >= parts.limits.maxCalls) return refused('the execution has made its number of calls')
+    if (this.running.size >= deps.limits.maxCalls) return permanentFailure('the execution reached its number of calls')
     const asked = this.call(resolver, url, payload).then((selected) => {
       if (selected.ok) answers.set(key, selected.value)
       return selected
@@ -138,17 +143,17 @@ export class Resolution {
     url: string,
     payload: string | null,
   ): Promise<Result<SelectedValue, ResolutionError>> {
-    const { gates, parts } = this.resolvers
-    const left = (): number => this.untilMs - performance.now()
-    if (this.usedBytes > USED_BYTES_MAX) return refused(tooMuch)
-    if (left() <= 0 || !(await gates.acquire(this.projectId, left()))) return lost(outOfTime)
+    const { gates, deps } = this.resolvers
+    const remainingMs = (): number => this.deadlineMs - performance.now()
+    if (this.usedBytes > USED_BYTES_MAX) return permanentFailure(tooManyBytes)
+    if (remainingMs() <= 0 || !(await gates.acquire(this.projectId, remainingMs()))) return temporaryFailure(outOfTime)
     try {
-      const timeMs = Math.min(parts.limits.timeMs, Math.ceil(left()))
-      if (timeMs <= 0) return lost(outOfTime)
+      const timeMs = Math.min(deps.limits.timeMs, Math.ceil(remainingMs()))
+      if (timeMs <= 0) return temporaryFailure(outOfTime)
       const { method, headers } = resolver
-      const { maxBytes } = parts.limits
+      const { maxBytes } = deps.limits
       const body = payload === null ? {} : { body: payload }
-      const answer = await parts.upstream.send({
+      const answer = await deps.upstream.send({
         url,
         method,
         headers,
@@ -156,8 +161,8 @@ export class Resolution {
         timeoutMs: timeMs,
         maxResponseBytes: maxBytes,
       })
-      if (!answer.ok) return this.failed(resolver, told[answer.error.kind], answer.error.message)
-      const read = readAnswer(answer.value)
+      if (!answer.ok) return this.failed(resolver, upstreamReasons[answer.error.kind], answer.error.message)
+      const read = parseResponse(answer.value)
       if (!read.ok) return this.failed(resolver, read.error)
       const value = select(resolver.selection, read.value)
       if (!value.ok) return this.failed(resolver, value.error)
@@ -169,43 +174,43 @@ export class Resolution {
 
   private failed(resolver: CompiledResolver, reason: string, cause = reason): ResolutionFailure {
     this.resolvers.report(resolver, cause)
-    return lost(reason)
+    return temporaryFailure(reason)
   }
 }
 
-function refused(reason: string): ResolutionFailure {
+function permanentFailure(reason: string): ResolutionFailure {
   return err({ reason, isRetryable: false })
 }
 
-function lost(reason: string): ResolutionFailure {
+function temporaryFailure(reason: string): ResolutionFailure {
   return err({ reason, isRetryable: true })
 }
 
-const tooMuch = 'the execution has too many bytes of answers'
-const outOfTime = 'the time of the execution was over'
+const tooManyBytes = 'the execution received too many bytes of responses'
+const outOfTime = 'the time limit of the execution was reached'
 
-/** What is behind a name is the operator's business alone. */
-const told: Readonly<Record<UpstreamError['kind'], string>> = {
-  forbidden: 'its address may not be called',
-  unreachable: 'it could not be reached, or its answer was broken',
+/** Only the operator may learn more about the address. */
+const upstreamReasons: Readonly<Record<UpstreamError['kind'], string>> = {
+  forbidden: 'calls to its address are not allowed',
+  unreachable: 'it could not be reached, or its response was incomplete',
   'too-slow': 'it did not answer in time',
-  'too-large': 'its answer is too large',
+  'too-large': 'its response is too large',
 }
 
 /** `application/json`, `application/problem+json; charset=utf-8`. */
 const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i
 
-function readAnswer(answer: UpstreamResponse): Result<unknown, string> {
+function parseResponse(answer: UpstreamResponse): Result<unknown, string> {
   const { status, body } = answer
   if (status < 200 || status > 299) return err(`it answered with the status ${status}`)
-  if (!JSON_TYPE.test(answer.header('content-type') ?? '')) return err('its answer is not of the content type JSON')
+  if (!JSON_TYPE.test(answer.header('content-type') ?? '')) return err('its response does not have a JSON content type')
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch {
-    return err('its answer is not UTF-8')
+    return err('its response is not UTF-8')
   }
-  // Where it is malformed stands in the answer, which is nobody's business here.
+  // The parser's message would quote the response.
   const parsed = parseJson(text)
-  return parsed.ok ? parsed : err('its answer is not JSON, gives a member twice or is nested too deeply')
+  return parsed.ok ? parsed : err('its response is not valid JSON, has a duplicate member or is nested too deeply')
 }

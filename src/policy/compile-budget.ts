@@ -1,20 +1,21 @@
-// Which documents are compiled on the serving loop: compiling takes one to two microseconds for each character.
+// Limits the compilation of documents on the serving loop: it takes one to two microseconds per character.
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 
-/** Characters of documents that one question compiles on the serving loop, at most: some 2 to 4 ms, once per revision. */
+/** Maximum characters of documents that one request compiles on the serving loop: 2 to 4 ms, once per revision. */
 export const MAX_INLINE_CHARS = 2048
 
+/** Compilation limits of a policy or query index. */
 export interface IndexOptions {
   /**
-   * Characters of the documents that one call may compile. A call that needs more throws LaneRequiredError; what it has
-   * compiled by then stays compiled. Absent: no limit.
+   * Maximum characters of documents that one call compiles. A call that needs more throws LaneRequiredError; documents
+   * already compiled stay compiled. Absent: no limit.
    */
   readonly maxInlineChars?: number
   /** Called with a document that a call needed and did not compile; `compile` compiles it on the serving loop. */
   readonly onDeferred?: (characters: number, document: object, compile: () => void) => void
 }
 
-/** What one call may still compile. */
+/** The compilation allowance of one call. */
 export class CompileBudget {
   private left: number
   private readonly options: IndexOptions
@@ -24,7 +25,10 @@ export class CompileBudget {
     this.left = options.maxInlineChars ?? Number.POSITIVE_INFINITY
   }
 
-  /** To be called before a document of so many characters is compiled, by `compile`. Throws LaneRequiredError. */
+  /**
+   * Call it before compiling a document of that many characters; `compile` is that compilation. Throws
+   * LaneRequiredError if the allowance does not suffice.
+   */
   charge(characters: number, document: object, compile: () => void): void {
     if (characters > this.left) {
       this.options.onDeferred?.(characters, document, compile)

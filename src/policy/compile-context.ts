@@ -1,5 +1,5 @@
-// A context policy as the service understands it: its document, and what its condition binds. It must parse and bind when
-// it is stored; running it is the context queries' own.
+// Compiles context policies: the document, the pattern of its condition, and what the pattern binds. src/context-query
+// runs them.
 import { compileConditionRows, type FilterableCondition } from '../engine/condition-rows.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type ContextDocument, contextVersion, readContextDocument } from './context-document.ts'
@@ -10,13 +10,14 @@ import { formatDiagnostic } from './format-diagnostic.ts'
 import type { PolicyFilter } from './policy-filter.ts'
 import { readPolicyFilter } from './read-policy-filter.ts'
 
+/** A compiled context policy. */
 export interface ContextPolicy {
   readonly document: ContextDocument
   /** The rows of the condition, before any filter. */
   readonly source: FilterableCondition
-  /** Decides by the token and the parameters alone, before the graph is asked; null: nothing to decide. */
+  /** Evaluated on the token and the parameters before the graph is read; null if there is none. */
   readonly tokenFilter: PolicyFilter | null
-  /** What is in scope at the end of the condition. */
+  /** Variables in scope at the end of the condition, with their kinds. */
   readonly variables: FilterableCondition['variables']
 }
 
@@ -30,16 +31,16 @@ export function compileContextPolicy(text: string): Result<ContextPolicy, readon
   const issues = [
     ...(pattern.ok ? [] : pattern.error.map((issue) => `policy.condition.cypher: ${formatDiagnostic(cypher, issue)}`)),
     ...(tokenFilter.ok ? [] : tokenFilter.error),
-    ...(pattern.ok ? strayVariables(document, pattern.value.variables) : []),
+    ...(pattern.ok ? unboundVariables(document, pattern.value.variables) : []),
   ]
   if (!pattern.ok || !tokenFilter.ok || issues.length > 0) return err(issues)
-  const faults = filterFaults(document, pattern.value)
-  if (faults.length > 0) return err(faults)
+  const ownFilterIssues = filterIssues(document, pattern.value)
+  if (ownFilterIssues.length > 0) return err(ownFilterIssues)
   return ok({ document, tokenFilter: tokenFilter.value, source: pattern.value, variables: pattern.value.variables })
 }
 
-/** A query compiles the filters anew, with its own beside them; what is wrong with these alone their author is told. */
-function filterFaults({ condition }: ContextDocument, source: FilterableCondition): readonly string[] {
+/** Reports errors of the policy's own filters to its author; a query compiles them again together with its own. */
+function filterIssues({ condition }: ContextDocument, source: FilterableCondition): readonly string[] {
   const filters = (condition.filter ?? []).map((filter, i) => ({ filter, at: `policy.condition.filter[${i}]` }))
   const expression = filterExpression(filters, source.variables)
   if (!expression.ok) return expression.error
@@ -47,8 +48,11 @@ function filterFaults({ condition }: ContextDocument, source: FilterableConditio
   return reading.ok ? [] : reading.error.map(({ message }) => `policy.condition.filter: ${message}`)
 }
 
-/** Reads may name what a query writes under a name of its own; all else is about what the condition binds. */
-function strayVariables(document: ContextDocument, bound: FilterableCondition['variables']): string[] {
+/**
+ * Reports names that the condition does not bind. `allowed_reads` may also name elements that a query writes under
+ * names of its own.
+ */
+function unboundVariables(document: ContextDocument, bound: FilterableCondition['variables']): string[] {
   const { condition, allowed_upserts, allowed_deletes } = document
   const named: [place: string, name: string][] = [
     ...(condition.filter ?? []).flatMap((filter, i) => placed(`condition.filter[${i}]`, variablesOf(filter))),

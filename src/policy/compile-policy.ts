@@ -1,4 +1,4 @@
-// Turns the text of a policy into something that can be asked, or into what its author has to mend.
+// Compiles decision policies to a condition and a filter, or to issues for the author.
 import { compileCondition, type PolicyCondition, platformParameters } from '../engine/conditions.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type DecisionDocument, type DecisionVersion, readPolicyDocument } from './decision-document.ts'
@@ -6,24 +6,34 @@ import { formatDiagnostic } from './format-diagnostic.ts'
 import type { PolicyFilter } from './policy-filter.ts'
 import { readPolicyFilter } from './read-policy-filter.ts'
 
+/** A compiled decision policy document. */
 export interface CompiledDocument {
   readonly version: DecisionVersion
   readonly subjectType: string
   readonly actions: readonly string[]
   readonly resourceType: string
   readonly condition: PolicyCondition
-  /** The document itself, for whoever lists policies. */
+  /** The validated document, for the list of policies. */
   readonly document: DecisionDocument
-  /** Null: nothing but the graph decides. */
+  /** Null if only the graph decides. */
   readonly filter: PolicyFilter | null
-  /** What the caller must send in `input_params`: the parameters of condition, filter and USE without the platform-bound ones. */
+  /**
+   * Parameters that the caller must send in `input_params`: those of condition, filter and USE without the platform
+   * parameters.
+   */
   readonly inputParameters: readonly string[]
-  /** All parameters that condition, filter and USE read, each once, without `$`: what must be bound before it is asked. */
+  /**
+   * All parameters that condition, filter and USE read, without `$`, each once: they must be bound before evaluation.
+   */
   readonly parameters: readonly string[]
-  /** It reads the external id of that end as a parameter, so that it cannot be asked for all of them at once. */
+  /**
+   * Whether the policy reads the external id of that entity as a parameter. If so, a search cannot run it once for all
+   * candidates.
+   */
   readonly readsIdOf: Readonly<Record<'subject' | 'resource', boolean>>
 }
 
+/** A compiled policy with the identity of its stored document. */
 export interface CompiledPolicy extends CompiledDocument {
   readonly id: string
   readonly name: string
@@ -77,7 +87,7 @@ export function compileDecisionPolicy(text: string): Result<CompiledDocument, re
   })
 }
 
-/** What a project that has only these locations cannot run of a policy; empty where it can run all of it. */
+/** Returns an issue for each location of the policy that the project does not have; empty if it can run completely. */
 export function locationIssues({ condition }: CompiledDocument, locations: ReadonlySet<string>): readonly string[] {
   if (condition.locations.length === 0) return []
   if (locations.size === 0) return [`${CYPHER}: USE needs a composite database, and none is configured`]

@@ -1,4 +1,4 @@
-// The document of a context policy (1.0-ciq, facts 1.4): what a subject may read, write and delete around a pattern.
+// The schema of a context policy document (`1.0-ciq`): what a subject may read, write and delete around a pattern.
 import { z } from 'zod'
 import { positionOf } from '../../grammar/diagnostic.ts'
 import { validate } from '../config/validate.ts'
@@ -8,10 +8,12 @@ import { label } from './decision-document.ts'
 import { type PathElementKind, parsePath } from './element-path.ts'
 import { readJsonText } from './json-text.ts'
 
+/** The version of context policies. */
 export const contextVersion = '1.0-ciq'
 
 const ENTRIES_MAX = 1000
 
+/** A variable name in a policy or query document. */
 export const variable = z
   .string()
   .max(256)
@@ -24,9 +26,11 @@ function path(kind: PathElementKind) {
   })
 }
 
-/** Paths, as policies allow them and queries ask for them. */
+/** Node paths that a policy allows or a query requests. */
 export const nodePaths = z.array(path('node')).max(ENTRIES_MAX)
+/** Relationship paths that a policy allows or a query requests. */
 export const relationshipPaths = z.array(path('relationship')).max(ENTRIES_MAX)
+/** Aliases of aggregate values that a policy allows or a query requests. */
 export const aggregateNames = z.array(variable).max(ENTRIES_MAX)
 
 const variables = z.array(variable).max(ENTRIES_MAX)
@@ -38,7 +42,7 @@ const contextDocument = z.strictObject({
   condition: z.strictObject({
     cypher: z.string().min(1),
     filter: z.array(contextFilter).max(100).optional(),
-    // Read by read-filter.ts: it knows no graph, as the filter of a decision policy.
+    // read-policy-filter.ts parses it: like the filter of a decision policy, it does not read the graph.
     token_filter: z.unknown().optional(),
   }),
   allowed_reads: z
@@ -54,7 +58,7 @@ const contextDocument = z.strictObject({
         .strictObject({
           existing_nodes: variables.optional(),
           node_types: labels.optional(),
-          // The older spelling.
+          // The older spelling of `node_types`.
           node_labels: labels.optional(),
         })
         .optional(),
@@ -76,6 +80,7 @@ const contextDocument = z.strictObject({
     .optional(),
 })
 
+/** A validated context policy document. */
 export type ContextDocument = z.infer<typeof contextDocument>
 
 /** The JSON of a string member, or where it is malformed; what is in it is for a schema to say. */

@@ -1,11 +1,12 @@
-// The shape of a filter of context policies and knowledge queries, which may point into the graph (facts 1.5.2): operators,
-// operands and attributes as they may stand. What it says of a row is the executor's.
+// The schema of the filters of context policies and knowledge queries, which may refer to elements of the graph.
+// filter-expression.ts compiles them.
 import { z } from 'zod'
 
 const branchOperators = ['AND', 'OR', 'NOT'] as const
 const comparisons = ['=', '<>', '<', '<=', '>', '>=', 'IN', '=~', 'STARTS WITH', 'ENDS WITH', 'CONTAINS'] as const
 const nullTests = ['IS NULL', 'IS NOT NULL'] as const
 
+/** A filter tree: a branch with `operands`, or a leaf with `attribute` and `value`. */
 export interface ContextFilter {
   readonly operator: string
   readonly operands?: readonly ContextFilter[] | undefined
@@ -25,7 +26,7 @@ const value = z.union([scalar, z.array(scalar), z.strictObject({ type: z.literal
   error: 'expected a value, an array of values, or `{"type": "datetime", "value": …}`',
 })
 
-/** `car.property.price`, `total`, `$token.sub`; which variables there are, the condition says. */
+/** `car.property.price`, `total` or `$token.sub`. The condition determines which variables exist. */
 const attribute = z
   .string()
   .max(512)
@@ -33,6 +34,7 @@ const attribute = z
     error: 'expected a path such as `var.property.name`, an alias, or `$token.<claim>`',
   })
 
+/** Validates a filter tree. */
 export const contextFilter: z.ZodType<ContextFilter> = z.lazy(() =>
   z
     .strictObject({
@@ -49,28 +51,34 @@ export const contextFilter: z.ZodType<ContextFilter> = z.lazy(() =>
       if ((branchOperators as readonly string[]).includes(operator)) {
         if (operands === undefined) refuse('operands', 'expected array, found nothing')
         else if (operator === 'NOT' && operands.length !== 1) refuse('operands', 'expected exactly 1 item')
-        if (attribute !== undefined) refuse('attribute', `\`${operator}\` takes operands alone`)
-        if (value !== undefined) refuse('value', `\`${operator}\` takes operands alone`)
+        if (attribute !== undefined) refuse('attribute', `\`${operator}\` accepts only operands`)
+        if (value !== undefined) refuse('value', `\`${operator}\` accepts only operands`)
         return
       }
-      if (operands !== undefined) refuse('operands', `\`${operator}\` takes an attribute and no operands`)
+      if (operands !== undefined) refuse('operands', `\`${operator}\` expects an attribute, not operands`)
       if (attribute === undefined) refuse('attribute', 'expected string, found nothing')
       const isNullTest = (nullTests as readonly string[]).includes(operator)
-      if (isNullTest && value !== undefined) refuse('value', `\`${operator}\` takes no value`)
+      if (isNullTest && value !== undefined) refuse('value', `\`${operator}\` does not accept a value`)
       if (!isNullTest && value === undefined) refuse('value', 'expected a value, found nothing')
     }),
 )
 
-/** What a filter reads of a row: the path as it is written, where it stands below the filter, and what is asked of it. */
+/** A path of a row that a filter reads: its text, its position below the filter, and the operator applied to it. */
 export interface FilterRead {
   readonly text: string
   readonly at: string
   readonly operator: string
-  /** Compared with what the caller's token or key says, which nobody chooses for a question. */
+  /**
+   * True if it is compared with a claim of the caller's token or with the calling application, which a caller cannot
+   * choose per request.
+   */
   readonly isBound: boolean
 }
 
-/** On the left side and on the right, in the order of the document; tokens and parameters are no part of a row. */
+/**
+ * Returns the row paths that a filter reads, on either side, in document order. Tokens and parameters are not part of a
+ * row.
+ */
 export function readsOf({ operator, operands = [], attribute, value }: ContextFilter): FilterRead[] {
   const own =
     attribute === undefined || attribute.startsWith('$')
@@ -91,7 +99,7 @@ function isOfCredentials(side: unknown): boolean {
   return typeof side === 'string' && /^\$(token|svc_token)\.|^\$_appId$/.test(side)
 }
 
-/** `@car.property.price`, in a list and in a datetime too. */
+/** Returns references such as `@car.property.price`, also inside lists and datetimes. */
 function elementsIn(value: unknown, at: string): { text: string; at: string }[] {
   if (typeof value === 'string') return /^@[\p{L}_]/u.test(value) ? [{ text: value.slice(1), at }] : []
   if (Array.isArray(value)) return value.flatMap((item, i) => elementsIn(item, `${at}[${i}]`))
@@ -99,7 +107,7 @@ function elementsIn(value: unknown, at: string): { text: string; at: string }[] 
   return []
 }
 
-/** The variables and aliases of the condition that a filter is about. */
+/** Returns the variables and aliases that a filter refers to. */
 export function variablesOf(filter: ContextFilter): string[] {
   return readsOf(filter).map(({ text }) => text.split('.')[0] as string)
 }

@@ -1,11 +1,14 @@
-// The policy document: the JSON inside of a policy's `policy` string (facts 1.3.7). What is not executed is refused.
+// The schema of a decision policy document: the JSON in the `policy` member of a stored policy. Members that are not
+// executed are rejected.
 import { z } from 'zod'
 import { positionOf } from '../../grammar/diagnostic.ts'
 import { validate } from '../config/validate.ts'
 import { err, type Result } from '../kernel/result.ts'
 import { readJsonText } from './json-text.ts'
 
+/** The versions of decision policies that the service executes. */
 export const decisionVersions = ['2.0-kbac', '3.0-kbac'] as const
+/** One of `decisionVersions`. */
 export type DecisionVersion = (typeof decisionVersions)[number]
 
 const policyVersion = z.string().superRefine((version, context) => {
@@ -14,6 +17,7 @@ const policyVersion = z.string().superRefine((version, context) => {
   context.addIssue({ code: 'custom', message: `expected one of ${known}, found \`${version.slice(0, 64)}\`` })
 })
 
+/** A node type or label in a policy or query document. */
 export const label = z
   .string()
   .min(2)
@@ -35,10 +39,11 @@ const decisionDocument = z.strictObject({
     .max(5)
     .refine((actions) => new Set(actions).size === actions.length, { error: 'an action is given twice' }),
   resource: z.strictObject({ type: label }),
-  // The filter is read by read-filter.ts, which says where in the tree a fault is.
+  // read-policy-filter.ts parses the filter, because it reports where in the tree an error is.
   condition: z.strictObject({ cypher: z.string().min(1), filter: z.unknown().optional() }),
 })
 
+/** A validated decision policy document. */
 export type DecisionDocument = z.infer<typeof decisionDocument>
 
 /** Issues name the member by its path from `policy`. */

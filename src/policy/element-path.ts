@@ -1,10 +1,14 @@
-// The path language of context policies and knowledge queries: what of an element is meant, and which path covers which.
+// The path language of context policies and knowledge queries: which part of an element a path names, and which path
+// covers which.
 import { err, ok, type Result } from '../kernel/result.ts'
 
-/** A part of an element that a pattern binds. */
+/** A parsed path. `variable` is the name that the pattern binds. */
 export type ElementPath = { readonly variable: string } & (
   | { readonly kind: 'whole' }
-  /** `var.*`: its own fields, all its properties, and the bare variable (ruling C3). */
+  /**
+   * `var.*`: its element fields, all its properties, and the bare variable
+   * (docs/decisions/0010-context-query-reads.md).
+   */
   | { readonly kind: 'all' }
   | { readonly kind: 'own'; readonly name: string }
   | { readonly kind: 'property'; readonly name: string }
@@ -14,6 +18,7 @@ export type ElementPath = { readonly variable: string } & (
   | { readonly kind: 'scores' }
 )
 
+/** The kind of element that a path is about. */
 export type PathElementKind = 'node' | 'relationship'
 
 const nodeFields: ReadonlySet<string> = new Set([
@@ -26,27 +31,29 @@ const nodeFields: ReadonlySet<string> = new Set([
 ])
 const WORD = /^[\p{L}_][\p{L}\p{N}_-]*$/u
 
-/** A property of a relationship needs no `property.` before its name (facts 1.4). */
+/**
+ * Parses a path. The `property.` before the name is optional for a relationship. The error is a message for the author.
+ */
 export function parsePath(text: string, kind: PathElementKind): Result<ElementPath, string> {
   const [variable = '', first, second, third, fourth, ...rest] = text.split('.')
-  const fault = err(`expected a path such as ${examples[kind]}, found \`${text.slice(0, 64)}\``)
+  const error = err(`expected a path such as ${examples[kind]}, found \`${text.slice(0, 64)}\``)
   const words = [variable, first, second, third, fourth].filter((word) => word !== undefined && word !== '*')
-  if (rest.length > 0 || words.some((word) => !WORD.test(word as string))) return fault
+  if (rest.length > 0 || words.some((word) => !WORD.test(word as string))) return error
   if (first === undefined) return ok({ variable, kind: 'whole' })
-  if (first === '*') return second === undefined ? ok({ variable, kind: 'all' }) : fault
+  if (first === '*') return second === undefined ? ok({ variable, kind: 'all' }) : error
   if (second === undefined) {
     if (kind === 'relationship') return ok({ variable, kind: 'property', name: first })
-    return nodeFields.has(first) ? ok({ variable, kind: 'own', name: first }) : fault
+    return nodeFields.has(first) ? ok({ variable, kind: 'own', name: first }) : error
   }
   if (first === 'property') {
     if (third === undefined) return ok(second === '*' ? { variable, kind: 'properties' } : property(variable, second))
     const isField = kind === 'node' && second !== '*' && third === 'metadata' && fourth !== undefined && fourth !== '*'
-    return isField ? ok({ variable, kind: 'metadata', name: second, field: fourth }) : fault
+    return isField ? ok({ variable, kind: 'metadata', name: second, field: fourth }) : error
   }
   if (first === 'trust_score' && kind === 'node' && third === undefined) {
     return ok(second === '*' ? { variable, kind: 'scores' } : { variable, kind: 'score', name: second })
   }
-  return fault
+  return error
 }
 
 const examples: Readonly<Record<PathElementKind, string>> = {
@@ -58,7 +65,10 @@ function property(variable: string, name: string): ElementPath {
   return { variable, kind: 'property', name }
 }
 
-/** Ruling C3: a wildcard covers no metadata and no trust score, and a bare variable nothing but itself. */
+/**
+ * Returns whether permission for `allowed` includes `asked`. A wildcard does not cover metadata and trust scores; a
+ * bare variable covers only itself.
+ */
 export function covers(allowed: ElementPath, asked: ElementPath): boolean {
   if (allowed.variable !== asked.variable) return false
   switch (allowed.kind) {

@@ -1,5 +1,6 @@
-// A filter of a context policy or a knowledge query (facts 1.5.2) as an expression of the engine, so that the planner sees
-// it with the pattern. Every value is a literal or a parameter of the tree: nothing of a document becomes text again.
+// Compiles filters of context policies and knowledge queries to an engine expression, so that the planner optimizes
+// them together with the pattern. Values become literals or parameters of the tree: no part of a document is turned
+// into query text.
 import type { Expression, VariableKind } from '../engine/condition-rows.ts'
 import { assert } from '../kernel/assert.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -11,22 +12,22 @@ const span = { start: 0, end: 0 }
 
 type FilterVariables = ReadonlyMap<string, VariableKind>
 
-/** Null for no filter. Issues name the place from `at`. */
+/** Joins the filters with AND. Returns null if there are none. Errors name the position below `at`, for the author. */
 export function filterExpression(
   filters: readonly { readonly filter: ContextFilter; readonly at: string }[],
   variables: FilterVariables,
 ): Result<Expression | null, readonly string[]> {
   const writer = new FilterExpressionBuilder(variables)
-  const parts = filters.map(({ filter, at }) => writer.expression(filter, at))
+  const deps = filters.map(({ filter, at }) => writer.expression(filter, at))
   if (writer.issues.length > 0) return err(writer.issues)
-  return ok(parts.length === 0 ? null : joined('AND', parts))
+  return ok(deps.length === 0 ? null : joined('AND', deps))
 }
 
 function joined(operator: 'AND' | 'OR', operands: readonly Expression[]): Expression {
   return operands.reduce((left, right) => ({ kind: 'binary', operator, left, right, span }))
 }
 
-const nothing: Expression = { kind: 'null', span }
+const nullExpression: Expression = { kind: 'null', span }
 
 class FilterExpressionBuilder {
   readonly issues: string[] = []
@@ -47,14 +48,14 @@ class FilterExpressionBuilder {
     if (operator === 'NOT') {
       return { kind: 'unary', operator: 'NOT', operand: this.expression(operands[0]!, `${at}.operands[0]`), span }
     }
-    assert(attribute !== undefined, 'the schema asks a leaf for its attribute')
+    assert(attribute !== undefined, 'the schema requires the attribute of a leaf')
     const left = this.attribute(attribute, `${at}.attribute`)
     if (operator === 'IS NULL' || operator === 'IS NOT NULL') {
       return { kind: 'null-test', operand: left, negated: operator === 'IS NOT NULL', span }
     }
-    const isMoment = typeof value === 'object' && value !== null && !Array.isArray(value)
-    const right = this.value(isMoment ? (value as { value: unknown }).value : value, `${at}.value`)
-    const [first, second] = isMoment ? [instant(left), instant(right)] : [left, right]
+    const isDatetime = typeof value === 'object' && value !== null && !Array.isArray(value)
+    const right = this.value(isDatetime ? (value as { value: unknown }).value : value, `${at}.value`)
+    const [first, second] = isDatetime ? [instant(left), instant(right)] : [left, right]
     switch (operator) {
       case '=':
       case '<>':
@@ -68,29 +69,29 @@ class FilterExpressionBuilder {
       case 'STARTS WITH':
       case 'ENDS WITH':
       case 'CONTAINS':
-        if (isMoment) this.issues.push(`${at}.value: \`${operator}\` takes no datetime`)
+        if (isDatetime) this.issues.push(`${at}.value: \`${operator}\` does not accept a datetime`)
         return { kind: 'binary', operator, left, right, span }
       default:
         this.issues.push(`${at}.operator: \`${operator}\` is not an operator`)
-        return nothing
+        return nullExpression
     }
   }
 
-  /** `car.property.price`, `r.since`, an alias, `$token.sub`. */
+  /** Compiles `car.property.price`, `r.since`, an alias or `$token.sub`. */
   private attribute(text: string, at: string): Expression {
     if (text.startsWith('$')) return this.reference(text, at)
     const [name = ''] = text.split('.')
     const kind = this.variables.get(name)
-    if (kind === undefined) return this.fault(at, `there is no \`${name}\``)
+    if (kind === undefined) return this.reject(at, `unknown variable \`${name}\``)
     if (!text.includes('.')) return variable(name)
     if (kind !== 'node' && kind !== 'relationship') {
-      return this.fault(
+      return this.reject(
         at,
-        `\`${name}\` is neither a node nor a relationship, it has no \`${text.slice(name.length + 1)}\``,
+        `\`${name}\` is not a node or relationship and has no member \`${text.slice(name.length + 1)}\``,
       )
     }
     const path = parsePath(text, kind)
-    if (!path.ok) return this.fault(at, path.error)
+    if (!path.ok) return this.reject(at, path.error)
     const it = variable(name)
     switch (path.value.kind) {
       case 'own':
@@ -102,7 +103,7 @@ class FilterExpressionBuilder {
       case 'score':
         return score(it, path.value.name)
       default:
-        return this.fault(at, `\`${text}\` is more than one value`)
+        return this.reject(at, `expected a single value, but \`${text}\` stands for several`)
     }
   }
 
@@ -115,17 +116,20 @@ class FilterExpressionBuilder {
     return literal(value)
   }
 
-  /** `$token.act.sub`: member by member; a claim that is absent is null. What begins with `$` is never a literal. */
+  /**
+   * Compiles `$token.act.sub` member by member; an absent claim is null. A string that begins with `$` is never a
+   * literal.
+   */
   private reference(text: string, at: string): Expression {
     const reference = readReference(text)
-    if (!reference.ok) return this.fault(at, `${expectedReference}, found \`${text.slice(0, 64)}\``)
+    if (!reference.ok) return this.reject(at, `${expectedReference}, found \`${text.slice(0, 64)}\``)
     const { root, path } = reference.value
     return path.reduce(member, { kind: 'parameter', name: root, span })
   }
 
-  private fault(at: string, message: string): Expression {
+  private reject(at: string, message: string): Expression {
     this.issues.push(`${at}: ${message}`)
-    return nothing
+    return nullExpression
   }
 }
 
@@ -141,7 +145,7 @@ function call(name: string, args: readonly Expression[]): Expression {
   return { kind: 'function', name: { text: name, span }, distinct: false, args, span }
 }
 
-/** Milliseconds since the epoch; null for what is no moment. */
+/** Milliseconds since the epoch; null if the value is not a timestamp. */
 function instant(of: Expression): Expression {
   return call('graph.instant', [of])
 }
@@ -150,13 +154,13 @@ function literal(value: unknown): Expression {
   if (typeof value === 'boolean') return { kind: 'boolean', value, span }
   if (typeof value === 'string') return { kind: 'string', value, span }
   if (typeof value === 'bigint') return { kind: 'integer', value, span }
-  assert(typeof value === 'number', 'the schema lets through strings, numbers and booleans')
+  assert(typeof value === 'number', 'the schema accepts only strings, numbers and booleans')
   return Number.isSafeInteger(value) ? { kind: 'integer', value, span } : { kind: 'float', value, span }
 }
 
-/** Of the node's trust score: `[(n)-[:_HAS]->(t:_TrustScore) | t.name][0]`; null before the first scoring pass. */
+/** Reads the trust score of a node: `[(n)-[:_HAS]->(t:_TrustScore) | t.name][0]`; null before the first scoring run. */
 function score(of: Expression, name: string): Expression {
-  assert(of.kind === 'variable', 'a score is a node’s')
+  assert(of.kind === 'variable', 'only a node has a trust score')
   const element = (text: string | null) => (text === null ? null : { text, span })
   const node = (text: string | null, label: string | null): PatternNode => ({
     kind: 'node',

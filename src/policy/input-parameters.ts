@@ -1,4 +1,4 @@
-// What callers send as parameters, and what their tokens claim, as values: one reading for decisions and context queries.
+// Validates and converts input parameters and token claims, for decisions and context queries alike.
 import { ExecutionError } from '../engine/errors.ts'
 import { fromJson } from '../engine/value/json-conversion.ts'
 import type { Value } from '../engine/value/value.ts'
@@ -7,50 +7,59 @@ import { Float } from '../kernel/float.ts'
 import { formatPath } from '../kernel/format-path.ts'
 import { JSON_DEPTH_MAX } from '../kernel/json.ts'
 
+/** The `input_params` of a request, as parsed JSON. */
 export type InputParams = Readonly<Record<string, unknown>>
 
+/** What every input parameter must satisfy. */
 export interface InputRules {
-  /** Where the parameters stand in the request: `context.input_params`. */
+  /** Path of the parameters in the request, for messages: `context.input_params`. */
   readonly at: string
-  /** Names that only the service fills: whoever sends one would speak for a token, an application or another node. */
+  /** Names that only the service binds: a caller who set one could act as another token, application or node. */
   readonly reserved: ReadonlySet<string>
-  /** Characters of one string, however deep it stands in a parameter; the names of members are strings too. */
+  /** Maximum characters of one string at any depth; member names are strings too. */
   readonly stringMax: number
 }
 
-/** What is refused whatever it is for; empty where nothing is. */
-export function inputIssues(given: InputParams, { at, reserved, stringMax }: InputRules): readonly string[] {
+/**
+ * Returns the issues of the parameters, whoever reads them: reserved names, strings that are too long, data nested too
+ * deep. Empty if there are none.
+ */
+export function inputIssues(params: InputParams, { at, reserved, stringMax }: InputRules): readonly string[] {
   const issues: string[] = []
-  for (const name of Object.keys(given)) {
+  for (const name of Object.keys(params)) {
     if (reserved.has(name)) issues.push(`${formatPath(at, [name])}: reserved, filled by the service`)
-    if (name.length > stringMax) issues.push(`${at}: ${longName(name, stringMax)}`)
-    const fault = faultIn(given[name], stringMax, 0)
-    if (fault !== null) issues.push(`${formatPath(at, [name, ...(fault.steps ?? [])])}: ${fault.text}`)
+    if (name.length > stringMax) issues.push(`${at}: ${longNameText(name, stringMax)}`)
+    const issue = findIssue(params[name], stringMax, 0)
+    if (issue !== null) issues.push(`${formatPath(at, [name, ...(issue.steps ?? [])])}: ${issue.text}`)
   }
   return issues
 }
 
-/** Adds what the caller sent to `bound`, and answers what no value can hold. */
-export function bindInputParams(bound: Map<string, Value>, given: InputParams): readonly string[] {
+/** Adds the caller's parameters to `bound`. Returns an issue for each value that the engine cannot represent. */
+export function bindInputParams(bound: Map<string, Value>, params: InputParams): readonly string[] {
   const issues: string[] = []
-  for (const name of Object.keys(given)) {
-    const value = toValue(given[name])
+  for (const name of Object.keys(params)) {
+    const value = toValue(params[name])
     if (value === undefined) issues.push(missingParameterText(name))
     else bound.set(name, value)
   }
   return issues
 }
 
+/** The message for a parameter that is missing or has the wrong type; fixed by the interface. */
 export function missingParameterText(name: string): string {
   return `missing or wrong input params, '${name}'`
 }
 
 const noClaims: ReadonlyMap<string, Value> = new Map()
 
-/** One token asks many questions. */
+/** Cached by claims object, because one token serves many requests. */
 const claimMaps = new WeakMap<Claims, ReadonlyMap<string, Value>>()
 
-/** Without a token there are none. A claim that no value can hold (an integer beyond 64 bits) is as good as absent. */
+/**
+ * Converts token claims; an empty map without a token. A claim that the engine cannot represent (an integer beyond 64
+ * bits) is left out.
+ */
 export function claimsToMap(claims: Claims | null | undefined): ReadonlyMap<string, Value> {
   if (claims == null) return noClaims
   const known = claimMaps.get(claims)
@@ -64,51 +73,52 @@ export function claimsToMap(claims: Claims | null | undefined): ReadonlyMap<stri
   return map
 }
 
-/** Undefined: no value can hold it. */
+/** Converts JSON data to an engine value; undefined if it has none. */
 export function toValue(data: unknown): Value | undefined {
   try {
     return fromJson(data)
-  } catch (refusal) {
-    if (!(refusal instanceof ExecutionError)) throw refusal
+  } catch (error) {
+    if (!(error instanceof ExecutionError)) throw error
     return undefined
   }
 }
 
 interface InputIssue {
-  /** From the parameter to where it is; null: so far down that nobody would read the path. */
+  /** Path from the parameter to the value; null if it is too deep to be useful. */
   readonly steps: (string | number)[] | null
   readonly text: string
 }
 
-/** The first one, in the order of the text. */
-function faultIn(data: unknown, stringMax: number, depth: number): InputIssue | null {
+/** Returns the first issue in document order, or null. */
+function findIssue(data: unknown, stringMax: number, depth: number): InputIssue | null {
   if (typeof data === 'string') {
     if (data.length <= stringMax) return null
     return { steps: [], text: `expected at most ${stringMax} characters, found ${data.length}` }
   }
   if (typeof data !== 'object' || data === null || data instanceof Float) return null
   if (depth >= JSON_DEPTH_MAX) return { steps: null, text: `nested deeper than ${JSON_DEPTH_MAX} levels` }
-  // A list may be as long as a body, and its indices as names would cost more than all else that is done with it.
+  // Iterates by index: a list may be as long as the body, and its indices as strings would cost more than the rest of
+  // the check.
   if (Array.isArray(data)) {
     for (let i = 0; i < data.length; i++) {
-      const fault = faultIn(data[i], stringMax, depth + 1)
-      if (fault !== null) return within(fault, i)
+      const issue = findIssue(data[i], stringMax, depth + 1)
+      if (issue !== null) return below(issue, i)
     }
     return null
   }
   for (const name of Object.keys(data)) {
-    if (name.length > stringMax) return { steps: [], text: longName(name, stringMax) }
-    const fault = faultIn((data as InputParams)[name], stringMax, depth + 1)
-    if (fault !== null) return within(fault, name)
+    if (name.length > stringMax) return { steps: [], text: longNameText(name, stringMax) }
+    const issue = findIssue((data as InputParams)[name], stringMax, depth + 1)
+    if (issue !== null) return below(issue, name)
   }
   return null
 }
 
-function within(fault: InputIssue, step: string | number): InputIssue {
-  fault.steps?.unshift(step)
-  return fault
+function below(issue: InputIssue, step: string | number): InputIssue {
+  issue.steps?.unshift(step)
+  return issue
 }
 
-function longName(name: string, stringMax: number): string {
+function longNameText(name: string, stringMax: number): string {
   return `expected names of at most ${stringMax} characters, found one of ${name.length}`
 }

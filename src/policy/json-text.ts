@@ -21,9 +21,9 @@ export function readJsonText(text: string): Result<unknown, JsonFault> {
     scan.value(0)
     scan.space()
     if (scan.at < text.length) scan.fail('the end of the document')
-  } catch (fault) {
-    if (fault instanceof Fault) return err({ offset: fault.offset, message: fault.message })
-    throw fault
+  } catch (error) {
+    if (error instanceof Fault) return err({ offset: error.offset, message: error.message })
+    throw error
   }
   const parsed = parseJson(text, 'integers')
   return parsed.ok ? parsed : err({ offset: 0, message: parsed.error.message })

@@ -1,5 +1,6 @@
-// A decision filter: decides by tokens and parameters alone, before the graph is asked. Three-valued: what an absent claim
-// leaves open is open under NOT too, and only what is surely true lets the policy take part.
+// Evaluates policy filters, which decide by tokens and parameters alone, before the graph is read. Filters use
+// three-valued logic: a missing value makes a leaf unknown, unknown stays unknown under NOT, and a policy applies only
+// if its filter is true.
 import { ExecutionError } from '../engine/errors.ts'
 import { contains, equals, isList, isMap, isNumber, lessOrEqual, lessThan } from '../engine/value/compare.ts'
 import { chargeItems, chargeText } from '../engine/value/cost-accounting.ts'
@@ -10,33 +11,40 @@ import type { Truth, Value } from '../engine/value/value.ts'
 import { assertNever } from '../kernel/assert.ts'
 import { type ValueReference, valueAt } from './value-reference.ts'
 
+/** Operators that compare two values of one kind. */
 export const comparisons = ['=', '<>', '<', '<=', '>', '>='] as const
+/** Operators on strings; CONTAINS also accepts a list. */
 export const textOperators = ['=~', 'STARTS WITH', 'ENDS WITH', 'CONTAINS'] as const
+/** Operators without a value. */
 export const nullTests = ['IS NULL', 'IS NOT NULL'] as const
 
+/** Any operator of a leaf. */
 export type FilterLeafOperator =
   | (typeof comparisons)[number]
   | (typeof textOperators)[number]
   | (typeof nullTests)[number]
   | 'IN'
 
+/** Texts for the caller of a decision that the filter denied, by name. */
 export type FilterAdvice = Readonly<Record<string, string>>
 type FilterParameters = ReadonlyMap<string, Value>
 
+/** The right side of a leaf. */
 export type FilterOperand =
   | { readonly kind: 'literal'; readonly value: Value }
   | { readonly kind: 'reference'; readonly reference: ValueReference }
   | { readonly kind: 'list'; readonly items: readonly FilterOperand[] }
-  /** Milliseconds since the epoch, so that moments written in different ways compare. */
+  /** Compared as milliseconds since the epoch, so that equal times in different notations are equal. */
   | { readonly kind: 'instant'; readonly of: FilterOperand }
   | { readonly kind: 'pattern'; readonly pattern: CompiledRegex }
 
 interface FilterPosition {
-  /** From `policy`: where the author finds it. */
+  /** Path from `policy`, for messages to the author. */
   readonly path: string
   readonly advice: FilterAdvice | null
 }
 
+/** A node of a filter tree. */
 export type PolicyFilterNode = FilterPosition &
   (
     | { readonly kind: 'and' | 'or'; readonly operands: readonly PolicyFilterNode[] }
@@ -50,22 +58,25 @@ export type PolicyFilterNode = FilterPosition &
       }
   )
 
+/** A leaf that keeps a filter from being true. */
 export interface FailingLeaf {
   readonly path: string
   readonly operator: FilterLeafOperator
   readonly attribute: string
-  /** The attribute, or what it is compared with, is not there. */
+  /** True if the attribute or the value it is compared with is missing. */
   readonly unknown: boolean
 }
 
+/** Why a filter is not true. */
 export interface FilterRejection {
-  /** Of the leaves, and of the branches around them; each once, in the order of the text. */
+  /** Advice of the leaves and of the branches around them; each once, in document order. */
   readonly advice: readonly FilterAdvice[]
   readonly leaves: readonly FailingLeaf[]
 }
 
+/** A compiled filter. Immutable. */
 export class PolicyFilter {
-  /** Roots of the references, each once. */
+  /** Parameters that the filter reads, without `$`, each once. */
   readonly parameters: readonly string[]
   private readonly root: PolicyFilterNode
 
@@ -74,12 +85,15 @@ export class PolicyFilter {
     this.parameters = parameters
   }
 
-  /** Throws a RunFault `missing-parameter` where a parameter is not what its place takes. */
+  /**
+   * Returns whether the filter is true. Throws a ExecutionError `missing-parameter` if an input parameter has the wrong type
+   * for its place.
+   */
   admits(parameters: FilterParameters): boolean {
     return truthOf(this.root, parameters) === true
   }
 
-  /** Why it does not admit them. */
+  /** Explains why the filter is not true. Call it only if `admits` returned false. */
   explainRejection(parameters: FilterParameters): FilterRejection {
     const advice = new Set<FilterAdvice>()
     const leaves: FailingLeaf[] = []
@@ -106,7 +120,7 @@ function truthOf(node: PolicyFilterNode, parameters: FilterParameters): Truth {
   }
 }
 
-/** `decisive`: the truth of one operand that settles the whole. */
+/** Joins operands. `decisive`: the operand value that settles the result. */
 function joined(operands: readonly PolicyFilterNode[], parameters: FilterParameters, decisive: boolean): Truth {
   let truth: Truth = !decisive
   for (const operand of operands) {
@@ -117,17 +131,19 @@ function joined(operands: readonly PolicyFilterNode[], parameters: FilterParamet
   return truth
 }
 
-/** After the filter has decided: a parameter that is wrong where the decision never looked leaves its leaf open. */
-function truthAfter(node: PolicyFilterNode, parameters: FilterParameters): Truth {
+/**
+ * For explanations: a parameter of the wrong type at a place that the decision did not evaluate makes its leaf unknown.
+ */
+function truthForExplanation(node: PolicyFilterNode, parameters: FilterParameters): Truth {
   try {
     return truthOf(node, parameters)
-  } catch (fault) {
-    if (!(fault instanceof ExecutionError)) throw fault
+  } catch (error) {
+    if (!(error instanceof ExecutionError)) throw error
     return null
   }
 }
 
-/** The leaves that keep `node` from being `wanted`, which it is not. */
+/** Collects the leaves that keep `node` from being `wanted`. */
 function collect(
   node: PolicyFilterNode,
   wanted: boolean,
@@ -137,13 +153,13 @@ function collect(
 ): void {
   if (node.advice !== null) advice.add(node.advice)
   if (node.kind === 'leaf') {
-    const unknown = truthAfter(node, parameters) === null
+    const unknown = truthForExplanation(node, parameters) === null
     leaves.push({ path: node.path, operator: node.operator, attribute: node.attribute.text, unknown })
   } else if (node.kind === 'not') {
     collect(node.operand, !wanted, parameters, advice, leaves)
   } else {
     for (const operand of node.operands) {
-      if (truthAfter(operand, parameters) !== wanted) collect(operand, wanted, parameters, advice, leaves)
+      if (truthForExplanation(operand, parameters) !== wanted) collect(operand, wanted, parameters, advice, leaves)
     }
   }
 }
@@ -167,7 +183,7 @@ function leafTruth({ operator, attribute, operand }: FilterLeaf, parameters: Fil
     case 'ENDS WITH':
       return bothText(left, right) ? endsWith(left, right as string) : null
     case 'CONTAINS':
-      // A claim such as `roles` is a list, and has the item; one such as `scope` is a text.
+      // A claim such as `roles` is a list and is searched for the item; one such as `scope` is a string.
       if (isList(left)) return isOneOf(right, left)
       return bothText(left, right) ? includesText(left, right as string) : null
     case '=~':
@@ -191,7 +207,7 @@ function bothText(left: Value, right: Value): left is string {
   return typeof left === 'string' && typeof right === 'string'
 }
 
-/** Kinds that do not compare leave it open, so that no negation of it is true either. */
+/** Values of different kinds are not comparable: the result is unknown, so that a negation is not true either. */
 function compared(operator: FilterLeafOperator, left: Value, right: Value): Truth {
   if (left === null || right === null || !sameKind(left, right)) return null
   switch (operator) {
@@ -250,21 +266,24 @@ function operandValue(operand: FilterOperand, parameters: FilterParameters): Val
 function instantOf(operand: FilterOperand, parameters: FilterParameters): number | null {
   const value = operandValue(operand, parameters)
   const ms = instantMs(value)
-  if (ms === null && value !== null) refuseParameter(operand)
+  if (ms === null && value !== null) rejectParameter(operand)
   return ms
 }
 
 function patternFrom(operand: FilterOperand, source: Value): CompiledRegex {
   const compiled = typeof source === 'string' ? compileRegexCharged(source) : null
   if (compiled?.ok) return compiled.value
-  refuseParameter(operand)
+  rejectParameter(operand)
   return { matches: () => false }
 }
 
-/** A claim is what its issuer made it; what a caller sent wrongly, the caller is told. */
-function refuseParameter(operand: FilterOperand): void {
+/**
+ * A claim of the wrong type is unknown, because the caller cannot change it; an input parameter of the wrong type is
+ * reported.
+ */
+function rejectParameter(operand: FilterOperand): void {
   if (operand.kind !== 'reference') return
   const { root } = operand.reference
   if (root === 'token' || root === 'svc_token') return
-  throw new ExecutionError('missing-parameter', `parameter \`$${root}\` is not what the filter takes`, root)
+  throw new ExecutionError('missing-parameter', `parameter \`$${root}\` has the wrong type for the filter`, root)
 }

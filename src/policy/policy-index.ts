@@ -1,4 +1,5 @@
-// The ACTIVE decision policies of each project, found by what a request names, and compiled when a question needs them.
+// Index of the ACTIVE decision policies of each project by subject type, action and resource type. Policies are
+// compiled on first use.
 
 import type { ConfigSource, StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
@@ -8,10 +9,10 @@ import type { CompiledPolicy } from './compile-policy.ts'
 
 export type { CompiledPolicy } from './compile-policy.ts'
 
-/** Policies of one question or one type of subject. */
+/** Policies with the same key. */
 interface PolicyGroup {
   readonly documents: StoredDocument[]
-  /** Null until they are asked for. */
+  /** Null until first use. */
   compiled: readonly CompiledPolicy[] | null
 }
 
@@ -21,30 +22,30 @@ interface ProjectPolicyIndex {
   readonly bySubjectType: Map<string, PolicyGroup>
 }
 
-const nothing: readonly CompiledPolicy[] = []
+const noPolicies: readonly CompiledPolicy[] = []
 
 export class PolicyIndex {
   private readonly documents: ConfigSource
   private readonly report: (line: string) => void
   private readonly options: IndexOptions
-  /** By the stored revision itself; null does not compile any more. */
+  /** Compiled policies by stored document, which is never changed; null if it does not compile any more. */
   private readonly policies = new WeakMap<StoredDocument, CompiledPolicy | null>()
-  private readonly shelves: PerProjectCache<ProjectPolicyIndex>
+  private readonly indexes: PerProjectCache<ProjectPolicyIndex>
 
   /**
-   * `report` is called with a line for the operator about each policy that does not compile any more. With
-   * `options.inlineTextMax`, `find` and `ofSubjectType` throw LaneRequiredError where they would compile more than that.
+   * `report` receives a log line for each policy that no longer compiles. With `options.maxInlineChars`, `find` and
+   * `ofSubjectType` throw LaneRequiredError if they would compile more than that.
    */
   constructor(documents: ConfigSource, report: (line: string) => void, options: IndexOptions = {}) {
     this.documents = documents
     this.report = report
     this.options = options
-    this.shelves = new PerProjectCache(documents, [policiesKind], (projectId) => this.fill(projectId))
+    this.indexes = new PerProjectCache(documents, [policiesKind], (projectId) => this.fill(projectId))
   }
 
   /**
-   * After a start: compiles one policy at each step, so that no decision waits for all of its project, and the operator
-   * learns of what does not compile any more. Policies that are too large for the serving loop are left out.
+   * Compiles one policy at each step, after a start: no decision then waits for all policies of its project, and
+   * policies that no longer compile are reported. Skips policies that are too large for the serving loop.
    */
   *warming(): Generator<void, void> {
     const { maxInlineChars = Number.POSITIVE_INFINITY } = this.options
@@ -57,32 +58,36 @@ export class PolicyIndex {
     }
   }
 
-  /** In the order in which the policies were made. Compiles those that are not compiled yet. */
+  /**
+   * Returns the policies for a request, in the order of their creation. Compiles those that are not compiled yet;
+   * throws LaneRequiredError (see the constructor).
+   */
   find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[] {
-    const group = this.shelves.get(projectId).byQuestion.get(subjectType)?.get(action)?.get(resourceType)
-    return group === undefined ? nothing : (group.compiled ?? this.compile(group))
+    const group = this.indexes.get(projectId).byQuestion.get(subjectType)?.get(action)?.get(resourceType)
+    return group === undefined ? noPolicies : (group.compiled ?? this.compile(group))
   }
 
-  /** Every action that a policy for these two types names, each once. Compiles nothing. */
+  /** Returns every action that a policy names for these two types, each once. Compiles nothing. */
   actions(projectId: string, subjectType: string, resourceType: string): readonly string[] {
-    const byAction = this.shelves.get(projectId).byQuestion.get(subjectType)
+    const byAction = this.indexes.get(projectId).byQuestion.get(subjectType)
     if (byAction === undefined) return []
     return [...byAction].flatMap(([action, byResource]) => (byResource.has(resourceType) ? [action] : []))
   }
 
+  /** Returns the policies for a subject type, in the order of their creation. Compiles and throws like `find`. */
   ofSubjectType(projectId: string, subjectType: string): readonly CompiledPolicy[] {
-    const group = this.shelves.get(projectId).bySubjectType.get(subjectType)
-    return group === undefined ? nothing : (group.compiled ?? this.compile(group))
+    const group = this.indexes.get(projectId).bySubjectType.get(subjectType)
+    return group === undefined ? noPolicies : (group.compiled ?? this.compile(group))
   }
 
   /** By the names in the documents: nothing is compiled for it, and each revision of a document is read once. */
   private fill(projectId: string): ProjectPolicyIndex {
-    const shelf: ProjectPolicyIndex = { byQuestion: new Map(), bySubjectType: new Map() }
+    const index: ProjectPolicyIndex = { byQuestion: new Map(), bySubjectType: new Map() }
     for (const document of this.documents.inScope(policiesKind, projectId)) {
       if (!decides(document)) continue
       const { subjectType, actions, resourceType } = headOf(document.fields)
-      shelf.bySubjectType.getOrInsertComputed(subjectType, emptyGroup).documents.push(document)
-      const byAction = shelf.byQuestion.getOrInsertComputed(
+      index.bySubjectType.getOrInsertComputed(subjectType, emptyGroup).documents.push(document)
+      const byAction = index.byQuestion.getOrInsertComputed(
         subjectType,
         () => new Map<string, Map<string, PolicyGroup>>(),
       )
@@ -91,7 +96,7 @@ export class PolicyIndex {
         byResource.getOrInsertComputed(resourceType, emptyGroup).documents.push(document)
       }
     }
-    return shelf
+    return index
   }
 
   private compile(group: PolicyGroup): readonly CompiledPolicy[] {
@@ -106,9 +111,11 @@ export class PolicyIndex {
     if (known !== undefined) return known
     allowance.charge(textOf(document).length, document, () => this.compiledFrom(document, new CompileBudget()))
     const compiled = compiledDecisionPolicy(document.fields)
-    // It compiled when it was stored, so the language has changed since: it grants nothing, and the operator is told.
+    // It compiled when it was stored, so the language has changed since.
     if (!compiled.ok) {
-      this.report(`policy ${document.id} (${document.name}) grants nothing, it does not compile: ${compiled.error[0]}`)
+      this.report(
+        `policy ${document.id} (${document.name}) no longer compiles and grants nothing: ${compiled.error[0]}`,
+      )
     }
     const { id, name, revision, fields } = document
     const policy = compiled.ok

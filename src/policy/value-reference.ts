@@ -1,23 +1,25 @@
-// What a filter may point at: a parameter of the question, a claim of a token, what the service knows of the question, and
-// a path into it. Read once, when the policy is stored.
+// References in filters and writes: a parameter or a token claim, and a path into it. Parsed once, when the policy is
+// stored.
 import type { Value } from '../engine/value/value.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
+/** A parsed reference. */
 export interface ValueReference {
-  /** The parameter that holds it, without `$`: `token` for `$token.sub`. */
+  /** The parameter without `$`: `token` for `$token.sub`. */
   readonly root: string
+  /** Member names below the parameter. */
   readonly path: readonly string[]
-  /** As the author wrote it. */
+  /** The source text. */
   readonly text: string
 }
 
 const SEGMENT = /\.(?:([\p{L}\p{N}_-]+)|`([^`]+)`)/uy
 const ROOT = /^\$([\p{L}_][\p{L}\p{N}_]*)/u
 
-/** Where a reference alone can stand for what begins with `$`. */
+/** The message where only a reference may begin with `$`. */
 export const expectedReference = 'expected a reference such as `$param`, `$param.member` or `$token.<claim>`'
 
-/** The ends of the question, which need no graph to be known. */
+/** The request's own subject and resource, which are known without reading the graph. */
 const endsOfQuestion: ReadonlyMap<string, string> = new Map([
   ['subject.external_id', 'subject_external_id'],
   ['subject.type', 'subject_type'],
@@ -25,7 +27,10 @@ const endsOfQuestion: ReadonlyMap<string, string> = new Map([
   ['resource.type', 'resource_type'],
 ])
 
-/** `$token.realm_access.roles`, `$min`, `` $token.`https://example.org/role` ``, `subject.external_id`. */
+/**
+ * Parses a reference such as `$token.realm_access.roles`, `$min`, `` $token.`https://example.org/role` `` or
+ * `subject.external_id`. The error is a message for the author.
+ */
 export function readReference(text: string): Result<ValueReference, string> {
   const end = endsOfQuestion.get(text)
   if (end !== undefined) return ok({ root: end, path: [], text })
@@ -49,7 +54,7 @@ export function readReference(text: string): Result<ValueReference, string> {
   return ok({ root, path, text })
 }
 
-/** Null where a step is absent. */
+/** Returns the value of a reference; null if a step of the path is absent. */
 export function valueAt({ root, path }: ValueReference, parameters: ReadonlyMap<string, Value>): Value {
   let value: Value = parameters.get(root) ?? null
   for (const step of path) {

@@ -4,7 +4,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { ThrownServiceError } from '../kernel/errors.ts'
 import { type Log, openLog } from '../ops/log.ts'
 import { createLogThrottle } from '../ops/log-throttle.ts'
-import type { PolicyFault } from '../pdp/decision-deps.ts'
+import type { PolicyError } from '../pdp/decision-deps.ts'
 import type { Settings } from '../settings.ts'
 
 /** How often the log tells of one damaged place, of a disk that is full, or of a fault in a policy, while requests meet it. */
@@ -26,7 +26,7 @@ export function logUnservedRequests(log: Log, clock: Clock): (fault: ThrownServi
 }
 
 /** Tells of policies that faulted, each fault of a policy once in a while, and at once again when the policy was changed. */
-export function logPolicyErrors(log: Log, clock: Clock): (fault: PolicyFault) => void {
+export function logPolicyErrors(log: Log, clock: Clock): (fault: PolicyError) => void {
   const timesOf = createLogThrottle(REPEAT_INTERVAL_MS, () => clock.now())
   return ({ message: reason, ...where }) => {
     const { projectId, policyId, revision, code } = where

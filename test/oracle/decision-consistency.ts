@@ -6,13 +6,13 @@ import type { AgentCaller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { ServiceError } from '../../src/kernel/errors.ts'
 import type { Result } from '../../src/kernel/result.ts'
-import type { DecisionDeps } from '../../src/pdp/decision-deps.ts'
+import type { DecisionDeps, EvaluationRequest } from '../../src/pdp/decision-deps.ts'
 import { evaluate } from '../../src/pdp/evaluate.ts'
 import { evaluateBatch } from '../../src/pdp/evaluate-batch.ts'
 import { explainDecision } from '../../src/pdp/explain.ts'
 import { PageTokens } from '../../src/pdp/page-token.ts'
 import { ParameterMask } from '../../src/pdp/parameter-mask.ts'
-import type { EvaluationRequest, PageMembers } from '../../src/pdp/schema.ts'
+import type { PageMembers } from '../../src/pdp/schema.ts'
 import { searchResources, searchSubjects } from '../../src/pdp/search.ts'
 import { searchActions } from '../../src/pdp/search-action.ts'
 import { SearchCache } from '../../src/pdp/search-cache.ts'
@@ -71,8 +71,8 @@ export function partsOver(
     searchPageMax: 10_000,
     searchCache: new SearchCache(),
     pageTokens: new PageTokens(signer, systemClock, 600_000),
-    onPolicyFault: () => {},
-    onServiceFault: () => {},
+    onPolicyError: () => {},
+    onServiceError: () => {},
     onDecided: null,
   }
 }

@@ -2,7 +2,7 @@
 import type { ServiceError } from '../../kernel/errors.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import { type Decision, denial, permit } from '../../pdp/decide.ts'
-import type { DecisionDeps } from '../../pdp/decision-deps.ts'
+import type { DecisionDeps, EvaluationRequest } from '../../pdp/decision-deps.ts'
 import { evaluate } from '../../pdp/evaluate.ts'
 import { evaluateBatch } from '../../pdp/evaluate-batch.ts'
 import { explainDecision } from '../../pdp/explain.ts'
@@ -16,7 +16,6 @@ import {
   actionSearchAnswer,
   actionSearchRequest,
   decision,
-  type EvaluationRequest,
   evaluationRequest,
   evaluationsAnswer,
   evaluationsRequest,

@@ -217,7 +217,7 @@ describe('execute', () => {
     }
     expect((await answerUnder('ACTIVE', ['car.*'])).status).toBe(200)
     const refused = await answerUnder('ACTIVE', ['car.external_id'])
-    expect([refused.status, refused.text.includes('query.nodes[0]: the policy does not let it be read')]).toEqual([
+    expect([refused.status, refused.text.includes('query.nodes[0]: the policy does not allow reading it')]).toEqual([
       403,
       true,
     ])
@@ -303,7 +303,7 @@ describe('what one answer may hold', () => {
         allowed_upserts: { nodes: { existing_nodes: ['car'] } },
       }
       const token = await small.tokenOf('ann')
-      const refusal = 'the limit of 20000 characters in one answer is reached; a smaller page holds less'
+      const refusal = 'the limit of 20000 characters in one answer is reached; request a smaller page'
       const upsert_nodes = [{ name: 'car', properties: [{ type: 'seen', value: true }] }]
       const queries = {
         path: { nodes: ['hub.property.text'] },

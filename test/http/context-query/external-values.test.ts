@@ -153,7 +153,7 @@ describe('a value that a resolver supplies', () => {
     expect(filled).toBeGreaterThan(40)
     expect(filled * 1900).toBeLessThan(100_000)
     expect(warnings).toEqual([
-      `property \`price\`, external data resolver \`price-${made}\`: the limit of 100000 characters in one answer is reached; a smaller page holds less`,
+      `property \`price\`, external data resolver \`price-${made}\`: the limit of 100000 characters in one answer is reached; request a smaller page`,
     ])
   })
 
@@ -223,7 +223,7 @@ describe('a value that a resolver supplies', () => {
   it('is not asked for where a placeholder has no value, or one that would lead elsewhere', async () => {
     const read = await carWith({ url: `http://127.0.0.1:${port}/users/{$id}/{$user}` })
     const warned = async (params: object): Promise<string[] | undefined> => (await read(params)).warnings
-    expect(await warned({})).toEqual([expect.stringMatching(/there is no single value for `\{\$user\}`$/)])
+    expect(await warned({})).toEqual([expect.stringMatching(/there is no scalar value for `\{\$user\}`$/)])
     expect(await warned({ user: '..' })).toEqual([expect.stringMatching(/would change the path$/)])
     expect(seen).toEqual([])
     expect(await warned({ user: '../../admin?x#y' })).toBeUndefined()
@@ -257,7 +257,7 @@ describe('a value that a resolver supplies', () => {
     expect((await house.service.configure('PUT', path, { response_selector: '.' })).status).toBe(200)
     expect(priceOf(await read())).toEqual({ price: 7 })
     expect((await house.service.configure('DELETE', path)).status).toBe(200)
-    await fails(read, 'the project has none of that name')
+    await fails(read, 'the project has no resolver with this name')
   })
 
   it('is asked with the header values that are stored, which no answer shows and an empty value keeps', async () => {
@@ -321,7 +321,7 @@ describe('a value that a resolver supplies', () => {
     )
     expect(prices.filter((price) => price !== null)).toHaveLength(20)
     expect(new Set(prices).size).toBe(21)
-    expect(warnings).toEqual([expect.stringMatching(/: the execution has made its number of calls$/)])
+    expect(warnings).toEqual([expect.stringMatching(/: the execution reached its number of calls$/)])
     expect(seen).toHaveLength(20)
     expect(mostRunning).toBeLessThanOrEqual(4)
   })
@@ -337,57 +337,57 @@ describe('where the upstream fails, the row stays, its value is null and a warni
     ['a redirect', 'it answered with the status 302', (r) => r.writeHead(302, { location: '/elsewhere' }).end()],
     [
       'another content type',
-      'its answer is not of the content type JSON',
+      'its response does not have a JSON content type',
       (r) => r.writeHead(200, { 'content-type': 'text/html' }).end('{"price":1}'),
     ],
-    ['no content type', 'its answer is not of the content type JSON', (r) => r.writeHead(200).end('{"price":1}')],
+    ['no content type', 'its response does not have a JSON content type', (r) => r.writeHead(200).end('{"price":1}')],
     [
       'another character set',
-      'its answer is not of the content type JSON',
+      'its response does not have a JSON content type',
       (r) => r.writeHead(200, { 'content-type': 'application/json; charset=utf-16' }).end('{"price":1}'),
     ],
     [
       'a lie about its content',
-      'its answer is not JSON, gives a member twice or is nested too deeply',
+      'its response is not valid JSON, has a duplicate member or is nested too deeply',
       (r) => r.writeHead(200, { 'content-type': 'application/json' }).end(`<html>${SECRET}`),
     ],
     [
       'two members of one name',
-      'its answer is not JSON, gives a member twice or is nested too deeply',
+      'its response is not valid JSON, has a duplicate member or is nested too deeply',
       (r) => r.writeHead(200, { 'content-type': 'application/json' }).end('{"price":1,"price":2}'),
     ],
     [
       'deep nesting',
-      'its answer is not JSON, gives a member twice or is nested too deeply',
+      'its response is not valid JSON, has a duplicate member or is nested too deeply',
       (r) => r.writeHead(200, { 'content-type': 'application/json' }).end(`${'['.repeat(900)}${']'.repeat(900)}`),
     ],
     [
       'bytes that are no text',
-      'its answer is not UTF-8',
+      'its response is not UTF-8',
       (r) => r.writeHead(200, { 'content-type': 'application/json' }).end(Buffer.from([0x22, 0xff, 0x22])),
     ],
     [
       'nothing',
-      'its answer is not JSON, gives a member twice or is nested too deeply',
+      'its response is not valid JSON, has a duplicate member or is nested too deeply',
       (r) => r.writeHead(204, { 'content-type': 'application/json' }).end(),
     ],
-    ['another shape', 'the selector asks array for `price`', json([1])],
-    ['a huge body', 'its answer is too large', json({ price: 'x'.repeat(5000) })],
+    ['another shape', 'the selector expects `price`, found array', json([1])],
+    ['a huge body', 'its response is too large', json({ price: 'x'.repeat(5000) })],
     [
       'a packed body',
-      'it could not be reached, or its answer was broken',
+      'it could not be reached, or its response was incomplete',
       (r) => r.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end('{}'),
     ],
     [
       'an end before it is whole',
-      'it could not be reached, or its answer was broken',
+      'it could not be reached, or its response was incomplete',
       (r) => {
         r.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
         r.write('{"price":1}')
         setTimeout(() => r.destroy(), 20)
       },
     ],
-    ['a hang-up', 'it could not be reached, or its answer was broken', (r) => r.destroy()],
+    ['a hang-up', 'it could not be reached, or its response was incomplete', (r) => r.destroy()],
   ]
   it.each(cases)('%s ends as null with its reason', async (_, reason, how) => {
     const read = await carWith({})
@@ -419,7 +419,7 @@ describe('where the upstream fails, the row stays, its value is null and a warni
     answering = (response) => {
       response.socket?.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n{"price":1}')
     }
-    await fails(read, 'its answer is not JSON, gives a member twice or is nested too deeply')
+    await fails(read, 'its response is not valid JSON, has a duplicate member or is nested too deeply')
   })
 
   it('an address that is not for the service is refused when it is stored', async () => {
@@ -441,7 +441,10 @@ describe('where the upstream fails, the row stays, its value is null and a warni
 
   it('nobody at the address', async () => {
     // A port that nobody is given: one that was free a moment ago may be somebody's now.
-    await fails(await carWith({ url: 'http://127.0.0.1:1/' }), 'it could not be reached, or its answer was broken')
+    await fails(
+      await carWith({ url: 'http://127.0.0.1:1/' }),
+      'it could not be reached, or its response was incomplete',
+    )
     expect(log.some(({ message }) => message.includes('ECONNREFUSED'))).toBe(true)
   })
 
@@ -462,7 +465,7 @@ describe('without an entry in the list of what may be called', () => {
     const before = house
     house = own
     try {
-      await fails(await carWith({ url: `https://localhost:${port}/` }), 'its address may not be called')
+      await fails(await carWith({ url: `https://localhost:${port}/` }), 'calls to its address are not allowed')
       expect(log.some(({ message }) => message.includes('which is not public'))).toBe(true)
       await expect(carWith({ url: `http://127.0.0.1:${port}/` })).rejects.toThrow(
         'url: the address `127.0.0.1` is not public',
@@ -496,7 +499,7 @@ describe('the time of an execution', () => {
       )
       expect(prices.filter((price) => price === 1)).toHaveLength(1)
       expect(prices.filter((price) => price === null)).toHaveLength(7)
-      expect(warnings?.some((one) => one.endsWith('the time of the execution was over'))).toBe(true)
+      expect(warnings?.some((one) => one.endsWith('the time limit of the execution was reached'))).toBe(true)
       expect(seen).toHaveLength(2)
     } finally {
       house = before
@@ -608,7 +611,10 @@ describe('a property that is written with a resolver of a parameter', () => {
       const { status, body } = await run(id, more)
       return [status, body.errors ?? body.message]
     }
-    expect(await refused({ resolver: 'none' })).toEqual([422, [`${where} \`none\`: the project has none of that name`]])
+    expect(await refused({ resolver: 'none' })).toEqual([
+      422,
+      [`${where} \`none\`: the project has no resolver with this name`],
+    ])
     answering = json({ price: { a: 1 } })
     expect(await refused()).toEqual([422, [expect.stringContaining(`${where} \`price-${made}\`: expected`)]])
     answering = json({})

@@ -139,13 +139,16 @@ describe('a filter', () => {
   })
 
   it.each<[object, string]>([
-    [leaf('bike.property.price', '=', 1), 'query.filter: the policy binds no `bike`'],
-    [leaf('year.property.x', '=', 1), 'query.filter.attribute: `year` is neither a node nor a relationship'],
+    [leaf('bike.property.price', '=', 1), 'query.filter: the policy does not bind `bike`'],
+    [leaf('year.property.x', '=', 1), 'query.filter.attribute: `year` is not a node or relationship'],
     [leaf('car.ghost', '=', 1), 'query.filter.attribute: expected a path'],
     [leaf('car.property.*', '=', 1), 'query.filter.attribute'],
     [leaf('car.property.price', 'IN', 5), 'filter:'],
     [leaf('car.property.name', '=~', '('), 'filter: invalid regular expression'],
-    [leaf('car.property.built', 'IN', { type: 'datetime', value: '$x' }), 'query.filter.value: `IN` takes no datetime'],
+    [
+      leaf('car.property.built', 'IN', { type: 'datetime', value: '$x' }),
+      'query.filter.value: `IN` does not accept a datetime',
+    ],
     [leaf('car.property.price', 'LIKE', 5), 'query.filter.operator'],
   ])('%j is refused when it is stored', async (filter, issue) => {
     await expect(house.addQuery(`q${++number}`, policy, { nodes: ['car.external_id'], filter })).rejects.toThrow(issue)
@@ -184,7 +187,7 @@ describe('a filter of a query, by whose values a caller could find out what it m
   ]
   it.each(hidden)('%j is refused where it stands, and taken where the policy has it', async (filter, at, path) => {
     await expect(stored(narrow, filter)).rejects.toThrow(
-      `"query.filter${at}: the policy does not let \`${path}\` be read, so nothing is filtered by it"`,
+      `"query.filter${at}: the policy does not allow reading \`${path}\`, so it cannot be filtered by"`,
     )
     await stored(narrow, filter, true)
   })
@@ -231,7 +234,7 @@ describe('a filter of a query, by whose values a caller could find out what it m
     const { status, body } = await asked()
     expect([status, body.message]).toEqual([
       403,
-      'the policy of the knowledge query no longer allows it: query.filter.attribute: the policy does not let `car.property.price` be read, so nothing is filtered by it',
+      'the policy of the knowledge query no longer allows it: query.filter.attribute: the policy does not allow reading `car.property.price`, so it cannot be filtered by',
     ])
   })
 })

@@ -392,7 +392,7 @@ describe('a call is refused, and nothing of it is written', () => {
     })
     expect(await untouched(here, id, {})).toEqual([
       403,
-      'query.upsert_relationships[0]: the policy does not let a `ABOUT` join `note` and `car` of every row',
+      'query.upsert_relationships[0]: the policy does not allow a `ABOUT` between `note` and `car` in every row',
     ])
     const backwards = await here.query(mine, {
       filter: onlyCar,
@@ -417,7 +417,7 @@ describe('a call is refused, and nothing of it is written', () => {
     })
     expect(await untouched(here, id, {})).toEqual([
       422,
-      ['query.upsert_relationships[0].target: `place` is no node in one of the rows'],
+      ['query.upsert_relationships[0].target: `place` is not a node in one of the rows'],
     ])
   })
 

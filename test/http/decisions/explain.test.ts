@@ -241,7 +241,7 @@ describe('an explanation', () => {
   it('names the leaves of a filter that failed, with their advice', async () => {
     const { answer, of } = await explain('ann', 'gate', 'c1', { input_params: { secret: 'no', level: 1 } })
     expect(answer.context).toEqual({
-      reason: 'a policy that might grant this does not admit the token or the parameters',
+      reason: 'the filter of a matching policy does not admit the token or the parameters',
       advice: [{ error: 'say_it', error_description: 'x' }],
     })
     expect(of('gated')).toMatchObject({

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { PolicyFault } from '../../../src/pdp/decision-deps.ts'
+import type { PolicyError } from '../../../src/pdp/decision-deps.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 let service: TestService
-const faults: PolicyFault[] = []
+const faults: PolicyError[] = []
 beforeAll(async () => {
   service = await startService({}, { onDecisionFault: (fault) => faults.push(fault), log: () => undefined })
   const car = (external_id: string, flag: object | null) => ({

@@ -159,7 +159,7 @@ describe('a condition that is routed by a parameter', () => {
   it('refuses a location that is missing, or no string of 1 to 256 characters', async () => {
     const missing = "missing or wrong input params, 'region'"
     expect(await decisionOf('ann', 'drive', 'e1')).toEqual(refusal(missing))
-    const wrong = `${missing}: location parameter $region takes a string of 1 to 256 characters`
+    const wrong = `${missing}: location parameter $region must be a string of 1 to 256 characters`
     for (const region of ['', 5, true, ['eu'], { a: 1 }, null, 'x'.repeat(257)]) {
       expect(await decisionOf('ann', 'drive', 'e1', at(region))).toEqual(refusal(wrong))
     }

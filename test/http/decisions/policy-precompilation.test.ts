@@ -26,7 +26,7 @@ it('a service tells after its start which policies grant nothing any more, befor
 
   const told = Promise.withResolvers<LogEntry>()
   const app = await createApp(settings, { log: (entry) => told.resolve(entry) })
-  expect((await told.promise).message).toContain(`policy ${id} (stale) grants nothing, it does not compile: `)
+  expect((await told.promise).message).toContain(`policy ${id} (stale) no longer compiles and grants nothing: `)
   await app.close()
   await service.stop()
 })

@@ -1,6 +1,6 @@
 // One question has one budget, however many policies and candidates it takes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { PolicyFault } from '../../../src/pdp/decision-deps.ts'
+import type { PolicyError } from '../../../src/pdp/decision-deps.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 const PEOPLE = 24
@@ -8,7 +8,7 @@ const PEOPLE = 24
 const STEPS = 20_000
 
 let service: TestService
-const faults: PolicyFault[] = []
+const faults: PolicyError[] = []
 
 beforeAll(async () => {
   service = await startService(

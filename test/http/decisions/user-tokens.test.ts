@@ -256,7 +256,7 @@ describe('the claims of a token', () => {
     }
     const answer = async (claims: Record<string, unknown>) =>
       (await ask('evaluation', asked, await token('ann', claims))).body
-    const reason = 'a policy that might grant this does not admit the token or the parameters'
+    const reason = 'the filter of a matching policy does not admit the token or the parameters'
     expect(await answer({ scope: 'drive park', level: 'member' })).toEqual({ decision: true })
     expect(await answer({ scope: ['drive'], level: 'member' })).toEqual({ decision: true })
     expect(await answer({ scope: 'park', level: 'member' })).toEqual({

@@ -99,7 +99,7 @@ function wrongLocation(policies: readonly DecisionPolicy[], parameters: Decision
     if (!parameters.has(name)) continue
     const given = parameters.get(name)
     if (typeof given !== 'string' || given === '') {
-      return `missing or wrong input params, '${name}': location parameter $${name} takes a string of 1 to 256 characters`
+      return `missing or wrong input params, '${name}': location parameter $${name} must be a string of 1 to 256 characters`
     }
     if (!LOCATIONS.some((location) => location === given)) return `unknown location ${given} for parameter $${name}`
   }

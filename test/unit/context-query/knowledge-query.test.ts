@@ -92,10 +92,10 @@ describe('a knowledge query is refused', () => {
       'paths that the policy does not allow',
       { nodes: ['subject.*', 'bike'], relationships: ['r.*'], aggregate_values: ['m'] },
       [
-        'query.nodes[0]: the policy does not let it be read',
-        'query.nodes[1]: the policy binds no `bike`',
-        'query.relationships[0]: the policy does not let it be read',
-        'query.aggregate_values[0]: the policy does not let `m` be read',
+        'query.nodes[0]: the policy does not allow reading it',
+        'query.nodes[1]: the policy does not bind `bike`',
+        'query.relationships[0]: the policy does not allow reading it',
+        'query.aggregate_values[0]: the policy does not allow reading `m`',
       ],
     ],
     [
@@ -107,20 +107,20 @@ describe('a knowledge query is refused', () => {
         upsert_relationships: [{ name: 'about', source: 'note', target: 'car', type: 'ABOUT' }],
       },
       [
-        'query.nodes[0]: the policy binds no `about`',
-        'query.relationships[0]: the policy binds no `note`',
-        'query.relationships[1]: the policy binds no `note`',
+        'query.nodes[0]: the policy does not bind `about`',
+        'query.relationships[0]: the policy does not bind `note`',
+        'query.relationships[1]: the policy does not bind `note`',
       ],
     ],
     [
       'an aggregate that is none of the pattern, though the query writes under its name',
       { aggregate_values: ['total'], upsert_nodes: [{ name: 'total', type: 'Note', external_id: 'n' }] },
-      ['query.aggregate_values[0]: the policy binds no `total`'],
+      ['query.aggregate_values[0]: the policy does not bind `total`'],
     ],
     [
       'a filter on what is not bound',
       { filter: { operator: 'IS NULL', attribute: 'bike.type' } },
-      ['query.filter: the policy binds no `bike`'],
+      ['query.filter: the policy does not bind `bike`'],
     ],
     [
       'nodes that the policy does not let be written',
@@ -134,10 +134,10 @@ describe('a knowledge query is refused', () => {
         ],
       },
       [
-        'query.upsert_nodes[0]: the policy does not let `subject` be written',
+        'query.upsert_nodes[0]: the policy does not allow writing `subject`',
         'query.upsert_nodes[1].type: `car` exists and has its type',
         'query.upsert_nodes[1].external_id: `car` exists and has its external id',
-        'query.upsert_nodes[2].type: the policy does not let a `Person` be made',
+        'query.upsert_nodes[2].type: the policy does not allow creating a `Person`',
         'query.upsert_nodes[3].type: expected string, found nothing',
         'query.upsert_nodes[4].name: `bare` is written twice',
       ],
@@ -153,8 +153,8 @@ describe('a knowledge query is refused', () => {
         ],
       },
       [
-        'query.upsert_relationships[0].type: the policy does not let a `SOLD` be made',
-        'query.upsert_relationships[1].target: there is no node `nobody`',
+        'query.upsert_relationships[0].type: the policy does not allow creating a `SOLD`',
+        'query.upsert_relationships[1].target: unknown node `nobody`',
         'query.upsert_relationships[2].target: expected string, found nothing',
         'query.upsert_relationships[2].type: expected string, found nothing',
         'query.upsert_relationships[3].source: `r` exists and has its source',
@@ -164,10 +164,10 @@ describe('a knowledge query is refused', () => {
       'deletions that the policy does not allow',
       { delete_nodes: ['car', 'car.external_id', 'car.property.plate'], delete_relationships: ['r.since'] },
       [
-        'query.delete_nodes[0]: the policy does not let it be deleted',
+        'query.delete_nodes[0]: the policy does not allow deleting it',
         'query.delete_nodes[1]: is a protected name',
-        'query.delete_nodes[2]: the policy does not let it be deleted',
-        'query.delete_relationships[0]: the policy does not let it be deleted',
+        'query.delete_nodes[2]: the policy does not allow deleting it',
+        'query.delete_relationships[0]: the policy does not allow deleting it',
       ],
     ],
     [
@@ -219,7 +219,7 @@ describe('a knowledge query is refused', () => {
         ],
       },
       [
-        'query.upsert_relationships[0].target: there is no node `r`',
+        'query.upsert_relationships[0].target: unknown node `r`',
         'query.upsert_relationships[1].name: `note` is a node',
       ],
     ],
@@ -279,11 +279,11 @@ test('what is reserved for the service is written by no query, whatever its poli
   }
   expect(await issuesOf(query, { policy_id: own })).toEqual([
     'query.upsert_nodes[0].type: `_AppAgent` is reserved for the service',
-    'query.upsert_nodes[1]: `r` is no node',
+    'query.upsert_nodes[1]: `r` is not a node',
     'query.upsert_relationships[0].type: `_HAS` is reserved for the service',
-    'query.upsert_relationships[1]: `car` is no relationship',
-    'query.delete_nodes[0]: `r` is no node',
-    'query.delete_relationships[0]: `car` is no relationship',
+    'query.upsert_relationships[1]: `car` is not a relationship',
+    'query.delete_nodes[0]: `r` is not a node',
+    'query.delete_relationships[0]: `car` is not a relationship',
   ])
 })
 

@@ -130,7 +130,7 @@ describe('a graph to which others write', () => {
     const written = await run(graph, 1000)
     expect(written).toEqual({
       ok: false,
-      error: { kind: 'unavailable', message: 'the graph is being written to by others', retryAfterS: 1 },
+      error: { kind: 'unavailable', message: 'other writers kept changing the graph', retryAfterS: 1 },
     })
     expect(graph.looks).toBeGreaterThan(1)
     const again = await run(environment)

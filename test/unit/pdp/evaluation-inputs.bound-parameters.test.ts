@@ -1,6 +1,6 @@
-// Which parameters of a question are converted and refused: those that a policy reads, and no others.
+// Which parameters of a request are converted and refused: those that a policy reads, and no others.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Question } from '../../../src/pdp/decision-deps.ts'
+import type { EvaluationRequest } from '../../../src/pdp/decision-deps.ts'
 import { bindParameters, policiesFor } from '../../../src/pdp/evaluation-inputs.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
@@ -34,9 +34,9 @@ afterAll(() => service?.stop())
 
 const input = { min: 1, max: 5, kind: 'Person', subject_id: 'sent', unread: { deep: [1] } }
 
-function bind(action: string, input_params: Record<string, unknown> = input, more: Partial<Question> = {}) {
+function bind(action: string, input_params: Record<string, unknown> = input, more: Partial<EvaluationRequest> = {}) {
   const { decisions, projectId, agentId, applicationId } = { ...service, decisions: service.app.decisions }
-  const question: Question = {
+  const request: EvaluationRequest = {
     subject: { type: 'Person', id: 'ann' },
     action: { name: action },
     resource: { type: 'Car', id: null },
@@ -51,9 +51,9 @@ function bind(action: string, input_params: Record<string, unknown> = input, mor
     permissions: new Set<never>(),
     user: null,
   } as const
-  const found = policiesFor(decisions, projectId, question)
+  const found = policiesFor(decisions, projectId, request)
   expect(found.length).toBeGreaterThan(0)
-  const bound = bindParameters(decisions, caller, question, found)
+  const bound = bindParameters(decisions, caller, request, found)
   return bound.ok ? Object.fromEntries(bound.value) : bound.error
 }
 
@@ -88,7 +88,7 @@ describe('the parameters that are bound', () => {
     expect(bind('one', { ...input, unread: overflow, max: overflow })).toEqual({ min: 1 })
     expect(bind('both', { ...input, min: overflow })).toEqual(refused("missing or wrong input params, 'min'"))
     const action = { name: 'two', properties: { soft: overflow } }
-    expect(bind('two', input, { action })).toEqual(refused('action.properties: expected values that a graph can hold'))
+    expect(bind('two', input, { action })).toEqual(refused('action.properties: expected values that a graph can store'))
     expect(bind('one', input, { action: { ...action, name: 'one' } })).toEqual({ min: 1 })
   })
 

@@ -51,12 +51,12 @@ describe('the URL of a resolver', () => {
 
   it('is not filled with what is absent, no single value, empty in the path, or no text', () => {
     const template = 'https://a.example/{$id}?q={$q}'
-    expect(url(template, { q: '' })).toEqual(['there is no single value for `{$id}`'])
+    expect(url(template, { q: '' })).toEqual(['there is no scalar value for `{$id}`'])
     for (const id of [null, [1], { a: 1 }, Number.NaN]) {
-      expect(url(template, { id, q: '' })).toEqual(['there is no single value for `{$id}`'])
+      expect(url(template, { id, q: '' })).toEqual(['there is no scalar value for `{$id}`'])
     }
-    expect(url(template, { id: '', q: '' })).toEqual(['the value of `{$id}` is empty, and stands in the path'])
-    expect(url(template, { id: 1, q: '\ud800' })).toEqual(['the value of `{$q}` is no text that a URL can hold'])
+    expect(url(template, { id: '', q: '' })).toEqual(['the value of `{$id}` is empty, which the path does not allow'])
+    expect(url(template, { id: 1, q: '\ud800' })).toEqual(['the value of `{$q}` cannot be encoded in a URL'])
     expect(url(template, { id: 1, q: 'x'.repeat(9000) })).toEqual(['the URL is too long with its values'])
     expect(url(template, { id: 1, q: '' })).toBe('https://a.example/1?q=')
   })
@@ -71,9 +71,9 @@ describe('the URL of a resolver', () => {
       'https://a.{$host}.example/x',
       'https://a.example:{$port}/x',
     ]) {
-      expect(url(template, { host: 'evil.example', port: 1 }), template).toBe('a placeholder cannot stand in the host')
+      expect(url(template, { host: 'evil.example', port: 1 }), template).toBe('the host cannot contain a placeholder')
     }
-    expect(url('https://{$user}@a.example/', {})).toBe('a user name and a password have no place in it')
+    expect(url('https://{$user}@a.example/', {})).toBe('a URL with user name or password is not allowed')
     expect(url('https://a.example/{$}', {})).toBe('expected placeholders of the form `{$name}`')
     expect(url('{$scheme}://a.example/', {})).toBe('expected a URL')
     expect(url('file:///etc/{$name}', {})).toBe('expected the scheme `https:` or `http:`')
@@ -95,10 +95,10 @@ describe('the payload of a resolver', () => {
       expect(JSON.parse(String(payload(template, { id })))).toEqual({ id, admin: false, raw: id })
     }
     expect(payload('{"{$key}":1,"admin":false}', { key: 'admin' })).toEqual([
-      'the payload is no JSON with its values, gives a member twice or is deeper than 200 levels',
+      'with these values the payload is not JSON, has a duplicate member or is deeper than 200 levels',
     ])
-    expect(payload('{"id":"{$id}"}', { id: { a: 1 } })).toEqual(['there is no single value for `{$id}`'])
-    expect(payload('{"id":{$id}}', {})).toEqual(['there is no single value for `{$id}`'])
+    expect(payload('{"id":"{$id}"}', { id: { a: 1 } })).toEqual(['there is no scalar value for `{$id}`'])
+    expect(payload('{"id":{$id}}', {})).toEqual(['there is no scalar value for `{$id}`'])
   })
 
   it('is refused where it is no JSON', () => {
@@ -128,8 +128,8 @@ describe('the selector of a resolver', () => {
   it('reaches nothing that the answer itself does not hold', () => {
     for (const text of ['.constructor', '.__proto__', '.toString', '.a.hasOwnProperty'])
       expect(selected(text)).toBeNull()
-    expect(selected('.a.b.length')).toEqual(['the selector asks array for `length`'])
-    expect(selected('.a[0]')).toEqual(['the selector asks object for item 0'])
-    expect(selected('.a.b[0].c')).toEqual(['the selector asks number for `c`'])
+    expect(selected('.a.b.length')).toEqual(['the selector expects `length`, found array'])
+    expect(selected('.a[0]')).toEqual(['the selector expects item 0, found object'])
+    expect(selected('.a.b[0].c')).toEqual(['the selector expects `c`, found number'])
   })
 })

@@ -311,7 +311,7 @@ describe('the library', () => {
     expect(find()).toHaveLength(1)
     expect(house.log).toHaveLength(1)
     expect(house.log[0]).toContain(
-      `policy ${id} (owners-drive) grants nothing, it does not compile: policy.condition.cypher: line 1`,
+      `policy ${id} (owners-drive) no longer compiles and grants nothing: policy.condition.cypher: line 1`,
     )
   })
 })

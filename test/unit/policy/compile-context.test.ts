@@ -147,7 +147,7 @@ describe('a context policy', () => {
       },
       undefined,
       [
-        'policy.condition.token_filter.operands[0].value: a token filter is evaluated without the graph: `@subject.external_id` is in it',
+        'policy.condition.token_filter.operands[0].value: a token filter is evaluated without the graph and cannot use `@subject.external_id`',
         'policy.condition.token_filter.operands[1].operands: expected at least 1 item, found 0',
       ],
     ],
@@ -157,8 +157,8 @@ describe('a context policy', () => {
       undefined,
       [
         'policy.condition.filter[0].operands: expected array, found nothing',
-        'policy.condition.filter[0].attribute: `NOT` takes operands alone',
-        'policy.condition.filter[0].value: `NOT` takes operands alone',
+        'policy.condition.filter[0].attribute: `NOT` accepts only operands',
+        'policy.condition.filter[0].value: `NOT` accepts only operands',
       ],
     ],
   ])('is refused for %s', (_, more, cypher, expected) => {
