@@ -1,6 +1,6 @@
-// The process door: arguments in, exit code out.
+// The entry point of the process: arguments in, exit code out.
 import { runCli } from './cli/program.ts'
 
-// Whatever this process or one that it starts writes is for its user alone (data, logs, backups, exports).
+// Files that this process and its children create (data, logs, backups, exports) are readable by their owner only.
 process.umask(0o077)
 await runCli(process.argv)

@@ -1,10 +1,13 @@
-// The kind of audit signing configurations: who keeps the key that audit records are signed with.
+// The configuration kind of audit signing: which provider holds the key that signs audit records. Stored, not executed
+// (docs/decisions/0028-stored-but-not-executed.md).
 import { z } from 'zod'
 import { type ConfigKind, type DocumentFields, envelope, envelopeUpdate, reference } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 
+/** Kind name of audit signing configurations. */
 export const auditSigningsKind = 'audit-signings'
 
+/** The providers of signing keys. */
 export const signingProviders = [
   'PLATFORM_MANAGED',
   'CUSTOMER_CLOUD1_KMS',
@@ -12,7 +15,7 @@ export const signingProviders = [
   'CUSTOMER_CLOUD3_KEY_VAULT',
 ] as const
 
-/** What says where a customer's key is and how to reach it. */
+/** Members that identify a customer-managed key and authenticate to its provider. */
 const keyMembers = ['key_resource', 'kid', 'auth_params'] as const
 
 const members = {
@@ -28,6 +31,7 @@ const members = {
     .nullish(),
 }
 
+/** The kind `audit-signings`. */
 export const auditSignings: ConfigKind = {
   path: auditSigningsKind,
   label: 'audit signing',
@@ -43,7 +47,7 @@ export const auditSignings: ConfigKind = {
     auth_params: z.record(z.string(), z.literal('')),
   },
   secrets: ['auth_params.*'],
-  // They are shown to the cloud that keeps the key; which key it is says nothing of where that is.
+  // They are sent to the provider of the key; `key_resource` does not change the destination.
   secretDestinations: { 'auth_params.*': ['provider'] },
   omittedInLists: [],
   defaults: { key_resource: '', kid: '', auth_params: {} },
@@ -60,7 +64,7 @@ function missingKeyMembers(fields: DocumentFields): string[] {
     .map((member) => `${member} is required for customer-managed providers`)
 }
 
-/** A key that would not be used must not be believed to be. */
+/** A key that would not be used is rejected instead of ignored. */
 function unexpectedKeyMembers(given: DocumentFields): string[] {
   return keyMembers
     .filter((member) => given[member] !== undefined && Object.keys(given[member] as object | string).length > 0)

@@ -1,4 +1,4 @@
-// `backup` and `restore`: what is asked, what is told, and that the master key is not in the file.
+// The commands `backup` and `restore`: their output, and the note that the master key is not in the file.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -9,8 +9,9 @@ import { restore } from '../transfer/restore.ts'
 import { progressLine } from './progress.ts'
 
 const KEY_NEEDED =
-  'its secrets are sealed: to serve it, put the master.key of the original into the folder, or set VERDIGRAPH_MASTER_KEY'
+  'its secrets are encrypted: before serving it, copy the original master.key into the folder, or set VERDIGRAPH_MASTER_KEY'
 
+/** Runs `backup`. `projectId`: only this project. Rejects with OperationalError if the backup fails. */
 export async function backupFolder(
   { dataDir }: Settings,
   out: string,
@@ -31,7 +32,9 @@ export async function backupFolder(
     if (json) console.log(JSON.stringify({ out, bytes, members: manifest.members.length, projects: manifest.projects }))
     else {
       console.log(`${out}: ${projectsOf(manifest.projects)}, ${bytes} bytes`)
-      console.log('The master key is not in it. Keep master.key apart: without it nobody can open the secrets.')
+      console.log(
+        'The backup does not contain the master key. Store master.key separately: without it, the secrets cannot be decrypted.',
+      )
     }
   } finally {
     progress.end()
@@ -42,6 +45,7 @@ function projectsOf({ length }: readonly string[]): string {
   return `${length} ${length === 1 ? 'project' : 'projects'}`
 }
 
+/** Runs `restore`. Rejects with OperationalError if the folder is not empty or the backup is invalid. */
 export async function restoreFolder({ dataDir }: Settings, from: string, json: boolean): Promise<void> {
   const progress = progressLine()
   try {
@@ -53,7 +57,7 @@ export async function restoreFolder({ dataDir }: Settings, from: string, json: b
     progress.end()
     if (json) console.log(JSON.stringify({ data: dataDir, made_at: manifest.made_at, projects: manifest.projects }))
     else {
-      console.log(`${dataDir}: as it was at ${manifest.made_at}, ${projectsOf(manifest.projects)}`)
+      console.log(`${dataDir}: restored to its state at ${manifest.made_at}, ${projectsOf(manifest.projects)}`)
       if (!existsSync(join(dataDir, 'master.key')) && !process.env.VERDIGRAPH_MASTER_KEY) console.log(KEY_NEEDED)
     }
   } finally {

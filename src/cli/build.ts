@@ -1,4 +1,4 @@
-// `npm run build`: one executable file with the runtime, the program and the storage addon inside (ruling R1).
+// `npm run build`: builds one executable with the runtime, the program and the native LMDB addon.
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -6,7 +6,10 @@ import { dirname, join } from 'node:path'
 const top = join(import.meta.dirname, '..', '..')
 const outfile = join(top, 'dist', 'verdigraph')
 
-/** The storage package looks for its addon on the disk at run time; a single file has none, so it is named at build time. */
+/**
+ * The path of the LMDB addon. The lmdb package looks for it on disk at run time, which a single file does not have; so
+ * it is resolved at build time.
+ */
 function addonPath(): string {
   const lmdb = createRequire(import.meta.url).resolve('lmdb')
   const folder = createRequire(lmdb).resolve(`@lmdb/lmdb-${process.platform}-${process.arch}/package.json`)
@@ -17,21 +20,21 @@ function addonPath(): string {
     const path = join(dirname(folder), name)
     if (existsSync(path)) return path
   }
-  throw new Error(`the storage addon of ${process.platform}-${process.arch} is not installed`)
+  throw new Error(`the LMDB addon for ${process.platform}-${process.arch} is not installed`)
 }
 
 const built = await Bun.build({
   entrypoints: [join(top, 'src', 'main.ts')],
   target: 'bun',
   minify: true,
-  // Compiled ahead: the modules load in a third of the time, and the file grows by 7 MB. Needs the format.
+  // Bytecode: modules load in a third of the time, and the file grows by 7 MB. Requires the ESM format.
   bytecode: true,
   format: 'esm',
   sourcemap: 'none',
   compile: { outfile },
   plugins: [
     {
-      name: 'storage addon inside',
+      name: 'embed-lmdb-addon',
       setup(build) {
         build.onResolve({ filter: /^node-gyp-build-optional-packages$/ }, (args) => ({
           path: args.path,

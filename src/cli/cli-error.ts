@@ -1,5 +1,6 @@
-// What a person at the command line did wrong: told in lines, without a stack, exit code 1.
+// A user error at the command line: printed as lines without a stack trace, exit code 1.
 
+/** `lines`: the message, one entry per line. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly lines: readonly string[]

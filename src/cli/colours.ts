@@ -1,10 +1,13 @@
-// Whether the command line speaks in colours: where a terminal reads it, each of the two streams for itself, unless
-// NO_COLOR or FORCE_COLOR say otherwise. A build machine is no terminal: CI alone changes nothing.
+// Whether output is coloured: only on a terminal, for each of the two streams, unless NO_COLOR or FORCE_COLOR override
+// it. CI alone changes nothing.
 import picocolors from 'picocolors'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** NO_COLOR wins. An empty variable is one that is not there, and `FORCE_COLOR=0` says no. */
+/**
+ * Whether to use colours. NO_COLOR takes precedence. An empty variable counts as unset, and `FORCE_COLOR=0` disables
+ * colours.
+ */
 export function supportsColours(environment: Environment, isTerminal: boolean): boolean {
   if ((environment.NO_COLOR ?? '') !== '') return false
   const forced = environment.FORCE_COLOR ?? ''
@@ -12,8 +15,8 @@ export function supportsColours(environment: Environment, isTerminal: boolean): 
   return isTerminal && environment.TERM !== 'dumb'
 }
 
-/** For what is printed. */
+/** Colours for the output stream. */
 export const colours = picocolors.createColors(supportsColours(process.env, process.stdout.isTTY === true))
 
-/** For what is said beside it. */
+/** Colours for the error stream. */
 export const errorColours = picocolors.createColors(supportsColours(process.env, process.stderr.isTTY === true))

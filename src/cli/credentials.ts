@@ -1,19 +1,21 @@
-// `init` and `token`: the first organization with its admin account, and further tokens of that account.
+// The commands `init` and `token`: create the first organization with its admin account, and issue tokens of that
+// account.
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { type AdminToken, issueAdminToken } from '../app/configuration.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 
-/** The longest that a service-account token may live (ruling F5). */
+/** Lifetime of the tokens that `init` and `serve` print, seconds: the longest allowed. */
 export const TOKEN_LIFETIME_S = 86_400
 
+/** Runs `init`. Rejects with CliError if the folder already has an organization. */
 export async function initialise(settings: Settings, json: boolean): Promise<void> {
   const { createApp } = await import('../app.ts')
   const app = await createApp(settings)
   try {
     if (!app.bootstrapped) {
       throw new CliError([
-        `${settings.dataDir} holds an organization already; \`verdigraph token --data ${settings.dataDir}\` makes another token`,
+        `${settings.dataDir} already has an organization; \`verdigraph token --data ${settings.dataDir}\` issues another token`,
       ])
     }
     const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
@@ -24,10 +26,11 @@ export async function initialise(settings: Settings, json: boolean): Promise<voi
   }
 }
 
+/** Runs `token`. `lifetimeS`: seconds. Rejects with CliError if the folder has no organization. */
 export async function issueToken(settings: Settings, json: boolean, lifetimeS: number): Promise<void> {
   const { dataDir } = settings
   if (!existsSync(dataDir) || (statSync(dataDir).isDirectory() && readdirSync(dataDir).length === 0)) {
-    throw new CliError([`${dataDir} holds no organization yet; \`verdigraph init --data ${dataDir}\` makes one`])
+    throw new CliError([`${dataDir} has no organization; \`verdigraph init --data ${dataDir}\` creates one`])
   }
   printToken(await issueAdminToken(settings, lifetimeS), json, lifetimeS)
 }
@@ -40,6 +43,7 @@ function printToken({ organizationId, serviceAccountId, token }: AdminToken, jso
   for (const line of tokenLines(organizationId, serviceAccountId, token, lifetimeS)) console.log(line)
 }
 
+/** The lines that show a new token. */
 export function tokenLines(
   organizationId: string,
   serviceAccountId: string,
@@ -51,6 +55,6 @@ export function tokenLines(
     `organization     ${organizationId}`,
     `service account  ${serviceAccountId}`,
     `token            ${token}`,
-    `                 valid until ${until}, shown this once; \`verdigraph token\` makes another`,
+    `                 valid until ${until}, shown only once; \`verdigraph token\` issues another`,
   ]
 }

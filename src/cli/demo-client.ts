@@ -1,17 +1,18 @@
-// Requests of the demo's loader, through the same door that the socket uses.
+// Sends the requests of the demo loader to the service in process, through the same handler as the HTTP server.
 import type { HttpRequest, HttpResponse } from '../http/route.ts'
 
-/** What the loader needs of a running service. */
+/** A running service, for the loader. */
 export interface DemoHost {
   handle(request: HttpRequest): HttpResponse | Promise<HttpResponse>
   readonly organizationId: string
-  /** A service-account bearer that may configure. */
+  /** A service-account token that can change the configuration. */
   readonly token: string
   readonly dataDir: string
-  /** `http://127.0.0.1:8080`, for the lines to paste. */
+  /** The base URL in the printed commands, such as `http://127.0.0.1:8080`. */
   readonly address: string
 }
 
+/** A client of the service in the same process. */
 export class DemoClient {
   private readonly host: DemoHost
   private readonly configure: Readonly<Record<string, string>>
@@ -21,7 +22,10 @@ export class DemoClient {
     this.configure = { authorization: `Bearer ${host.token}` }
   }
 
-  /** The id of the document of that name, made or found: so a start that was cut off is completed by the next. */
+  /**
+   * Creates the document, or finds the one of that name, and returns its id. An interrupted start is completed by the
+   * next.
+   */
   async ensure(kind: string, scope: string, body: { readonly name: string }): Promise<string> {
     const created = await this.post(kind, body)
     if (created.status === 201) return memberOf(created, 'id')
@@ -29,20 +33,24 @@ export class DemoClient {
     return await this.read(`${kind}/${body.name}?${scope}`, 'id')
   }
 
+  /** Creates a configuration document. */
   post(kind: string, body: object): Promise<HttpResponse> {
     return this.send('POST', `/configs/v1/${kind}`, this.configure, body)
   }
 
+  /** Updates a configuration document. */
   put(path: string, body: object): Promise<HttpResponse> {
     return this.send('PUT', `/configs/v1/${path}`, this.configure, body)
   }
 
+  /** Reads one string member of a configuration document. */
   async read(path: string, member: string): Promise<string> {
     const answer = await this.send('GET', `/configs/v1/${path}`, this.configure)
     if (answer.status !== 200) throw requestFailed(`reading ${path}`, answer)
     return memberOf(answer, member)
   }
 
+  /** Sends a request. `body`: sent as JSON. */
   async send(
     method: string,
     target: string,
@@ -67,12 +75,14 @@ export class DemoClient {
   }
 }
 
+/** A string member of a JSON response. Throws if there is none. */
 export function memberOf(answer: HttpResponse, member: string): string {
   const value = (JSON.parse(answer.body) as Record<string, unknown>)[member]
   if (typeof value !== 'string') throw requestFailed(`reading \`${member}\``, answer)
   return value
 }
 
-export function requestFailed(doing: string, { status, body }: HttpResponse): Error {
-  return new Error(`${doing} answered ${status}: ${body}`)
+/** The error for an unexpected response. */
+export function requestFailed(operation: string, { status, body }: HttpResponse): Error {
+  return new Error(`${operation} failed with status ${status}: ${body}`)
 }

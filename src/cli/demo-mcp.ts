@@ -1,12 +1,13 @@
-// The demo's MCP server: an agent of its own, knowledge queries, whose tokens are taken, and the lines that connect a client.
+// The MCP server of the demo: its agent, knowledge queries and accepted tokens, and the commands that connect a client.
 import queries from '../../data/demo/queries.json' with { type: 'json' }
 import { type DemoClient, requestFailed } from './demo-client.ts'
 import { demoIssuer, memberPublicKey, memberToken } from './demo-tokens.ts'
 
 const PERSON = 'dara'
-/** A working day. */
+/** Lifetime of the printed token, seconds: 8 hours. */
 const TOKEN_S = 8 * 3600
 
+/** Creates the MCP server and everything that it needs. Idempotent. */
 export async function prepareMcp(requests: DemoClient, projectId: string, dataDir: string): Promise<void> {
   const scope = `project_id=${projectId}`
   const ensure = (kind: string, body: { readonly name: string }): Promise<string> =>
@@ -23,7 +24,7 @@ export async function prepareMcp(requests: DemoClient, projectId: string, dataDi
     ikg_node_type: 'Person',
   }
   const token_introspect_id = await ensure('token-introspects', { name: 'members', ...taken } as { name: string })
-  // One that was there may have been made with another key: of a start that was cut off, or of the folder of a backup.
+  // An existing document may pin another key: from an interrupted start, or from a restored backup.
   const pinned = await requests.put(`token-introspects/${token_introspect_id}`, taken)
   if (pinned.status !== 200) throw requestFailed("pinning the key of the demo's members", pinned)
 
@@ -40,7 +41,7 @@ export async function prepareMcp(requests: DemoClient, projectId: string, dataDi
   await ensure('mcp-servers', server)
 }
 
-/** Nothing where the folder has no key for its members. */
+/** The lines that show how to connect; none if the folder has no key for demo tokens. */
 export async function mcpLines(address: string, projectId: string, dataDir: string): Promise<readonly string[]> {
   const token = await memberToken(dataDir, PERSON, TOKEN_S)
   if (token === null) return []
@@ -48,10 +49,10 @@ export async function mcpLines(address: string, projectId: string, dataDir: stri
   const header = '--header "Authorization: Bearer $TOKEN"'
   return [
     '',
-    `An agent may ask for Dara, over MCP: her token (\`npx verdigraph demo-token --data ${dataDir}\` prints another), and a client.`,
+    `An agent can act for Dara over MCP with her token (\`npx verdigraph demo-token --data ${dataDir}\` prints another) and an MCP client:`,
     `  TOKEN=${token}`,
     `  claude mcp add --transport http fernhill ${url} ${header}`,
-    'Or, without a model:',
+    'Or without a model:',
     `  npx @modelcontextprotocol/inspector --cli ${url} --transport http ${header} --method tools/call --tool-name ciq_execute --tool-args-json '{"id":"my-cars-that-pull","input_params":{"load_kg":1800}}'`,
   ]
 }

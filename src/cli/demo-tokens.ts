@@ -1,5 +1,5 @@
-// Tokens of the demo's people: the data folder keeps a key of its own for them, and the demo's project pins its public half.
-// There is no identity provider behind it, and no other project takes these tokens.
+// Issues tokens of the demo's people. The data folder has a separate key for them, and the demo project pins its public
+// half. There is no identity provider, and no other project accepts these tokens.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
@@ -7,6 +7,7 @@ import nodes from '../../data/demo/nodes.json' with { type: 'json' }
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 
+/** Issuer and audience of the tokens. */
 export const demoIssuer = { issuer: 'https://members.fernhill.example', audience: 'fernhill' } as const
 
 const ALGORITHM = 'ES256'
@@ -16,7 +17,7 @@ function keyPath(dataDir: string): string {
   return join(dataDir, 'demo-members.json')
 }
 
-/** The public half as the text of a JWK; makes the key where there is none. */
+/** Returns the public key as JWK text; creates the key pair if there is none. */
 export async function memberPublicKey(dataDir: string): Promise<string> {
   const path = keyPath(dataDir)
   if (!existsSync(path)) {
@@ -27,7 +28,7 @@ export async function memberPublicKey(dataDir: string): Promise<string> {
   return JSON.stringify(known)
 }
 
-/** Null: the folder has no key for it, or has lost it. */
+/** Issues a token of `person` that is valid for `lifetimeS` seconds. Returns null if the folder has no key. */
 export async function memberToken(dataDir: string, person: string, lifetimeS: number): Promise<string | null> {
   const path = keyPath(dataDir)
   if (!existsSync(path)) return null
@@ -41,12 +42,12 @@ export async function memberToken(dataDir: string, person: string, lifetimeS: nu
     .sign(await importJWK(readKey(path), ALGORITHM))
 }
 
-/** For the shell: the token and nothing else. */
+/** Runs `demo-token`: prints only the token. Rejects with CliError if the person or the demo does not exist. */
 export async function printMemberToken({ dataDir }: Settings, person: string, lifetimeS: number): Promise<void> {
   if (!people.includes(person))
-    throw new CliError([`no \`${person}\` in the demo: expected one of ${people.join(', ')}`])
+    throw new CliError([`the demo has no person \`${person}\`: expected one of ${people.join(', ')}`])
   const token = await memberToken(dataDir, person, lifetimeS)
-  if (token === null) throw new CliError([`${dataDir} holds no demo; \`verdigraph serve --demo\` loads it`])
+  if (token === null) throw new CliError([`${dataDir} does not contain the demo; \`verdigraph serve --demo\` loads it`])
   console.log(token)
 }
 

@@ -1,4 +1,4 @@
-// The demo world: loads data/demo into an empty service through the public interface, and says what to paste to see it decide.
+// Loads data/demo into an empty service through its public interface, and prints commands to try.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import nodes from '../../data/demo/nodes.json' with { type: 'json' }
@@ -7,11 +7,12 @@ import relationships from '../../data/demo/relationships.json' with { type: 'jso
 import { DemoClient, type DemoHost, memberOf, requestFailed } from './demo-client.ts'
 import { mcpLines, prepareMcp } from './demo-mcp.ts'
 
+/** A request to try, and its response. */
 export interface DemoExample {
   readonly title: string
   readonly path: string
   readonly body: unknown
-  /** The whole body of the answer. */
+  /** The whole response body. */
   readonly expectedBody: string
 }
 
@@ -21,7 +22,7 @@ const bramble = { type: 'Car', id: 'bramble' }
 const tow = { name: 'tow' }
 const evaluation = '/access/v1/evaluation'
 
-/** A permit, a denial and a search; data/README.md tells why. */
+/** A permit, a denial and a search. data/README.md explains them. */
 export const demoExamples: readonly DemoExample[] = [
   {
     title: 'May Dara tow 1800 kg with bramble? Her team uses it, and it pulls 2000 kg.',
@@ -36,7 +37,7 @@ export const demoExamples: readonly DemoExample[] = [
     expectedBody: '{"decision":false}',
   },
   {
-    title: 'What may Hana read? Whatever lies in the folders that her two teams may open.',
+    title: 'What may Hana read? All documents in the folders that her two teams may open.',
     path: '/access/v1/search/resource',
     body: { subject: hana, action: { name: 'read' }, resource: { type: 'Document' } },
     expectedBody: JSON.stringify({
@@ -51,14 +52,15 @@ export const demoExamples: readonly DemoExample[] = [
 const CREDENTIAL_DAYS = 30
 const PROVISIONING_POLL_MS = 5
 
-/** Written when the whole world is loaded, so that a later start leaves alone what its user has changed since. */
+/** Stored after the demo is loaded, so that later starts keep what the user has changed since. */
 interface DemoMarker {
   readonly project_id: string
   readonly application_agent_id: string
-  /** The MCP server was made. */
+  /** Whether the MCP server exists. */
   readonly mcp?: true
 }
 
+/** Loads the demo unless it is loaded. Returns the lines to print. */
 export async function loadDemo(host: DemoHost): Promise<{ lines: string[] }> {
   const { address, dataDir } = host
   const requests = new DemoClient(host)
@@ -67,9 +69,9 @@ export async function loadDemo(host: DemoHost): Promise<{ lines: string[] }> {
   const marker: DemoMarker = loaded
     ? JSON.parse(readFileSync(markerPath, 'utf8'))
     : await prepareProject(requests, host.organizationId)
-  // A key can be shown once only, so every start makes one of its own; the earlier ones live on until they expire.
+  // A key is shown only once, so each start creates one. Earlier keys stay valid until they expire.
   const key = await issueKey(requests, marker.application_agent_id)
-  if (!loaded) await loadWorld(requests, marker, key)
+  if (!loaded) await loadGraph(requests, marker, key)
   if (marker.mcp !== true) {
     await prepareMcp(requests, marker.project_id, dataDir)
     writeFileSync(markerPath, `${JSON.stringify({ ...marker, mcp: true } satisfies DemoMarker)}\n`, { mode: 0o600 })
@@ -77,6 +79,7 @@ export async function loadDemo(host: DemoHost): Promise<{ lines: string[] }> {
   return { lines: [...linesFor(address, marker, key), ...(await mcpLines(address, marker.project_id, dataDir))] }
 }
 
+/** The curl command of an example. */
 export function curlFor(address: string, key: string, { path, body }: DemoExample): string {
   const data = JSON.stringify(body)
   return `curl -s ${address}${path} -H 'X-SVC-ClientKey: ${key}' -H 'Content-Type: application/json' -d '${data}'`
@@ -84,7 +87,7 @@ export function curlFor(address: string, key: string, { path, body }: DemoExampl
 
 function linesFor(address: string, marker: DemoMarker, key: string): string[] {
   const lines = [
-    'The demo world is the Fernhill Car Club; data/README.md tells its story.',
+    'The demo is the Fernhill Car Club, described in data/README.md.',
     `  address  ${address}`,
     `  project  ${marker.project_id}`,
     `  key      ${key}`,
@@ -95,7 +98,10 @@ function linesFor(address: string, marker: DemoMarker, key: string): string[] {
   return lines
 }
 
-/** Each step is safe to repeat, so a start that was cut off half-way is completed by the next. */
+/**
+ * Creates the project with its agent and policies. Each step is idempotent, so an interrupted start is completed by the
+ * next.
+ */
 async function prepareProject(requests: DemoClient, organizationId: string): Promise<DemoMarker> {
   const name = 'demo'
   const project = { name, organization_id: organizationId, region: 'local', display_name: 'Fernhill Car Club' }
@@ -118,7 +124,7 @@ async function prepareProject(requests: DemoClient, organizationId: string): Pro
   return { project_id: projectId, application_agent_id: agentId }
 }
 
-async function loadWorld(requests: DemoClient, { application_agent_id }: DemoMarker, key: string): Promise<void> {
+async function loadGraph(requests: DemoClient, { application_agent_id }: DemoMarker, key: string): Promise<void> {
   const applicationId = await requests.read(`application-agents/${application_agent_id}`, 'application_id')
   const withApplication = JSON.parse(JSON.stringify(relationships).replaceAll('$application', applicationId))
   for (const [kind, body] of [

@@ -1,19 +1,25 @@
-// The environment as the settings see it: what an orchestrator hands out under such names by itself is left out, and what
-// else looks like a setting and is none is refused, for it is a mistyped one, most likely.
+// The environment variables of the program. Variables that an orchestrator creates with the same prefix are ignored,
+// and unknown ones are rejected as probable misspellings.
 import { masterKeyVariable, nextMasterKeyVariable } from '../identity/master-key.ts'
 import { nearestName } from '../kernel/suggest.ts'
 import { environmentNameOf, settingSpecs } from '../settings.ts'
 
+/** Environment variables by name. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
+/** Names the settings file. */
 export const settingsFileVariable = 'VERDIGRAPH_SETTINGS'
 
 const PREFIX = /^VERDIGRAPH_/i
 
-/** Of a service whose name begins with ours, in the same namespace of Kubernetes: `VERDIGRAPH_PORT` may be one of them. */
+/**
+ * Variables that Kubernetes creates for each service in the namespace whose name starts with `verdigraph`.
+ * `VERDIGRAPH_PORT` may be one of them.
+ */
 const LINK_NAME = /^VERDIGRAPH_(?:.*_)?(?:SERVICE_HOST|SERVICE_PORT(?:_.+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_.+)?)$/
 const LINK_VALUE = /^(?:tcp|udp|sctp):\/\//
 
+/** The environment without the service variables of Kubernetes. */
 export function withoutServiceLinks(environment: EnvironmentVariables): EnvironmentVariables {
   const isLink = (name: string, value = '') => LINK_NAME.test(name) || (/_PORT$/.test(name) && LINK_VALUE.test(value))
   return Object.fromEntries(
@@ -21,7 +27,7 @@ export function withoutServiceLinks(environment: EnvironmentVariables): Environm
   )
 }
 
-/** One fault for each. An empty one is none, as everywhere. */
+/** One message for each unknown variable. Empty variables are ignored. */
 export function unknownVariables(environment: EnvironmentVariables): string[] {
   const known = new Set([
     ...Object.values(settingSpecs).map(environmentNameOf),
@@ -35,7 +41,7 @@ export function unknownVariables(environment: EnvironmentVariables): string[] {
     .sort()
 }
 
-/** Without the prefix, which would make all of them look alike. */
+/** Compares without the common prefix, which would make all names similar. */
 function hintFor(name: string, known: ReadonlySet<string>): string {
   const suffixes = new Map([...known].map((one) => [one.replace(PREFIX, ''), one]))
   const near = nearestName(name.replace(PREFIX, ''), suffixes.keys())

@@ -1,4 +1,4 @@
-// `verdigraph settings`: one table of what would hold, and where each value comes from; what is secret is masked.
+// The command `settings`: lists every setting with its value and source. Secrets are masked.
 import { masterKeyVariable } from '../identity/master-key.ts'
 import { settingSpecs } from '../settings.ts'
 import type { EnvironmentVariables } from './environment-variables.ts'
@@ -12,6 +12,7 @@ interface SettingLine {
   readonly from: string
 }
 
+/** The lines of the table, or one line of JSON. */
 export function formatSettings(
   found: readonly ResolvedSetting[],
   environment: EnvironmentVariables,

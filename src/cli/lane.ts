@@ -1,5 +1,5 @@
-// The process of a lane: started by a serving process, told by it what to do over a channel of their own, and ended with
-// it. It listens on its own Unix socket only.
+// The process of a lane: started by a serving process, controlled over IPC, and terminated with it. It listens on its
+// own Unix socket only (docs/decisions/0018-lanes.md).
 import { readFileSync } from 'node:fs'
 import { type App, createApp } from '../app.ts'
 import type { LaneCommand, LaneEvent } from '../lanes/lane-process.ts'
@@ -9,11 +9,15 @@ import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 import { printError } from './print.ts'
 
-/** After a request that took longer or whose answer is larger than this, memory is given back and measured. */
+/** After a request beyond these limits, the lane collects garbage and reports its memory. */
 const LONG_MS = 50
 const LARGE_BYTES = 1024 * 1024
 const IDLE_MS = 500
 
+/**
+ * Runs a lane. `parent`: the id of the serving process. Never resolves; rejects with CliError if it was not started by
+ * a serving process.
+ */
 export async function runLane(parent: number): Promise<void> {
   if (process.send === undefined) throw new CliError(['a lane is started by `verdigraph serve` only'])
   exitWithParent(parent)
@@ -22,7 +26,8 @@ export async function runLane(parent: number): Promise<void> {
   let server: LaneServer | null = null
   let idleTimer: ReturnType<typeof setTimeout> | null = null
 
-  // The terminal and the service manager signal whole groups; the serving process says when to end.
+  // Ignored: terminals and service managers signal whole process groups, and the serving process decides when a lane
+  // stops.
   process.on('SIGTERM', () => {})
   process.on('SIGINT', () => {})
   process.on('SIGHUP', () => {})
@@ -43,7 +48,7 @@ export async function runLane(parent: number): Promise<void> {
     process.exit(0)
   }
 
-  async function obey(message: LaneCommand): Promise<void> {
+  async function handleCommand(message: LaneCommand): Promise<void> {
     switch (message.order) {
       case 'serve': {
         const { settings, number, proof, socket } = message
@@ -65,15 +70,15 @@ export async function runLane(parent: number): Promise<void> {
   }
 
   process.on('message', (message: LaneCommand) => {
-    obey(message).catch((failure: unknown) => {
-      printError(`a lane could not ${message.order}: ${String((failure as Error).stack ?? failure)}`)
+    handleCommand(message).catch((failure: unknown) => {
+      printError(`a lane failed to ${message.order}: ${String((failure as Error).stack ?? failure)}`)
       process.exit(1)
     })
   })
   await new Promise(() => {})
 }
 
-/** Bytes of memory that are not backed by a file; null where the system does not say. */
+/** Memory that is not backed by files, bytes; null if the system does not report it. */
 function ownMemory(): number | null {
   if (process.platform !== 'linux') return null
   const kilobytes = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]

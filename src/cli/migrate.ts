@@ -1,4 +1,4 @@
-// `migrate`: brings all environments of a data folder that nobody serves to the layout of this program.
+// The command `migrate`: upgrades all LMDB environments of a stopped data folder to the current storage format.
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { OperationalError } from '../kernel/errors.ts'
@@ -7,15 +7,16 @@ import { baseName, DATA_FILE } from '../store/lmdb/environment-folder.ts'
 import { migrateFolder } from '../store/lmdb/migrate-folder.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
 
+/** Runs `migrate`. Rejects with OperationalError if the folder does not exist, contains no store or is being served. */
 export async function migrate({ dataDir }: Settings, json: boolean): Promise<void> {
-  // A lock would make the folder.
+  // The lock would create the folder.
   if (!existsSync(dataDir)) throw new OperationalError(`the folder ${dataDir} does not exist`)
   const lock = lockFolder(dataDir)
   const migrated: string[] = []
   const untouched: string[] = []
   try {
     const folders = environmentsIn(dataDir)
-    if (folders.length === 0) throw new OperationalError(`the folder ${dataDir} holds no store`)
+    if (folders.length === 0) throw new OperationalError(`the folder ${dataDir} contains no store`)
     for (const folder of folders) {
       const name = relative(dataDir, folder)
       const isNew = await migrateFolder(folder)

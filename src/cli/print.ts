@@ -1,15 +1,16 @@
-// What the command line says beside what it prints. Written by hand: the runtime's `console.error` paints whole lines red
-// where it sees a terminal or FORCE_COLOR, the good news too, and knows no NO_COLOR then.
+// Writes messages to the error stream. Does not use `console.error`: the runtime prints its whole lines in red on a
+// terminal or with FORCE_COLOR, and then ignores NO_COLOR.
 import { writeSync } from 'node:fs'
 import { errorColours } from './colours.ts'
 
 const STDERR = 2
 
-/** Before it returns: the process may end in the next moment. */
+/** Prints a line to the error stream. Synchronous, because the process may exit next. */
 export function printNotice(line: string): void {
   writeSync(STDERR, `${line}\n`)
 }
 
+/** Prints an error message to the error stream. */
 export function printError(line: string): void {
   printNotice(`${errorColours.red('error:')} ${line}`)
 }

@@ -1,5 +1,5 @@
-// The commands of `verdigraph`: what each takes, and where its settings come from. Each command loads what it
-// needs when it runs, so that the others start faster.
+// The commands of `verdigraph` and their options. Each command imports what it needs when it runs, so that the others
+// start faster.
 import { existsSync, readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -22,6 +22,7 @@ interface Flags {
   readonly settings?: string
 }
 
+/** Runs the command line. Prints user errors and exits with code 1; rejects with all other errors. */
 export async function runCli(argv: readonly string[]): Promise<void> {
   try {
     await program().parseAsync(argv)
@@ -33,7 +34,7 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** Null for what is no fault of whoever called, or of the system that it ran on. */
+/** The lines of a user or system error; null for a bug. */
 function linesOf(error: unknown): readonly string[] | null {
   if (error instanceof CliError) return error.lines
   if (error instanceof OperationalError || (error instanceof ThrownServiceError && error.needsLogging))
@@ -47,48 +48,48 @@ export function program(): Command {
   const command = new Command('verdigraph')
     .description(packageJson.description)
     .version(packageJson.version)
-    .showHelpAfterError('(verdigraph --help tells the commands, verdigraph serve --help its options)')
+    .showHelpAfterError('(verdigraph --help lists the commands, verdigraph serve --help its options)')
 
   withListening(withSettings(command.command('serve')))
-    .description('serve the HTTP interface; on an empty data folder make an organization and print a token')
-    .option('--demo', 'load the demo world and print what to ask it', false)
+    .description('serve the HTTP API; on an empty data folder create an organization and print a token')
+    .option('--demo', 'load the demo and print example requests', false)
     .action(async (flags: Flags & { demo: boolean }) => {
-      // The service reports its folder in its log.
+      // The service logs the warning about its folder itself.
       const settings = readSettingsFrom(flags)
       if (settings.workers === 1) await (await import('./serve.ts')).serve(settings, flags.demo)
       else await (await import('./supervise.ts')).supervise(settings, flags.demo)
     })
 
-  // Started by `serve --workers` and by nobody else: it gets its settings from there.
+  // Started only by `serve --workers`, which sends it its settings.
   command
     .command(WORKER_COMMAND, { hidden: true })
     .argument('[parent]')
     .action(async (parent = '0') => (await import('./worker.ts')).runWorker(Number(parent)))
 
-  // Started by a serving process only: it gets its settings from there.
+  // Started only by a serving process, which sends it its settings.
   command
     .command(LANE_COMMAND, { hidden: true })
-    .argument('<parent>', 'its process id')
+    .argument('<parent>', 'process id of the serving process')
     .action(async (parent: string) => (await import('./lane.ts')).runLane(Number(parent)))
 
   withSettings(command.command('init'))
-    .description('make the organization and its admin service account on an empty data folder, and print a token')
-    .option('--json', 'print one line of JSON and nothing else', false)
+    .description('create the organization and its admin service account in an empty data folder, and print a token')
+    .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
       await (await import('./credentials.ts')).initialise(settingsFrom(flags), flags.json)
     })
 
   withSettings(command.command('token'))
-    .description('print another token of the admin service account')
-    .option('--json', 'print one line of JSON and nothing else', false)
+    .description('issue and print another token of the admin service account')
+    .option('--json', 'print one line of JSON', false)
     .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '86400')
     .action(async (flags: Flags & { json: boolean; lifetime: string }) => {
       await (await import('./credentials.ts')).issueToken(settingsFrom(flags), flags.json, lifetimeFrom(flags.lifetime))
     })
 
   withSettings(command.command('demo-token'))
-    .description('print a token of one of the people of the demo, for its MCP server')
-    .option('--person <id>', 'whose it is', 'dara')
+    .description("issue and print a token of one of the demo's people, for its MCP server")
+    .option('--person <id>', 'the person', 'dara')
     .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '28800')
     .action(async (flags: Flags & { person: string; lifetime: string }) => {
       await (await import('./demo-tokens.ts')).printMemberToken(
@@ -99,51 +100,53 @@ export function program(): Command {
     })
 
   withSettings(command.command('rotate-master-key'))
-    .description('seal all secrets with a new master key, and forget the old one; the folder must not be served')
-    .option('--json', 'print one line of JSON and nothing else', false)
+    .description('encrypt all secrets with a new master key and delete the old one; the folder must not be served')
+    .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
       await (await import('./rotate-master-key.ts')).rotateMasterKey(settingsFrom(flags), flags.json)
     })
 
   withSettings(command.command('backup'))
-    .description('copy all projects and their configuration, as of one moment, into one file; the folder may be served')
-    .requiredOption('--out <file>', 'where to; must not exist')
-    .option('--project <id>', 'this project alone, with the configuration that it needs')
-    .option('--json', 'print one line of JSON and nothing else', false)
+    .description(
+      'write a consistent copy of all projects and their configuration to one file; the folder may be served',
+    )
+    .requiredOption('--out <file>', 'the file to write; must not exist')
+    .option('--project <id>', 'only this project, with the configuration that it needs')
+    .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { out: string; project?: string; json: boolean }) => {
       await (await import('./backup.ts')).backupFolder(settingsFrom(flags), flags.out, flags.project, flags.json)
     })
 
   withSettings(command.command('restore'))
-    .description('make a data folder of a backup; the folder must be new or empty')
-    .requiredOption('--in <file>', 'the backup')
-    .option('--json', 'print one line of JSON and nothing else', false)
+    .description('create a data folder from a backup; the folder must be new or empty')
+    .requiredOption('--in <file>', 'the backup file')
+    .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { in: string; json: boolean }) => {
-      // A restore replaces an empty folder with its own.
+      // No warning about the folder: restore replaces an empty folder with its own.
       await (await import('./backup.ts')).restoreFolder(readSettingsFrom(flags), flags.in, flags.json)
     })
 
   withSettings(command.command('export'))
-    .description('write configuration and graphs as lines of JSON, as of one moment; the folder may be served')
-    .requiredOption('--out <file>', 'where to; must not exist; - is the standard output')
-    .option('--project <id>', 'this project alone, with the configuration that it needs')
+    .description('write a consistent copy of configuration and graphs as lines of JSON; the folder may be served')
+    .requiredOption('--out <file>', 'the file to write; must not exist; - is the standard output')
+    .option('--project <id>', 'only this project, with the configuration that it needs')
     .action(async (flags: Flags & { out: string; project?: string }) => {
       await (await import('./transfer.ts')).exportTo(settingsFrom(flags), flags.out, flags.project)
     })
 
   withSettings(command.command('import'))
-    .description('read lines of an export, or of your own, into a data folder that nobody serves')
-    .requiredOption('--in <file>', 'the lines; - is the standard input')
-    .option('--project <id>', 'take the graphs into this project, and leave the configuration out')
-    .option('--dry-run', 'check every line and write nothing', false)
-    .option('--resume', 'go on where an import of the same file was cut off', false)
+    .description('import lines of an export, or of your own, into a data folder that is not served')
+    .requiredOption('--in <file>', 'the file to read; - is the standard input')
+    .option('--project <id>', 'import the graphs into this project, without configuration')
+    .option('--dry-run', 'validate every line and write nothing', false)
+    .option('--resume', 'continue an interrupted import of the same file', false)
     .action(async (flags: Flags & ImportFlags) => {
       await (await import('./transfer.ts')).importFrom(settingsFrom(flags), flags)
     })
 
   withListening(withSettings(command.command('settings')))
-    .description('print every setting, its value and where that comes from')
-    .option('--json', 'print one line of JSON and nothing else', false)
+    .description('print every setting with its value and source')
+    .option('--json', 'print one line of JSON', false)
     .action((flags: Flags & { json: boolean }) => {
       const found = resolveSettings(sourcesFrom(flags))
       if (!found.ok) throw new CliError(found.error)
@@ -153,27 +156,27 @@ export function program(): Command {
     })
 
   withSettings(command.command('verify'))
-    .description(
-      'read everything and tell what is damaged; the folder may be served (exit codes: 0 sound, 1 damaged, 2 not run)',
-    )
-    .option('--json', 'print one line of JSON and nothing else', false)
+    .description('verify all stored data; the folder may be served (exit codes: 0 sound, 1 damaged, 2 not verified)')
+    .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
       await (await import('./verify.ts')).verify(settingsFrom(flags).dataDir, flags.json)
     })
 
   withSettings(command.command('migrate'))
-    .description('bring a data folder of an earlier version, which nobody serves, to the layout of this one')
-    .option('--json', 'print one line of JSON and nothing else', false)
+    .description(
+      'upgrade a data folder of an earlier version to the current storage format; the folder must not be served',
+    )
+    .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
       await (await import('./migrate.ts')).migrate(settingsFrom(flags), flags.json)
     })
 
-  // What `verify` starts for each environment.
+  // Started by `verify` for each environment.
   command
     .command(`${VERIFY_FOLDER_COMMAND} <folder>`, { hidden: true })
     .action(async (folder: string) => (await import('./verify.ts')).runVerifyFolder(folder))
 
-  for (const one of command.commands) one.showHelpAfterError(`(verdigraph ${one.name()} --help tells its options)`)
+  for (const one of command.commands) one.showHelpAfterError(`(verdigraph ${one.name()} --help lists its options)`)
   return command
 }
 
@@ -190,7 +193,7 @@ function withSettings(command: Command): Command {
     .option('--settings <file>', 'JSON file with settings (VERDIGRAPH_SETTINGS)')
 }
 
-/** With a warning on the error stream where other users may reach the data folder. */
+/** Reads the settings, and prints a warning if other users can access the data folder. */
 function settingsFrom(flags: Flags): Settings {
   const settings = readSettingsFrom(flags)
   const wide = folderPermissionWarning(settings.dataDir)
@@ -205,7 +208,7 @@ function readSettingsFrom(flags: Flags): Settings {
   return read.value
 }
 
-/** Flags win over the environment, which wins over the file (ruling F10). */
+/** Flags take precedence over the environment, which takes precedence over the file. */
 function sourcesFrom(flags: Flags): SettingSources {
   const path = flags.settings ?? process.env[settingsFileVariable]
   const { data, host, port, workers } = flags
@@ -226,7 +229,7 @@ function readFile(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new CliError([`${path}: ${error instanceof Error ? error.message : 'not JSON'}`])
+    throw new CliError([`${path}: ${error instanceof Error ? error.message : 'invalid JSON'}`])
   }
 }
 

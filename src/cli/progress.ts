@@ -1,14 +1,16 @@
-// How far a long command is: one line that is written over again, on a terminal; nothing where nobody watches.
+// A progress line of long commands: rewritten in place on a terminal, absent otherwise.
 const REFRESH_MS = 100
 const BAR = 24
 
+/** The progress line of a command. */
 export interface ProgressLine {
-  /** `total` null: nobody knows how much there is. */
+  /** Updates the line. `total`: null if unknown. */
   show(done: number, total: number | null, what: string): void
-  /** Wipes the line. */
+  /** Clears the line. */
   end(): void
 }
 
+/** Creates a progress line on the error stream. */
 export function progressLine(): ProgressLine {
   const { stderr } = process
   let shownAt = 0

@@ -1,4 +1,4 @@
-// Flags, environment and a file → checked settings.
+// Reads settings from flags, environment and a JSON file, and validates them.
 import { err, ok, type Result } from '../kernel/result.ts'
 import { suggestion } from '../kernel/suggest.ts'
 import {
@@ -10,15 +10,19 @@ import {
   settingSpecs,
 } from '../settings.ts'
 
+/** Where settings come from. */
 export interface SettingSources {
-  /** From the command line, by field; they win over the environment, which wins over the file. */
+  /**
+   * Values from the command line, by field. They take precedence over the environment, which takes precedence over the
+   * file.
+   */
   readonly flags?: Partial<Readonly<Record<keyof Settings, string>>> | undefined
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined
-  /** A parsed JSON file, and its path for messages. */
+  /** The parsed settings file, and its path for messages. */
   readonly file?: { readonly path: string; readonly content: unknown } | undefined
 }
 
-/** What a setting is, and where that was said. */
+/** The value of one setting and its source. */
 export interface ResolvedSetting {
   readonly field: keyof Settings
   readonly value: string | number
@@ -26,13 +30,17 @@ export interface ResolvedSetting {
   readonly source: string | null
 }
 
+/** Returns all settings. Errors: one message per invalid setting. */
 export function readSettings(sources: SettingSources): Result<Settings, readonly string[]> {
   const found = resolveSettings(sources)
   if (!found.ok) return found
   return ok(Object.fromEntries(found.value.map(({ field, value }) => [field, value])) as unknown as Settings)
 }
 
-/** Every fault names the place it came from and what was expected there. */
+/**
+ * Returns the value and source of every setting. Errors: one message per invalid setting, with its source and the
+ * expected value.
+ */
 export function resolveSettings(sources: SettingSources): Result<readonly ResolvedSetting[], readonly string[]> {
   const faults: string[] = []
   const fromFile = membersOfFile(sources.file, faults)
@@ -88,7 +96,7 @@ function readValue(rule: SettingRule, given: unknown): string | number | null {
 
 function readUrl(given: string): string | null {
   const url = /^https?:\/\/[^\s?#@]+$/.test(given) && URL.canParse(given) ? new URL(given) : null
-  // Clients compare it character by character, so it is taken as it was written.
+  // Clients compare URLs character by character, so the text is kept as written.
   return url === null || given.endsWith('/') ? null : given
 }
 

@@ -1,6 +1,6 @@
-// `rotate-master-key`: seals every secret of a stopped folder with a new key, and forgets the old one. The new key is on
-// disk before it is used, all secrets change in one transaction, and only then does it take the old one's place: a run
-// that is cut off anywhere leaves a folder whose secrets open, and is finished by the next.
+// The command `rotate-master-key`: encrypts every secret of a stopped data folder with a new key, and deletes the old
+// one. The new key is on disk before it is used, and all secrets change in one transaction. An interrupted run leaves a
+// readable folder, and the next run completes it (docs/decisions/0013-secrets.md).
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { CONFIGURATION, masterKeySource } from '../app/configuration.ts'
@@ -19,16 +19,17 @@ import { openCollections } from '../store/documents/collections.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
 import { CliError } from './cli-error.ts'
 
+/** Runs `rotate-master-key`. Rejects as `rotate` does. */
 export async function rotateMasterKey(settings: Settings, json: boolean): Promise<void> {
   const { resealed, unopened, inEnvironment } = await rotate(settings)
   if (json) console.log(JSON.stringify({ resealed, unopened }))
   else for (const line of linesOf({ resealed, unopened, inEnvironment })) console.log(line)
 }
 
-/** Rejects with CliError or OperatorFault, and then the old key is still the one. */
+/** Rotates the master key. Rejects with CliError or OperationalError; the old key then stays valid. */
 export async function rotate({ dataDir }: Pick<Settings, 'dataDir'>): Promise<RotationSummary> {
   const folder = join(dataDir, CONFIGURATION)
-  if (!existsSync(folder)) throw new CliError([`${dataDir} holds no organization, and so no secrets`])
+  if (!existsSync(folder)) throw new CliError([`${dataDir} has no organization and no secrets`])
   const lock = lockFolder(dataDir)
   try {
     return await rotateIn(dataDir, folder)
@@ -37,6 +38,10 @@ export async function rotate({ dataDir }: Pick<Settings, 'dataDir'>): Promise<Ro
   }
 }
 
+/**
+ * The result of a rotation. `unopened`: paths of texts that could not be decrypted. `inEnvironment`: the next key is in
+ * the environment.
+ */
 export interface RotationSummary {
   readonly resealed: number
   readonly unopened: readonly string[]
@@ -45,13 +50,11 @@ export interface RotationSummary {
 
 async function rotateIn(dataDir: string, folder: string): Promise<RotationSummary> {
   const nextGiven = process.env[nextMasterKeyVariable] ?? ''
-  const { current, next: begun } = loadMasterKeys(masterKeySource(dataDir, false), nextGiven)
+  const { current, next: pending } = loadMasterKeys(masterKeySource(dataDir, false), nextGiven)
   if (nextGiven === '' && (process.env[masterKeyVariable] ?? '') !== '') {
-    throw new CliError([
-      `the master key is in ${masterKeyVariable}: put the key that is to take its place into ${nextMasterKeyVariable}`,
-    ])
+    throw new CliError([`the master key is in ${masterKeyVariable}: put the new key into ${nextMasterKeyVariable}`])
   }
-  const next = begun ?? createNextKey(dataDir)
+  const next = pending ?? createNextKey(dataDir)
   const box = new SecretBox(next, [current])
   const collections = openCollections(folder, {})
   try {
@@ -69,9 +72,9 @@ async function rotateIn(dataDir: string, folder: string): Promise<RotationSummar
         kept.push(...done.upToDate)
         unopened.push(...done.unopened)
       }
-      // A key that opens nothing is not the one of this folder: nothing is written, and no key is forgotten.
+      // A key that decrypts nothing is the wrong key: write nothing and delete no key.
       if (unopened.length > 0 && resealed.length + kept.length === 0) {
-        throw new CliError([`the master key is not the one that the secrets in ${dataDir} were sealed with`])
+        throw new CliError([`the secrets in ${dataDir} were encrypted with another master key`])
       }
       return { resealed, unopened }
     })
@@ -84,10 +87,10 @@ async function rotateIn(dataDir: string, folder: string): Promise<RotationSummar
 
 function linesOf({ resealed, unopened, inEnvironment }: RotationSummary): string[] {
   return [
-    `${resealed} secret${resealed === 1 ? '' : 's'} sealed with the new master key`,
-    ...unopened.map((place) => `${place} does not open, and was left as it is`),
+    `${resealed} secret${resealed === 1 ? '' : 's'} encrypted with the new master key`,
+    ...unopened.map((place) => `${place} cannot be decrypted and was not changed`),
     ...(inEnvironment
-      ? [`from now on, ${masterKeyVariable} holds what ${nextMasterKeyVariable} holds now`]
-      : ['backups made before open with the old key alone, which is gone unless you kept it']),
+      ? [`now set ${masterKeyVariable} to the value of ${nextMasterKeyVariable}`]
+      : ['earlier backups need the old key, which has been deleted from this folder']),
   ]
 }

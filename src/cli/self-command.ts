@@ -1,18 +1,18 @@
-// The program's own command line in another process, as a checkout runs it and as the single binary does.
+// The command line that runs this program in another process, from source or from the single binary.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What `serve --workers` starts. */
+/** Hidden command of a worker, started by `serve --workers`. */
 export const WORKER_COMMAND = 'worker'
-/** What a serving process starts for requests that are too large for its loop. */
+/** Hidden command of a lane, started by a serving process. */
 export const LANE_COMMAND = 'lane'
-/** What `verify` starts for each environment. */
+/** Hidden command that verifies one environment, started by `verify`. */
 export const VERIFY_FOLDER_COMMAND = 'verify-folder'
 
-/** The same program again: from its source, or out of the one file that it was compiled into. */
+/** The command line that runs this program with `args`. */
 export function selfCommand(args: readonly string[]): string[] {
   const source = join(import.meta.dirname, '..', 'main.ts')
-  // Within the binary the source has a path that no disk knows, and that Bun says exists.
+  // In the binary the source has a virtual path, for which Bun reports that it exists.
   const inBinary = import.meta.dirname.startsWith('/$bunfs') || !existsSync(source)
   return inBinary ? [process.execPath, ...args] : [process.execPath, source, ...args]
 }

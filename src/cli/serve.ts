@@ -1,4 +1,4 @@
-// `serve`: from settings to a listening service, and from a signal to a clean exit.
+// The command `serve`: starts the service, and stops it on a signal.
 
 import { type App, createApp } from '../app.ts'
 import { OperationalError } from '../kernel/errors.ts'
@@ -9,12 +9,16 @@ import { colours } from './colours.ts'
 import { TOKEN_LIFETIME_S, tokenLines } from './credentials.ts'
 import { LANE_COMMAND, selfCommand } from './self-command.ts'
 
+/**
+ * Runs `serve` in one process. Resolves after a clean stop. Rejects with CliError if it cannot listen, OperationalError
+ * for other problems of the setup.
+ */
 export async function serve(settings: Settings, demo: boolean): Promise<void> {
-  // Before a folder is made ready whose first token nobody would see.
+  // Checked first: otherwise a failed start would create the organization, and its token would be lost.
   loadCertificate(settings)
   const app = await createApp(settings, { laneCommand: selfCommand([LANE_COMMAND]) })
   const stopped = stopOnSignal(() => app.close())
-  // What rotates log files sends this once it has renamed one, and what renews certificates.
+  // Sent by log rotation after renaming a file, and by certificate renewal.
   process.on('SIGHUP', () => {
     app.reopenLogs()
     app.reloadCertificate()
@@ -25,9 +29,11 @@ export async function serve(settings: Settings, demo: boolean): Promise<void> {
     const { host, port, dataDir } = settings
     throw new CliError([
       `cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`,
-      // The token that this start would have printed.
+      // This start would have printed the first token.
       ...(app.bootstrapped
-        ? [`${dataDir} holds an organization now; \`verdigraph token --data ${dataDir}\` prints a token of its admin`]
+        ? [
+            `${dataDir} now has an organization; \`verdigraph token --data ${dataDir}\` issues a token of its admin account`,
+          ]
         : []),
     ])
   })
@@ -38,14 +44,14 @@ export async function serve(settings: Settings, demo: boolean): Promise<void> {
   await stopped
 }
 
-/** Where this start made the organization. */
+/** Prints an admin token if this start created the organization. */
 export async function printFirstToken(app: App): Promise<void> {
   if (!app.bootstrapped) return
   const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
   for (const line of tokenLines(app.organizationId, app.serviceAccountId, token, TOKEN_LIFETIME_S)) console.log(line)
 }
 
-/** Loads the demo world, if need be; what to ask it at that address. */
+/** Loads the demo if it is not loaded. Returns the lines to print. `address`: the base URL. */
 export async function demoLines(app: App, address: string): Promise<readonly string[]> {
   const { handleInProcess: handle, organizationId, settings } = app
   const token = await app.issueAdminToken(TOKEN_LIFETIME_S)
@@ -53,7 +59,10 @@ export async function demoLines(app: App, address: string): Promise<readonly str
   return (await loadDemo({ handle, organizationId, token, dataDir: settings.dataDir, address })).lines
 }
 
-/** The runtime has codes of its own for a port; for a host that it cannot use it gives whatever failed last. */
+/**
+ * Explains why listening failed. The runtime has error codes for port problems only; for an unusable host it reports an
+ * unrelated error.
+ */
 export function reasonOf(failure: unknown, host: string): string {
   const { code } = failure as { code?: string }
   if (code === 'EADDRINUSE') return 'the port is in use'
@@ -61,7 +70,7 @@ export function reasonOf(failure: unknown, host: string): string {
   return `\`${host}\` is not an address of this machine`
 }
 
-/** The first signal stops gracefully, a second one at once. */
+/** Rejects if closing fails. The first signal stops gracefully, the second one at once. */
 function stopOnSignal(close: () => Promise<void>): Promise<void> {
   return new Promise((_, reject) => {
     let stopping = false

@@ -1,5 +1,6 @@
-// `serve --workers N`: one process that serves nothing itself. It holds the folder and the port until its workers have
-// them, does what is done once, starts the workers and those that take the places of dead ones, and stops them all.
+// The command `serve --workers N`: a supervisor that serves no requests. It holds the folder lock and the port until
+// the workers have opened them, runs one-time work, starts and restarts the workers, and stops them
+// (docs/decisions/0019-locks-and-processes.md).
 
 import { createApp } from '../app.ts'
 import { type ReservedPort, reservePort } from '../http/server.ts'
@@ -14,17 +15,21 @@ import { selfCommand, WORKER_COMMAND } from './self-command.ts'
 import { demoLines, printFirstToken, reasonOf } from './serve.ts'
 import type { SupervisorCommand, WorkerEvent } from './worker.ts'
 
-/** Before the place of a dead worker is filled again: doubled each time, until one has lived long enough. */
+/** Delay before a failed worker is restarted. It doubles each time, until a worker has run for STABLE_UPTIME_MS. */
 const RESTART_DELAY_MIN_MS = 100
 const RESTART_DELAY_MAX_MS = 10_000
 const STABLE_UPTIME_MS = 60_000
 
-/** Beyond the time that a worker has for its requests; then it is killed. */
+/** A stopping worker is killed after its drain time and this time. */
 const STOP_GRACE_MS = 5000
 
+/**
+ * Runs `serve` with several workers. Exits the process on a signal. Rejects with CliError if a worker fails to start or
+ * the port is taken.
+ */
 export async function supervise(settings: Settings, demo: boolean): Promise<void> {
   const { host, port, dataDir } = settings
-  // Once, and not by each worker.
+  // Checked once instead of by each worker.
   loadCertificate(settings)
   const folder = lockFolder(dataDir)
   let reserved: ReservedPort
@@ -36,7 +41,7 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
   }
   let lines: readonly string[]
   try {
-    // What is done once, before there are several: the first organization, what a crash left behind, the demo world.
+    // One-time work before there are several processes: the first organization, crash recovery, the demo.
     const app = await createApp(settings, { folder: 'held' })
     await printFirstToken(app)
     lines = demo ? await demoLines(app, reserved.url) : []
@@ -47,22 +52,22 @@ export async function supervise(settings: Settings, demo: boolean): Promise<void
     throw failure
   }
 
-  const crew = new Supervisor({ ...settings, port: reserved.port }, folder.workerToken, () => reserved.release())
+  const supervisor = new Supervisor({ ...settings, port: reserved.port }, folder.workerToken, () => reserved.release())
   const stop = (): void => {
-    if (crew.isStopping) crew.kill()
-    crew.stop().then((code) => {
+    if (supervisor.isStopping) supervisor.kill()
+    supervisor.stop().then((code) => {
       folder.release()
       process.exit(code)
     })
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
-  // What rotates log files tells the process that was started, and not its workers.
-  process.on('SIGHUP', () => crew.signal('SIGHUP'))
+  // Log rotation signals the supervisor only, so the signal is forwarded.
+  process.on('SIGHUP', () => supervisor.signal('SIGHUP'))
 
-  const fault = await crew.start()
+  const fault = await supervisor.start()
   if (fault !== null) {
-    await crew.stop()
+    await supervisor.stop()
     folder.release()
     throw new CliError([fault])
   }
@@ -94,7 +99,7 @@ class Supervisor {
     this.releasePort = releasePort
   }
 
-  /** Resolves when all of them take connections, with null, or when one ended before, with what to say. */
+  /** Starts all workers. Resolves with null when all accept connections, or with a message if one exits before. */
   start(): Promise<string | null> {
     return new Promise((resolve) => {
       this.onStarted = resolve
@@ -111,7 +116,7 @@ class Supervisor {
       stdin: 'ignore',
       stdout: 'inherit',
       stderr: 'inherit',
-      ipc: (word: WorkerEvent) => this.onMessage(number, word),
+      ipc: (event: WorkerEvent) => this.onMessage(number, event),
     })
     this.workers.set(number, { child, startedMs: systemClock.now(), isListening: false })
     this.send(number, { order: 'open', settings: this.settings, number, proof: this.proof })
@@ -122,15 +127,15 @@ class Supervisor {
     try {
       this.workers.get(number)?.child.send(order)
     } catch {
-      // It has just ended, which is heard elsewhere.
+      // The worker has just exited; `onExit` handles that.
     }
   }
 
-  private onMessage(number: number, word: WorkerEvent): void {
+  private onMessage(number: number, event: WorkerEvent): void {
     const member = this.workers.get(number)
     if (member === undefined || this.isStopping) return
-    if (word === 'open') {
-      // Only now: nobody else can take the port in the time that a worker needs to open its databases.
+    if (event === 'open') {
+      // Released only now, so that no other process takes the port while the workers open their databases.
       this.releasePort()
       this.send(number, { order: 'listen' })
       return
@@ -151,24 +156,24 @@ class Supervisor {
     if (this.isStopping || member === undefined) return
     const how = child.signalCode === null ? `exit code ${child.exitCode}` : `signal ${child.signalCode}`
     if (this.onStarted !== null) {
-      this.reportStart(`worker ${number} ended with ${how} before it served`)
+      this.reportStart(`worker ${number} exited with ${how} before it accepted connections`)
       return
     }
-    const lived = systemClock.now() - member.startedMs
-    const before = lived < STABLE_UPTIME_MS ? (this.restartDelays.get(number) ?? 0) : 0
-    const pauseMs = before === 0 ? RESTART_DELAY_MIN_MS : Math.min(before * 2, RESTART_DELAY_MAX_MS)
-    this.restartDelays.set(number, pauseMs)
+    const uptime = systemClock.now() - member.startedMs
+    const previousMs = uptime < STABLE_UPTIME_MS ? (this.restartDelays.get(number) ?? 0) : 0
+    const delayMs = previousMs === 0 ? RESTART_DELAY_MIN_MS : Math.min(previousMs * 2, RESTART_DELAY_MAX_MS)
+    this.restartDelays.set(number, delayMs)
     for (const other of this.workers.keys()) this.send(other, { order: 'check readers' })
     const log = openProcessLog(this.settings, systemClock)
-    log({ level: 'error', message: 'a worker ended', worker: number, how, restart_ms: pauseMs })
+    log({ level: 'error', message: 'a worker exited', worker: number, how, restart_ms: delayMs })
     const timer = setTimeout(() => {
       this.restarts.delete(timer)
       this.spawnWorker(number)
-    }, pauseMs)
+    }, delayMs)
     this.restarts.add(timer)
   }
 
-  /** 0: all ended by themselves. */
+  /** Stops all workers. Resolves with the exit code: 0 if all exited by themselves. */
   async stop(): Promise<number> {
     this.isStopping = true
     for (const timer of this.restarts) clearTimeout(timer)

@@ -1,11 +1,12 @@
-// `export` and `import`: what is asked, and what is told; the lines themselves may go to the standard output, so the rest
-// goes beside it.
+// The commands `export` and `import`. Messages go to the error stream, because the exported lines may go to the
+// standard output.
 import type { Settings } from '../settings.ts'
 import { exportFolder } from '../transfer/export.ts'
 import { importFile } from '../transfer/import.ts'
 import { printNotice } from './print.ts'
 import { progressLine } from './progress.ts'
 
+/** Runs `export`. Rejects with OperationalError if it fails. */
 export async function exportTo({ dataDir }: Settings, out: string, projectId: string | undefined): Promise<void> {
   const progress = progressLine()
   try {
@@ -17,12 +18,14 @@ export async function exportTo({ dataDir }: Settings, out: string, projectId: st
     })
     progress.end()
     printNotice(`${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`)
-    if (sealed > 0) printNotice(`${sealed} secrets are sealed: they open with the master key of ${dataDir} alone`)
+    if (sealed > 0)
+      printNotice(`${sealed} secrets are encrypted: they can be decrypted only with the master key of ${dataDir}`)
   } finally {
     progress.end()
   }
 }
 
+/** The options of `import`. */
 export interface ImportFlags {
   readonly in: string
   readonly project?: string
@@ -30,6 +33,7 @@ export interface ImportFlags {
   readonly resume: boolean
 }
 
+/** Runs `import`. Rejects with OperationalError if a line is invalid or the folder is being served. */
 export async function importFrom({ dataDir }: Settings, flags: ImportFlags): Promise<void> {
   const progress = progressLine()
   try {
@@ -43,9 +47,10 @@ export async function importFrom({ dataDir }: Settings, flags: ImportFlags): Pro
     })
     progress.end()
     const counts = `${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`
-    printNotice(flags.dryRun ? `${counts}: all of it would be imported, nothing was written` : counts)
-    if (skipped > 0) printNotice(`${skipped} lines were there from before`)
-    if (flags.resume && !isResumed && !flags.dryRun) printNotice('no import of it was cut off: all of it was imported')
+    printNotice(flags.dryRun ? `${counts}: valid, nothing was written` : counts)
+    if (skipped > 0) printNotice(`${skipped} lines had been imported before`)
+    if (flags.resume && !isResumed && !flags.dryRun)
+      printNotice('there was no interrupted import of this file: it was imported completely')
   } finally {
     progress.end()
   }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The bin of the package: replaces itself by the Bun that npm installed beside it, so that signals reach the server.
+# The bin of the package. Replaces itself (exec) with the Bun that npm installed, so that signals reach the server.
 set -e
 self=$0
 while [ -L "$self" ]; do
@@ -10,7 +10,7 @@ while [ -L "$self" ]; do
   esac
 done
 root=$(cd "$(dirname "$self")/../.." && pwd -P)
-# In a checkout the packages are below the root; installed as a package they are hoisted to a folder above it.
+# In a checkout the packages are below the root. In an installed package they are hoisted to a folder above it.
 folder=$root
 while :; do
   if [ -x "$folder/node_modules/.bin/bun" ]; then
@@ -19,5 +19,5 @@ while :; do
   [ "$folder" = / ] && break
   folder=$(dirname "$folder")
 done
-echo 'verdigraph: bun is not installed beside this package, run `npm install` first' >&2
+echo 'verdigraph: bun is not installed; run `npm install` first' >&2
 exit 1

@@ -1,6 +1,6 @@
-// `verify`: reads everything in a data folder, each environment in a process of its own, because a damaged page can end the
-// process that reads it. Exit codes: 0 all is sound, 1 something is damaged, 2 it could not be found out.
-
+// The command `verify`: reads everything in a data folder. Each environment is read in its own process, because a
+// damaged page can crash its reader. Exit codes: 0 sound, 1 damaged, 2 not verified
+// (docs/decisions/0020-integrity-checks.md).
 import { accessSync, constants, type Dirent, existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { verifyFolder } from '../store/integrity/verify-folder.ts'
@@ -13,14 +13,14 @@ import { selfCommand, VERIFY_FOLDER_COMMAND } from './self-command.ts'
 
 const DAMAGED = 1
 const NOT_RUN = 2
-const NO_PERMISSION = 'this user may not read it, or not write its lock.mdb'
+const NO_PERMISSION = 'no permission to read it or to write its lock.mdb'
 
-/** One line of the reading process. */
+/** One line of the child's output. */
 interface VerifyMessage {
-  /** What it is about to read. */
+  /** What is read next. */
   readonly at?: string
   readonly finding?: string
-  /** Why it cannot read at all. */
+  /** Why the environment cannot be read. */
   readonly refused?: string
   readonly done?: true
 }
@@ -31,10 +31,11 @@ interface FolderVerdict {
   readonly refused: string | null
 }
 
+/** Runs `verify` and sets the exit code of the process. */
 export async function verify(dataDir: string, json: boolean): Promise<void> {
   const { folders, closed } = foldersIn(dataDir)
   if (folders.length + closed.length === 0) {
-    printError(`the folder ${dataDir} holds no store`)
+    printError(`the folder ${dataDir} contains no store`)
     process.exitCode = NOT_RUN
     return
   }
@@ -66,7 +67,7 @@ function printVerdict({ folder, findings, refused }: FolderVerdict): void {
   for (const finding of findings) console.log(`${colours.red('damaged')}  ${folder}: ${finding}`)
 }
 
-/** Paths below the data folder, the configuration first; and those that this user may not look into. */
+/** Paths of environments below the data folder, the configuration first, and paths that this user cannot read. */
 function foldersIn(dataDir: string): { folders: string[]; closed: string[] } {
   const found: string[] = []
   const closed: string[] = []
@@ -76,7 +77,7 @@ function foldersIn(dataDir: string): { folders: string[]; closed: string[] } {
       closed.push(relative(dataDir, folder) || dataDir)
       return
     }
-    // A folder without its data file, and with what stands beside it, has lost it.
+    // A folder with a lock file and without data file has lost its data.
     if (names.some(({ name }) => name === DATA_FILE || name === LOCK_FILE)) found.push(relative(dataDir, folder))
     for (const entry of names) if (entry.isDirectory()) look(join(folder, entry.name))
   }
@@ -85,7 +86,7 @@ function foldersIn(dataDir: string): { folders: string[]; closed: string[] } {
   return { folders, closed }
 }
 
-/** Null: this user may not. */
+/** Null: no permission. */
 function entriesOf(folder: string): Dirent[] | null {
   try {
     return readdirSync(folder, { withFileTypes: true })
@@ -95,7 +96,10 @@ function entriesOf(folder: string): Dirent[] | null {
   }
 }
 
-/** What this user may not read is not damaged; and a reading that writers do not see would look so. */
+/**
+ * Without permissions, a sound environment would look damaged: a reader must also register in the lock file, or writers
+ * overwrite its pages.
+ */
 function isUnreadable(folder: string): boolean {
   return isForbidden(join(folder, DATA_FILE), constants.R_OK) || isForbidden(join(folder, LOCK_FILE), constants.W_OK)
 }
@@ -114,7 +118,10 @@ function isPermissionError(fault: unknown): boolean {
   return code === 'EACCES' || code === 'EPERM'
 }
 
-/** Reads the folder in another process, and tells of that one's end what it cannot tell itself. */
+/**
+ * Verifies one environment in a child process. An unexpected end of the child is reported as damage at the place that
+ * it was reading.
+ */
 export async function verifyInChildProcess(folder: string): Promise<Omit<FolderVerdict, 'folder'>> {
   const child = Bun.spawn(selfCommand([VERIFY_FOLDER_COMMAND, folder]), {
     stdin: 'ignore',
@@ -131,20 +138,20 @@ export async function verifyInChildProcess(folder: string): Promise<Omit<FolderV
   if (lines.some(({ done }) => done) || refused !== null) return { findings, refused }
   const last = lines.findLast(({ at }) => at !== undefined)?.at ?? 'the file'
   const how = child.signalCode === null ? `with code ${child.exitCode}` : `by ${child.signalCode}`
-  // Ended before it began: no trace of damage.
+  // It ended before it read anything, which is no sign of damage.
   if (lines.length === 0)
-    return { findings, refused: `the reading process ended ${how}: ${errors.trim().slice(0, 500)}` }
-  return { findings: [...findings, `the process that read ${last} was ended ${how}`], refused: null }
+    return { findings, refused: `the verifying process ended ${how}: ${errors.trim().slice(0, 500)}` }
+  return { findings: [...findings, `the process ended ${how} while reading ${last}`], refused: null }
 }
 
-/** What the other process does. */
+/** Runs the hidden command of the child process: verifies the environment and prints JSON lines. */
 export async function runVerifyFolder(folder: string): Promise<void> {
-  const say = (line: VerifyMessage): void => void process.stdout.write(`${JSON.stringify(line)}\n`)
+  const send = (line: VerifyMessage): void => void process.stdout.write(`${JSON.stringify(line)}\n`)
   try {
-    for (const finding of await verifyFolder(folder, (at) => say({ at }))) say({ finding })
-    say({ done: true })
+    for (const finding of await verifyFolder(folder, (at) => send({ at }))) send({ finding })
+    send({ done: true })
   } catch (fault) {
     if (!(fault instanceof LayoutError || fault instanceof CliError)) throw fault
-    say({ refused: fault.message })
+    send({ refused: fault.message })
   }
 }

@@ -1,5 +1,5 @@
-// One of several processes that serve a folder: started by the supervising one, told by it what to do over a channel of
-// their own, and gone as soon as that channel is.
+// One of several processes that serve a data folder. Started and controlled by the supervisor over IPC; exits when that
+// channel closes (docs/decisions/0019-locks-and-processes.md).
 import type { App } from '../app.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { exitWithParent, surviveParent } from '../lanes/parent-death.ts'
@@ -8,36 +8,39 @@ import { CliError } from './cli-error.ts'
 import { printError } from './print.ts'
 import { LANE_COMMAND, selfCommand } from './self-command.ts'
 
-/** What the parent says. */
+/** A command of the supervisor. */
 export type SupervisorCommand =
   | { readonly order: 'open'; readonly settings: Settings; readonly number: number; readonly proof: string }
   | { readonly order: 'listen' }
-  /** Another worker has ended, and may have been reading. */
+  /** Another worker has exited and may have left reader slots. */
   | { readonly order: 'check readers' }
   | { readonly order: 'stop' }
 
 /**
- * A worker whose parent was killed ends after this time at the latest, milliseconds: requests under way are answered, and
- * the next process on the folder does not wait for long drains. A parent that stops gracefully stops its workers first.
+ * A worker whose supervisor was killed exits after this time, milliseconds: it completes short requests, and the next
+ * process on the folder does not wait for long ones. A supervisor that stops gracefully stops its workers first.
  */
 const ORPHAN_TIMEOUT_MS = 500
 
-/** What the worker says: it has its databases open, and it takes connections. */
+/** An event of the worker: its databases are open, or it accepts connections. */
 export type WorkerEvent = 'open' | 'listening'
 
-/** `parent`: the id of the supervising process. Until the worker listens it has nothing to finish, and ends with it. */
+/**
+ * Runs a worker. `parent`: the process id of the supervisor. Until the worker listens, it exits together with it. Never
+ * resolves; rejects with CliError if it was not started by a supervisor.
+ */
 export async function runWorker(parent: number): Promise<void> {
   if (process.send === undefined) {
-    throw new CliError(['a worker is started by `verdigraph serve --workers` alone'])
+    throw new CliError(['a worker is started by `verdigraph serve --workers` only'])
   }
   exitWithParent(parent)
-  const say = (word: WorkerEvent): void => void process.send?.(word)
+  const send = (event: WorkerEvent): void => void process.send?.(event)
   let opening: Promise<App> | null = null
   let listens = false
   let stopping = false
 
   const stop = (): void => {
-    // All of these may come at once: a terminal and a service manager signal whole groups of processes.
+    // Several signals may arrive at once: terminals and service managers signal whole process groups.
     if (stopping) return
     stopping = true
     const closed = opening === null ? Promise.resolve() : opening.then((app) => app.close())
@@ -50,7 +53,7 @@ export async function runWorker(parent: number): Promise<void> {
     )
   }
   process.on('SIGTERM', stop)
-  // The parent gets it too, and says what to do.
+  // Ignored: the supervisor receives it too and sends `stop`.
   process.on('SIGINT', () => {})
   process.on('disconnect', () => {
     if (!listens) process.exit(1)
@@ -65,7 +68,7 @@ export async function runWorker(parent: number): Promise<void> {
   )
 
   process.on('message', (message: SupervisorCommand) => {
-    obey(message).catch((failure: unknown) => {
+    handleCommand(message).catch((failure: unknown) => {
       const known =
         failure instanceof CliError ? failure.lines : failure instanceof OperationalError ? [failure.message] : null
       for (const line of known ?? [String((failure as Error).stack ?? failure)]) printError(line)
@@ -73,16 +76,16 @@ export async function runWorker(parent: number): Promise<void> {
     })
   })
 
-  async function obey(message: SupervisorCommand): Promise<void> {
+  async function handleCommand(message: SupervisorCommand): Promise<void> {
     switch (message.order) {
       case 'open': {
         const { settings, number, proof } = message
-        // Loaded here, so that the parent's end is seen before the many modules of the service are read.
+        // Imported here, so that the end of the supervisor is detected while the service loads.
         opening = import('../app.ts').then(({ createApp }) =>
           createApp(settings, { worker: { number, proof }, laneCommand: selfCommand([LANE_COMMAND]) }),
         )
         await opening
-        say('open')
+        send('open')
         return
       }
       case 'listen': {
@@ -95,7 +98,7 @@ export async function runWorker(parent: number): Promise<void> {
           throw new CliError([`cannot listen on ${host}:${port}: ${reasonOf(failure, host)}`])
         })
         listens = true
-        if (surviveParent(parent)) say('listening')
+        if (surviveParent(parent)) send('listening')
         else stop()
         return
       }
@@ -109,6 +112,6 @@ export async function runWorker(parent: number): Promise<void> {
     }
   }
 
-  // The channel keeps the process alive.
+  // The IPC channel keeps the process alive.
   await new Promise(() => {})
 }

@@ -1,8 +1,8 @@
-// What goes with a document that is removed, what of it remains for a while, and which remains are over.
+// Deletes of documents with their descendants, and the tombstones that some kinds leave behind.
 import { mintGid } from '../kernel/ids.ts'
 import { type ConfigKind, type ConfigReader, type DocumentDraft, type StoredDocument, tombstoneKind } from './kind.ts'
 
-/** Children before their parents. */
+/** The document and all documents below it, children before parents. */
 export function withDescendants(
   kinds: readonly ConfigKind[],
   draft: DocumentDraft,
@@ -14,7 +14,10 @@ export function withDescendants(
   return [...below.flatMap((child) => withDescendants(kinds, draft, child)), document]
 }
 
-/** Of a document that goes because `removed` does; null: nothing. */
+/**
+ * Returns the tombstone of a document that is deleted because `removed`, one of its ancestors, is deleted; null if its
+ * kind leaves none.
+ */
 export function tombstoneOf(
   kinds: readonly ConfigKind[],
   reader: ConfigReader,
@@ -35,6 +38,7 @@ export function tombstoneOf(
   }
 }
 
+/** The tombstones whose `until` has passed. */
 export function expiredTombstones(kinds: readonly ConfigKind[], reader: ConfigReader, nowMs: number): StoredDocument[] {
   return kinds
     .flatMap((kind) => reader.all(tombstoneKind(kind.path)))

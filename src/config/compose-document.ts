@@ -1,5 +1,5 @@
-// What a checked body makes of a document: a new one with its place and name, or the next fields of one that is there.
-// Secrets are sealed before a kind's own check sees them.
+// Builds the stored document from a validated request body: a new document on create, the next fields on update.
+// Secrets are encrypted before the kind's own check sees them.
 
 import { assert } from '../kernel/assert.ts'
 import type { ServiceAccountCaller } from '../kernel/caller.ts'
@@ -18,12 +18,18 @@ import {
 } from './kind.ts'
 import { dropEmptySecrets, keepStoredSecrets, redirectedSecretErrors, sealSecrets } from './secrets.ts'
 
+/** What creating and updating a document need. */
 export interface ComposeContext {
   readonly kind: ConfigKind
   readonly draft: DocumentDraft
   readonly sealer: Sealer
 }
 
+/**
+ * Builds the document that a create request stores. `shown` are the members that only the create response contains.
+ * Errors: `invalid` if the parent does not exist or the check fails; `conflict` if the name or the one document per
+ * project is taken.
+ */
 export function newDocument(
   { kind, draft, sealer }: ComposeContext,
   caller: ServiceAccountCaller,
@@ -74,7 +80,11 @@ export function newDocument(
   return ok({ document, shown: checked.value.shown ?? {} })
 }
 
-/** Facts 1.7.2: absent and null keep, an empty string removes. */
+/**
+ * Returns the fields after an update. A member that is absent or null keeps its stored value; an empty string removes
+ * it.
+ * Errors: `invalid` if the check fails, or if a stored secret would be sent to a new destination.
+ */
 export function updatedFields(
   { kind, draft, sealer }: ComposeContext,
   current: StoredDocument,
@@ -83,11 +93,11 @@ export function updatedFields(
   const sealed = sealSecrets(body, kind, current.id, sealer, current.fields)
   const kept = Object.entries({ ...current.fields, ...sealed }).filter(([, value]) => value !== '')
   const parent = draft.get(kind.parent.kind, current.parent_id)
-  assert(parent !== null, 'a document goes when its parent goes')
+  assert(parent !== null, 'deleting a parent deletes its children')
   const fields = dropEmptySecrets(keepStoredSecrets(Object.fromEntries(kept), current.fields, kind), kind)
   const checked = kind.check(fields, { reader: draft, current, parent, body: body })
   if (!checked.ok) return checked
-  // Of what would be stored: a secret that the change itself takes away goes nowhere.
+  // Checked on the fields to be stored: a secret that this update removes is not sent anywhere.
   const stranded = redirectedSecretErrors(checked.value.fields, current.fields, body, kind)
   return stranded.length === 0 ? checked : err({ kind: 'invalid', issues: stranded })
 }

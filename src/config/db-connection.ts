@@ -1,5 +1,5 @@
-// Where a project's graph is kept (ruling F9), and the logical locations of a composite project.
-
+// The database connection of a project: its schema, and the logical locations of a composite project
+// (docs/decisions/0002-composite-projects-and-locations.md).
 import { z } from 'zod'
 import { locationLength } from '../kernel/element-rules.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -8,6 +8,7 @@ import type { DocumentFields, StoredDocument } from './kind.ts'
 
 const name = z.string().min(1).max(256)
 
+/** The `db_connection` member of a create or update body. */
 export const dbConnection = z
   .strictObject({
     url: z.string().min(1).max(2048),
@@ -29,11 +30,11 @@ export const dbConnection = z
     const aliases = mapping === null ? null : parseAliasMapping(mapping)
     if (aliases !== null && !aliases.ok) refuse('alias_mapping', aliases.error)
     if (composite !== null && composite === connection.name) {
-      refuse('composite_db_name', 'expected another database than `name`, which keeps the data without a location')
+      refuse('composite_db_name', 'expected another database than `name`, which stores the data without a location')
     }
   })
 
-/** As it reads back: without its password. */
+/** The `db_connection` member as it is returned: without the password. */
 export const dbConnectionRead = z.strictObject({
   url: z.string(),
   username: z.string().optional(),
@@ -42,7 +43,7 @@ export const dbConnectionRead = z.strictObject({
   alias_mapping: z.string().optional(),
 })
 
-/** The embedded store takes a name at most: where its files are is the process's setting, not a caller's. */
+/** The embedded store accepts at most a name: the path of its files is a setting of the process. */
 function urlError(url: string): string | null {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(url)?.[1]
   if (scheme === undefined) return 'expected a URL with the scheme `lmdb:`'
@@ -50,7 +51,10 @@ function urlError(url: string): string | null {
   return /^(?:\/\/)?[\w.-]*\/?$/.test(url.slice(scheme.length + 1)) ? null : 'the scheme `lmdb:` takes no path'
 }
 
-/** `location=database` pairs joined with `&`, encoded as in a URL query: location → database. */
+/**
+ * Parses an alias mapping: `location=database` pairs joined with `&`, percent-encoded as in a URL query. Returns
+ * database by location, or an error message.
+ */
 export function parseAliasMapping(text: string): Result<ReadonlyMap<string, string>, string> {
   const aliases = new Map<string, string>()
   for (const pair of text.split('&')) {
@@ -83,9 +87,9 @@ interface DbConnectionFields {
 }
 
 /**
- * What the mapping of a project says. A location may be mapped to the default database, by its `name`, and to the
- * composite one, which makes the relationships between locations readable; all others have a constituent for each
- * database, which belongs to the project alone.
+ * Returns the graph layout that the `db_connection` of a project describes. A location mapped to `name` uses the
+ * default database. A location mapped to `composite_db_name` is the global graph, which makes relationships between
+ * locations readable. Every other database is a constituent that belongs to this project alone.
  */
 export function parseLayout(fields: DocumentFields): GraphLayout {
   const { name, composite_db_name: composite, alias_mapping } = (fields.db_connection ?? {}) as DbConnectionFields
@@ -102,18 +106,19 @@ export function parseLayout(fields: DocumentFields): GraphLayout {
   return { isComposite: composite !== undefined, locations }
 }
 
-/** What is said of a location that the project does not have, and of the one place that nodes are not written to. */
+/** The message for a location that the project does not have. */
 export function unknownLocationMessage(location: string, isComposite: boolean): string {
   return `unknown location ${location}${isComposite ? '' : ': the project has no composite database'}`
 }
 
+/** The message for a write of nodes to the composite database. */
 export function compositeLocationMessage(name: string): string {
-  return `${name} is the composite database, which keeps no data of nodes`
+  return `${name} is the composite database, which stores no nodes`
 }
 
 const layouts = new WeakMap<StoredDocument, GraphLayout>()
 
-/** Of a stored project: always the same object for the same document. */
+/** The layout of a stored project. Returns the same object for the same document. */
 export function layoutOf(project: StoredDocument): GraphLayout {
   let layout = layouts.get(project)
   if (layout === undefined) {
@@ -123,14 +128,15 @@ export function layoutOf(project: StoredDocument): GraphLayout {
   return layout
 }
 
-/** Logical location → constituent of a stored project; empty when it is not composite. */
+/** Constituent by logical location of a stored project. Empty if the project is not composite. */
 export function locationsOf(project: StoredDocument): ReadonlyMap<string, Constituent> {
   return layoutOf(project).locations
 }
 
 /**
- * Why a project may not go over to another layout: a constituent that no name leads to any more would keep its data out
- * of reach, and nothing here deletes data. `holdsData` looks into a constituent.
+ * Returns the reasons why a project cannot change to another layout. A constituent that no location maps to any more
+ * would make its data unreachable, and a layout change deletes no data.
+ * `holdsData` reports whether a constituent contains nodes.
  */
 export function layoutChangeErrors(
   before: GraphLayout,
@@ -142,11 +148,13 @@ export function layoutChangeErrors(
     const now = after.locations.get(location)
     if (now !== undefined && isSameConstituent(now, constituent)) continue
     if (holdsData(constituent)) {
-      faults.push(`db_connection.alias_mapping: the location \`${location}\` holds data, so it keeps its database`)
+      faults.push(`db_connection.alias_mapping: the location \`${location}\` holds data and cannot change its database`)
     }
   }
   if (before.isComposite && !after.isComposite && holdsData('global')) {
-    faults.push('db_connection.composite_db_name: relationships join nodes of different locations, so it stays')
+    faults.push(
+      'db_connection.composite_db_name: cannot be removed while relationships connect nodes of different locations',
+    )
   }
   return faults
 }

@@ -1,4 +1,5 @@
-// All configuration documents at one moment, as an immutable value with the three ways to find them.
+// An immutable snapshot of all configuration documents with three indexes: by id, by name, and by kind, parent and
+// scope.
 import { Map as ImmutableMap, OrderedSet } from 'immutable'
 import { type ConfigReader, type StoredDocument, scopeOf } from './kind.ts'
 
@@ -6,10 +7,11 @@ type DocumentIds = OrderedSet<string>
 
 const noIds: DocumentIds = OrderedSet()
 
+/** All configuration documents at one commit. Changes return a new snapshot that shares structure with the old one. */
 export class DocumentSnapshot implements ConfigReader {
   private readonly byId: ImmutableMap<string, StoredDocument>
   private readonly byName: ImmutableMap<string, string>
-  /** Members by `kind`, by `kind parent …` and by `kind scope …`. */
+  /** Ids by `kind`, by `kind parent …` and by `kind scope …`. */
   private readonly groups: ImmutableMap<string, DocumentIds>
 
   private constructor(
@@ -22,7 +24,7 @@ export class DocumentSnapshot implements ConfigReader {
     this.groups = groups
   }
 
-  /** Identifiers are ordered by time, so groups keep the order in which documents were made. */
+  /** Builds a snapshot. Ids sort by creation time, so each group keeps the order of creation. */
   static of(documents: readonly StoredDocument[]): DocumentSnapshot {
     const empty = new DocumentSnapshot(ImmutableMap(), ImmutableMap(), ImmutableMap())
     return [...documents].sort((a, b) => (a.id < b.id ? -1 : 1)).reduce((all, one) => all.with(one), empty)
@@ -33,11 +35,12 @@ export class DocumentSnapshot implements ConfigReader {
     return document !== undefined && document.kind === kind ? document : null
   }
 
-  /** Of whatever kind. */
+  /** Returns the document with this id, of any kind, or null. */
   find(id: string): StoredDocument | null {
     return this.byId.get(id) ?? null
   }
 
+  /** The ids of all documents. */
   ids(): Iterable<string> {
     return this.byId.keys()
   }
@@ -59,6 +62,10 @@ export class DocumentSnapshot implements ConfigReader {
     return this.members(kind)
   }
 
+  /**
+   * Returns a snapshot that contains `document`, which replaces the document with the same kind and id. Freezes
+   * `document`.
+   */
   with(document: StoredDocument): DocumentSnapshot {
     const frozen = deepFreeze(document)
     const before = this.get(frozen.kind, frozen.id)
@@ -73,6 +80,7 @@ export class DocumentSnapshot implements ConfigReader {
     )
   }
 
+  /** Returns a snapshot without this document; the same snapshot if it does not exist. */
   without(kind: string, id: string): DocumentSnapshot {
     const document = this.get(kind, id)
     if (document === null) return this

@@ -1,14 +1,14 @@
-// The ETag of a document, and whether an If-Match names it.
+// The ETag of a document, and the evaluation of If-Match.
 import type { StoredDocument } from './kind.ts'
 
-/** Opaque to callers: made of id and revision, so that it never repeats. */
+/** The strong ETag of a document, in quotes. Derived from id and revision, so it never repeats. Opaque to clients. */
 export function etagOf(document: StoredDocument): string {
   return `"${btoa(`${document.id}.${document.revision}`).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}"`
 }
 
 /**
- * RFC 9110, 13.1.1, strong comparison. No header, or an empty one, asks for nothing. The bare tag without quotes is taken
- * too: it is what `?etag=` carries.
+ * Whether an If-Match header matches the document by strong comparison (RFC 9110, section 13.1.1). A missing or empty
+ * header matches. A tag without quotes is accepted too, because `?etag=` carries it so.
  */
 export function matchesIfMatch(ifMatch: string | null, document: StoredDocument): boolean {
   if (ifMatch === null || ifMatch.trim() === '' || ifMatch.trim() === '*') return true

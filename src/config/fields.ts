@@ -1,7 +1,10 @@
-// What a body gives, and whether two sets of fields say the same.
+// Normalizes request bodies and compares sets of fields.
 import type { DocumentFields } from './kind.ts'
 
-/** Null counts as absent (facts 1.7.2), inside of objects too. */
+/**
+ * Returns the body without null and undefined members, in nested objects too: null means absent
+ * (docs/decisions/0012-configuration-resources.md).
+ */
 export function withoutNulls(body: DocumentFields): DocumentFields {
   return Object.fromEntries(
     Object.entries(body)
@@ -15,7 +18,7 @@ function withoutNullsIn(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? withoutNulls(value as DocumentFields) : value
 }
 
-/** In whatever order their members stand. */
+/** Deep equality of JSON values; the order of members does not matter. */
 export function equalFields(left: unknown, right: unknown): boolean {
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false

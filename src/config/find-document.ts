@@ -1,8 +1,10 @@
-// Which document a caller means: by id, or by name within a scope, in which revision. What is of another organization does not exist.
+// Resolves the document that a request addresses: by id, or by name within a scope, at a revision. Documents of another
+// organization are reported as not found.
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type ConfigKind, type ConfigWriter, type StoredDocument, withArticle } from './kind.ts'
 
+/** Finds a document of the caller's organization by id. Errors: `not-found`. */
 export function findById(
   documents: ConfigWriter,
   organizationId: string,
@@ -13,7 +15,11 @@ export function findById(
   return document === null || document.organization_id !== organizationId ? err(notFoundError(kind, id)) : ok(document)
 }
 
-/** The query says where the name holds: `project_id` or `location`, `organization_id` for what lives in no project. */
+/**
+ * Finds a document of the caller's organization by name. The query parameter `project_id` or `location` names the
+ * scope; kinds outside of projects take `organization_id`.
+ * Errors: `invalid` if the scope is missing, `not-found`.
+ */
 export function findByName(
   documents: ConfigWriter,
   organizationId: string,
@@ -35,7 +41,10 @@ export function findByName(
     : ok(document)
 }
 
-/** An empty `version` asks for the present one. */
+/**
+ * Returns the document at revision `version`; an empty `version` means the current revision.
+ * Errors: `invalid` if `version` is not a positive integer, `not-found` if there is no such revision.
+ */
 export function findRevision(
   documents: ConfigWriter,
   kind: ConfigKind,
@@ -54,6 +63,7 @@ export function findRevision(
   return past === null ? err({ kind: 'not-found', message }) : ok(past)
 }
 
+/** The error for an unknown document. */
 export function notFoundError(kind: ConfigKind, key: string): ServiceError {
   return { kind: 'not-found', message: `no ${kind.label} \`${key}\`` }
 }

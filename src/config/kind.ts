@@ -1,10 +1,10 @@
-// What a configuration kind declares about itself, and the shapes that stored configuration is read and written by.
+// What a configuration kind declares about itself, and the shapes in which stored configuration is read and written.
 // The service has no switch over kinds: a new kind is one record of type ConfigKind.
 import { z } from 'zod'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
 
-/** The five authorship fields that create and update answer (facts 1.7.1). */
+/** The five authorship members that create and update return (docs/decisions/0012-configuration-resources.md). */
 export interface Authorship {
   readonly id: string
   readonly create_time: string
@@ -13,201 +13,226 @@ export interface Authorship {
   readonly updated_by: string
 }
 
-/** The fields of a stored document that the kind owns, in wire names. */
+/** The fields of a stored document that its kind defines, under their wire names. */
 export type DocumentFields = Readonly<Record<string, unknown>>
 
-/** One stored configuration document, as the repository keeps it: frozen JSON. `revision` counts from 1. */
+/** A stored configuration document: frozen JSON. `revision` counts from 1. */
 export interface StoredDocument extends Authorship {
   readonly kind: string
   readonly revision: number
   readonly organization_id: string
-  /** Empty for what does not live in a project. */
+  /** Empty for a document outside of projects. */
   readonly project_id: string
-  /** The id of the direct parent: the document goes when the parent goes. Empty for an organization. */
+  /** The id of the direct parent; deleting the parent deletes this document. Empty for an organization. */
   readonly parent_id: string
-  /** Empty for kinds without names. Unique among its kind within the project, or the organization where there is none. */
+  /** Empty for kinds without names. Unique within the kind and the scope (`scopeOf`). */
   readonly name: string
   readonly fields: DocumentFields
 }
 
-/** Where a document's name is unique, and what lists are filtered by. */
+/**
+ * The scope of a document: its project, or its organization if it is in no project. Names are unique within a scope,
+ * and lists filter by it.
+ */
 export function scopeOf(document: StoredDocument): string {
   return document.project_id === '' ? document.organization_id : document.project_id
 }
 
-/** Synchronous reads from one consistent snapshot. */
+/** Synchronous reads of one consistent snapshot. */
 export interface ConfigReader {
+  /** Returns null if there is no document of this kind with this id. */
   get(kind: string, id: string): StoredDocument | null
-  /** `scopeId` is a project, or an organization for kinds that live in none. */
+  /** `scopeId`: a project id, or an organization id for kinds outside of projects. */
   getByName(kind: string, scopeId: string, name: string): StoredDocument | null
-  /** In the order they were made. */
+  /** The documents below a parent, in order of creation. */
   children(kind: string, parentId: string): readonly StoredDocument[]
+  /** The documents of a scope, in order of creation. */
   inScope(kind: string, scopeId: string): readonly StoredDocument[]
+  /** All documents of a kind, in order of creation. */
   all(kind: string): readonly StoredDocument[]
 }
 
+/** One created, updated or deleted document. */
 export interface DocumentChange {
-  /** Null: made by this change. */
+  /** Null: created by this change. */
   readonly before: StoredDocument | null
-  /** Null: removed by this change. */
+  /** Null: deleted by this change. */
   readonly after: StoredDocument | null
 }
 
-/** The snapshot that moves on: what indexes are kept in step with. */
+/** Reads of the current snapshot, and notification of each new one. Indexes subscribe to it. */
 export interface ConfigSource extends ConfigReader {
-  /** Called synchronously with each swap of the snapshot, before the write's promise resolves. */
+  /** Calls `listener` synchronously with each new snapshot, before the promise of the write resolves. */
   subscribe(listener: (changes: readonly DocumentChange[]) => void): void
 }
 
-/** A change in the making: reads see what it has written so far. */
+/** A change in progress: reads return what it has written so far. */
 export interface DocumentDraft extends ConfigReader {
   put(document: StoredDocument): void
   remove(kind: string, id: string): void
 }
 
+/** Reads and writes of the configuration. */
 export interface ConfigWriter extends ConfigSource {
-  /** Moves on to what any process has committed until now. */
+  /** Moves the snapshot to the last commit of any process. */
   catchUp(): void
-  /** What a document was before later revisions; null when there is no such revision of it. */
+  /** A past revision of a document, or null if there is no such revision. */
   pastRevision(kind: string, id: string, revision: number): StoredDocument | null
   /**
-   * Runs `change` on the newest snapshot, one change at a time, then persists what it put and removed in one
-   * transaction, then swaps the snapshot. Nothing happens when `change` or the store throws.
+   * Runs `change` on the newest snapshot, one change at a time. Then persists its writes in one transaction and
+   * replaces the snapshot. Resolves with what `change` returned. If `change` or the store throws, nothing is written
+   * and the promise rejects.
    */
   write<T>(change: (draft: DocumentDraft) => T): Promise<T>
 }
 
-/** Keeps a secret so that only the holder of the master key can read it back. `place` is bound into the result. */
+/**
+ * Encrypts secrets so that only the holder of the master key can read them. `path` (see `secretPath`) is authenticated
+ * with the ciphertext.
+ */
 export interface Sealer {
-  seal(plain: string, place: string): string
-  /** Throws when the key or the place is another one, or the text was changed. */
-  open(sealed: string, place: string): string
+  seal(plain: string, path: string): string
+  /** Decrypts. Throws if the key or the path differs, or if the text was changed. */
+  open(sealed: string, path: string): string
 }
 
-/** The place of a secret field, for the Sealer. */
+/** The path of a secret field, for `Sealer`. */
 export function secretPath(kind: string, id: string, path: string): string {
   return `${kind}/${id}/${path}`
 }
 
+/** What a kind's check may read. */
 export interface CheckContext {
   readonly reader: ConfigReader
   /** Null on create. */
   readonly current: StoredDocument | null
   readonly parent: StoredDocument
-  /** The members that the caller sent, where the merged fields do not tell. */
+  /** The request body, for checks that depend on which members the caller sent. */
   readonly body: DocumentFields
 }
 
-/** What a check lets through: the fields to store, and what the create answer shows this once and nobody stores. */
+/**
+ * The result of a check: the fields to store, and members that only the create response contains and that are not
+ * stored.
+ */
 export interface CheckedFields {
   readonly fields: DocumentFields
   readonly shown?: DocumentFields
 }
 
+/** The operations that side effects follow. */
 export type ConfigOperation = 'created' | 'changed' | 'deleted'
 
+/** The declaration of one configuration kind. */
 export interface ConfigKind {
   /** The last segment of `/configs/v1/{path}`; also the name of the kind in the repository. */
   readonly path: string
-  /** For messages: `application agent`. */
+  /** Singular name for messages, such as `application agent`. */
   readonly label: string
-  /** Where it is not the label and an `s`. */
+  /** Plural name, if it is not the label with an `s`. */
   readonly plural?: string
-  /** Field of the create body that names the parent, and the parent's kind. */
+  /** The create member that holds the parent's id, and the parent's kind. */
   readonly parent: { readonly field: string; readonly kind: string }
-  /** Its documents live in no project: names are unique in the organization, and lists are of it. */
+  /** The documents are outside of projects: names are unique in the organization, and lists are of the organization. */
   readonly inOrganization?: true
   readonly operations: {
     readonly create: boolean
-    /** Kinds that cannot be updated answer no ETag. */
+    /** Responses of kinds without update have no ETag. */
     readonly update: boolean
     readonly delete: boolean
-    /** Also found by `/{name}?project_id=` or `?location=`. */
+    /** Documents are also found by `/{name}?project_id=` or `?location=`. */
     readonly byName: boolean
   }
-  /** The whole create body, envelope included; the single source of its validation. Refuses unknown members. */
+  /** The whole create body with the envelope: the single source of its validation. Rejects unknown members. */
   readonly createSchema: z.ZodObject
+  /** The whole update body; null if the kind has no update. */
   readonly updateSchema: z.ZodObject | null
-  /** The members of the read form beside the envelope, for the interface description; tests hold answers against it. */
+  /** The members of a response after the envelope, for the OpenAPI description. Tests validate responses against it. */
   readonly readShape: z.ZodRawShape
-  /** A second one in a project is a conflict. */
+  /** A project has at most one document of this kind; creating a second is a conflict. */
   readonly onePerProject?: true
   /**
-   * Dotted paths of fields that are sealed at rest and never read back; a step `*` is every member. Absent in an update
-   * keeps the stored one. A path that ends in `*` reads back its members as empty strings, and takes these for kept; a
-   * member may be a list of strings there.
+   * Dotted paths of fields that are encrypted at rest and never returned; a step `*` means every member. If an update
+   * omits one, the stored secret stays. Members of a path that ends in `*` are returned as empty strings, and an empty
+   * string in an update keeps the stored secret; such a member may be a list of strings.
    */
   readonly secrets: readonly string[]
   /**
-   * Where a secret is sent: by its path in `secrets`, the paths of the fields that say so; their steps `*` are those of the
-   * secret. Who changes one of them gives the secret again, for an editor must not have a secret sent to where it can be read.
+   * Where each secret is sent: by its path in `secrets`, the paths of the fields that name the destination. Their `*`
+   * steps are those of the secret. Whoever changes a destination must send the secret again; otherwise an editor could
+   * have it sent to a server of their own.
    */
   readonly secretDestinations?: Readonly<Record<string, readonly string[]>>
-  /** Fields that are no secret and yet not read back. */
+  /** Fields that responses omit although they are not secret. */
   readonly hiddenFields?: readonly string[]
-  /** String fields that come back empty in a list without `full_fetch`. */
+  /** String fields that are empty in lists without `full_fetch`. */
   readonly omittedInLists: readonly string[]
-  /** Further query parameters of the list: name → allowed value → what it lets through. */
+  /** Additional query parameters of the list: name → allowed value → predicate. */
   readonly filters?: Readonly<Record<string, Readonly<Record<string, (document: StoredDocument) => boolean>>>>
-  /** A body that may be spelled in several ways, in the one that is stored; before its secrets are sealed. */
+  /** Converts alternative spellings of a body into the stored one, before its secrets are encrypted. */
   normaliseBody?(body: DocumentFields): DocumentFields
-  /** Awaited before an update is checked: the check runs within a write, and may wait for nothing. */
+  /** Awaited before an update is checked. The check itself runs within a write and is synchronous. */
   beforeUpdate?(document: StoredDocument, body: DocumentFields): Promise<void>
   /**
-   * What the schema cannot say: references, compilation, rules between fields. `fields` is what would be stored, an
-   * update already merged into the current document. Pure but for randomness.
+   * Checks what the schema cannot express: references, compilation, rules between fields. `fields` is what would be
+   * stored; an update is already merged into the current document. No side effects except drawing random numbers.
+   * Errors: `invalid`, `conflict`.
    */
   check(fields: DocumentFields, context: CheckContext): Result<CheckedFields, ServiceError>
-  /** The body of the create answer where it is not the five authorship fields. */
+  /** The body of the create response, if it is not the five authorship members. */
   readonly createResponse?: {
     readonly schema: z.ZodObject
     of(document: StoredDocument, shown: DocumentFields): DocumentFields
   }
-  /** What members read back that the fields do not have (yet). */
+  /** Values that responses contain for members that are not stored. */
   readonly defaults?: DocumentFields
-  /** Members of the read form that the fields do not hold as they are. It sees a document without its secrets. */
+  /** Members of responses that are computed from the document. `document` contains no secrets. */
   computedFields?(document: StoredDocument, reader: ConfigReader): DocumentFields
   /**
-   * What must happen outside the configuration once the document is stored. Awaited before the caller is answered, one
-   * at a time, in the order of the commits. A crash in between is made good at the next start: an effect may run twice,
-   * so it is idempotent and looks at the present configuration first.
+   * Side effects outside of the configuration. Awaited before the response, one at a time, in commit order. After a
+   * crash the next start repeats an effect that may not have finished, so each is idempotent and reads the current
+   * configuration first.
    */
   readonly effects?: Partial<Readonly<Record<ConfigOperation, (document: StoredDocument) => Promise<void>>>>
   /**
-   * What stays of a document that goes because `removed`, which it lived in, was removed; null: nothing. Kept as a
-   * document of `remainsKind`, for nobody to read but the feature that left it.
+   * The tombstone that remains of a document that is deleted because `removed`, one of its ancestors, is deleted; null:
+   * none. Stored as a document of kind `tombstoneKind(path)` for this feature alone.
    */
   tombstone?(document: StoredDocument, removed: StoredDocument, reader: ConfigReader): Tombstone | null
-  /** Why the document may not be removed; null when it may. `reader` still has it. */
+  /** The reason why the document cannot be deleted, or null. `reader` still contains it. */
   deletionBlocker?(document: StoredDocument, reader: ConfigReader): string | null
-  /** A delete answers no body, where the interface says so. */
+  /** The delete response has no body. */
   readonly deleteReturnsNoBody?: true
 }
 
-/** The member, and the parameter of lists, that says where a document lives. */
+/** The member and list parameter that names the scope of a document. */
 export function scopeFieldOf({ inOrganization }: ConfigKind): 'organization_id' | 'project_id' {
   return inOrganization === true ? 'organization_id' : 'project_id'
 }
 
+/** The plural name of a kind, for messages. */
 export function pluralOf({ label, plural }: ConfigKind): string {
   return plural ?? `${label}s`
 }
 
+/** The label with `a` or `an`. */
 export function withArticle({ label }: ConfigKind): string {
   return /^[aeiou]/i.test(label) ? `an ${label}` : `a ${label}`
 }
 
+/** What is kept of a deleted document. */
 export interface Tombstone {
   readonly fields: DocumentFields
-  /** RFC 3339; what stays beyond it is swept at a start. */
+  /** RFC 3339. Expired tombstones are deleted at each start. */
   readonly until: string
 }
 
+/** The kind under which the tombstones of the kind `path` are stored. */
 export function tombstoneKind(path: string): string {
   return `gone-${path}`
 }
 
-// -- the common envelope (facts 1.7.2)
+// -- the envelope that all kinds share
 
 const name = z
   .string()
@@ -217,23 +242,23 @@ const name = z
     error: 'expected a lower-case letter, then letters, digits and hyphens, and no hyphen at the end',
   })
 
-/** Members of a create body. Null counts as absent. */
+/** The envelope members of a create body. Null means absent. */
 export const envelope = {
   name,
   display_name: z.string().min(2).max(254).nullish(),
   description: z.string().min(2).max(65_000).nullish(),
 }
 
-/** Members of an update body: null or absent keeps, an empty string removes. */
+/** The envelope members of an update body. Null or absent keeps the value; an empty string removes it. */
 export const envelopeUpdate = {
   display_name: z.string().max(254).nullish(),
   description: z.string().max(65_000).nullish(),
 }
 
-/** Every member of a read form that holds a timestamp, or nothing yet. */
+/** A timestamp in responses. */
 export const readTimestamp = z.iso.datetime()
 
-/** What every kind reads back, by whether its documents have names and can be updated (facts 1.7.2). */
+/** The schema of a read response. Its envelope depends on whether documents have names and can be updated. */
 export function readSchemaOf(kind: ConfigKind): z.ZodObject {
   const named = Object.hasOwn(kind.createSchema.shape, 'name')
   return z.strictObject({
@@ -250,6 +275,7 @@ export function readSchemaOf(kind: ConfigKind): z.ZodObject {
   })
 }
 
+/** The create and update response of kinds that declare no other. */
 export const authorshipSchema = z.strictObject({
   id: z.string(),
   create_time: readTimestamp,
@@ -258,18 +284,18 @@ export const authorshipSchema = z.strictObject({
   updated_by: z.string(),
 })
 
-/** Words to choose documents by; each once. */
+/** Tags for filtering documents, without duplicates. */
 export const tagList = z
   .array(z.string().min(1).max(254))
   .max(100)
-  .refine((tags) => new Set(tags).size === tags.length, { error: 'a tag is given twice' })
+  .refine((tags) => new Set(tags).size === tags.length, { error: 'duplicate tag' })
 
-/** The type of a node, as those who configure it write it: a label in PascalCase. */
+/** A node type: a label in PascalCase. */
 export const nodeTypeName = z
   .string()
   .min(2)
   .max(64)
   .regex(/^\p{Lu}[\p{L}\p{N}_]*$/u, { error: 'expected a capital letter, then letters, digits and `_`' })
 
-/** A reference to another document; that it exists is checked later. */
+/** The id of another document; its existence is checked later. */
 export const reference = z.string().min(1).max(256)

@@ -1,14 +1,19 @@
-// Which documents a list asks for: by project or organization, by parent, by the kind's own filters, by words.
+// Selects the documents of a list request: by project or organization, by parent, by the kind's own filters and by
+// search text.
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type ConfigKind, type ConfigReader, pluralOf, type StoredDocument, scopeFieldOf } from './kind.ts'
 
+/** The documents of a list, and whether `full_fetch` was requested. */
 export interface DocumentList {
   readonly documents: readonly StoredDocument[]
   readonly full: boolean
 }
 
-/** Lists are not paged (facts 1.12). */
+/**
+ * Evaluates the query of a list request. Lists are not paged.
+ * Errors: `invalid` with one issue for each unknown, repeated or wrong parameter.
+ */
 export function listDocuments(
   reader: ConfigReader,
   kind: ConfigKind,
@@ -24,8 +29,8 @@ export function listDocuments(
     else if (query.getAll(name).length > 1) issues.push(`${name}: given more than once`)
   }
 
-  const asked = query.get(scopeField)
-  const scopeId = asked ?? (inOrganization ? organizationId : null)
+  const requestedScope = query.get(scopeField)
+  const scopeId = requestedScope ?? (inOrganization ? organizationId : null)
   const parentId = query.get(kind.parent.field)
   const scopeExists =
     scopeId === null ||
@@ -65,7 +70,7 @@ export function listDocuments(
   })
 }
 
-/** Part of name, display_name or description (facts 1.7.1), in any case of letters. */
+/** Whether name, display_name or description contains the text, ignoring case. */
 function matchesSearch(document: StoredDocument, words: string): boolean {
   return [document.name, document.fields.display_name, document.fields.description].some(
     (text) => typeof text === 'string' && text.toLowerCase().includes(words),

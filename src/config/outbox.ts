@@ -1,17 +1,21 @@
-// What must happen outside the configuration after a change of it: noted in the same transaction as the change, done
-// right after by the same process, and done by its successor where a crash came in between.
+// Transactional outbox of configuration changes. Each side effect of a change is recorded as an intent in the
+// transaction of the change and runs right after the commit. After a crash the successor of the process runs the
+// intents that are left.
 import { mintGid } from '../kernel/ids.ts'
 import type { ConfigKind, ConfigOperation, ConfigWriter, DocumentDraft, StoredDocument } from './kind.ts'
 
-const KIND = 'pending-effects'
+const INTENTS_KIND = 'pending-effects'
 
+/** Records side effects of configuration changes and runs them in commit order. */
 export class Outbox {
   private readonly documents: ConfigWriter
   private readonly kinds: ReadonlyMap<string, ConfigKind>
   private readonly report: (line: string) => void
-  /** Names the place of this process among those on the data folder; a successor has the same one. */
+  /**
+   * Number of this process among those that serve the data folder. A process that replaces another has the same number.
+   */
   private readonly processNumber: number
-  /** One at a time: effects happen in the order of the commits. */
+  /** Effects run one at a time, in commit order. */
   private tail: Promise<unknown> = Promise.resolve()
 
   constructor(documents: ConfigWriter, kinds: readonly ConfigKind[], report: (line: string) => void, place: number) {
@@ -21,55 +25,63 @@ export class Outbox {
     this.processNumber = place
   }
 
-  /** To be called within the change itself. */
+  /**
+   * Records the effect of `operation` on `document` as an intent. Must be called within the write of the change.
+   * Returns the intents to pass to `run`: none if the kind declares no such effect.
+   */
   record(draft: DocumentDraft, operation: ConfigOperation, document: StoredDocument, nowMs: number): StoredDocument[] {
     if (this.kinds.get(document.kind)?.effects?.[operation] === undefined) return []
-    const note: StoredDocument = {
+    const intent: StoredDocument = {
       ...document,
-      kind: KIND,
+      kind: INTENTS_KIND,
       id: mintGid(nowMs),
       parent_id: '',
       name: '',
       fields: { operation, document, place: this.processNumber },
     }
-    draft.put(note)
-    return [note]
+    draft.put(intent)
+    return [intent]
   }
 
-  /** Rejects with the first failure; what failed stays noted for the next start. */
-  run(notes: readonly StoredDocument[]): Promise<void> {
-    if (notes.length === 0) return Promise.resolve()
-    const done = this.tail.then(() => this.perform(notes))
+  /**
+   * Runs the effects of these intents after all earlier ones, then deletes the intents.
+   * Rejects with the first failure. A failed intent stays stored and runs again at the next start.
+   */
+  run(intents: readonly StoredDocument[]): Promise<void> {
+    if (intents.length === 0) return Promise.resolve()
+    const done = this.tail.then(() => this.perform(intents))
     this.tail = done.catch(() => undefined)
     return done
   }
 
   /**
-   * At start: of the predecessor alone, or of all where no other process is at work. A failure is reported and stays
-   * noted; it does not keep the process from starting.
+   * Runs the intents that earlier processes left: those of this process number, or all if no other process serves the
+   * data folder. Reports failures and keeps their intents; never rejects.
    */
   async resume(alone: boolean): Promise<void> {
-    for (const note of this.documents.all(KIND)) {
-      if (alone || note.fields.place === this.processNumber) await this.run([note]).catch(() => undefined)
+    for (const intent of this.documents.all(INTENTS_KIND)) {
+      if (alone || intent.fields.place === this.processNumber) await this.run([intent]).catch(() => undefined)
     }
   }
 
-  private async perform(notes: readonly StoredDocument[]): Promise<void> {
+  private async perform(intents: readonly StoredDocument[]): Promise<void> {
     const done: StoredDocument[] = []
     const failures: unknown[] = []
-    for (const note of notes) {
-      const { operation, document } = note.fields as { operation: ConfigOperation; document: StoredDocument }
+    for (const intent of intents) {
+      const { operation, document } = intent.fields as { operation: ConfigOperation; document: StoredDocument }
       try {
         await this.kinds.get(document.kind)?.effects?.[operation]?.(document)
-        done.push(note)
+        done.push(intent)
       } catch (failure) {
         const label = this.kinds.get(document.kind)?.label ?? document.kind
-        this.report(`${label} ${document.id} was ${operation}, but what follows from it failed: ${String(failure)}`)
+        this.report(
+          `${label} ${document.id} was ${operation}, but a side effect failed and is retried at the next start: ${String(failure)}`,
+        )
         failures.push(failure)
       }
     }
     await this.documents.write((draft) => {
-      for (const note of done) draft.remove(KIND, note.id)
+      for (const intent of done) draft.remove(INTENTS_KIND, intent.id)
     })
     if (failures.length > 0) throw failures[0]
   }

@@ -1,12 +1,17 @@
-// What a feature makes of the configuration of one project: made when it is asked for, and made anew after a change of
-// a document of certain kinds in that project.
+// Caches one value per project that is computed from its configuration. A change to a document of the given kinds in
+// the project discards the value; the next read computes it again.
 import type { ConfigSource } from './kind.ts'
 
+/** A cache of values computed from the configuration of one project each. */
 export class PerProjectCache<T> {
   private readonly documents: ConfigSource
   private readonly compute: (projectId: string) => T
   private readonly values = new Map<string, T>()
 
+  /**
+   * `kinds`: the configuration kinds that `compute` reads. A change to a document of one of them invalidates its
+   * project.
+   */
   constructor(documents: ConfigSource, kinds: readonly string[], make: (projectId: string) => T) {
     this.documents = documents
     this.compute = make
@@ -20,11 +25,12 @@ export class PerProjectCache<T> {
     })
   }
 
+  /** Returns the cached value, or computes it. Caches it only if the project exists. */
   get(projectId: string): T {
     const known = this.values.get(projectId)
     if (known !== undefined) return known
     const made = this.compute(projectId)
-    // What is not a project must not stay in memory because somebody asked for it.
+    // An unknown project id must not occupy memory.
     if (this.documents.get('projects', projectId) !== null) this.values.set(projectId, made)
     return made
   }

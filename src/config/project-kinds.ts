@@ -1,4 +1,4 @@
-// The kinds that a project's environment is made of: projects, applications and application agents.
+// The configuration kinds of a project's environment: projects, applications and application agents.
 import { z } from 'zod'
 import { type ApiPermission, apiPermissions } from '../kernel/caller.ts'
 import { err, ok } from '../kernel/result.ts'
@@ -7,12 +7,14 @@ import { type ConfigKind, type ConfigReader, type DocumentFields, envelope, enve
 import { ikgStatus, type Provisioning } from './provisioning.ts'
 import type { SystemGraph } from './system-nodes.ts'
 
+/** What the side effects of these kinds use. */
 export interface ProjectKindsDeps {
   readonly reader: ConfigReader
   readonly systemGraph: SystemGraph
   readonly provisioning: Provisioning
 }
 
+/** The kinds `projects`, `applications` and `application-agents`. */
 export function projectKinds(parts: ProjectKindsDeps): ConfigKind[] {
   return [projects(parts), applications(parts), applicationAgents(parts)]
 }
@@ -67,7 +69,7 @@ function projects({ provisioning }: ProjectKindsDeps): ConfigKind {
       return ok({ fields: { ...fields, ikg_size: fields.ikg_size ?? '2GB', ikg_status: 'PENDING' } })
     },
     effects: {
-      // What else follows from a project that is made or changed is done by provisioning, which sees it by itself.
+      // Provisioning subscribes to created and changed projects and does the rest.
       changed: (project) => provisioning.prepare(project.id),
       deleted: (project) => provisioning.drop(project.id),
     },
@@ -86,7 +88,7 @@ function applications({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {
     secrets: [],
     omittedInLists: [],
     check: (fields) => ok({ fields }),
-    // While a project is PENDING its system nodes are provisioning's to write.
+    // While a project is PENDING, provisioning writes its system nodes.
     effects: {
       async created({ id, project_id }) {
         if (reader.get('applications', id) === null || ikgStatus(reader, project_id) !== 'ACTIVE') return
@@ -125,9 +127,9 @@ function applicationAgents({ reader, systemGraph }: ProjectKindsDeps): ConfigKin
   }
 }
 
-/** Interface, application agent: the retired value is accepted and silently dropped. */
+/** The retired permission `IKGRead` is accepted and removed (docs/decisions/0012-configuration-resources.md). */
 function withPermissions(fields: DocumentFields): DocumentFields {
-  const asked = new Set(fields.api_permissions as readonly (ApiPermission | 'IKGRead')[])
-  asked.delete('IKGRead')
-  return { ...fields, api_permissions: [...asked] }
+  const requested = new Set(fields.api_permissions as readonly (ApiPermission | 'IKGRead')[])
+  requested.delete('IKGRead')
+  return { ...fields, api_permissions: [...requested] }
 }

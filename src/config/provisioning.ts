@@ -1,28 +1,32 @@
-// Makes the graph of a project in the background: PENDING → ACTIVE or FAILED (ruling F6). Of several processes one does
-// that for all, wherever the project was made. PENDING is durable, so whoever comes after a crash makes it good.
-
+// Creates and completes the graphs of projects in the background: PENDING → ACTIVE or FAILED
+// (docs/decisions/0015-project-provisioning.md). One of several processes provisions all projects. PENDING is stored,
+// so the next leader completes what a crash interrupted.
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.ts'
 import { layoutOf } from './db-connection.ts'
 import type { ConfigReader, ConfigWriter, StoredDocument } from './kind.ts'
 import type { SystemGraph } from './system-nodes.ts'
 
+/** State of a project's graph. */
 export type IkgStatus = 'PENDING' | 'ACTIVE' | 'FAILED'
 
-/** What makes and removes the databases of a project. Both may be repeated. */
+/** Creates and deletes the databases of projects. Every operation is idempotent. */
 export interface Provisioner {
+  /** Creates the databases of the layout that do not exist yet. */
   create(projectId: string, layout: GraphLayout): Promise<void>
+  /** Deletes all databases of the project. */
   delete(projectId: string): Promise<void>
-  /** Proxies for what was captured before the project became composite. May take as long as reading all nodes. */
+  /** Creates the proxies of nodes that were captured before the project became composite. Reads all nodes. */
   completeProxies(projectId: string): Promise<void>
-  /** Proxies for what was captured when a crash came between a constituent and the global graph. */
+  /** Creates the proxies of captures that a crash interrupted between a constituent and the global graph. */
   followNotes(projectId: string): Promise<void>
-  /** Opens what there is of it, and the process goes on meanwhile. */
+  /** Opens all databases of the project without blocking the event loop. */
   openAll(projectId: string): Promise<void>
-  /** After `openAll`. */
+  /** Whether a constituent contains nodes. Requires `openAll`. */
   holdsData(projectId: string, constituent: Constituent): boolean
 }
 
+/** What provisioning uses. `report` writes one line to the operator's log. */
 export interface ProvisioningDeps {
   readonly documents: ConfigWriter
   readonly provisioner: Provisioner
@@ -30,11 +34,12 @@ export interface ProvisioningDeps {
   readonly report: (line: string) => void
 }
 
-/** Null: no such project. */
+/** The state of a project's graph; null if the project does not exist. */
 export function ikgStatus(reader: ConfigReader, projectId: string): IkgStatus | null {
   return (reader.get('projects', projectId)?.fields.ikg_status as IkgStatus | undefined) ?? null
 }
 
+/** Provisions the graphs of all projects while this process leads, and prepares graphs for configuration changes. */
 export class Provisioning {
   private readonly deps: ProvisioningDeps
   private readonly running = new Map<string, Promise<void>>()
@@ -45,13 +50,16 @@ export class Provisioning {
     parts.documents.subscribe((changes) => {
       if (!this.leading) return
       for (const { before, after } of changes) {
-        // A new mapping may name further constituents, and a FAILED project gets another try.
+        // A new mapping may add constituents, and a FAILED project is tried again.
         if (after?.kind === 'projects' && after.revision !== before?.revision) this.start(after.id)
       }
     })
   }
 
-  /** From now on this process provisions, and no other. Begins with what its predecessor may have left half-way. */
+  /**
+   * Makes this process the leader, of which there is one. Starts with the projects that an earlier leader may have left
+   * incomplete.
+   */
   startLeading(): void {
     this.leading = true
     for (const project of this.deps.documents.all('projects')) {
@@ -59,7 +67,7 @@ export class Provisioning {
     }
   }
 
-  /** A project that is ACTIVE stays so while what it needs is looked over again. */
+  /** An ACTIVE project stays ACTIVE while its databases are checked again. */
   private start(projectId: string): void {
     const run = (this.running.get(projectId) ?? Promise.resolve()).then(() => this.provision(projectId))
     this.running.set(projectId, run)
@@ -68,19 +76,22 @@ export class Provisioning {
     })
   }
 
-  /** Before a caller is told that a new mapping is stored: its locations may be used from then on. */
+  /** Creates the databases of a new mapping before its update is confirmed: its locations can be used from then on. */
   async prepare(projectId: string): Promise<void> {
     const project = this.deps.documents.get('projects', projectId)
     if (project?.fields.ikg_status === 'ACTIVE') await this.deps.provisioner.create(projectId, layoutOf(project))
   }
 
-  /** Before a change of its mapping is looked at: that is done within a write, where nobody may wait for another. */
+  /**
+   * Opens the databases before a change of the mapping is checked: the check runs synchronously within a write.
+   * Throws ThrownServiceError (`unavailable`) if a database cannot be opened.
+   */
   async open(projectId: string): Promise<void> {
     try {
       await this.deps.provisioner.openAll(projectId)
     } catch (fault) {
       if (!(fault instanceof OperationalError)) throw fault
-      this.deps.report(`the graph of project ${projectId} cannot be looked into: ${fault.message}`)
+      this.deps.report(`the graph of project ${projectId} cannot be opened: ${fault.message}`)
       throw new ThrownServiceError({
         kind: 'unavailable',
         message: 'the knowledge graph of this project is unavailable',
@@ -88,21 +99,22 @@ export class Provisioning {
     }
   }
 
+  /** Whether a constituent contains nodes. Requires `open`. */
   holdsData(projectId: string, constituent: Constituent): boolean {
     return this.deps.provisioner.holdsData(projectId, constituent)
   }
 
-  /** At start, before the first request: what a crash left between two graphs. */
+  /** At start, before the first request: completes captures that a crash interrupted between two graphs. */
   async replayIntents(): Promise<void> {
     for (const project of this.deps.documents.all('projects')) {
       if (!layoutOf(project).isComposite || project.fields.ikg_status !== 'ACTIVE') continue
       await this.deps.provisioner.followNotes(project.id).catch((failure: unknown) => {
-        this.deps.report(`the global graph of project ${project.id} could not follow the others: ${String(failure)}`)
+        this.deps.report(`the global graph of project ${project.id} could not be completed: ${String(failure)}`)
       })
     }
   }
 
-  /** Begins nothing more, and resolves when nothing runs. */
+  /** Stops leading. Resolves when no provisioning runs. */
   async stop(): Promise<void> {
     this.leading = false
     await this.whenIdle()
@@ -113,7 +125,7 @@ export class Provisioning {
     while (this.running.size > 0) await Promise.all(this.running.values())
   }
 
-  /** After the project's document is gone. */
+  /** Deletes the databases of a project whose document has been deleted. */
   async drop(projectId: string): Promise<void> {
     await this.running.get(projectId)
     await this.deps.provisioner.delete(projectId)
@@ -128,7 +140,8 @@ export class Provisioning {
       do {
         project = this.deps.documents.get('projects', projectId)
         if (project === null) return
-        // What an ACTIVE project lacks is lost, not to be made empty; what a new mapping adds has been prepared.
+        // A missing database of an ACTIVE project is lost and must not be replaced by an empty one; `prepare` has
+        // created those of a new mapping.
         if (project.fields.ikg_status !== 'ACTIVE') await this.deps.provisioner.create(projectId, layoutOf(project))
         written = await this.writeSystemNodes(projectId, written)
       } while (!(await this.activate(project, written)))
@@ -138,7 +151,7 @@ export class Provisioning {
       this.deps.report(`provisioning of project ${projectId} failed: ${String(failure)}`)
       await this.setStatus(projectId, 'PENDING', 'FAILED').catch(() => undefined)
     } finally {
-      // Another process that deleted it meanwhile cannot know what was made since.
+      // Another process that deleted the project does not know of databases created since.
       if (this.isGone(projectId)) await this.remove(projectId)
     }
   }
@@ -151,35 +164,35 @@ export class Provisioning {
 
   private async remove(projectId: string): Promise<void> {
     await this.deps.provisioner.delete(projectId).catch((failure: unknown) => {
-      this.deps.report(`what was made of the removed project ${projectId} could not be removed: ${String(failure)}`)
+      this.deps.report(`databases of the deleted project ${projectId} could not be deleted: ${String(failure)}`)
     })
   }
 
-  /** Brings the graph from the system nodes `written` to those that the configuration has now. */
+  /** Updates the graph from the system nodes `written` to those that the configuration has now. */
   private async writeSystemNodes(projectId: string, written: SystemNodes): Promise<SystemNodes> {
     const { documents, systemGraph } = this.deps
-    const wanted = systemNodesOf(documents, projectId)
+    const expected = systemNodesOf(documents, projectId)
     for (const [id, node] of written) {
-      if (wanted.has(id)) continue
+      if (expected.has(id)) continue
       if (node.kind === 'applications') await systemGraph.deleteApplication(projectId, id)
       else await systemGraph.deleteAgent(projectId, id)
     }
-    for (const [id, node] of wanted) {
+    for (const [id, node] of expected) {
       if (written.has(id)) continue
       if (node.kind === 'applications') await systemGraph.putApplication(projectId, id)
       else await systemGraph.putAgent(projectId, node.parent_id, id)
     }
-    return wanted
+    return expected
   }
 
   /**
-   * False when applications or agents came or went meanwhile, or the mapping changed: whoever did that left it to us,
-   * because the project was not ACTIVE.
+   * Returns false if applications, agents or the mapping changed since. Those changes rely on provisioning, because the
+   * project was not ACTIVE.
    */
   private activate(made: StoredDocument, written: SystemNodes): Promise<boolean> {
     return this.deps.documents.write((draft) => {
-      const wanted = systemNodesOf(draft, made.id)
-      if (wanted.size !== written.size || [...wanted.keys()].some((id) => !written.has(id))) return false
+      const expected = systemNodesOf(draft, made.id)
+      if (expected.size !== written.size || [...expected.keys()].some((id) => !written.has(id))) return false
       const project = draft.get('projects', made.id)
       if (project === null || project.fields.ikg_status === 'ACTIVE') return true
       if (!isSameConnection(project, made)) return false
@@ -208,7 +221,7 @@ function isSameConnection(a: StoredDocument, b: StoredDocument): boolean {
   return JSON.stringify(a.fields.db_connection) === JSON.stringify(b.fields.db_connection)
 }
 
-/** Not a revision: nobody's ETag goes stale because provisioning went on. */
+/** Keeps the revision: a change of status invalidates no ETag. */
 function withStatus(project: StoredDocument, status: IkgStatus): StoredDocument {
   return { ...project, fields: { ...project.fields, ikg_status: status } }
 }

@@ -1,47 +1,49 @@
-// Keeps all configuration documents: durable through a handed-in store, read from one immutable snapshot in memory.
-// Several processes may write to one store. A change runs inside the store's own transaction, on the newest state there
-// is, whoever wrote it; and `follow` brings the snapshot to the last commit of any process, telling the subscribers.
-// INVARIANT: the shared number is at least the number of the last commit, because it is set before each commit. So a
-// snapshot whose commit has that number is the newest; any other one looks into the store.
+// Stores all configuration documents durably and serves reads from one immutable snapshot in memory. Several processes
+// may write to one store: each change runs inside the store's write transaction on the newest committed state, and
+// `catchUp` moves the snapshot to the last commit of any process and notifies the subscribers.
+// INVARIANT: the shared commit counter is at least the number of the last commit, because it is set before each commit.
+// A snapshot with the counter's number is therefore the newest; any other one reads the store.
 import { DocumentSnapshot } from './document-snapshot.ts'
 import type { ConfigWriter, DocumentChange, DocumentDraft, StoredDocument } from './kind.ts'
 
-/** The collection of the store that holds the documents, by id. */
+/** Collection with the current documents, by id. */
 const COLLECTION = 'configuration'
-/** Revisions that were replaced, for whoever asks for one by its number; they are not held in memory. */
+/** Collection with replaced revisions, by `id.revision`. They are not held in memory. */
 const PAST = 'configuration-past'
-/** Where documents lie, whole and as JSON: for whoever goes through all of them, as a change of the master key does. */
+/** Collections that contain whole documents as JSON. A rotation of the master key visits all of them. */
 export const documentCollections: readonly string[] = [COLLECTION, PAST]
-/** Holds one entry: which commit is the last. */
+/** Collection with one entry: the last commit. */
 const HEADS = 'configuration-head'
 const HEAD = 'head'
-/** Ids of the documents that each of the last commits touched, by its number. */
+/** Collection with the ids that each of the last commits changed, by commit number. */
 const LOG = 'configuration-log'
-/** Who is further behind than this reads everything anew. */
+/** A process that is further behind reads all documents again. */
 const LOG_LENGTH = 1000
 
+/** Reads of named collections at one commit. */
 export interface DocumentReading {
   get(collection: string, key: string): unknown
   all(collection: string): readonly (readonly [string, unknown])[]
 }
 
+/** Reads and writes of one transaction. */
 export interface DocumentTransaction extends DocumentReading {
   put(collection: string, key: string, value: unknown): void
   remove(collection: string, key: string): void
 }
 
-/** Durable named collections; values are JSON. Matched by shape by whatever keeps them. */
+/** Durable named collections of JSON values. The port that the repository stores through. */
 export interface DocumentStore {
-  /** Everything that `look` reads is of one moment: the last commit of any process. */
+  /** Runs `look` on one commit: the last one of any process. */
   read<T>(look: (reading: DocumentReading) => T): T
   /**
-   * Runs the change in the one write transaction there is at a time, over all processes, and resolves when it is on disk;
-   * all or nothing. The change sees what others have committed, and what goes before it in the same transaction.
+   * Runs the change in the write transaction of the store, of which there is one at a time over all processes. Resolves
+   * when the commit is on disk; a failed change writes nothing. The change sees all earlier commits and its own writes.
    */
   transact<T>(change: (transaction: DocumentTransaction) => T): Promise<T>
 }
 
-/** Seen at once by all processes that share the store. */
+/** A number in shared memory: all processes on the store see a write at once. */
 export interface CommitCounter {
   load(): number
   store(value: number): void
@@ -49,7 +51,7 @@ export interface CommitCounter {
 
 type ChangeListener = (changes: readonly DocumentChange[]) => void
 
-/** `by` is of one attempt alone: a commit that failed, and the one that took its number, are told apart. */
+/** `by` identifies one attempt: it distinguishes a failed commit from the one that reused its number. */
 interface CommitHead {
   readonly commit: number
   readonly by: string
@@ -67,10 +69,10 @@ export class ConfigRepository implements ConfigWriter {
   private readonly writer = crypto.randomUUID()
   private attempts = 0
   private state: RepositoryState
-  /** What the last change of this process left in its transaction, committed or not. */
+  /** The state after the last change of this process, committed or not. */
   private lastAttempt: RepositoryState
 
-  /** `shared` is left out where no other process writes. */
+  /** `counter`: shared by all processes on the store; omitted if there is only one. */
   constructor(store: DocumentStore, shared: CommitCounter = localCounter()) {
     this.store = store
     this.counter = shared
@@ -107,16 +109,20 @@ export class ConfigRepository implements ConfigWriter {
     this.listeners.push(listener)
   }
 
-  /** Sees what any process has committed until now. Some nanoseconds where that is nothing new: asked for every request. */
+  /**
+   * Moves the snapshot to the last commit of any process. Called for every request; takes some nanoseconds if there is
+   * nothing new.
+   */
   catchUp(): void {
     if (this.counter.load() !== this.state.head.commit) this.refresh()
   }
 
-  /** For the only process on the store: whatever a crash left of the number, the store is right. */
+  /** Sets the counter to the stored commit, after a crash. Only for the only process on the store. */
   resetCounter(): void {
     this.counter.store(this.state.head.commit)
   }
 
+  /** See `ConfigWriter.write`. */
   async write<T>(change: (draft: DocumentDraft) => T): Promise<T> {
     const value = await this.store.transact((transaction) => this.attempt(transaction, change))
     this.refresh()
@@ -143,7 +149,7 @@ export class ConfigRepository implements ConfigWriter {
     transaction.put(LOG, logKey(next.commit), ids)
     transaction.remove(LOG, logKey(next.commit - LOG_LENGTH))
     this.lastAttempt = { head: next, documents: draft.documents }
-    // Before the commit: nobody can take the state without it for the newest, even if this process ends here.
+    // Set before the commit: no process can take an older state for the newest one, even if this process ends here.
     this.counter.store(next.commit)
     return value
   }
@@ -161,7 +167,7 @@ export class ConfigRepository implements ConfigWriter {
   }
 }
 
-/** From a state to the one that the store holds, with each document that differs. */
+/** Moves a state to the one in the store, and lists each document that differs. */
 function advance(
   from: RepositoryState,
   reading: DocumentReading,
@@ -174,7 +180,7 @@ function advance(
     const before = documents.find(id)
     const after = reading.get(COLLECTION, id) as StoredDocument | null
     if (before === null && after === null) continue
-    // What did not change stays the same object: others keep what they made of a document by its identity.
+    // An unchanged document stays the same object: caches use it as their key.
     if (JSON.stringify(before) === JSON.stringify(after)) continue
     documents = after === null ? documents.without((before as StoredDocument).kind, id) : documents.with(after)
     changes.push({ before, after: after === null ? null : documents.find(id) })
@@ -182,7 +188,7 @@ function advance(
   return { state: { head, documents }, changes }
 }
 
-/** Every document there is or was, where the log does not reach back so far. */
+/** The ids changed since `from`; the ids of all present and past documents if the log does not reach back so far. */
 function changedIdsSince(from: RepositoryState, { commit }: CommitHead, reading: DocumentReading): ReadonlySet<string> {
   const touched = new Set<string>()
   let known = commit > from.head.commit && commit - from.head.commit < LOG_LENGTH
@@ -205,17 +211,17 @@ function readAll(reading: DocumentReading): DocumentSnapshot {
 
 const revisionKey = (id: string, revision: number): string => `${id}.${revision}`
 
-/** Collection and key that a document lies under, */
+/** The collection and key of a current document. */
 export function currentKey({ id }: StoredDocument): readonly [collection: string, key: string] {
   return [COLLECTION, id]
 }
 
-/** and once a later revision has taken its place. */
+/** The collection and key of a document that a later revision has replaced. */
 export function pastRevisionKey({ id, revision }: StoredDocument): readonly [collection: string, key: string] {
   return [PAST, revisionKey(id, revision)]
 }
 
-/** A document that is removed takes its past along. */
+/** Deleting a document deletes its past revisions. */
 function archiveRevision(transaction: DocumentTransaction, before: StoredDocument, after: StoredDocument | null): void {
   const { id, revision } = before
   if (after === null) for (let past = 1; past < revision; past++) transaction.remove(PAST, revisionKey(id, past))
@@ -276,7 +282,10 @@ class RepositoryDraft implements DocumentDraft {
     this.touched.set(`${kind} ${id}`, { kind, id })
   }
 
-  /** One per document, in the order in which they were first touched; what came and went again is left out. */
+  /**
+   * One change per document, in the order of the first write. A document that was created and deleted again is left
+   * out.
+   */
   changes(): DocumentChange[] {
     return [...this.touched.values()]
       .map(({ kind, id }) => ({ before: this.start.get(kind, id), after: this.documents.get(kind, id) }))

@@ -1,7 +1,9 @@
-// How a stored document reads back: its envelope, its fields without secrets, and what its kind adds.
+// The JSON representation of a stored document in responses: the envelope, the fields without secrets, and the members
+// that the kind computes.
 import type { Authorship, ConfigKind, ConfigReader, DocumentFields, StoredDocument } from './kind.ts'
 import { publicFields } from './secrets.ts'
 
+/** The body of a read response. */
 export function representationOf(document: StoredDocument, kind: ConfigKind, reader: ConfigReader): DocumentFields {
   const named = document.name !== ''
   const open = { ...document, fields: publicFields(document.fields, kind) }
@@ -10,7 +12,7 @@ export function representationOf(document: StoredDocument, kind: ConfigKind, rea
   return {
     id: document.id,
     ...(named && { name: document.name }),
-    // Facts 1.7.2: reads back as `name` when unset.
+    // An unset display_name reads as `name`.
     display_name: display_name ?? document.name,
     ...(named && { description: description ?? '' }),
     organization_id: document.organization_id,
@@ -24,7 +26,7 @@ export function representationOf(document: StoredDocument, kind: ConfigKind, rea
   }
 }
 
-/** The item of a list: without `full_fetch` the heavy fields come back empty (facts 1.7.1). */
+/** One item of a list response. Unless `full` is true, the members in `omittedInLists` are empty strings. */
 export function listItemOf(
   document: StoredDocument,
   kind: ConfigKind,
@@ -35,6 +37,7 @@ export function listItemOf(
   return full ? form : { ...form, ...Object.fromEntries(kind.omittedInLists.map((field) => [field, ''])) }
 }
 
+/** The five authorship members that create and update return. */
 export function authorshipOf(document: StoredDocument): Authorship & DocumentFields {
   return {
     id: document.id,

@@ -1,10 +1,13 @@
-// Secret fields, named by dotted path: sealed on their way in, kept when an update leaves them out, never read back. A
-// secret is a string, or a list of strings, each of which is sealed at the path `<path>.<index>`.
+// Secret fields, named by dotted path: encrypted on input, kept if an update omits them, never returned. A secret is a
+// string or a list of strings; each item of a list is encrypted under `<path>.<index>`.
 import { type ConfigKind, type DocumentFields, type Sealer, type StoredDocument, secretPath } from './kind.ts'
 
 type FieldPath = readonly string[]
 
-/** The body with every secret in it sealed for the document `id`; one that is stored already stays as it is. */
+/**
+ * Returns the body with every secret encrypted for the document `id`. A secret equal to the stored one keeps its
+ * ciphertext.
+ */
 export function sealSecrets(
   body: DocumentFields,
   kind: Pick<ConfigKind, 'path' | 'secrets'>,
@@ -14,9 +17,9 @@ export function sealSecrets(
 ): DocumentFields {
   const sealedText = (plain: unknown, kept: unknown, path: FieldPath): unknown => {
     if (typeof plain !== 'string' || plain === '') return plain
-    const place = secretPath(kind.path, id, path.join('.'))
-    const same = typeof kept === 'string' && kept !== '' && decryptsTo(plain, kept, place, sealer)
-    return same ? kept : sealer.seal(plain, place)
+    const sealedPath = secretPath(kind.path, id, path.join('.'))
+    const same = typeof kept === 'string' && kept !== '' && decryptsTo(plain, kept, sealedPath, sealer)
+    return same ? kept : sealer.seal(plain, sealedPath)
   }
   return secretPaths(kind, body).reduce((sealed, path) => {
     const plain = memberAt(body, path)
@@ -28,7 +31,7 @@ export function sealSecrets(
   }, body)
 }
 
-/** A stored secret in the clear; null where the fields have none at `path`. Throws as `Sealer.open` does. */
+/** Decrypts a stored secret; null if the fields have none at `path`. Throws as `Sealer.open` does. */
 export function openSecret(
   { kind, id, fields }: Pick<StoredDocument, 'kind' | 'id' | 'fields'>,
   path: FieldPath,
@@ -40,30 +43,30 @@ export function openSecret(
   return typeof sealed === 'string' ? open(sealed, path) : null
 }
 
-/** What does not open any more, because its key is lost, is there to be replaced. */
-function decryptsTo(plain: string, sealed: string, place: string, sealer: Sealer): boolean {
+/** Whether `sealed` decrypts to `plain`. A secret whose key is lost counts as different, so it is replaced. */
+function decryptsTo(plain: string, sealed: string, sealedPath: string, sealer: Sealer): boolean {
   try {
-    return sealer.open(sealed, place) === plain
+    return sealer.open(sealed, sealedPath) === plain
   } catch {
     return false
   }
 }
 
-/** An object that an update replaced keeps the secrets of its predecessor that the update did not give. */
+/** Copies secrets from the current fields into objects that an update replaced without sending them. */
 export function keepStoredSecrets(fields: DocumentFields, current: DocumentFields, kind: ConfigKind): DocumentFields {
   return secretPaths(kind, current).reduce((kept, path) => {
     const container = path.length === 1 ? undefined : memberAt(kept, path.slice(0, -1))
     if (!isObject(container)) return kept
     const given = memberAt(kept, path)
-    // A masked member reads back as an empty string, and so it comes back; one that is left out is to go.
+    // A masked member is returned as an empty string, and clients send it back so. An omitted member is removed.
     const keeps = isMasked(kind, path) ? isMaskValue(given) : given === undefined
     return keeps ? withMember(kept, path, memberAt(current, path)) : kept
   }, fields)
 }
 
 /**
- * Why an update is refused that leaves a stored secret out and sends it elsewhere. `fields` is what would be stored,
- * `given` what the caller sent.
+ * Returns an error for each stored secret that the update does not send and whose destination it changes. `fields` is
+ * what would be stored, `given` the request body.
  */
 export function redirectedSecretErrors(
   fields: DocumentFields,
@@ -84,19 +87,19 @@ export function redirectedSecretErrors(
   })
 }
 
-/** The destination with its stars filled in as they are in the secret's own path. */
+/** The path of the destination, with each `*` replaced by the step of the secret's own path. */
 function resolveDestination(path: FieldPath, pattern: FieldPath, destination: FieldPath): FieldPath {
   const stars = path.filter((_, at) => pattern[at] === '*')
   return destination.map((step) => (step === '*' ? (stars.shift() ?? step) : step))
 }
 
-/** What goes, an address of several for one or a switch that opens the way, shows nothing to anybody new. */
+/** Removing an address from a list, or switching a flag off, sends the secret to no new destination. */
 function isDestinationChanged(after: unknown, before: unknown): boolean {
   if (!Array.isArray(after)) return after !== before && after !== undefined && after !== false
   return !Array.isArray(before) || after.some((address) => !before.includes(address))
 }
 
-/** An optional secret inside of an object is removed by an empty string, as any field is (facts 1.7.2). */
+/** Removes optional secrets that are an empty string, as for any other member. */
 export function dropEmptySecrets(fields: DocumentFields, kind: ConfigKind): DocumentFields {
   return secretPaths(kind, fields).reduce(
     (left, path) => (memberAt(left, path) === '' && !isMasked(kind, path) ? withMember(left, path, undefined) : left),
@@ -104,6 +107,7 @@ export function dropEmptySecrets(fields: DocumentFields, kind: ConfigKind): Docu
   )
 }
 
+/** The fields without secrets; masked members become empty strings. */
 export function publicFields(fields: DocumentFields, kind: ConfigKind): DocumentFields {
   return secretPaths(kind, fields).reduce(
     (open, path) => withMember(open, path, isMasked(kind, path) ? maskOf(memberAt(fields, path)) : undefined),
@@ -111,17 +115,17 @@ export function publicFields(fields: DocumentFields, kind: ConfigKind): Document
   )
 }
 
-/** What a masked secret reads back as: a list keeps its length, so that typed clients find a list again. */
+/** A masked secret is an empty string. A list keeps its length, so typed clients receive a list. */
 function maskOf(secret: unknown): unknown {
   return Array.isArray(secret) ? secret.map(() => '') : ''
 }
 
-/** A mask, of a text or of a list, stands for the stored secret. */
+/** Whether the value is a mask, of a string or of a list, which stands for the stored secret. */
 function isMaskValue(given: unknown): boolean {
   return given === '' || (Array.isArray(given) && given.length > 0 && given.every((item) => item === ''))
 }
 
-/** The paths of the kind's secrets that lead somewhere in these fields. */
+/** The paths of secrets that exist in these fields. */
 function secretPaths(kind: Pick<ConfigKind, 'secrets'>, fields: DocumentFields): FieldPath[] {
   return kind.secrets.flatMap((pattern) => pathsIn(fields, pattern.split('.')))
 }
@@ -151,7 +155,7 @@ function memberAt(fields: DocumentFields, path: FieldPath): unknown {
   return value
 }
 
-/** Undefined takes the member out; a path that leads nowhere changes nothing. */
+/** Sets one member; undefined removes it. A path that does not exist changes nothing. */
 function withMember(fields: DocumentFields, [step = '', ...rest]: FieldPath, value: unknown): DocumentFields {
   if (rest.length > 0) {
     const inner = fields[step]

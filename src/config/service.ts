@@ -1,4 +1,4 @@
-// Create, read, list, update and remove: once, for all kinds.
+// Creates, reads, lists, updates and deletes documents of all configuration kinds.
 
 import { assert } from '../kernel/assert.ts'
 import type { ServiceAccountCaller } from '../kernel/caller.ts'
@@ -24,24 +24,31 @@ import { Outbox } from './outbox.ts'
 import { authorshipOf, listItemOf, representationOf } from './representation.ts'
 import { validate } from './validate.ts'
 
+/** A response body with its ETag. */
 export interface ConfigResponse {
   readonly body: DocumentFields
-  /** Quoted, for the header; null for kinds that have none. */
+  /** In quotes, for the header; null for kinds without update. */
   readonly etag: string | null
 }
 
+/** What the configuration service uses. */
 export interface ConfigServiceDeps {
   readonly kinds: readonly ConfigKind[]
   readonly documents: ConfigWriter
   readonly sealer: Sealer
   readonly clock: Clock
-  /** One line for the operator's log. */
+  /** Writes one line to the operator's log. */
   readonly report: (line: string) => void
-  /** Of this process among those that serve the data folder: one that takes the place of another gets its number. */
+  /**
+   * Number of this process among those that serve the data folder. A process that replaces another has its number.
+   * Default 0.
+   */
   readonly processNumber?: number
 }
 
-/** Everything that a caller sees or changes is of the caller's own organization; the rest does not exist for it. */
+/**
+ * The configuration service. A caller reads and changes its own organization only; documents of others are not found.
+ */
 export class ConfigService {
   readonly kinds: readonly ConfigKind[]
   private readonly documents: ConfigWriter
@@ -57,14 +64,18 @@ export class ConfigService {
     this.outbox = new Outbox(parts.documents, parts.kinds, parts.report, parts.processNumber ?? 0)
   }
 
-  /** `body` as parsed from JSON: its validation is the service's (422), not the route's. */
+  /**
+   * Creates a document. `body`: parsed JSON, validated here.
+   * Errors: `forbidden`, `method-not-allowed`, `invalid`, `conflict`. Rejects if a side effect fails; the document is
+   * stored then.
+   */
   async create(
     caller: ServiceAccountCaller,
     kind: ConfigKind,
     body: unknown,
   ): Promise<Result<ConfigResponse, ServiceError>> {
-    const refusal = permissionError(caller, kind, kind.operations.create)
-    if (refusal !== null) return err(refusal)
+    const refused = permissionError(caller, kind, kind.operations.create)
+    if (refused !== null) return err(refused)
     const read = validate(kind.createSchema, body)
     if (!read.ok) return err({ kind: 'invalid', issues: read.error })
     const nowMs = this.clock.now()
@@ -72,18 +83,22 @@ export class ConfigService {
       const made = newDocument({ kind, draft, sealer: this.sealer }, caller, normalisedBody(kind, read.value), nowMs)
       if (!made.ok) return made
       draft.put(made.value.document)
-      return ok({ ...made.value, notes: this.outbox.record(draft, 'created', made.value.document, nowMs) })
+      return ok({ ...made.value, intents: this.outbox.record(draft, 'created', made.value.document, nowMs) })
     })
     if (!stored.ok) return stored
-    const { document, shown, notes } = stored.value
-    await this.outbox.run(notes)
+    const { document, shown, intents } = stored.value
+    await this.outbox.run(intents)
     return ok({
       body: kind.createResponse?.of(document, shown) ?? authorshipOf(document),
       etag: etagFor(kind, document),
     })
   }
 
-  /** `key` is an id, or a name with `project_id` or `location` (`organization_id` for what lives in no project). */
+  /**
+   * Reads a document. `key`: an id, or a name with the query parameter `project_id` or `location` (`organization_id`
+   * outside of projects). The query parameter `version` selects a past revision.
+   * Errors: `not-found`, `invalid`.
+   */
   read(
     caller: ServiceAccountCaller,
     kind: ConfigKind,
@@ -99,16 +114,17 @@ export class ConfigService {
     return ok({ body: representationOf(asked.value, kind, this.documents), etag: etagFor(kind, asked.value) })
   }
 
-  /** The only organization that a caller sees is its own. */
+  /** The caller's own organization. */
   organization(caller: ServiceAccountCaller): ConfigResponse {
     const organization = this.documents.get('organizations', caller.organizationId)
-    assert(organization !== null, 'a caller is of an organization')
+    assert(organization !== null, 'the organization of a caller exists')
     const { name, fields } = organization
     const display_name = fields.display_name ?? name
     const { id, ...times } = authorshipOf(organization)
     return { body: { id, name, display_name, description: fields.description ?? '', ...times }, etag: null }
   }
 
+  /** Lists the documents that the query selects. Errors: `invalid`. */
   list(
     caller: ServiceAccountCaller,
     kind: ConfigKind,
@@ -120,6 +136,11 @@ export class ConfigService {
     return ok({ data: documents.map((document) => listItemOf(document, kind, this.documents, full)) })
   }
 
+  /**
+   * Updates a document if `ifMatch` matches its ETag. Absent and null members keep their values.
+   * Errors: `forbidden`, `method-not-allowed`, `not-found`, `invalid`, `stale-etag`, `conflict`. Rejects if a side
+   * effect fails; the update is stored then.
+   */
   async update(
     caller: ServiceAccountCaller,
     kind: ConfigKind,
@@ -127,15 +148,15 @@ export class ConfigService {
     body: unknown,
     ifMatch: string | null,
   ): Promise<Result<ConfigResponse, ServiceError>> {
-    const refusal = permissionError(caller, kind, kind.operations.update)
-    if (refusal !== null || kind.updateSchema === null) return err(refusal ?? methodNotAllowedError(kind))
-    const there = this.find(caller, kind, id)
-    if (!there.ok) return there
+    const refused = permissionError(caller, kind, kind.operations.update)
+    if (refused !== null || kind.updateSchema === null) return err(refused ?? methodNotAllowedError(kind))
+    const found = this.find(caller, kind, id)
+    if (!found.ok) return found
     const fixed = immutableMemberErrors(body, kind)
     if (fixed.length > 0) return err({ kind: 'invalid', issues: fixed })
     const read = validate(kind.updateSchema, body)
     if (!read.ok) return err({ kind: 'invalid', issues: read.error })
-    await kind.beforeUpdate?.(there.value, read.value)
+    await kind.beforeUpdate?.(found.value, read.value)
     const nowMs = this.clock.now()
     const stored = await this.documents.write((draft) => {
       const current = draft.get(kind.path, id)
@@ -143,8 +164,8 @@ export class ConfigService {
       if (!matchesIfMatch(ifMatch, current)) return err<ServiceError>({ kind: 'stale-etag' })
       const checked = updatedFields({ kind, draft, sealer: this.sealer }, current, normalisedBody(kind, read.value))
       if (!checked.ok) return checked
-      // What says the same again is no revision: whoever provisions twice finds every ETag as it was.
-      if (equalFields(checked.value.fields, current.fields)) return ok({ document: current, notes: [] })
+      // An update without a change creates no revision: a repeated deployment keeps every ETag.
+      if (equalFields(checked.value.fields, current.fields)) return ok({ document: current, intents: [] })
       const document: StoredDocument = {
         ...current,
         revision: current.revision + 1,
@@ -153,38 +174,41 @@ export class ConfigService {
         fields: checked.value.fields,
       }
       draft.put(document)
-      return ok({ document, notes: this.outbox.record(draft, 'changed', document, nowMs) })
+      return ok({ document, intents: this.outbox.record(draft, 'changed', document, nowMs) })
     })
     if (!stored.ok) return stored
-    await this.outbox.run(stored.value.notes)
+    await this.outbox.run(stored.value.intents)
     return ok({ body: authorshipOf(stored.value.document), etag: etagFor(kind, stored.value.document) })
   }
 
-  /** What lives in the document goes with it. */
+  /**
+   * Deletes a document and everything below it, if `ifMatch` matches its ETag.
+   * Errors: `forbidden`, `method-not-allowed`, `not-found`, `stale-etag`, `conflict` if the kind blocks the deletion.
+   */
   async remove(
     caller: ServiceAccountCaller,
     kind: ConfigKind,
     id: string,
     ifMatch: string | null,
   ): Promise<Result<{ readonly id: string }, ServiceError>> {
-    const refusal = permissionError(caller, kind, kind.operations.delete)
-    if (refusal !== null) return err(refusal)
-    const there = this.find(caller, kind, id)
-    if (!there.ok) return there
+    const refused = permissionError(caller, kind, kind.operations.delete)
+    if (refused !== null) return err(refused)
+    const found = this.find(caller, kind, id)
+    if (!found.ok) return found
     const removed = await this.documents.write((draft) => {
       const current = draft.get(kind.path, id)
       if (current === null) return err(notFoundError(kind, id))
       if (!matchesIfMatch(ifMatch, current)) return err<ServiceError>({ kind: 'stale-etag' })
-      const keeper = kind.deletionBlocker?.(current, draft) ?? null
-      if (keeper !== null) return err<ServiceError>({ kind: 'conflict', message: keeper })
-      const notes: StoredDocument[] = []
+      const blocker = kind.deletionBlocker?.(current, draft) ?? null
+      if (blocker !== null) return err<ServiceError>({ kind: 'conflict', message: blocker })
+      const intents: StoredDocument[] = []
       for (const document of withDescendants(this.kinds, draft, current)) {
         draft.remove(document.kind, document.id)
-        const remains = tombstoneOf(this.kinds, draft, document, current, this.clock.now())
-        if (remains !== null) draft.put(remains)
-        notes.push(...this.outbox.record(draft, 'deleted', document, this.clock.now()))
+        const tombstone = tombstoneOf(this.kinds, draft, document, current, this.clock.now())
+        if (tombstone !== null) draft.put(tombstone)
+        intents.push(...this.outbox.record(draft, 'deleted', document, this.clock.now()))
       }
-      return ok(notes)
+      return ok(intents)
     })
     if (!removed.ok) return removed
     await this.outbox.run(removed.value)
@@ -192,19 +216,19 @@ export class ConfigService {
   }
 
   /**
-   * At start: does what a crash kept from following a change of the process that had this place before, or of any where
-   * this one is `alone` on the data folder.
+   * At start: runs the side effects that a crash interrupted. `alone`: no other process serves the data folder, so
+   * those of all processes run.
    */
   async resume(alone = true): Promise<void> {
     await this.outbox.resume(alone)
   }
 
-  /** Takes away remains whose time is over. */
+  /** Deletes expired tombstones. */
   async deleteExpiredTombstones(): Promise<void> {
-    const over = expiredTombstones(this.kinds, this.documents, this.clock.now())
-    if (over.length === 0) return
+    const expired = expiredTombstones(this.kinds, this.documents, this.clock.now())
+    if (expired.length === 0) return
     await this.documents.write((draft) => {
-      for (const { kind, id } of over) draft.remove(kind, id)
+      for (const { kind, id } of expired) draft.remove(kind, id)
     })
   }
 
@@ -234,7 +258,7 @@ function etagFor(kind: ConfigKind, document: StoredDocument): string | null {
   return kind.operations.update ? etagOf(document) : null
 }
 
-/** Members that a create takes and an update does not are told apart from members that nobody knows. */
+/** An immutable member has its own message, different from that of an unknown member. */
 function immutableMemberErrors(body: unknown, kind: ConfigKind): string[] {
   if (typeof body !== 'object' || body === null) return []
   const after = kind.updateSchema?.shape ?? {}

@@ -1,23 +1,28 @@
-// The nodes that the configuration keeps in a project's graph: one for each application and one for each agent.
+// The system nodes that the configuration maintains in a project's graph: one for each application and one for each
+// agent.
 import type { GraphStore } from '../engine/store.ts'
 
+/** Label of application nodes. */
 export const applicationLabel = '_Application'
+/** Label of agent nodes. */
 export const agentLabel = '_AppAgent'
-/** (agent)-[:_AGENT_OF]->(application) */
+/** Relationship type: (agent)-[:_AGENT_OF]->(application). */
 export const agentOfType = '_AGENT_OF'
 
-/** All of it may be repeated. */
+/** Writes and deletes system nodes. Every operation is idempotent. */
 export interface SystemGraph {
+  /** Writes the node of an application. */
   putApplication(projectId: string, applicationId: string): Promise<void>
-  /** And its relationship to the application's node. */
+  /** Writes the node of an agent and its relationship to the application's node. */
   putAgent(projectId: string, applicationId: string, agentId: string): Promise<void>
   deleteApplication(projectId: string, applicationId: string): Promise<void>
   deleteAgent(projectId: string, agentId: string): Promise<void>
 }
 
 /**
- * `graphOf` gives the default graph of a project that is provisioned. `exists` looks at the newest configuration: it is
- * asked within the write, so that a removal by another process, whose own write follows its commit, has the last word.
+ * `graphOf` returns the default graph of a provisioned project. `exists` reads the newest configuration. It is called
+ * within the graph write: the graph write of a deletion follows its commit, so a node of a deleted document is either
+ * not written or deleted afterwards.
  */
 export function createSystemGraph(
   graphOf: (projectId: string) => Promise<GraphStore> | GraphStore,
@@ -36,7 +41,7 @@ export function createSystemGraph(
         const source = { type: agentLabel, externalId: agentId }
         const target = { type: applicationLabel, externalId: applicationId }
         batch.upsertNode(source)
-        // An agent's link does not depend on what became of the application's own effect.
+        // The application's own side effect may not have run yet.
         batch.upsertNode(target)
         batch.upsertRelationship({ source, type: agentOfType, target })
       })

@@ -1,5 +1,5 @@
-// Checks a value by its schema and says every fault as `path: expected …, found …`: the one place that words what a schema
-// refuses, for bodies, queries, stored documents and tools.
+// Validates a value by its schema and reports every error as `path: expected …, found …`. The messages of all schema
+// errors are written here: for bodies, queries, stored documents and MCP tools.
 import type { z } from 'zod'
 import { Float } from '../kernel/float.ts'
 import { formatPath } from '../kernel/format-path.ts'
@@ -7,20 +7,25 @@ import { writeJson } from '../kernel/json.ts'
 import { jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
-/** `at` is the path of the value itself, for values that were found inside of others. */
+/**
+ * Validates `value`. `at`: the path of the value, if it is part of a larger document. Returns the parsed value, or one
+ * message per error.
+ */
 export function validate<T>(schema: z.ZodType<T>, value: unknown, at = ''): Result<T, readonly string[]> {
   const read = schema.safeParse(value, { error: issueMessage, reportInput: true })
   if (read.success) {
-    const lost = droppedMemberPath(value, read.data)
-    return lost === null ? ok(read.data) : err([`${formatPath(at, lost) || 'body'}: unknown member \`__proto__\``])
+    const dropped = droppedMemberPath(value, read.data)
+    return dropped === null
+      ? ok(read.data)
+      : err([`${formatPath(at, dropped) || 'body'}: unknown member \`__proto__\``])
   }
-  // The value itself is the body.
+  // An empty path means the whole body.
   return err(read.error.issues.map((issue) => `${formatPath(at, issue.path) || 'body'}: ${issue.message}`))
 }
 
 /**
- * Where a member `__proto__` is no longer there, or null: maps of zod leave out this one name and say nothing. What it
- * hands on as it is (free JSON) is whole.
+ * Returns the path of a dropped `__proto__` member, or null. Maps of zod drop this name silently; values that zod
+ * passes through unchanged are complete.
  */
 function droppedMemberPath(given: unknown, read: unknown): readonly PropertyKey[] | null {
   if (given === read || typeof given !== 'object' || given === null) return null
@@ -35,7 +40,7 @@ function droppedMemberPath(given: unknown, read: unknown): readonly PropertyKey[
   for (const name in given) {
     if (name === '__proto__' && !Object.hasOwn(kept, name)) return []
     const member = (given as ObjectMembers)[name]
-    // Most members are no objects, and a body has thousands of them.
+    // Most members are not objects, and a body has thousands of them.
     const found = typeof member === 'object' ? droppedMemberPath(member, kept[name]) : null
     if (found !== null) return [name, ...found]
   }
@@ -45,11 +50,11 @@ function droppedMemberPath(given: unknown, read: unknown): readonly PropertyKey[
 type ObjectMembers = Readonly<Record<string, unknown>>
 const noMembers: ObjectMembers = Object.freeze({})
 
-/** Undefined leaves the schema's own message. */
+/** Returns undefined to keep the schema's own message. */
 function issueMessage(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
-      // Where numbers are read exactly, what is no integer comes boxed, and one beyond 53 bits as another type.
+      // With exact numbers, a non-integer is a boxed Float and an integer beyond 53 bits is a bigint.
       if (issue.expected === 'number' && jsonKindOf(issue.input) === 'number') {
         return `expected integer of at most 53 bits, found \`${writeJson(issue.input)}\``
       }
@@ -57,7 +62,7 @@ function issueMessage(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_value':
       return `expected ${issue.values.map((value) => `\`${String(value)}\``).join(' or ')}, found ${foundValue(issue.input)}`
     case 'unrecognized_keys':
-      // A boxed float is an object to zod and a number to everybody else.
+      // zod sees a boxed Float as an object.
       if (issue.input instanceof Float) return 'expected object, found number'
       return `unknown member ${issue.keys.map((key) => `\`${key}\``).join(', ')}`
     case 'too_small':

@@ -1,22 +1,27 @@
-// The kind of event sinks: one in a project, with the brokers and queues that events go to, and which go where.
+// The configuration kind of event sinks: at most one per project, with brokers and queues (providers) and routes that
+// select events for them. Stored, not executed (docs/decisions/0028-stored-but-not-executed.md).
 import { z } from 'zod'
 import { type ConfigKind, type DocumentFields, envelope, envelopeUpdate, reference, tagList } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 
+/** Kind name of event sinks. */
 export const eventSinksKind = 'event-sinks'
 
-/** What each provider is reached by; `secret` is sealed and never read back. */
+/** A kind of provider. `secret` is encrypted and never returned. */
 interface SinkProviderKind {
   readonly schema: z.ZodObject
   readonly secret: string
   readonly secretRequired: boolean
-  /** The members that say to whom the secret is shown, and who may listen; a secret may name its place itself. */
+  /**
+   * Members that determine where the secret is sent, or who can read it in transit. Empty if the secret contains its
+   * destination.
+   */
   readonly secretGoesTo: readonly string[]
 }
 
 const secret = (max: number) => z.string().max(max).nullish()
 
-/** Facts 1.7.13. Secrets may be left out of an update; `check` sees that the required ones are there. */
+/** An update may omit secrets; `check` verifies that the required ones are present. */
 const providerKinds = {
   streaming_broker: {
     schema: z.strictObject({
@@ -56,7 +61,7 @@ const providerKinds = {
           refuse('queueOrTopicName', 'expected string, found nothing')
         }
         for (const [camel, snake] of queueSpellings) {
-          if (queue[camel] != null && queue[snake] != null) refuse(snake, `given as \`${camel}\` too`)
+          if (queue[camel] != null && queue[snake] != null) refuse(snake, `cannot be combined with \`${camel}\``)
         }
       }),
     secret: 'connectionString',
@@ -77,7 +82,7 @@ const providerKinds = {
 
 const providerNames = Object.keys(providerKinds) as (keyof typeof providerKinds)[]
 
-/** Ruling F3: both spellings are taken, and the first reads back. */
+/** Both spellings are accepted; responses contain the first. */
 const queueSpellings = [
   ['queueOrTopicName', 'queue_or_topic_name'],
   ['connectionString', 'connection_string'],
@@ -136,6 +141,7 @@ const readProvider = z.strictObject({
   last_error: z.string(),
 })
 
+/** The kind `event-sinks`. */
 export const eventSinks: ConfigKind = {
   path: eventSinksKind,
   label: 'event sink',
@@ -181,7 +187,7 @@ export const eventSinks: ConfigKind = {
     ]
     return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })
   },
-  // What went wrong last is the delivery's to say.
+  // Delivery would set the last error.
   computedFields: ({ fields }) => ({
     providers: Object.fromEntries(
       Object.entries(fields.providers as Providers).map(([id, one]) => [id, { ...one, last_error: '' }]),

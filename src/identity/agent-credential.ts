@@ -1,4 +1,5 @@
-// The kind of agent credentials (ruling F8): the key is in the create answer, and nowhere after.
+// The configuration kind of agent credentials. The key is in the create response and never stored in the clear
+// (docs/decisions/0013-secrets.md).
 import { z } from 'zod'
 import { type ConfigKind, envelope, readTimestamp, reference } from '../config/kind.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -25,7 +26,10 @@ const answerSchema = z.strictObject({
   }),
 })
 
-/** `publicUrl`: where clients reach the service; empty where nobody has said it. */
+/**
+ * The kind `application-agent-credentials`. `publicUrl`: the base URL for clients, shown in the create response; empty
+ * if not configured.
+ */
 export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
   return {
     path: 'application-agent-credentials',
@@ -61,7 +65,8 @@ export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
         shown: { api_key: key },
       })
     },
-    // The key of a project that is gone is still a key: who calls with it is told that the graph is gone (facts 1.7.4).
+    // A key outlives its project: a request with it is told that the graph no longer exists, and not that the key is
+    // unknown.
     tombstone({ parent_id, fields }, removed, reader) {
       if (removed.kind !== 'projects') return null
       const permissions = reader.get('application-agents', parent_id)?.fields.api_permissions ?? []

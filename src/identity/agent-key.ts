@@ -1,4 +1,4 @@
-// Agent keys: minted once, kept as a hash, and looked up in memory for every decision.
+// Agent keys: created once, stored as a hash, and looked up in memory for every decision.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type ConfigSource, type StoredDocument, tombstoneKind } from '../config/kind.ts'
 import type { AgentCaller, ApiPermission } from '../kernel/caller.ts'
@@ -7,19 +7,21 @@ import type { Clock } from '../kernel/clock.ts'
 const agentCredentialsKind = 'application-agent-credentials'
 const tombstonesKind = tombstoneKind(agentCredentialsKind)
 
-/** Lets scanners for leaked secrets recognise a key. */
+/** Lets secret scanners recognize a key. */
 const PREFIX = 'vgk_'
 const KID_LENGTH = 16
 const KEY_LENGTH = PREFIX.length + KID_LENGTH + 43
 
+/** A new key with what is stored of it. */
 export interface MintedKey {
-  /** Prefix, key id and 256 random bits, URL-safe; shown once. */
+  /** Prefix, key id and 256 random bits, URL-safe. Shown once. */
   readonly key: string
-  /** Public; finds the hash. */
+  /** The key id. Public; the hash is looked up by it. */
   readonly kid: string
   readonly hash: string
 }
 
+/** Creates a key from the system's random source. */
 export function mintAgentKey(): MintedKey {
   const kid = randomBytes(12).toString('base64url')
   const key = `${PREFIX}${kid}${randomBytes(32).toString('base64url')}`
@@ -28,7 +30,7 @@ export function mintAgentKey(): MintedKey {
 
 interface AgentKeyEntry {
   readonly hash: Buffer
-  /** The key once it has been verified by its hash: comparing texts takes a tenth of the time of SHA-256. */
+  /** The key, once its hash has been verified: comparing strings takes a tenth of the time of SHA-256. */
   verified: string | null
   readonly expiresAtMs: number
   readonly agentId: string
@@ -41,14 +43,17 @@ function matchesKey(entry: AgentKeyEntry, key: string): boolean {
   return true
 }
 
-/** Takes the same time wherever two texts of one length differ, so that a key cannot be guessed piece by piece. */
+/** Compares in constant time, so that the response time does not reveal how much of a key is right. */
 function equalInConstantTime(a: string, b: string): boolean {
   let difference = a.length ^ b.length
   for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i)
   return difference === 0
 }
 
-/** In step with the configuration: a deletion or a change of permissions holds from the moment it is stored. */
+/**
+ * All agent keys, indexed by key id. Follows the configuration: a deletion or a change of permissions takes effect with
+ * its commit.
+ */
 export class AgentKeys {
   private readonly clock: Clock
   private readonly entries = new Map<string, AgentKeyEntry>()
@@ -75,12 +80,15 @@ export class AgentKeys {
     })
   }
 
-  /** Null: unknown, expired, or its agent is gone. Runs before every decision: synchronous, and no search. */
+  /**
+   * Returns the caller, or null if the key is unknown or expired or its agent is deleted. Runs before every decision:
+   * synchronous, one map lookup.
+   */
   authenticateAgent(key: string): AgentCaller | null {
     if (key.length !== KEY_LENGTH || !key.startsWith(PREFIX)) return null
     const entry = this.entries.get(key.slice(PREFIX.length, PREFIX.length + KID_LENGTH))
     if (entry === undefined || !matchesKey(entry, key)) return null
-    // Written so that an unreadable time counts as past.
+    // Written so that an unreadable time counts as expired.
     if (!(this.clock.now() < entry.expiresAtMs)) return null
     return this.callers.get(entry.agentId) ?? null
   }
@@ -96,7 +104,7 @@ export class AgentKeys {
     })
   }
 
-  /** A key that outlives its project, and with it everything that it could be used for. */
+  /** Registers a key whose project is deleted. It authenticates, but everything it could access is deleted. */
   private putTombstone({ id, project_id, fields }: StoredDocument): void {
     const { kid, key_hash, application_id, application_agent_id, until } = fields as Record<string, string>
     this.callers.set(id, {

@@ -1,4 +1,4 @@
-// First start: an organization and an admin service account, on an empty data folder and never again.
+// First start: creates an organization and an admin service account in an empty data folder.
 import { type ConfigReader, type ConfigWriter, type Sealer, type StoredDocument, secretPath } from '../config/kind.ts'
 import type { ServiceAccountCaller } from '../kernel/caller.ts'
 import { type Clock, timestamp } from '../kernel/clock.ts'
@@ -7,15 +7,19 @@ import { mintGid } from '../kernel/ids.ts'
 import { privateKeyPath, serviceAccountCredentialsKind, serviceAccountsKind } from './service-account.ts'
 import { mintSigningKey } from './signing-key.ts'
 
+/** The result of `bootstrap`. */
 export interface BootstrapResult {
-  /** False: the folder had an organization already. */
+  /** False: the folder already had an organization. */
   readonly created: boolean
-  /** The admin account; ServiceAccounts.issueToken makes its tokens. */
+  /** The admin account. `ServiceAccounts.issueToken` issues its tokens. */
   readonly admin: ServiceAccountCaller
 }
 
+/**
+ * Creates the organization if there is none. Safe to call from several processes at once. Throws as `findAdmin` does.
+ */
 export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: Clock): Promise<BootstrapResult> {
-  // Without a transaction, which would wait for other processes that write.
+  // Read without a transaction, which would wait for processes that write.
   if (documents.all('organizations').length > 0) return { created: false, admin: findAdmin(documents) }
   const made = firstDocuments(sealer, clock.now())
   const created = await documents.write((draft) => {
@@ -26,7 +30,10 @@ export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: 
   return { created, admin: findAdmin(documents) }
 }
 
-/** Of a folder that has an organization: the account that the process can sign for, if there is one. */
+/**
+ * Finds the admin account of an existing organization: preferably one whose private key is stored here, so that the
+ * process can sign for it. Throws OperationalError if there is none.
+ */
 export function findAdmin(documents: ConfigReader): ServiceAccountCaller {
   const editors = documents.all(serviceAccountsKind).filter(({ fields }) => fields.role === 'all_editor')
   const hasKeyHere = ({ id }: StoredDocument): boolean =>

@@ -1,5 +1,5 @@
-// What a token says → its subject and the claims that policies and queries see. Only top-level claims are mapped; nested
-// ones stay objects under their own name.
+// Extracts from a token its subject and the claims that policies and queries see. Only top-level claims are mapped;
+// nested claims stay objects under their own name.
 
 import type { Claims } from '../kernel/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -9,7 +9,7 @@ const SUBJECT_LENGTH_MAX = 256
 
 type JsonType = 'string' | 'boolean' | 'number' | 'object'
 
-/** OpenID Connect Core 1.0, section 5.1. */
+/** The standard claims and their JSON types (OpenID Connect Core 1.0, section 5.1). */
 const standardClaims: ReadonlyMap<string, JsonType> = new Map<string, JsonType>([
   ...[
     'sub',
@@ -35,17 +35,20 @@ const standardClaims: ReadonlyMap<string, JsonType> = new Map<string, JsonType>(
   ['updated_at', 'number'],
 ])
 
-/** The external id of the subject's node; the error says what is wrong with the claim. */
+/** Returns the subject: the external id of its node. The error describes what is wrong with the claim. */
 export function subjectOf(claims: Claims, { subClaim }: TokenRule): Result<string, string> {
   const value = Object.hasOwn(claims, subClaim) ? claims[subClaim] : undefined
   const subject = Number.isSafeInteger(value) || typeof value === 'bigint' ? String(value) : value
-  if (typeof subject !== 'string' || subject === '') return err('the token does not say its subject')
+  if (typeof subject !== 'string' || subject === '') return err('the subject claim is missing or not a string')
   return subject.length <= SUBJECT_LENGTH_MAX
     ? ok(subject)
     : err(`the subject is longer than ${SUBJECT_LENGTH_MAX} characters`)
 }
 
-/** Target names with what the token has for them. A standard claim of another type than the standard's is an error. */
+/**
+ * Returns the mapped claims by target name; claims that the token does not have are left out. Error: a standard claim
+ * that is not of its standard type.
+ */
 export function mapClaims(claims: Claims, { mapping }: TokenRule): Result<Claims, string> {
   const mapped: [string, unknown][] = []
   for (const [name, selector] of mapping) {
@@ -53,7 +56,7 @@ export function mapClaims(claims: Claims, { mapping }: TokenRule): Result<Claims
     if (value === undefined || value === null) continue
     const expected = standardClaims.get(selector)
     if (expected !== undefined && (typeof value !== expected || Array.isArray(value))) {
-      return err('a standard claim is not of its standard type')
+      return err('a standard claim has the wrong type')
     }
     mapped.push([name, value])
   }

@@ -1,9 +1,9 @@
-// The one form in which a signed token may be written.
+// Checks the serialization of signed tokens.
 
-/** RFC 7515, section 2: segments in base64url, without padding, line breaks or other characters. */
+/** RFC 7515, section 2: base64url segments without padding, line breaks or other characters. */
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]*$/
 
-/** Whether each segment of `token` is written as the standard says. Decoders take more than that. */
+/** Whether `token` is a JWS in compact serialization. Base64 decoders accept more than the standard. */
 export function isCompactJws(token: string): boolean {
   return COMPACT.test(token)
 }

@@ -1,23 +1,26 @@
-// Signs texts with a key that is derived from the master key for one purpose: every process of a data folder derives the
-// same one, and nothing has to be stored.
+// Signs texts with a key derived from the master key for one purpose. Every process of a data folder derives the same
+// key, and no key is stored.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 
+/** HMAC-SHA-256 with a key derived by HKDF (RFC 5869). */
 export class DerivedSigner {
   private readonly key: Uint8Array
 
-  /** `purpose`: keys of different purposes have nothing to do with each other. */
+  /** `purpose`: keys of different purposes are independent. */
   constructor(masterKey: Uint8Array, purpose: string) {
     this.key = new Uint8Array(hkdfSync('sha256', masterKey, new Uint8Array(0), `verdigraph ${purpose}`, 32))
   }
 
+  /** Returns the signature in base64url. */
   sign(text: string): string {
     return this.mac(text).toString('base64url')
   }
 
+  /** Whether `signature` is the signature of `text`. Compares in constant time. */
   verify(text: string, signature: string): boolean {
     const given = Buffer.from(signature, 'base64url')
     const right = this.mac(text)
-    // The same bytes can be written in several ways; only one is ours.
+    // Base64url can encode the same bytes in several ways; only the canonical one is accepted.
     return given.length === right.length && timingSafeEqual(given, right) && signature === right.toString('base64url')
   }
 

@@ -1,6 +1,6 @@
-// What issuers publish about themselves: their keys and where they tell about a user. Fetched when a token needs it, kept
-// while it is fresh, renewed when a token names a key that is not among them, and relied on for a while when the issuer
-// cannot be reached.
+// Reads what OpenID Connect issuers publish: their signing keys and their user-info endpoint. Results are fetched on
+// demand and cached. A token with an unknown key id triggers a refresh, and stale results are used while an issuer is
+// unreachable.
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { type Clock, isWithin } from '../kernel/clock.ts'
 import { parseJson } from '../kernel/json.ts'
@@ -8,35 +8,42 @@ import { isJsonObject } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Upstream } from '../upstream/client.ts'
 
-/** A key that the issuer takes back is taken for so long yet. */
+/** Metadata is fresh for this time. A revoked key is accepted for up to this long. */
 const METADATA_FRESH_MS = 10 * 60 * 1000
-/** How long an issuer that cannot be reached is believed by what it said last. */
+/** Metadata of an unreachable issuer is used for this time. */
 const METADATA_STALE_MS = 24 * 60 * 60 * 1000
-/** After a call that failed, an issuer is not called again for so long: its outage must not become ours. */
+/** Pause after a failed call, so that an outage of the issuer does not slow down this service. */
 export const ISSUER_RETRY_MS = 10_000
 /**
- * How often the keys of one issuer are read again because a token names a key that is not among them: so many times in
- * a row, and once more for each RENEWAL_MS that passes. Tokens with made-up keys must not become the issuer's load.
+ * Token bucket for refreshes caused by unknown key ids, per issuer: this many in a row, and one more for each
+ * KEY_REFRESH_MS. Tokens with invented key ids must not load the issuer.
  */
 const KEY_REFRESHES_MAX = 5
 const KEY_REFRESH_MS = 5000
-/** A key that was not there is not looked for again for so long, so that one stale token does not use up the renewals. */
+/**
+ * A key id that was not found is not looked up again for this time, so that one stale token does not use up the
+ * refreshes.
+ */
 const MISSING_KEY_MS = 10_000
 const MISSING_KEYS_MAX = 100
 const KEYS_MAX = 100
 const ISSUERS_MAX = 1000
 
+/** A JSON Web Key Set of jose. */
 export type KeySet = ReturnType<typeof createLocalJWKSet>
 
-/** The issuer cannot be asked now; the cause is in the log. */
+/** The issuer is unreachable; the cause is logged. */
 export type IssuerUnavailable = 'unavailable'
 
+/** What calls to issuers use. */
 export interface IssuerClientDeps {
   readonly upstream: Upstream
   readonly clock: Clock
-  /** One answer of an issuer. */
+  /** Time limit of one call, milliseconds. */
   readonly timeMs: number
+  /** Size limit of one response, bytes. */
   readonly bytesMax: number
+  /** Writes one line to the operator's log. */
   readonly report: (line: string) => void
 }
 
@@ -51,19 +58,20 @@ interface IssuerState {
   triedAtMs: number
   failed: boolean
   running: Promise<void> | null
-  /** Renewals that are left, as of `countedAtMs`. */
+  /** Refreshes that are left at `countedAtMs`. */
   renewals: number
   countedAtMs: number
-  /** When each of these keys was not there, by its id. */
+  /** When each missing key id was last looked up. */
   readonly missing: Map<string, number>
 }
 
-/** `isNew`: read for this call, so that reading it again at once would tell nothing. */
+/** The keys of an issuer. `isNew`: fetched for this call, so an immediate refresh would return the same. */
 export interface IssuerKeys {
   readonly set: KeySet
   readonly isNew: boolean
 }
 
+/** A cache of issuer metadata. */
 export class Issuers {
   private readonly deps: IssuerClientDeps
   private readonly issuers = new Map<string, IssuerState>()
@@ -72,6 +80,7 @@ export class Issuers {
     this.deps = parts
   }
 
+  /** Returns the current keys of an issuer. Errors: `unavailable`. */
   async keys(issuer: string): Promise<Result<IssuerKeys, IssuerUnavailable>> {
     const before = this.stateOf(issuer).metadata
     const published = await this.metadata(issuer)
@@ -79,8 +88,9 @@ export class Issuers {
   }
 
   /**
-   * Reads the keys again at once and returns them; returns `seen` if nothing changed or no renewal is left.
-   * `kid`: the key that is missing there; null where the token names none.
+   * Refreshes the keys after a lookup failed in `seen`. Returns `seen` if nothing changed or the refresh limit is
+   * reached. `kid`: the missing key id; null if the token has none.
+   * Errors: `unavailable` if the refresh failed.
    */
   async refreshedKeys(issuer: string, seen: KeySet, kid: string | null): Promise<Result<KeySet, IssuerUnavailable>> {
     const known = this.stateOf(issuer)
@@ -89,7 +99,7 @@ export class Issuers {
     return ok(known.metadata.keys)
   }
 
-  /** Null within: the issuer has none. */
+  /** Returns the user-info endpoint of the issuer; null if it has none. Errors: `unavailable`. */
   async userinfoEndpoint(issuer: string): Promise<Result<string | null, IssuerUnavailable>> {
     const published = await this.metadata(issuer)
     return published === null ? err('unavailable') : ok(published.userinfoEndpoint)
@@ -122,7 +132,7 @@ export class Issuers {
     return known
   }
 
-  /** For a key that is not among those that are known. */
+  /** Refreshes because of an unknown key id, within the limits. */
   private renewFor(issuer: string, known: IssuerState, kid: string | null): Promise<void> {
     if (known.running !== null) return known.running
     const now = this.deps.clock.now()
@@ -130,7 +140,7 @@ export class Issuers {
     if (kid !== null && isWithin(now, known.missing.get(kid) ?? Number.NEGATIVE_INFINITY, MISSING_KEY_MS))
       return Promise.resolve()
     const gained = Math.floor((now - known.countedAtMs) / KEY_REFRESH_MS)
-    // A clock that was set back gains nothing, and counts from there.
+    // If the clock was set back, count from the new time.
     if (gained < 0) known.countedAtMs = now
     else {
       known.renewals = Math.min(KEY_REFRESHES_MAX, known.renewals + gained)
@@ -145,7 +155,7 @@ export class Issuers {
     return this.call(issuer, known)
   }
 
-  /** One call at a time, and none soon after another. */
+  /** Refreshes stale metadata: one call at a time, with a pause between calls. */
   private renew(issuer: string, known: IssuerState): Promise<void> {
     if (known.running !== null) return known.running
     if (isWithin(this.deps.clock.now(), known.triedAtMs, ISSUER_RETRY_MS)) return Promise.resolve()
@@ -166,12 +176,12 @@ export class Issuers {
   }
 
   private async fetch(issuer: string): Promise<Result<IssuerMetadata, string>> {
-    // OpenID Connect Discovery 1.0, section 4: one slash at the end is not doubled.
+    // OpenID Connect Discovery 1.0, section 4: a trailing slash of the issuer is removed.
     const discovery = await this.read(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
     if (!discovery.ok) return discovery
     const { issuer: named, jwks_uri, userinfo_endpoint } = discovery.value
     if (named !== issuer) return err('its discovery document names another issuer')
-    if (typeof jwks_uri !== 'string') return err('its discovery document names no keys')
+    if (typeof jwks_uri !== 'string') return err('its discovery document has no jwks_uri')
     const jwks = await this.read(jwks_uri)
     if (!jwks.ok) return jwks
     const { keys } = jwks.value
@@ -197,7 +207,10 @@ export class Issuers {
   }
 }
 
-/** Null: not JSON, no object, or not one that everybody reads the same. Long integers are bigints: claims are compared. */
+/**
+ * Parses a JSON object, with integers beyond 53 bits as bigint because claims are compared. Returns null if the bytes
+ * are not UTF-8, not valid JSON, contain a duplicate member or are not an object.
+ */
 export function parseJsonObject(bytes: Uint8Array): Record<string, unknown> | null {
   let text: string
   try {

@@ -1,5 +1,5 @@
-// Where the master key comes from: the environment, or a file of its own beside the database, made on the first start.
-// While it is replaced there are two, and whoever reads secrets knows both.
+// Loads the master key: from the environment, or from a file in the data folder that the first start creates. During a
+// rotation there are two keys, and secrets are read with both (docs/decisions/0013-secrets.md).
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -16,21 +16,26 @@ import { join } from 'node:path'
 import { OperationalError } from '../kernel/errors.ts'
 import { MASTER_KEY_BYTES } from './secret-box.ts'
 
+/** Environment variable with the master key. */
 export const masterKeyVariable = 'VERDIGRAPH_MASTER_KEY'
-/** The key that is to take its place; the same in the environment. */
+/** Environment variable with the next master key, during a rotation. */
 export const nextMasterKeyVariable = 'VERDIGRAPH_MASTER_KEY_NEXT'
 const KEY_FILE = 'master.key'
 const NEXT_KEY_FILE = 'master.key.next'
 
+/** Where to look for the master key. */
 export interface MasterKeySource {
   readonly dataDir: string
-  /** The value of `masterKeyVariable`; it goes before the file. */
+  /** The value of `masterKeyVariable`; it takes precedence over the file. */
   readonly fromEnvironment: string | undefined
-  /** False when the folder holds secrets already: a new key could not open them. */
+  /** False if the folder already contains secrets, which a new key could not decrypt. */
   readonly mayCreate: boolean
 }
 
-/** Throws OperatorFault. */
+/**
+ * Returns the 32 bytes of the master key; creates the file if allowed. Throws OperationalError if there is no key, or
+ * if it cannot be read or decoded.
+ */
 export function loadMasterKey(source: MasterKeySource): Uint8Array {
   if (source.fromEnvironment !== undefined && source.fromEnvironment !== '') {
     return decodeKey(source.fromEnvironment, masterKeyVariable)
@@ -38,22 +43,26 @@ export function loadMasterKey(source: MasterKeySource): Uint8Array {
   const path = join(source.dataDir, KEY_FILE)
   if (existsSync(path)) return decodeKey(readKeyFile(path), path)
   if (!source.mayCreate) {
-    throw new OperationalError(`the data folder has lost its ${KEY_FILE}: put it back, or set ${masterKeyVariable}`)
+    throw new OperationalError(`the data folder has no ${KEY_FILE}: restore the file or set ${masterKeyVariable}`)
   }
   const key = randomBytes(MASTER_KEY_BYTES)
   mkdirSync(source.dataDir, { recursive: true, mode: 0o700 })
-  // `wx`: of two processes that start at once, one fails here and not later at a secret of the other.
+  // `wx`: if two processes start at once, one fails here instead of later with secrets of the other.
   writeKeyFile(path, key, 'wx')
   return key
 }
 
+/** The keys to decrypt secrets with. */
 export interface MasterKeys {
   readonly current: Uint8Array
-  /** Null: the key is not being replaced. */
+  /** Null: no rotation is in progress. */
   readonly next: Uint8Array | null
 }
 
-/** For whoever opens secrets: a rotation that was cut off may have left some under the one key and some under the other. */
+/**
+ * Loads both keys, to decrypt secrets: an interrupted rotation may have left some under each. Throws as `loadMasterKey`
+ * does.
+ */
 export function loadMasterKeys(source: MasterKeySource, nextFromEnvironment: string | undefined): MasterKeys {
   const current = loadMasterKey(source)
   return { current, next: loadNext(source, nextFromEnvironment) }
@@ -66,7 +75,7 @@ function loadNext({ dataDir, fromEnvironment }: MasterKeySource, nextFromEnviron
   return decodeKey(readKeyFile(path), path)
 }
 
-/** Makes the next key of a key that lies in a file. It is on disk before anything is sealed with it. */
+/** Creates the next key of a key that is stored in a file. It is on disk before any secret is encrypted with it. */
 export function createNextKey(dataDir: string): Uint8Array {
   const key = randomBytes(MASTER_KEY_BYTES)
   const draft = join(dataDir, `${NEXT_KEY_FILE}.tmp`)
@@ -76,7 +85,10 @@ export function createNextKey(dataDir: string): Uint8Array {
   return key
 }
 
-/** When everything is sealed with it: the next key takes the place of the old one, which is then nowhere any more. */
+/**
+ * Replaces the old key file by the next one, after all secrets are encrypted with the next key. `nextFromEnvironment`:
+ * the next key is in the environment, so both files are deleted.
+ */
 export function adoptNextKey(dataDir: string, nextFromEnvironment = ''): void {
   if (nextFromEnvironment === '') renameSync(join(dataDir, NEXT_KEY_FILE), join(dataDir, KEY_FILE))
   else for (const name of [KEY_FILE, NEXT_KEY_FILE]) rmSync(join(dataDir, name), { force: true })
@@ -89,7 +101,7 @@ function writeKeyFile(path: string, key: Buffer, flags: 'w' | 'wx'): void {
     writeFileSync(file, `${key.toString('base64url')}\n`)
     fsyncSync(file)
   } catch (failure) {
-    // On a full disk: what is left of it would be taken for a key that is wrong.
+    // A partial file, left by a full disk, would later be reported as a wrong key.
     rmSync(path, { force: true })
     throw failure
   } finally {
@@ -97,7 +109,7 @@ function writeKeyFile(path: string, key: Buffer, flags: 'w' | 'wx'): void {
   }
 }
 
-/** A rename is not on disk before its folder is. */
+/** Makes a rename durable. */
 function syncFolder(folder: string): void {
   const file = openSync(folder, 'r')
   try {
@@ -124,7 +136,7 @@ function decodeKey(text: string, where: string): Uint8Array {
       : null
   if (key?.length !== MASTER_KEY_BYTES) {
     throw new OperationalError(
-      `${where} does not hold a master key: expected ${MASTER_KEY_BYTES} bytes in base64 or in hexadecimal`,
+      `${where} does not contain a master key: expected ${MASTER_KEY_BYTES} bytes in base64 or in hexadecimal`,
     )
   }
   return key

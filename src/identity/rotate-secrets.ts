@@ -1,15 +1,16 @@
-// Goes through a stored document and brings every sealed text in it under the present master key.
+// Encrypts every secret in a stored document under the current master key.
 import { secretPath } from '../config/kind.ts'
 import { isSealedText, type SecretBox } from './secret-box.ts'
 
+/** The result for one document. */
 export interface RotatedDocument {
-  /** The same value where nothing had to be done. */
+  /** The same object if nothing changed. */
   readonly value: unknown
-  /** Places that were sealed with another key before. */
+  /** Paths of secrets that were encrypted with another key before. */
   readonly resealed: readonly string[]
-  /** Places that are sealed as they should be. */
+  /** Paths of secrets that already use the current key. */
   readonly upToDate: readonly string[]
-  /** Places that hold what looks sealed and does not open: damaged, or the words of somebody who wrote it so. */
+  /** Paths of texts that look encrypted and cannot be decrypted: damaged, or written so by a caller. */
   readonly unopened: readonly string[]
 }
 
@@ -19,21 +20,24 @@ interface SecretPosition {
   readonly path: readonly string[]
 }
 
-/** Documents lie in documents: what is still to be done of a change holds the one that was changed. */
+/**
+ * Re-encrypts the secrets of a document. Documents can contain documents: an intent contains the document that was
+ * changed.
+ */
 export function rotateSecrets(document: unknown, box: SecretBox): RotatedDocument {
   const resealed: string[] = []
   const kept: string[] = []
   const unopened: string[] = []
 
-  function textIn(text: string, { kind, id, path }: SecretPosition): string {
+  function textIn(text: string, position: SecretPosition): string {
     if (!isSealedText(text)) return text
-    const place = secretPath(kind, id, path.join('.'))
+    const path = secretPath(position.kind, position.id, position.path.join('.'))
     try {
-      const anew = box.rewrap(text, place)
-      ;(anew === null ? kept : resealed).push(place)
+      const anew = box.rewrap(text, path)
+      ;(anew === null ? kept : resealed).push(path)
       return anew ?? text
     } catch {
-      unopened.push(place)
+      unopened.push(path)
       return text
     }
   }

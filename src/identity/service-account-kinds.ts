@@ -1,4 +1,5 @@
-// The kinds of service accounts and of their credentials: a role that never changes, and keys that the account signs with.
+// The configuration kinds of service accounts and their credentials. An account has a role that never changes and keys
+// that sign its tokens (docs/decisions/0014-service-accounts.md).
 import { z } from 'zod'
 import {
   type ConfigKind,
@@ -20,8 +21,10 @@ import {
 } from './service-account.ts'
 import { mintSigningKey, type PublicKey, readPublicKey, signToken } from './signing-key.ts'
 
+/** The roles of service accounts. */
 export const serviceAccountRoles = ['all_editor', 'all_viewer'] as const
 
+/** The kind `service-accounts`. */
 export function serviceAccounts(clock: Clock): ConfigKind {
   return {
     path: serviceAccountsKind,
@@ -63,8 +66,8 @@ const answerSchema = z.strictObject({
 })
 
 /**
- * The answer to a create holds, this once, the private key for the account to sign its own tokens with, and a first token.
- * Neither is kept. An account that brings its own public key gets neither.
+ * The kind `service-account-credentials`. The create response contains the private key, for the account to sign its own
+ * tokens with, and a first token. Neither is stored. For an account that sends its own public key, it contains neither.
  */
 export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigKind {
   return {
@@ -87,7 +90,7 @@ export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigK
     omittedInLists: [],
     check({ public_key_jwk, public_key_pem, ...fields }, { reader, parent }) {
       if (public_key_jwk !== undefined && public_key_pem !== undefined) {
-        return err({ kind: 'invalid', issues: ['public_key_pem: given as `public_key_jwk` too'] })
+        return err({ kind: 'invalid', issues: ['public_key_pem: cannot be combined with `public_key_jwk`'] })
       }
       const expireTime = resolveExpireTime(fields.expire_time as string | undefined, clock)
       if (!expireTime.ok) return err({ kind: 'invalid', issues: [expireTime.error] })
@@ -99,11 +102,11 @@ export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigK
         algorithm,
       })
       const member = public_key_jwk === undefined ? 'public_key_pem' : 'public_key_jwk'
-      const brought = (public_key_jwk ?? public_key_pem) as string | Record<string, unknown> | undefined
-      if (brought !== undefined) {
-        const key = readPublicKey(brought)
+      const provided = (public_key_jwk ?? public_key_pem) as string | Record<string, unknown> | undefined
+      if (provided !== undefined) {
+        const key = readPublicKey(provided)
         if (!key.ok) return err({ kind: 'invalid', issues: [`${member}: ${key.error}`] })
-        // Whose a token is must follow from its key alone.
+        // The key of a token must identify its account.
         const taken = reader.all(serviceAccountCredentialsKind).some((other) => other.fields.kid === key.value.kid)
         if (taken) return err({ kind: 'conflict', message: `another credential has the key \`${key.value.kid}\`` })
         return ok({ fields: stored(key.value) })
@@ -137,18 +140,21 @@ export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigK
   }
 }
 
-/** Whoever removes the last way in would leave an organization that nobody can change any more. */
-function lastEditorBlocker(reader: ConfigReader, clock: Clock, going: StoredDocument): string | null {
+/**
+ * Returns a reason if deleting `going` would leave the organization without a service account that can change it; else
+ * null.
+ */
+function lastEditorBlocker(reader: ConfigReader, clock: Clock, deleted: StoredDocument): string | null {
   const now = clock.now()
   const isLive = ({ id, fields }: StoredDocument): boolean =>
-    id !== going.id && !(typeof fields.expire_time === 'string' && Date.parse(fields.expire_time) <= now)
-  const remains = reader
-    .inScope(serviceAccountsKind, going.organization_id)
+    id !== deleted.id && !(typeof fields.expire_time === 'string' && Date.parse(fields.expire_time) <= now)
+  const hasOther = reader
+    .inScope(serviceAccountsKind, deleted.organization_id)
     .some(
       ({ id, fields }) =>
-        id !== going.id &&
+        id !== deleted.id &&
         fields.role === 'all_editor' &&
         reader.children(serviceAccountCredentialsKind, id).some(isLive),
     )
-  return remains ? null : 'the organization would be left without a service account that may change it'
+  return hasOther ? null : 'the organization would have no service account with a valid credential that can change it'
 }

@@ -1,4 +1,5 @@
-// Service-account bearer tokens: JWTs signed by the account's own key (ruling F5), by the algorithm of that key.
+// Authenticates and issues the bearer tokens of service accounts: JWTs signed with a key of the account, with the
+// algorithm of that key (docs/decisions/0014-service-accounts.md).
 import { decodeProtectedHeader, importJWK, type JWK, type JWTPayload, jwtVerify } from 'jose'
 import { type ConfigSource, type Sealer, type StoredDocument, secretPath } from '../config/kind.ts'
 import type { ServiceAccountCaller, ServiceAccountRole } from '../kernel/caller.ts'
@@ -7,18 +8,24 @@ import { OperationalError } from '../kernel/errors.ts'
 import { isCompactJws } from './compact-jws.ts'
 import { signToken } from './signing-key.ts'
 
+/** Shortest lifetime of a token, seconds. */
 export const tokenLifetimeMinS = 120
+/** Longest lifetime of a token, seconds. */
 export const tokenLifetimeMaxS = 86_400
-/** How far the clock of a client that signs for itself may run ahead of ours. */
+/** Tolerance for the clock of a client that signs its own tokens. */
 const CLOCK_SKEW_S = 30
 const BEARER_LENGTH_MAX = 4096
 
+/** Kind name of service accounts. */
 export const serviceAccountsKind = 'service-accounts'
+/** Kind name of their credentials. */
 export const serviceAccountCredentialsKind = 'service-account-credentials'
+/** Field with the encrypted private key of the admin account. */
 export const privateKeyPath = 'private_jwk'
 
 type ImportedKey = Awaited<ReturnType<typeof importJWK>>
 
+/** Issues and verifies tokens of service accounts. Follows the configuration. */
 export class ServiceAccounts {
   private readonly documents: ConfigSource
   private readonly sealer: Sealer
@@ -40,17 +47,22 @@ export class ServiceAccounts {
     })
   }
 
-  /** Throws when the account has no key here, or the lifetime is outside 120 to 86400 seconds. */
+  /**
+   * Issues a token that is valid for `lifetimeS` seconds, from 120 to 86400.
+   * Throws OperationalError if the account's private key is not stored here, Error if the lifetime is out of range.
+   */
   async issueToken(accountId: string, lifetimeS: number): Promise<string> {
     if (!(lifetimeS >= tokenLifetimeMinS && lifetimeS <= tokenLifetimeMaxS)) {
-      throw new Error(`a token lives ${tokenLifetimeMinS} to ${tokenLifetimeMaxS} seconds, asked for ${lifetimeS}`)
+      throw new Error(
+        `the lifetime of a token is ${tokenLifetimeMinS} to ${tokenLifetimeMaxS} seconds, not ${lifetimeS}`,
+      )
     }
     const credential = this.documents
       .all(serviceAccountCredentialsKind)
       .find(({ parent_id, fields }) => parent_id === accountId && typeof fields[privateKeyPath] === 'string')
     if (credential === undefined) {
       throw new OperationalError(
-        `there is no private key of the service account ${accountId} here: its holder signs for it`,
+        `the private key of the service account ${accountId} is not stored here: its owner signs its tokens`,
       )
     }
     const place = secretPath(serviceAccountCredentialsKind, credential.id, privateKeyPath)
@@ -59,14 +71,17 @@ export class ServiceAccounts {
     return signToken({ privateJwk, kid: kidOf(credential) }, { accountId, issuedAtS, lifetimeS: Math.floor(lifetimeS) })
   }
 
-  /** `bearer` without the word `Bearer`. Null: not a token that one of our accounts signed and that is valid now. */
+  /**
+   * Verifies a token. `bearer`: the header value without `Bearer `. Returns null unless an account of ours signed it
+   * and it is valid now.
+   */
   async authenticateServiceAccount(bearer: string): Promise<ServiceAccountCaller | null> {
     const isWritten = bearer.length <= BEARER_LENGTH_MAX && isCompactJws(bearer)
     const credential = isWritten ? this.credentialOf(bearer) : null
     const account = credential === null ? null : this.documents.get(serviceAccountsKind, credential.parent_id)
     if (credential === null || account === null) return null
     const claims = await this.verify(bearer, credential, account.id)
-    // The account may have gone while the signature was checked.
+    // The account may have been deleted during the signature check.
     if (claims === null || this.credentials.get(kidOf(credential)) !== credential) return null
     return {
       kind: 'service-account',
@@ -117,7 +132,7 @@ function hasValidTimes({ iat, exp }: JWTPayload, nowS: number): boolean {
   return exp - iat >= tokenLifetimeMinS && exp - iat <= tokenLifetimeMaxS
 }
 
-/** What the key is for, whatever a token says of itself. */
+/** The algorithm of the key; the `alg` header of the token is not trusted. */
 function algorithmOf(credential: StoredDocument): string {
   return (credential.fields.algorithm as string | undefined) ?? 'ES256'
 }

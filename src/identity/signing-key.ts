@@ -1,35 +1,38 @@
-// The keys that service accounts sign with: minted here or brought by the client, each for one algorithm, each named by
-// its thumbprint (RFC 7638). Synchronous, because a configuration change is.
+// Keys that service accounts sign with: generated here or sent by the client. Each key has one algorithm and is named
+// by its thumbprint (RFC 7638). Synchronous, because configuration changes are.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, sign } from 'node:crypto'
 import type { JWK } from 'jose'
 import { err, ok, type Result } from '../kernel/result.ts'
 
+/** A public key for verification. */
 export interface PublicKey {
   readonly jwk: JWK
-  /** The only algorithm that is taken of it. */
+  /** The only algorithm accepted with this key. */
   readonly algorithm: string
   readonly kid: string
 }
 
+/** A new key pair. */
 export interface MintedSigningKey extends PublicKey {
   readonly privateJwk: JWK
 }
 
 const RSA_BITS_MIN = 2048
 
+/** Generates an ES256 key pair. */
 export function mintSigningKey(): MintedSigningKey {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = publicKey.export({ format: 'jwk' })
   return { jwk, algorithm: 'ES256', kid: thumbprintOf(jwk), privateJwk: privateKey.export({ format: 'jwk' }) }
 }
 
-/** A JWK, as an object or as its JSON, or a PEM; a private one is refused. */
+/** Reads a JWK (object or JSON text) or a PEM. Errors: a message; private keys are rejected. */
 export function readPublicKey(given: string | JWK): Result<PublicKey, string> {
   try {
     const asJson = typeof given === 'string' && given.trimStart().startsWith('{')
     const source = asJson ? (JSON.parse(given) as JWK) : given
     const isPrivate = typeof source === 'string' ? /PRIVATE KEY/.test(source) : 'd' in source
-    if (isPrivate) return err('expected a public key: a private one is nobody else’s to see')
+    if (isPrivate) return err('expected a public key: the private key must stay with its owner')
     const key = typeof source === 'string' ? createPublicKey(source) : createPublicKey({ key: source, format: 'jwk' })
     const jwk = key.export({ format: 'jwk' })
     const algorithm = algorithmOf(jwk)
@@ -54,19 +57,20 @@ function algorithmOf({ kty, crv }: JWK): string | null {
   return kty === 'OKP' && crv === 'Ed25519' ? 'EdDSA' : null
 }
 
-/** The required members in the order of their names, without a space. */
+/** RFC 7638: the required members in lexicographic order, without whitespace. */
 function thumbprintOf({ kty, crv, x, y, n, e }: JWK): string {
   const members = kty === 'RSA' ? { e, kty, n } : kty === 'EC' ? { crv, kty, x, y } : { crv, kty, x }
   return hash('sha256', JSON.stringify(members), 'base64url')
 }
 
+/** What a service-account token contains. */
 export interface ServiceTokenClaims {
   readonly accountId: string
   readonly issuedAtS: number
   readonly lifetimeS: number
 }
 
-/** Facts 1.7.5: iss = sub = the account, no audience. */
+/** Signs a token: `iss` and `sub` are the account, and there is no audience. */
 export function signToken(
   key: { readonly privateJwk: JWK; readonly kid: string },
   { accountId, issuedAtS, lifetimeS }: ServiceTokenClaims,

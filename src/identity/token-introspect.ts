@@ -1,5 +1,5 @@
-// The kind of token introspections: whose tokens a project takes, how they are checked, and what of them goes where
-// (interface; facts 1.7.8; ruling F3).
+// The configuration kind of token introspections: which tokens a project accepts, how they are verified, and what
+// becomes of their claims (docs/decisions/0009-user-tokens.md).
 import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
 import {
@@ -14,9 +14,10 @@ import { propertyNameLength, protectedNames } from '../kernel/element-rules.ts'
 import { err, ok } from '../kernel/result.ts'
 import type { Upstream } from '../upstream/client.ts'
 
+/** Kind name of token introspections. */
 export const tokenIntrospectsKind = 'token-introspects'
 
-/** The fields as they are stored: `check` has filled in what was not given. */
+/** The stored fields. `check` has filled in the defaults. */
 export interface TokenIntrospectFields {
   readonly jwt_matcher?: { readonly issuer: string; readonly audience: string }
   readonly opaque_matcher?: { readonly hint: string }
@@ -47,7 +48,7 @@ const label = z
   .max(64)
   .regex(/^\p{Lu}[\p{L}\p{N}_]*$/u, { error: 'expected a label: an upper-case letter, then letters, digits and `_`' })
 
-/** What a token says of itself keeps its meaning under its own name. */
+/** Registered claims (RFC 7519) keep their meaning under their own name. */
 const registeredClaims = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'act'])
 
 const claimsMapping = z
@@ -61,12 +62,12 @@ const claimsMapping = z
     }
   })
 
-/** Ruling F3: a string, or an object as the clients of the reference service send it; stored as the string. */
+/** A string, or an object as clients of the reference service send it. Stored as the string. */
 const subClaim = z.union([selector, z.strictObject({ selector })], {
   error: 'expected a claim name, or an object with `selector`',
 })
 
-/** An update replaces these as a whole: what it does not name is removed (facts 1.7.8). */
+/** An update replaces these as a whole: a member that it omits is removed. */
 const replacedMembers = ['jwt_matcher', 'opaque_matcher', 'offline_validation', 'online_validation'] as const
 
 const matcherSchemas = {
@@ -76,6 +77,7 @@ const matcherSchemas = {
   online_validation: onlineValidation.nullish(),
 }
 
+/** The kind `token-introspects`. `upstream` validates the URLs of issuers and endpoints. */
 export function tokenIntrospects(upstream: Pick<Upstream, 'refusalOf'>): ConfigKind {
   return {
     path: tokenIntrospectsKind,
@@ -114,9 +116,9 @@ export function tokenIntrospects(upstream: Pick<Upstream, 'refusalOf'>): ConfigK
     secrets: [],
     omittedInLists: [],
     check(merged, { reader, current, parent, body }) {
-      const gone = current === null ? [] : replacedMembers.filter((member) => !Object.hasOwn(body, member))
+      const removed = current === null ? [] : replacedMembers.filter((member) => !Object.hasOwn(body, member))
       const fields = withDefaults(
-        Object.fromEntries(Object.entries(merged).filter(([name]) => !gone.includes(name as never))),
+        Object.fromEntries(Object.entries(merged).filter(([name]) => !removed.includes(name as never))),
       )
       const issues = validationIssues(fields, upstream)
       if (issues.length > 0) return err({ kind: 'invalid', issues })
@@ -126,7 +128,7 @@ export function tokenIntrospects(upstream: Pick<Upstream, 'refusalOf'>): ConfigK
   }
 }
 
-/** Null members count as absent, as everywhere. */
+/** Fills in defaults and drops null members. */
 function withDefaults(given: DocumentFields): TokenIntrospectFields {
   const { sub_claim, offline_validation, online_validation, ...rest } = given
   return {
@@ -157,7 +159,7 @@ function validationIssues(fields: TokenIntrospectFields, upstream: Pick<Upstream
     issues.push('offline_validation: expected exactly one of `offline_validation` and `online_validation`')
   }
   if (jwt_matcher === undefined && opaque_matcher !== undefined && offline_validation !== undefined) {
-    issues.push('offline_validation: an opaque token can be checked online alone')
+    issues.push('offline_validation: an opaque token can only be validated online')
   }
   const endpoint = online_validation?.userinfo_endpoint
   if (opaque_matcher !== undefined && online_validation !== undefined && endpoint === undefined) {
@@ -170,18 +172,18 @@ function validationIssues(fields: TokenIntrospectFields, upstream: Pick<Upstream
     const fault = jwkError(text)
     if (fault !== null) issues.push(`offline_validation.public_jwks[${i}]: ${fault}`)
   })
-  // Where the keys are given, nobody is called and an issuer is a name like any other.
+  // With pinned keys the issuer is never called, so its name need not be a URL.
   if (jwt_matcher !== undefined && jwks.length === 0) {
     const refusal = upstream.refusalOf(jwt_matcher.issuer)
     if (refusal !== null) issues.push(`jwt_matcher.issuer: ${refusal}`)
   }
   if (fields.perform_upsert && fields.ikg_node_type === undefined) {
-    issues.push('ikg_node_type: required where `perform_upsert` is true')
+    issues.push('ikg_node_type: required if `perform_upsert` is true')
   }
   return issues
 }
 
-/** Null: a public key that a signature can be checked with. */
+/** Returns null if the text is a public key that can verify signatures. */
 function jwkError(text: string): string | null {
   let jwk: Record<string, unknown>
   try {
@@ -206,14 +208,14 @@ function jwkError(text: string): string | null {
       case 'ed25519':
         return null
       default:
-        return `a key of the kind \`${asymmetricKeyType}\` checks no signature here`
+        return `a key of the kind \`${asymmetricKeyType}\` cannot verify signatures here`
     }
   } catch {
     return 'the key cannot be read'
   }
 }
 
-/** A token must belong to one configuration: why this one would leave that open, or null. */
+/** Each token must match exactly one configuration. Returns the conflict with another configuration, or null. */
 function conflictMessage(
   fields: TokenIntrospectFields,
   reader: ConfigReader,

@@ -1,20 +1,23 @@
-// The token introspections of all projects, ready to be asked: which of them takes a token. In step with the
-// configuration, so a change of it holds from the moment it is stored.
+// The token introspections of all projects, prepared for lookups. Follows the configuration: a change takes effect with
+// its commit.
 import type { JWK } from 'jose'
 import type { ConfigSource, StoredDocument } from '../config/kind.ts'
 import { type TokenIntrospectFields, tokenIntrospectsKind } from './token-introspect.ts'
 
-/** One configuration at one revision: another revision is another object, and what was kept under this one is gone. */
+/**
+ * One configuration at one revision. Another revision is another object, and cache entries under this one become
+ * invalid.
+ */
 export interface TokenRule {
   readonly id: string
   readonly projectId: string
-  /** Null: takes opaque tokens. */
+  /** Null: accepts opaque tokens. */
   readonly jwt: { readonly issuer: string; readonly audience: string } | null
   readonly validation:
     | { readonly kind: 'offline'; readonly pinned: readonly JWK[] | null }
-    /** `endpoint` null: as the issuer's discovery document says. */
+    /** `endpoint` null: from the issuer's discovery document. */
     | { readonly kind: 'online'; readonly endpoint: string | null; readonly cacheMs: number }
-  /** Empty: the subject of a token is no node. */
+  /** Empty: the subject of a token has no node. */
   readonly nodeType: string
   readonly subClaim: string
   /** Target name → claim. */
@@ -22,9 +25,10 @@ export interface TokenRule {
   readonly performUpsert: boolean
 }
 
+/** All token rules, by project. */
 export class TokenRules {
   private readonly documents: ConfigSource
-  /** By project, in the order in which they were made. */
+  /** By project, in order of creation. */
   private readonly byProject = new Map<string, readonly TokenRule[]>()
 
   constructor(documents: ConfigSource) {
@@ -38,11 +42,12 @@ export class TokenRules {
     })
   }
 
+  /** The rules of a project. */
   rulesOf(projectId: string): readonly TokenRule[] {
     return this.byProject.get(projectId) ?? []
   }
 
-  /** False once the configuration was changed or removed. */
+  /** Whether the rule is unchanged in the configuration. */
   isCurrent(rule: TokenRule): boolean {
     return this.rulesOf(rule.projectId).includes(rule)
   }
@@ -59,7 +64,7 @@ export class TokenRules {
   }
 }
 
-/** A neighbour's change must not make this one forget what it knows. */
+/** A change of another configuration must not invalidate the cache entries of this one. */
 function isSameRule(a: TokenRule, b: TokenRule): boolean {
   return JSON.stringify([a, [...a.mapping]]) === JSON.stringify([b, [...b.mapping]])
 }

@@ -1,5 +1,5 @@
-// The node of a token's subject, made at its first use and kept in step with the mapped claims (`perform_upsert`). Writes
-// only what differs, so a token that says nothing new costs a look.
+// Creates the node of a token's subject at its first use and updates its mapped claims (`perform_upsert`). Writes only
+// what differs, so a token without changes costs one lookup.
 import type { GraphStore, NodeId, PropertyInput, Snapshot } from '../engine/store.ts'
 import { fitsInt64 } from '../engine/value/arithmetic.ts'
 import { equivalent } from '../engine/value/compare.ts'
@@ -8,37 +8,38 @@ import type { PropertyValue } from '../engine/value/value.ts'
 import type { Claims } from '../kernel/caller.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 
+/** The node of a token's subject. */
 export interface UserNode {
   readonly type: string
   readonly externalId: string
-  /** Names of properties. */
+  /** Claims by property name. */
   readonly claims: Claims
-  /** Who says so: recorded with each property. */
+  /** Recorded as the source of each property. */
   readonly source: string
 }
 
-/** Rejects with LaneRequiredError where the node has to be written and `writes` is false. */
+/** Writes the node if it differs. Rejects with LaneRequiredError if a write is needed and `writes` is false. */
 export async function upsertUserNode(graph: GraphStore, user: UserNode, writes: boolean): Promise<void> {
-  const news = changedProperties(graph, user)
-  if (news === null) return
+  const changes = changedProperties(graph, user)
+  if (changes === null) return
   if (!writes) throw new LaneRequiredError('the node of the user is written')
   const { type, externalId } = user
-  await graph.write((batch) => batch.upsertNode({ type, externalId, isIdentity: true, properties: news }))
+  await graph.write((batch) => batch.upsertNode({ type, externalId, isIdentity: true, properties: changes }))
 }
 
-/** The properties to write; null: nothing is to be written. */
+/** The properties to write; null: nothing has changed. */
 function changedProperties(graph: GraphStore, user: UserNode): readonly PropertyInput[] | null {
   const snapshot = graph.snapshot()
   try {
     const node = snapshot.findNode(snapshot.symbol('label', user.type), user.externalId)
-    const news: PropertyInput[] = []
+    const changes: PropertyInput[] = []
     for (const [name, claim] of Object.entries(user.claims)) {
       const value = propertyValueOf(claim)
       if (value === null || hasProperty(snapshot, node, name, value)) continue
-      news.push({ name, value, metadata: { source: user.source } })
+      changes.push({ name, value, metadata: { source: user.source } })
     }
     const known = node !== 0 && snapshot.nodeField(node, 'is_identity') === true
-    return known && news.length === 0 ? null : news
+    return known && changes.length === 0 ? null : changes
   } finally {
     snapshot.close()
   }
@@ -50,7 +51,7 @@ function hasProperty(snapshot: Snapshot, node: NodeId, name: string, value: Prop
   return present !== null && equivalent(present, value)
 }
 
-/** Null: an object, a mixed list or an integer beyond 64 bits, which is no property. */
+/** Returns null for a value that cannot be a property: an object, a mixed list, or an integer beyond 64 bits. */
 function propertyValueOf(claim: unknown): PropertyValue | null {
   const isList = Array.isArray(claim)
   const items: readonly unknown[] = isList ? claim : [claim]

@@ -1,5 +1,5 @@
-// User tokens → who is meant, or why nobody is: 401 and in which words (facts 1.6.5, 1.11), or 503 where it cannot be told
-// now. What was found out about a token is kept for a short while, under the configuration that it was found out by.
+// Authenticates user tokens: returns the user, or 401 with a reason, or 503 if the issuer is unreachable
+// (docs/decisions/0009-user-tokens.md). Results are cached for a short time under the configuration that produced them.
 
 import { hash } from 'node:crypto'
 import type { GraphStore } from '../engine/store.ts'
@@ -21,69 +21,71 @@ import {
   verifyToken,
 } from './verify-token.ts'
 
-/** For this long a signature is not checked again, nor the node of the subject looked for. */
+/** For this time the signature and the subject's node are not checked again. */
 const CACHE_TTL_MS = 60_000
-/** For this long an issuer is not asked again about a token that was refused. */
+/** For this time the issuer is not called again about a rejected token. */
 const REFUSAL_TTL_MS = 10_000
-/** Characters of claims, all findings together: some 10,000 usual tokens. An issuer may say a lot about each. */
+/** Limit of all cached claims, characters: about 10,000 usual tokens. An issuer may send many claims per token. */
 const CACHE_SIZE_MAX = 16 * 1024 * 1024
-/** What a finding takes beside its claims. */
+/** Size of an entry without its claims. */
 const ENTRY_SIZE_MIN = 512
 const TOKEN_LENGTH_MAX = 16_384
-/** Configuration changes during an examination, each of which begins it anew. */
+/** Verifications that may be repeated because the configuration changed during one. */
 const RULE_CHANGES_MAX = 3
 
-/** Whose tokens are looked for: all of the project's configurations, or one. */
+/** Which configurations may accept the token: all of a project, or one. */
 interface TokenScope {
   readonly projectId: string
   readonly only: string | null
 }
 
+/** What token authentication uses. */
 export interface UserTokenAuthenticatorDeps extends TokenVerificationDeps {
   readonly rules: TokenRules
-  /** False: a node that has to be written ends the request with LaneRequiredError. */
+  /** False: a request whose user node must be written ends with LaneRequiredError. */
   readonly mayWrite: boolean
-  /** The graph that subjects live in; null while the project has none. */
+  /** The graph with the subjects' nodes; null while the project has none. */
   graphOf(projectId: string): Promise<GraphStore | null> | GraphStore | null
 }
 
-/** The error says why, for the challenge: it names a rule, and repeats nothing of the token. */
+/** The error is the reason in the challenge: it names a rule and repeats nothing of the token. */
 type Verification = Result<VerifiedIdentity, TokenError>
 
 interface VerifiedIdentity {
   readonly claims: Claims
-  /** Who vouches for them: an issuer, or the configuration of opaque tokens. */
+  /** The issuer of the claims, or the configuration of opaque tokens. */
   readonly issuer: string
-  /** The whole answer for a token of its user: the claims may not do for that. */
+  /** The result for the token's user. It may be an error although the token is valid, because of its claims. */
   readonly userResult: Result<UserToken, ServiceError>
-  /** To be kept in the graph; null: nothing is. */
+  /** The node to write to the graph; null: none. */
   readonly node: UserNode | null
 }
 
 interface CachedVerification {
   readonly verification: Verification
-  /** Null: no configuration takes the token. */
+  /** Null: no configuration accepts the token. */
   readonly rule: TokenRule | null
   readonly fromMs: number
   readonly untilMs: number
-  /** Characters. */
+  /** Size of the entry, characters. */
   readonly size: number
-  /** Whether the node of the subject was looked after, or is being. */
+  /** Whether the subject's node is up to date; a promise while it is written. */
   nodeUpserted: boolean | Promise<void>
 }
 
 const malformedToken: Verification = err({ kind: 'refused', why: 'the token is malformed' })
 const noMatchingRule: Verification = err({
   kind: 'refused',
-  why: 'the project takes no tokens of this issuer and audience',
+  why: 'the project accepts no tokens of this issuer and audience',
 })
-const noOpaqueRule: Verification = err({ kind: 'refused', why: 'the project takes no opaque tokens' })
+const noOpaqueRule: Verification = err({ kind: 'refused', why: 'the project accepts no opaque tokens' })
 const unavailableResult: Result<never, ServiceError> = err({
   kind: 'unavailable',
   message: 'Unable to verify the end-user token, retry the request',
   retryAfterS: ISSUER_RETRY_MS / 1000,
 })
 
+/** Verifies user tokens and caches the results. */
 export class UserTokenAuthenticator {
   private readonly deps: UserTokenAuthenticatorDeps
   private readonly cache = new Map<string, CachedVerification>()
@@ -95,8 +97,11 @@ export class UserTokenAuthenticator {
   }
 
   /**
-   * Synchronous where the tokens were seen a moment ago. `delegation`: the token of `X-SVC-Token`. `only`: the id of the one
-   * configuration that may take them; null: any of the project.
+   * Authenticates the token of a user. Synchronous if the result is cached. `delegation`: the token of the header
+   * `X-SVC-Token`, or null. `only`: the id of the one configuration that may accept the token; null: any of the
+   * project.
+   * Errors: `unauthenticated` with a reason, `unavailable`. Rejects with LaneRequiredError if the user's node must be
+   * written in a lane.
    */
   authenticateUser(
     projectId: string,
@@ -104,26 +109,26 @@ export class UserTokenAuthenticator {
     delegation: string | null,
     only: string | null = null,
   ): Result<UserToken, ServiceError> | Promise<Result<UserToken, ServiceError>> {
-    const takers: TokenScope = { projectId, only }
-    const user = this.getCached(keyOf(takers, token))
-    const delegated = delegation === null ? null : this.getCached(keyOf(takers, delegation))
+    const scope: TokenScope = { projectId, only }
+    const user = this.getCached(keyOf(scope, token))
+    const delegated = delegation === null ? null : this.getCached(keyOf(scope, delegation))
     if (user?.nodeUpserted !== true || (delegation !== null && delegated === null)) {
-      return this.authenticate(takers, token, delegation)
+      return this.authenticate(scope, token, delegation)
     }
     return combineTokens(user.verification, delegated === null ? null : delegated.verification)
   }
 
   private async authenticate(
-    takers: TokenScope,
+    scope: TokenScope,
     token: string,
     delegation: string | null,
   ): Promise<Result<UserToken, ServiceError>> {
-    const user = await this.verify(takers, token)
+    const user = await this.verify(scope, token)
     if (!user.verification.ok) return combineTokens(user.verification, null)
-    const delegated = delegation === null ? null : await this.verify(takers, delegation)
+    const delegated = delegation === null ? null : await this.verify(scope, delegation)
     const answer = combineTokens(user.verification, delegated === null ? null : delegated.verification)
-    // Nobody's node is made for a question that is refused.
-    if (answer.ok && user.nodeUpserted !== true) await this.upsertNode(takers.projectId, user, user.verification.value)
+    // A rejected request creates no node.
+    if (answer.ok && user.nodeUpserted !== true) await this.upsertNode(scope.projectId, user, user.verification.value)
     return answer
   }
 
@@ -135,18 +140,18 @@ export class UserTokenAuthenticator {
     return isFresh && this.deps.rules.isCurrent(known.rule) ? known : null
   }
 
-  /** One examination of a token at a time. */
-  private verify(takers: TokenScope, token: string): CachedVerification | Promise<CachedVerification> {
-    const key = keyOf(takers, token)
+  /** At most one verification of a token runs at a time. */
+  private verify(scope: TokenScope, token: string): CachedVerification | Promise<CachedVerification> {
+    const key = keyOf(scope, token)
     const known = this.getCached(key) ?? this.running.get(key)
     if (known !== undefined) return known
-    const started = this.verifyUncached(takers, token).then((examined) => {
+    const started = this.verifyUncached(scope, token).then((examined) => {
       if (examined.untilMs > 0) this.addToCache(key, examined)
       return examined
     })
     this.running.set(key, started)
-    const over = (): void => void this.running.delete(key)
-    started.then(over, over)
+    const finished = (): void => void this.running.delete(key)
+    started.then(finished, finished)
     return started
   }
 
@@ -183,12 +188,12 @@ export class UserTokenAuthenticator {
   private async upsertNode(projectId: string, user: CachedVerification, { node }: VerifiedIdentity): Promise<void> {
     const graph = node === null ? null : await this.deps.graphOf(projectId)
     if (user.nodeUpserted instanceof Promise) return user.nodeUpserted
-    // Without a graph there is nothing to ask either; that answer is the question's own.
+    // Without a graph the request itself fails later with its own error.
     if (node === null || graph === null) return
-    const noting = upsertUserNode(graph, node, this.deps.mayWrite)
-    user.nodeUpserted = noting
+    const upserting = upsertUserNode(graph, node, this.deps.mayWrite)
+    user.nodeUpserted = upserting
     try {
-      await noting
+      await upserting
       user.nodeUpserted = true
     } catch (fault) {
       user.nodeUpserted = false
@@ -250,7 +255,7 @@ function combineTokens(user: Verification, delegated: Verification | null): Resu
   const { userResult } = user.value
   if (!userResult.ok || delegated === null) return userResult
   if (!delegated.ok) return tokenErrorResult('X-SVC-Token', delegated.error)
-  // Each issuer numbers its subjects by itself: the same text is another person at another issuer.
+  // Subjects are unique per issuer only: the same text is another person at another issuer.
   if (delegated.value.issuer !== user.value.issuer) {
     return invalidDelegationError('is of another issuer than the subject token')
   }
@@ -283,7 +288,7 @@ function invalidDelegationError(how: string): Result<never, ServiceError> {
   })
 }
 
-/** Tokens are not kept: what is in memory would be as good as a login. */
+/** The key contains a hash: a cached token could be used as a login. */
 function keyOf({ projectId, only }: TokenScope, token: string): string {
   return `${projectId} ${only ?? ''} ${hash('sha256', token, 'base64url')}`
 }

@@ -1,13 +1,14 @@
-// Asks an issuer about a bearer token, at its user-info endpoint: whether it still stands by it, and for whom.
+// Calls the user-info endpoint of an issuer with a bearer token (OpenID Connect Core 1.0, section 5.3).
 
 import type { Claims } from '../kernel/caller.ts'
 import { isWithin } from '../kernel/clock.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { ISSUER_RETRY_MS, type IssuerClientDeps, type IssuerUnavailable, parseJsonObject } from './issuers.ts'
 
-/** Endpoints that are remembered; the outage of a forgotten one is logged again. */
+/** Endpoints whose last report is remembered. The outage of a forgotten one is logged again. */
 const REPORTED_ENDPOINTS_MAX = 1000
 
+/** A client of user-info endpoints. */
 export class UserInfoClient {
   private readonly deps: IssuerClientDeps
   /** When the outage of an endpoint was last logged. */
@@ -17,7 +18,7 @@ export class UserInfoClient {
     this.deps = parts
   }
 
-  /** `refused`: the issuer does not stand by the token. */
+  /** Returns the claims of the response. Errors: `refused` if the issuer rejects the token, `unavailable`. */
   async fetch(endpoint: string, token: string): Promise<Result<Claims, 'refused' | IssuerUnavailable>> {
     const { upstream, timeMs, bytesMax } = this.deps
     const headers = [
@@ -33,24 +34,24 @@ export class UserInfoClient {
     })
     if (!answer.ok) return this.unavailable(endpoint, answer.error.message)
     const { status, body } = answer.value
-    // RFC 6750, section 3.1: malformed, invalid, not for this.
+    // RFC 6750, section 3.1: invalid_request, invalid_token, insufficient_scope.
     if (status === 400 || status === 401 || status === 403) return err('refused')
     if (status !== 200) return this.unavailable(endpoint, `it answered ${status}`)
     const claims = parseJsonObject(body)
-    // Without a subject nobody is meant, and the answer might be that of any page.
+    // A response without a subject identifies no user and may be any page.
     if (claims === null || typeof claims.sub !== 'string' || claims.sub === '') {
       return this.unavailable(endpoint, 'expected a JSON object with `sub`')
     }
     return ok(claims)
   }
 
-  /** An outage is logged at intervals for each endpoint, not with every token. */
+  /** Logs an outage at most once per interval and endpoint, not for every token. */
   private unavailable(endpoint: string, cause: string): Result<never, IssuerUnavailable> {
     const now = this.deps.clock.now()
     if (!isWithin(now, this.reportedAtMs.get(endpoint) ?? Number.NEGATIVE_INFINITY, ISSUER_RETRY_MS)) {
       if (this.reportedAtMs.size >= REPORTED_ENDPOINTS_MAX) this.reportedAtMs.clear()
       this.reportedAtMs.set(endpoint, now)
-      this.deps.report(`the user-info endpoint ${endpoint} gave no answer to use: ${cause}`)
+      this.deps.report(`the user-info endpoint ${endpoint} returned no usable response: ${cause}`)
     }
     return err('unavailable')
   }

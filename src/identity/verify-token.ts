@@ -1,5 +1,5 @@
-// Whether a bearer token is what it says it is: read without trust to find the configuration that takes it, then checked
-// in full. Nobody outside is asked about a token that is out on its face: expired, of another algorithm, of another kind.
+// Verifies user tokens. A token is first decoded without trust to find the configuration that accepts it, then verified
+// in full. A token that is expired, or has a wrong algorithm or type, is rejected without a call to its issuer.
 import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from 'jose'
 import type { Claims } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -10,26 +10,28 @@ import { type Issuers, type KeySet, parseJsonObject } from './issuers.ts'
 import type { TokenRule } from './token-rules.ts'
 import type { UserInfoClient } from './userinfo-client.ts'
 
-/** Signatures with a public key alone: a shared secret would let everybody sign who checks. */
+/** Asymmetric signatures only: with a shared secret every verifier could sign. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
-/** Access tokens and ID tokens; a token for another purpose says so here (RFC 8725, section 3.11). */
+/** Access tokens and ID tokens. A token for another purpose declares another type (RFC 8725, section 3.11). */
 const types = new Set(['jwt', 'at+jwt'])
-/** An issuer's logout tokens carry the same issuer, audience and subject, and are no proof of anybody's presence. */
+/** A logout token has the same issuer, audience and subject, and does not prove that the user is present. */
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
-/** How far an issuer's clock may run ahead of ours. An expired token is expired. */
+/** Tolerance for the issuer's clock; not applied to `exp`. */
 const CLOCK_SKEW_S = 30
 
-/** `refused`: for good, and why. `unavailable`: cannot be told now. */
+/** `refused`: the token is invalid, with the reason. `unavailable`: the issuer cannot be reached now. */
 export type TokenError = { readonly kind: 'refused'; readonly why: string } | { readonly kind: 'unavailable' }
 
+/** A valid token. */
 export interface VerifiedToken {
   readonly claims: Claims
-  /** Infinite for a token that does not tell. */
+  /** Infinity for a token without expiry. */
   readonly expiresAtMs: number
-  /** Who answers for the claims: the issuer, or the endpoint that knows an opaque token. */
+  /** The issuer, or the endpoint that accepted an opaque token. */
   readonly source: string
 }
 
+/** What verification uses. */
 export interface TokenVerificationDeps {
   readonly issuers: Issuers
   readonly userInfo: UserInfoClient
@@ -41,24 +43,25 @@ interface DecodedJwt {
   readonly claims: Claims
 }
 
-/** Null: not a JWT. */
+/** A decoded JWT; null for an opaque token. */
 export type UnverifiedToken = DecodedJwt | null
 
 const unavailableError: TokenError = { kind: 'unavailable' }
 
-/** `malformed`: a JWT with segments that are not written as the standard says. */
+/** Decodes a token without verifying it. `malformed`: a JWT that is not in compact serialization. */
 export function decodeToken(token: string): UnverifiedToken | 'malformed' {
   const parts = token.split('.')
   if (parts.length !== 3) return null
   const [header, claims] = parts.slice(0, 2).map((part) => parseJsonObject(Buffer.from(part, 'base64url')))
   if (header == null || claims == null) return null
-  // No opaque token either: a JWT is never shown to an endpoint that it does not name.
+  // Not treated as opaque: a JWT is never sent to an endpoint that it does not name.
   return isCompactJws(token) ? { header, claims } : 'malformed'
 }
 
 /**
- * A JWT belongs to the first configuration with its issuer and one of its audiences, any other token to the one for
- * opaque tokens. A JWT is never shown to an endpoint that it does not name: it would be a stranger's.
+ * Selects the rule for a token. A JWT belongs to the first configuration with its issuer and one of its audiences; any
+ * other token to the one for opaque tokens. A JWT is never sent to an opaque-token endpoint, which may belong to
+ * somebody else.
  */
 export function ruleFor(rules: readonly TokenRule[], read: UnverifiedToken): TokenRule | null {
   if (read === null) return rules.find(({ jwt }) => jwt === null) ?? null
@@ -67,6 +70,7 @@ export function ruleFor(rules: readonly TokenRule[], read: UnverifiedToken): Tok
   return rules.find(({ jwt }) => jwt !== null && jwt.issuer === iss && audiences.includes(jwt.audience)) ?? null
 }
 
+/** Verifies a token under a rule. Errors: `refused` with a reason, `unavailable`. */
 export async function verifyToken(
   parts: TokenVerificationDeps,
   rule: TokenRule,
@@ -76,8 +80,8 @@ export async function verifyToken(
   if (rule.jwt === null || read === null) return verifyOpaqueToken(parts, rule, token)
   const fault = claimsError(read, parts.clock.now() / 1000)
   if (fault !== null) return refusedToken(fault)
-  const signed = await verifySignature(parts, rule, rule.jwt, token, read)
-  if (signed !== null) return err(signed)
+  const rejected = await verifySignature(parts, rule, rule.jwt, token, read)
+  if (rejected !== null) return err(rejected)
   const checked: VerifiedToken = {
     claims: read.claims,
     expiresAtMs: (read.claims.exp as number) * 1000,
@@ -88,7 +92,7 @@ export async function verifyToken(
 
 function claimsError({ header, claims }: DecodedJwt, nowS: number): string | null {
   if (typeof header.alg !== 'string' || !algorithms.includes(header.alg)) return 'the algorithm is not accepted'
-  if ('crit' in header) return 'an extension that the token calls critical is not known'
+  if ('crit' in header) return 'the token has an unknown critical extension'
   if (
     header.typ !== undefined &&
     !types.has(
@@ -97,11 +101,11 @@ function claimsError({ header, claims }: DecodedJwt, nowS: number): string | nul
         .replace(/^application\//, ''),
     )
   ) {
-    return 'a token of this type is not accepted'
+    return 'the token type is not accepted'
   }
-  if (isJsonObject(claims.events) && LOGOUT_EVENT in claims.events) return 'a token of this type is not accepted'
+  if (isJsonObject(claims.events) && LOGOUT_EVENT in claims.events) return 'the token type is not accepted'
   const { sub, exp, nbf, iat } = claims
-  // RFC 7519, section 4.1.2. Another value might be taken for the text of the same form.
+  // RFC 7519, section 4.1.2. A number could be confused with the string of the same digits.
   if (sub !== undefined && typeof sub !== 'string') return 'the subject of the token is not a string'
   if (typeof exp !== 'number') return 'the token has no expiration time'
   if (exp <= nowS) return 'the token is expired'
@@ -112,7 +116,7 @@ function claimsError({ header, claims }: DecodedJwt, nowS: number): string | nul
   return null
 }
 
-/** Null: signed by a key of the issuer. */
+/** Returns null if a key of the issuer signed the token. */
 async function verifySignature(
   { issuers, clock }: TokenVerificationDeps,
   rule: TokenRule,
@@ -134,7 +138,7 @@ async function verifySignature(
   if (!keys.ok) return unavailableError
   const { set, isNew } = keys.value
   const first = await verify(set)
-  // The issuer may have changed its keys; where tokens name none, only their signature tells.
+  // The issuer may have rotated its keys. For a token without a key id, a failed signature is the only sign of that.
   if (isNew || (first !== 'no-key' && !(first === 'invalid' && header.kid === undefined))) return signatureError(first)
   const newer = await issuers.refreshedKeys(issuer, set, typeof header.kid === 'string' ? header.kid : null)
   if (!newer.ok) return unavailableError
@@ -145,7 +149,7 @@ type SignatureResult = 'valid' | 'invalid' | 'no-key'
 
 function signatureError(check: SignatureResult): TokenError | null {
   if (check === 'valid') return null
-  return { kind: 'refused', why: check === 'no-key' ? 'no such key of the issuer' : 'the signature is not valid' }
+  return { kind: 'refused', why: check === 'no-key' ? 'the issuer has no such key' : 'the signature is not valid' }
 }
 
 async function verifyWith(
@@ -182,7 +186,10 @@ function pinnedKeysOf(rule: TokenRule): KeySet | null {
   return keys
 }
 
-/** The issuer is asked about a token that it has signed; what the token says wins over what the endpoint adds. */
+/**
+ * Calls the user-info endpoint with a token that has a valid signature. Claims of the token take precedence over those
+ * of the endpoint.
+ */
 async function verifyOnline(
   { issuers, userInfo }: TokenVerificationDeps,
   rule: TokenRule,
@@ -194,9 +201,9 @@ async function verifyOnline(
   if (!endpoint.ok) return err(unavailableError)
   if (endpoint.value === null) return refusedToken('the issuer has no user-info endpoint')
   const info = await userInfo.fetch(endpoint.value, token)
-  if (!info.ok) return info.error === 'refused' ? refusedToken('the issuer refuses the token') : err(unavailableError)
-  // OpenID Connect Core 1.0, section 5.3.2: it may be the answer to another token.
-  if (info.value.sub !== checked.claims.sub) return refusedToken('the issuer knows the token under another subject')
+  if (!info.ok) return info.error === 'refused' ? refusedToken('the issuer rejected the token') : err(unavailableError)
+  // OpenID Connect Core 1.0, section 5.3.2: the response may belong to another token.
+  if (info.value.sub !== checked.claims.sub) return refusedToken('the issuer returned another subject for the token')
   return ok({ ...checked, claims: { ...info.value, ...checked.claims } })
 }
 
@@ -216,10 +223,10 @@ async function verifyOpaqueToken(
 ): Promise<Result<VerifiedToken, TokenError>> {
   if (validation.kind !== 'online' || validation.endpoint === null) return refusedToken('the token is malformed')
   const info = await userInfo.fetch(validation.endpoint, token)
-  if (!info.ok) return info.error === 'refused' ? refusedToken('the issuer refuses the token') : err(unavailableError)
-  // An endpoint need not say either; one that does, in the words of RFC 7662, section 2.2, is believed.
+  if (!info.ok) return info.error === 'refused' ? refusedToken('the issuer rejected the token') : err(unavailableError)
+  // Both members are optional; RFC 7662, section 2.2, defines them.
   const { active, exp } = info.value
-  if (active === false) return refusedToken('the issuer refuses the token')
+  if (active === false) return refusedToken('the issuer rejected the token')
   const expiresAtMs = exp === undefined ? Number.POSITIVE_INFINITY : Number(exp) * 1000
   if (!(expiresAtMs > clock.now())) return refusedToken('the token is expired')
   return ok({ claims: info.value, expiresAtMs, source: validation.endpoint })

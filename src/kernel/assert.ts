@@ -1,10 +1,11 @@
-// For programmer errors only: what a caller can get wrong is a Result, never an assertion.
+// Assertions for programming errors only. Invalid input is a Result, never an assertion.
 
+/** Throws if the condition is false. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`assertion failed: ${message}`)
 }
 
-/** The end of an exhaustive switch: does not compile while a case is missing. */
+/** Ends an exhaustive switch: compiles only if no case is missing. Throws if reached. */
 export function assertNever(value: never): never {
   throw new Error(`unreachable: ${JSON.stringify(value)}`)
 }

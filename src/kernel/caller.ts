@@ -1,6 +1,6 @@
-// Who calls, and what they may do. Made by authentication, read by every service; nobody else decides who a caller is.
+// The authenticated caller and its permissions. Created by authentication and read by every service.
 
-/** Values of `api_permissions` (interface, application agent; facts 1.7.5 for `Audit`). */
+/** The values of `api_permissions`. */
 export const apiPermissions = [
   'Authorization',
   'Capture',
@@ -10,37 +10,42 @@ export const apiPermissions = [
   'ReadDataSchema',
   'Audit',
 ] as const
+/** One permission of an application agent. */
 export type ApiPermission = (typeof apiPermissions)[number]
 
-/** A JSON object, as the issuer of a token wrote it; nested objects stay objects. */
+/** The claims of a token: a JSON object as the issuer wrote it, with nested objects. */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** The person (or whoever) on whose behalf an agent asks, by a token that a configured issuer gave. */
+/**
+ * The user on whose behalf an agent acts, from a verified token of a configured issuer
+ * (docs/decisions/0009-user-tokens.md).
+ */
 export interface UserToken {
-  /** Empty where the configuration that took the token names no node type: such a subject has no node. */
+  /** Empty if the configuration that accepted the token names no node type: the subject then has no node. */
   readonly nodeType: string
-  /** The subject claim: the external id of its node. */
+  /** The subject claim, which is the external id of the subject's node. */
   readonly subjectId: string
-  /** What the token says, and the same again under the names of the claims mapping. */
+  /** The claims of the token, and the mapped claims under their target names. */
   readonly claims: Claims
-  /** What the delegation token says (facts 1.6.5): the same subject, and who acts for it. Null: there was none. */
+  /** The claims of the delegation token: the same subject, and who acts for it. Null: no delegation token. */
   readonly delegation: Claims | null
 }
 
-/** An application agent, by its key. */
+/** An application agent, authenticated by its key. */
 export interface AgentCaller {
   readonly kind: 'agent'
   readonly agentId: string
   readonly applicationId: string
   readonly projectId: string
   readonly permissions: ReadonlySet<ApiPermission>
-  /** Null: the agent asks for itself, or its route takes no user tokens. */
+  /** Null: no user token was sent, or the route accepts none. */
   readonly user: UserToken | null
 }
 
+/** The role of a service account. */
 export type ServiceAccountRole = 'all_editor' | 'all_viewer'
 
-/** A service account, by its bearer token (ruling F5). */
+/** A service account, authenticated by its bearer token (docs/decisions/0014-service-accounts.md). */
 export interface ServiceAccountCaller {
   readonly kind: 'service-account'
   readonly serviceAccountId: string
@@ -48,4 +53,5 @@ export interface ServiceAccountCaller {
   readonly role: ServiceAccountRole
 }
 
+/** Any authenticated caller. */
 export type Caller = AgentCaller | ServiceAccountCaller

@@ -1,13 +1,15 @@
-// Time enters the process here and nowhere else, so that a test can turn it by hand.
+// The only source of wall-clock time in the process, so that tests can control it.
 
+/** A source of the current time. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
 }
 
+/** The clock of the system. */
 export const systemClock: Clock = { now: () => Date.now() }
 
-/** What was found at `fromMs` still does for `spanMs`. From a clock that was set back nobody knows, so it does not. */
+/** Whether `nowMs` is within `spanMs` after `fromMs`. False if the clock was set back before `fromMs`. */
 export function isWithin(nowMs: number, fromMs: number, spanMs: number): boolean {
   return nowMs >= fromMs && nowMs - fromMs < spanMs
 }
@@ -26,7 +28,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** RFC 3339 with milliseconds, UTC. */
+/** Formats a time as RFC 3339 with milliseconds, in UTC. */
 export function timestamp(ms: number): string {
   return new Date(ms).toISOString()
 }

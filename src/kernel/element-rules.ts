@@ -1,31 +1,40 @@
-// What the parts of an element may be: how long, and called how. Captures, queries, tokens and imports ask here, so that
-// nothing comes into a graph by one way that another one refuses.
+// Limits of the parts of nodes and relationships: lengths and names. Captures, queries, tokens and imports share these
+// rules, so that every way into a graph accepts the same elements.
 
-/** Characters, not units of a string. */
+/** An inclusive range of lengths in characters (Unicode code points). */
 export interface LengthRange {
   readonly min: number
   readonly max: number
 }
 
+/** Length of an external id. */
 export const externalIdLength: LengthRange = { min: 1, max: 256 }
+/** Length of a label or node type. */
 export const labelLength: LengthRange = { min: 2, max: 64 }
+/** Length of a relationship type. */
 export const relationshipTypeLength: LengthRange = { min: 1, max: 128 }
+/** Length of a property name. */
 export const propertyNameLength: LengthRange = { min: 1, max: 128 }
-/** Of the name of a resolver, which stands in the place of a value. */
+/** Length of the name of an external data resolver, used instead of a value. */
 export const externalValueLength: LengthRange = { min: 1, max: 256 }
-/** As of a key of an alias mapping. */
+/** Length of a logical location, as in an alias mapping. */
 export const locationLength: LengthRange = { min: 2, max: 32 }
 
-/** Of one node, its type aside. */
+/** Labels of one node, without its type. */
 export const LABELS_MAX = 64
 
+/** The allowed assurance levels of a property. */
 export const ASSURANCE_LEVELS = [1, 2, 3] as const
 
-/** A label, or the type of a relationship. */
+/** Syntax of a label or relationship type. */
 export const ELEMENT_NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u
+/** The syntax of ELEMENT_NAME in words, for messages. */
 export const elementNameRule = 'a letter or `_`, then letters, digits and `_`'
 
-/** Own fields of every element: a property of that name could never be told from them (facts 1.6.1). */
+/**
+ * Fields that every element has. A property with such a name would be ambiguous
+ * (docs/decisions/0004-element-fields-and-values.md).
+ */
 export const protectedNames: ReadonlySet<string> = new Set([
   '_service',
   'create_time',
@@ -35,7 +44,7 @@ export const protectedNames: ReadonlySet<string> = new Set([
   'update_time',
 ])
 
-/** `_Application`, `_AppAgent`, `_HAS` and their like: labels and types that the service alone writes. */
+/** Whether a label or type is reserved for the service, such as `_Application`, `_AppAgent` and `_HAS`. */
 export function isReservedName(name: string): boolean {
   return name.startsWith('_')
 }
@@ -43,7 +52,7 @@ export function isReservedName(name: string): boolean {
 const TIMESTAMP =
   /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
-/** RFC 3339, on a day that there is. */
+/** Whether the text is an RFC 3339 timestamp on an existing day. */
 export function isTimestamp(text: string): boolean {
   const [, year, month, day] = TIMESTAMP.exec(text) ?? []
   if (day === undefined) return false

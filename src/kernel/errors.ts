@@ -1,10 +1,10 @@
-// What can go wrong outside the engine, in the words of the domain. Status numbers live in http/problems.ts alone.
+// Errors outside of the query engine, in terms of the domain. The mapping to HTTP status codes is in src/http.
 
-/** A ServiceError that comes from so deep that everybody on the way would only hand it on. */
+/** Carries a ServiceError as an exception, from code whose callers would all just return it. */
 export class ThrownServiceError extends Error {
-  override readonly name: string = 'ServiceFault'
+  override readonly name: string = 'ThrownServiceError'
   readonly error: ServiceError
-  /** The operator has to know of it, too: `message` says what. */
+  /** Whether the operator must see it: `message` then contains details that callers must not see. */
   get needsLogging(): boolean {
     return this.message !== this.error.kind
   }
@@ -15,55 +15,58 @@ export class ThrownServiceError extends Error {
   }
 }
 
-/** What was read of the database is not what was written: nothing is decided by it. `message` tells the operator where. */
+/** Stored data is damaged; no decision is based on it. `message` names the place for the operator. */
 export class DataCorruptionError extends ThrownServiceError {
-  override readonly name = 'DamageFault'
-  /** `what` goes to the caller, `place` to the log. */
+  override readonly name = 'DataCorruptionError'
+  /** `what`: shown to the caller. `place`: logged only. */
   constructor(what: string, place: string) {
     super({ kind: 'unavailable', message: `${what} is damaged` })
     this.message = `${what} is damaged: ${place}`
   }
 }
 
-/** A change could not be brought to disk, and nothing of it was. `message` tells the operator why. */
+/** A change could not be written, and nothing of it was stored. `message` gives the operator the reason. */
 export class StorageWriteError extends ThrownServiceError {
-  override readonly name = 'WriteFault'
-  /** `lack`: which room there was too little of; null when it was something else. */
+  override readonly name = 'StorageWriteError'
+  /** `lack`: the space that was exhausted; null if the cause is another one. */
   constructor(cause: string, lack: string | null) {
     super(
       lack !== null
-        ? { kind: 'insufficient-storage', message: 'there is no room left to store this' }
-        : { kind: 'unavailable', message: 'this cannot be stored now' },
+        ? { kind: 'insufficient-storage', message: 'the storage is full' }
+        : { kind: 'unavailable', message: 'the change cannot be stored now' },
     )
     this.message = `a change could not be written: ${cause}${lack === null ? '' : `: ${lack}`}`
   }
 }
 
-/** What only the operator can mend: a folder, a key, an address. One sentence for the terminal, without a stack. */
+/**
+ * A problem that only the operator can solve, such as a folder, a key or an address. Printed as one sentence without a
+ * stack trace.
+ */
 export class OperationalError extends Error {
-  override readonly name: string = 'OperatorFault'
+  override readonly name: string = 'OperationalError'
 }
 
-/** Where a client learns who gives tokens, and which scopes to ask for (RFC 9728, 5.1). */
+/** Where a client finds the authorization server, and which scopes to request (RFC 9728, section 5.1). */
 export interface ResourceChallenge {
   readonly resourceMetadata: string
   readonly scope: string
 }
 
 /**
- * Every expected failure of a service. Messages: lower case, no full stop, the caller's own words in back-ticks,
- * never a class name, a path or a physical environment.
+ * Every expected failure of a service. Messages: lower case, no full stop, the caller's own words in back-ticks, never
+ * a class name, a path or a host name.
  */
 export type ServiceError =
-  /** The body is not what the endpoint takes: syntax, types, sizes (400). */
+  /** 400: the body has wrong syntax, types or sizes. */
   | { readonly kind: 'malformed'; readonly issues: readonly string[] }
-  /** Well-formed, but it cannot be done as asked (422). */
+  /** 422: well-formed, but it cannot be processed. */
   | { readonly kind: 'invalid'; readonly issues: readonly string[] }
-  /** 422; interface, decisions rule 4. */
+  /** 422: the location is not one of the project's. */
   | { readonly kind: 'unknown-location'; readonly location: string; readonly parameter: string }
   /**
-   * `invalidToken`: a bearer token was shown and is not taken; why, in words that give nothing away (RFC 6750).
-   * `isDelegation`: it is the one in `X-SVC-Token`, and not the user's own.
+   * 401. `invalidToken`: why the bearer token is rejected, without revealing details (RFC 6750). `isDelegation`: it is
+   * the token in `X-SVC-Token`, not the user's own.
    */
   | {
       readonly kind: 'unauthenticated'
@@ -73,7 +76,9 @@ export type ServiceError =
       readonly challenge?: ResourceChallenge
     }
   | { readonly kind: 'forbidden'; readonly message: string }
-  /** The token is good and not good enough (403); what its holder must do, in the words of the policy (facts 1.5.2, RFC 9470). */
+  /**
+   * 403: the token is valid but insufficient. `advice`: what its holder must do, as written in the policy (RFC 9470).
+   */
   | {
       readonly kind: 'step-up'
       readonly advice: readonly Readonly<Record<string, string>>[]
@@ -85,20 +90,20 @@ export type ServiceError =
   | { readonly kind: 'stale-etag' }
   | { readonly kind: 'method-not-allowed'; readonly allow: readonly string[] }
   | { readonly kind: 'unsupported-media-type'; readonly message: string }
-  /** The body is compressed, and nothing here unpacks it (415). */
+  /** 415: the body is compressed, which is not supported. */
   | { readonly kind: 'unsupported-encoding'; readonly message: string }
   | { readonly kind: 'too-large'; readonly limitBytes: number }
-  /** What the caller began to send did not come (408). */
+  /** 408: the body did not arrive in time. */
   | { readonly kind: 'too-slow'; readonly message: string }
-  /** The caller asks more often than it may (429); its limit is whole again in `wholeInS`. */
+  /** 429: the caller exceeded its rate limit of `perSecond`, which is fully replenished after `wholeInS` seconds. */
   | { readonly kind: 'too-many'; readonly retryAfterS: number; readonly perSecond: number; readonly wholeInS: number }
-  /** The bodies that the caller is sending reach its limit (429). */
+  /** 429: the bodies that the caller is sending exceed its limit. */
   | { readonly kind: 'too-many-bytes'; readonly message: string; readonly retryAfterS: number }
-  /** A named limit of the process was reached (time, rows touched). */
+  /** A limit of the process was exceeded, such as time or touched rows. */
   | { readonly kind: 'budget'; readonly limit: string; readonly message: string }
-  /** The time limit of the work was reached (408). */
+  /** 408: the time limit of the work was exceeded. */
   | { readonly kind: 'timed-out'; readonly message: string }
-  /** The disk is full; nothing was written, and what is there can still be read (507). */
+  /** 507: the disk is full. Nothing was written; reads still work. */
   | { readonly kind: 'insufficient-storage'; readonly message: string }
-  /** Not now; the caller may try again (503). */
+  /** 503: temporarily unavailable; the caller may retry. */
   | { readonly kind: 'unavailable'; readonly message: string; readonly retryAfterS?: number }

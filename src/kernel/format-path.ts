@@ -1,9 +1,9 @@
-// Where a value stands in a document, as messages write it: `nodes[3].properties[0].value`.
+// Formats the path of a value in a document, for messages: `nodes[3].properties[0].value`.
 
-/** A name comes from whoever sent the document, and may be a document itself. */
+/** Names come from the sender of the document and may be very long. */
 const NAME_MAX = 64
 
-/** `at` is where the document itself stands; empty: at the top. */
+/** `at`: the path of the document itself; empty at the top. */
 export function formatPath(at: string, steps: readonly PropertyKey[]): string {
   let text = at
   for (const step of steps) {

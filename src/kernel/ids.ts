@@ -1,9 +1,9 @@
-// Global identifiers: `gid:` and 26 characters of Crockford base32, time-ordered (ruling F2).
+// Global identifiers: `gid:` and 26 characters of Crockford base32, ordered by time.
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const GID = /^gid:[A-Za-z0-9_-]{22,}$/
 
-/** Behind `gid:`. */
+/** Length of a generated identifier without `gid:`. */
 export const GID_SUFFIX_LENGTH = 26
 const TIME = 10
 const RANDOM = 13
@@ -13,20 +13,20 @@ const LETTERS = Buffer.from(ALPHABET, 'latin1')
 let lastMs = -1
 let counter = 0
 let drawn = pool.length
-/** The characters of the time, and of one identifier. Before 1970 there is no time to write: it is the first one. */
+/** The encoded time, and the encoded identifier. Times before 1970 are encoded as 1970. */
 const times = Buffer.alloc(TIME, ALPHABET[0])
 const minted = Buffer.alloc(GID_SUFFIX_LENGTH)
 
 /**
- * Mints an identifier: 10 characters of time in milliseconds, 3 of a counter within the millisecond, 13 random.
- * Identifiers of one process sort in the order they were made.
+ * Generates an identifier: 10 characters of time in milliseconds, 3 of a counter within the millisecond, 13 random.
+ * Identifiers of one process sort in order of generation.
  */
 export function mintGid(nowMs: number): string {
   writeGidSuffix(minted, 0, nowMs)
   return `gid:${minted.toString('latin1')}`
 }
 
-/** Writes what stands behind `gid:`. */
+/** Generates an identifier and writes its characters after `gid:` to `target` at offset `at`. */
 export function writeGidSuffix(target: Uint8Array, at: number, nowMs: number): void {
   if (nowMs > lastMs) begin(nowMs)
   else {
@@ -34,7 +34,7 @@ export function writeGidSuffix(target: Uint8Array, at: number, nowMs: number): v
     if (counter === 32 ** 3) begin(lastMs + 1)
   }
   if (drawn === pool.length) {
-    // Random numbers are drawn for many at once: asking for them costs more than the rest.
+    // Random bytes are drawn for many identifiers at once: the call costs more than the rest.
     crypto.getRandomValues(pool)
     drawn = 0
   }
@@ -52,6 +52,7 @@ function begin(ms: number): void {
   for (let i = TIME - 1, rest = ms; i >= 0; i--, rest = Math.floor(rest / 32)) times[i] = LETTERS[rest % 32]!
 }
 
+/** Whether the text has the form of an identifier. */
 export function isGid(text: string): boolean {
   return GID.test(text)
 }

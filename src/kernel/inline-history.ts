@@ -1,22 +1,26 @@
-// Which questions have lately been too large for the serving loop, so that the next ones of the same kind go to a lane at
-// once and are not tried on the loop first.
+// Remembers which requests were recently too large for the serving loop, so that the next ones of the same kind go to a
+// lane at once (docs/decisions/0018-lanes.md).
 
 import { LaneRequiredError } from './lane-required.ts'
 
-/** Counts begin again after this time, milliseconds. */
+/** Length of a counting window, milliseconds. */
 const WINDOW_MS = 1000
-/** Tries of one kind in a window. */
+/** Attempts on the loop per kind and window. */
 const TRIES_MAX = 3
-/** Tries of one project in a window; above it, one try of each kind. */
+/** Attempts on the loop per project and window; beyond this, each kind has one attempt. */
 const PROJECT_TRIES_MAX = 10
 
+/** Counts requests that were too large, by kind and project. */
 export class InlineHistory {
-  /** 0: nothing was too large in this window. */
+  /** End of the current window; 0: nothing was too large. */
   private untilMs = 0
   private kinds = new WeakMap<object, number>()
   private readonly projects = new Map<string, number>()
 
-  /** `kind`: what questions have in common that take about the same time, such as their policies. */
+  /**
+   * Whether to skip the attempt on the loop. `kind`: groups requests that take about the same time, such as those of
+   * the same policies.
+   */
   isTooLarge(projectId: string, kind: object): boolean {
     if (this.untilMs === 0) return false
     if (performance.now() > this.untilMs) {
@@ -29,7 +33,10 @@ export class InlineHistory {
     return tries >= ((this.projects.get(projectId) ?? 0) >= PROJECT_TRIES_MAX ? 1 : TRIES_MAX)
   }
 
-  /** Runs the work, unless questions of that kind were too large. Throws LaneRequiredError, as the work does. */
+  /**
+   * Runs the work on the loop. Throws LaneRequiredError if requests of that kind were too large, or if the work throws
+   * it.
+   */
   run<T>(projectId: string, kind: object, work: () => T): T {
     if (this.isTooLarge(projectId, kind)) throw new LaneRequiredError('recent requests')
     try {
@@ -40,7 +47,7 @@ export class InlineHistory {
     }
   }
 
-  /** A question of that kind was given up on the serving loop. */
+  /** Records that a request of that kind was aborted on the serving loop. */
   recordDeferral(projectId: string, kind: object): void {
     if (this.untilMs === 0) this.untilMs = performance.now() + WINDOW_MS
     this.kinds.set(kind, (this.kinds.get(kind) ?? 0) + 1)

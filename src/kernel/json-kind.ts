@@ -1,6 +1,7 @@
-// Names the JSON kind of a value for messages of the form `expected …, found …`.
+// Classifies JSON values.
 import { Float } from './float.ts'
 
+/** The JSON kind of a value, for messages of the form `expected …, found …`. */
 export function jsonKindOf(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
@@ -9,7 +10,7 @@ export function jsonKindOf(value: unknown): string {
   return typeof value
 }
 
-/** A JSON object; a boxed float is a number. */
+/** Whether the value is a JSON object. A boxed float is a number. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Float)
 }

@@ -1,10 +1,11 @@
-// Reads JSON character by character: numbers as exactly as asked, members that are given twice refused, faults with line
-// and column. Slower than the runtime's own parser, which says none of this.
+// Parses JSON character by character: with exact numbers, without duplicate members, and with line and column in
+// errors. Slower than the runtime's parser, which does none of this.
 import { Float } from './float.ts'
 import { err, ok, type Result } from './result.ts'
 
+/** A syntax error in a JSON text. */
 export interface JsonSyntaxError {
-  /** Whole sentence with the position: "malformed JSON at line 1, column 9: …". */
+  /** The whole message, with the position: "malformed JSON at line 1, column 9: …". */
   readonly message: string
   /** 1-based. */
   readonly line: number
@@ -12,15 +13,17 @@ export interface JsonSyntaxError {
   readonly column: number
 }
 
-/** Deeper text is refused: everything that walks a value afterwards may then recurse. */
+/** Maximum nesting depth. Code that processes parsed values may therefore recurse. */
 export const JSON_DEPTH_MAX = 200
 
 /**
- * `exact`: a whole-valued number written with `.` or an exponent becomes a Float, an integer beyond 2^53 - 1 a bigint,
- * any other number stays a number. `integers`: only such an integer is not a number. `plain`: all numbers are numbers.
+ * How numbers are read. `exact`: a whole number written with `.` or an exponent becomes a Float, an integer beyond 2^53
+ * - 1 a bigint, any other number a number. `integers`: only such an integer becomes a bigint. `plain`: every number is
+ * a number.
  */
 export type JsonNumbers = 'exact' | 'integers' | 'plain'
 
+/** Code units of JSON syntax. */
 export const QUOTE = 0x22
 export const COMMA = 0x2c
 const MINUS = 0x2d
@@ -39,6 +42,7 @@ const LITERALS: readonly (readonly [word: string, value: boolean | null])[] = [
   ['null', null],
 ]
 
+/** Parses `text`. Errors: the first syntax error, a duplicate member, or a depth beyond JSON_DEPTH_MAX. */
 export function parseExactJson(text: string, numbers: JsonNumbers): Result<unknown, JsonSyntaxError> {
   try {
     return ok(new ExactJsonParser(text, numbers).document())
@@ -48,7 +52,7 @@ export function parseExactJson(text: string, numbers: JsonNumbers): Result<unkno
   }
 }
 
-/** Short enough for a message. */
+/** Quotes a text in a message, abbreviated. */
 function abbreviated(text: string): string {
   return `\`${text.length > 64 ? `${text.slice(0, 64)}…` : text}\``
 }
@@ -61,7 +65,7 @@ class JsonOffsetError extends Error {
   }
 }
 
-/** `offset`: in UTF-16 units from the beginning of the text. */
+/** An error at `offset`, in UTF-16 units from the start of the text. */
 export function jsonErrorAt(text: string, offset: number, message: string): JsonSyntaxError {
   let line = 1
   let lineStart = 0
@@ -131,7 +135,7 @@ class ExactJsonParser {
       if (!this.consume(':')) throw this.unexpected('`:`')
       this.space()
       const value = this.value()
-      // Assigned, this one key would change the prototype; defined, it is a key like any other.
+      // An assignment to this key would change the prototype.
       if (key === '__proto__') {
         Object.defineProperty(result, key, { value, enumerable: true, configurable: true, writable: true })
       } else result[key] = value
@@ -171,14 +175,14 @@ class ExactJsonParser {
         i += 1
       }
     }
-    throw new JsonOffsetError(start, 'the string has no end')
+    throw new JsonOffsetError(start, 'the string is not terminated')
   }
 
   private unescape(start: number, end: number): string {
     try {
       return JSON.parse(this.text.slice(start, end)) as string
     } catch {
-      throw new JsonOffsetError(start, 'the string holds an escape that JSON does not have')
+      throw new JsonOffsetError(start, 'the string contains an invalid escape')
     }
   }
 
@@ -186,7 +190,7 @@ class ExactJsonParser {
     NUMBER.lastIndex = this.at
     const [source = '', fraction, exponent] = NUMBER.exec(this.text) ?? []
     const next = this.text[this.at + source.length] ?? ''
-    if (source === '' || /[\w.+-]/.test(next)) throw new JsonOffsetError(this.at, 'not a number as JSON writes it')
+    if (source === '' || /[\w.+-]/.test(next)) throw new JsonOffsetError(this.at, 'not a valid JSON number')
     const value = Number(source)
     if (!Number.isFinite(value)) throw new JsonOffsetError(this.at, 'the number is out of range')
     this.at += source.length
@@ -194,7 +198,7 @@ class ExactJsonParser {
     if (fraction !== undefined || exponent !== undefined) {
       return this.numbers === 'exact' && Number.isInteger(value) ? new Float(value) : value
     }
-    // `-0` is an integer, and there is only one integer zero.
+    // `-0` is the integer zero.
     return Number.isSafeInteger(value) ? value + 0 : BigInt(source)
   }
 

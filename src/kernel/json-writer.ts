@@ -1,16 +1,16 @@
-// Values → JSON in which 1 and 1.0 stay apart and long integers stay exact (ruling G5).
-// What holds no such number goes through the runtime's own writer.
+// Writes JSON in which 1 and 1.0 stay distinct and long integers stay exact
+// (docs/decisions/0004-element-fields-and-values.md). Values without such numbers go through the runtime's writer.
 import { Float } from './float.ts'
 
 /**
- * Floats with a `.` or an exponent, bigints as digits, Maps as objects; a number that JSON cannot write (NaN, infinite)
- * is null. Members that are undefined are left out.
+ * Serializes a value. Floats get a `.` or an exponent, bigints are digits, Maps are objects. NaN and infinities become
+ * null. Undefined members are omitted.
  */
 export function writeJson(value: unknown): string {
   return isPlain(value) ? (JSON.stringify(value) ?? 'null') : write(value)
 }
 
-/** Nothing in it that the runtime's own writer would get wrong. */
+/** Whether the runtime's writer serializes the value correctly. */
 function isPlain(value: unknown): boolean {
   if (typeof value === 'bigint') return false
   if (typeof value !== 'object' || value === null) return true
@@ -32,7 +32,7 @@ function write(value: unknown): string {
   return `{${members.join(',')}}`
 }
 
-/** A date, for one. A member of that name in somebody's data is data. */
+/** Such as a Date. Data with a member of that name that is not a function is plain data. */
 function hasToJson(value: object): boolean {
   return 'toJSON' in value && typeof value.toJSON === 'function'
 }

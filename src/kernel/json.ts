@@ -1,6 +1,6 @@
-// JSON in which 1 and 1.0 stay apart and long integers stay exact (ruling G5), and whose faults name line and column.
-// A member that is given twice is a fault.
-// Text without such numbers goes through the runtime's own parser, after a look at what that one would not tell.
+// Reads JSON in which 1 and 1.0 stay distinct and long integers stay exact
+// (docs/decisions/0004-element-fields-and-values.md). Errors have line and column; a duplicate member is an error.
+// Texts without such numbers go through the runtime's parser, after checks for what that parser accepts silently.
 import {
   BACKSLASH,
   CLOSE_LIST,
@@ -20,24 +20,28 @@ import { err, ok, type Result } from './result.ts'
 export { JSON_DEPTH_MAX, type JsonNumbers } from './json-parser.ts'
 export { writeJson } from './json-writer.ts'
 
-// Conservative: a number outside of strings stands behind a bracket, a comma, a member's colon or nothing at all. What looks
-// so within a string costs time and nothing else; a timestamp or an identifier does not look so.
+// Conservative: outside of strings, a number follows a bracket, a comma, a colon or nothing. A match within a string
+// costs time only; timestamps and identifiers do not match.
 const MAY_NEED_EXACT = /\d(?:[.eE]|\d{15})/
 const NEEDS_EXACT = /(?:^|[[,]|"\s*:)\s*-?(?:\d+[.eE]|\d{16})/
 
-/** An integer that a number may not hold, or an exponent beyond all numbers; within a string it costs time and nothing else. */
+/**
+ * An integer beyond the safe range, or an exponent beyond the range of doubles. A match within a string costs time
+ * only.
+ */
 const MAY_BE_LONG = /\d{16}|\d[eE]\+?\d{3}/
 
 /**
- * Reads a JSON text. Refuses what is nested deeper than `JSON_DEPTH_MAX` and what holds more values than `valuesMax`
- * (objects, lists and all that stands in them; names of members are not counted), before anything is made of it.
+ * Parses a JSON text. Errors: invalid syntax, a duplicate member, nesting deeper than JSON_DEPTH_MAX, or more than
+ * `valuesMax` values (objects, lists and everything in them; member names are not counted). The limits are checked
+ * before anything is allocated.
  */
 export function parseJson(
   text: string,
   numbers: JsonNumbers = 'exact',
   valuesMax: number = Number.POSITIVE_INFINITY,
 ): Result<unknown, JsonSyntaxError> {
-  // n values take 2n - 1 characters or more.
+  // n values need at least 2n - 1 characters.
   const isScanned = text.length >= SCAN_THRESHOLD || text.length >= valuesMax * 2
   const size = isScanned ? findExceededLimit(text, valuesMax) : null
   if (size?.kind === 'values') return err(jsonErrorAt(text, size.at, `more than ${valuesMax} values`))
@@ -46,7 +50,7 @@ export function parseJson(
       const value: unknown = JSON.parse(text)
       if (countWrittenMembers(text) === countMembers(value, 1)) return ok(value)
     } catch {
-      // Read again by the parser that can say where and what.
+      // The exact parser finds the position of the error.
     }
   }
   return parseExactJson(text, numbers)
@@ -55,14 +59,15 @@ export function parseJson(
 function needsParser(text: string, numbers: JsonNumbers): boolean {
   if (numbers === 'plain') return false
   if (numbers === 'integers') return MAY_BE_LONG.test(text)
-  // The first takes a quarter of the time of the second, and nearly always is enough: 0.2 µs of an evaluation, or an item.
+  // The first pattern takes a quarter of the time of the second, and is nearly always enough: 0.2 µs of an evaluation
+  // or an item.
   return MAY_NEED_EXACT.test(text) && NEEDS_EXACT.test(text)
 }
 
 /**
- * Of two members of one name a reader would believe the one that another reader does not (I-JSON, RFC 7493), and the
- * runtime keeps the last without a word. Counts each colon behind a quote: every member once, and now and then a string
- * that looks like one, which the exact parser then finds out.
+ * Counts the members in the text: each colon after a quote. JSON readers disagree about duplicate members (I-JSON, RFC
+ * 7493), and the runtime silently keeps the last one. A string that looks like a member makes the count too high; the
+ * exact parser then decides.
  */
 function countWrittenMembers(text: string): number {
   let count = 0
@@ -74,7 +79,10 @@ function countWrittenMembers(text: string): number {
   return count
 }
 
-/** Not a number where it is nested too deep: the exact parser says so. `depth`: of the value itself. */
+/**
+ * Counts the members of a value. NaN if it is nested too deep; the exact parser then reports that. `depth`: of the
+ * value itself.
+ */
 function countMembers(value: unknown, depth: number): number {
   if (typeof value !== 'object' || value === null) return 0
   if (depth > JSON_DEPTH_MAX) return Number.NaN
@@ -83,7 +91,7 @@ function countMembers(value: unknown, depth: number): number {
     for (const item of value) if (typeof item === 'object') count += countMembers(item, depth + 1)
     return count
   }
-  // What was just parsed inherits nothing that is enumerable; to list its members would make a list of each object.
+  // A parsed object inherits nothing enumerable. Object.keys would allocate a list per object.
   for (const name in value) {
     count += 1
     const member = (value as Record<string, unknown>)[name]
@@ -93,22 +101,23 @@ function countMembers(value: unknown, depth: number): number {
 }
 
 /**
- * Shorter texts are parsed and then found to be too deep, which takes less than to look at each character of all others
- * (0.1 µs of an evaluation in a batch). The runtime's parser takes 0.7 ms for as many brackets, and 40 ms for a megabyte.
+ * Texts from this length are scanned for the limits first. Shorter texts are parsed and then found too deep, which
+ * costs less than scanning all others (0.1 µs of an evaluation in a batch). The runtime's parser needs 0.7 ms for this
+ * many brackets, and 40 ms for a megabyte.
  */
 const SCAN_THRESHOLD = 16_384
 
 interface ExceededLimit {
   readonly kind: 'depth' | 'values'
-  /** Where the limit is passed. */
+  /** Offset at which the limit is exceeded. */
   readonly at: number
 }
 
-/** Looks at each character outside of strings until a limit is passed; null: none is. Faults of syntax are not looked for. */
+/** Scans the characters outside of strings until a limit is exceeded; null: none is. Does not detect syntax errors. */
 function findExceededLimit(text: string, valuesMax: number): ExceededLimit | null {
   let depth = 0
   let values = 1
-  /** Behind an opening bracket: what comes next, unless it closes, is the first value within. */
+  /** After an opening bracket: the next character, unless it closes, starts the first value inside. */
   let isOpened = false
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i)
@@ -129,12 +138,12 @@ function findExceededLimit(text: string, valuesMax: number): ExceededLimit | nul
   return null
 }
 
-/** Returns the index of the closing quote of the string that begins at `start`, or the length of the text. */
+/** Returns the index of the closing quote of the string that starts at `start`, or the length of the text. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let before = end - 1
     while (text.charCodeAt(before) === BACKSLASH) before -= 1
-    // An even number of backslashes before it are characters of their own.
+    // An even number of backslashes before the quote escape each other.
     if ((end - before) % 2 === 1) return end
   }
   return text.length

@@ -1,15 +1,17 @@
-// Work that the serving loop gives up because it is too large to run there; a lane process runs it again from the start.
+// The error that moves a request from the serving loop to a lane, which runs it again from the start
+// (docs/decisions/0018-lanes.md).
 
+/** What the caller of the work knows about the request. */
 export interface LaneRequirement {
-  /** The time limit of this request in milliseconds, where it is not that of its route. */
+  /** The time limit of this request in milliseconds, if it differs from that of its route. */
   readonly limitMs?: number
   /** Whether the request will write, so that it may not run twice. Absent: not known. */
   readonly isWrite?: boolean
 }
 
 /**
- * Thrown while a request is answered inline, before it has had any effect. The dispatcher catches it and hands the whole
- * request to a lane. Code that catches failures of one policy, one item or one call must let this error pass.
+ * Thrown while a request runs on the serving loop, before it has had any effect. The dispatcher catches it and passes
+ * the whole request to a lane. Code that catches failures of one policy, one item or one call must rethrow this error.
  */
 export class LaneRequiredError extends Error {
   override readonly name = 'LaneRequiredError'
@@ -17,7 +19,7 @@ export class LaneRequiredError extends Error {
   readonly limitMs: number | undefined
   readonly isWrite: boolean | undefined
 
-  /** `reason` names what was too large: `time`, `rows`, `regular expression`. It is shown in logs and metrics only. */
+  /** `reason`: what was too large, such as `time`, `rows` or `regular expression`. Shown in logs and metrics only. */
   constructor(reason: string, { limitMs, isWrite }: LaneRequirement = {}) {
     super(`the request is too large for the serving loop: ${reason}`)
     this.reason = reason
@@ -26,7 +28,7 @@ export class LaneRequiredError extends Error {
   }
 }
 
-/** Runs the work; a LaneRequiredError from it is thrown on with what the caller knows about the request. */
+/** Runs the work, and adds `requirement` to a LaneRequiredError that it throws or rejects with. */
 export function withLaneRequirement<T>(requirement: LaneRequirement, work: () => T): T {
   try {
     const done = work()

@@ -1,8 +1,11 @@
-// "Did you mean …": the nearest known name, where one is near enough to be a slip of the hand.
+// "Did you mean …": finds the known name that a misspelled word most likely means.
 
-/** The known name within a third of the word's length in edits, ignoring case; null where none is near. */
+/**
+ * Returns the nearest known name, ignoring case, if its edit distance is at most a third of the word's length; else
+ * null.
+ */
 export function nearestName(word: string, known: Iterable<string>): string | null {
-  // A word of thousands of characters is no slip of the hand, and edit distance is quadratic.
+  // Edit distance takes quadratic time, and a very long word is not a misspelling.
   if (word.length > 100) return null
   const wanted = word.toLowerCase()
   let best: string | null = null
@@ -18,7 +21,7 @@ export function nearestName(word: string, known: Iterable<string>): string | nul
   return best
 }
 
-/** `; did you mean …`, or nothing. */
+/** Returns `; did you mean …?`, or an empty text. */
 export function suggestion(word: string, known: Iterable<string>): string {
   const near = nearestName(word, known)
   return near === null ? '' : `; did you mean \`${near}\`?`

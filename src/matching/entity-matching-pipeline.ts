@@ -1,21 +1,26 @@
-// The kind of entity matching pipelines: which types of nodes are compared, and how alike two must be.
+// The configuration kind of entity matching pipelines: which node types are compared, and how similar two nodes must
+// be. Stored, not executed (docs/decisions/0028-stored-but-not-executed.md).
 import { z } from 'zod'
 import { type ConfigKind, envelope, envelopeUpdate, nodeTypeName, reference } from '../config/kind.ts'
 import { ok } from '../kernel/result.ts'
 
+/** Kind name of entity matching pipelines. */
 export const entityMatchingPipelinesKind = 'entity-matching-pipelines'
 
-/** Facts 1.9. */
+/** The states of a run. */
 export const matchingStatuses = ['INVALID', 'PENDING', 'IN_PROGRESS', 'SUCCESS', 'ERROR'] as const
 
 const cutoff = z.number().min(0).max(1)
 
-/** An interval that nobody keeps must not be believed. */
-const rerunInterval = z.string().max(0, { error: 'intervals are not supported: leave it out or empty' }).nullish()
+/** Intervals are rejected because nothing would run them. */
+const rerunInterval = z
+  .string()
+  .max(0, { error: 'intervals are not supported: omit the member or leave it empty' })
+  .nullish()
 
 const nodeTypes = z.array(nodeTypeName).min(1).max(100)
 
-/** Of what has been suggested and run so far; whoever runs a pipeline writes them without a new revision. */
+/** State of the last run. A run changes it without a new revision. */
 const initialOutcome = {
   property_mapping_status: 'PENDING',
   property_mapping_message: '',
@@ -28,6 +33,7 @@ const initialOutcome = {
   matched_entities: 0,
 }
 
+/** The kind `entity-matching-pipelines`. */
 export const entityMatchingPipelines: ConfigKind = {
   path: entityMatchingPipelinesKind,
   label: 'entity matching pipeline',

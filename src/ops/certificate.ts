@@ -1,20 +1,22 @@
-// The certificate of the server: read from its two files, and again when they have changed. A pair that does not belong
-// together changes nothing, so that a renewal caught half-way does not end the service.
+// The TLS certificate of the server: read from two files, and again when they change. A pair that does not match is
+// ignored, so a renewal in progress does not interrupt the service.
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { OperationalError } from '../kernel/errors.ts'
 
+/** A certificate and its private key, as PEM. */
 export interface CertificatePair {
   readonly cert: string
   readonly key: string
 }
 
+/** The paths of both files. */
 export interface CertificateFiles {
   readonly certificate: string
   readonly key: string
 }
 
-/** Throws OperatorFault. */
+/** Reads both files. Throws OperationalError if one cannot be read or parsed, or if they do not match. */
 export function readCertificate(files: CertificateFiles): CertificatePair {
   const cert = readText(files.certificate)
   const key = readText(files.key)
@@ -35,13 +37,17 @@ function readText(path: string): string {
   }
 }
 
+/** A periodic check for a new certificate. */
 export interface CertificateWatcher {
-  /** Looks now; answers whether there was a new one. */
+  /** Checks now; returns whether there was a new certificate. */
   check(): boolean
   stop(): void
 }
 
-/** By looking: what replaces a file by a link to another one is not seen by those who wait for an event. */
+/**
+ * Checks the files every `everyMs` milliseconds and calls `onNew` with a new pair. Polls, because file events miss a
+ * file that is replaced by a symbolic link. `onFault` receives each distinct error once.
+ */
 export function watchCertificate(
   files: CertificateFiles,
   known: CertificatePair,
@@ -49,21 +55,21 @@ export function watchCertificate(
   onNew: (certificate: CertificatePair) => void,
   onFault: (message: string) => void,
 ): CertificateWatcher {
-  let now = known
-  let told = ''
+  let current = known
+  let reported = ''
   const look = (): boolean => {
     try {
       const found = readCertificate(files)
-      told = ''
-      if (found.cert === now.cert && found.key === now.key) return false
-      now = found
+      reported = ''
+      if (found.cert === current.cert && found.key === current.key) return false
+      current = found
       onNew(found)
       return true
     } catch (fault) {
       if (!(fault instanceof OperationalError)) throw fault
-      // Once for each fault, not with every look.
-      if (fault.message !== told) onFault(fault.message)
-      told = fault.message
+      // Reported once per error, not at each check.
+      if (fault.message !== reported) onFault(fault.message)
+      reported = fault.message
       return false
     }
   }

@@ -1,22 +1,23 @@
-// A file that lines are appended to in the background: a bounded buffer in front of it, so that nobody waits for the disk,
-// and a count of what did not fit. Opened for appending, so that it may be rotated under us and shared by processes.
+// A log file that is written in the background, with a bounded buffer: writers never wait for the disk, and lines that
+// do not fit are counted. Opened for appending, so it can be rotated and shared by several processes.
 import { closeSync, fstatSync, openSync, readSync, write } from 'node:fs'
 import { OperationalError } from '../kernel/errors.ts'
-import type { LineSink } from '../pdp/decision-log.ts'
 
-/** Lines of so long go to the disk together. */
+/** Lines of this period are written together. */
 const GATHER_MS = 20
 
 const NEWLINE = 0x0a
 
+/** Options of a log file. */
 export interface LogFileOptions {
-  /** Of lines that are not on their way to the disk yet. */
+  /** Limit of lines that are not written yet, bytes. */
   readonly bufferBytesMax: number
-  /** Told once when lines begin to get lost, and once when they no longer do. */
+  /** Called once when lines begin to be lost, and once when writing works again. */
   readonly report: (message: string) => void
 }
 
-export class LogFile implements LineSink {
+/** A log file. */
+export class LogFile {
   private readonly path: string
   private readonly options: LogFileOptions
   private descriptor: number
@@ -24,12 +25,12 @@ export class LogFile implements LineSink {
   private bufferedBytes = 0
   private lost = 0
   private losing = false
-  /** The file ends within a line, ours or another process's: a full disk or a crash cut it off. */
+  /** The file ends with an incomplete line of any process, after a full disk or a crash. */
   private isCut: boolean
   private timer: ReturnType<typeof setTimeout> | null = null
   private writing: Promise<void> | null = null
 
-  /** Throws OperatorFault. */
+  /** Opens the file. Throws OperationalError if it cannot be written. */
   constructor(path: string, options: LogFileOptions) {
     this.path = path
     this.options = options
@@ -37,16 +38,17 @@ export class LogFile implements LineSink {
     this.isCut = this.endsWithinLine()
   }
 
-  /** Lines that were never written, since the start. */
+  /** Lines that were lost since the start. */
   get dropped(): number {
     return this.lost
   }
 
+  /** Buffers one line (without line feed), or counts it as lost if the buffer is full. */
   write(line: string): void {
-    // As many bytes as characters for nearly every line, and counting them costs more than they do.
+    // Characters instead of bytes: equal for nearly every line, and counting bytes costs more.
     const bytes = line.length + 1
     if (this.bufferedBytes + bytes > this.options.bufferBytesMax) {
-      this.lose(1, 'its buffer is full')
+      this.lose(1, 'the buffer is full')
       return
     }
     this.buffered.push(line)
@@ -54,7 +56,7 @@ export class LogFile implements LineSink {
     if (this.timer === null && this.writing === null) this.gather()
   }
 
-  /** For a rotation that renamed the file: goes on in a new one of the same name. */
+  /** Continues in a new file of the same name, after a rotation renamed the old one. */
   reopen(): void {
     let fresh: number
     try {
@@ -71,7 +73,7 @@ export class LogFile implements LineSink {
     else this.writing.then(close)
   }
 
-  /** Writes what is there. */
+  /** Writes all buffered lines and closes the file. */
   async close(): Promise<void> {
     await this.writing
     if (this.timer !== null) clearTimeout(this.timer)
@@ -96,21 +98,21 @@ export class LogFile implements LineSink {
     const { buffered: lines, descriptor } = this
     const bytes = this.bufferedBytes
     this.buffered = []
-    // What follows half a line would be lost with it.
+    // A line after an incomplete line would be lost with it.
     const start = this.isCut || (this.losing && this.endsWithinLine()) ? '\n' : ''
     const text = Buffer.from(`${start}${lines.join('\n')}\n`, 'utf8')
     const { failure, written } = await appended(descriptor, text)
-    // Unless it goes on in another file meanwhile.
+    // Not if the file was reopened since.
     if (descriptor === this.descriptor) this.isCut = written === 0 ? start !== '' : text[written - 1] !== NEWLINE
     this.bufferedBytes -= bytes
     if (failure !== null) this.lose(lines.length - linesIn(text.subarray(start.length, written)), failure)
     else if (this.losing) {
       this.losing = false
-      this.options.report(`${this.path} is written again; ${this.lost} lines were lost since the start`)
+      this.options.report(`writing to ${this.path} works again; ${this.lost} lines were lost since the start`)
     }
   }
 
-  /** As far as it can be looked at: it may be no file, or have another name by now. */
+  /** Whether the file ends within a line. False if it is not a regular file or was renamed. */
   private endsWithinLine(): boolean {
     const written = fstatSync(this.descriptor)
     if (!written.isFile() || written.size === 0) return false
@@ -132,7 +134,7 @@ export class LogFile implements LineSink {
     this.lost += lines
     if (this.losing) return
     this.losing = true
-    this.options.report(`lines for ${this.path} are lost: ${why}`)
+    this.options.report(`lines for ${this.path} are being lost: ${why}`)
   }
 }
 
@@ -150,7 +152,7 @@ function openForAppending(path: string): number {
   }
 }
 
-/** How much of it was, and why not all. */
+/** Writes all bytes. Resolves with the number of written bytes, and the error if not all were written. */
 function appended(descriptor: number, bytes: Uint8Array): Promise<{ failure: string | null; written: number }> {
   return new Promise((resolve) => {
     const from = (offset: number): void =>

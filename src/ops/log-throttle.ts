@@ -1,23 +1,26 @@
-// Which lines a log needs no second time at once: what goes wrong for many requests is told of once in a while, and how often.
-/** 0: not now. Else how many times it was asked since it was told, this one included. */
+// Throttles repeated log messages: an error of many requests is logged once per interval, with a count.
+/**
+ * Returns 0 if the message must not be logged now. Otherwise returns how often it occurred since it was last logged,
+ * including this time.
+ */
 export type LogThrottle = (text: string) => number
 
-/** More texts than these are not remembered: what is forgotten is told again. */
+/** Messages that are remembered. A forgotten message is logged again. */
 const MESSAGES_MAX = 1000
 
-/** Lets a text through that was not let through within the last `everyMs`. */
+/** Creates a throttle that passes each message once per `everyMs` milliseconds. */
 export function createLogThrottle(everyMs: number, nowMs: () => number): LogThrottle {
-  const told = new Map<string, { atMs: number; since: number }>()
+  const passed = new Map<string, { atMs: number; since: number }>()
   return (text) => {
     const now = nowMs()
-    const before = told.get(text)
+    const before = passed.get(text)
     if (before === undefined) {
-      if (told.size >= MESSAGES_MAX) told.clear()
-      told.set(text, { atMs: now, since: 0 })
+      if (passed.size >= MESSAGES_MAX) passed.clear()
+      passed.set(text, { atMs: now, since: 0 })
       return 1
     }
     before.since += 1
-    // A clock that is set back must not silence anything.
+    // A clock that was set back must not suppress messages.
     if (now >= before.atMs && now - before.atMs < everyMs) return 0
     const times = before.since
     before.atMs = now

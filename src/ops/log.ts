@@ -1,26 +1,30 @@
-// The log: one line of JSON for each entry on the error stream (the output stream belongs to the commands), written at
-// once, and without what must not be read there.
+// The log of the process: one line of JSON per entry on the error stream (the output stream is for command output).
+// Each line is written at once, with secrets masked.
 import { pino } from 'pino'
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import { maskSecrets } from './secret-mask.ts'
 
+/** One entry. */
 export interface LogEntry {
   readonly level: 'info' | 'error'
   readonly message: string
   readonly [field: string]: unknown
 }
 
+/** Options of the log. */
 export interface LogOptions {
   readonly clock: Clock
   readonly level: 'info' | 'error' | 'silent'
-  /** Texts that are secret wherever they stand. */
+  /** Texts that are masked wherever they occur. */
   readonly secrets: readonly string[]
-  /** One whole line with its end. */
+  /** Writes one line; `line` includes the line feed. */
   readonly write: (line: string) => void
 }
 
+/** Writes one entry. */
 export type Log = (entry: LogEntry) => void
 
+/** Creates the log. */
 export function openLog({ clock, level, secrets, write }: LogOptions): Log {
   const logger = pino(
     {
@@ -30,13 +34,13 @@ export function openLog({ clock, level, secrets, write }: LogOptions): Log {
       timestamp: () => `,"time":"${timestamp(clock.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    // Neither a thread nor a buffer: the last line before a crash is the one that is wanted.
+    // Without thread and buffer, so that the last line before a crash is written.
     { write: (line: string) => write(maskSecrets(line, secrets).replace(TERMINAL_CONTROLS, escaped)) },
   )
   return ({ level: at, message, ...fields }) => logger[at](fields, message)
 }
 
-/** Characters of a caller that JSON lets through and a terminal obeys. */
+/** Control characters that JSON permits and terminals interpret. They may come from a caller. */
 const TERMINAL_CONTROLS = /[\x7f-\x9f]/g
 
 function escaped(character: string): string {

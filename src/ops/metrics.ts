@@ -1,17 +1,22 @@
-// Counters, histograms and gauges in the text form of Prometheus. A child is bound to its labels once, so that counting
-// on the way of a decision is an addition and nothing else.
+// Counters, histograms and sampled values in the Prometheus text format. Labels are bound once, so counting during a
+// decision is one addition.
 
+/** A counter with its labels. */
 export interface Counter {
+  /** Adds a non-negative amount. */
   add(amount: number): void
 }
 
+/** A histogram with its labels. */
 export interface Histogram {
+  /** Records one value. */
   observe(value: number): void
 }
 
+/** Label values by name. */
 export type MetricLabels = Readonly<Record<string, string>>
 
-/** One line of a gauge, read when it is asked for. */
+/** One sample of a sampled metric. */
 export interface MetricSample {
   readonly labels?: MetricLabels
   readonly value: number
@@ -22,23 +27,25 @@ interface MetricFamily {
   lines(): string[]
 }
 
+/** The content type of the Prometheus text format. */
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Increments by counter: the key is the JSON text of the name and the labels. */
+/** Increments by counter. The key is the JSON text of name and labels. */
 export type CounterDeltas = Readonly<Record<string, number>>
 
+/** A registry of metrics. */
 export class Metrics {
   private readonly families: MetricFamily[] = []
   private readonly counters = new Map<string, (labels: MetricLabels) => CounterChild>()
   private readonly counterChildren = new Map<string, CounterChild>()
   private readonly common: MetricLabels
 
-  /** `common`: labels of every line. */
+  /** `common`: labels of every sample. */
   constructor(common: MetricLabels = {}) {
     this.common = common
   }
 
-  /** Binds labels to a counter of the family; the same labels are the same counter. */
+  /** Registers a counter. The returned function binds labels; the same labels return the same counter. */
   counter(name: string, help: string): (labels: MetricLabels) => Counter {
     const children = new Map<string, CounterChild>()
     this.families.push({
@@ -59,7 +66,7 @@ export class Metrics {
     return childOf
   }
 
-  /** What was counted since the last call; zero is left out. */
+  /** Returns the increments since the last call, without zeros. */
   takeDeltas(): CounterDeltas {
     const counts: Record<string, number> = {}
     for (const [key, child] of this.counterChildren) {
@@ -69,7 +76,7 @@ export class Metrics {
     return counts
   }
 
-  /** Adds what another process has taken from its own counters. Counters that are not known here are ignored. */
+  /** Adds increments of another process. Unknown counters are ignored. */
   addDeltas(counts: CounterDeltas): void {
     for (const [key, added] of Object.entries(counts)) {
       const [name, labels] = JSON.parse(key) as [string, MetricLabels]
@@ -77,6 +84,7 @@ export class Metrics {
     }
   }
 
+  /** Registers a histogram with the upper bounds of its buckets. The returned function binds labels. */
   histogram(name: string, help: string, bounds: readonly number[]): (labels: MetricLabels) => Histogram {
     const children = new Map<string, { readonly labels: MetricLabels; readonly child: HistogramChild }>()
     this.families.push({
@@ -95,7 +103,7 @@ export class Metrics {
     }
   }
 
-  /** A value that somebody else knows; `kind` says whether it only grows. */
+  /** Registers a metric whose samples are read at each scrape. `kind`: `counter` if it never decreases. */
   sampled(name: string, help: string, kind: 'gauge' | 'counter', read: () => readonly MetricSample[]): void {
     this.families.push({
       name,
@@ -106,6 +114,7 @@ export class Metrics {
     })
   }
 
+  /** All metrics in the text format. */
   text(): string {
     return `${this.families.flatMap((family) => family.lines()).join('\n')}\n`
   }
@@ -128,7 +137,7 @@ class CounterChild implements Counter {
 
 class HistogramChild implements Histogram {
   private readonly bounds: readonly number[]
-  /** One more than bounds: what is above all of them. */
+  /** Counts per bucket; the last one is above all bounds. */
   private readonly counts: Float64Array
   private sum = 0
 

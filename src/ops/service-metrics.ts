@@ -1,26 +1,35 @@
-// What the service counts, under the names that the field uses; no identifiers among the labels.
+// The metrics of the service, under conventional names (OpenTelemetry, Prometheus). Labels contain no identifiers.
 import { readdirSync, readFileSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Counter, type CounterDeltas, type Histogram, Metrics } from './metrics.ts'
 
+/** The metrics of the service. */
 export interface ServiceMetrics {
-  /** Bound once for a route; `route` is its pattern, `none` for paths without one. */
+  /**
+   * Returns a recorder for one route and method. `route`: the path pattern, or `none` for unknown paths. The recorder
+   * takes the status and the duration in seconds.
+   */
   requestRecorder(route: string, method: string): (status: number, seconds: number) => void
+  /** Records an evaluation or search. `decision` null: a search, or a request that failed with `error`. */
   recordDecision(event: { readonly kind: string; readonly decision: boolean | null; readonly error: unknown }): void
+  /** Records a policy that failed and therefore did not grant. */
   recordPolicyFault(): void
+  /** Records captured items. */
   recordCapture(operation: string, items: number): void
-  /** Adds what a lane has counted. */
+  /** Adds the increments of a lane. */
   addDeltas(counts: CounterDeltas): void
-  /** For a lane: what was counted since the last call. */
+  /** In a lane: returns the increments since the last call. */
   takeDeltas(): CounterDeltas
-  /** Where there are lanes. */
+  /** Registers the lane metrics. */
   registerLanes(read: () => LaneStats): void
-  /** Where there is a decision log; `lost`: lines of it that were never written. */
+  /** Registers the decision log metric. `lost`: returns the number of lines that were never written. */
   registerDecisionLog(lost: () => number): void
+  /** All metrics in the Prometheus text format. Rejects if the data folder cannot be read. */
   text(): Promise<string>
 }
 
+/** State of the lanes of a process. */
 export interface LaneStats {
   readonly ready: number
   readonly running: number
@@ -29,31 +38,34 @@ export interface LaneStats {
   readonly answered: number
 }
 
-/** From a tenth of a millisecond: a decision takes less than the first bound that libraries begin with. */
+/** Buckets from 0.1 ms: a decision takes less than the first default bucket of client libraries. */
 const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** `worker`: the number of this process among those that share the port; null where it has it alone. */
+/** Creates the metrics. `worker`: the number of this process among those that share the port; null if it is alone. */
 export function createServiceMetrics(dataDir: string, version: string, worker: number | null): ServiceMetrics {
   const metrics = new Metrics(worker === null ? {} : { worker: String(worker) })
-  metrics.sampled('verdigraph_build_info', 'The version that runs.', 'gauge', () => [{ labels: { version }, value: 1 }])
+  metrics.sampled('verdigraph_build_info', 'The running version.', 'gauge', () => [{ labels: { version }, value: 1 }])
   const durations = metrics.histogram(
     'http_server_request_duration_seconds',
-    'From the head of a request to its answer.',
+    'Time from request headers to response.',
     SECONDS,
   )
-  const decisions = metrics.counter(
-    'verdigraph_decisions_total',
-    'Evaluations that were answered, items of batches too.',
-  )
+  const decisions = metrics.counter('verdigraph_decisions_total', 'Evaluations, including items of batches.')
   const permit = decisions({ decision: 'permit' })
   const deny = decisions({ decision: 'deny' })
-  const searches = metrics.counter('verdigraph_searches_total', 'Searches that were answered.')({})
-  const refused = metrics.counter('verdigraph_questions_refused_total', 'Questions that were not answered.')({})
-  const faults = metrics.counter('verdigraph_policy_faults_total', 'Policies that faulted, and so did not grant.')({})
-  const captured = metrics.counter('verdigraph_capture_items_total', 'Items of captures that are on disk.')
+  const searches = metrics.counter('verdigraph_searches_total', 'Searches.')({})
+  const refused = metrics.counter(
+    'verdigraph_questions_refused_total',
+    'Evaluations and searches that failed with an error.',
+  )({})
+  const faults = metrics.counter(
+    'verdigraph_policy_faults_total',
+    'Policies that failed and therefore did not grant.',
+  )({})
+  const captured = metrics.counter('verdigraph_capture_items_total', 'Captured items that were written.')
   const operations = new Map<string, Counter>()
   let storeBytes = 0
-  metrics.sampled('verdigraph_store_bytes', 'Files of the data folder.', 'gauge', () => [{ value: storeBytes }])
+  metrics.sampled('verdigraph_store_bytes', 'Size of the data folder.', 'gauge', () => [{ value: storeBytes }])
   registerProcessMetrics(metrics)
 
   return {
@@ -78,7 +90,7 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
     registerDecisionLog(lost) {
       metrics.sampled(
         'verdigraph_decision_log_lost_total',
-        'Lines of the decision log that the disk had no room or no time for.',
+        'Lines of the decision log that were dropped because the disk was full or too slow.',
         'counter',
         () => [{ value: lost() }],
       )
@@ -88,15 +100,18 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
     registerLanes(read) {
       const gauge = (name: string, help: string, field: keyof LaneStats): void =>
         metrics.sampled(name, help, 'gauge', () => [{ value: read()[field] }])
-      gauge('verdigraph_lanes_ready', 'Lanes that take requests.', 'ready')
-      gauge('verdigraph_lane_requests_running', 'Requests that run in a lane.', 'running')
-      gauge('verdigraph_lane_requests_waiting', 'Requests that wait for a lane.', 'waiting')
-      metrics.sampled('verdigraph_lane_requests_total', 'Requests that lanes have answered.', 'counter', () => [
+      gauge('verdigraph_lanes_ready', 'Lanes that accept requests.', 'ready')
+      gauge('verdigraph_lane_requests_running', 'Requests running in lanes.', 'running')
+      gauge('verdigraph_lane_requests_waiting', 'Requests waiting for a lane.', 'waiting')
+      metrics.sampled('verdigraph_lane_requests_total', 'Requests completed in lanes.', 'counter', () => [
         { value: read().answered },
       ])
-      metrics.sampled('verdigraph_lanes_killed_total', 'Lanes that exceeded the limit of a request.', 'counter', () => [
-        { value: read().killed },
-      ])
+      metrics.sampled(
+        'verdigraph_lanes_killed_total',
+        'Lanes killed because a request exceeded its limit.',
+        'counter',
+        () => [{ value: read().killed }],
+      )
     },
     async text() {
       storeBytes = await bytesIn(dataDir)
@@ -107,31 +122,34 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
 
 function registerProcessMetrics(metrics: Metrics): void {
   const startS = Date.now() / 1000 - process.uptime()
-  metrics.sampled('process_start_time_seconds', 'When the process started, since 1970.', 'gauge', () => [
-    { value: startS },
-  ])
-  metrics.sampled('process_cpu_seconds_total', 'Time of all cores spent in the process.', 'counter', () => {
+  metrics.sampled(
+    'process_start_time_seconds',
+    'Start time of the process since the Unix epoch in seconds.',
+    'gauge',
+    () => [{ value: startS }],
+  )
+  metrics.sampled('process_cpu_seconds_total', 'Total user and system CPU time in seconds.', 'counter', () => {
     const { user, system } = process.cpuUsage()
     return [{ value: (user + system) / 1e6 }]
   })
   metrics.sampled(
     'process_resident_memory_bytes',
-    'Memory of the process, mapped pages of the store among it.',
+    'Resident memory of the process, including mapped pages of the store.',
     'gauge',
     () => [{ value: process.memoryUsage.rss() }],
   )
   if (process.platform !== 'linux') return
-  metrics.sampled('process_open_fds', 'Open files and sockets.', 'gauge', () => [
+  metrics.sampled('process_open_fds', 'Number of open file descriptors.', 'gauge', () => [
     { value: readdirSync('/proc/self/fd').length },
   ])
   const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
   if (limit === undefined) return
-  metrics.sampled('process_max_fds', 'Open files and sockets that the process may have.', 'gauge', () => [
+  metrics.sampled('process_max_fds', 'Maximum number of open file descriptors.', 'gauge', () => [
     { value: Number(limit) },
   ])
 }
 
-/** Of all files below a folder. Files that are removed during the walk are left out. */
+/** Size on disk of all files below a folder. Skips files that are deleted during the walk. */
 async function bytesIn(folder: string): Promise<number> {
   let bytes = 0
   for (const path of await readdir(folder, { recursive: true })) {

@@ -1,25 +1,30 @@
-// The kind of trust score profiles: which nodes are scored, when, and what each dimension weighs.
+// The configuration kind of trust score profiles: which nodes are scored, when, and the weight of each dimension.
+// Stored, not executed (docs/decisions/0028-stored-but-not-executed.md).
 import { z } from 'zod'
 import { type ConfigKind, envelope, envelopeUpdate, nodeTypeName, reference } from '../config/kind.ts'
 import { ok } from '../kernel/result.ts'
 
+/** Kind name of trust score profiles. */
 export const trustScoreProfilesKind = 'trust-score-profiles'
 
+/** The dimensions of a trust score. */
 export const dimensionNames = ['VERIFICATION', 'ORIGIN', 'FRESHNESS', 'COMPLETENESS', 'VALIDITY'] as const
+/** How often a profile runs. */
 export const schedules = ['THREE_HOURS', 'SIX_HOURS', 'TWELVE_HOURS', 'DAILY'] as const
 
 const dimension = z.strictObject({ name: z.enum(dimensionNames), weight: z.number().min(0).max(1) })
 
-/** A weight of 0 is computed and left out of the final score, so one above 0 is needed for there to be one. */
+/** A dimension of weight 0 is computed but not part of the score, so at least one weight must be above 0. */
 const dimensions = z
   .array(dimension)
   .min(1)
-  .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, { error: 'a dimension is given twice' })
+  .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, { error: 'duplicate dimension' })
   .refine((all) => all.some(({ weight }) => weight > 0), { error: 'expected at least one weight above 0' })
 
-/** Of the last pass; empty while none has run. A pass writes them without a new revision. */
+/** State of the last run; empty before the first. A run changes it without a new revision. */
 const lastRun = { last_run_id: '', last_run_start_time: '', last_run_end_time: '', dimensions_execution_times: {} }
 
+/** The kind `trust-score-profiles`. */
 export const trustScoreProfiles: ConfigKind = {
   path: trustScoreProfilesKind,
   label: 'trust score profile',

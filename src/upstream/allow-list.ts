@@ -1,16 +1,17 @@
-// Whom the process may call: the public internet over TLS, and what the operator lists (ruling F10). Decides on addresses;
-// names are decided on by what they resolve to.
+// Decides which addresses the process may call: the public internet over TLS, and what the operator lists
+// (docs/decisions/0016-outgoing-requests.md). Host names are decided by the addresses that they resolve to.
 import ipaddr from 'ipaddr.js'
 import { err, ok, type Result } from '../kernel/result.ts'
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
-/** Public by its number, but answered by the platform of a cloud, to its guests alone. */
+/** A public address that a cloud platform uses for services of its guests. */
 const CLOUD_PLATFORM_ADDRESS = ipaddr.parse('168.63.129.16')
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/i
 
+/** The hosts and networks that the operator allows. */
 export class UpstreamAllowList {
   private readonly names: ReadonlySet<string>
   private readonly ranges: readonly (readonly [IpAddress, number])[]
@@ -20,28 +21,32 @@ export class UpstreamAllowList {
     this.ranges = ranges
   }
 
-  /** `host` as in a URL: lower case, IPv6 in brackets. */
+  /** Whether the host name is listed. `host`: as in a URL, in lower case, IPv6 in brackets. */
   hasName(host: string): boolean {
     return this.names.has(host)
   }
 
+  /** Whether the address is in a listed network. */
   hasAddress(address: string): boolean {
     const parsed = ipaddr.process(address)
     return this.ranges.some(([network, bits]) => contains(network, bits, parsed))
   }
 
-  /** True when a name may yet turn out to stand for an address that is listed. */
+  /** Whether any network is listed, so that an unlisted name may resolve to a listed address. */
   get hasRanges(): boolean {
     return this.ranges.length > 0
   }
 }
 
-/** `10.0.0.0/8,issuer.internal,127.0.0.1`: CIDRs, addresses and host names. The error names the entry. */
+/**
+ * Parses a list of CIDRs, addresses and host names, such as `10.0.0.0/8,issuer.internal,127.0.0.1`. The error names the
+ * invalid entry.
+ */
 export function parseAllowList(list: string): Result<UpstreamAllowList, string> {
   const names = new Set<string>()
   const ranges: (readonly [IpAddress, number])[] = []
-  for (const given of list.split(',')) {
-    const entry = given.trim()
+  for (const part of list.split(',')) {
+    const entry = part.trim()
     if (entry === '') continue
     const range = parseRange(entry)
     if (range !== null) ranges.push(range)
@@ -51,7 +56,7 @@ export function parseAllowList(list: string): Result<UpstreamAllowList, string> 
   return ok(new UpstreamAllowList(names, ranges))
 }
 
-/** Whether anybody on the internet means the same machine by it. */
+/** Whether the address is globally reachable, and the same machine for everybody on the internet. */
 export function isPublic(address: string): boolean {
   const parsed = ipaddr.process(address)
   if (parsed.range() !== 'unicast' || contains(CLOUD_PLATFORM_ADDRESS, 32, parsed)) return false
@@ -59,12 +64,12 @@ export function isPublic(address: string): boolean {
 }
 
 /**
- * Domains that no public name is below: of this machine (RFC 6761, section 6.3), of the local link (RFC 6762), of a home
- * (RFC 8375), and of private networks, where the metadata services of clouds have their names.
+ * Domains without public names: of this machine (RFC 6761, section 6.3), of the local link (RFC 6762), of a home
+ * network (RFC 8375), and of private networks, which contain the metadata services of clouds.
  */
 const INTERNAL_NAME = /(?:^|\.)(?:localhost|localdomain|local|internal|home\.arpa)\.?$/
 
-/** Whether a host name, in lower case as a URL has it, can only stand for a machine that is not public. */
+/** Whether a host name, in lower case, can only be a machine that is not public. */
 export function isInternalName(host: string): boolean {
   return INTERNAL_NAME.test(host)
 }

@@ -1,47 +1,54 @@
-// The one way out of the process over HTTP. What a caller of the service can name in its configuration is called within
-// bounds: the address that was checked is the one that is dialled, redirects are not followed, and time and size end.
+// The HTTP client for URLs from the configuration, which callers of the service can write. It connects only to the
+// address that was checked, follows no redirect, and limits time and size (docs/decisions/0016-outgoing-requests.md).
 import { lookup } from 'node:dns/promises'
 import ipaddr from 'ipaddr.js'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { isInternalName, isPublic, type UpstreamAllowList } from './allow-list.ts'
 
+/** A request. */
 export interface UpstreamRequest {
   readonly url: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH'
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body?: string
-  /** From the look-up of the name to the last byte. */
+  /** Time limit from name resolution to the last byte, milliseconds. */
   readonly timeoutMs: number
+  /** Size limit of the response body, bytes. */
   readonly maxResponseBytes: number
 }
 
+/** A response with any status. */
 export interface UpstreamResponse {
   readonly status: number
+  /** The value of a header, or null. */
   header(name: string): string | null
   readonly body: Uint8Array
 }
 
+/** Why there is no response. */
 export interface UpstreamError {
-  /** `forbidden` before anything was sent; nothing was understood of the others. */
+  /** `forbidden`: nothing was sent. */
   readonly kind: 'forbidden' | 'unreachable' | 'too-slow' | 'too-large'
-  /** For the operator's log, and not for the caller: it says what is behind a name. */
+  /** For the operator's log, not for the caller: it reveals what a name resolves to. */
   readonly message: string
 }
 
+/** The port for outgoing requests. */
 export interface Upstream {
-  /** Null where the URL may be called, as far as it alone can tell; else why not. */
+  /** Returns null if the URL may be called, as far as the URL itself shows; else the reason. */
   refusalOf(url: string): string | null
-  /** Any status is an answer, a redirect too. */
+  /** Sends a request. Every status is a response, redirects too. Errors: see `UpstreamError`; never rejects. */
   send(request: UpstreamRequest): Promise<Result<UpstreamResponse, UpstreamError>>
 }
 
+/** Options of the client. */
 export interface UpstreamOptions {
   readonly allowed: UpstreamAllowList
-  /** PEM; in the place of the system's authorities. */
+  /** Certificate authorities as PEM; replaces those of the system. */
   readonly authorities?: string
 }
 
-/** Of the headers that only the client itself may write. */
+/** Headers that only the client may set. */
 const CLIENT_HEADERS = new Set([
   'host',
   'connection',
@@ -51,6 +58,7 @@ const CLIENT_HEADERS = new Set([
   'upgrade',
 ])
 
+/** Creates the client. */
 export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstream {
   function refusalOf(text: string): string | null {
     const url = parseHttpUrl(text)
@@ -64,7 +72,7 @@ export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstr
     return 'expected https'
   }
 
-  /** The addresses that may be dialled, in the order to try them. */
+  /** The addresses to try, in order. */
   async function addressesOf(url: URL): Promise<Result<readonly string[], UpstreamError>> {
     const literal = ipLiteralOf(url)
     const found = literal === null ? await resolve(url.hostname) : [literal]
@@ -72,7 +80,7 @@ export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstr
     if (allowed.hasName(url.hostname)) return ok(found)
     for (const address of found) {
       if (allowed.hasAddress(address)) continue
-      // One bad address among good ones is a trap, not a choice.
+      // One forbidden address among allowed ones is treated as an attack.
       if (!isPublic(address)) {
         return err({
           kind: 'forbidden',
@@ -80,7 +88,7 @@ export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstr
         })
       }
       if (url.protocol !== 'https:') {
-        return err({ kind: 'forbidden', message: `\`${url.hostname}\` may be called over https alone` })
+        return err({ kind: 'forbidden', message: `\`${url.hostname}\` may only be called over https` })
       }
     }
     return ok(found)
@@ -97,7 +105,7 @@ export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstr
     for (const [name, value] of request.headers)
       if (!CLIENT_HEADERS.has(name.toLowerCase())) headers.append(name, value)
     headers.set('host', url.host)
-    // Compressed bytes cannot be counted before they are opened.
+    // The size of compressed content is not known before decompression.
     headers.set('accept-encoding', 'identity')
     const secure = {
       ...(authorities === undefined ? {} : { ca: authorities }),
@@ -111,8 +119,8 @@ export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstr
           method: request.method,
           headers,
           redirect: 'manual',
-          // A connection that is kept is found by its address alone, whichever name its certificate was held against; and
-          // where one is lost the runtime would send the request again.
+          // The runtime's connection pool uses the address as its key, regardless of the name that the certificate was
+          // checked for. It also resends a request whose pooled connection is lost.
           keepalive: false,
           decompress: false,
           signal,
@@ -138,7 +146,7 @@ export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstr
         return await exchange(new URL(request.url), request, signal)
       } catch (fault) {
         if (signal.aborted) {
-          return err({ kind: 'too-slow', message: `no whole answer within ${request.timeoutMs} milliseconds` })
+          return err({ kind: 'too-slow', message: `no complete response within ${request.timeoutMs} milliseconds` })
         }
         return err({ kind: 'unreachable', message: fault instanceof Error ? errorCodeOf(fault) : String(fault) })
       }
@@ -147,7 +155,7 @@ export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstr
 }
 
 async function readResponse(response: Response, bytesMax: number): Promise<Result<UpstreamResponse, UpstreamError>> {
-  const tooLarge = err<UpstreamError>({ kind: 'too-large', message: `the answer is above ${bytesMax} bytes` })
+  const tooLarge = err<UpstreamError>({ kind: 'too-large', message: `the response is larger than ${bytesMax} bytes` })
   const parts: Uint8Array[] = []
   let length = 0
   if (response.body !== null) {
@@ -164,7 +172,10 @@ async function readResponse(response: Response, bytesMax: number): Promise<Resul
   const { status, headers } = response
   const encoding = headers.get('content-encoding') ?? 'identity'
   if (encoding.toLowerCase() !== 'identity') {
-    return err({ kind: 'unreachable', message: `the answer is encoded as \`${encoding}\`, which was not asked for` })
+    return err({
+      kind: 'unreachable',
+      message: `the response has the content encoding \`${encoding}\`, which was not requested`,
+    })
   }
   return ok({ status, header: (name) => headers.get(name), body: Buffer.concat(parts, length) })
 }
@@ -175,13 +186,13 @@ function parseHttpUrl(text: string): URL | null {
   return url.username === '' && url.password === '' && url.hostname !== '' ? url : null
 }
 
-/** The address that a URL names by itself; a URL has brought every way to write an IPv4 address into one form. */
+/** The IP address in a URL, or null. URL parsing has normalized all notations of IPv4. */
 function ipLiteralOf({ hostname }: URL): string | null {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   return ipaddr.isValid(bare) ? bare : null
 }
 
-/** IPv4 first: where a machine has no way to IPv6, such an address only costs time. */
+/** IPv4 first: on a machine without IPv6, such addresses only cost time. */
 async function resolve(name: string): Promise<string[]> {
   try {
     const found = await lookup(name, { all: true })
@@ -195,7 +206,7 @@ function bracketed(address: string): string {
   return address.includes(':') ? `[${address}]` : address
 }
 
-/** Nothing was sent yet, so the next address may be tried. */
+/** Whether the connection failed before anything was sent, so that the next address may be tried. */
 function isConnectError(fault: unknown): boolean {
   return (
     fault instanceof Error && ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'].includes(errorCodeOf(fault))

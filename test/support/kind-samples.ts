@@ -150,7 +150,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       [{ service_account_id: 'gid:else' }, ['service_account_id: no service account `gid:else`']],
       [{ public_key_pem: 'none' }, ['public_key_pem: expected a public key']],
       [{ public_key_jwk: { kty: 'oct', k: 'AAAA' } }, ['public_key_jwk: expected a public key']],
-      [{ public_key_jwk: '{}', public_key_pem: 'x' }, ['public_key_pem: given as `public_key_jwk` too']],
+      [{ public_key_jwk: '{}', public_key_pem: 'x' }, ['public_key_pem: cannot be combined with `public_key_jwk`']],
     ],
   },
   'authorization-policies': {
@@ -165,7 +165,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       [{ status: 'active' }, ['status: expected `ACTIVE` or `INACTIVE` or `DRAFT`, found `active`']],
       [{ policy: undefined }, [`policy: ${found('string')}`]],
       [{ policy: '{' }, ['policy: malformed JSON at line 1, column 2: expected a string, found the end']],
-      [{ tags: ['a', 'a'] }, ['tags: a tag is given twice']],
+      [{ tags: ['a', 'a'] }, ['tags: duplicate tag']],
       [
         { policy: decisionPolicy.replace('3.0-kbac', '4.0-kbac') },
         ['policy.meta.policy_version: expected one of `2.0-kbac`, `3.0-kbac`, `1.0-ciq`, found `4.0-kbac`'],
@@ -339,7 +339,7 @@ export const samples: Readonly<Record<string, Sample>> = {
             { name: 'ORIGIN', weight: 1 },
           ],
         },
-        ['dimensions: a dimension is given twice'],
+        ['dimensions: duplicate dimension'],
       ],
       [
         { schedule: 'HOURLY' },
@@ -451,7 +451,7 @@ export const samples: Readonly<Record<string, Sample>> = {
         ['node_filter.source_node_types: expected at least 1 item'],
       ],
       [{ similarity_score_cutoff: 1.5 }, ['similarity_score_cutoff: expected at most 1']],
-      [{ rerun_interval: '1h' }, ['rerun_interval: intervals are not supported: leave it out or empty']],
+      [{ rerun_interval: '1h' }, ['rerun_interval: intervals are not supported: omit the member or leave it empty']],
     ],
   },
   'mcp-servers': {

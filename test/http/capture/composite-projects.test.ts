@@ -262,7 +262,7 @@ describe('a location that nobody knows', () => {
   it('nor does the composite database take nodes', async () => {
     expect(errorsOf(await capture('nodes', { nodes: [person('x', 'all')] }))).toEqual([
       422,
-      'nodes[0].location: all is the composite database, which keeps no data of nodes',
+      'nodes[0].location: all is the composite database, which stores no nodes',
     ])
     expect(errorsOf(await capture('nodes/delete', { nodes: [person('ann', 'all')] }))[0]).toBe(422)
     expect(held('global', 'Person', 'ann')).not.toBeNull()
@@ -283,14 +283,14 @@ describe('another mapping', () => {
 
   it('takes no location away that holds data, and no database from one', async () => {
     const holds = (location: string) =>
-      `db_connection.alias_mapping: the location \`${location}\` holds data, so it keeps its database`
+      `db_connection.alias_mapping: the location \`${location}\` holds data and cannot change its database`
     expect(errorsOf(await put(mapping))).toEqual([422, holds('asia')])
     expect(errorsOf(await put(`${mapping}&asia=other-db`))).toEqual([422, holds('asia')])
     const plain = await service.configure('PUT', `projects/${service.projectId}`, { db_connection: { url: 'lmdb:' } })
     expect(errorsOf(plain)).toEqual([
       422,
       ...['eu', 'uk', 'us', 'home', 'all', 'asia'].map(holds),
-      'db_connection.composite_db_name: relationships join nodes of different locations, so it stays',
+      'db_connection.composite_db_name: cannot be removed while relationships connect nodes of different locations',
     ])
     await capture('nodes/delete', { nodes: [person('m', 'asia')] })
     expect((await put(mapping)).status).toBe(200)
@@ -303,7 +303,7 @@ describe('another mapping', () => {
   it('keeps its databases apart', async () => {
     expect(errorsOf(await put(mapping, { name: 'joined-db' }))).toEqual([
       422,
-      'db_connection.composite_db_name: expected another database than `name`, which keeps the data without a location',
+      'db_connection.composite_db_name: expected another database than `name`, which stores the data without a location',
     ])
   })
 })

@@ -333,7 +333,7 @@ describe('who may ask', () => {
     const refused = await send({ 'x-svc-clientkey': service.key, authorization: 'Bearer of-a-user' })
     expect([refused.status, refused.text]).toEqual([401, '{"message":"Invalid token in Authorization header"}'])
     expect(refused.headers.get('www-authenticate')).toBe(
-      'Bearer error="invalid_token", error_description="the project takes no opaque tokens"',
+      'Bearer error="invalid_token", error_description="the project accepts no opaque tokens"',
     )
   })
 

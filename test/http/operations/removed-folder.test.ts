@@ -26,7 +26,7 @@ it('acknowledges no write to a folder that was moved away, is not ready, and goe
   renameSync(dataDir, `${dataDir}-away`)
   try {
     const refused = await capture('lost')
-    expect([refused.status, refused.body]).toEqual([503, { message: 'this cannot be stored now' }])
+    expect([refused.status, refused.body]).toEqual([503, { message: 'the change cannot be stored now' }])
     expect((await service.configure('PUT', project(), { display_name: 'lost' })).status).toBe(503)
     expect((await answered('/ready'))[0]).toBe(503)
   } finally {

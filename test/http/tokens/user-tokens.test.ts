@@ -69,7 +69,7 @@ describe('whoami', () => {
     const revoked = await whoami({ authorization: `Bearer ${token}` })
     expect([revoked.status, revoked.body]).toEqual([401, { message: 'Invalid token in Authorization header' }])
     expect(revoked.headers.get('www-authenticate')).toBe(
-      'Bearer error="invalid_token", error_description="the issuer refuses the token"',
+      'Bearer error="invalid_token", error_description="the issuer rejected the token"',
     )
   })
 

@@ -50,11 +50,11 @@ describe('verdigraph init', () => {
     expect(stdout).toMatch(jsonLine)
   })
 
-  it('refuses a folder that holds an organization already', async () => {
+  it('refuses a folder that already has an organization', async () => {
     initialised()
     const { exitCode, stdout, stderr } = await runCommand(['init', '--data', data, '--json'])
     expect([exitCode, stdout]).toEqual([1, ''])
-    expect(stderr).toContain(`${data} holds an organization already`)
+    expect(stderr).toContain(`${data} already has an organization`)
   })
 })
 
@@ -77,7 +77,7 @@ describe('verdigraph token', () => {
   it('makes nothing where there is no organization', async () => {
     const { exitCode, stdout, stderr } = await runCommand(['token', '--data', data])
     expect([exitCode, stdout]).toEqual([1, ''])
-    expect(stderr).toContain(`${data} holds no organization yet`)
+    expect(stderr).toContain(`${data} has no organization`)
     expect((await runCommand(['init', '--data', data, '--json'])).exitCode).toBe(0)
   })
 
@@ -280,13 +280,13 @@ describe('a master key', () => {
     expect(await runCommand([command, '--data', data])).toEqual({
       exitCode: 1,
       stdout: '',
-      stderr: `error: ${path} does not hold a master key: expected 32 bytes in base64 or in hexadecimal\n`,
+      stderr: `error: ${path} does not contain a master key: expected 32 bytes in base64 or in hexadecimal\n`,
     })
     rmSync(path)
     expect(await runCommand([command, '--data', data])).toEqual({
       exitCode: 1,
       stdout: '',
-      stderr: 'error: the data folder has lost its master.key: put it back, or set VERDIGRAPH_MASTER_KEY\n',
+      stderr: 'error: the data folder has no master.key: restore the file or set VERDIGRAPH_MASTER_KEY\n',
     })
     expect(existsSync(path)).toBe(false)
   })
@@ -298,7 +298,7 @@ describe('a master key', () => {
     expect((await runCommand(['token', '--data', data], one)).exitCode).toBe(0)
     const { exitCode, stderr } = await runCommand(['token', '--data', data], { VERDIGRAPH_MASTER_KEY: '02'.repeat(32) })
     expect(exitCode).toBe(1)
-    expect(stderr).toMatch(/^error: the secret at \S+ was sealed with another master key\n$/)
+    expect(stderr).toMatch(/^error: the secret at \S+ was encrypted with another master key\n$/)
   })
 })
 
@@ -465,7 +465,7 @@ describe('settings', () => {
     // This start made the organization, and could not print its token.
     expect(second.stderr).toBe(
       `error: cannot listen on 127.0.0.1:${port}: the port is in use\n` +
-        `error: ${other} holds an organization now; \`verdigraph token --data ${other}\` prints a token of its admin\n`,
+        `error: ${other} now has an organization; \`verdigraph token --data ${other}\` issues a token of its admin account\n`,
     )
     expect((await runCommand(['token', '--data', other, '--json'])).stdout).toMatch(jsonLine)
     await server.kill('SIGTERM')

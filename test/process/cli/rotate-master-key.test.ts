@@ -74,7 +74,7 @@ describe('verdigraph rotate-master-key', () => {
     expect(existsSync(nextFile())).toBe(false)
     await app.close()
     writeFileSync(keyFile(), before)
-    await expect(token()).rejects.toThrow('was sealed with another master key')
+    await expect(token()).rejects.toThrow('was encrypted with another master key')
   })
 
   it('changes nothing of a folder without secrets, and of one of another key', async () => {
@@ -82,12 +82,12 @@ describe('verdigraph rotate-master-key', () => {
     const before = readFileSync(keyFile(), 'utf8')
     writeFileSync(keyFile(), `${'03'.repeat(32)}\n`)
     await expect(rotate(settings())).rejects.toThrow(
-      `the master key is not the one that the secrets in ${data} were sealed with`,
+      `the secrets in ${data} were encrypted with another master key`,
     )
     writeFileSync(keyFile(), before)
     await token()
     const none = join(folder, 'none')
-    await expect(rotate({ dataDir: none })).rejects.toThrow(`${none} holds no organization, and so no secrets`)
+    await expect(rotate({ dataDir: none })).rejects.toThrow(`${none} has no organization and no secrets`)
     expect(existsSync(none)).toBe(false)
   })
 
@@ -98,7 +98,7 @@ describe('verdigraph rotate-master-key', () => {
     await run(['init'], { VERDIGRAPH_MASTER_KEY: one })
     expect(await run(['rotate-master-key'], { VERDIGRAPH_MASTER_KEY: one })).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('put the key that is to take its place into VERDIGRAPH_MASTER_KEY_NEXT'),
+      stderr: expect.stringContaining('put the new key into VERDIGRAPH_MASTER_KEY_NEXT'),
     })
     const both = { VERDIGRAPH_MASTER_KEY: one, VERDIGRAPH_MASTER_KEY_NEXT: two }
     expect((await run(['rotate-master-key'], both)).stdout).toBe('{"resealed":1,"unopened":[]}\n')

@@ -39,7 +39,7 @@ test('a command that cannot begin says why, with its own help, and makes nothing
     runCommand(['restore', '--data', none]),
   ])
   expect(migrating).toMatchObject({ exitCode: 1, stderr: `error: the folder ${none} does not exist\n` })
-  expect(restoring.stderr).toContain('(verdigraph restore --help tells its options)')
+  expect(restoring.stderr).toContain('(verdigraph restore --help lists its options)')
   const toNowhere = backup({ dataDir: none, out: '-', madeBy: 'test', nowMs: 0, note() {} })
   await expect(toNowhere).rejects.toThrow('a backup is written to a file, and not to the standard output: name one')
   const file = join(parent, 'file')

@@ -82,7 +82,7 @@ describe('verify', () => {
     chmodSync(join(own, dirname(project)), 0o700)
     const { exitCode, stdout, stderr } = await runCommand(['verify', '--data', own], {}, stranger)
     const lines = [dirname(project), 'config'].map(
-      (path) => `not read ${path}: this user may not read it, or not write its lock.mdb`,
+      (path) => `not read ${path}: no permission to read it or to write its lock.mdb`,
     )
     expect([exitCode, stdout.trim().split('\n'), stderr]).toEqual([
       2,
@@ -102,7 +102,7 @@ describe('verify', () => {
       const { exitCode, stdout } = await runCommand(['verify', '--data', own], {}, stranger)
       return [exitCode, stdout.trim()]
     }
-    expect(await told()).toEqual([2, 'not read config: this user may not read it, or not write its lock.mdb'])
+    expect(await told()).toEqual([2, 'not read config: no permission to read it or to write its lock.mdb'])
     chmodSync(join(own, 'config', 'lock.mdb'), 0o666)
     expect(await told()).toEqual([0, expect.stringContaining('sound')])
   })

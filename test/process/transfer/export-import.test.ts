@@ -193,7 +193,7 @@ test('a node goes into the part where a capture would put it, and into no other'
     const node = { type: 'Person', external_id: 'cid', ...(location === undefined ? {} : { location }) }
     return `${JSON.stringify({ graph: { project, part } })}\n${JSON.stringify({ node })}\n`
   }
-  const keepsNone = 'is the composite database, which keeps no data of nodes'
+  const keepsNone = 'is the composite database, which stores no nodes'
   const refused: [string | undefined, string | undefined, string][] = [
     ['default', 'mars', 'node.location: unknown location mars'],
     ['default', 'eu', `node.location: eu is kept in \`${one}\``],

@@ -50,7 +50,7 @@ describe.skipIf(!isMounted)('a service whose disk is full', () => {
           properties: [{ type: 'text', value: text }],
         })),
       })
-    const noRoom = [507, '{"message":"there is no room left to store this"}']
+    const noRoom = [507, '{"message":"the storage is full"}']
     const refused: unknown[] = []
     // Those of one round share a commit, and its end.
     for (let n = 0; refused.length === 0; n++) {

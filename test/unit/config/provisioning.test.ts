@@ -128,7 +128,7 @@ test('what a crash kept from following a change is done at the next start', asyn
   board.nodes.delete(project)
   const lost = house.create('applications', { project_id: project, name: 'shop' })
   await expect(lost).rejects.toThrow('no such graph')
-  expect(house.log[0]).toContain('was created, but what follows from it failed: Error: no such graph')
+  expect(house.log[0]).toContain('was created, but a side effect failed and is retried at the next start: Error: no such graph')
   await house.close()
 
   const mended = new RecordingProvisioner()
@@ -184,7 +184,7 @@ test('a location that holds data keeps its database', async () => {
       null,
     )
   for (const taken of ['us=db2', 'eu=db2&us=db2', 'europe=db1&us=db2']) {
-    const issues = ['db_connection.alias_mapping: the location `eu` holds data, so it keeps its database']
+    const issues = ['db_connection.alias_mapping: the location `eu` holds data and cannot change its database']
     expect(await update(taken)).toEqual({ ok: false, error: { kind: 'invalid', issues } })
   }
   valueIn(await update('eu=db1&europe=db1'))

@@ -29,10 +29,10 @@ describe('a sealed secret', () => {
 
   test('does not open elsewhere, with another key, or when any part of it was changed', () => {
     const sealed = box.seal('secret', 'here')
-    expect(() => box.open(sealed, 'there')).toThrow('damaged or belongs elsewhere')
-    expect(() => new SecretBox(keyOf(2)).open(sealed, 'here')).toThrow('sealed with another master key')
-    expect(() => box.open('in clear', 'here')).toThrow('not a sealed secret')
-    expect(() => box.open('sb1.a', 'here')).toThrow('not a sealed secret')
+    expect(() => box.open(sealed, 'there')).toThrow('damaged or was moved from another path')
+    expect(() => new SecretBox(keyOf(2)).open(sealed, 'here')).toThrow('encrypted with another master key')
+    expect(() => box.open('in clear', 'here')).toThrow('not an encrypted secret')
+    expect(() => box.open('sb1.a', 'here')).toThrow('not an encrypted secret')
     const parts = sealed.split('.')
     const other = box.seal('secret', 'here').split('.')
     expect(() => box.open([parts[0], parts[1], other[2], parts[3]].join('.'), 'here')).toThrow('damaged')
@@ -76,17 +76,17 @@ describe('the master key', () => {
   test('that is no key is refused, without being shown', () => {
     const dir = temporaryFolder()
     expect(() => load(dir, 'hunter2')).toThrow(
-      'VERDIGRAPH_MASTER_KEY does not hold a master key: expected 32 bytes in base64 or in hexadecimal',
+      'VERDIGRAPH_MASTER_KEY does not contain a master key: expected 32 bytes in base64 or in hexadecimal',
     )
     writeFileSync(join(dir, 'master.key'), 'short\n')
     chmodSync(join(dir, 'master.key'), 0o600)
-    expect(() => load(dir)).toThrow('master.key does not hold a master key')
+    expect(() => load(dir)).toThrow('master.key does not contain a master key')
     expect(readFileSync(join(dir, 'master.key'), 'utf8')).toBe('short\n')
   })
 
   test('that is lost is not replaced where there are secrets already', () => {
     expect(() => load(temporaryFolder(), undefined, false)).toThrow(
-      'the data folder has lost its master.key: put it back, or set VERDIGRAPH_MASTER_KEY',
+      'the data folder has no master.key: restore the file or set VERDIGRAPH_MASTER_KEY',
     )
   })
 })

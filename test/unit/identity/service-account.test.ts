@@ -75,10 +75,10 @@ describe('a service-account token', () => {
 
   test('lives 2 minutes to 24 hours, for accounts that have a key', async () => {
     const account = house.admin.serviceAccountId
-    await expect(house.accounts.issueToken(account, 119)).rejects.toThrow('120 to 86400 seconds, asked for 119')
-    await expect(house.accounts.issueToken(account, 86_401)).rejects.toThrow('asked for 86401')
-    await expect(house.accounts.issueToken(account, Number.NaN)).rejects.toThrow('asked for NaN')
-    await expect(house.accounts.issueToken('gid:nobody', 300)).rejects.toThrow('no private key')
+    await expect(house.accounts.issueToken(account, 119)).rejects.toThrow('120 to 86400 seconds, not 119')
+    await expect(house.accounts.issueToken(account, 86_401)).rejects.toThrow('seconds, not 86401')
+    await expect(house.accounts.issueToken(account, Number.NaN)).rejects.toThrow('seconds, not NaN')
+    await expect(house.accounts.issueToken('gid:nobody', 300)).rejects.toThrow('is not stored here')
   })
 
   test('ends with its credential and with its account', async () => {
@@ -213,7 +213,7 @@ describe('a credential of a service account', () => {
     expect(bytes).not.toContain(config.token)
     const read = JSON.stringify(house.read('service-account-credentials', made.id))
     expect(read).not.toContain(config.privateKeyJWK.x)
-    await expect(house.accounts.issueToken(viewer, 300)).rejects.toThrow('its holder signs for it')
+    await expect(house.accounts.issueToken(viewer, 300)).rejects.toThrow('its owner signs its tokens')
 
     valueIn(await house.service.remove(house.admin, house.kind('service-account-credentials'), made.id, null))
     expect(await check(config.token)).toBeNull()
@@ -262,7 +262,7 @@ describe('a credential of a service account', () => {
     const refused = async (public_key_jwk: unknown) =>
       errorIn(await house.service.create(house.admin, kind, { service_account_id: account, public_key_jwk }))
     expect(await refused(await exportJWK(key))).toMatchObject({
-      issues: ['public_key_jwk: expected a public key: a private one is nobody else’s to see'],
+      issues: ['public_key_jwk: expected a public key: the private key must stay with its owner'],
     })
     const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
     expect(await refused(weak)).toMatchObject({ issues: ['public_key_jwk: expected an RSA key of at least 2048 bits'] })
@@ -270,7 +270,7 @@ describe('a credential of a service account', () => {
 
   test('that is the last way in for an editor cannot be removed, nor can its account', async () => {
     const gone = async (kind: string, id: string) => house.service.remove(house.admin, house.kind(kind), id, null)
-    const message = 'the organization would be left without a service account that may change it'
+    const message = 'the organization would have no service account with a valid credential that can change it'
     const first = credential().id
     expect(errorIn(await gone('service-account-credentials', first))).toEqual({ kind: 'conflict', message })
     expect(errorIn(await gone('service-accounts', house.admin.serviceAccountId))).toEqual({ kind: 'conflict', message })

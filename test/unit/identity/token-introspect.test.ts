@@ -118,7 +118,7 @@ describe('refused with its place is', () => {
     [
       'an opaque token to be checked offline',
       { jwt_matcher: null, opaque_matcher: { hint: 'h' } },
-      ['offline_validation: an opaque token can be checked online alone'],
+      ['offline_validation: an opaque token can only be validated online'],
     ],
     [
       'an opaque token without an endpoint',
@@ -188,7 +188,7 @@ describe('refused with its place is', () => {
     [
       'an upsert of no type',
       { ikg_node_type: null, perform_upsert: true },
-      ['ikg_node_type: required where `perform_upsert` is true'],
+      ['ikg_node_type: required if `perform_upsert` is true'],
     ],
     [
       'a type of the service',

@@ -113,8 +113,8 @@ afterAll(removeTemporaryFolders)
 const ann = { nodeType: 'Person', subjectId: 'ann', delegation: null }
 const refused = (why: string): string => `401 Invalid token in Authorization header: ${why}`
 const notNow = '503 Unable to verify the end-user token, retry the request, 10 s'
-const noOpaque = refused('the project takes no opaque tokens')
-const foreign = refused('the project takes no tokens of this issuer and audience')
+const noOpaque = refused('the project accepts no opaque tokens')
+const foreign = refused('the project accepts no tokens of this issuer and audience')
 
 describe('a token that its issuer signed', () => {
   it('stands for the node of its subject, with all that it says', async () => {
@@ -149,7 +149,7 @@ describe('a token that its issuer signed', () => {
     await desk.introspect({ sub_claim: { selector: 'employee' } })
     expect(await desk.ask(await desk.token({ employee: 'e-7' }))).toMatchObject({ ...ann, subjectId: 'e-7' })
     expect(await desk.ask(await desk.token({ employee: 7 }))).toMatchObject({ ...ann, subjectId: '7' })
-    const nobody = refused('the token does not say its subject')
+    const nobody = refused('the subject claim is missing or not a string')
     for (const employee of [undefined, '', 1.5, true, ['e-7']])
       expect(await desk.ask(await desk.token({ employee }))).toBe(nobody)
   })
@@ -166,9 +166,9 @@ describe('a token that its issuer signed', () => {
     expect(await desk.ask(token)).toMatchObject({
       claims: { mail: 'ann@example.com', email: 'ann@example.com', groups: ['a', 'b'], verified: true, level: 3 },
     })
-    expect(await desk.ask(await desk.token({ email: 5 }))).toBe(refused('a standard claim is not of its standard type'))
+    expect(await desk.ask(await desk.token({ email: 5 }))).toBe(refused('a standard claim has the wrong type'))
     expect(await desk.ask(await desk.token({ email_verified: 'true' }))).toBe(
-      refused('a standard claim is not of its standard type'),
+      refused('a standard claim has the wrong type'),
     )
   })
 
@@ -201,17 +201,17 @@ describe('a token is refused without a word to anybody', () => {
     [
       'with a critical extension',
       (d) => d.token({}, undefined, { crit: ['b64'], b64: true }),
-      refused('an extension that the token calls critical is not known'),
+      refused('the token has an unknown critical extension'),
     ],
     [
       'of a type for something else',
       (d) => d.token({}, undefined, { typ: 'logout+jwt' }),
-      refused('a token of this type is not accepted'),
+      refused('the token type is not accepted'),
     ],
     [
       'that tells of a logout',
       (d) => d.token({ events: { 'http://schemas.openid.net/event/backchannel-logout': {} } }),
-      refused('a token of this type is not accepted'),
+      refused('the token type is not accepted'),
     ],
     [
       'without a signature',
@@ -294,7 +294,7 @@ describe('a signature', () => {
     // At the same time they share a look.
     const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => stranger(i)))
     for (let i = 8; i < 30; i++) answers.push(await stranger(i))
-    expect(new Set(answers)).toEqual(new Set([refused('no such key of the issuer')]))
+    expect(new Set(answers)).toEqual(new Set([refused('the issuer has no such key')]))
     expect(looks()).toBe(1 + 5)
     desk.clock.advance(5000)
     for (let i = 30; i < 34; i++) await stranger(i)
@@ -312,7 +312,7 @@ describe('a signature', () => {
     await desk.ask(await desk.token())
     const stale = await makeKey('stale')
     for (let i = 0; i < 12; i++) {
-      expect(await desk.ask(await desk.token({ jti: i }, stale))).toBe(refused('no such key of the issuer'))
+      expect(await desk.ask(await desk.token({ jti: i }, stale))).toBe(refused('the issuer has no such key'))
       desk.clock.advance(1000)
     }
     expect(looks()).toBe(1 + 2)
@@ -323,7 +323,7 @@ describe('a signature', () => {
 
   it('by a key that nobody has is looked for once where the keys were not known', async () => {
     await desk.introspect()
-    expect(await desk.ask(await desk.token({}, await makeKey('stranger')))).toBe(refused('no such key of the issuer'))
+    expect(await desk.ask(await desk.token({}, await makeKey('stranger')))).toBe(refused('the issuer has no such key'))
     expect(looks()).toBe(1)
   })
 
@@ -363,7 +363,7 @@ describe('a signature', () => {
     await desk.ask(await desk.token())
     desk.issuer.keys = [await makeKey('next')]
     desk.clock.advance(10 * MINUTE_MS)
-    expect(await desk.ask(await desk.token({}, old))).toBe(refused('no such key of the issuer'))
+    expect(await desk.ask(await desk.token({}, old))).toBe(refused('the issuer has no such key'))
   })
 
   it('is checked anew, with keys read anew, when the clock was set back', async () => {
@@ -372,7 +372,7 @@ describe('a signature', () => {
     expect(await desk.ask(old)).toMatchObject(ann)
     desk.issuer.keys = [await makeKey('next')]
     desk.clock.advance(-60_000)
-    expect(await desk.ask(old)).toBe(refused('no such key of the issuer'))
+    expect(await desk.ask(old)).toBe(refused('the issuer has no such key'))
   })
 
   it('is checked with the keys that the configuration holds, and then nobody is asked', async () => {
@@ -381,7 +381,7 @@ describe('a signature', () => {
     await desk.introspect({ offline_validation: { public_jwks: [other, key].map((one) => JSON.stringify(one?.jwk)) } })
     expect(await desk.ask(await desk.token({}, key))).toMatchObject(ann)
     expect(await desk.ask(await desk.token({}, other))).toMatchObject(ann)
-    expect(await desk.ask(await desk.token({}, await makeKey('third')))).toBe(refused('no such key of the issuer'))
+    expect(await desk.ask(await desk.token({}, await makeKey('third')))).toBe(refused('the issuer has no such key'))
     expect(desk.issuer.calls).toEqual([])
   })
 })
@@ -431,7 +431,7 @@ describe('an issuer that cannot be asked', () => {
     [
       'answers without end',
       ({ instead }) => instead.set(discovery, json({ padding: 'x'.repeat(700_000) })),
-      'above 600000 bytes',
+      'larger than 600000 bytes',
     ],
     ['never answers', ({ instead }) => instead.set(discovery, () => undefined), 'within 300 milliseconds'],
     ['answers a byte at a time', ({ instead }) => instead.set('/jwks', drip), 'within 300 milliseconds'],
@@ -480,7 +480,7 @@ describe('an issuer that cannot be asked', () => {
     for (const name of ['one', 'two']) desk.issuer.instead.set(`/${name}`, json({}, 500))
     await ask()
     await ask()
-    expect(desk.lines).toEqual([expect.stringContaining('/one gave no'), expect.stringContaining('/two gave no')])
+    expect(desk.lines).toEqual([expect.stringContaining('/one returned no'), expect.stringContaining('/two returned no')])
     desk.clock.advance(10_000)
     await ask()
     expect(desk.lines).toHaveLength(4)
@@ -517,7 +517,7 @@ describe('online', () => {
     expect(await desk.ask(token)).toMatchObject(ann)
     expect(asked()).toBe(1)
     desk.clock.advance(1000)
-    expect(await desk.ask(token)).toBe(refused('the issuer refuses the token'))
+    expect(await desk.ask(token)).toBe(refused('the issuer rejected the token'))
   })
 
   it('its answer counts no longer than the token', async () => {
@@ -542,7 +542,7 @@ describe('online', () => {
   it('it is not asked again and again about a token that it refused', async () => {
     await desk.introspect({ ...online, online_validation: {} })
     const token = await desk.token()
-    for (let i = 0; i < 3; i++) expect(await desk.ask(token)).toBe(refused('the issuer refuses the token'))
+    for (let i = 0; i < 3; i++) expect(await desk.ask(token)).toBe(refused('the issuer rejected the token'))
     expect(asked()).toBe(1)
     desk.issuer.userinfo.set(token, { sub: 'ann' })
     desk.clock.advance(10_000)
@@ -559,7 +559,7 @@ describe('online', () => {
     await desk.introspect(online)
     const token = await desk.token()
     desk.issuer.userinfo.set(token, { sub: 'eve' })
-    expect(await desk.ask(token)).toBe(refused('the issuer knows the token under another subject'))
+    expect(await desk.ask(token)).toBe(refused('the issuer returned another subject for the token'))
   })
 
   it('an issuer that fails leaves it open', async () => {
@@ -584,7 +584,7 @@ describe('online', () => {
     })
     desk.issuer.userinfo.set('opaque', { sub: 'ann', email: 'ann@example.com' })
     expect(await desk.ask('opaque')).toMatchObject({ ...ann, claims: { mail: 'ann@example.com' } })
-    expect(await desk.ask('another')).toBe(refused('the issuer refuses the token'))
+    expect(await desk.ask('another')).toBe(refused('the issuer rejected the token'))
     const calls = desk.issuer.calls.length
     // The endpoint is a stranger to the issuer of a JWT.
     expect(await desk.ask(await desk.token())).toBe(foreign)
@@ -606,7 +606,7 @@ describe('online', () => {
     desk.issuer.userinfo.set('odd', { sub: 'ann', exp: 'soon' })
     expect(await desk.ask('odd')).toBe(refused('the token is expired'))
     desk.issuer.userinfo.set('revoked', { sub: 'ann', active: false })
-    expect(await desk.ask('revoked')).toBe(refused('the issuer refuses the token'))
+    expect(await desk.ask('revoked')).toBe(refused('the issuer rejected the token'))
   })
 })
 

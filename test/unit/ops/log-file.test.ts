@@ -47,12 +47,12 @@ describe('a file of lines', () => {
     const file = new LogFile(path, { bufferBytesMax: 100, report: (message) => told.push(message) })
     for (let i = 0; i < 50; i++) file.write('0123456789')
     expect(file.dropped).toBe(41)
-    expect(told).toEqual([`lines for ${path} are lost: its buffer is full`])
+    expect(told).toEqual([`lines for ${path} are being lost: the buffer is full`])
     while (told.length < 2) await Bun.sleep(5)
     file.write('again')
     await file.close()
     expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(11)
-    expect(told.slice(1)).toEqual([`${path} is written again; 41 lines were lost since the start`])
+    expect(told.slice(1)).toEqual([`writing to ${path} works again; 41 lines were lost since the start`])
   })
 
   it('goes on in a line of its own where the last one was cut off', async () => {
@@ -87,7 +87,7 @@ describe('a file of lines', () => {
     const file = new LogFile(path, { bufferBytesMax: 1 << 20, report: (message) => told.push(message) })
     for (let i = 0; i < 1000; i++) file.write(`line ${i} of a disk that has no room for all of them`)
     while (told.length < 1) await Bun.sleep(5)
-    expect(told[0]).toContain('are lost: ENOSPC')
+    expect(told[0]).toContain('are being lost: ENOSPC')
     rmSync(ballast)
     file.write('again')
     await file.close()

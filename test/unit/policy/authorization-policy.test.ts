@@ -114,7 +114,7 @@ describe('a policy is refused', () => {
     ],
     ['a document that is no string', { policy: good }, ['policy: expected string, found object']],
     ['tags that are no list', { tags: 'fleet' }, ['tags: expected array, found string']],
-    ['a tag twice', { tags: ['a', 'a'] }, ['tags: a tag is given twice']],
+    ['a tag twice', { tags: ['a', 'a'] }, ['tags: duplicate tag']],
     ['an unknown member', { effect: 'deny' }, ['body: unknown member `effect`']],
   ])('for %s', async (_, more, issues) => {
     expect(await issuesOf(good, more)).toEqual(issues)

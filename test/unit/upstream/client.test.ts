@@ -217,7 +217,7 @@ describe('an answer', () => {
   it('beyond the size is left, declared or not', async () => {
     const big = 'x'.repeat(1001)
     const declared = await plain((_, response) => response.end(big))
-    expect(await ask(upstream, `http://127.0.0.1:${declared}/`)).toBe('too-large: the answer is above 1000 bytes')
+    expect(await ask(upstream, `http://127.0.0.1:${declared}/`)).toBe('too-large: the response is larger than 1000 bytes')
     const endless = await plain((_, response) => {
       const more = (): void => {
         while (response.write(big));
@@ -225,19 +225,19 @@ describe('an answer', () => {
       }
       more()
     })
-    expect(await ask(upstream, `http://127.0.0.1:${endless}/`)).toBe('too-large: the answer is above 1000 bytes')
+    expect(await ask(upstream, `http://127.0.0.1:${endless}/`)).toBe('too-large: the response is larger than 1000 bytes')
   })
 
   it('that comes packed is not unpacked', async () => {
     const port = await plain((_, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(100_000)))
     })
-    expect(await ask(upstream, `http://127.0.0.1:${port}/`)).toMatch(/^unreachable: the answer is encoded as `gzip`/)
+    expect(await ask(upstream, `http://127.0.0.1:${port}/`)).toMatch(/^unreachable: the response has the content encoding `gzip`/)
   })
 
   it('that does not come, or not whole, ends with the time', async () => {
     const silent = await plain(() => undefined)
-    const tooSlow = 'too-slow: no whole answer within 300 milliseconds'
+    const tooSlow = 'too-slow: no complete response within 300 milliseconds'
     expect(await ask(upstream, `http://127.0.0.1:${silent}/`, { timeoutMs: 300 })).toBe(tooSlow)
     const dripping = await plain((_, response) => {
       const timer = setInterval(() => response.write('x'), 20)
