@@ -26,6 +26,7 @@ import { AgentKeys } from './identity/agent-key.ts'
 import { bootstrap } from './identity/bootstrap.ts'
 import { ServiceAccounts } from './identity/service-account.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
+import { CURRENT_DOCUMENTS } from './kernel/data-folder.ts'
 import { ThrownServiceError } from './kernel/errors.ts'
 import type { LogEntry } from './ops/log.ts'
 import type { CounterDeltas } from './ops/metrics.ts'
@@ -281,7 +282,7 @@ async function buildApp(settings: Settings, overrides: AppOverrides, opened: Ope
   opened.add(mcp)
   const storeFault = (): string | null => {
     try {
-      collections.read((reading) => reading.get('configuration', 'none'))
+      collections.read((reading) => reading.get(CURRENT_DOCUMENTS, 'none'))
       return collections.isAtItsPath() ? null : 'the data folder is gone'
     } catch {
       return 'the store is not open'

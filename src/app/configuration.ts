@@ -1,8 +1,8 @@
 // The configuration in a data folder: its documents, and the keys that its secrets are sealed with.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DocumentFields, StoredDocument } from '../config/kind.ts'
-import { ConfigRepository, currentKey, type DocumentStore, pastRevisionKey } from '../config/repository.ts'
+import { type DocumentFields, organizationsKind, type StoredDocument } from '../config/kind.ts'
+import { ConfigRepository, currentKey, pastRevisionKey } from '../config/repository.ts'
 import { sealSecrets } from '../config/secrets.ts'
 import { findAdmin } from '../identity/bootstrap.ts'
 import {
@@ -15,6 +15,7 @@ import {
 import { isSealedText, SecretBox } from '../identity/secret-box.ts'
 import { ServiceAccounts } from '../identity/service-account.ts'
 import { systemClock } from '../kernel/clock.ts'
+import { CONFIGURATION_COMMIT_FILE, CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { resolversKind } from '../pip/external-data-resolver.ts'
 import type { Settings } from '../settings.ts'
@@ -25,30 +26,15 @@ import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { listProjectFolders } from '../store/tenancy/project-folders.ts'
 import { interruptedImportMessage } from '../transfer/import-markers.ts'
 
-/** The folder of the configuration in the data folder. */
-export const CONFIGURATION = 'config'
-
-/** The number of the configuration's last commit, for all processes to see. */
-const COMMIT_COUNTER_FILE = 'config.commit'
-
 /** Throws OperatorFault where the folder has lost its configuration, or never got all of it. */
 export function openConfiguration(dataDir: string, sync: boolean): Collections {
   const lost = missingConfigurationMessage(dataDir) ?? interruptedImportMessage(dataDir)
   if (lost !== null) throw new OperationalError(lost)
-  return openCollections(join(dataDir, CONFIGURATION), { sync })
+  return openCollections(join(dataDir, CONFIGURATION_FOLDER), { sync })
 }
 
 export function openRepository(collections: Collections, dataDir: string): ConfigRepository {
-  return new ConfigRepository(documentStore(collections), openSharedCounter(join(dataDir, COMMIT_COUNTER_FILE)))
-}
-
-/** The store speaks of deleting keys, the repository of removing documents. */
-export function documentStore(collections: Collections): DocumentStore {
-  return {
-    read: (look) => collections.read(look),
-    transact: (change) =>
-      collections.transact(({ get, all, put, delete: remove }) => change({ get, all, put, remove })),
-  }
+  return new ConfigRepository(collections, openSharedCounter(join(dataDir, CONFIGURATION_COMMIT_FILE)))
 }
 
 export interface Secrets {
@@ -58,7 +44,7 @@ export interface Secrets {
 
 export function loadSecrets(dataDir: string, documents: ConfigRepository, report: (line: string) => void): Secrets {
   // A folder without an organization holds no secrets, so a new master key loses none.
-  const keys = readMasterKeys(dataDir, documents.all('organizations').length === 0)
+  const keys = readMasterKeys(dataDir, documents.all(organizationsKind).length === 0)
   if (keys.next !== null) {
     report(
       'two master keys are known, the old and the next: `verdigraph rotate-master-key` on the stopped folder ends that',
@@ -111,12 +97,12 @@ export interface AdminToken {
  * it. That process knows the account's public key, and so takes the token from its first moment.
  */
 export async function issueAdminToken({ dataDir }: Settings, lifetimeS: number): Promise<AdminToken> {
-  const collections = openCollections(join(dataDir, CONFIGURATION), {
+  const collections = openCollections(join(dataDir, CONFIGURATION_FOLDER), {
     readOnly: true,
     lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS,
   })
   try {
-    const documents = new ConfigRepository(documentStore(collections))
+    const documents = new ConfigRepository(collections)
     const { organizationId, serviceAccountId } = findAdmin(documents)
     const accounts = new ServiceAccounts(documents, createSecretBox(readMasterKeys(dataDir, false)), systemClock)
     return { organizationId, serviceAccountId, token: await accounts.issueToken(serviceAccountId, lifetimeS) }
@@ -139,7 +125,7 @@ function createSecretBox({ current, next }: MasterKeys): SecretBox {
 
 /** Projects without the configuration that made them: a new organization would be a stranger to them. */
 function missingConfigurationMessage(dataDir: string): string | null {
-  const folder = join(dataDir, CONFIGURATION)
+  const folder = join(dataDir, CONFIGURATION_FOLDER)
   if (existsSync(folder) || holdsEnvironment(folder)) return null
   const [project] = listProjectFolders(dataDir)
   return project === undefined ? null : `the folder ${dataDir} holds projects, and has lost its configuration`

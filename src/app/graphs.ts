@@ -1,15 +1,14 @@
 // The graphs of all projects, closed again when their project is removed.
 import { join } from 'node:path'
+import { projectsKind } from '../config/kind.ts'
 import type { ConfigRepository } from '../config/repository.ts'
+import { GRAPHS_COMMIT_FILE } from '../kernel/data-folder.ts'
 import { GraphRegistry } from '../runtime/graph-registry.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { type Catalog, type CatalogOptions, openCatalog } from '../store/tenancy/catalog.ts'
 
-/** Another number after each commit to a graph, for all processes to see. */
-const COMMIT_COUNTER_FILE = 'graphs.commit'
-
 export function openGraphCatalog(dataDir: string, options: CatalogOptions): Catalog {
-  return openCatalog(dataDir, { ...options, commitCounter: openSharedCounter(join(dataDir, COMMIT_COUNTER_FILE)) })
+  return openCatalog(dataDir, { ...options, commitCounter: openSharedCounter(join(dataDir, GRAPHS_COMMIT_FILE)) })
 }
 
 export function createGraphRegistry(
@@ -20,7 +19,7 @@ export function createGraphRegistry(
   // Whichever process removed it. Its own effect, or that of the other process, takes the files away.
   documents.subscribe((changes) => {
     for (const { before, after } of changes) {
-      if (after !== null || before?.kind !== 'projects') continue
+      if (after !== null || before?.kind !== projectsKind) continue
       catalog.closeProject(before.id).catch((failure: unknown) => {
         report(`the graph of the removed project ${before.id} could not be closed: ${String(failure)}`)
       })

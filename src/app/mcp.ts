@@ -16,7 +16,6 @@ import { identifyWhenReady } from '../runtime/identify-caller.ts'
 import type { Settings } from '../settings.ts'
 import type { Collections } from '../store/documents/collections.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
-import { documentStore } from './configuration.ts'
 
 /** Changes with every MCP session that is ended, for all processes to see. */
 const ENDED_COUNTER_FILE = 'mcp.ended'
@@ -68,11 +67,7 @@ export function createMcpEndpoint(settings: Settings, wiring: McpEndpointOptions
       new DerivedSigner(masterKey, 'mcp sessions'),
       clock,
       settings.mcpSessionTimeS * 1000,
-      new StoredEndedSessions(
-        documentStore(collections),
-        openSharedCounter(join(settings.dataDir, ENDED_COUNTER_FILE)),
-        clock,
-      ),
+      new StoredEndedSessions(collections, openSharedCounter(join(settings.dataDir, ENDED_COUNTER_FILE)), clock),
     ),
     authenticateUser: (projectId, token, delegation, only) =>
       identifyWhenReady(

@@ -1,7 +1,14 @@
 // The configuration kind of audit signing: which provider holds the key that signs audit records. Stored, not executed
 // (docs/decisions/0028-stored-but-not-executed.md).
 import { z } from 'zod'
-import { type ConfigKind, type DocumentFields, envelope, envelopeUpdate, reference } from '../config/kind.ts'
+import {
+  type ConfigKind,
+  type DocumentFields,
+  envelope,
+  envelopeUpdate,
+  projectsKind,
+  reference,
+} from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 
 /** Kind name of audit signing configurations. */
@@ -35,7 +42,7 @@ const members = {
 export const auditSignings: ConfigKind = {
   path: auditSigningsKind,
   label: 'audit signing',
-  parent: { field: 'project_id', kind: 'projects' },
+  parent: { field: 'project_id', kind: projectsKind },
   operations: { create: true, update: true, delete: true, byName: true },
   deleteReturnsNoBody: true,
   createSchema: z.strictObject({ ...envelope, project_id: reference, ...members }),

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { systemClock } from '../kernel/clock.ts'
+import { MASTER_KEY_FILE } from '../kernel/data-folder.ts'
 import type { Settings } from '../settings.ts'
 import { backup } from '../transfer/backup.ts'
 import { restore } from '../transfer/restore.ts'
@@ -58,7 +59,7 @@ export async function restoreFolder({ dataDir }: Settings, from: string, json: b
     if (json) console.log(JSON.stringify({ data: dataDir, made_at: manifest.made_at, projects: manifest.projects }))
     else {
       console.log(`${dataDir}: restored to its state at ${manifest.made_at}, ${projectsOf(manifest.projects)}`)
-      if (!existsSync(join(dataDir, 'master.key')) && !process.env.VERDIGRAPH_MASTER_KEY) console.log(KEY_NEEDED)
+      if (!existsSync(join(dataDir, MASTER_KEY_FILE)) && !process.env.VERDIGRAPH_MASTER_KEY) console.log(KEY_NEEDED)
     }
   } finally {
     progress.end()

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import nodes from '../../data/demo/nodes.json' with { type: 'json' }
+import { DEMO_KEY_FILE } from '../kernel/data-folder.ts'
 import type { Settings } from '../settings.ts'
 import { CliError } from './cli-error.ts'
 
@@ -14,7 +15,7 @@ const ALGORITHM = 'ES256'
 const people = nodes.nodes.filter(({ type }) => type === 'Person').map(({ external_id }) => external_id)
 
 function keyPath(dataDir: string): string {
-  return join(dataDir, 'demo-members.json')
+  return join(dataDir, DEMO_KEY_FILE)
 }
 
 /** Returns the public key as JWK text; creates the key pair if there is none. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import nodes from '../../data/demo/nodes.json' with { type: 'json' }
 import policies from '../../data/demo/policies.json' with { type: 'json' }
 import relationships from '../../data/demo/relationships.json' with { type: 'json' }
+import { DEMO_FILE } from '../kernel/data-folder.ts'
 import { DemoClient, type DemoHost, memberOf, requestFailed } from './demo-client.ts'
 import { mcpLines, prepareMcp } from './demo-mcp.ts'
 
@@ -64,7 +65,7 @@ interface DemoMarker {
 export async function loadDemo(host: DemoHost): Promise<{ lines: string[] }> {
   const { address, dataDir } = host
   const requests = new DemoClient(host)
-  const markerPath = join(dataDir, 'demo.json')
+  const markerPath = join(dataDir, DEMO_FILE)
   const loaded = existsSync(markerPath)
   const marker: DemoMarker = loaded
     ? JSON.parse(readFileSync(markerPath, 'utf8'))

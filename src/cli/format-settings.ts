@@ -1,5 +1,6 @@
 // The command `settings`: lists every setting with its value and source. Secrets are masked.
 import { masterKeyVariable } from '../identity/master-key.ts'
+import { MASTER_KEY_FILE } from '../kernel/data-folder.ts'
 import { settingSpecs } from '../settings.ts'
 import type { EnvironmentVariables } from './environment-variables.ts'
 import type { ResolvedSetting } from './read-settings.ts'
@@ -24,7 +25,7 @@ export function formatSettings(
     from: source ?? 'default',
   }))
   const hasKey = (environment[masterKeyVariable] ?? '') !== ''
-  rows.push({ name: 'master_key', value: hasKey ? MASK : '', from: hasKey ? masterKeyVariable : 'master.key' })
+  rows.push({ name: 'master_key', value: hasKey ? MASK : '', from: hasKey ? masterKeyVariable : MASTER_KEY_FILE })
   if (json) return [JSON.stringify(rows)]
   const widest = (of: (row: SettingLine) => string) => Math.max(...rows.map((row) => of(row).length))
   const names = widest(({ name }) => name)

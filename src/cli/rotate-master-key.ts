@@ -3,7 +3,7 @@
 // readable folder, and the next run completes it (docs/decisions/0013-secrets.md).
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { CONFIGURATION, masterKeySource } from '../app/configuration.ts'
+import { masterKeySource } from '../app/configuration.ts'
 import { documentCollections } from '../config/repository.ts'
 import {
   adoptNextKey,
@@ -14,6 +14,7 @@ import {
 } from '../identity/master-key.ts'
 import { rotateSecrets } from '../identity/rotate-secrets.ts'
 import { SecretBox } from '../identity/secret-box.ts'
+import { CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'
 import type { Settings } from '../settings.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
@@ -28,7 +29,7 @@ export async function rotateMasterKey(settings: Settings, json: boolean): Promis
 
 /** Rotates the master key. Rejects with CliError or OperationalError; the old key then stays valid. */
 export async function rotate({ dataDir }: Pick<Settings, 'dataDir'>): Promise<RotationSummary> {
-  const folder = join(dataDir, CONFIGURATION)
+  const folder = join(dataDir, CONFIGURATION_FOLDER)
   if (!existsSync(folder)) throw new CliError([`${dataDir} has no organization and no secrets`])
   const lock = lockFolder(dataDir)
   try {

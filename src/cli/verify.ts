@@ -3,6 +3,7 @@
 // (docs/decisions/0020-integrity-checks.md).
 import { accessSync, constants, type Dirent, existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'
 import { verifyFolder } from '../store/integrity/verify-folder.ts'
 import { baseName, DATA_FILE, interruptedMigrationMessage, LOCK_FILE } from '../store/lmdb/environment-folder.ts'
 import { LayoutError } from '../store/lmdb/layout.ts'
@@ -82,7 +83,9 @@ function foldersIn(dataDir: string): { folders: string[]; closed: string[] } {
     for (const entry of names) if (entry.isDirectory()) look(join(folder, entry.name))
   }
   if (existsSync(dataDir)) look(dataDir)
-  const folders = found.sort((a, b) => Number(b === 'config') - Number(a === 'config') || (a < b ? -1 : 1))
+  const folders = found.sort(
+    (a, b) => Number(b === CONFIGURATION_FOLDER) - Number(a === CONFIGURATION_FOLDER) || (a < b ? -1 : 1),
+  )
   return { folders, closed }
 }
 

@@ -12,6 +12,7 @@ import {
   type ConfigKind,
   type DocumentDraft,
   type DocumentFields,
+  projectsKind,
   type Sealer,
   type StoredDocument,
   withArticle,
@@ -42,7 +43,7 @@ export function newDocument(
     const what = kind.parent.field.replace(/_id$/, '').replaceAll('_', ' ')
     return err({ kind: 'invalid', issues: [`${kind.parent.field}: no ${what} \`${parentId}\``] })
   }
-  const projectId = parent.kind === 'projects' ? parent.id : parent.project_id
+  const projectId = parent.kind === projectsKind ? parent.id : parent.project_id
   const {
     name = '',
     project_id: _project,

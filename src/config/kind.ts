@@ -4,6 +4,15 @@ import { z } from 'zod'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
 
+/** Kind name of organizations. Kinds that several features refer to have their names here, the others next to the kind. */
+export const organizationsKind = 'organizations'
+/** Kind name of projects. */
+export const projectsKind = 'projects'
+/** Kind name of applications. */
+export const applicationsKind = 'applications'
+/** Kind name of application agents. */
+export const applicationAgentsKind = 'application-agents'
+
 /** The five authorship members that create and update return (docs/decisions/0012-configuration-resources.md). */
 export interface Authorship {
   readonly id: string

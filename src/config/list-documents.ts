@@ -2,7 +2,14 @@
 // search text.
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { type ConfigKind, type ConfigReader, pluralOf, type StoredDocument, scopeFieldOf } from './kind.ts'
+import {
+  type ConfigKind,
+  type ConfigReader,
+  pluralOf,
+  projectsKind,
+  type StoredDocument,
+  scopeFieldOf,
+} from './kind.ts'
 
 /** The documents of a list, and whether `full_fetch` was requested. */
 export interface DocumentList {
@@ -34,7 +41,9 @@ export function listDocuments(
   const parentId = query.get(kind.parent.field)
   const scopeExists =
     scopeId === null ||
-    (inOrganization ? scopeId === organizationId : reader.get('projects', scopeId)?.organization_id === organizationId)
+    (inOrganization
+      ? scopeId === organizationId
+      : reader.get(projectsKind, scopeId)?.organization_id === organizationId)
   if (scopeId === null && parentId === null) issues.push(`${scopeField}: required to list ${pluralOf(kind)}`)
   if (!scopeExists) issues.push(`${scopeField}: no ${inOrganization ? 'organization' : 'project'} \`${scopeId}\``)
 

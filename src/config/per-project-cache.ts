@@ -1,6 +1,6 @@
 // Caches one value per project that is computed from its configuration. A change to a document of the given kinds in
 // the project discards the value; the next read computes it again.
-import type { ConfigSource } from './kind.ts'
+import { type ConfigSource, projectsKind } from './kind.ts'
 
 /** A cache of values computed from the configuration of one project each. */
 export class PerProjectCache<T> {
@@ -20,7 +20,7 @@ export class PerProjectCache<T> {
         const changed = after ?? before
         if (changed === null) continue
         if (kinds.includes(changed.kind)) this.values.delete(changed.project_id)
-        if (changed.kind === 'projects' && after === null) this.values.delete(changed.id)
+        if (changed.kind === projectsKind && after === null) this.values.delete(changed.id)
       }
     })
   }
@@ -31,7 +31,7 @@ export class PerProjectCache<T> {
     if (known !== undefined) return known
     const made = this.compute(projectId)
     // An unknown project id must not occupy memory.
-    if (this.documents.get('projects', projectId) !== null) this.values.set(projectId, made)
+    if (this.documents.get(projectsKind, projectId) !== null) this.values.set(projectId, made)
     return made
   }
 }

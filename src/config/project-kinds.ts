@@ -3,7 +3,18 @@ import { z } from 'zod'
 import { type ApiPermission, apiPermissions } from '../kernel/caller.ts'
 import { err, ok } from '../kernel/result.ts'
 import { dbConnection, dbConnectionRead, layoutChangeErrors, layoutOf, parseLayout } from './db-connection.ts'
-import { type ConfigKind, type ConfigReader, type DocumentFields, envelope, envelopeUpdate, reference } from './kind.ts'
+import {
+  applicationAgentsKind,
+  applicationsKind,
+  type ConfigKind,
+  type ConfigReader,
+  type DocumentFields,
+  envelope,
+  envelopeUpdate,
+  organizationsKind,
+  projectsKind,
+  reference,
+} from './kind.ts'
 import { ikgStatus, type Provisioning } from './provisioning.ts'
 import type { SystemGraph } from './system-nodes.ts'
 
@@ -31,9 +42,9 @@ const ikgSizes = ['2GB', '4GB', '8GB', '16GB', '32GB', '64GB', '128GB', '192GB',
 
 function projects({ provisioning }: ProjectKindsDeps): ConfigKind {
   return {
-    path: 'projects',
+    path: projectsKind,
     label: 'project',
-    parent: { field: 'organization_id', kind: 'organizations' },
+    parent: { field: 'organization_id', kind: organizationsKind },
     inOrganization: true,
     operations: allOperations,
     createSchema: z.strictObject({
@@ -78,9 +89,9 @@ function projects({ provisioning }: ProjectKindsDeps): ConfigKind {
 
 function applications({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {
   return {
-    path: 'applications',
+    path: applicationsKind,
     label: 'application',
-    parent: { field: 'project_id', kind: 'projects' },
+    parent: { field: 'project_id', kind: projectsKind },
     operations: allOperations,
     createSchema: z.strictObject({ ...envelope, project_id: reference }),
     updateSchema: z.strictObject(envelopeUpdate),
@@ -91,7 +102,7 @@ function applications({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {
     // While a project is PENDING, provisioning writes its system nodes.
     effects: {
       async created({ id, project_id }) {
-        if (reader.get('applications', id) === null || ikgStatus(reader, project_id) !== 'ACTIVE') return
+        if (reader.get(applicationsKind, id) === null || ikgStatus(reader, project_id) !== 'ACTIVE') return
         await systemGraph.putApplication(project_id, id)
       },
       async deleted({ id, project_id }) {
@@ -105,9 +116,9 @@ const permissions = z.array(z.enum([...apiPermissions, 'IKGRead'])).min(1)
 
 function applicationAgents({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {
   return {
-    path: 'application-agents',
+    path: applicationAgentsKind,
     label: 'application agent',
-    parent: { field: 'application_id', kind: 'applications' },
+    parent: { field: 'application_id', kind: applicationsKind },
     operations: allOperations,
     createSchema: z.strictObject({ ...envelope, application_id: reference, api_permissions: permissions }),
     updateSchema: z.strictObject({ ...envelopeUpdate, api_permissions: permissions.nullish() }),
@@ -117,7 +128,7 @@ function applicationAgents({ reader, systemGraph }: ProjectKindsDeps): ConfigKin
     check: (fields) => ok({ fields: withPermissions(fields) }),
     effects: {
       async created({ id, parent_id, project_id }) {
-        if (reader.get('application-agents', id) === null || ikgStatus(reader, project_id) !== 'ACTIVE') return
+        if (reader.get(applicationAgentsKind, id) === null || ikgStatus(reader, project_id) !== 'ACTIVE') return
         await systemGraph.putAgent(project_id, parent_id, id)
       },
       async deleted({ id, project_id }) {

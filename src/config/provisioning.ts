@@ -4,7 +4,14 @@
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.ts'
 import { layoutOf } from './db-connection.ts'
-import type { ConfigReader, ConfigWriter, StoredDocument } from './kind.ts'
+import {
+  applicationAgentsKind,
+  applicationsKind,
+  type ConfigReader,
+  type ConfigWriter,
+  projectsKind,
+  type StoredDocument,
+} from './kind.ts'
 import type { SystemGraph } from './system-nodes.ts'
 
 /** State of a project's graph. */
@@ -36,7 +43,7 @@ export interface ProvisioningDeps {
 
 /** The state of a project's graph; null if the project does not exist. */
 export function ikgStatus(reader: ConfigReader, projectId: string): IkgStatus | null {
-  return (reader.get('projects', projectId)?.fields.ikg_status as IkgStatus | undefined) ?? null
+  return (reader.get(projectsKind, projectId)?.fields.ikg_status as IkgStatus | undefined) ?? null
 }
 
 /** Provisions the graphs of all projects while this process leads, and prepares graphs for configuration changes. */
@@ -51,7 +58,7 @@ export class Provisioning {
       if (!this.leading) return
       for (const { before, after } of changes) {
         // A new mapping may add constituents, and a FAILED project is tried again.
-        if (after?.kind === 'projects' && after.revision !== before?.revision) this.start(after.id)
+        if (after?.kind === projectsKind && after.revision !== before?.revision) this.start(after.id)
       }
     })
   }
@@ -62,7 +69,7 @@ export class Provisioning {
    */
   startLeading(): void {
     this.leading = true
-    for (const project of this.deps.documents.all('projects')) {
+    for (const project of this.deps.documents.all(projectsKind)) {
       if (project.fields.ikg_status === 'PENDING' || layoutOf(project).isComposite) this.start(project.id)
     }
   }
@@ -78,7 +85,7 @@ export class Provisioning {
 
   /** Creates the databases of a new mapping before its update is confirmed: its locations can be used from then on. */
   async prepare(projectId: string): Promise<void> {
-    const project = this.deps.documents.get('projects', projectId)
+    const project = this.deps.documents.get(projectsKind, projectId)
     if (project?.fields.ikg_status === 'ACTIVE') await this.deps.provisioner.create(projectId, layoutOf(project))
   }
 
@@ -106,7 +113,7 @@ export class Provisioning {
 
   /** At start, before the first request: completes captures that a crash interrupted between two graphs. */
   async replayIntents(): Promise<void> {
-    for (const project of this.deps.documents.all('projects')) {
+    for (const project of this.deps.documents.all(projectsKind)) {
       if (!layoutOf(project).isComposite || project.fields.ikg_status !== 'ACTIVE') continue
       await this.deps.provisioner.followNotes(project.id).catch((failure: unknown) => {
         this.deps.report(`the global graph of project ${project.id} could not be completed: ${String(failure)}`)
@@ -133,12 +140,12 @@ export class Provisioning {
 
   private async provision(projectId: string): Promise<void> {
     try {
-      if (this.deps.documents.get('projects', projectId) === null) return
+      if (this.deps.documents.get(projectsKind, projectId) === null) return
       await this.setStatus(projectId, 'FAILED', 'PENDING')
       let written: SystemNodes = new Map()
       let project: StoredDocument | null
       do {
-        project = this.deps.documents.get('projects', projectId)
+        project = this.deps.documents.get(projectsKind, projectId)
         if (project === null) return
         // A missing database of an ACTIVE project is lost and must not be replaced by an empty one; `prepare` has
         // created those of a new mapping.
@@ -159,7 +166,7 @@ export class Provisioning {
   private isGone(projectId: string): boolean {
     const { documents } = this.deps
     documents.catchUp()
-    return documents.get('projects', projectId) === null
+    return documents.get(projectsKind, projectId) === null
   }
 
   private async remove(projectId: string): Promise<void> {
@@ -174,12 +181,12 @@ export class Provisioning {
     const expected = systemNodesOf(documents, projectId)
     for (const [id, node] of written) {
       if (expected.has(id)) continue
-      if (node.kind === 'applications') await systemGraph.deleteApplication(projectId, id)
+      if (node.kind === applicationsKind) await systemGraph.deleteApplication(projectId, id)
       else await systemGraph.deleteAgent(projectId, id)
     }
     for (const [id, node] of expected) {
       if (written.has(id)) continue
-      if (node.kind === 'applications') await systemGraph.putApplication(projectId, id)
+      if (node.kind === applicationsKind) await systemGraph.putApplication(projectId, id)
       else await systemGraph.putAgent(projectId, node.parent_id, id)
     }
     return expected
@@ -193,7 +200,7 @@ export class Provisioning {
     return this.deps.documents.write((draft) => {
       const expected = systemNodesOf(draft, made.id)
       if (expected.size !== written.size || [...expected.keys()].some((id) => !written.has(id))) return false
-      const project = draft.get('projects', made.id)
+      const project = draft.get(projectsKind, made.id)
       if (project === null || project.fields.ikg_status === 'ACTIVE') return true
       if (!isSameConnection(project, made)) return false
       draft.put(withStatus(project, 'ACTIVE'))
@@ -203,7 +210,7 @@ export class Provisioning {
 
   private setStatus(projectId: string, from: IkgStatus, to: IkgStatus): Promise<void> {
     return this.deps.documents.write((draft) => {
-      const project = draft.get('projects', projectId)
+      const project = draft.get(projectsKind, projectId)
       if (project?.fields.ikg_status === from) draft.put(withStatus(project, to))
     })
   }
@@ -213,7 +220,10 @@ export class Provisioning {
 type SystemNodes = ReadonlyMap<string, StoredDocument>
 
 function systemNodesOf(reader: ConfigReader, projectId: string): SystemNodes {
-  const documents = [...reader.inScope('applications', projectId), ...reader.inScope('application-agents', projectId)]
+  const documents = [
+    ...reader.inScope(applicationsKind, projectId),
+    ...reader.inScope(applicationAgentsKind, projectId),
+  ]
   return new Map(documents.map((document) => [document.id, document]))
 }
 

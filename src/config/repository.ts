@@ -3,15 +3,14 @@
 // `catchUp` moves the snapshot to the last commit of any process and notifies the subscribers.
 // INVARIANT: the shared commit counter is at least the number of the last commit, because it is set before each commit.
 // A snapshot with the counter's number is therefore the newest; any other one reads the store.
+
+import { CURRENT_DOCUMENTS, PAST_DOCUMENTS } from '../kernel/data-folder.ts'
+import type { DocumentReader, DocumentStore, DocumentTransaction } from '../kernel/document-store.ts'
 import { DocumentSnapshot } from './document-snapshot.ts'
 import type { ConfigWriter, DocumentChange, DocumentDraft, StoredDocument } from './kind.ts'
 
-/** Collection with the current documents, by id. */
-const COLLECTION = 'configuration'
-/** Collection with replaced revisions, by `id.revision`. They are not held in memory. */
-const PAST = 'configuration-past'
 /** Collections that contain whole documents as JSON. A rotation of the master key visits all of them. */
-export const documentCollections: readonly string[] = [COLLECTION, PAST]
+export const documentCollections: readonly string[] = [CURRENT_DOCUMENTS, PAST_DOCUMENTS]
 /** Collection with one entry: the last commit. */
 const HEADS = 'configuration-head'
 const HEAD = 'head'
@@ -19,29 +18,6 @@ const HEAD = 'head'
 const LOG = 'configuration-log'
 /** A process that is further behind reads all documents again. */
 const LOG_LENGTH = 1000
-
-/** Reads of named collections at one commit. */
-export interface DocumentReading {
-  get(collection: string, key: string): unknown
-  all(collection: string): readonly (readonly [string, unknown])[]
-}
-
-/** Reads and writes of one transaction. */
-export interface DocumentTransaction extends DocumentReading {
-  put(collection: string, key: string, value: unknown): void
-  remove(collection: string, key: string): void
-}
-
-/** Durable named collections of JSON values. The port that the repository stores through. */
-export interface DocumentStore {
-  /** Runs `look` on one commit: the last one of any process. */
-  read<T>(look: (reading: DocumentReading) => T): T
-  /**
-   * Runs the change in the write transaction of the store, of which there is one at a time over all processes. Resolves
-   * when the commit is on disk; a failed change writes nothing. The change sees all earlier commits and its own writes.
-   */
-  transact<T>(change: (transaction: DocumentTransaction) => T): Promise<T>
-}
 
 /** A number in shared memory: all processes on the store see a write at once. */
 export interface CommitCounter {
@@ -101,7 +77,9 @@ export class ConfigRepository implements ConfigWriter {
   }
 
   pastRevision(kind: string, id: string, revision: number): StoredDocument | null {
-    const past = this.store.read((reading) => reading.get(PAST, revisionKey(id, revision))) as StoredDocument | null
+    const past = this.store.read((reading) =>
+      reading.get(PAST_DOCUMENTS, revisionKey(id, revision)),
+    ) as StoredDocument | null
     return past?.kind === kind ? past : null
   }
 
@@ -139,22 +117,22 @@ export class ConfigRepository implements ConfigWriter {
     for (const { before, after } of changes) {
       const { id } = (after ?? before) as StoredDocument
       ids.push(id)
-      if (after !== null) transaction.put(COLLECTION, id, after)
-      else transaction.remove(COLLECTION, id)
+      if (after !== null) transaction.put(CURRENT_DOCUMENTS, id, after)
+      else transaction.delete(CURRENT_DOCUMENTS, id)
       if (before !== null) archiveRevision(transaction, before, after)
     }
     this.attempts += 1
     const next: CommitHead = { commit: head.commit + 1, by: `${this.writer} ${this.attempts}` }
     transaction.put(HEADS, HEAD, next)
     transaction.put(LOG, logKey(next.commit), ids)
-    transaction.remove(LOG, logKey(next.commit - LOG_LENGTH))
+    transaction.delete(LOG, logKey(next.commit - LOG_LENGTH))
     this.lastAttempt = { head: next, documents: draft.documents }
     // Set before the commit: no process can take an older state for the newest one, even if this process ends here.
     this.counter.store(next.commit)
     return value
   }
 
-  private newestState(reading: DocumentReading): RepositoryState {
+  private newestState(reading: DocumentReader): RepositoryState {
     const { by } = readHead(reading)
     if (by === this.lastAttempt.head.by) return this.lastAttempt
     return by === this.state.head.by ? this.state : advance(this.state, reading).state
@@ -170,7 +148,7 @@ export class ConfigRepository implements ConfigWriter {
 /** Moves a state to the one in the store, and lists each document that differs. */
 function advance(
   from: RepositoryState,
-  reading: DocumentReading,
+  reading: DocumentReader,
 ): { state: RepositoryState; changes: readonly DocumentChange[] } {
   const head = readHead(reading)
   if (head.by === from.head.by) return { state: from, changes: [] }
@@ -178,7 +156,7 @@ function advance(
   const changes: DocumentChange[] = []
   for (const id of changedIdsSince(from, head, reading)) {
     const before = documents.find(id)
-    const after = reading.get(COLLECTION, id) as StoredDocument | null
+    const after = reading.get(CURRENT_DOCUMENTS, id) as StoredDocument | null
     if (before === null && after === null) continue
     // An unchanged document stays the same object: caches use it as their key.
     if (JSON.stringify(before) === JSON.stringify(after)) continue
@@ -189,7 +167,7 @@ function advance(
 }
 
 /** The ids changed since `from`; the ids of all present and past documents if the log does not reach back so far. */
-function changedIdsSince(from: RepositoryState, { commit }: CommitHead, reading: DocumentReading): ReadonlySet<string> {
+function changedIdsSince(from: RepositoryState, { commit }: CommitHead, reading: DocumentReader): ReadonlySet<string> {
   const touched = new Set<string>()
   let known = commit > from.head.commit && commit - from.head.commit < LOG_LENGTH
   for (let number = from.head.commit + 1; known && number <= commit; number++) {
@@ -198,34 +176,35 @@ function changedIdsSince(from: RepositoryState, { commit }: CommitHead, reading:
     for (const id of ids ?? []) touched.add(id)
   }
   if (known) return touched
-  return new Set([...from.documents.ids(), ...reading.all(COLLECTION).map(([id]) => id)])
+  return new Set([...from.documents.ids(), ...reading.all(CURRENT_DOCUMENTS).map(([id]) => id)])
 }
 
-function readHead(reading: DocumentReading): CommitHead {
+function readHead(reading: DocumentReader): CommitHead {
   return (reading.get(HEADS, HEAD) as CommitHead | null) ?? { commit: 0, by: '' }
 }
 
-function readAll(reading: DocumentReading): DocumentSnapshot {
-  return DocumentSnapshot.of(reading.all(COLLECTION).map(([, value]) => value as StoredDocument))
+function readAll(reading: DocumentReader): DocumentSnapshot {
+  return DocumentSnapshot.of(reading.all(CURRENT_DOCUMENTS).map(([, value]) => value as StoredDocument))
 }
 
 const revisionKey = (id: string, revision: number): string => `${id}.${revision}`
 
 /** The collection and key of a current document. */
 export function currentKey({ id }: StoredDocument): readonly [collection: string, key: string] {
-  return [COLLECTION, id]
+  return [CURRENT_DOCUMENTS, id]
 }
 
 /** The collection and key of a document that a later revision has replaced. */
 export function pastRevisionKey({ id, revision }: StoredDocument): readonly [collection: string, key: string] {
-  return [PAST, revisionKey(id, revision)]
+  return [PAST_DOCUMENTS, revisionKey(id, revision)]
 }
 
 /** Deleting a document deletes its past revisions. */
 function archiveRevision(transaction: DocumentTransaction, before: StoredDocument, after: StoredDocument | null): void {
   const { id, revision } = before
-  if (after === null) for (let past = 1; past < revision; past++) transaction.remove(PAST, revisionKey(id, past))
-  else if (after.revision > revision) transaction.put(PAST, revisionKey(id, revision), before)
+  if (after === null)
+    for (let past = 1; past < revision; past++) transaction.delete(PAST_DOCUMENTS, revisionKey(id, past))
+  else if (after.revision > revision) transaction.put(PAST_DOCUMENTS, revisionKey(id, revision), before)
 }
 
 function logKey(commit: number): string {

@@ -15,6 +15,7 @@ import {
   type ConfigKind,
   type ConfigWriter,
   type DocumentFields,
+  organizationsKind,
   pluralOf,
   type Sealer,
   type StoredDocument,
@@ -116,7 +117,7 @@ export class ConfigService {
 
   /** The caller's own organization. */
   organization(caller: ServiceAccountCaller): ConfigResponse {
-    const organization = this.documents.get('organizations', caller.organizationId)
+    const organization = this.documents.get(organizationsKind, caller.organizationId)
     assert(organization !== null, 'the organization of a caller exists')
     const { name, fields } = organization
     const display_name = fields.display_name ?? name

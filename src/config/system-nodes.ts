@@ -1,6 +1,7 @@
 // The system nodes that the configuration maintains in a project's graph: one for each application and one for each
 // agent.
 import type { GraphStore } from '../engine/store.ts'
+import { applicationAgentsKind, applicationsKind } from './kind.ts'
 
 /** Label of application nodes. */
 export const applicationLabel = '_Application'
@@ -26,18 +27,18 @@ export interface SystemGraph {
  */
 export function createSystemGraph(
   graphOf: (projectId: string) => Promise<GraphStore> | GraphStore,
-  exists: (kind: 'applications' | 'application-agents', id: string) => boolean,
+  exists: (kind: 'applications' | typeof applicationAgentsKind, id: string) => boolean,
 ): SystemGraph {
   return {
     async putApplication(projectId, applicationId) {
       await (await graphOf(projectId)).write((batch) => {
-        if (!exists('applications', applicationId)) return
+        if (!exists(applicationsKind, applicationId)) return
         batch.upsertNode({ type: applicationLabel, externalId: applicationId })
       })
     },
     async putAgent(projectId, applicationId, agentId) {
       await (await graphOf(projectId)).write((batch) => {
-        if (!exists('application-agents', agentId)) return
+        if (!exists(applicationAgentsKind, agentId)) return
         const source = { type: agentLabel, externalId: agentId }
         const target = { type: applicationLabel, externalId: applicationId }
         batch.upsertNode(source)

@@ -1,7 +1,7 @@
 // The configuration kind of knowledge queries. A query that is not DRAFT is checked against its policy when it is
 // stored.
 import { z } from 'zod'
-import { type ConfigKind, envelope, envelopeUpdate, reference } from '../config/kind.ts'
+import { type ConfigKind, envelope, envelopeUpdate, projectsKind, reference } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 import { compiledContextPolicy, isContextPolicy, policiesKind } from '../policy/authorization-policy.ts'
 import { queryIssues } from './check-query.ts'
@@ -22,7 +22,7 @@ export function knowledgeQueries(textMax: number): ConfigKind {
     path: queriesKind,
     label: 'knowledge query',
     plural: 'knowledge queries',
-    parent: { field: 'project_id', kind: 'projects' },
+    parent: { field: 'project_id', kind: projectsKind },
     operations: { create: true, update: true, delete: true, byName: true },
     createSchema: z.strictObject({ ...envelope, project_id: reference, ...members }),
     updateSchema: z.strictObject({ ...envelopeUpdate, ...members }),

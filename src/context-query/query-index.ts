@@ -1,6 +1,6 @@
 // Index of the ACTIVE knowledge queries of each project by id and name. Queries are compiled on first use.
 
-import type { ConfigSource, StoredDocument } from '../config/kind.ts'
+import { type ConfigSource, projectsKind, type StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import type { Result } from '../kernel/result.ts'
@@ -47,7 +47,7 @@ export class QueryIndex {
    * too large for the serving loop.
    */
   *warming(): Generator<void, void> {
-    for (const { id } of [...this.documents.all('projects')]) {
+    for (const { id } of [...this.documents.all(projectsKind)]) {
       for (const document of this.documents.inScope(queriesKind, id)) {
         if (document.fields.status !== 'ACTIVE') continue
         try {
@@ -105,7 +105,8 @@ export class QueryIndex {
     const compiled = compileStoredQuery(stored, policy)
     this.known.set(stored, { policy, compiled })
     // It passed the check when it was stored; the policy may have changed since.
-    if (!compiled.ok) this.report(`knowledge query ${stored.id} (${stored.name}) cannot be run: ${compiled.error.issue}`)
+    if (!compiled.ok)
+      this.report(`knowledge query ${stored.id} (${stored.name}) cannot be run: ${compiled.error.issue}`)
     return compiled
   }
 }

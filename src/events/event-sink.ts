@@ -1,7 +1,15 @@
 // The configuration kind of event sinks: at most one per project, with brokers and queues (providers) and routes that
 // select events for them. Stored, not executed (docs/decisions/0028-stored-but-not-executed.md).
 import { z } from 'zod'
-import { type ConfigKind, type DocumentFields, envelope, envelopeUpdate, reference, tagList } from '../config/kind.ts'
+import {
+  type ConfigKind,
+  type DocumentFields,
+  envelope,
+  envelopeUpdate,
+  projectsKind,
+  reference,
+  tagList,
+} from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 
 /** Kind name of event sinks. */
@@ -145,7 +153,7 @@ const readProvider = z.strictObject({
 export const eventSinks: ConfigKind = {
   path: eventSinksKind,
   label: 'event sink',
-  parent: { field: 'project_id', kind: 'projects' },
+  parent: { field: 'project_id', kind: projectsKind },
   operations: { create: true, update: true, delete: true, byName: true },
   onePerProject: true,
   createSchema: z.strictObject({

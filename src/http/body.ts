@@ -2,6 +2,7 @@
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { parseJson } from '../kernel/json.ts'
 import { err, type Result } from '../kernel/result.ts'
+import { decodeUtf8 } from '../kernel/utf8.ts'
 
 /** Thrown by `FrontRequest.body()`; the dispatcher turns it into an answer. */
 export class BodyError extends ThrownServiceError {
@@ -9,7 +10,6 @@ export class BodyError extends ThrownServiceError {
 }
 
 /** Strict: a lone surrogate or a broken sequence is a fault of the sender, not a question mark in the graph. */
-const utf8 = new TextDecoder('utf-8', { fatal: true })
 /** Parameters that nobody knows are ignored (RFC 2045, 1); one that says what the bytes are is not. */
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i
 const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*([^;]*)/i
@@ -48,12 +48,8 @@ export function readJson(
   valuesMax: number,
 ): Result<unknown, ServiceError> {
   if (bytes.length === 0) return malformed('expected a JSON object, found an empty body')
-  let text: string
-  try {
-    text = utf8.decode(bytes)
-  } catch {
-    return malformed('expected UTF-8 text')
-  }
+  const text = decodeUtf8(bytes)
+  if (text === null) return malformed('expected UTF-8 text')
   const parsed = parseJson(text, numbers, valuesMax)
   if (!parsed.ok) return malformed(parsed.error.message)
   if (SURROGATE_ESCAPE.test(text) && !isWellFormed(parsed.value)) {

@@ -1,10 +1,17 @@
 // The configuration kind of agent credentials. The key is in the create response and never stored in the clear
 // (docs/decisions/0013-secrets.md).
 import { z } from 'zod'
-import { type ConfigKind, envelope, readTimestamp, reference } from '../config/kind.ts'
+import {
+  applicationAgentsKind,
+  type ConfigKind,
+  envelope,
+  projectsKind,
+  readTimestamp,
+  reference,
+} from '../config/kind.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { err, ok } from '../kernel/result.ts'
-import { mintAgentKey } from './agent-key.ts'
+import { agentCredentialsKind, mintAgentKey } from './agent-key.ts'
 import { expireTimeSchema, resolveExpireTime } from './expire-time.ts'
 
 const answerSchema = z.strictObject({
@@ -32,9 +39,9 @@ const answerSchema = z.strictObject({
  */
 export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
   return {
-    path: 'application-agent-credentials',
+    path: agentCredentialsKind,
     label: 'application agent credential',
-    parent: { field: 'application_agent_id', kind: 'application-agents' },
+    parent: { field: 'application_agent_id', kind: applicationAgentsKind },
     operations: { create: true, update: false, delete: true, byName: false },
     createSchema: z.strictObject({
       application_agent_id: reference,
@@ -68,8 +75,8 @@ export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
     // A key outlives its project: a request with it is told that the graph no longer exists, and not that the key is
     // unknown.
     tombstone({ parent_id, fields }, removed, reader) {
-      if (removed.kind !== 'projects') return null
-      const permissions = reader.get('application-agents', parent_id)?.fields.api_permissions ?? []
+      if (removed.kind !== projectsKind) return null
+      const permissions = reader.get(applicationAgentsKind, parent_id)?.fields.api_permissions ?? []
       const { kid, key_hash, application_id, expire_time } = fields
       return {
         fields: { kid, key_hash, application_id, application_agent_id: parent_id, api_permissions: permissions },

@@ -1,10 +1,11 @@
 // Agent keys: created once, stored as a hash, and looked up in memory for every decision.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type ConfigSource, type StoredDocument, tombstoneKind } from '../config/kind.ts'
+import { applicationAgentsKind, type ConfigSource, type StoredDocument, tombstoneKind } from '../config/kind.ts'
 import type { AgentCaller, ApiPermission } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 
-const agentCredentialsKind = 'application-agent-credentials'
+/** Kind name of agent credentials. */
+export const agentCredentialsKind = 'application-agent-credentials'
 const tombstonesKind = tombstoneKind(agentCredentialsKind)
 
 /** Lets secret scanners recognize a key. */
@@ -61,13 +62,13 @@ export class AgentKeys {
 
   constructor(documents: ConfigSource, clock: Clock) {
     this.clock = clock
-    for (const agent of documents.all('application-agents')) this.putAgent(agent)
+    for (const agent of documents.all(applicationAgentsKind)) this.putAgent(agent)
     for (const credential of documents.all(agentCredentialsKind)) this.putCredential(credential)
     for (const gone of documents.all(tombstonesKind)) this.putTombstone(gone)
     documents.subscribe((changes) => {
       for (const { before, after } of changes) {
         const kind = (after ?? before)?.kind
-        if (kind === 'application-agents') {
+        if (kind === applicationAgentsKind) {
           if (after !== null) this.putAgent(after)
           else if (before !== null) this.callers.delete(before.id)
         } else if (kind === tombstonesKind) {

@@ -1,5 +1,12 @@
 // First start: creates an organization and an admin service account in an empty data folder.
-import { type ConfigReader, type ConfigWriter, type Sealer, type StoredDocument, secretPath } from '../config/kind.ts'
+import {
+  type ConfigReader,
+  type ConfigWriter,
+  organizationsKind,
+  type Sealer,
+  type StoredDocument,
+  secretPath,
+} from '../config/kind.ts'
 import type { ServiceAccountCaller } from '../kernel/caller.ts'
 import { type Clock, timestamp } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
@@ -20,10 +27,10 @@ export interface BootstrapResult {
  */
 export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: Clock): Promise<BootstrapResult> {
   // Read without a transaction, which would wait for processes that write.
-  if (documents.all('organizations').length > 0) return { created: false, admin: findAdmin(documents) }
+  if (documents.all(organizationsKind).length > 0) return { created: false, admin: findAdmin(documents) }
   const made = firstDocuments(sealer, clock.now())
   const created = await documents.write((draft) => {
-    if (draft.all('organizations').length > 0) return false
+    if (draft.all(organizationsKind).length > 0) return false
     for (const document of made) draft.put(document)
     return true
   })
@@ -65,7 +72,7 @@ function firstDocuments(sealer: Sealer, nowMs: number): StoredDocument[] {
     updated_by: accountId,
   }
   return [
-    { ...common, kind: 'organizations', id: organizationId, parent_id: '', name: 'organization', fields: {} },
+    { ...common, kind: organizationsKind, id: organizationId, parent_id: '', name: 'organization', fields: {} },
     {
       ...common,
       kind: serviceAccountsKind,

@@ -6,6 +6,7 @@ import { type Clock, isWithin } from '../kernel/clock.ts'
 import { parseJson } from '../kernel/json.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { decodeUtf8 } from '../kernel/utf8.ts'
 import type { Upstream } from '../upstream/client.ts'
 
 /** Metadata is fresh for this time. A revoked key is accepted for up to this long. */
@@ -212,12 +213,8 @@ export class Issuers {
  * are not UTF-8, not valid JSON, contain a duplicate member or are not an object.
  */
 export function parseJsonObject(bytes: Uint8Array): Record<string, unknown> | null {
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return null
-  }
+  const text = decodeUtf8(bytes)
+  if (text === null) return null
   const parsed = parseJson(text, 'integers')
   return parsed.ok && isJsonObject(parsed.value) ? (parsed.value as Record<string, unknown>) : null
 }

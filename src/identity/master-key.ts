@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { MASTER_KEY_FILE, NEXT_MASTER_KEY_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { MASTER_KEY_BYTES } from './secret-box.ts'
 
@@ -20,8 +21,6 @@ import { MASTER_KEY_BYTES } from './secret-box.ts'
 export const masterKeyVariable = 'VERDIGRAPH_MASTER_KEY'
 /** Environment variable with the next master key, during a rotation. */
 export const nextMasterKeyVariable = 'VERDIGRAPH_MASTER_KEY_NEXT'
-const KEY_FILE = 'master.key'
-const NEXT_KEY_FILE = 'master.key.next'
 
 /** Where to look for the master key. */
 export interface MasterKeySource {
@@ -40,10 +39,12 @@ export function loadMasterKey(source: MasterKeySource): Uint8Array {
   if (source.fromEnvironment !== undefined && source.fromEnvironment !== '') {
     return decodeKey(source.fromEnvironment, masterKeyVariable)
   }
-  const path = join(source.dataDir, KEY_FILE)
+  const path = join(source.dataDir, MASTER_KEY_FILE)
   if (existsSync(path)) return decodeKey(readKeyFile(path), path)
   if (!source.mayCreate) {
-    throw new OperationalError(`the data folder has no ${KEY_FILE}: restore the file or set ${masterKeyVariable}`)
+    throw new OperationalError(
+      `the data folder has no ${MASTER_KEY_FILE}: restore the file or set ${masterKeyVariable}`,
+    )
   }
   const key = randomBytes(MASTER_KEY_BYTES)
   mkdirSync(source.dataDir, { recursive: true, mode: 0o700 })
@@ -70,7 +71,7 @@ export function loadMasterKeys(source: MasterKeySource, nextFromEnvironment: str
 
 function loadNext({ dataDir, fromEnvironment }: MasterKeySource, nextFromEnvironment = ''): Uint8Array | null {
   if (nextFromEnvironment !== '') return decodeKey(nextFromEnvironment, nextMasterKeyVariable)
-  const path = join(dataDir, NEXT_KEY_FILE)
+  const path = join(dataDir, NEXT_MASTER_KEY_FILE)
   if ((fromEnvironment ?? '') !== '' || !existsSync(path)) return null
   return decodeKey(readKeyFile(path), path)
 }
@@ -78,9 +79,9 @@ function loadNext({ dataDir, fromEnvironment }: MasterKeySource, nextFromEnviron
 /** Creates the next key of a key that is stored in a file. It is on disk before any secret is encrypted with it. */
 export function createNextKey(dataDir: string): Uint8Array {
   const key = randomBytes(MASTER_KEY_BYTES)
-  const draft = join(dataDir, `${NEXT_KEY_FILE}.tmp`)
+  const draft = join(dataDir, `${NEXT_MASTER_KEY_FILE}.tmp`)
   writeKeyFile(draft, key, 'w')
-  renameSync(draft, join(dataDir, NEXT_KEY_FILE))
+  renameSync(draft, join(dataDir, NEXT_MASTER_KEY_FILE))
   syncFolder(dataDir)
   return key
 }
@@ -90,8 +91,8 @@ export function createNextKey(dataDir: string): Uint8Array {
  * the next key is in the environment, so both files are deleted.
  */
 export function adoptNextKey(dataDir: string, nextFromEnvironment = ''): void {
-  if (nextFromEnvironment === '') renameSync(join(dataDir, NEXT_KEY_FILE), join(dataDir, KEY_FILE))
-  else for (const name of [KEY_FILE, NEXT_KEY_FILE]) rmSync(join(dataDir, name), { force: true })
+  if (nextFromEnvironment === '') renameSync(join(dataDir, NEXT_MASTER_KEY_FILE), join(dataDir, MASTER_KEY_FILE))
+  else for (const name of [MASTER_KEY_FILE, NEXT_MASTER_KEY_FILE]) rmSync(join(dataDir, name), { force: true })
   syncFolder(dataDir)
 }
 

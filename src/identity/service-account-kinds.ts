@@ -6,6 +6,7 @@ import {
   type ConfigReader,
   envelope,
   envelopeUpdate,
+  organizationsKind,
   readTimestamp,
   reference,
   type StoredDocument,
@@ -29,7 +30,7 @@ export function serviceAccounts(clock: Clock): ConfigKind {
   return {
     path: serviceAccountsKind,
     label: 'service account',
-    parent: { field: 'organization_id', kind: 'organizations' },
+    parent: { field: 'organization_id', kind: organizationsKind },
     inOrganization: true,
     operations: { create: true, update: true, delete: true, byName: true },
     createSchema: z.strictObject({ ...envelope, organization_id: reference, role: z.enum(serviceAccountRoles) }),

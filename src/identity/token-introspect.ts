@@ -8,6 +8,7 @@ import {
   type DocumentFields,
   envelope,
   envelopeUpdate,
+  projectsKind,
   reference,
 } from '../config/kind.ts'
 import { propertyNameLength, protectedNames } from '../kernel/element-rules.ts'
@@ -82,7 +83,7 @@ export function tokenIntrospects(upstream: Pick<Upstream, 'refusalOf'>): ConfigK
   return {
     path: tokenIntrospectsKind,
     label: 'token introspect configuration',
-    parent: { field: 'project_id', kind: 'projects' },
+    parent: { field: 'project_id', kind: projectsKind },
     operations: { create: true, update: true, delete: true, byName: true },
     createSchema: z.strictObject({
       ...envelope,

@@ -14,20 +14,6 @@ export function isWithin(nowMs: number, fromMs: number, spanMs: number): boolean
   return nowMs >= fromMs && nowMs - fromMs < spanMs
 }
 
-/** A clock that moves only when told to. */
-export class ManualClock implements Clock {
-  private ms: number
-  constructor(startMs: number) {
-    this.ms = startMs
-  }
-  now(): number {
-    return this.ms
-  }
-  advance(ms: number): void {
-    this.ms += ms
-  }
-}
-
 /** Formats a time as RFC 3339 with milliseconds, in UTC. */
 export function timestamp(ms: number): string {
   return new Date(ms).toISOString()

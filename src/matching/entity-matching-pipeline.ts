@@ -1,7 +1,7 @@
 // The configuration kind of entity matching pipelines: which node types are compared, and how similar two nodes must
 // be. Stored, not executed (docs/decisions/0028-stored-but-not-executed.md).
 import { z } from 'zod'
-import { type ConfigKind, envelope, envelopeUpdate, nodeTypeName, reference } from '../config/kind.ts'
+import { type ConfigKind, envelope, envelopeUpdate, nodeTypeName, projectsKind, reference } from '../config/kind.ts'
 import { ok } from '../kernel/result.ts'
 
 /** Kind name of entity matching pipelines. */
@@ -37,7 +37,7 @@ const initialOutcome = {
 export const entityMatchingPipelines: ConfigKind = {
   path: entityMatchingPipelinesKind,
   label: 'entity matching pipeline',
-  parent: { field: 'project_id', kind: 'projects' },
+  parent: { field: 'project_id', kind: projectsKind },
   operations: { create: true, update: true, delete: true, byName: true },
   createSchema: z.strictObject({
     ...envelope,

@@ -1,5 +1,7 @@
 // One endpoint for both revisions: is there a server, may this page ask, whose token is it, which style does the request
 // have. Everything after that belongs to one of the two sealed folders.
+
+import { projectsKind } from '../config/kind.ts'
 import type { UserToken } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
@@ -127,7 +129,7 @@ export class McpEndpoint {
 
   /** Forgets what is kept of projects that are gone. */
   sweep(): Promise<void> {
-    return this.parts.sessions.sweep((projectId) => this.parts.documents.get('projects', projectId) !== null)
+    return this.parts.sessions.sweep((projectId) => this.parts.documents.get(projectsKind, projectId) !== null)
   }
 
   /** Ends the streams of all listeners, so that none holds up a stop. */

@@ -1,11 +1,13 @@
 // The kind of MCP server configurations: one in a project, which binds an agent and the tokens that are taken.
 import { z } from 'zod'
 import {
+  applicationAgentsKind,
   type CheckContext,
   type ConfigKind,
   type DocumentFields,
   envelope,
   envelopeUpdate,
+  projectsKind,
   reference,
 } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
@@ -21,7 +23,7 @@ const scopes = z
 export const mcpServers: ConfigKind = {
   path: mcpServersKind,
   label: 'MCP server',
-  parent: { field: 'project_id', kind: 'projects' },
+  parent: { field: 'project_id', kind: projectsKind },
   operations: { create: true, update: true, delete: true, byName: true },
   onePerProject: true,
   deleteReturnsNoBody: true,
@@ -51,7 +53,7 @@ export const mcpServers: ConfigKind = {
   // What the agent may do is asked when it does it: its permissions can change at any time.
   check(fields, context) {
     const issues = [
-      ...checkReference(fields, 'app_agent_id', 'application-agents', 'application agent', context),
+      ...checkReference(fields, 'app_agent_id', applicationAgentsKind, 'application agent', context),
       ...checkReference(fields, 'token_introspect_id', 'token-introspects', 'token introspect', context),
     ]
     return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })

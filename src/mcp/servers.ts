@@ -1,5 +1,5 @@
 // The MCP server of a project as it is configured at this moment: whose tokens it takes, and as which agent it asks.
-import type { ConfigSource, StoredDocument } from '../config/kind.ts'
+import { applicationAgentsKind, type ConfigSource, type StoredDocument } from '../config/kind.ts'
 import { type TokenIntrospectFields, tokenIntrospectsKind } from '../identity/token-introspect.ts'
 import { assert } from '../kernel/assert.ts'
 import type { AgentCaller, ApiPermission } from '../kernel/caller.ts'
@@ -16,7 +16,7 @@ export interface McpServer {
 }
 
 /** What a server is made of: a change of any of these in its project makes it anew. */
-const watchedKinds = new Set([mcpServersKind, tokenIntrospectsKind, 'application-agents'])
+const watchedKinds = new Set([mcpServersKind, tokenIntrospectsKind, applicationAgentsKind])
 
 export class McpServers {
   private readonly documents: ConfigSource
@@ -53,7 +53,7 @@ export class McpServers {
       tokenIntrospectId: token_introspect_id as string,
       issuer: issuerUrl(introspect.fields as unknown as TokenIntrospectFields),
       scopes: scopes_supported as readonly string[],
-      agent: agentOf(this.documents.get('application-agents', app_agent_id as string), projectId),
+      agent: agentOf(this.documents.get(applicationAgentsKind, app_agent_id as string), projectId),
     }
   }
 }

@@ -1,6 +1,6 @@
 // Who listens for changes, project by project: a change of what the resources of a project show is told to its own listeners
 // and to nobody else. A listener stays as long as they would be let in anew.
-import type { ConfigSource } from '../config/kind.ts'
+import { type ConfigSource, projectsKind } from '../config/kind.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -87,7 +87,7 @@ export class Subscriptions implements SubscriptionService {
       for (const { before, after } of changes) {
         const changed = after ?? before
         // Of any kind: agents, policies and token introspections have their part in who sees what.
-        if (changed !== null) this.scheduleNotify(changed.kind === 'projects' ? changed.id : changed.project_id)
+        if (changed !== null) this.scheduleNotify(changed.kind === projectsKind ? changed.id : changed.project_id)
       }
     })
   }

@@ -1,7 +1,14 @@
 // The configuration kind of external data resolvers: which address is called for a value, how, and which part of the
 // response is the value.
 import { z } from 'zod'
-import { type ConfigKind, type DocumentFields, envelope, envelopeUpdate, reference } from '../config/kind.ts'
+import {
+  type ConfigKind,
+  type DocumentFields,
+  envelope,
+  envelopeUpdate,
+  projectsKind,
+  reference,
+} from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 import type { Upstream } from '../upstream/client.ts'
 import { parseSelector } from './response-selector.ts'
@@ -71,7 +78,7 @@ export function externalDataResolvers(upstream: Pick<Upstream, 'refusalOf'>): Co
   return {
     path: resolversKind,
     label: 'external data resolver',
-    parent: { field: 'project_id', kind: 'projects' },
+    parent: { field: 'project_id', kind: projectsKind },
     operations: { create: true, update: true, delete: true, byName: true },
     createSchema: z.strictObject({
       ...envelope,

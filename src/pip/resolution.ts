@@ -5,6 +5,7 @@ import type { ConfigReader } from '../config/kind.ts'
 import { type Clock, isWithin } from '../kernel/clock.ts'
 import { parseJson } from '../kernel/json.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { decodeUtf8 } from '../kernel/utf8.ts'
 import type { Upstream, UpstreamError, UpstreamResponse } from '../upstream/client.ts'
 import { type CompiledResolver, findResolver, type OpenSecret } from './compiled-resolver.ts'
 import { ConcurrencyLimiter } from './concurrency-limiter.ts'
@@ -204,12 +205,8 @@ function parseResponse(answer: UpstreamResponse): Result<unknown, string> {
   const { status, body } = answer
   if (status < 200 || status > 299) return err(`it answered with the status ${status}`)
   if (!JSON_TYPE.test(answer.header('content-type') ?? '')) return err('its response does not have a JSON content type')
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(body)
-  } catch {
-    return err('its response is not UTF-8')
-  }
+  const text = decodeUtf8(body)
+  if (text === null) return err('its response is not UTF-8')
   // The parser's message would quote the response.
   const parsed = parseJson(text)
   return parsed.ok ? parsed : err('its response is not valid JSON, has a duplicate member or is nested too deeply')

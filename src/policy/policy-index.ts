@@ -1,7 +1,7 @@
 // Index of the ACTIVE decision policies of each project by subject type, action and resource type. Policies are
 // compiled on first use.
 
-import type { ConfigSource, StoredDocument } from '../config/kind.ts'
+import { type ConfigSource, projectsKind, type StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
 import { compiledDecisionPolicy, headOf, policiesKind } from './authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from './compile-budget.ts'
@@ -49,7 +49,7 @@ export class PolicyIndex {
    */
   *warming(): Generator<void, void> {
     const { maxInlineChars = Number.POSITIVE_INFINITY } = this.options
-    for (const { id } of [...this.documents.all('projects')]) {
+    for (const { id } of [...this.documents.all(projectsKind)]) {
       for (const document of this.documents.inScope(policiesKind, id)) {
         if (!decides(document) || textOf(document).length > maxInlineChars) continue
         this.compiledFrom(document, new CompileBudget())

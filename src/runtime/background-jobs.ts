@@ -1,5 +1,7 @@
 // What a process does unasked: of several on a folder one provisions and one sweeps, and every one follows what the
 // others commit and gets its policies and knowledge queries ready.
+
+import { projectsKind } from '../config/kind.ts'
 import type { Provisioning } from '../config/provisioning.ts'
 import type { ConfigRepository } from '../config/repository.ts'
 import type { ConfigService } from '../config/service.ts'
@@ -47,7 +49,7 @@ export class BackgroundJobs {
       this.sweep()
       this.schedule(SWEEP_INTERVAL_MS, () => this.sweep())
       documents.subscribe((changes) => {
-        if (changes.some(({ before, after }) => before?.kind === 'projects' && after === null)) this.sweep()
+        if (changes.some(({ before, after }) => before?.kind === projectsKind && after === null)) this.sweep()
       })
     })
     // A process that nobody asks anything follows too: it may be the one that provisions, or hold a removed graph open.

@@ -2,7 +2,7 @@
 // and its operator is told once; it is tried again with each request, so putting it right needs no restart.
 
 import { layoutOf } from '../config/db-connection.ts'
-import type { ConfigReader } from '../config/kind.ts'
+import { type ConfigReader, projectsKind } from '../config/kind.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import type { Constituent, GraphLayout, ProjectGraphs } from '../store/tenancy/project-graphs.ts'
@@ -31,14 +31,14 @@ export class GraphRegistry {
   constructor(parts: GraphRegistryDeps) {
     this.deps = parts
     parts.onClosed((projectId) => {
-      const project = parts.documents.get('projects', projectId)
+      const project = parts.documents.get(projectsKind, projectId)
       if (project !== null) this.opened.delete(layoutOf(project))
     })
   }
 
   /** Null while the project has no graph: not provisioned yet, or deleted. Without its default graph it has none to use. */
   graphsOf(projectId: string): ProjectGraphs | null {
-    const project = this.deps.documents.get('projects', projectId)
+    const project = this.deps.documents.get(projectsKind, projectId)
     if (project === null || project.fields.ikg_status !== 'ACTIVE') return null
     this.provisioned(projectId)
     const layout = layoutOf(project)
@@ -55,7 +55,7 @@ export class GraphRegistry {
    * have written what they are writing, and whoever waits in the middle of its turn keeps those waiting that wait for it.
    */
   ready(projectId: string): Promise<void> | null {
-    const project = this.deps.documents.get('projects', projectId)
+    const project = this.deps.documents.get(projectsKind, projectId)
     if (project === null || project.fields.ikg_status !== 'ACTIVE') return null
     const layout = layoutOf(project)
     if (this.opened.has(layout)) return null

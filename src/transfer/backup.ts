@@ -3,7 +3,9 @@
 
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { projectsKind } from '../config/kind.ts'
 import { timestamp } from '../kernel/clock.ts'
+import { DEMO_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { compactFolder, type PinnedEnvironment, pinTogether } from '../store/lmdb/consistent-copy.ts'
@@ -20,9 +22,6 @@ import {
   type TransferredDocument,
 } from './database-folders.ts'
 import { createStaging } from './staging.ts'
-
-/** Says that the demo world was loaded: a restored folder must not load it again. */
-const DEMO_FILE = 'demo.json'
 
 export interface BackupRequest {
   readonly dataDir: string
@@ -128,7 +127,7 @@ async function listProjects(configuration: PinnedEnvironment, staging: string): 
     return collections
       .all(CURRENT_DOCUMENTS)
       .map(([, value]) => value as TransferredDocument)
-      .flatMap(({ kind, id }) => (kind === 'projects' ? [id] : []))
+      .flatMap(({ kind, id }) => (kind === projectsKind ? [id] : []))
   } finally {
     await collections.close()
     rmSync(staging, { recursive: true })

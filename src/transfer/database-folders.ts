@@ -1,16 +1,19 @@
 // Where things are in a data folder, for whoever moves them: databases, and what of the configuration belongs to a project.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { projectsKind } from '../config/kind.ts'
+import {
+  CONFIGURATION_FOLDER as CONFIGURATION,
+  CURRENT_DOCUMENTS,
+  PAST_DOCUMENTS,
+  PROJECTS_FOLDER as PROJECTS,
+} from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { baseName, DATA_FILE, holdsEnvironment, interruptedMigrationMessage } from '../store/lmdb/environment-folder.ts'
 import { listProjectFolders, projectFolderNameOrNull } from '../store/tenancy/project-folders.ts'
 import { interruptedImportMessage } from './import-markers.ts'
 
-/** The folder of the configuration in the data folder, and its collections: what counts, and the revisions it replaced. */
-export const CONFIGURATION = 'config'
-export const CURRENT_DOCUMENTS = 'configuration'
-export const PAST_DOCUMENTS = 'configuration-past'
-export const PROJECTS = 'projects'
+export { CONFIGURATION, CURRENT_DOCUMENTS, PAST_DOCUMENTS, PROJECTS }
 
 /** What everybody who moves documents must know of them. */
 export interface TransferredDocument {
@@ -29,7 +32,7 @@ export function documentKey(
 }
 
 export function belongsToProject({ kind, id, project_id = '' }: TransferredDocument, projectId: string): boolean {
-  return kind === 'projects' ? id === projectId : project_id === '' || project_id === projectId
+  return kind === projectsKind ? id === projectId : project_id === '' || project_id === projectId
 }
 
 /** Everything that has a database in it. Of one project, its own and the configuration. Throws OperatorFault. */

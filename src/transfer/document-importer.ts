@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseLayout } from '../config/db-connection.ts'
-import type { DocumentFields } from '../config/kind.ts'
+import { type DocumentFields, projectsKind } from '../config/kind.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { jsonKindOf } from '../kernel/json-kind.ts'
 import { openCollections } from '../store/documents/collections.ts'
@@ -45,7 +45,7 @@ export class DocumentImporter {
     if (this.ids.has(key)) throw new LineError(`${kind}.id`, 'is there twice')
     if (kind === 'past' && !this.ids.has(document.id))
       throw new LineError('past.id', 'no document of that id stands before it')
-    if (kind === 'configuration' && document.kind === 'projects' && this.isWritten)
+    if (kind === 'configuration' && document.kind === projectsKind && this.isWritten)
       this.layouts.set(document.id, parseLayout(readFields(document)))
     this.ids.add(key)
     this.count += 1
@@ -145,7 +145,7 @@ function readFields(project: ProjectDocument): DocumentFields {
 /** The parts of a composite graph know each other by more than their nodes: the next start sees to that. */
 function reprovisioned(document: TransferredDocument): TransferredDocument {
   const { fields } = document as ProjectDocument
-  return document.kind === 'projects' && fields?.db_connection?.alias_mapping !== undefined
+  return document.kind === projectsKind && fields?.db_connection?.alias_mapping !== undefined
     ? pending(document)
     : document
 }

@@ -3,6 +3,7 @@
 import { createWriteStream, existsSync, renameSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { projectsKind } from '../config/kind.ts'
 import type { NodeId, NodeKey, SymbolId } from '../engine/store.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { OperationalError } from '../kernel/errors.ts'
@@ -148,7 +149,7 @@ class Exporter {
       const documents = documentsIn(CURRENT_DOCUMENTS)
       for (const document of documents) await step(document, configurationLine(document))
       for (const document of documentsIn(PAST_DOCUMENTS)) await step(document, pastLine(document))
-      return documents.filter(({ kind }) => kind === 'projects').map(({ id }) => id)
+      return documents.filter(({ kind }) => kind === projectsKind).map(({ id }) => id)
     } finally {
       await collections.close()
     }

@@ -1,7 +1,7 @@
 // The configuration kind of trust score profiles: which nodes are scored, when, and the weight of each dimension.
 // Stored, not executed (docs/decisions/0028-stored-but-not-executed.md).
 import { z } from 'zod'
-import { type ConfigKind, envelope, envelopeUpdate, nodeTypeName, reference } from '../config/kind.ts'
+import { type ConfigKind, envelope, envelopeUpdate, nodeTypeName, projectsKind, reference } from '../config/kind.ts'
 import { ok } from '../kernel/result.ts'
 
 /** Kind name of trust score profiles. */
@@ -28,7 +28,7 @@ const lastRun = { last_run_id: '', last_run_start_time: '', last_run_end_time: '
 export const trustScoreProfiles: ConfigKind = {
   path: trustScoreProfilesKind,
   label: 'trust score profile',
-  parent: { field: 'project_id', kind: 'projects' },
+  parent: { field: 'project_id', kind: projectsKind },
   operations: { create: true, update: true, delete: true, byName: true },
   createSchema: z.strictObject({
     ...envelope,

@@ -8,7 +8,6 @@ import type { BoundParameters } from '../../src/context-query/parameters.ts'
 import { runWrites } from '../../src/context-query/run-writes.ts'
 import { createChunk, type GraphStore } from '../../src/engine/store.ts'
 import { fromJson } from '../../src/engine/value/json-conversion.ts'
-import { ManualClock } from '../../src/kernel/clock.ts'
 import { openEnvironment } from '../../src/store/graph/environment.ts'
 import { Random, runSeed } from '../generate/random.ts'
 import {
@@ -19,6 +18,7 @@ import {
   type WritingPolicy,
 } from '../generate/writing-query.ts'
 import { writeGraph } from '../support/convert-graph.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import type { Bindings } from './cypher/expression.ts'
 import { Interpreter } from './cypher/interpreter.ts'

@@ -1,14 +1,7 @@
-// The real collections behind the port that the repository declares, as the application joins them.
+// The store of the configuration, as the application opens it.
 import { join } from 'node:path'
-import type { DocumentStore } from '../../src/config/repository.ts'
-import { openCollections } from '../../src/store/documents/collections.ts'
+import { type Collections, openCollections } from '../../src/store/documents/collections.ts'
 
-export function openStore(dir: string): DocumentStore & { close(): Promise<void> } {
-  const collections = openCollections(join(dir, 'config'), { sync: false })
-  return {
-    read: (look) => collections.read(look),
-    transact: (change) =>
-      collections.transact(({ get, all, put, delete: remove }) => change({ get, all, put, remove })),
-    close: () => collections.close(),
-  }
+export function openStore(dir: string): Collections {
+  return openCollections(join(dir, 'config'), { sync: false })
 }

@@ -15,7 +15,8 @@ export function bindCall(ast: FunctionCall, binder: ExpressionBinder): TypedExpr
     if (!hasArity(aggregate.name, aggregate.argCount, aggregate.argCount, ast, binder)) return INVALID_EXPRESSION
     return bindAggregate(aggregate.name, ast.distinct, ast.args, ast.span, binder)
   }
-  if (ast.distinct) binder.report('UnexpectedSyntax', `DISTINCT is only allowed in aggregates, not in ${name}()`, ast.span)
+  if (ast.distinct)
+    binder.report('UnexpectedSyntax', `DISTINCT is only allowed in aggregates, not in ${name}()`, ast.span)
   if (name.toLowerCase() === 'exists') return existsCall(ast, binder)
   const entry = findFunction(name)
   if (!entry) {

@@ -89,7 +89,11 @@ export class QueryBinder {
     const names = first.columns.map((column) => column.name)
     parts.forEach((part, i) => {
       if (part.columns.length !== names.length || part.columns.some((column, at) => column.name !== names[at])) {
-        this.report('DifferentColumnsInUnion', 'all parts of a UNION must return the same columns', query.parts[i]!.span)
+        this.report(
+          'DifferentColumnsInUnion',
+          'all parts of a UNION must return the same columns',
+          query.parts[i]!.span,
+        )
       }
     })
     const columns = first.columns.map(({ name, slot }, at): BoundColumn => {

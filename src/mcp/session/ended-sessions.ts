@@ -2,27 +2,13 @@
 // forgets none. Bounded: beyond the bound the oldest are forgotten, and with them every session that is as old counts as ended.
 import { randomInt } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
+import type { DocumentStore, DocumentTransaction } from '../../kernel/document-store.ts'
 import type { EndedSessions, OpenSession } from './session-ids.ts'
-
-interface EndedSessionReader {
-  get(collection: string, key: string): unknown
-  all(collection: string): readonly (readonly [string, unknown])[]
-}
-
-interface EndedSessionTransaction extends EndedSessionReader {
-  put(collection: string, key: string, value: unknown): void
-  remove(collection: string, key: string): void
-}
 
 /** Seen by all processes at once; says nothing by itself. */
 export interface ChangeCounter {
   load(): number
   store(value: number): void
-}
-
-export interface EndedSessionStore {
-  read<T>(look: (reading: EndedSessionReader) => T): T
-  transact<T>(change: (changes: EndedSessionTransaction) => T): Promise<T>
 }
 
 interface EndedSession {
@@ -36,12 +22,12 @@ const ENDED_MAX = 10_000
 const SUMMARIES = 'mcp-ended'
 
 export class StoredEndedSessions implements EndedSessions {
-  private readonly store: EndedSessionStore
+  private readonly store: DocumentStore
   private readonly counter: ChangeCounter
   private readonly clock: Clock
   private readonly endedMax: number
 
-  constructor(store: EndedSessionStore, shared: ChangeCounter, clock: Clock, keptMax = ENDED_MAX) {
+  constructor(store: DocumentStore, shared: ChangeCounter, clock: Clock, keptMax = ENDED_MAX) {
     this.store = store
     this.counter = shared
     this.clock = clock
@@ -80,13 +66,13 @@ export class StoredEndedSessions implements EndedSessions {
     for (const [projectId] of left) {
       const name = collectionOf(projectId)
       await this.store.transact((changes) => {
-        for (const [key] of changes.all(name)) changes.remove(name, key)
-        changes.remove(SUMMARIES, projectId)
+        for (const [key] of changes.all(name)) changes.delete(name, key)
+        changes.delete(SUMMARIES, projectId)
       })
     }
   }
 
-  private dropOldest(name: string, changes: EndedSessionTransaction, { since }: ProjectSummary): ProjectSummary {
+  private dropOldest(name: string, changes: DocumentTransaction, { since }: ProjectSummary): ProjectSummary {
     const nowMs = this.clock.now()
     const all = changes.all(name) as [string, EndedSession][]
     const running = all.filter(([, { expiresMs }]) => nowMs < expiresMs)
@@ -94,7 +80,7 @@ export class StoredEndedSessions implements EndedSessions {
     // With room for as many again, so that this is done seldom.
     const over = running.splice(0, Math.max(0, running.length - Math.floor(this.endedMax / 2)))
     const stay = new Set(running.map(([key]) => key))
-    for (const [key] of all) if (!stay.has(key)) changes.remove(name, key)
+    for (const [key] of all) if (!stay.has(key)) changes.delete(name, key)
     return { count: running.length, since: Math.max(since, over.at(-1)?.[1].openedMs ?? 0) }
   }
 }

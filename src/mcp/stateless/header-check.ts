@@ -1,5 +1,7 @@
 // The headers of revision 2026-07-28 repeat what the body says, for whoever routes by them; a difference is refused, so that
 // nobody on the way decides by one and we by the other.
+
+import { decodeUtf8 } from '../../kernel/utf8.ts'
 import type { RpcObject } from '../json-rpc.ts'
 
 /** Methods whose target is repeated in `Mcp-Name`, and the parameter that holds it. */
@@ -35,9 +37,5 @@ function decodeHeader(value: string): string | null {
   const encoded = ENCODED_VALUE.exec(value)?.[1]
   if (encoded === undefined) return value
   if (!BASE64.test(encoded)) return null
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(encoded, 'base64'))
-  } catch {
-    return null
-  }
+  return decodeUtf8(Buffer.from(encoded, 'base64'))
 }

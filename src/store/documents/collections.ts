@@ -2,6 +2,7 @@
 // sees the last commit of any process.
 
 import { assert } from '../../kernel/assert.ts'
+import type { DocumentReader, DocumentStore, DocumentTransaction } from '../../kernel/document-store.ts'
 import { ByteWriter, type ValueView } from '../format/bytes.ts'
 import { DOCUMENT_KEY_UNITS_MAX, type DocumentKey, documentKeys } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
@@ -12,22 +13,8 @@ import type { LmdbFileOptions } from '../lmdb/open-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
 import type { ReadTransaction } from '../lmdb/read-transactions.ts'
 
-/** The documents as of one commit. */
-export interface CollectionSnapshot {
-  /** A document, or null. */
-  get(collection: string, key: string): unknown
-  /** All documents of a collection as [key, document], ascending by key. */
-  all(collection: string): readonly (readonly [string, unknown])[]
-}
-
-/** What a transaction may do. `get` sees its own writes; `all` must be called before the first write. */
-export interface CollectionTransaction extends CollectionSnapshot {
-  put(collection: string, key: string, value: unknown): void
-  delete(collection: string, key: string): void
-}
-
 /** Collections of documents in one environment. */
-export class Collections {
+export class Collections implements DocumentStore {
   private readonly file: LmdbFile
   private readonly documents: Database<DocumentKey>
 
@@ -59,7 +46,7 @@ export class Collections {
   }
 
   /** Calls `look` with the documents as of one commit. `look` must be synchronous. */
-  read<T>(look: (reading: CollectionSnapshot) => T): T {
+  read<T>(look: (reading: DocumentReader) => T): T {
     const view = this.file.readTransactions.acquire()
     try {
       return look({
@@ -92,13 +79,13 @@ export class Collections {
    * Runs `change` in one transaction and resolves with its result when it is on disk. Rejects with what `change` throws, or
    * with StorageWriteError; then nothing is written. `change` must be synchronous.
    */
-  async transact<T>(change: (tx: CollectionTransaction) => T): Promise<T> {
+  async transact<T>(change: (tx: DocumentTransaction) => T): Promise<T> {
     const outcome = await this.file.transaction(() => this.attempt(change))
     if ('fault' in outcome) throw outcome.fault
     return outcome.value
   }
 
-  private attempt<T>(change: (tx: CollectionTransaction) => T): { value: T } | { fault: unknown } {
+  private attempt<T>(change: (tx: DocumentTransaction) => T): { value: T } | { fault: unknown } {
     const pending = new Map<string, PendingDocument>()
     let open = true
     const name = (collection: string, key: string): string => {

@@ -5,12 +5,12 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from '../../kernel/assert.ts'
+import { PROJECTS_FOLDER } from '../../kernel/data-folder.ts'
 import { isGid } from '../../kernel/ids.ts'
 import { baseName } from '../lmdb/environment-folder.ts'
 import type { Constituent as Part } from './project-graphs.ts'
 
-/** The folder of projects in a data folder. */
-export const PROJECTS = 'projects'
+export { PROJECTS_FOLDER as PROJECTS }
 /** Prefix of a project that is being removed. It is renamed first, so that a crash leaves no partial project. */
 export const REMOVED = '.removed-'
 const CONSTITUENTS = 'constituents'
@@ -48,6 +48,6 @@ function hash(text: string): string {
 
 /** Names of the folders of all projects. */
 export function listProjectFolders(dataDir: string): string[] {
-  const root = join(dataDir, PROJECTS)
+  const root = join(dataDir, PROJECTS_FOLDER)
   return existsSync(root) ? readdirSync(root).filter((folder) => !folder.startsWith(REMOVED)) : []
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Snapshot } from '../../../src/engine/store.ts'
-import { ManualClock } from '../../../src/kernel/clock.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
 
 let service: TestService

@@ -1,7 +1,7 @@
 // What the log says of a policy that faults with every question: enough to mend it, and no more.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { ManualClock } from '../../../src/kernel/clock.ts'
 import type { LogEntry } from '../../../src/ops/log.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 const clock = new ManualClock(Date.now())

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { ManualClock } from '../../../src/kernel/clock.ts'
 import { isJsonObject } from '../../../src/kernel/json-kind.ts'
 import { StoredEndedSessions } from '../../../src/mcp/session/ended-sessions.ts'
 import { openCollections } from '../../../src/store/documents/collections.ts'
 import { runSeed } from '../../generate/random.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { type McpService, startMcpService } from '../../support/mcp-service.ts'
 
 let house: McpService
@@ -157,12 +157,12 @@ describe('a session', () => {
       all: (name: string) => [...of(name)].sort(),
     }
     const put = (name: string, key: string, value: unknown) => collections.set(name, of(name).set(key, value))
-    const remove = (name: string, key: string) => void of(name).delete(key)
+    const deleteKey = (name: string, key: string) => void of(name).delete(key)
     const moment = { load: () => 0, store: () => undefined }
     const store = {
       read: <T>(look: (from: typeof reading) => T) => look(reading),
-      transact: async <T>(change: (to: typeof reading & { put: typeof put; remove: typeof remove }) => T) =>
-        change({ ...reading, put, remove }),
+      transact: async <T>(change: (to: typeof reading & { put: typeof put; delete: typeof deleteKey }) => T) =>
+        change({ ...reading, put, delete: deleteKey }),
     }
     const ended = new StoredEndedSessions(store as never, moment, new ManualClock(500), 10)
     const session = (n: number) => ({ key: `k${n}`, openedMs: n, expiresMs: 1000 + n, revision: '2025-11-25' })

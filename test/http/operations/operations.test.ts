@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { ManualClock } from '../../../src/kernel/clock.ts'
 import type { LogEntry } from '../../../src/ops/log.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 const question = {

@@ -192,7 +192,9 @@ describe('a folder that cannot be used', () => {
     const message = `error: the folder ${data} cannot be used: a file with this name exists\n`
     expect(await refused(['serve', '--data', data])).toBe(message)
     expect(await refused(['init', '--data', data])).toBe(message)
-    expect(await refused(['token', '--data', data])).toBe(`error: the folder ${join(data, 'config')} contains no store\n`)
+    expect(await refused(['token', '--data', data])).toBe(
+      `error: the folder ${join(data, 'config')} contains no store\n`,
+    )
   })
 
   it('holds a configuration that is no folder', async () => {

@@ -76,7 +76,9 @@ test('where files may not become long, a restore does not call the backup damage
     shell(`ulimit -f 40; ${bin} import --data ${join(parent, 'new')} --in ${lines}`),
   ])
   expect(restoring).toMatch(/^error: EFBIG: [^\n]*\n$/)
-  expect(importing).toMatch(/^error: not enough disk space for a store in [^\n]*: the file size limit is reached [^\n]*\n$/)
+  expect(importing).toMatch(
+    /^error: not enough disk space for a store in [^\n]*: the file size limit is reached [^\n]*\n$/,
+  )
   expect(readdirSync(target)).toEqual([])
   expect(readdirSync(parent).sort()).toEqual(['backup', 'target'])
 })

@@ -109,6 +109,6 @@ describe('verify', () => {
 
   it('says that it could not run where there is no store', async () => {
     const { exitCode, stderr } = await runCommand(['verify', '--data', join(data, 'none')])
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('holds no store')])
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('contains no store')])
   })
 })

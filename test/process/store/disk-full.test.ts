@@ -58,7 +58,9 @@ describe('where files may not become long', () => {
 
   test('no store is begun, and the process goes on', () => {
     const told = limited(40, `${open}; try { open() } catch (fault) { console.log(fault.message) }`)
-    expect(told).toBe(`not enough disk space for a store in ${folder}: the file size limit is reached (\`ulimit -f\`)\n`)
+    expect(told).toBe(
+      `not enough disk space for a store in ${folder}: the file size limit is reached (\`ulimit -f\`)\n`,
+    )
     expect(readdirSync(folder)).toEqual([])
   })
 

@@ -1,10 +1,10 @@
 // Another process that writes to a store when it is told to: the handle on it, and, run by itself, the process.
 import { join } from 'node:path'
-import { ManualClock } from '../../../src/kernel/clock.ts'
 import { Float } from '../../../src/kernel/float.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../src/store/graph/environment.ts'
 import { openSharedCounter, type SharedCounter } from '../../../src/store/process/shared-counter.ts'
 import { type BatchStep, take } from '../../generate/store-inputs.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 interface WriteCommand {
   readonly folder: string

@@ -98,7 +98,7 @@ test('a served folder is backed up beside its server, and the restored one answe
   const made = await runCommand(['backup', '--data', data, '--out', out])
   expect(made.stderr).toBe('')
   expect(made.stdout).toContain('1 project, ')
-  expect(made.stdout).toContain('The master key is not in it')
+  expect(made.stdout).toContain('does not contain the master key')
   await server.kill('SIGTERM')
 
   const restored = join(folder, 'restored')

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest'
 import { parseLayout } from '../../../src/config/db-connection.ts'
 import { construct } from '../../../src/engine/value/temporal/construct.ts'
 import type { PropertyValue } from '../../../src/engine/value/value.ts'
-import { ManualClock, systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock } from '../../../src/kernel/clock.ts'
 import { Float } from '../../../src/kernel/float.ts'
 import { mintGid } from '../../../src/kernel/ids.ts'
 import { openCollections } from '../../../src/store/documents/collections.ts'
@@ -14,6 +14,7 @@ import { constituentFolderName } from '../../../src/store/tenancy/project-folder
 import { exportFolder } from '../../../src/transfer/export.ts'
 import { type ImportRequest, importFile } from '../../../src/transfer/import.ts'
 import { killAll, runCommand, startServer } from '../../support/cli-process.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { startService } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -503,7 +504,7 @@ test('the commands move the demo world to another folder, which then answers ali
   const server = await startServer(['--data', data, '--demo'])
   const key = /key {6}(\S+)/.exec(await server.printed('answers  {"results"'))?.[1] as string
   const made = await runCommand(['export', '--data', data, '--out', '-'])
-  expect(made.stderr).toContain('secrets are sealed')
+  expect(made.stderr).toContain('secrets are encrypted')
   const busy = await runCommand(['import', '--data', data, '--in', '/dev/null'])
   expect(busy.stderr).toContain('is served by process')
   await server.kill('SIGTERM')

@@ -12,11 +12,11 @@ import type { BatchResult } from '../../../src/capture/schema.ts'
 import { parseLayout } from '../../../src/config/db-connection.ts'
 import { createChunk, type GraphStore, type NodeId } from '../../../src/engine/store.ts'
 import type { AgentCaller } from '../../../src/kernel/caller.ts'
-import { ManualClock } from '../../../src/kernel/clock.ts'
 import type { ServiceError } from '../../../src/kernel/errors.ts'
 import { mintGid } from '../../../src/kernel/ids.ts'
 import type { Result } from '../../../src/kernel/result.ts'
 import { openCatalog } from '../../../src/store/tenancy/catalog.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const LOCATIONS = [undefined, 'eu', 'uk', 'us'] as const

@@ -128,7 +128,9 @@ test('what a crash kept from following a change is done at the next start', asyn
   board.nodes.delete(project)
   const lost = house.create('applications', { project_id: project, name: 'shop' })
   await expect(lost).rejects.toThrow('no such graph')
-  expect(house.log[0]).toContain('was created, but a side effect failed and is retried at the next start: Error: no such graph')
+  expect(house.log[0]).toContain(
+    'was created, but a side effect failed and is retried at the next start: Error: no such graph',
+  )
   await house.close()
 
   const mended = new RecordingProvisioner()

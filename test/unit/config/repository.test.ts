@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { DocumentChange, StoredDocument } from '../../../src/config/kind.ts'
-import { ConfigRepository, type DocumentStore } from '../../../src/config/repository.ts'
+import { ConfigRepository } from '../../../src/config/repository.ts'
+import type { DocumentStore } from '../../../src/kernel/document-store.ts'
 import { openSharedCounter } from '../../../src/store/process/shared-counter.ts'
 import { removeTemporaryFolders, temporaryFolder } from '../../support/configuration-fixture.ts'
 import { openStore } from '../../support/open-collections.ts'
@@ -74,7 +75,7 @@ test('a change that throws, and a store that fails, change nothing and stop nobo
   const store = openStore(temporaryFolder())
   let full = false
   const failing: DocumentStore = {
-    read: store.read,
+    read: (look) => store.read(look),
     transact: (change) => (full ? Promise.reject(new Error('disk full')) : store.transact(change)),
   }
   const documents = new ConfigRepository(failing)

@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from 'vitest'
 import { createSystemGraph } from '../../../src/config/system-nodes.ts'
 import { createChunk } from '../../../src/engine/store.ts'
-import { ManualClock } from '../../../src/kernel/clock.ts'
 import { openCatalog } from '../../../src/store/tenancy/catalog.ts'
 import { removeTemporaryFolders, START_MS, temporaryFolder } from '../../support/configuration-fixture.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 afterAll(removeTemporaryFolders)
 

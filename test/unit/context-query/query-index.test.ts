@@ -1,6 +1,5 @@
 // Knowledge queries are compiled in the background after a start.
 import { expect, test } from 'vitest'
-import { documentStore } from '../../../src/app/configuration.ts'
 import type { StoredDocument } from '../../../src/config/kind.ts'
 import { ConfigRepository } from '../../../src/config/repository.ts'
 import { QueryIndex } from '../../../src/context-query/query-index.ts'
@@ -33,7 +32,7 @@ test('warming compiles each ACTIVE query once, and reports the one that cannot b
   const queryOf = (name: string, status: string, nodes: string[]): StoredDocument =>
     documentOf('knowledge-queries', name, { status, policy_id: policy.id, query: JSON.stringify({ nodes }) })
   const collections = openCollections(temporaryFolder(), { sync: false })
-  const documents = new ConfigRepository(documentStore(collections))
+  const documents = new ConfigRepository(collections)
   await documents.write((draft) => {
     draft.put(documentOf('projects', 'project', { ikg_status: 'ACTIVE' }))
     draft.put(policy)

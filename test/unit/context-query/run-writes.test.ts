@@ -3,10 +3,10 @@ import type { StoredDocument } from '../../../src/config/kind.ts'
 import { type CompiledQuery, compileStoredQuery } from '../../../src/context-query/compile-query.ts'
 import { runWrites } from '../../../src/context-query/run-writes.ts'
 import type { GraphStore, Snapshot, WriteBatch } from '../../../src/engine/store.ts'
-import { ManualClock } from '../../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../src/store/graph/environment.ts'
 import { checkProxies } from '../../../src/store/tenancy/check-proxies.ts'
 import { ConstituentStore, flagConstituents } from '../../../src/store/tenancy/composite.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const policy = {

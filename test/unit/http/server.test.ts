@@ -3,9 +3,9 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { HttpResponse } from '../../../src/http/route.ts'
 import { startHttpServer } from '../../../src/http/server.ts'
-import { ManualClock } from '../../../src/kernel/clock.ts'
 import type { LogEntry } from '../../../src/ops/log.ts'
 import { askUntilClosed } from '../../support/keep-alive-client.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 let service: TestService

@@ -480,7 +480,10 @@ describe('an issuer that cannot be asked', () => {
     for (const name of ['one', 'two']) desk.issuer.instead.set(`/${name}`, json({}, 500))
     await ask()
     await ask()
-    expect(desk.lines).toEqual([expect.stringContaining('/one returned no'), expect.stringContaining('/two returned no')])
+    expect(desk.lines).toEqual([
+      expect.stringContaining('/one returned no'),
+      expect.stringContaining('/two returned no'),
+    ])
     desk.clock.advance(10_000)
     await ask()
     expect(desk.lines).toHaveLength(4)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { ManualClock } from '../../../src/kernel/clock.ts'
 import { createLogThrottle } from '../../../src/ops/log-throttle.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 const MINUTE_MS = 60_000
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../../src/kernel/clock.ts'
 import { type LogEntry, openLog } from '../../../src/ops/log.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 const clock = new ManualClock(Date.UTC(2026, 0, 1))
 

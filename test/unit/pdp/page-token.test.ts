@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { DerivedSigner } from '../../../src/identity/derived-signer.ts'
-import { ManualClock } from '../../../src/kernel/clock.ts'
 import { PageTokens } from '../../../src/pdp/page-token.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 const key = new Uint8Array(32).fill(7)
 const clock = new ManualClock(1_000_000)

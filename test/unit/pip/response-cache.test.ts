@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ManualClock } from '../../../src/kernel/clock.ts'
 import { ResponseCache } from '../../../src/pip/response-cache.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 test('an answer does for its time and no longer, by a clock that was set back not at all', () => {
   const clock = new ManualClock(1_000_000)

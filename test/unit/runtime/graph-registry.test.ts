@@ -1,6 +1,5 @@
 // The graphs of projects as the features get them, while the process may have fewer open than there are.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { documentStore } from '../../../src/app/configuration.ts'
 import { createGraphRegistry, openGraphCatalog } from '../../../src/app/graphs.ts'
 import type { StoredDocument } from '../../../src/config/kind.ts'
 import { ConfigRepository } from '../../../src/config/repository.ts'
@@ -22,7 +21,7 @@ const logged: string[] = []
 
 beforeEach(async () => {
   collections = openCollections(temporaryFolder(), { sync: false })
-  const documents = new ConfigRepository(documentStore(collections))
+  const documents = new ConfigRepository(collections)
   const options = { clock: systemClock, sync: false, graphsMax: OPEN_MAX }
   catalog = openGraphCatalog(temporaryFolder(), options)
   graphs = createGraphRegistry(catalog, documents, (line) => logged.push(line))

@@ -217,7 +217,9 @@ describe('an answer', () => {
   it('beyond the size is left, declared or not', async () => {
     const big = 'x'.repeat(1001)
     const declared = await plain((_, response) => response.end(big))
-    expect(await ask(upstream, `http://127.0.0.1:${declared}/`)).toBe('too-large: the response is larger than 1000 bytes')
+    expect(await ask(upstream, `http://127.0.0.1:${declared}/`)).toBe(
+      'too-large: the response is larger than 1000 bytes',
+    )
     const endless = await plain((_, response) => {
       const more = (): void => {
         while (response.write(big));
@@ -225,14 +227,18 @@ describe('an answer', () => {
       }
       more()
     })
-    expect(await ask(upstream, `http://127.0.0.1:${endless}/`)).toBe('too-large: the response is larger than 1000 bytes')
+    expect(await ask(upstream, `http://127.0.0.1:${endless}/`)).toBe(
+      'too-large: the response is larger than 1000 bytes',
+    )
   })
 
   it('that comes packed is not unpacked', async () => {
     const port = await plain((_, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(100_000)))
     })
-    expect(await ask(upstream, `http://127.0.0.1:${port}/`)).toMatch(/^unreachable: the response has the content encoding `gzip`/)
+    expect(await ask(upstream, `http://127.0.0.1:${port}/`)).toMatch(
+      /^unreachable: the response has the content encoding `gzip`/,
+    )
   })
 
   it('that does not come, or not whole, ends with the time', async () => {

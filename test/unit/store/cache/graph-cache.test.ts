@@ -2,7 +2,6 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createChunk } from '../../../../src/engine/store.ts'
-import { ManualClock } from '../../../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
 import type { LmdbSnapshot } from '../../../../src/store/graph/snapshot.ts'
 import {
@@ -16,6 +15,7 @@ import {
 } from '../../../generate/store-inputs.ts'
 import { factsOfModel, factsOfSnapshot, GraphModel, type NamePool } from '../../../oracle/store-model.ts'
 import { commitsIn, OtherProcess } from '../../../process/store/other-process.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 // Candidates of the index are never kept, so few values are looked for.

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ManualClock } from '../../../../src/kernel/clock.ts'
 import { openCollections } from '../../../../src/store/documents/collections.ts'
 import { openEnvironment } from '../../../../src/store/graph/environment.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const options = { sync: false }

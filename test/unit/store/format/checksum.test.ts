@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { ManualClock } from '../../../../src/kernel/clock.ts'
 import { DataCorruptionError } from '../../../../src/kernel/errors.ts'
 import { checksum } from '../../../../src/store/format/checksum.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 describe('a checksum', () => {

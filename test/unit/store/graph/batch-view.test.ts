@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type BatchView, createChunk, type ElementField, type Snapshot } from '../../../../src/engine/store.ts'
-import { ManualClock } from '../../../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { step, take } from '../../../generate/store-inputs.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const FIELDS: readonly ElementField[] = [

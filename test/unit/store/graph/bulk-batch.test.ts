@@ -1,10 +1,10 @@
 // A bulk load leaves what ordinary batches of the same items leave, whatever the sizes of its batches.
 import { afterEach, expect, test } from 'vitest'
 import type { Snapshot } from '../../../../src/engine/store.ts'
-import { ManualClock } from '../../../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
 import { runSeed } from '../../../generate/random.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const opened: LmdbEnvironment[] = []

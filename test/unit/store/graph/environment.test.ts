@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { open } from 'lmdb'
 import { describe, expect, test } from 'vitest'
 import { createChunk } from '../../../../src/engine/store.ts'
-import { ManualClock, systemClock } from '../../../../src/kernel/clock.ts'
+import { systemClock } from '../../../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { openStore } from '../../../../src/store/graph/open-store.ts'
 import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
 import { LayoutError } from '../../../../src/store/lmdb/layout.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const options = { clock: new ManualClock(1_750_000_000_000), sync: false }

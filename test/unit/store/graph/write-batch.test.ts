@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ManualClock } from '../../../../src/kernel/clock.ts'
 import { isGid } from '../../../../src/kernel/ids.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
@@ -15,6 +14,7 @@ import {
   VALUES,
 } from '../../../generate/store-inputs.ts'
 import { factsOfModel, factsOfSnapshot, GraphModel, type NamePool } from '../../../oracle/store-model.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const names: NamePool = {

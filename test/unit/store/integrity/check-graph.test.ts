@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { ManualClock } from '../../../../src/kernel/clock.ts'
 import { edgeListId, scalarKey } from '../../../../src/store/format/keys.ts'
 import { openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
 import type { Databases } from '../../../../src/store/lmdb/databases.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const A = { type: 'A', externalId: 'a' }

@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { GraphStore } from '../../../../src/engine/store.ts'
-import { ManualClock } from '../../../../src/kernel/clock.ts'
 import { mintGid } from '../../../../src/kernel/ids.ts'
 import { openCatalog } from '../../../../src/store/tenancy/catalog.ts'
 import { constituentFolderName } from '../../../../src/store/tenancy/project-folders.ts'
 import type { GraphLayout } from '../../../../src/store/tenancy/project-graphs.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const options = { clock: new ManualClock(1_750_000_000_000), sync: false }

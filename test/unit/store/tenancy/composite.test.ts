@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { GraphStore, NodeKey } from '../../../../src/engine/store.ts'
-import { ManualClock } from '../../../../src/kernel/clock.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
 import { checkProxies } from '../../../../src/store/tenancy/check-proxies.ts'
@@ -15,6 +14,7 @@ import {
 } from '../../../../src/store/tenancy/composite.ts'
 import { runSeed } from '../../../generate/random.ts'
 import { compositeRounds } from '../../../stress/composite.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const clock = new ManualClock(1_750_000_000_000)

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Graph } from '../../../../../src/engine/graph.ts'
 import { compileRowsQuery } from '../../../../../src/engine/rows-query.ts'
-import { ManualClock } from '../../../../../src/kernel/clock.ts'
 import { openEnvironment } from '../../../../../src/store/graph/environment.ts'
+import { ManualClock } from '../../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../../support/temporary-folder.ts'
 
 const environment = openEnvironment(temporaryFolder(), { clock: new ManualClock(1_750_000_000_000), sync: false })

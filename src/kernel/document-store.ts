@@ -1,0 +1,27 @@
+// The port for durable JSON documents, which features store through: named collections with string keys.
+
+/** Reads of one commit. */
+export interface DocumentReader {
+  /** Returns null if there is no such document. */
+  get(collection: string, key: string): unknown
+  /** All documents of a collection with their keys, ascending by key. */
+  all(collection: string): readonly (readonly [string, unknown])[]
+}
+
+/** Reads and writes of one transaction. `get` returns its own writes; `all` must be called before the first write. */
+export interface DocumentTransaction extends DocumentReader {
+  put(collection: string, key: string, value: unknown): void
+  delete(collection: string, key: string): void
+}
+
+/** Durable collections of JSON documents. Several processes may use the same store. */
+export interface DocumentStore {
+  /** Runs `look` on one commit: the last one of any process. `look` is synchronous. */
+  read<T>(look: (reader: DocumentReader) => T): T
+  /**
+   * Runs the change in the write transaction of the store, of which there is one at a time over all processes. Resolves
+   * when the commit is on disk. The change sees all earlier commits and its own writes. Rejects with what `change` threw,
+   * or with the failure of the commit; then nothing is written.
+   */
+  transact<T>(change: (transaction: DocumentTransaction) => T): Promise<T>
+}
