@@ -4,6 +4,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { idioms, outsideCitations } from './idioms.ts'
+import { stronglyConnected } from './import-graph.ts'
 import { readFacts, type SourceFacts, type TextLine } from './source-facts.ts'
 
 export interface Share {
@@ -56,31 +57,31 @@ export const portsAndFacades: readonly string[] = [
   'src/engine/store.ts',
   'src/engine/graph.ts',
   'src/engine/conditions.ts',
-  'src/engine/reading.ts',
-  'src/engine/rows.ts',
+  'src/engine/condition-rows.ts',
+  'src/engine/rows-query.ts',
   'src/engine/errors.ts',
-  'src/store/open-store.ts',
-  'src/store/catalog.ts',
-  'src/store/lmdb/environment.ts',
+  'src/store/graph/open-store.ts',
+  'src/store/tenancy/catalog.ts',
+  'src/store/graph/environment.ts',
   'src/config/kind.ts',
   'src/config/repository.ts',
   'src/config/service.ts',
   'src/pdp/evaluate.ts',
   'src/pdp/search.ts',
   'src/pdp/explain.ts',
-  'src/policy/library.ts',
-  'src/ciq/execute.ts',
-  'src/ciq/library.ts',
+  'src/policy/policy-index.ts',
+  'src/context-query/execute.ts',
+  'src/context-query/query-index.ts',
   'src/capture/nodes.ts',
   'src/capture/relationships.ts',
-  'src/identity/caller.ts',
+  'src/kernel/caller.ts',
   'src/identity/user-tokens.ts',
   'src/upstream/client.ts',
   'src/http/route.ts',
   'src/http/dispatch.ts',
   'src/mcp/endpoint.ts',
   'src/mcp/tools.ts',
-  'src/lanes/lanes.ts',
+  'src/lanes/lane-pool.ts',
   'grammar/index.ts',
 ]
 
@@ -128,7 +129,7 @@ export function measure(): Report {
     .flatMap((folder) => filesUnder(folder, '.ts'))
     // Its data are the idioms.
     .filter((path) => path !== 'test/architecture/idioms.ts')
-    .map((path) => readFacts(path, read(path)))
+    .map((path) => readFacts({ path, text: read(path) }))
   const byPath = new Map(facts.map((one) => [one.path, one]))
   const sources = facts.filter(({ path }) => /^(src|grammar)\//.test(path))
   const proofs = facts.filter(({ path }) => /^(test|bench)\//.test(path))
@@ -304,7 +305,9 @@ function addEdge(edges: Edges, from: string, to: string, because: string): void 
 }
 
 function cyclesIn(edges: Edges, kind: string, list: Entry[]): Cycles {
-  const groups = stronglyConnected(edges).filter((group) => group.length > 1)
+  const groups = stronglyConnected(new Map([...edges].map(([from, targets]) => [from, targets.keys()]))).filter(
+    (group) => group.length > 1,
+  )
   const mutual = [...edges].flatMap(([from, targets]) =>
     [...targets.keys()].filter((to) => from < to && edges.get(to)?.has(from)).map((to) => [from, to] as const),
   )
@@ -321,30 +324,6 @@ function cyclesIn(edges: Edges, kind: string, list: Entry[]): Cycles {
     })
   }
   return { groups: groups.length, members: groups.flat().length, mutualPairs: mutual.length }
-}
-
-/** Tarjan's algorithm: the groups of nodes that reach each other. */
-function stronglyConnected(edges: Edges): string[][] {
-  const order = new Map<string, number>()
-  const low = new Map<string, number>()
-  const stack: string[] = []
-  const groups: string[][] = []
-  const visit = (node: string): void => {
-    order.set(node, order.size)
-    low.set(node, order.get(node) as number)
-    stack.push(node)
-    for (const next of edges.get(node)?.keys() ?? []) {
-      if (!order.has(next)) {
-        visit(next)
-        low.set(node, Math.min(low.get(node) as number, low.get(next) as number))
-      } else if (stack.includes(next)) {
-        low.set(node, Math.min(low.get(node) as number, order.get(next) as number))
-      }
-    }
-    if (low.get(node) === order.get(node)) groups.push(stack.splice(stack.indexOf(node)))
-  }
-  for (const node of edges.keys()) if (!order.has(node)) visit(node)
-  return groups
 }
 
 const percent = ({ count, of }: Share): string =>

@@ -1,7 +1,5 @@
-// Reads one TypeScript source into the facts that the figures count: declarations, exports, comments, strings and imports.
-// The parser is oxc, through rolldown, which vitest brings along: TypeScript 7 has no API in JavaScript.
-import { posix } from 'node:path'
-import { parseSync } from 'rolldown/utils'
+// Reads one TypeScript source into the facts that the figures count: declarations, exports, comments, messages and imports.
+import { parseSource, resolveImport, type SourceText, type SyntaxNode, visitNodes } from './parse-source.ts'
 
 export interface DeclaredName {
   readonly name: string
@@ -28,20 +26,12 @@ export interface SourceFacts {
   readonly reexports: readonly { readonly from: string; readonly name: string }[]
   /** Members of exported interfaces and public members of exported classes. */
   readonly members: readonly ExportedDeclaration[]
-  /** One entry a line, without the signs of comments; empty lines are left out. */
+  /** One entry per line, without comment signs; empty lines are left out. */
   readonly comments: readonly TextLine[]
-  /** String literals and text of templates that hold at least two words. */
+  /** String literals and template texts that contain at least two words. */
   readonly messages: readonly TextLine[]
   /** Paths from the root of the repository for relative imports, else the package. */
   readonly imports: readonly string[]
-}
-
-// The AST is ESTree with types; only these members are read.
-interface Node {
-  readonly type: string
-  readonly start: number
-  readonly end: number
-  readonly [member: string]: unknown
 }
 
 const typeDeclarations = new Set([
@@ -51,23 +41,12 @@ const typeDeclarations = new Set([
   'TSEnumDeclaration',
 ])
 
-export function readFacts(path: string, text: string): SourceFacts {
-  const { program, comments, errors } = parseSync(path, text)
-  if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`)
-  const lineStarts = [0]
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lineStarts.push(at + 1)
-  const lineOf = (offset: number): number => {
-    let low = 0
-    let high = lineStarts.length
-    while (high - low > 1) {
-      const middle = (low + high) >> 1
-      if ((lineStarts[middle] as number) <= offset) low = middle
-      else high = middle
-    }
-    return low + 1
-  }
+/** Throws if the text is not valid TypeScript. */
+export function readFacts(source: SourceText): SourceFacts {
+  const parsed = parseSource(source)
+  const { path, text, body, comments, lineOf } = parsed
 
-  /** A docstring ends where the declaration starts, with nothing but white space between. */
+  // A docstring ends where the declaration starts, with only white space between them.
   const docEnds = new Set<number>()
   for (const comment of comments) {
     if (comment.type !== 'Block' || !comment.value.startsWith('*')) continue
@@ -76,46 +55,39 @@ export function readFacts(path: string, text: string): SourceFacts {
     docEnds.add(end)
   }
 
-  const body = program.body as unknown as readonly Node[]
   const types: DeclaredName[] = []
   const exports = new Map<string, ExportedDeclaration>()
   const members: ExportedDeclaration[] = []
   const reexports: { from: string; name: string }[] = []
-  const imports = new Set<string>()
   const local = new Map<string, ExportedDeclaration>()
 
-  const declared = (declaration: Node, start: number): ExportedDeclaration[] => {
+  const declared = (declaration: SyntaxNode, start: number): ExportedDeclaration[] => {
     const names =
       declaration.type === 'VariableDeclaration'
-        ? (declaration.declarations as Node[]).map((one) => (one.id as Node).name as string | undefined)
-        : [(declaration.id as Node | null)?.name as string | undefined]
+        ? (declaration.declarations as SyntaxNode[]).map(({ id }) => (id as SyntaxNode).name)
+        : [(declaration.id as SyntaxNode | null)?.name]
     return names
-      .filter((name) => name !== undefined)
+      .filter((name) => typeof name === 'string')
       .map((name) => ({ name, line: lineOf(start), documented: docEnds.has(start) }))
   }
-  const addMembers = (declaration: Node): void => {
-    const owner = (declaration.id as Node | null)?.name as string
-    const list =
-      declaration.type === 'TSInterfaceDeclaration' || declaration.type === 'ClassDeclaration'
-        ? ((declaration.body as Node).body as Node[])
-        : []
-    for (const member of list) {
-      const key = member.key as Node | undefined
+  const addMembers = (declaration: SyntaxNode): void => {
+    if (declaration.type !== 'TSInterfaceDeclaration' && declaration.type !== 'ClassDeclaration') return
+    const owner = (declaration.id as SyntaxNode | null)?.name as string
+    for (const member of (declaration.body as SyntaxNode).body as SyntaxNode[]) {
+      const key = member.key as SyntaxNode | undefined
       if (key === undefined || key.type !== 'Identifier' || key.name === 'constructor') continue
       if (member.accessibility === 'private' || member.accessibility === 'protected' || member.override) continue
       const name = `${owner}.${key.name as string}`
       members.push({ name, line: lineOf(member.start), documented: docEnds.has(member.start) })
     }
   }
-
   for (const statement of body) {
-    const source = (statement.source as Node | null | undefined)?.value as string | undefined
-    if (source !== undefined) imports.add(resolveImport(path, source))
+    const source = (statement.source as SyntaxNode | null | undefined)?.value as string | undefined
     const isExport = statement.type === 'ExportNamedDeclaration' || statement.type === 'ExportDefaultDeclaration'
-    const declaration = isExport ? (statement.declaration as Node | null) : statement
+    const declaration = isExport ? (statement.declaration as SyntaxNode | null) : statement
     if (declaration !== null && 'type' in declaration) {
       if (typeDeclarations.has(declaration.type)) {
-        types.push({ name: (declaration.id as Node).name as string, line: lineOf(declaration.start) })
+        types.push({ name: (declaration.id as SyntaxNode).name as string, line: lineOf(declaration.start) })
       }
       if (/Declaration$/.test(declaration.type) && !/^(Import|Export)/.test(declaration.type)) {
         for (const one of declared(declaration, statement.start)) {
@@ -130,8 +102,8 @@ export function readFacts(path: string, text: string): SourceFacts {
     if (statement.type === 'ExportAllDeclaration')
       reexports.push({ from: resolveImport(path, source as string), name: '*' })
     if (statement.type === 'ExportNamedDeclaration') {
-      for (const specifier of statement.specifiers as Node[]) {
-        const name = ((specifier.local as Node).name ?? (specifier.local as Node).value) as string
+      for (const specifier of statement.specifiers as SyntaxNode[]) {
+        const name = ((specifier.local as SyntaxNode).name ?? (specifier.local as SyntaxNode).value) as string
         if (source !== undefined) reexports.push({ from: resolveImport(path, source), name })
         else if (local.has(name)) exports.set(name, local.get(name) as ExportedDeclaration)
       }
@@ -139,37 +111,21 @@ export function readFacts(path: string, text: string): SourceFacts {
   }
 
   const messages: TextLine[] = []
-  const isMessage = (value: string): boolean => /[A-Za-z]{2,}[,:]? +[`'"(]?[A-Za-z]{2,}/.test(value)
   const addMessage = (start: number, value: string): void => {
-    if (!isMessage(value)) return
+    if (!/[A-Za-z]{2,}[,:]? +[`'"(]?[A-Za-z]{2,}/.test(value)) return
     value.split('\n').forEach((line, index) => {
       if (/[A-Za-z]/.test(line)) messages.push({ line: lineOf(start) + index, text: line })
     })
   }
-  const walk = (node: Node): void => {
-    if (node.type === 'ImportExpression' || node.type === 'TSImportType') {
-      const target = (node.source ?? node.argument) as Node | undefined
-      const literal = (target?.type === 'TSLiteralType' ? target.literal : target) as Node | undefined
-      if (typeof literal?.value === 'string') imports.add(resolveImport(path, literal.value))
-    }
-    if (node.type === 'Literal' && typeof node.value === 'string') addMessage(node.start, node.value)
-    // The parts of a template read as one text, with a sign where a value is put in.
-    if (node.type === 'TemplateLiteral') {
-      addMessage(
-        node.start,
-        (node.quasis as Node[]).map((part) => (part.value as { cooked: string | null }).cooked ?? '').join('…'),
-      )
-    }
-    for (const member in node) {
-      const value = node[member]
-      if (Array.isArray(value)) {
-        for (const one of value) if (one !== null && typeof one === 'object' && 'type' in one) walk(one as Node)
-      } else if (value !== null && typeof value === 'object' && 'type' in value) {
-        walk(value as Node)
-      }
-    }
+  for (const statement of body) {
+    visitNodes(statement, (node) => {
+      if (node.type === 'Literal' && typeof node.value === 'string') addMessage(node.start, node.value)
+      if (node.type !== 'TemplateLiteral') return
+      // The parts of a template read as one text, with a sign in place of each value.
+      const parts = (node.quasis as SyntaxNode[]).map(({ value }) => (value as { cooked: string | null }).cooked ?? '')
+      addMessage(node.start, parts.join('…'))
+    })
   }
-  walk(program as unknown as Node)
 
   const commentLines = comments.flatMap((comment): TextLine[] =>
     comment.value
@@ -187,15 +143,6 @@ export function readFacts(path: string, text: string): SourceFacts {
     members,
     comments: commentLines,
     messages,
-    imports: [...imports],
+    imports: parsed.imports.map(({ target }) => target),
   }
-}
-
-function resolveImport(from: string, specifier: string): string {
-  if (specifier.startsWith('.')) return posix.join(posix.dirname(from), specifier)
-  if (specifier.startsWith('node:')) return specifier
-  return specifier
-    .split('/')
-    .slice(0, specifier.startsWith('@') ? 2 : 1)
-    .join('/')
 }
