@@ -1,34 +1,34 @@
-// The rules of the interface that the service keeps today: each with an id, one sentence and the tests that show it.
-// requirements.test.ts fails when a test that is named here is gone, so that no rule loses its proof unnoticed.
+// The requirements that the service meets: each with an id, one sentence and the tests that prove it.
+// requirements.test.ts fails if a test that is named here no longer exists.
 
 import { authzenPoints } from './authzen-requirements.ts'
 
 export interface Requirement {
-  /** Letter of its chapter and a number: R runtime, G graph, D decisions, F configuration, A authentication, C context queries,
-   * W their writes, E errors, O operations, M the Model Context Protocol. */
+  /** `REQ-`, the letter of a chapter and a number: R runtime, G graph, D decisions, F configuration, A authentication,
+   * C context queries, W their writes, E errors, O operations, M the Model Context Protocol. `AZ-`: the AuthZEN checklist. */
   readonly id: string
   readonly sentence: string
-  /** File below test/, and a part of the test's name. */
+  /** A file below test/, and a part of the test's title. */
   readonly shownBy: readonly (readonly [file: string, name: string])[]
 }
 
 export interface Gap {
   readonly id: string
   readonly sentence: string
-  /** Why it is not kept yet, and what happens meanwhile. */
+  /** Why it is not met yet, and what happens instead. */
   readonly reason: string
 }
 
 const access = 'http/decisions/access.test.ts'
 const server = 'unit/http/server.test.ts'
-const together = 'process/workers/shared-state.test.ts'
+const sharedState = 'process/workers/shared-state.test.ts'
 const capture = 'http/capture/capture.test.ts'
 const deletions = 'http/capture/deletions.test.ts'
 const composite = 'http/capture/composite-projects.test.ts'
 const compositeKill = 'process/store/composite-kill.test.ts'
 const proxies = 'unit/store/tenancy/composite.test.ts'
 const config = 'unit/config/service.test.ts'
-const battery = 'http/configuration/crud-conformance.test.ts'
+const crud = 'http/configuration/crud-conformance.test.ts'
 const provisioning = 'unit/config/provisioning.test.ts'
 const policies = 'unit/policy/authorization-policy.test.ts'
 const tokens = 'unit/identity/user-tokens.test.ts'
@@ -46,31 +46,33 @@ const templates = 'unit/pip/template.test.ts'
 export const requirements: readonly Requirement[] = [
   ...authzenPoints,
   {
-    id: 'R1',
-    sentence: 'two commands of the README start the service, and the lines that it prints answer as printed',
+    id: 'REQ-R1',
+    sentence:
+      'two commands of the README start the service, and the requests that it prints return the printed answers',
     shownBy: [['process/demo.test.ts', 'prints a permit, a denial and a search, and each answers as promised']],
   },
   {
-    id: 'R2',
+    id: 'REQ-R2',
     sentence: 'engine and store decide in process, without a server',
     shownBy: [['process/package.test.ts', 'runs the example of the README under %s']],
   },
   {
-    id: 'R3',
-    sentence: 'a stop lets running requests finish and ends with 0',
+    id: 'REQ-R3',
+    sentence: 'a stop lets running requests finish and exits with 0',
     shownBy: [
       [server, 'lets a running request finish'],
       ['process/cli/cli.test.ts', 'ends with 0 on SIGTERM'],
     ],
   },
   {
-    id: 'R4',
-    sentence: 'no acknowledged write is lost and no half batch is seen after a kill',
+    id: 'REQ-R4',
+    sentence: 'after a kill no acknowledged write is lost and no batch is visible in part',
     shownBy: [['process/cli/kill.test.ts', 'loses no acknowledged batch and shows no half batch']],
   },
   {
-    id: 'R11',
-    sentence: 'a full disk refuses what it cannot store and tears nothing; reads go on, and writes when there is room',
+    id: 'REQ-R11',
+    sentence:
+      'a full disk refuses writes without corrupting data; reads continue, and writes succeed again once there is space',
     shownBy: [
       ['process/store/disk-full.test.ts', 'a batch is refused whole'],
       ['process/store/disk-full.test.ts', 'refused whole as on a full disk'],
@@ -78,16 +80,16 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'R12',
-    sentence: 'damage is an error and never another decision; `verify` finds it',
+    id: 'REQ-R12',
+    sentence: 'corrupted data causes an error, never a different decision; `verify` finds it',
     shownBy: [
       ['http/operations/damaged-value.test.ts', 'lets nothing be decided'],
       ['process/cli/verify.test.ts', 'names the first key that is damaged'],
     ],
   },
   {
-    id: 'R17-import',
-    sentence: 'an import takes of an element what a capture takes, and goes on with what was cut off and nothing else',
+    id: 'REQ-R17-import',
+    sentence: 'an import accepts the elements that a capture accepts, and resumes only the same file where it stopped',
     shownBy: [
       ['unit/transfer/parse-line.test.ts', 'is taken exactly when a capture would take the item'],
       ['process/transfer/export-import.test.ts', 'goes into the part where a capture would put it'],
@@ -98,8 +100,8 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'R13',
-    sentence: 'a folder of another layout is refused with the command to run, and migrated whole or not at all',
+    id: 'REQ-R13',
+    sentence: 'a folder of an older layout is refused with the command to run, and a migration is atomic',
     shownBy: [
       ['unit/store/lmdb/migrate-folder.test.ts', 'is refused with the command to run'],
       ['unit/store/lmdb/migrate-folder.test.ts', 'is migrated with all that it holds, and once'],
@@ -107,47 +109,47 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'R14',
-    sentence: 'what a node with many relationships costs to write to and to check does not grow with them',
+    id: 'REQ-R14',
+    sentence: 'the cost of writing to a node and of checking it does not grow with its number of relationships',
     shownBy: [
       ['unit/store/graph/adjacency-edits.super-nodes.test.ts', 'costs no more to add to, to check and to look at'],
     ],
   },
   {
-    id: 'R15',
-    sentence: 'a graph grows by itself',
+    id: 'REQ-R15',
+    sentence: 'a graph outgrows its initial address space without a restart',
     shownBy: [
       ['unit/store/graph/environment.map-size.test.ts', 'grows beyond the address space that it was opened with'],
     ],
   },
   {
-    id: 'R16',
-    sentence: 'a graph for which the process has no room is refused, and the others go on',
+    id: 'REQ-R16',
+    sentence: 'a graph beyond the resources of the process is refused, and the open graphs keep working',
     shownBy: [
       ['process/store/many-stores.test.ts', 'a store beyond the address space is refused, until another one is closed'],
       ['process/store/many-stores.test.ts', 'a store beyond the files that a process may open is refused'],
     ],
   },
   {
-    id: 'R5',
-    sentence: 'a backup of a served folder restores to one moment that existed, in all environments of a project',
+    id: 'REQ-R5',
+    sentence: 'a backup of a served folder restores a consistent snapshot of all environments of a project',
     shownBy: [
       ['process/transfer/backup.test.ts', 'restores to one moment that existed'],
       ['process/transfer/backup.test.ts', 'the restored one answers alike'],
     ],
   },
   {
-    id: 'R6',
-    sentence: 'a backup that is damaged, cut off or forged in its names restores nothing',
+    id: 'REQ-R6',
+    sentence: 'a backup that is damaged, truncated or has forged paths restores nothing',
     shownBy: [
       ['process/transfer/backup.test.ts', 'cut off or changed anywhere is refused'],
       ['process/transfer/backup.test.ts', 'writes nothing outside'],
     ],
   },
   {
-    id: 'R7',
+    id: 'REQ-R7',
     sentence:
-      'what is exported is imported as it was; an import that is killed goes on where it was and applies nothing twice',
+      'an import restores exactly what was exported; a killed import resumes where it stopped and applies nothing twice',
     shownBy: [
       ['process/transfer/export-import.test.ts', 'byte by byte'],
       ['process/transfer/export-import.test.ts', 'killed again and again goes on where it was'],
@@ -155,24 +157,24 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'R8',
-    sentence: 'a bulk load leaves what ordinary batches leave',
+    id: 'REQ-R8',
+    sentence: 'a bulk load produces the same graph as ordinary batches',
     shownBy: [['unit/store/graph/bulk-batch.test.ts', 'leaves what ordinary batches leave']],
   },
   {
-    id: 'R9',
-    sentence: 'what one worker has acknowledged is seen by the next request at any other: no stale permit',
+    id: 'REQ-R9',
+    sentence: 'the next request to any worker sees what another worker acknowledged: no stale permit',
     shownBy: [
-      [together, 'is seen by the next request to another'],
-      [together, 'a key that was revoked'],
-      [together, 'takes away a project'],
-      [together, 'lose no update of one document'],
+      [sharedState, 'is seen by the next request to another'],
+      [sharedState, 'a key that was revoked'],
+      [sharedState, 'takes away a project'],
+      [sharedState, 'lose no update of one document'],
     ],
   },
   {
-    id: 'R10',
+    id: 'REQ-R10',
     sentence:
-      'a worker that is killed is replaced and loses nothing acknowledged, and another takes over what it alone did',
+      'a killed worker is replaced without losing an acknowledged write, and another worker takes over its tasks',
     shownBy: [
       ['process/workers/restarts.test.ts', 'is replaced, and takes nothing acknowledged with it'],
       ['process/workers/restarts.test.ts', 'end by themselves'],
@@ -181,42 +183,47 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'G1',
-    sentence: 'a second capture of a node replaces what is given and keeps what is absent',
+    id: 'REQ-G1',
+    sentence: 'a second capture of a node replaces the given properties and keeps the others',
     shownBy: [[capture, 'replaces what is given and keeps what is absent']],
   },
   {
-    id: 'G2',
-    sentence: 'a relationship without its end node refuses the whole batch, naming each',
+    id: 'REQ-G2',
+    sentence: 'a relationship with a missing end node refuses the whole batch and names each missing node',
     shownBy: [[capture, 'writes nothing of a batch in which an end node is missing']],
   },
   {
-    id: 'G3',
-    sentence: 'a batch taken twice is the batch taken once',
+    id: 'REQ-G3',
+    sentence: 'applying a batch twice gives the same graph as applying it once',
     shownBy: [['unit/store/graph/write-batch.test.ts', 'taken twice is the batch taken once']],
   },
-  { id: 'G4', sentence: 'integers and floats stay apart', shownBy: [[capture, 'keeps integers and floats apart']] },
   {
-    id: 'G5',
-    sentence: 'a decision asked after a capture was answered sees it',
+    id: 'REQ-G4',
+    sentence: 'integers and floats stay distinct',
+    shownBy: [[capture, 'keeps integers and floats apart']],
+  },
+  {
+    id: 'REQ-G5',
+    sentence: 'a decision after an answered capture sees it',
     shownBy: [
       [capture, 'joins nodes, and the next decision sees it'],
       ['unit/store/graph/environment.test.ts', 'opened right after a write was acknowledged sees it'],
     ],
   },
   {
-    id: 'G6',
-    sentence: 'a capture takes 1 to 250 items',
+    id: 'REQ-G6',
+    sentence: 'a capture accepts 1 to 250 items',
     shownBy: [[capture, 'refuses a batch of none and of more than 250']],
   },
   {
-    id: 'G7',
-    sentence: 'the node of an application is joined to business data by a captured relationship',
+    id: 'REQ-G7',
+    sentence: 'a captured relationship can join the node of an application to business data',
     shownBy: [[capture, 'own node to business data']],
   },
   {
-    id: 'G8',
-    sentence: 'deletions take along what hangs on the element, and what is not there is no error',
+    id: 'REQ-G8',
+    sentence:
+      'a deletion also deletes the element’s relationships and properties; deleting a missing element is not an error',
     shownBy: [
       [deletions, 'takes their relationships along, and answers the ids they had'],
       [deletions, 'is no error where there is nothing: the id is empty'],
@@ -224,16 +231,16 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'G9',
-    sentence: 'an answer to a capture means that it is on disk, and every worker sees it',
+    id: 'REQ-G9',
+    sentence: 'an answered capture is on disk, and every worker sees it',
     shownBy: [
       ['process/cli/kill.test.ts', 'loses no acknowledged batch and shows no half batch'],
-      [together, 'is seen by the next request to another'],
+      [sharedState, 'is seen by the next request to another'],
     ],
   },
   {
-    id: 'G10',
-    sentence: 'properties of nodes and relationships, and fields of their metadata, are deleted one by one',
+    id: 'REQ-G10',
+    sentence: 'properties of nodes and relationships, and fields of their metadata, can be deleted individually',
     shownBy: [
       [deletions, 'removes what is named, keeps the rest, and moves the node’s update time'],
       [deletions, 'removes fields of either kind, keeps the value, and moves the times of property and node'],
@@ -241,16 +248,17 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'G11',
-    sentence: 'what only the service writes, nobody deletes',
+    id: 'REQ-G11',
+    sentence: 'elements and fields that only the service writes cannot be deleted',
     shownBy: [
       [deletions, 'own nodes alone'],
       [deletions, 'refuses the fields that every element has'],
     ],
   },
   {
-    id: 'G12',
-    sentence: 'a node with a location has its data there and a proxy without any in the global graph; they go together',
+    id: 'REQ-G12',
+    sentence:
+      'a node with a location keeps its data there and a proxy without data in the global graph; both are deleted together',
     shownBy: [
       [composite, 'has its data there, and a proxy without any in the global graph'],
       [composite, 'is deleted with its proxy, and with the relationships of both'],
@@ -258,8 +266,8 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'G13',
-    sentence: 'relationships join locations with `use_global_db`, and stay in one constituent without it',
+    id: 'REQ-G13',
+    sentence: 'relationships join locations with `use_global_db`, and stay within one constituent without it',
     shownBy: [
       [composite, 'joins nodes of any locations with `use_global_db`'],
       [composite, 'between constituents is refused without `use_global_db`'],
@@ -267,32 +275,32 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'G14',
-    sentence: 'an unknown location is refused by its logical name, and no answer names a database',
+    id: 'REQ-G14',
+    sentence: 'an unknown location is refused by its logical name, and no response names a database',
     shownBy: [
       [composite, 'is refused by'],
       [composite, 'nor does the composite database take nodes'],
     ],
   },
   {
-    id: 'G15',
-    sentence: 'what a crash leaves between two environments is repaired by the next start, or the next write',
+    id: 'REQ-G15',
+    sentence: 'the next start, or the next write, repairs what a crash left inconsistent between two environments',
     shownBy: [
       [compositeKill, 'a node captured by a process that lives on has its proxy'],
       [compositeKill, 'a start makes the proxy of what was captured'],
     ],
   },
   {
-    id: 'G16',
-    sentence: 'a mapping may gain locations, and loses none that holds data',
+    id: 'REQ-G16',
+    sentence: 'a mapping can gain locations, but cannot lose one that holds data',
     shownBy: [
       [composite, 'may bring further locations, which can be used as soon as it is stored'],
       [composite, 'takes no location away that holds data'],
     ],
   },
-  { id: 'D1', sentence: 'the default is deny', shownBy: [[access, 'denies what is unknown: node, type, action']] },
+  { id: 'REQ-D1', sentence: 'the default is deny', shownBy: [[access, 'denies what is unknown: node, type, action']] },
   {
-    id: 'D2',
+    id: 'REQ-D2',
     sentence: 'a search contains x exactly when the evaluation of x is true',
     shownBy: [
       [access, 'contains x exactly when the evaluation of x is true'],
@@ -300,124 +308,124 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'D3',
-    sentence: 'input parameters change the decision of one policy',
+    id: 'REQ-D3',
+    sentence: 'an input parameter can change the decision of a policy',
     shownBy: [[access, 'decides by the input parameter']],
   },
   {
-    id: 'D4',
-    sentence: 'a missing parameter is named',
+    id: 'REQ-D4',
+    sentence: 'the error names a missing parameter',
     shownBy: [[access, 'tells which input parameter is missing']],
   },
   {
-    id: 'D5',
+    id: 'REQ-D5',
     sentence: 'properties of the request are bound as parameters',
     shownBy: [[access, 'binds the properties of the request']],
   },
   {
-    id: 'D6',
-    sentence: 'a policy is used when it has one of the tags asked for',
+    id: 'REQ-D6',
+    sentence: 'a policy is used if it has one of the requested tags',
     shownBy: [[access, 'uses only policies with one of the tags asked for']],
   },
   {
-    id: 'D7',
-    sentence: 'the agent key comes in its header, else in Authorization',
+    id: 'REQ-D7',
+    sentence: 'the agent key is read from its header, else from Authorization',
     shownBy: [
       [access, 'takes the key from its header, else from Authorization'],
       [access, 'refuses a key whose agent lacks the permission'],
     ],
   },
   {
-    id: 'D8',
-    sentence: 'a request identifier comes back on every answer',
+    id: 'REQ-D8',
+    sentence: 'every response returns the request identifier',
     shownBy: [
       ['unit/http/error-response.test.ts', 'keeps what the caller sent'],
       [server, 'come back on every refusal'],
     ],
   },
   {
-    id: 'D9',
-    sentence: 'a fault inside one policy means that this policy does not grant',
+    id: 'REQ-D9',
+    sentence: 'a policy that fails at run time does not grant',
     shownBy: [[access, 'denies where the policy faults, and tells the log']],
   },
   {
-    id: 'D10',
+    id: 'REQ-D10',
     sentence: 'an empty search is an empty list',
     shownBy: [[access, 'answers an empty list where nothing matches']],
   },
   {
-    id: 'D11',
-    sentence: 'a filter decides by tokens and parameters, in three-valued logic, and gives its advice',
+    id: 'REQ-D11',
+    sentence: 'a filter evaluates tokens and parameters in three-valued logic, and a failed filter returns its advice',
     shownBy: [
       ['unit/policy/policy-filter.test.ts', 'what an absent claim leaves open stays open under NOT'],
       ['http/decisions/user-tokens.test.ts', 'are asked by filters, whose advice comes back'],
     ],
   },
   {
-    id: 'D12',
-    sentence: 'a location parameter runs the condition there; the physical name is never told',
+    id: 'REQ-D12',
+    sentence: 'a location parameter runs the condition at that location; no response names the physical database',
     shownBy: [
       ['http/decisions/locations.test.ts', 'is run where the caller says, on every call'],
       ['http/decisions/locations.test.ts', 'no answer and no line of the log names a physical database'],
     ],
   },
   {
-    id: 'D20',
-    sentence: 'with a token, a 2.0 policy grants its subject alone, and a 3.0 policy refuses another subject',
+    id: 'REQ-D20',
+    sentence: 'with a token, a 2.0 policy grants only to its subject, and a 3.0 policy refuses another subject',
     shownBy: [
       ['http/decisions/user-tokens.test.ts', 'is the only one whom a 2.0 policy grants anything'],
       ['http/decisions/user-tokens.test.ts', 'is the only one who may be asked about where a 3.0 policy decides'],
     ],
   },
   {
-    id: 'D14',
-    sentence: 'a search is narrowed by a token, but for that of subjects',
+    id: 'REQ-D14',
+    sentence: 'a token narrows resource and action searches, not subject searches',
     shownBy: [['http/decisions/user-tokens.test.ts', 'narrows searches for resources and actions']],
   },
   {
-    id: 'D15',
-    sentence: 'the policies in force are listed by subject type',
+    id: 'REQ-D15',
+    sentence: 'active policies are listed by subject type',
     shownBy: [['http/authzen/searches.test.ts', 'are listed by subject type, as documents with their tags']],
   },
   {
-    id: 'D16',
-    sentence: 'an explanation decides as the evaluation does, and says why',
+    id: 'REQ-D16',
+    sentence: 'an explanation has the decision of the evaluation and gives the reasons',
     shownBy: [['http/decisions/explain.test.ts', 'shows the way of a permit, and says of every other policy why']],
   },
   {
-    id: 'D17',
-    sentence: 'the decision log holds what was answered, with masked parameters, under the identifier of the request',
+    id: 'REQ-D17',
+    sentence: 'the decision log records each answer with masked parameters and the request identifier',
     shownBy: [
       ['http/decisions/decision-log.test.ts', 'holds who asked what, and what was answered, with masked parameters'],
     ],
   },
   {
-    id: 'D18',
-    sentence: 'searches, pages, batches, explanations and evaluations agree; a revoke is seen by the next decision',
+    id: 'REQ-D18',
+    sentence: 'searches, pages, batches, explanations and evaluations agree; the next decision sees a revocation',
     shownBy: [
       ['oracle/decision-consistency.test.ts', 'agree for every pair of a generated world'],
       ['oracle/decision-consistency.test.ts', 'is seen by the very next decision'],
     ],
   },
   {
-    id: 'F1',
-    sentence: 'a create answers the five authorship fields and an ETag',
+    id: 'REQ-F1',
+    sentence: 'a create returns the five authorship fields and an ETag',
     shownBy: [[config, 'answers the five authorship fields and an ETag']],
   },
   {
-    id: 'F2',
+    id: 'REQ-F2',
     sentence: 'an update with a stale ETag changes nothing',
     shownBy: [[config, 'with a stale one changes nothing']],
   },
   {
-    id: 'F3',
-    sentence: 'a name is unique in its project',
+    id: 'REQ-F3',
+    sentence: 'a name is unique within its project',
     shownBy: [[config, 'a name that is taken in the project']],
   },
   {
-    id: 'F4',
+    id: 'REQ-F4',
     sentence:
-      'keys are shown once and stored as a hash; secrets are never read back, kept in clear or sent to another place',
+      'keys are shown once and stored as a hash; secrets are never read back, stored in clear text or sent to another address',
     shownBy: [
       ['unit/identity/agent-key.test.ts', 'is told in the create answer alone'],
       ['unit/identity/agent-key.test.ts', 'is not in the files, neither whole nor its secret part'],
@@ -429,7 +437,7 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'F5',
+    id: 'REQ-F5',
     sentence: 'service accounts sign bearer tokens of 2 minutes to 24 hours',
     shownBy: [
       ['unit/identity/service-account.test.ts', 'lives 2 minutes to 24 hours'],
@@ -437,96 +445,96 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'F6',
-    sentence: 'a project is PENDING until its graph is there, then ACTIVE or FAILED',
+    id: 'REQ-F6',
+    sentence: 'a project is PENDING until its graph exists, then ACTIVE or FAILED',
     shownBy: [
       [provisioning, 'is PENDING until its graph is there, then ACTIVE'],
       [provisioning, 'is FAILED, the log says why'],
     ],
   },
   {
-    id: 'F7',
-    sentence: 'a policy that does not compile is refused with line, column, found, expected and a caret',
+    id: 'REQ-F7',
+    sentence: 'a policy that does not compile is refused with line, column, found and expected token, and a caret',
     shownBy: [
       [policies, 'for a condition that does not parse, with line, column'],
       [server, 'line, column and a caret'],
     ],
   },
   {
-    id: 'F8',
-    sentence: 'a DRAFT may hold what does not compile',
+    id: 'REQ-F8',
+    sentence: 'a DRAFT policy may contain a condition that does not compile',
     shownBy: [[policies, 'as a DRAFT may hold anything but too much']],
   },
   {
-    id: 'F9',
-    sentence: 'a key ends at its expire_time',
+    id: 'REQ-F9',
+    sentence: 'a key expires at its expire_time',
     shownBy: [
       [server, 'ends a key at its expire_time and a token at its exp'],
       ['unit/identity/agent-key.test.ts', 'ends at its expire_time, to the millisecond'],
     ],
   },
   {
-    id: 'F11',
-    sentence: 'every kind is created, read by id and by name, listed, updated and deleted in the same way',
+    id: 'REQ-F11',
+    sentence: 'all kinds support create, read by id and by name, list, update and delete in the same way',
     shownBy: [
-      [battery, 'every kind has its sample'],
-      [battery, 'read by name: with project_id or location'],
-      [battery, 'list: of its scope, with search and full_fetch'],
-      [battery, 'refuses each wrong member by its path'],
+      [crud, 'every kind has its sample'],
+      [crud, 'read by name: with project_id or location'],
+      [crud, 'list: of its scope, with search and full_fetch'],
+      [crud, 'refuses each wrong member by its path'],
     ],
   },
   {
-    id: 'F12',
-    sentence: 'an update keeps what is null or absent and removes what is empty',
-    shownBy: [[battery, 'keeps what is null or absent, removes what is empty']],
+    id: 'REQ-F12',
+    sentence: 'an update keeps null and absent fields and removes empty ones',
+    shownBy: [[crud, 'keeps what is null or absent, removes what is empty']],
   },
   {
-    id: 'F13',
-    sentence: 'older revisions can be read by their number',
+    id: 'REQ-F13',
+    sentence: 'older revisions can be read by number',
     shownBy: [
-      [battery, 'leaves the older revision to be read'],
+      [crud, 'leaves the older revision to be read'],
       [config, 'every revision can be read by its number'],
     ],
   },
   {
-    id: 'F14',
+    id: 'REQ-F14',
     sentence: 'a project has one event sink and one MCP server',
-    shownBy: [[battery, 'refuses a second one in the project']],
+    shownBy: [[crud, 'refuses a second one in the project']],
   },
   {
-    id: 'F15',
-    sentence: 'a viewer reads and changes nothing',
-    shownBy: [[battery, 'a viewer reads and changes nothing: 403']],
+    id: 'REQ-F15',
+    sentence: 'a viewer can read but not change the configuration',
+    shownBy: [[crud, 'a viewer reads and changes nothing: 403']],
   },
   {
-    id: 'F16',
-    sentence: 'provisioning twice by name changes nothing the second time',
+    id: 'REQ-F16',
+    sentence: 'provisioning by name is idempotent',
     shownBy: [['http/configuration/repeated-provisioning.test.ts', 'changes nothing the second time']],
   },
   {
-    id: 'F17',
-    sentence: 'a credentials document holds a ready token and a key to sign further ones with',
+    id: 'REQ-F17',
+    sentence: 'a credentials document contains a valid token and a key that signs further tokens',
     shownBy: [['unit/identity/service-account.test.ts', 'is a document with a key to sign with and a first token']],
   },
   {
-    id: 'F18',
-    sentence: 'the master key can be replaced, and a replacement that is cut off loses nothing',
+    id: 'REQ-F18',
+    sentence: 'the master key can be rotated, and an interrupted rotation loses nothing',
     shownBy: [
       ['process/cli/rotate-master-key.test.ts', 'seals every secret anew'],
       ['process/cli/rotate-master-key.test.ts', 'cut off before the new key took its place'],
     ],
   },
   {
-    id: 'F19',
-    sentence: 'a knowledge query that asks for more than its policy allows is refused when it is stored',
+    id: 'REQ-F19',
+    sentence: 'a knowledge query that exceeds its policy is refused when it is stored',
     shownBy: [
       ['unit/context-query/knowledge-query.test.ts', 'that keeps within its policy is stored'],
       ['unit/context-query/knowledge-query.test.ts', 'without a context policy of its project'],
     ],
   },
   {
-    id: 'F10',
-    sentence: 'settings come from flags, the environment and a file, in this order, and one that is unknown is refused',
+    id: 'REQ-F10',
+    sentence: 'settings are read from flags, the environment and a file, in this order; an unknown setting is refused',
     shownBy: [
       ['process/cli/cli.test.ts', 'come from a file, which the environment and flags win over'],
       ['process/cli/cli.test.ts', 'are refused before anything is made of them: a mistyped master key makes no other'],
@@ -534,17 +542,16 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'D19',
-    sentence: 'a 3.0 policy that needs a property which a resolver supplies does not grant, and the log says why',
+    id: 'REQ-D19',
+    sentence: 'a 3.0 policy that needs a property of a resolver does not grant, and the log gives the reason',
     shownBy: [
       [externalReads, 'is told as a fault of a 3.0 policy'],
       [externalReads, 'ends when the property gets a value'],
     ],
   },
   {
-    id: 'D21',
-    sentence:
-      'a property that a resolver supplies is never taken for absent, and a search agrees with the check about it',
+    id: 'REQ-D21',
+    sentence: 'a property of a resolver is never treated as absent, and searches and checks agree on it',
     shownBy: [
       [externalReads, 'is unknown where it is compared'],
       [externalReads, 'is never taken for absent'],
@@ -552,18 +559,16 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'D23',
-    sentence:
-      'a policy that faults is told in the log once a minute for each revision and fault, with how often it did',
+    id: 'REQ-D23',
+    sentence: 'the log reports a failing policy once a minute per revision and error, with a count',
     shownBy: [
       ['http/decisions/fault-log.test.ts', 'one line in a minute for each policy, revision and fault'],
       ['unit/ops/log-throttle.test.ts', 'at once, then once in a while, with how often it came'],
     ],
   },
   {
-    id: 'D22',
-    sentence:
-      'a string among the input parameters has a limit wherever it stands, in decisions and context queries alike',
+    id: 'REQ-D22',
+    sentence: 'strings in input parameters have a length limit at any depth, in decisions and in context queries',
     shownBy: [
       ['unit/policy/input-parameters.test.ts', 'is refused at any depth, and the refusal names its place'],
       [server, 'is measured wherever it stands'],
@@ -574,40 +579,41 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'C1',
-    sentence: 'a record holds the requested paths and aggregates of one row',
+    id: 'REQ-C1',
+    sentence: 'a record contains the requested paths and aggregates of one row',
     shownBy: [
       ['http/context-query/execute.test.ts', 'gives a person the rows of its own token, path by path'],
       ['http/context-query/execute.test.ts', 'gives aggregates under their names, and filters by them'],
     ],
   },
   {
-    id: 'C2',
-    sentence: 'pages are row offsets in a stable order, within limits that are told, and the last one is short',
+    id: 'REQ-C2',
+    sentence: 'pages are row offsets in a stable order within documented limits; the last page is short',
     shownBy: [
       ['http/context-query/execute.test.ts', 'gives pages whose rows joined are the whole, in an order that stays'],
       ['http/context-query/execute.test.ts', 'says which page cannot be asked for'],
     ],
   },
   {
-    id: 'C3',
-    sentence: 'the policy as it is now holds for each call: 403 beyond it, 404 where query or policy is not in use',
+    id: 'REQ-C3',
+    sentence: 'each call uses the current policy: 403 beyond it, 404 if query or policy is not ACTIVE',
     shownBy: [
       ['http/context-query/execute.test.ts', 'looks at the policy as it is now'],
       ['http/context-query/execute.test.ts', 'finds a query by its name too, and none that is not there'],
     ],
   },
   {
-    id: 'C4',
-    sentence: 'a person needs a token and an application none; nobody sends what the service fills in',
+    id: 'REQ-C4',
+    sentence: 'a person needs a token and an application does not; parameters that the service sets are refused',
     shownBy: [
       ['http/context-query/execute.test.ts', 'asks for a token where the subject is a person, and for every parameter'],
       ['http/context-query/execute.test.ts', 'needs no token for an application, and fills in which one asks'],
     ],
   },
   {
-    id: 'C5',
-    sentence: 'a filter that rejects leaves no rows with status 200, and says of the graph what the reference says',
+    id: 'REQ-C5',
+    sentence:
+      'a filter that rejects all rows returns 200 without rows, and filters agree with the reference interpreter',
     shownBy: [
       ['http/context-query/execute.test.ts', 'gives a person the rows of its own token, path by path'],
       ['http/context-query/filters.test.ts', 'takes parameters, members of them, and lists of them'],
@@ -616,37 +622,37 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'C26',
-    sentence: 'a query is filtered by nothing that its policy does not let be read, but for whole ids',
+    id: 'REQ-C26',
+    sentence: 'a query can filter only by properties that its policy allows to be read, and by whole ids',
     shownBy: [
       ['http/context-query/filters.test.ts', 'is refused where it stands, and taken where the policy has it'],
       ['http/context-query/filters.test.ts', 'is refused when its policy is narrowed, like a path that it asks for'],
     ],
   },
   {
-    id: 'C6',
-    sentence: 'a token filter that does not surely hold answers 403 with the advice of its policy',
+    id: 'REQ-C6',
+    sentence: 'a token filter that is not true returns 403 with the advice of its policy',
     shownBy: [
       ['http/context-query/execute.test.ts', 'answers 403 with the advice of the policy where the token filter fails'],
     ],
   },
   {
-    id: 'C7',
-    sentence: 'an execution ends with 408 when its time is over, which `batch_read` makes longer',
+    id: 'REQ-C7',
+    sentence: 'an execution ends with 408 at its time limit, which `batch_read` extends',
     shownBy: [['http/context-query/execute.test.ts', 'ends it with 408']],
   },
   {
-    id: 'C8',
+    id: 'REQ-C8',
     sentence:
-      'a context policy that cannot be run, or a query for what its policy does not bind, is refused when stored',
+      'a context policy that cannot run, or a query for a name that its policy does not bind, is refused when stored',
     shownBy: [
       ['unit/policy/compile-context.test.ts', 'may name all that the facts name'],
       ['unit/context-query/knowledge-query.test.ts', 'what is reserved for the service is written by no query'],
     ],
   },
   {
-    id: 'C20',
-    sentence: 'a property with `external_value` is read from its resolver, after the graph was read and closed',
+    id: 'REQ-C20',
+    sentence: 'a property with `external_value` is read from its resolver after the snapshot of the graph is closed',
     shownBy: [
       [external, 'wherever in the record it stands'],
       [external, 'a capture goes on meanwhile'],
@@ -654,8 +660,8 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'C21',
-    sentence: 'what fills a placeholder chooses no host, path or member, and takes no place that the graph fills',
+    id: 'REQ-C21',
+    sentence: 'a placeholder value cannot change host, path or JSON member, and does not replace a value of the graph',
     shownBy: [
       [templates, 'choose another host, path, query or line'],
       [templates, 'however the URL is written'],
@@ -665,8 +671,8 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'C22',
-    sentence: 'where an upstream fails the row stays, its value is null, and a warning without secrets says why',
+    id: 'REQ-C22',
+    sentence: 'if a resolver fails, the row stays, its value is null, and a warning without secrets gives the reason',
     shownBy: [
       [external, 'ends as null with its reason'],
       [external, 'an address that is not for the service'],
@@ -675,8 +681,8 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'C23',
-    sentence: 'calls of resolvers are bounded in number, at once and in time, and kept only as the setting says',
+    id: 'REQ-C23',
+    sentence: 'resolver calls are limited in number, concurrency and time, and cached only as configured',
     shownBy: [
       [external, 'so many calls at once, and so many for one execution'],
       [external, 'holds for its resolvers'],
@@ -684,9 +690,9 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'C24',
+    id: 'REQ-C24',
     sentence:
-      'a property written with a resolver of a parameter is supplied before the transaction, with its source, or nothing is written',
+      'a property written through a parameter’s resolver is resolved before the transaction, with its source, or nothing is written',
     shownBy: [
       [external, 'supplied once, before the transaction, and tells its source'],
       [external, 'not asked for where no row matches'],
@@ -694,16 +700,17 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'D13',
-    sentence: 'with a user token a 2.0 policy grants its subject alone, and another subject on a 3.0 policy is 403',
+    id: 'REQ-D13',
+    sentence:
+      'with a user token a 2.0 policy grants only to its subject, and a 3.0 policy answers 403 for another subject',
     shownBy: [
       [userTokens, 'is for the subject of the token, and no other'],
       ['http/decisions/user-tokens.test.ts', 'an equal id of another type is another subject'],
     ],
   },
   {
-    id: 'A1',
-    sentence: 'a user token is taken when a configuration of the project has its issuer and audience, and it holds',
+    id: 'REQ-A1',
+    sentence: 'a user token is accepted if it is valid and a configuration of the project has its issuer and audience',
     shownBy: [
       [tokens, 'stands for the node of its subject, with all that it says'],
       [tokens, 'is taken by any of the algorithms with a public key'],
@@ -712,8 +719,8 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'A2',
-    sentence: 'the subject is the claim that sub_claim names, and perform_upsert makes its node at the first use',
+    id: 'REQ-A2',
+    sentence: 'sub_claim names the claim of the subject, and perform_upsert creates its node at first use',
     shownBy: [
       [tokens, 'names its subject by another claim where the configuration says so'],
       [userTokens, 'makes the node of a subject at its first use, an identity with its mapped claims'],
@@ -722,13 +729,13 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'A3',
-    sentence: 'claims are seen under their own and their mapped names, types kept',
+    id: 'REQ-A3',
+    sentence: 'claims are available under their own and their mapped names, with their types',
     shownBy: [[tokens, 'has its claims under the mapped names beside their own, types kept']],
   },
   {
-    id: 'A4',
-    sentence: 'whoami tells the node type of the configuration and the subject of the token, and needs a token',
+    id: 'REQ-A4',
+    sentence: 'whoami returns the node type of the configuration and the subject of the token, and requires a token',
     shownBy: [
       [userTokens, 'answers the node type of the configuration and the subject of the token, and nothing else'],
       [userTokens, 'is empty on both sides where the configuration names no node type'],
@@ -736,8 +743,9 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'A5',
-    sentence: 'an issuer that rotates its keys is followed, and one that is out is believed for a while',
+    id: 'REQ-A5',
+    sentence:
+      'the rotated keys of an issuer are fetched, and the keys of an unreachable issuer stay valid for a limited time',
     shownBy: [
       [tokens, 'by a key that the issuer has taken on since is taken, after one more look'],
       [tokens, 'by keys that nobody has costs the issuer five looks at most, and then one in five seconds'],
@@ -745,9 +753,9 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'A6',
+    id: 'REQ-A6',
     sentence:
-      'online validation asks the issuer, no longer than cache_ttl and the token last, and never with an expired token',
+      'online validation queries the issuer, caches the result for cache_ttl or the token’s lifetime, and never sends an expired token',
     shownBy: [
       [tokens, 'its answer counts for as long as the configuration says'],
       [tokens, 'its answer counts no longer than the token'],
@@ -756,16 +764,16 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'A7',
-    sentence: 'a change of the configuration holds for the next token',
+    id: 'REQ-A7',
+    sentence: 'a configuration change applies to the next token',
     shownBy: [
       [tokens, 'is forgotten the moment the configuration changes, and not with a neighbour'],
       [tokens, 'does not outlive a change that comes while an issuer is being asked'],
     ],
   },
   {
-    id: 'A8',
-    sentence: 'a delegation token rides beside the user token, checked like it and of the same subject',
+    id: 'REQ-A8',
+    sentence: 'a delegation token accompanies the user token, is verified the same way and has the same subject',
     shownBy: [
       [tokens, 'of the same subject says who acts'],
       [tokens, 'of another subject, or of none, is refused in those words'],
@@ -773,8 +781,8 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'A9',
-    sentence: 'outgoing calls go to public addresses over TLS, and to what the operator lists',
+    id: 'REQ-A9',
+    sentence: 'outgoing requests go to public addresses over TLS, and to hosts on the allow list',
     shownBy: [
       [upstream, 'no address but a public one is called, however it is written'],
       [upstream, 'a name is refused for what it stands for'],
@@ -784,8 +792,8 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'W1',
-    sentence: 'a knowledge query updates what the pattern binds and makes what it names, once for each matched row',
+    id: 'REQ-W1',
+    sentence: 'a knowledge query updates bound elements and creates named elements, once per matched row',
     shownBy: [
       [writes, 'updates the nodes of a variable in every row'],
       [writes, 'makes nodes and relationships, which are read by their names'],
@@ -794,17 +802,16 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'W2',
-    sentence:
-      'written elements are read by their names in the same call, and nothing beyond what the policy lets be read',
+    id: 'REQ-W2',
+    sentence: 'written elements can be read by name in the same call, within what the policy allows to be read',
     shownBy: [
       [writes, 'which are read by their names in the same call'],
       [writes, 'tells nothing of a node that it met under a name of its own'],
     ],
   },
   {
-    id: 'W3',
-    sentence: 'metadata of properties comes in arrays, and values are literals, parameters and claims',
+    id: 'REQ-W3',
+    sentence: 'property metadata is given in arrays; values are literals, parameters and claims',
     shownBy: [
       [writes, 'writes property metadata from arrays of entries'],
       [writes, 'where a value is missing, or none that a property holds'],
@@ -812,43 +819,42 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'W4',
-    sentence: 'elements and properties are deleted for each row, and what is not there is no error',
+    id: 'REQ-W4',
+    sentence: 'elements and properties are deleted for each row; deleting a missing one is not an error',
     shownBy: [
       [writes, 'deletes properties, relationships and nodes'],
       [writes, 'leaves alone what an optional match did not find'],
     ],
   },
   {
-    id: 'W5',
-    sentence: 'a write whose pattern matches no row writes nothing and answers 200 with empty data',
+    id: 'REQ-W5',
+    sentence: 'a write whose pattern matches no row writes nothing and returns 200 with empty data',
     shownBy: [[writes, 'writes nothing where the pattern matches no row']],
   },
   {
-    id: 'W6',
-    sentence:
-      'relationship types and the labels of their ends are those of the policy, by what would really be written',
+    id: 'REQ-W6',
+    sentence: 'relationship types and the labels of their end nodes must match the policy, checked on the actual write',
     shownBy: [
       [writes, 'where the labels of one row’s nodes are not those of the policy'],
       [writes, 'where a row has no node for the end of a relationship'],
     ],
   },
   {
-    id: 'W7',
-    sentence: 'names of the service and protected names are not written or deleted',
+    id: 'REQ-W7',
+    sentence: 'reserved and protected names cannot be written or deleted',
     shownBy: [
       [writes, 'where a variable turns out to be a node or a relationship of the service'],
       ['unit/context-query/knowledge-query.test.ts', 'what is reserved for the service is written by no query'],
     ],
   },
   {
-    id: 'W8',
-    sentence: 'a query that writes has one page: all matched rows, or a refusal',
+    id: 'REQ-W8',
+    sentence: 'a writing query returns one page with all matched rows, or fails',
     shownBy: [[writes, 'where more rows match than the page holds']],
   },
   {
-    id: 'W9',
-    sentence: 'read and write are one transaction: of calls that write at once none loses what another wrote',
+    id: 'REQ-W9',
+    sentence: 'read and write are one transaction: concurrent calls lose no update',
     shownBy: [
       ['process/workers/context-write-races.test.ts', 'let one of fifty claim the free seat, whoever else writes'],
       ['process/workers/context-write-races.test.ts', 'lose no update'],
@@ -860,8 +866,8 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'W10',
-    sentence: 'no write is outside of the policy, whatever the query asks; a refusal leaves no trace',
+    id: 'REQ-W10',
+    sentence: 'no query can write outside its policy; a refused call leaves no trace',
     shownBy: [
       [
         'oracle/context-writes.test.ts',
@@ -870,15 +876,15 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'E1',
-    sentence: 'a wrong shape is refused with the place of each fault',
+    id: 'REQ-E1',
+    sentence: 'a body of the wrong shape is refused with the path of each error',
     shownBy: [
       [access, 'refuses wrong shapes with the place of each'],
       [server, 'says where JSON is malformed'],
     ],
   },
   {
-    id: 'E2',
+    id: 'REQ-E2',
     sentence: 'a body above the limit is refused, declared or not',
     shownBy: [
       [server, 'refuses a body above the limit by its declared length'],
@@ -886,21 +892,21 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'E3',
-    sentence: 'a broken promise of our own tells the caller nothing',
+    id: 'REQ-E3',
+    sentence: 'an internal error reveals nothing to the caller',
     shownBy: [['unit/http/error-response.test.ts', 'tells nothing of a broken promise of our own']],
   },
   {
-    id: 'E9',
-    sentence: 'a compressed body is refused with 415, wherever a body is taken',
+    id: 'REQ-E9',
+    sentence: 'every route with a body refuses a compressed body with 415',
     shownBy: [
       [server, 'refuses a compressed body, on every route that takes one'],
       [mcpSecurity, 'that is compressed is a 415 too'],
     ],
   },
   {
-    id: 'O1',
-    sentence: 'the interface describes itself in OpenAPI 3.1 and 3.2, and every answer is as described',
+    id: 'REQ-O1',
+    sentence: 'the service publishes OpenAPI 3.1 and 3.2 descriptions, and every response conforms to them',
     shownBy: [
       ['unit/http/openapi/document.test.ts', 'holds every route, each under a name of its own'],
       ['unit/http/openapi/document.test.ts', 'is held against every answer of these tests'],
@@ -908,43 +914,43 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'O2',
-    sentence: 'no secret stands in an answer after its first, or in the log',
+    id: 'REQ-O2',
+    sentence: 'no secret appears in a response after its creation, or in the log',
     shownBy: [
       ['http/fuzz.test.ts', 'no secret there or in the log'],
       ['unit/ops/log.test.ts', 'does not hold a member whose name says that it is secret'],
     ],
   },
   {
-    id: 'O3',
-    sentence: 'a renewed certificate is shown without a restart',
+    id: 'REQ-O3',
+    sentence: 'a renewed certificate is used without a restart',
     shownBy: [['http/operations/operations.test.ts', 'is shown, renewed without a restart']],
   },
   {
-    id: 'O4',
-    sentence: 'pages ask from configured origins alone, and an agent as often as its limit lets it',
+    id: 'REQ-O4',
+    sentence: 'CORS allows only configured origins, and the rate limit of an agent applies',
     shownBy: [
       ['http/operations/operations.test.ts', 'may ask when they are of a configured one'],
       ['http/operations/operations.test.ts', 'an agent asks as often as its limit lets it'],
     ],
   },
   {
-    id: 'O5',
-    sentence: 'damage decides nothing, and the operator is told of each place once in a while',
+    id: 'REQ-O5',
+    sentence: 'corrupted data produces no decision, and the log reports each place at a limited rate',
     shownBy: [
       ['http/operations/damaged-value.test.ts', 'lets nothing be decided, and is told once however often it is met'],
       ['http/operations/damaged-value.test.ts', 'is told again while it is still met'],
     ],
   },
   {
-    id: 'O6',
-    sentence: 'a connection that is silent for less than the idle time is there for the next request',
+    id: 'REQ-O6',
+    sentence: 'a connection that is idle for less than the idle timeout stays open',
     shownBy: [['unit/http/server.idle-connection.test.ts', 'is not ended before its time, whenever the runtime looks']],
   },
   {
-    id: 'M1',
+    id: 'REQ-M1',
     sentence:
-      'MCP is spoken in the revisions 2025-11-25 with sessions and 2026-07-28 without, to the official clients of both lines',
+      'MCP revisions 2025-11-25 (with sessions) and 2026-07-28 (stateless) work with the official clients of both lines',
     shownBy: [
       [mcpClients, 'of the first line make the full tour in a session, and end it'],
       [mcpClients, 'of the second line make the full tour'],
@@ -952,38 +958,38 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'M2',
+    id: 'REQ-M2',
     sentence:
-      'header and body agree in the stateless revision, and a difference is told by the code of the specification',
+      'in the stateless revision header and body must agree; a difference is reported with the code of the specification',
     shownBy: [
       [mcpWire, 'refuses a request'],
       [mcpWire, 'names the revisions that it has to one that asks for another'],
     ],
   },
   {
-    id: 'M3',
-    sentence: 'initialize negotiates, and a session is asked for after it',
+    id: 'REQ-M3',
+    sentence: 'initialize negotiates the revision, and requests after it need a session',
     shownBy: [
       [mcpWire, 'echoes the revisions that it serves, and answers any other with its newest'],
       [mcpWire, 'asks for a session: 400 without one, 404 with one that is none'],
     ],
   },
   {
-    id: 'M4',
+    id: 'REQ-M4',
     sentence:
-      'a session is of its project, issuer and subject alone, expires, ends with DELETE, and costs nothing while it is open',
+      'a session belongs to one project, issuer and subject, expires, ends with DELETE, and holds no state on the server',
     shownBy: [
       [mcpSecurity, 'of another subject, of another project or with a changed letter is none'],
       [mcpSecurity, 'expires'],
-      [together, 'is an MCP session to all of them'],
+      [sharedState, 'is an MCP session to all of them'],
       [mcpSecurity, 'costs nothing while it is open'],
       [mcpWire, 'ends with DELETE once'],
     ],
   },
   {
-    id: 'M5',
+    id: 'REQ-M5',
     sentence:
-      'tools ask for the holder of the token with the permissions of the bound agent, and fail with a text that helps',
+      'tools run as the subject of the token with the permissions of the bound agent, and fail with a helpful message',
     shownBy: [
       [mcpWire, 'run under the token: each sees their own, and a write is one'],
       [mcpWire, 'tell'],
@@ -991,9 +997,9 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'M6',
+    id: 'REQ-M6',
     sentence:
-      'a token is taken by the configuration that the MCP server names alone, and asked for with a challenge that names the metadata',
+      'only the token configuration of the MCP server verifies tokens; the challenge names the metadata document',
     shownBy: [
       [mcpSecurity, 'that is missing is asked for, without an error code'],
       [mcpSecurity, 'is taken by the configuration that the server names alone'],
@@ -1003,36 +1009,36 @@ export const requirements: readonly Requirement[] = [
     ],
   },
   {
-    id: 'M9',
-    sentence:
-      'a token whose scope a policy finds wanting is answered with 403 and the scopes to ask for, any other advice with a text',
+    id: 'REQ-M9',
+    sentence: 'a token with insufficient scope gets 403 with the required scopes; any other advice is returned as text',
     shownBy: [
       [mcpSecurity, 'is answered with 403 and the scopes to ask for where it is the scope, else with a text'],
       ['http/mcp/discovery.test.ts', 'gets one with more scopes where a policy asks for more, and repeats its call'],
     ],
   },
   {
-    id: 'M7',
-    sentence: 'pages of foreign origins may not ask, and a project without an enabled MCP server answers 404',
+    id: 'REQ-M7',
+    sentence: 'foreign origins are refused, and a project without an enabled MCP server returns 404',
     shownBy: [
       [mcpSecurity, 'of a foreign origin may not ask, one of this machine may'],
       [mcpSecurity, 'that is not enabled is not there, and neither is one of another project'],
     ],
   },
   {
-    id: 'M8',
-    sentence: 'changes of the knowledge queries are told to MCP clients that listen, each to those of its own project',
+    id: 'REQ-M8',
+    sentence: 'subscribed MCP clients are notified of changes of the knowledge queries of their own project',
     shownBy: [
       [mcpListen, 'of the first line hear in a session that a query was made, and read the new list'],
       [mcpListen, 'of the second line hear it'],
       [mcpListen, 'is acknowledged first, with what can be told of it, and every message has its id'],
       [mcpListen, 'hears of its own project alone'],
-      [together, 'is an MCP session to all of them, whose stream tells of it'],
+      [sharedState, 'is an MCP session to all of them, whose stream tells of it'],
     ],
   },
   {
-    id: 'M10',
-    sentence: 'whoever listens does so as long as they would be let in anew, within bounds, and holds up no stop',
+    id: 'REQ-M10',
+    sentence:
+      'a subscription ends when its authorization ends, is limited in number and size, and does not delay a stop',
     shownBy: [
       [mcpListen, 'ends in good order with its token'],
       [mcpListen, 'ends with the session'],
