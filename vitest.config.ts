@@ -1,17 +1,25 @@
 import { defineConfig } from 'vitest/config'
 
+const shared = {
+  pool: 'threads',
+  // The files of a worker share their imports: loading and warming these up for each file took a third of the time. No test
+  // changes what it imports, and the files run in any order (`npm test -- --sequence.shuffle.files`).
+  isolate: false,
+  setupFiles: ['test/support/each-file.ts'],
+  // Only for a test that hangs: no test takes a tenth of this, and a slow machine is not a failure.
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+} as const
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    pool: 'threads',
-    // The default leaves one core to the rest of the machine: on two cores that is half of them.
+    // The default leaves one core to the rest of the machine, which on two cores is half of them.
     maxWorkers: 2,
-    // The files of a worker share what they import: to read and to warm it up for each was a third of the time. No test
-    // changes what it imports, and any order of the files is right (`npm test -- --sequence.shuffle.files`).
-    isolate: false,
-    setupFiles: ['test/support/each-file.ts'],
-    // For what hangs: nothing takes a tenth of it, and a busy machine is no failure.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    projects: [
+      // `npm test`: everything within this process, with fixed seeds.
+      { test: { ...shared, name: 'in-process', include: ['test/**/*.test.ts'], exclude: ['test/process/**'] } },
+      // `npm run test:process`: tests that start servers, commands and helper processes.
+      { test: { ...shared, name: 'process', include: ['test/process/**/*.test.ts'] } },
+    ],
   },
 })

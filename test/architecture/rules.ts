@@ -191,7 +191,13 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/store/documents/'],
-    mayImport: ['src/store/documents/', 'src/store/lmdb/', 'src/store/format/', 'src/store/data-folder.ts', 'src/kernel/'],
+    mayImport: [
+      'src/store/documents/',
+      'src/store/lmdb/',
+      'src/store/format/',
+      'src/store/data-folder.ts',
+      'src/kernel/',
+    ],
     sentence: 'store/documents imports format and lmdb, and nothing of graphs',
   },
   {

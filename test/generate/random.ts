@@ -1,4 +1,4 @@
-// Seeded chance: the same seed gives the same graphs and conditions on every machine.
+// A seeded random number generator: the same seed gives the same graphs and conditions on every machine.
 
 export class Random {
   private state: number
@@ -42,10 +42,25 @@ export class Random {
   }
 }
 
-/** VERDIGRAPH_SEED; else a new one at each run, but on CI (where a red run must speak of the change) always the same. The caller prints it. */
-export function runSeed(): number {
+/** The seed of runs that nothing else seeds; any number would do. */
+const FIXED_SEED = 20_261_120
+
+/**
+ * The seed of tests: VERDIGRAPH_SEED, else a fixed one, so that a failure is reproducible from the commit alone. The caller
+ * prints it.
+ */
+export function testSeed(): number {
+  return seedFromEnvironment() ?? FIXED_SEED
+}
+
+/** The seed of stress runs: VERDIGRAPH_SEED, else a new one, except on CI. The caller prints it. */
+export function stressSeed(): number {
+  return seedFromEnvironment() ?? (process.env.CI ? FIXED_SEED : Math.floor(Math.random() * 2 ** 31))
+}
+
+function seedFromEnvironment(): number | undefined {
   const given = process.env.VERDIGRAPH_SEED
-  if (given === undefined) return process.env.CI ? 20_261_120 : Math.floor(Math.random() * 2 ** 31)
-  if (!/^\d+$/.test(given)) throw new Error(`VERDIGRAPH_SEED is a whole number, not ${given}`)
-  return Number(given)
+  if (given !== undefined && !/^\d+$/.test(given))
+    throw new Error(`VERDIGRAPH_SEED must be a whole number, got ${given}`)
+  return given === undefined ? undefined : Number(given)
 }

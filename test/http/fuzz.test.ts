@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { runSeed } from '../generate/random.ts'
+import { testSeed } from '../generate/random.ts'
 import { fuzzHttp } from '../support/http-fuzz.ts'
 
-const seed = runSeed()
+const seed = testSeed()
 
 describe(`requests made from the description (VERDIGRAPH_SEED=${seed})`, () => {
   it('get answers that it describes, none of a fault of ours, and no secret there or in the log', async () => {

@@ -9,7 +9,7 @@ import { runWrites } from '../../src/context-query/run-writes.ts'
 import { createChunk, type GraphStore } from '../../src/engine/store.ts'
 import { fromJson } from '../../src/engine/value/json-conversion.ts'
 import { openEnvironment } from '../../src/store/graph/environment.ts'
-import { Random, runSeed } from '../generate/random.ts'
+import { Random, testSeed } from '../generate/random.ts'
 import {
   documentOf,
   randomWritingCase,
@@ -220,7 +220,7 @@ function plain({ nodes, relationships }: ReturnType<typeof dump>): unknown {
 }
 
 test(`${CASES} random queries write nothing that their random policies do not let be written`, async () => {
-  const seed = runSeed()
+  const seed = testSeed()
   console.log(`VERDIGRAPH_SEED=${seed}`)
   const outcomes = new Map<PolicyWriteOutcome, number>()
   const clock = new ManualClock(1_750_000_000_000)

@@ -1,15 +1,15 @@
-// Random graphs, conditions and queries: the engine with rules on, the engine with rules off and the reference mean the same.
-// VERDIGRAPH_SEED repeats a run; a failure prints the smallest world found. test/stress/differential.ts goes on for longer.
+// Compares engine with rules, engine without rules and reference interpreter on random graphs, conditions and queries.
+// VERDIGRAPH_SEED sets the seed; a failure prints the smallest case found. test/stress/differential.ts runs more of them.
 import { expect, test } from 'vitest'
-import { runSeed } from '../generate/random.ts'
+import { testSeed } from '../generate/random.ts'
 import { campaign, compared } from './differential.ts'
 
-const PLAN = { rounds: 50, conditionsPerRound: 11, rowsPerRound: 11, failuresMax: 1 }
+const PLAN = { rounds: 20, conditionsPerRound: 11, rowsPerRound: 11, failuresMax: 1 }
 const ALL = PLAN.rounds * (PLAN.conditionsPerRound + PLAN.rowsPerRound)
-const COMPARED_MIN = 1_000
+const COMPARED_MIN = 400
 
 test(`reference and engine agree on ${ALL} random conditions and queries`, async () => {
-  const seed = runSeed()
+  const seed = testSeed()
   console.log(`VERDIGRAPH_SEED=${seed}`)
   const findings = await campaign({ ...PLAN, seed })
   const { conditions, rows, failures, refusals } = findings
@@ -17,7 +17,7 @@ test(`reference and engine agree on ${ALL} random conditions and queries`, async
   for (const [why, text] of [...refusals].slice(0, 5)) console.log(`refused: ${why}\n    ${text}`)
   expect(failures.join('\n\n')).toBe('')
   expect(compared(findings)).toBeGreaterThanOrEqual(COMPARED_MIN)
-  // A test in which hardly anything is granted, or has rows, would prove nothing.
+  // Without enough grants and rows the comparison would prove nothing.
   expect(conditions.fruitful / conditions.agree).toBeGreaterThan(0.2)
   expect(rows.fruitful / rows.agree).toBeGreaterThan(0.4)
 }, 600_000)

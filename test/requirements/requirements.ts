@@ -112,7 +112,10 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-R14',
     sentence: 'the cost of writing to a node and of checking it does not grow with its number of relationships',
     shownBy: [
-      ['unit/store/graph/adjacency-edits.super-nodes.test.ts', 'costs no more to add to, to check and to look at'],
+      [
+        'unit/store/graph/adjacency-edits.super-nodes.test.ts',
+        'costs the same with 10,000 relationships as with 2,000',
+      ],
     ],
   },
   {
@@ -403,8 +406,8 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-D18',
     sentence: 'searches, pages, batches, explanations and evaluations agree; the next decision sees a revocation',
     shownBy: [
-      ['oracle/decision-consistency.test.ts', 'agree for every pair of a generated world'],
-      ['oracle/decision-consistency.test.ts', 'is seen by the very next decision'],
+      ['oracle/decision-consistency.test.ts', 'agree for every pair of a generated graph'],
+      ['oracle/decision-consistency.test.ts', 'is visible to the next decision'],
     ],
   },
   {

@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { mintGid } from '../../src/kernel/ids.ts'
 import { openCatalog } from '../../src/store/tenancy/catalog.ts'
-import { Random, runSeed } from '../generate/random.ts'
+import { Random, stressSeed } from '../generate/random.ts'
 
 const script = fileURLToPath(new URL('../process/store/composite-writer.ts', import.meta.url))
 const parts = ['default', { database: 'db1' }, { database: 'db2' }] as const
@@ -89,7 +89,7 @@ async function writeUntilKilled(
 
 if (import.meta.main) {
   const { values } = parseArgs({ options: { rounds: { type: 'string' }, seed: { type: 'string' } } })
-  const seed = values.seed === undefined ? runSeed() : Number(values.seed)
+  const seed = values.seed === undefined ? stressSeed() : Number(values.seed)
   console.log(`seed ${seed}`)
   const { faults, ...figures } = await compositeRounds(Number(values.rounds ?? 200), seed)
   console.log(JSON.stringify(figures))

@@ -4,7 +4,7 @@
 import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Random } from '../generate/random.ts'
+import { Random, stressSeed } from '../generate/random.ts'
 import { runCommand } from '../support/cli-process.ts'
 import { type DamageAnswers, writeWorld } from './damage-fixture.ts'
 import { numberAfter } from './flags.ts'
@@ -111,7 +111,7 @@ async function answersOf(folder: string, step: number): Promise<{ answers: Damag
 }
 
 if (import.meta.main) {
-  const seed = numberAfter('--seed', Date.now() % 1_000_000)
+  const seed = numberAfter('--seed', stressSeed())
   console.log(`seed ${seed}`)
   const structure = process.argv.includes('--structure')
   const outcome = await damageRounds(numberAfter('--flips', 200), seed, {

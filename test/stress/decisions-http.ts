@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Random, runSeed } from '../generate/random.ts'
+import { Random, stressSeed } from '../generate/random.ts'
 import { difference, type Post, type ServiceResponse } from '../oracle/service/compare-decisions.ts'
 import type { RequestContents } from '../oracle/service/decision.ts'
 import { END_TYPES } from '../oracle/service/decision-condition.ts'
@@ -42,7 +42,7 @@ const PAGE_MAXES = [null, 3] as const
 
 const worlds = numberAfter('--worlds', 100)
 const workers = numberAfter('--workers', 1)
-const seed = numberAfter('--seed', runSeed())
+const seed = numberAfter('--seed', stressSeed())
 
 interface DecisionCase {
   readonly world: DecisionGraph

@@ -1,10 +1,10 @@
 // `bun test/stress/fuzz-http.ts --requests 20000 [--seed n]`: what test/http/fuzz.test.ts does, for longer.
 import { parseArgs } from 'node:util'
-import { runSeed } from '../generate/random.ts'
+import { stressSeed } from '../generate/random.ts'
 import { fuzzHttp } from '../support/http-fuzz.ts'
 
 const { values } = parseArgs({ options: { requests: { type: 'string', default: '20000' }, seed: { type: 'string' } } })
-const seed = values.seed === undefined ? runSeed() : Number(values.seed)
+const seed = values.seed === undefined ? stressSeed() : Number(values.seed)
 console.log(`seed ${seed}`)
 const start = performance.now()
 const report = await fuzzHttp(seed, Number(values.requests), (asked) => {

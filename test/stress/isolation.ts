@@ -1,9 +1,11 @@
 // Whether one tenant can stop another: simple decisions of a steady tenant are measured while a hostile one does each of the
 // things of a table, and then eight of them at once. The served process is a black box behind HTTP.
 // Run alone: bun test/stress/isolation.ts [--short] [--seconds 6] [--scene "query trails"] [--tries 2] [--seed N] [--list]
+
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { stressSeed } from '../generate/random.ts'
 import { killAll, type Server } from '../support/cli-process.ts'
 import { hasFlag, numberAfter, textsAfter } from './flags.ts'
 import { prepareScene, SteadyDriver } from './isolation/drivers.ts'
@@ -33,7 +35,7 @@ interface IsolationRow {
 const isShort = hasFlag('--short')
 const seconds = numberAfter('--seconds', isShort ? 2 : 6)
 const tries = numberAfter('--tries', 2)
-const seed = numberAfter('--seed', Date.now() % 1_000_000)
+const seed = numberAfter('--seed', stressSeed())
 
 if (hasFlag('--list')) {
   for (const name of sceneNames) console.log(`${name}${sceneOf(name).isShort ? ' (short form too)' : ''}`)

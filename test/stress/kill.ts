@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createChunk, type Snapshot } from '../../src/engine/store.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { openCatalog } from '../../src/store/tenancy/catalog.ts'
-import { Random } from '../generate/random.ts'
+import { Random, stressSeed } from '../generate/random.ts'
 import { runCommand, type Server, startServer } from '../support/cli-process.ts'
 import { numberAfter } from './flags.ts'
 import {
@@ -305,7 +305,7 @@ function post(server: Server, path: string, project: KilledProject, body: unknow
 }
 
 if (import.meta.main) {
-  const seed = numberAfter('--seed', Date.now() % 1_000_000)
+  const seed = numberAfter('--seed', stressSeed())
   console.log(`seed ${seed}`)
   const outcome = await killRounds(numberAfter('--rounds', 20), seed)
   console.log(JSON.stringify(outcome, null, 2))

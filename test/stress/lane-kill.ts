@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Random } from '../generate/random.ts'
+import { Random, stressSeed } from '../generate/random.ts'
 import { killAll, runCommand } from '../support/cli-process.ts'
 import { startWorkers, type WorkerFixture } from '../support/worker-fixture.ts'
 import { hasFlag, numberAfter } from './flags.ts'
@@ -20,7 +20,7 @@ const STREAMS = { decisions: 4, contexts: 4 } as const
 const KILL_REQUESTS = { min: 5, max: 40 } as const
 const KILL_MS_MAX = 50
 
-const seed = numberAfter('--seed', Date.now() % 1_000_000)
+const seed = numberAfter('--seed', stressSeed())
 const requestsMax = numberAfter('--requests', 20_000)
 console.log(`seed ${seed}`)
 

@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { mintGid } from '../../src/kernel/ids.ts'
 import { openCatalog } from '../../src/store/tenancy/catalog.ts'
-import { Random } from '../generate/random.ts'
+import { Random, stressSeed } from '../generate/random.ts'
 import { numberAfter } from './flags.ts'
 
 const projects = numberAfter('--projects', 5000)
-const seed = numberAfter('--seed', Math.floor(Math.random() * 1e6))
+const seed = numberAfter('--seed', stressSeed())
 console.log(`seed ${seed}`)
 const chance = new Random(seed)
 const folder = mkdtempSync(join(tmpdir(), 'verdigraph-many-'))

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { LmdbFile } from '../../src/store/lmdb/lmdb-file.ts'
 import { openWhenUnwritten } from '../../src/store/lmdb/open-file.ts'
 import { constituentFolderName, projectFolderNameOrNull } from '../../src/store/tenancy/project-folders.ts'
-import { Random, runSeed } from '../generate/random.ts'
+import { Random, stressSeed } from '../generate/random.ts'
 import { killAll, runCommand } from '../support/cli-process.ts'
 import {
   connectionsTo,
@@ -199,7 +199,7 @@ function send(signal: NodeJS.Signals, pid: number): void {
 }
 
 if (import.meta.main) {
-  const seed = numberAfter('--seed', runSeed())
+  const seed = numberAfter('--seed', stressSeed())
   console.log(`seed ${seed}`)
   const outcome = await openBesideWriters(numberAfter('--seconds', 60), seed)
   console.log(JSON.stringify(outcome, null, 2))

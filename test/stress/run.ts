@@ -1,22 +1,157 @@
-// `npm run test:stress -- isolation --short`: starts one of the measuring programs, or lists them.
+// Runs the stress programs.
+//   npm run test:stress                            the short form of every program that has one
+//   npm run test:stress -- kill isolation          the short form of these
+//   npm run test:stress -- kill --rounds 500       one program with flags of its own
+//   npm run test:stress -- --list                  what there is
 import { join } from 'node:path'
 
-const programs = {
-  isolation: 'what a hostile tenant does to the decisions of another; --list prints its scenes',
-  memory: 'what the processes hold before, during and after requests that ask for much memory',
-  'lane-kill': 'mixed requests beside a naive model while lanes are killed',
-} as const
-
-const [name = '', ...rest] = process.argv.slice(2)
-if (!Object.hasOwn(programs, name)) {
-  console.log('npm run test:stress -- <program> [flags]')
-  for (const [program, about] of Object.entries(programs)) console.log(`  ${program.padEnd(10)} ${about}`)
-  process.exit(name === '' || name === '--list' ? 0 : 2)
+interface StressProgram {
+  readonly about: string
+  /** Flags and time limit of the short form; null if the program is run only by hand. */
+  readonly short: { readonly flags: string; readonly limitSeconds: number } | null
 }
-const child = Bun.spawn([process.execPath, join(import.meta.dirname, `${name}.ts`), ...rest], {
-  stdin: 'ignore',
-  stdout: 'inherit',
-  stderr: 'inherit',
-})
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
-process.exit(await child.exited)
+
+// Short forms on CI draw no seed, so that a red run is reproducible from the commit.
+const programs: Readonly<Record<string, StressProgram>> = {
+  differential: {
+    about: 'engine with rules, engine without rules and reference interpreter agree on random queries',
+    short: { flags: '--comparisons 10000', limitSeconds: 300 },
+  },
+  fuzz: {
+    about: 'no text makes the parser or the binder throw, overflow or run for long',
+    short: { flags: '--inputs 20000', limitSeconds: 200 },
+  },
+  'fuzz-http': {
+    about: 'no described request gets a 5xx, a response that is not described, or a secret',
+    short: { flags: '--requests 3000', limitSeconds: 200 },
+  },
+  'decision-consistency': {
+    about: 'evaluations, batches, searches, pages and explanations agree; no decision after a revocation is stale',
+    short: { flags: '--worlds 200 --revokes 2000', limitSeconds: 300 },
+  },
+  'decisions-http': {
+    about: 'decisions, searches, pages, batches and explanations over HTTP agree with the service oracle',
+    short: { flags: '--worlds 40', limitSeconds: 300 },
+  },
+  'context-queries': {
+    about: 'random context policies and queries over HTTP agree with the service oracle: records, pages, writes',
+    short: { flags: '--cases 400', limitSeconds: 300 },
+  },
+  'mcp-conformance': {
+    about: 'the official MCP conformance suite, both revisions',
+    short: { flags: '', limitSeconds: 300 },
+  },
+  backup: {
+    about: 'a backup under write load restores a consistent snapshot of all environments',
+    short: { flags: '--rounds 10', limitSeconds: 120 },
+  },
+  damage: {
+    about: 'no changed byte of a data file changes a decision without an error',
+    short: { flags: '--flips 25', limitSeconds: 300 },
+  },
+  'damage-structure': {
+    about: 'the same for changed bytes of the B-tree structure',
+    short: { flags: '--flips 25', limitSeconds: 300 },
+  },
+  'many-projects': {
+    about: 'one process serves more projects than it may have open',
+    short: { flags: '--projects 600 --open 100', limitSeconds: 120 },
+  },
+  kill: {
+    about: 'kill -9 during captures loses no acknowledged batch and leaves none in part',
+    short: { flags: '--rounds 25', limitSeconds: 300 },
+  },
+  composite: {
+    about: 'kill -9 between the databases of a composite project leaves no node without its proxy',
+    short: { flags: '--rounds 25', limitSeconds: 120 },
+  },
+  'composite-served': {
+    about: 'the same for a served project: kills of single workers and of their parent',
+    short: { flags: '--rounds 5', limitSeconds: 120 },
+  },
+  openings: {
+    about: 'opening a folder that three workers write to takes no commit back',
+    short: { flags: '--seconds 15', limitSeconds: 120 },
+  },
+  workers: {
+    about: 'the next request at any worker sees a write or a revocation at another',
+    short: { flags: '--pairs 2000 --revokes 2000 --policies 200', limitSeconds: 300 },
+  },
+  isolation: {
+    about: 'decisions of one tenant continue while another tenant sends expensive requests; --list prints the loads',
+    short: { flags: '--short', limitSeconds: 240 },
+  },
+  'lane-kill': {
+    about: 'mixed requests agree with the service oracle while lanes are killed',
+    short: { flags: '--requests 1000', limitSeconds: 240 },
+  },
+  memory: { about: 'memory of the processes before, during and after memory-intensive requests', short: null },
+  'super-nodes': { about: 'the cost of a node does not grow with its degree', short: null },
+  'second-provider': { about: 'user tokens of glewlwyd; skips if it is not installed', short: null },
+  'new-seeds': { about: 'the in-process tests with a new seed', short: null },
+}
+
+const args = process.argv.slice(2)
+const unknown = args
+  .filter((arg) => !arg.startsWith('-'))
+  .find((name, at) => at === 0 && !Object.hasOwn(programs, name))
+if (args[0] === '--list' || unknown !== undefined) {
+  if (unknown !== undefined) console.error(`there is no stress program ${unknown}\n`)
+  console.log('npm run test:stress [-- <program> [flags]]')
+  for (const [name, { about }] of Object.entries(programs)) console.log(`  ${name.padEnd(20)} ${about}`)
+  process.exit(unknown === undefined ? 0 : 2)
+}
+
+if (args.length === 0) {
+  const short = Object.entries(programs).filter(([, program]) => program.short !== null)
+  process.exit(await runShortForms(short.map(([name]) => name)))
+}
+if (args.every((arg) => Object.hasOwn(programs, arg) && programs[arg]?.short)) process.exit(await runShortForms(args))
+const [name, ...flags] = args as [string, ...string[]]
+process.exit(await run(name, flags, null))
+
+/** Runs one after the other, also after a failure; the last line is the sum. Resolves to the exit code. */
+async function runShortForms(names: readonly string[]): Promise<number> {
+  const failed: string[] = []
+  for (const name of names) {
+    const { flags, limitSeconds } = (programs[name] as StressProgram).short as NonNullable<StressProgram['short']>
+    console.log(`\n== ${name} ${flags}`)
+    const start = performance.now()
+    const code = await run(name, flags.split(' ').filter(Boolean), limitSeconds)
+    if (code !== 0) failed.push(name)
+    const seconds = Math.round((performance.now() - start) / 1000)
+    console.log(`${code === 0 ? 'ok     ' : 'FAILED '} ${name} (${seconds}s)`)
+  }
+  console.log(
+    `\n${names.length - failed.length} passed, ${failed.length} failed${failed.map((one) => ` ${one}`).join()}`,
+  )
+  return failed.length === 0 ? 0 : 1
+}
+
+/** Resolves to the exit code of the program; after the limit it is killed. */
+async function run(name: string, flags: readonly string[], limitSeconds: number | null): Promise<number> {
+  const child = Bun.spawn(commandOf(name, flags), {
+    stdin: 'ignore',
+    stdout: 'inherit',
+    stderr: 'inherit',
+    env: name === 'new-seeds' ? { ...process.env, VERDIGRAPH_SEED: newSeed() } : process.env,
+    ...(limitSeconds === null ? {} : { timeout: limitSeconds * 1000, killSignal: 'SIGKILL' as const }),
+  })
+  const forward = (signal: NodeJS.Signals): void => child.kill(signal)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, forward)
+  const code = await child.exited
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, forward)
+  return code
+}
+
+function commandOf(name: string, flags: readonly string[]): string[] {
+  if (name === 'new-seeds') return ['npm', 'test', '--', ...flags]
+  if (name === 'damage-structure') return commandOf('damage', ['--structure', ...flags])
+  return [process.execPath, join(import.meta.dirname, `${name}.ts`), ...flags]
+}
+
+function newSeed(): string {
+  const seed = String(Math.floor(Math.random() * 2 ** 31))
+  console.log(`VERDIGRAPH_SEED=${seed}`)
+  return seed
+}

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Random } from '../generate/random.ts'
+import { Random, stressSeed } from '../generate/random.ts'
 import {
   bodyOf,
   captured,
@@ -156,7 +156,7 @@ export async function askCrew(crew: WorkerFixture, { workers, pairs, revokes, po
 }
 
 if (import.meta.main) {
-  const seed = numberAfter('--seed', Date.now() % 1_000_000)
+  const seed = numberAfter('--seed', stressSeed())
   console.log(`seed ${seed}`)
   const outcome = await askAcrossWorkers({
     workers: numberAfter('--workers', 2),

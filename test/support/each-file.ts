@@ -1,12 +1,16 @@
-// What is done for every file of tests. A hook of a module that several files import is the first one's alone, since the
-// files of a worker share what they import; those of this file are everybody's.
+// Setup and cleanup of every test file. The files of a worker share their imports, so a hook in an imported module runs for the
+// first file only; hooks in this file run for each.
+import fc from 'fast-check'
 import { afterAll } from 'vitest'
 import { Budget } from '../../src/engine/conditions.ts'
+import { testSeed } from '../generate/random.ts'
 import { removeTemporaryFolders } from './temporary-folder.ts'
+
+fc.configureGlobal({ seed: testSeed() })
 
 afterAll(removeTemporaryFolders)
 
-// A budget that a test started and did not end would be charged with the work of the next file.
+// Ends a budget that a test left running: the work of the next file would be charged to it.
 afterAll(() => {
   const budget = new Budget()
   budget.start({ stepsMax: Number.MAX_SAFE_INTEGER, timeMs: 1 })

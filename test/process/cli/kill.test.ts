@@ -1,12 +1,12 @@
 import { afterEach, expect, it } from 'vitest'
-import { runSeed } from '../../generate/random.ts'
+import { testSeed } from '../../generate/random.ts'
 import { killRounds } from '../../stress/kill.ts'
 import { killAll } from '../../support/cli-process.ts'
 
 afterEach(killAll)
 
 it('a server killed in the middle of a capture load loses no acknowledged batch and shows no half batch', async () => {
-  const seed = runSeed()
+  const seed = testSeed()
   console.log(`seed ${seed}`)
   const outcome = await killRounds(2, seed)
   expect(outcome.faults).toEqual([])

@@ -6,7 +6,7 @@ import { issueAdminToken } from '../../../src/app/configuration.ts'
 import { createApp } from '../../../src/app.ts'
 import { rotate } from '../../../src/cli/rotate-master-key.ts'
 import { defaultSettings } from '../../../src/settings.ts'
-import { Random, runSeed } from '../../generate/random.ts'
+import { Random, testSeed } from '../../generate/random.ts'
 import { killAll, ownEnvironment, runCommand } from '../../support/cli-process.ts'
 import { startService } from '../../support/service.ts'
 
@@ -132,7 +132,7 @@ describe('verdigraph rotate-master-key', () => {
     await token()
   })
 
-  const seed = runSeed()
+  const seed = testSeed()
   it(`that is killed at any moment leaves secrets that open (seed ${seed})`, async () => {
     const chance = new Random(seed)
     await makeFolder()

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Random, runSeed } from '../../generate/random.ts'
+import { Random, testSeed } from '../../generate/random.ts'
 import { killAll, runCommand, startServer } from '../../support/cli-process.ts'
 import {
   captured,
@@ -116,7 +116,7 @@ describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed'
   })
 })
 
-const seed = runSeed()
+const seed = testSeed()
 describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed while they start', () => {
   it(`end before they serve, and leave the folder free (seed ${seed})`, async () => {
     const chance = new Random(seed)

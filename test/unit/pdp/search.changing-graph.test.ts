@@ -6,12 +6,12 @@ import { evaluate } from '../../../src/pdp/evaluate.ts'
 import { searchResources, searchSubjects } from '../../../src/pdp/search.ts'
 import { SearchCache } from '../../../src/pdp/search-cache.ts'
 import { compileDecisionPolicy } from '../../../src/policy/compile-policy.ts'
-import { Random, runSeed } from '../../generate/random.ts'
+import { Random, testSeed } from '../../generate/random.ts'
 import { SHORT_CHUNKS } from '../../oracle/compare-conditions.ts'
 import { caller, partsOver } from '../../oracle/decision-consistency.ts'
 import { type StoredGraph, storeGraph } from '../../support/store-engine.ts'
 
-const seed = runSeed()
+const seed = testSeed()
 console.log(`VERDIGRAPH_SEED=${seed}`)
 
 /** By action: conditions that are searched in different ways. */

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { Snapshot } from '../../../../src/engine/store.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
-import { runSeed } from '../../../generate/random.ts'
+import { testSeed } from '../../../generate/random.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
@@ -80,7 +80,7 @@ function contents(environment: LmdbEnvironment): unknown {
 }
 
 test('leaves what ordinary batches leave, and the checker finds nothing', async () => {
-  const seed = runSeed()
+  const seed = testSeed()
   for (let round = 0; round < 12; round++) {
     let state = seed + round * 7919
     const random = (below: number): number => {

@@ -1,13 +1,13 @@
 // What a load knows of its nodes is what a map of all of them would say, or it says that it does not know.
 import { expect, test } from 'vitest'
 import { BulkKeyCache } from '../../../../src/store/graph/bulk-key-cache.ts'
-import { runSeed } from '../../../generate/random.ts'
+import { testSeed } from '../../../generate/random.ts'
 
 const stamp = (commit: number) => ({ writer: 1, commit })
 const alphabet = ['a', 'b', 'é', '\u{1f600}', '\ud800', '0']
 
 test('answers as a map does, or not at all, in any memory', () => {
-  const seed = runSeed()
+  const seed = testSeed()
   let state = seed
   const random = (below: number): number => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0

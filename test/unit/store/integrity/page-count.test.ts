@@ -9,7 +9,7 @@ import { openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { openStore } from '../../../../src/store/graph/open-store.ts'
 import { verifyFolder } from '../../../../src/store/integrity/verify-folder.ts'
 import { PageFile, type PageTree, TreePage } from '../../../../src/store/pages/page-file.ts'
-import { Random } from '../../../generate/random.ts'
+import { Random, testSeed } from '../../../generate/random.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const PERSONS = 1500
@@ -205,7 +205,7 @@ test('a meta page that brings back an earlier commit is refused', async () => {
 })
 
 test('what is there and what is not is told apart after each of many commits, from checked pages and new ones', async () => {
-  const seed = Math.floor(Math.random() * 2 ** 31)
+  const seed = testSeed()
   console.log(`seed ${seed}`)
   const chance = new Random(seed)
   const environment = openEnvironment(temporaryFolder(), { clock: systemClock, sync: false, cacheBytes: 0 })

@@ -12,7 +12,7 @@ import {
   identityOf,
   processIntents,
 } from '../../../../src/store/tenancy/composite.ts'
-import { runSeed } from '../../../generate/random.ts'
+import { testSeed } from '../../../generate/random.ts'
 import { compositeRounds } from '../../../stress/composite.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
@@ -232,7 +232,7 @@ describe('the constituents of a composite project', () => {
 })
 
 test('a process killed while it writes to a composite project leaves what following its notes makes whole', async () => {
-  const seed = runSeed()
+  const seed = testSeed()
   console.log(`seed ${seed}`)
   const outcome = await compositeRounds(2, seed)
   expect(outcome.faults).toEqual([])

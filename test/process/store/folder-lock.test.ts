@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { joinFolder, lockFolder } from '../../../../src/store/process/folder-lock.ts'
-import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { joinFolder, lockFolder } from '../../../src/store/process/folder-lock.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** In a process of its own, as the locks are of processes. */
 async function elsewhere(code: string): Promise<string> {
   const module = JSON.stringify(
-    join(import.meta.dirname, '..', '..', '..', '..', 'src', 'store', 'process', 'folder-lock.ts'),
+    join(import.meta.dirname, '..', '..', '..', 'src', 'store', 'process', 'folder-lock.ts'),
   )
   const text = `import { joinFolder, lockFolder } from ${module}
     try { ${code}; console.log('done') } catch (fault) { console.log(fault.message) }`
@@ -44,7 +44,7 @@ describe('a worker', () => {
 
 function joinFolderBeside(folder: string, proof: string) {
   const module = JSON.stringify(
-    join(import.meta.dirname, '..', '..', '..', '..', 'src', 'store', 'process', 'folder-lock.ts'),
+    join(import.meta.dirname, '..', '..', '..', 'src', 'store', 'process', 'folder-lock.ts'),
   )
   const text = `import { joinFolder } from ${module}
     const lock = joinFolder(${JSON.stringify(folder)}, ${JSON.stringify(proof)})

@@ -1,9 +1,9 @@
 // What is kept in memory must never show: whatever is written, by whomever, every snapshot tells its own moment.
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { createChunk } from '../../../../src/engine/store.ts'
-import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
-import type { LmdbSnapshot } from '../../../../src/store/graph/snapshot.ts'
+import { createChunk } from '../../../src/engine/store.ts'
+import { type LmdbEnvironment, openEnvironment } from '../../../src/store/graph/environment.ts'
+import type { LmdbSnapshot } from '../../../src/store/graph/snapshot.ts'
 import {
   type BatchStep,
   EXTERNAL_IDS,
@@ -12,11 +12,11 @@ import {
   step,
   TYPES,
   take,
-} from '../../../generate/store-inputs.ts'
-import { factsOfModel, factsOfSnapshot, GraphModel, type NamePool } from '../../../oracle/store-model.ts'
-import { commitsIn, OtherProcess } from '../../../process/store/other-process.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
-import { temporaryFolder } from '../../../support/temporary-folder.ts'
+} from '../../generate/store-inputs.ts'
+import { factsOfModel, factsOfSnapshot, GraphModel, type NamePool } from '../../oracle/store-model.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { commitsIn, OtherProcess } from './other-process.ts'
 
 // Candidates of the index are never kept, so few values are looked for.
 const names: NamePool = {

@@ -1,12 +1,12 @@
 // Snapshots of one turn that share what they read from: each still tells of every commit that anybody was told of before it.
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../../../../src/kernel/clock.ts'
-import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
-import { commitsIn } from '../../../process/store/other-process.ts'
-import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { systemClock } from '../../../src/kernel/clock.ts'
+import { type LmdbEnvironment, openEnvironment } from '../../../src/store/graph/environment.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { commitsIn } from './other-process.ts'
 
-const source = join(import.meta.dirname, '..', '..', '..', '..', 'src')
+const source = join(import.meta.dirname, '..', '..', '..', 'src')
 
 /** Commits one node and ends, while this process stands still. With another count than ours it is not told of. */
 function writtenByAnother(folder: string, externalId: string, commits = 'commits'): void {
