@@ -10,9 +10,9 @@ import { captureRoutes } from '../http/routes/capture.ts'
 import { configRoutes } from '../http/routes/config.ts'
 import { contextRoutes } from '../http/routes/context-query.ts'
 import { dataSchemaRoutes } from '../http/routes/data-schema.ts'
+import { documentationRoutes } from '../http/routes/docs.ts'
 import { mcpRoutes } from '../http/routes/mcp.ts'
 import { metadataRoutes } from '../http/routes/metadata.ts'
-import { openApiRoutes } from '../http/routes/openapi.ts'
 import { operationRoutes } from '../http/routes/operations.ts'
 import type { McpEndpoint } from '../mcp/endpoint.ts'
 import { METRICS_CONTENT_TYPE } from '../ops/metrics.ts'
@@ -62,7 +62,7 @@ export function createRoutes(settings: Settings, parts: RouteDeps): readonly Rou
           ? null
           : { auth: metricsAuth, mediaType: METRICS_CONTENT_TYPE, text: () => metrics.text() },
     }),
-    ...(descriptionAuth === null ? [] : openApiRoutes(descriptionAuth, version, () => routes)),
+    ...(descriptionAuth === null ? [] : documentationRoutes(descriptionAuth, version, () => routes)),
   ]
   return routes
 }

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { readDocumentation } from '../http/docs/files.ts'
 
 const top = join(import.meta.dirname, '..', '..')
 const outfile = join(top, 'dist', 'verdigraph')
@@ -33,6 +34,15 @@ const built = await Bun.build({
   sourcemap: 'none',
   compile: { outfile },
   plugins: [
+    {
+      name: 'embed-documentation',
+      setup(build) {
+        build.onLoad({ filter: /[\\/]http[\\/]docs[\\/]files\.ts$/ }, () => ({
+          contents: `export const readDocumentation = () => (${JSON.stringify(readDocumentation())})`,
+          loader: 'js',
+        }))
+      },
+    },
     {
       name: 'embed-lmdb-addon',
       setup(build) {

@@ -285,6 +285,11 @@ export const layerRules: readonly LayerRule[] = [
       'a feature imports its own folder, kernel, the engine’s entry points, zod and the shared types; never http, store or another feature',
   },
   {
+    files: ['src/http/docs/'],
+    mayImport: ['src/http/docs/', 'src/http/openapi/', 'node:crypto', 'node:fs', 'node:path', 'marked', 'minisearch'],
+    sentence: 'http/docs renders docs/ and the OpenAPI document: node:fs to read the pages, marked and minisearch',
+  },
+  {
     files: ['src/http/'],
     mayImport: [
       'src/http/',
@@ -296,7 +301,7 @@ export const layerRules: readonly LayerRule[] = [
       'node:crypto',
     ],
     sentence:
-      'http imports features, mcp (whose endpoint is a route like any other), kernel and zod, and node:crypto for the policy of a page; never engine or store',
+      'http imports features, mcp (whose endpoint is a route like any other), kernel and zod, and node:crypto; never engine or store',
   },
   {
     files: ['src/lanes/'],

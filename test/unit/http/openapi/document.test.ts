@@ -1,11 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildOpenApiDocument } from '../../../../src/http/openapi/document.ts'
 import { examples } from '../../../../src/http/openapi/examples.ts'
-import { html, prose } from '../../../../src/http/openapi/markup.ts'
 import type { OpenApiDocument } from '../../../../src/http/openapi/objects.ts'
 import { DescribedResponses } from '../../../support/described-responses.ts'
 import { startService, type TestService } from '../../../support/service.ts'
@@ -129,46 +127,5 @@ describe('the committed copy', () => {
     const path = join(import.meta.dirname, '..', '..', '..', '..', 'data', 'openapi.json')
     if (process.env.UPDATE_GOLDEN === '1') writeFileSync(path, `${document}\n`)
     expect(readFileSync(path, 'utf8')).toBe(`${document}\n`)
-  })
-})
-
-describe('the page', () => {
-  it('may load nothing, runs no script and names every operation', async () => {
-    const { headers, text } = await service.send('/docs')
-    expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
-    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/]+=*'; /)
-    expect(text).not.toMatch(/<script|\son\w+=|src=|https?:|@import|url\(/)
-    for (const { operationId } of service.app.routes) expect(text).toContain(`id="${operationId}"`)
-  })
-
-  it('cannot be injected into', () => {
-    expect(html`<a title="${'"<b>'}">${['&', html`<i>`, null]}</a>`.text).toBe(
-      '<a title="&#34;&#60;b&#62;">&#38;<i></a>',
-    )
-    expect(prose('`<x>` & y\n\n- a\n- b').text).toBe(
-      '<p><code>&#60;x&#62;</code> &#38; y</p><ul><li>a</li><li>b</li></ul>',
-    )
-  })
-
-  // In a real browser, where there is one: nothing is installed for it.
-  const browserPath = Bun.which('chromium') ?? Bun.which('google-chrome')
-  it.skipIf(browserPath === null)('shows itself in a browser without a complaint', async () => {
-    const browser = await chromium.launch({ executablePath: browserPath as string, args: ['--no-sandbox'] })
-    try {
-      const page = await browser.newPage()
-      const asked: string[] = []
-      const complaints: string[] = []
-      page.on('request', (request) => asked.push(request.url()))
-      page.on('console', (message) => complaints.push(message.text()))
-      page.on('pageerror', (error) => complaints.push(error.message))
-      await page.goto(`${service.url}/docs#upsertNodes`)
-      // The style sheet holds, by its hash: without it the list would stand above the text.
-      expect(await page.evaluate("getComputedStyle(document.querySelector('nav')).position")).toBe('sticky')
-      expect(await page.locator('article:target h3').textContent()).toBe('Create or update nodes')
-      expect(await page.locator('article').count()).toBe(service.app.routes.length)
-      expect([asked.filter((url) => !url.startsWith(`${service.url}/`)), complaints]).toEqual([[], []])
-    } finally {
-      await browser.close()
-    }
   })
 })

@@ -1,8 +1,8 @@
 // A JSON schema as nested rows to read: name, type, limits, and what it means.
 
+import type { OpenApiDocument } from '../openapi/objects.ts'
+import type { JsonSchema } from '../openapi/schemas.ts'
 import { type Html, html, inline } from './markup.ts'
-import type { OpenApiDocument } from './objects.ts'
-import type { JsonSchema } from './schemas.ts'
 
 /** Deeper than any of ours; a schema that holds itself stops here. */
 const DEPTH_MAX = 8

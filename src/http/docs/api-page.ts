@@ -1,21 +1,14 @@
-// The interface description as a page to read: made whole on the server, with one style sheet inside and no script, so
-// that it needs no other address and a browser may be told to load nothing.
-import { createHash } from 'node:crypto'
-import { Html, html, inline, prose } from './markup.ts'
+// The interface reference: every operation of the OpenAPI document with its parameters, bodies, answers and a curl command.
 import {
   type OpenApiDocument,
   type OperationObject,
   type ParameterObject,
   type ResponseObject,
   resolveResponse,
-} from './objects.ts'
+} from '../openapi/objects.ts'
+import { curlCommand } from './curl.ts'
+import { type Html, html, inline, prose } from './markup.ts'
 import { schemaRows } from './schema-rows.ts'
-import { style } from './style.ts'
-
-const styleHash = createHash('sha256').update(style).digest('base64')
-
-/** Nothing from anywhere but the style sheet of the page itself. */
-export const pagePolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
 interface OperationEntry {
   readonly method: string
@@ -23,7 +16,14 @@ interface OperationEntry {
   readonly operation: OperationObject
 }
 
-export function descriptionPage(description: OpenApiDocument): string {
+export interface ApiPage {
+  readonly content: Html
+  /** Links to the operations, by tag. */
+  readonly navigation: Html
+}
+
+/** Renders the reference of all operations, in the order of the tags. */
+export function renderApiPage(description: OpenApiDocument): ApiPage {
   const entries = Object.entries(description.paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(
       ([method, operation]): OperationEntry => ({ method: method.toUpperCase(), path, operation }),
@@ -33,52 +33,30 @@ export function descriptionPage(description: OpenApiDocument): string {
     tag,
     entries: entries.filter(({ operation }) => operation.tags.includes(tag.name)),
   }))
-  const { title, version, summary, description: introduction } = description.info
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} ${version}: interface</title>
-${inStyle()}
-</head>
-<body>
-<nav aria-label="Operations">
-<a class="title" href="#top">${title} <small>${version}</small></a>
-${chapters.map(
-  ({ tag, entries: own }) => html`<section><a class="chapter" href="#${anchor(tag.name)}">${tag.name}</a>
-${own.map((entry) => html`<a href="#${entry.operation.operationId}">${badge(entry.method)}<span>${entry.operation.summary}</span></a>`)}
-</section>`,
-)}
-</nav>
-<main id="top">
-<header>
-<h1>${title}</h1>
+  const { summary, description: introduction } = description.info
+  const navigation = html`${chapters.map(
+    ({ tag, entries: own }) => html`<details><summary>${tag.name}</summary>
+${own.map((entry) => html`<a href="/docs/api#${entry.operation.operationId}">${badge(entry.method)}<span>${entry.operation.summary}</span></a>`)}</details>`,
+  )}`
+  const content = html`<h1>HTTP API</h1>
 <p class="lead">${summary}</p>
 ${prose(introduction)}
-<p>The same as a document: <a href="/openapi.json">OpenAPI 3.1</a>, <a href="/openapi-3.2.json">OpenAPI 3.2</a>.</p>
-</header>
+<p>The same as a document: <a href="/openapi.json">OpenAPI 3.1</a>, <a href="/openapi-3.2.json">OpenAPI 3.2</a>. The curl
+commands read the address of the server and the credentials from the environment:</p>
+<pre>export VERDIGRAPH=http://localhost:8080 KEY=… TOKEN=…</pre>
 ${authentication(description)}
 ${chapters.map(
-  ({ tag, entries: own }) => html`<section class="chapter" id="${anchor(tag.name)}">
+  ({ tag, entries: own }) => html`<section class="tag" id="${anchor(tag.name)}">
 <h2>${tag.name}</h2>${prose(tag.description)}
 ${own.map((entry) => operationPart(entry, description))}
 </section>`,
-)}
-</main>
-</body>
-</html>
-`.text
-}
-
-/** A style sheet is no place for entities: it is ours, and goes in as it is. */
-function inStyle(): Html {
-  return new Html(`<style>${style}</style>`)
+)}`
+  return { content, navigation }
 }
 
 function authentication({ components }: OpenApiDocument): Html {
   const schemes = Object.entries(components.securitySchemes as Record<string, Record<string, string>>)
-  return html`<section class="chapter" id="authentication"><h2>Authentication</h2><table>
+  return html`<section class="tag" id="authentication"><h2>Authentication</h2><table>
 ${schemes.map(
   ([name, scheme]) =>
     html`<tr><th scope="row" id="scheme-${name}">${name}</th><td><code>${shownIn(scheme)}</code></td><td>${inline(scheme.description ?? '')}</td></tr>`,
@@ -96,10 +74,10 @@ function operationPart({ method, path, operation }: OperationEntry, description:
 <h3><a href="#${operation.operationId}">${operation.summary}</a></h3>
 <p class="line">${badge(method)}<code>${path}</code></p>
 ${operation.description === undefined ? null : prose(operation.description)}
-<p class="who">${security.length === 0 ? 'Open to everybody.' : html`Shows ${security.map((one, i) => html`${i === 0 ? '' : ' or '}${Object.keys(one).map((name, j) => html`${j === 0 ? '' : ' and '}<a href="#scheme-${name}">${name}</a>`)}`)}.`}</p>
+<p class="who">${security.length === 0 ? 'No credentials.' : html`Credentials: ${security.map((one, i) => html`${i === 0 ? '' : ' or '}${Object.keys(one).map((name, j) => html`${j === 0 ? '' : ' and '}<a href="#scheme-${name}">${name}</a>`)}`)}.`}</p>
 ${parameters.length === 0 ? null : html`<h4>Parameters</h4><table>${parameters.map(parameterRow)}</table>`}
 ${body === undefined ? null : html`<h4>Body</h4>${schemaRows(body.schema, description)}`}
-${body?.example === undefined ? null : html`<pre>${JSON.stringify(body.example, null, 2)}</pre>`}
+<h4>curl</h4><pre>${curlCommand(method, path, operation, description)}</pre>
 <h4>Answers</h4>
 ${Object.keys(operation.responses).map((status) => answerPart(status, resolveResponse(description, operation, status), description))}
 </article>`

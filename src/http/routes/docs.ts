@@ -1,0 +1,175 @@
+// The service describes itself: OpenAPI documents for programs; the documentation and the interface reference for people.
+import { z } from 'zod'
+import { err, ok } from '../../kernel/result.ts'
+import { type ApiPage, renderApiPage } from '../docs/api-page.ts'
+import { readDocumentation } from '../docs/files.ts'
+import { contentSecurityPolicy, type PageFrame, renderDocument } from '../docs/layout.ts'
+import { type Html, html } from '../docs/markup.ts'
+import { Documentation } from '../docs/pages.ts'
+import { DocumentationSearch, type SearchHit } from '../docs/search.ts'
+import { buildOpenApiDocument } from '../openapi/document.ts'
+import type { OpenApiDocument, OpenApiVersion } from '../openapi/objects.ts'
+import { type Auth, errorStatuses, type RequestContext, type Route, type RouteResponse, type Tag } from '../route.ts'
+
+const tag: Tag = { name: 'Documentation', description: 'OpenAPI documents for programs, and pages for people.' }
+const openApiSchema = z.looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) })
+
+/** Longer queries are refused (422). */
+const QUERY_CHARACTERS_MAX = 200
+
+/**
+ * Returns the routes of the documentation. `all` returns every route of the service, these included; it is called with the
+ * first request. Documents and pages are rendered once and kept, because neither changes while the process runs.
+ */
+export function documentationRoutes(auth: Auth, version: string, all: () => readonly Route[]): Route[] {
+  const describe = once((openapi: OpenApiVersion): OpenApiDocument => buildOpenApiDocument(all(), openapi, version))
+  const site = once((_: 'site') => new Site(version, describe('3.2.0')))
+  const documentText = once((openapi: OpenApiVersion) => JSON.stringify(describe(openapi)))
+  const document = (path: string, operationId: string, summary: string, openapi: OpenApiVersion): Route => ({
+    ...common(path, operationId, summary, auth),
+    responses: { 200: openApiSchema },
+    handle: () => ok({ status: 200, text: documentText(openapi) }),
+  })
+  const page = (
+    path: string,
+    operationId: string,
+    summary: string,
+    render: (context: RequestContext) => string | null,
+  ): Route => ({
+    ...common(path, operationId, summary, auth),
+    mediaType: 'text/html',
+    responses: path.includes('{') ? { 200: z.string(), ...errorStatuses(404) } : { 200: z.string() },
+    responseHeaders: pageHeaderDescriptions,
+    handle: (context) => foundText(render(context), pageHeaders),
+  })
+  return [
+    document('/openapi.json', 'describe', 'The interface description in OpenAPI 3.1', '3.1.1'),
+    document('/openapi-3.2.json', 'describeIn32', 'The interface description in OpenAPI 3.2', '3.2.0'),
+    page('/docs', 'readDocumentation', 'The first page of the documentation', () => site('site').page('')),
+    page('/docs/api', 'readApiReference', 'The interface reference, with a curl command for each operation', () =>
+      site('site').api(),
+    ),
+    {
+      ...page('/docs/search', 'searchDocumentation', 'Search the documentation', ({ query }) =>
+        site('site').search(query.get('q') ?? ''),
+      ),
+      query: z.strictObject({
+        q: z.string().max(QUERY_CHARACTERS_MAX).optional().describe('Words to search for.'),
+      }),
+    },
+    {
+      ...common('/docs/images/{file}', 'readDocumentationImage', 'A picture of the documentation', auth),
+      pathParameters: { file: 'The name of the file.' },
+      mediaType: 'image/svg+xml',
+      responses: { 200: z.string(), ...errorStatuses(404) },
+      responseHeaders: pageHeaderDescriptions,
+      handle: ({ pathParameters }) => foundText(site('site').image(pathParameters.file ?? ''), imageHeaders),
+    },
+    {
+      ...page('/docs/{page}', 'readDocumentationPage', 'A page of the documentation', ({ pathParameters }) =>
+        site('site').page(pathParameters.page ?? ''),
+      ),
+      pathParameters: { page: 'The name of the page: `glossary`.' },
+    },
+    {
+      ...page(
+        '/docs/{section}/{page}',
+        'readDocumentationSectionPage',
+        'A page in a section of the documentation',
+        ({ pathParameters: { section, page: name } }) => site('site').page(`${section}/${name}`),
+      ),
+      pathParameters: {
+        section: '`tutorials`, `how-to`, `reference`, `explanation` or `decisions`.',
+        page: 'The name of the page.',
+      },
+    },
+  ]
+}
+
+function common(path: string, operationId: string, summary: string, auth: Auth) {
+  // Rendering the first page takes some 100 ms, so all of them run in a lane.
+  const lane = { always: true, limit: 'query' } as const
+  return { method: 'GET', path, operationId, tag, summary, auth, request: null, lane } as const
+}
+
+const securityHeaders = {
+  'content-security-policy': contentSecurityPolicy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+}
+const pageHeaders = { 'content-type': 'text/html; charset=utf-8', ...securityHeaders }
+const imageHeaders = { 'content-type': 'image/svg+xml; charset=utf-8', ...securityHeaders }
+
+const pageHeaderDescriptions = {
+  'Content-Security-Policy': 'allows the style sheet of the page and pictures of this server, and nothing else',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+}
+
+function foundText(text: string | null, headers: Readonly<Record<string, string>>) {
+  if (text === null) return err({ kind: 'not-found', message: 'no such page' } as const)
+  const response: RouteResponse = { status: 200, text, headers }
+  return ok(response)
+}
+
+/** Calls `make` once for each argument. */
+function once<K extends string, T>(make: (key: K) => T): (key: K) => T {
+  const made = new Map<K, T>()
+  return (key) => {
+    let value = made.get(key)
+    if (value === undefined) {
+      value = make(key)
+      made.set(key, value)
+    }
+    return value
+  }
+}
+
+/** Renders the pages of the documentation. */
+class Site {
+  private readonly version: string
+  private readonly documentation = new Documentation(readDocumentation())
+  private readonly searching: DocumentationSearch
+  private readonly reference: ApiPage
+
+  constructor(version: string, description: OpenApiDocument) {
+    this.version = version
+    this.searching = new DocumentationSearch(this.documentation, description)
+    this.reference = renderApiPage(description)
+  }
+
+  /** Returns the page at an address below `/docs/`, or null if there is none. */
+  page(path: string): string | null {
+    const page = this.documentation.pages.get(path)
+    return page === undefined ? null : this.document({ title: page.title, current: path }, page.body)
+  }
+
+  image(file: string): string | null {
+    return this.documentation.images.get(file) ?? null
+  }
+
+  api(): string {
+    const { content, navigation } = this.reference
+    return this.document({ title: 'HTTP API', current: 'api', extraNavigation: navigation }, content)
+  }
+
+  search(query: string): string {
+    const hits = this.searching.find(query)
+    return this.document({ title: 'Search', current: null, query }, searchResults(query, hits))
+  }
+
+  private document(frame: Partial<PageFrame> & Pick<PageFrame, 'title' | 'current'>, content: Html): string {
+    const { navigation } = this.documentation
+    return renderDocument({ version: this.version, navigation, query: '', ...frame }, content)
+  }
+}
+
+function searchResults(query: string, hits: readonly SearchHit[]): Html {
+  if (query.trim() === '') return html`<h1>Search</h1><p>Type a word into the box above.</p>`
+  if (hits.length === 0) return html`<h1>Search</h1><p>Nothing found for “${query}”. Try fewer or other words.</p>`
+  return html`<h1>Search</h1><p>${hits.length} ${hits.length === 1 ? 'result' : 'results'} for “${query}”</p>
+<ul class="hits">${hits.map(
+    ({ address, title, page, excerpt }) =>
+      html`<li><a href="${address}">${title}</a>${page === title ? null : html` <small>${page}</small>`}<small>${excerpt}</small></li>`,
+  )}</ul>`
+}
