@@ -27,7 +27,6 @@ beforeAll(async () => {
     KEY: printed('key'),
     PROJECT: printed('project'),
     VERDIGRAPH_DATA: dataDir,
-    PORT: String(await freePort()),
   }
 })
 
@@ -35,7 +34,7 @@ afterAll(() => service?.stop())
 
 describe('the commands of', () => {
   test.concurrent.for(tested.filter(({ blocks }) => blocks.some(isRunnable)))('$path', async (page) => {
-    const { differences, exitCode, log } = await runPage(page, environment)
+    const { differences, exitCode, log } = await runPage(page, { ...environment, PORT: String(await freePort()) })
     expect(differences, log).toEqual([])
     expect(exitCode, log).toBe(0)
   })
