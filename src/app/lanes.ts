@@ -2,13 +2,12 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import { LANE_SOCKETS_FOLDER } from '../kernel/data-folder.ts'
 import { LanePool } from '../lanes/lane-pool.ts'
 import type { Log } from '../ops/log.ts'
 import type { ServiceMetrics } from '../ops/service-metrics.ts'
 import type { Settings } from '../settings.ts'
 
-/** The folder of the sockets in the data folder. */
-const SOCKET_FOLDER = 'lanes'
 /** The path of a Unix socket has at most 108 bytes with its end (`sun_path`; 104 on macOS). */
 const SOCKET_PATH_MAX = 100
 /** Numbers of lanes begin here, and each worker has as many as a process may have lanes. */
@@ -63,7 +62,7 @@ export function createLanePool(settings: Settings, wiring: LanePoolDeps): LanePo
 
 /** Readable by this user alone. In the folder for temporary files where the path of the data folder is too long. */
 function socketFolder(dataDir: string): string {
-  const absolute = join(dataDir, SOCKET_FOLDER)
+  const absolute = join(dataDir, LANE_SOCKETS_FOLDER)
   const shorter = relative(process.cwd(), absolute)
   const path = shorter.length < absolute.length ? shorter : absolute
   if (Buffer.byteLength(join(path, '99999.sock')) > SOCKET_PATH_MAX) return mkdtempSync(join(tmpdir(), 'verdigraph-'))

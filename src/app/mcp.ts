@@ -7,6 +7,7 @@ import type { RateLimiter } from '../http/rate-limit.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
 import type { UserTokenAuthenticator } from '../identity/user-tokens.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { ENDED_SESSIONS_FILE } from '../kernel/data-folder.ts'
 import { McpEndpoint } from '../mcp/endpoint.ts'
 import { createOriginCheck } from '../mcp/origins.ts'
 import { StoredEndedSessions } from '../mcp/session/ended-sessions.ts'
@@ -16,9 +17,6 @@ import { identifyWhenReady } from '../runtime/identify-caller.ts'
 import type { Settings } from '../settings.ts'
 import type { Collections } from '../store/documents/collections.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
-
-/** Changes with every MCP session that is ended, for all processes to see. */
-const ENDED_COUNTER_FILE = 'mcp.ended'
 
 export interface McpEndpointOptions {
   readonly documents: ConfigRepository
@@ -67,7 +65,7 @@ export function createMcpEndpoint(settings: Settings, wiring: McpEndpointOptions
       new DerivedSigner(masterKey, 'mcp sessions'),
       clock,
       settings.mcpSessionTimeS * 1000,
-      new StoredEndedSessions(collections, openSharedCounter(join(settings.dataDir, ENDED_COUNTER_FILE)), clock),
+      new StoredEndedSessions(collections, openSharedCounter(join(settings.dataDir, ENDED_SESSIONS_FILE)), clock),
     ),
     authenticateUser: (projectId, token, delegation, only) =>
       identifyWhenReady(

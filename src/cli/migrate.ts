@@ -1,9 +1,10 @@
 // The command `migrate`: upgrades all LMDB environments of a stopped data folder to the current storage format.
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { DATA_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import type { Settings } from '../settings.ts'
-import { baseName, DATA_FILE } from '../store/lmdb/environment-folder.ts'
+import { baseName } from '../store/lmdb/environment-folder.ts'
 import { migrateFolder } from '../store/lmdb/migrate-folder.ts'
 import { lockFolder } from '../store/process/folder-lock.ts'
 

@@ -3,9 +3,9 @@
 // (docs/decisions/0020-integrity-checks.md).
 import { accessSync, constants, type Dirent, existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'
+import { CONFIGURATION_FOLDER, DATA_FILE, LMDB_LOCK_FILE } from '../kernel/data-folder.ts'
 import { verifyFolder } from '../store/integrity/verify-folder.ts'
-import { baseName, DATA_FILE, interruptedMigrationMessage, LOCK_FILE } from '../store/lmdb/environment-folder.ts'
+import { baseName, interruptedMigrationMessage } from '../store/lmdb/environment-folder.ts'
 import { LayoutError } from '../store/lmdb/layout.ts'
 import { CliError } from './cli-error.ts'
 import { colours } from './colours.ts'
@@ -79,7 +79,7 @@ function foldersIn(dataDir: string): { folders: string[]; closed: string[] } {
       return
     }
     // A folder with a lock file and without data file has lost its data.
-    if (names.some(({ name }) => name === DATA_FILE || name === LOCK_FILE)) found.push(relative(dataDir, folder))
+    if (names.some(({ name }) => name === DATA_FILE || name === LMDB_LOCK_FILE)) found.push(relative(dataDir, folder))
     for (const entry of names) if (entry.isDirectory()) look(join(folder, entry.name))
   }
   if (existsSync(dataDir)) look(dataDir)
@@ -104,7 +104,9 @@ function entriesOf(folder: string): Dirent[] | null {
  * overwrite its pages.
  */
 function isUnreadable(folder: string): boolean {
-  return isForbidden(join(folder, DATA_FILE), constants.R_OK) || isForbidden(join(folder, LOCK_FILE), constants.W_OK)
+  return (
+    isForbidden(join(folder, DATA_FILE), constants.R_OK) || isForbidden(join(folder, LMDB_LOCK_FILE), constants.W_OK)
+  )
 }
 
 function isForbidden(path: string, mode: number): boolean {

@@ -3,8 +3,17 @@
 
 /** Folder with the environment of the configuration. */
 export const CONFIGURATION_FOLDER = 'config'
-/** Folder with one folder per project. */
+/** Folder with one folder per project, which has an environment for each graph of the project. */
 export const PROJECTS_FOLDER = 'projects'
+/** Folder with the further constituents, in the folder of a project. */
+export const CONSTITUENTS_FOLDER = 'constituents'
+/** Prefix of a project that is being removed. It is renamed first, so that a crash leaves no partial project. */
+export const REMOVED_PREFIX = '.removed-'
+
+/** Data file in the folder of an LMDB environment, as lmdb-js names it. */
+export const DATA_FILE = 'data.mdb'
+/** Lock file in the folder of an LMDB environment, with its table of readers, as lmdb-js names it. */
+export const LMDB_LOCK_FILE = 'lock.mdb'
 
 /** Collection with the current configuration documents, by id. */
 export const CURRENT_DOCUMENTS = 'configuration'
@@ -25,3 +34,21 @@ export const NEXT_MASTER_KEY_FILE = 'master.key.next'
 export const DEMO_FILE = 'demo.json'
 /** Private key that signs the tokens of the demo's people. */
 export const DEMO_KEY_FILE = 'demo-members.json'
+
+/** Locked exclusively by the process that serves the folder, or whose workers do. */
+export const SERVER_LOCK_FILE = 'server.lock'
+/** Locked shared by the workers, so that the folder stays locked while a worker of a killed process is left. */
+export const WORKERS_LOCK_FILE = 'workers.lock'
+/** Process id of the server, for messages, and the token by which workers recognize their server. */
+export const SERVER_PID_FILE = 'server.pid'
+/** Folder with a lock file for each background task. */
+export const TASK_LOCKS_FOLDER = 'locks'
+/** Folder with the sockets of lanes. */
+export const LANE_SOCKETS_FOLDER = 'lanes'
+/** Shared counter of ended MCP sessions. */
+export const ENDED_SESSIONS_FILE = 'mcp.ended'
+
+/** Marks a folder with an unfinished import. */
+export const IMPORT_MARKER_FILE = 'import.unfinished'
+/** Lock in the temporary folder of a backup, an export or an import. */
+export const STAGING_LOCK_FILE = 'staging.lock'

@@ -5,22 +5,20 @@ import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
 import { timestamp } from '../kernel/clock.ts'
-import { DEMO_FILE } from '../kernel/data-folder.ts'
+import {
+  CONFIGURATION_FOLDER,
+  CURRENT_DOCUMENTS,
+  DATA_FILE,
+  DEMO_FILE,
+  PAST_DOCUMENTS,
+  PROJECTS_FOLDER,
+} from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { compactFolder, type PinnedEnvironment, pinTogether } from '../store/lmdb/consistent-copy.ts'
-import { DATA_FILE } from '../store/lmdb/environment-folder.ts'
 import { readFolderLayout } from '../store/lmdb/layout.ts'
 import { type ArchiveSource, type Manifest, syncPath, writeArchive } from './archive.ts'
-import {
-  belongsToProject,
-  CONFIGURATION,
-  CURRENT_DOCUMENTS,
-  databaseFolders,
-  PAST_DOCUMENTS,
-  PROJECTS,
-  type TransferredDocument,
-} from './database-folders.ts'
+import { belongsToProject, databaseFolders, type TransferredDocument } from './database-folders.ts'
 import { createStaging } from './staging.ts'
 
 export interface BackupRequest {
@@ -52,7 +50,7 @@ export async function backup(request: BackupRequest): Promise<BackupResult> {
     const partial = join(staging, 'archive')
     const manifest = await pinTogether(folders, async (held) => {
       const copies = held.map((each, at) => databaseSource(request, each, join(staging, `${at}`)))
-      const configuration = held.find(({ folder }) => folder === join(dataDir, CONFIGURATION))
+      const configuration = held.find(({ folder }) => folder === join(dataDir, CONFIGURATION_FOLDER))
       const projects =
         projectId === undefined
           ? await listProjects(configuration as PinnedEnvironment, join(staging, 'listed'))
@@ -72,10 +70,10 @@ export async function backup(request: BackupRequest): Promise<BackupResult> {
 
 function databaseSource(request: BackupRequest, held: PinnedEnvironment, staging: string): ArchiveSource {
   const name = [...relative(request.dataDir, held.folder).split(sep), DATA_FILE].join('/')
-  const isConfiguration = name === `${CONFIGURATION}/${DATA_FILE}`
+  const isConfiguration = name === `${CONFIGURATION_FOLDER}/${DATA_FILE}`
   return {
     name,
-    kind: name.startsWith(`${PROJECTS}/`) ? 'graph' : 'documents',
+    kind: name.startsWith(`${PROJECTS_FOLDER}/`) ? 'graph' : 'documents',
     async make() {
       request.note(name)
       await held.copyTo(staging)

@@ -3,17 +3,16 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
 import {
-  CONFIGURATION_FOLDER as CONFIGURATION,
-  CURRENT_DOCUMENTS,
+  CONFIGURATION_FOLDER,
+  type CURRENT_DOCUMENTS,
+  DATA_FILE,
   PAST_DOCUMENTS,
-  PROJECTS_FOLDER as PROJECTS,
+  PROJECTS_FOLDER,
 } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
-import { baseName, DATA_FILE, holdsEnvironment, interruptedMigrationMessage } from '../store/lmdb/environment-folder.ts'
+import { baseName, holdsEnvironment, interruptedMigrationMessage } from '../store/lmdb/environment-folder.ts'
 import { listProjectFolders, projectFolderNameOrNull } from '../store/tenancy/project-folders.ts'
 import { interruptedImportMessage } from './import-markers.ts'
-
-export { CONFIGURATION, CURRENT_DOCUMENTS, PAST_DOCUMENTS, PROJECTS }
 
 /** What everybody who moves documents must know of them. */
 export interface TransferredDocument {
@@ -45,18 +44,18 @@ export function databaseFolders(dataDir: string, projectId: string | undefined):
 }
 
 function listFolders(dataDir: string, projectId: string | undefined): string[] {
-  const configuration = join(dataDir, CONFIGURATION)
+  const configuration = join(dataDir, CONFIGURATION_FOLDER)
   if (!holdsEnvironment(configuration)) throw new OperationalError(`the folder ${dataDir} holds no organization`)
   const unfinished = interruptedImportMessage(dataDir)
   if (unfinished !== null) throw new OperationalError(unfinished)
   if (projectId === undefined) {
     return [
-      ...foldersWithin(dataDir, 1).filter((folder) => folder !== join(dataDir, PROJECTS)),
-      ...listProjectFolders(dataDir).flatMap((project) => foldersWithin(join(dataDir, PROJECTS, project), 2)),
+      ...foldersWithin(dataDir, 1).filter((folder) => folder !== join(dataDir, PROJECTS_FOLDER)),
+      ...listProjectFolders(dataDir).flatMap((project) => foldersWithin(join(dataDir, PROJECTS_FOLDER, project), 2)),
     ]
   }
   const project = projectFolderNameOrNull(projectId)
-  const folders = project === null ? [] : foldersWithin(join(dataDir, PROJECTS, project), 2)
+  const folders = project === null ? [] : foldersWithin(join(dataDir, PROJECTS_FOLDER, project), 2)
   if (folders.length === 0) throw new OperationalError(`the folder ${dataDir} holds no project ${projectId}`)
   return [configuration, ...folders]
 }

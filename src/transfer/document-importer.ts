@@ -3,18 +3,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseLayout } from '../config/db-connection.ts'
 import { type DocumentFields, projectsKind } from '../config/kind.ts'
+import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS, DATA_FILE, PAST_DOCUMENTS } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { jsonKindOf } from '../kernel/json-kind.ts'
 import { openCollections } from '../store/documents/collections.ts'
-import { DATA_FILE } from '../store/lmdb/environment-folder.ts'
 import type { GraphLayout } from '../store/tenancy/project-graphs.ts'
-import {
-  CONFIGURATION,
-  CURRENT_DOCUMENTS,
-  documentKey,
-  PAST_DOCUMENTS,
-  type TransferredDocument,
-} from './database-folders.ts'
+import { documentKey, type TransferredDocument } from './database-folders.ts'
 import { hasGraph } from './graph-importer.ts'
 import { LineError, readObject } from './line-fields.ts'
 
@@ -68,7 +62,7 @@ export class DocumentImporter {
   }
 
   private async layoutInFolder(project: string): Promise<GraphLayout> {
-    const folder = join(this.dataDir, CONFIGURATION)
+    const folder = join(this.dataDir, CONFIGURATION_FOLDER)
     if (!existsSync(join(folder, DATA_FILE))) return parseLayout({})
     const collections = openCollections(folder, { readOnly: true })
     try {
@@ -84,7 +78,7 @@ export class DocumentImporter {
     const { pending } = this
     this.pending = []
     if (pending.length === 0) return false
-    const folder = join(this.dataDir, CONFIGURATION)
+    const folder = join(this.dataDir, CONFIGURATION_FOLDER)
     if (this.isDryRun && !existsSync(join(folder, DATA_FILE))) return false
     const collections = openCollections(folder, this.isDryRun ? { readOnly: true } : {})
     try {
@@ -115,7 +109,7 @@ export class DocumentImporter {
 /** Into a part of a composite graph without the others: the next start makes what the global graph lacks of it. */
 export async function requestProxyRepair(dataDir: string, project: string): Promise<void> {
   if (!hasGraph(dataDir, { project, part: 'global' })) return
-  const collections = openCollections(join(dataDir, CONFIGURATION), {})
+  const collections = openCollections(join(dataDir, CONFIGURATION_FOLDER), {})
   try {
     await collections.transact((changes) => {
       const document = changes.get(CURRENT_DOCUMENTS, project) as TransferredDocument | null

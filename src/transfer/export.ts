@@ -6,6 +6,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
 import type { NodeId, NodeKey, SymbolId } from '../engine/store.ts'
 import { systemClock } from '../kernel/clock.ts'
+import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS, PAST_DOCUMENTS, PROJECTS_FOLDER } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { openCollections } from '../store/documents/collections.ts'
 import { externalIdOf, readNode, readRelationship, type StoredProperties, typeOf } from '../store/format/records.ts'
@@ -16,15 +17,7 @@ import type { Databases } from '../store/lmdb/databases.ts'
 import type { ReadOptions } from '../store/lmdb/raw-database.ts'
 import { projectFolderNameOrNull } from '../store/tenancy/project-folders.ts'
 import { syncPath } from './archive.ts'
-import {
-  belongsToProject,
-  CONFIGURATION,
-  CURRENT_DOCUMENTS,
-  databaseFolders,
-  PAST_DOCUMENTS,
-  PROJECTS,
-  type TransferredDocument,
-} from './database-folders.ts'
+import { belongsToProject, databaseFolders, type TransferredDocument } from './database-folders.ts'
 import {
   configurationLine,
   type ExportedProperty,
@@ -112,7 +105,7 @@ class Exporter {
     await lines.write(headerLine)
     const projects = await this.configuration()
     for (const project of projects) {
-      const root = join(this.request.dataDir, PROJECTS, projectFolderNameOrNull(project) as string)
+      const root = join(this.request.dataDir, PROJECTS_FOLDER, projectFolderNameOrNull(project) as string)
       for (const [folder, copy] of this.copies) {
         const part = relative(root, folder).split(sep).join('/')
         if (part.startsWith('..')) continue
@@ -133,7 +126,7 @@ class Exporter {
   /** Answers the ids of the projects. */
   private async configuration(): Promise<string[]> {
     const { dataDir, projectId } = this.request
-    const copy = this.copies.get(join(dataDir, CONFIGURATION)) as string
+    const copy = this.copies.get(join(dataDir, CONFIGURATION_FOLDER)) as string
     const collections = openCollections(copy, { readOnly: true })
     try {
       const documentsIn = (collection: string): TransferredDocument[] =>

@@ -4,16 +4,15 @@ import { existsSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs
 import { dirname, join } from 'node:path'
 import type { NodeKey } from '../engine/store.ts'
 import { systemClock } from '../kernel/clock.ts'
+import { DATA_FILE, PROJECTS_FOLDER } from '../kernel/data-folder.ts'
 import type { BulkBatch } from '../store/graph/bulk-batch.ts'
 import { type LmdbEnvironment, openEnvironment } from '../store/graph/environment.ts'
-import { DATA_FILE } from '../store/lmdb/environment-folder.ts'
 import { projectFolderNameOrNull } from '../store/tenancy/project-folders.ts'
-import { PROJECTS } from './database-folders.ts'
 import type { GraphSection } from './line-format.ts'
 
 /** The folder of a part of a project's graph. */
 export function graphFolder(dataDir: string, { project, part }: GraphSection): string {
-  return join(dataDir, PROJECTS, projectFolderNameOrNull(project) ?? 'none', ...part.split('/'))
+  return join(dataDir, PROJECTS_FOLDER, projectFolderNameOrNull(project) ?? 'none', ...part.split('/'))
 }
 
 export function hasGraph(dataDir: string, section: GraphSection): boolean {
@@ -104,7 +103,7 @@ export class GraphImporter {
   removeEmpty(): void {
     for (const folder of this.createdFolders.filter((made) => !this.loadedFolders.has(made))) {
       rmSync(folder, { recursive: true, force: true })
-      const root = join(this.dataDir, PROJECTS)
+      const root = join(this.dataDir, PROJECTS_FOLDER)
       for (let parent = dirname(folder); parent.startsWith(root) && isEmpty(parent); parent = dirname(parent))
         rmdirSync(parent)
     }

@@ -2,9 +2,8 @@
 // that were cut off. A folder with half an import in it is not served: what is missing in a graph may be what forbids.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { IMPORT_MARKER_FILE } from '../kernel/data-folder.ts'
 import { syncPath } from './archive.ts'
-
-const MARKER_FILE = 'import.unfinished'
 
 export interface ImportMark {
   readonly file: string
@@ -13,7 +12,7 @@ export interface ImportMark {
 }
 
 export function readImportMarks(dataDir: string): ImportMark[] {
-  const mark = join(dataDir, MARKER_FILE)
+  const mark = join(dataDir, IMPORT_MARKER_FILE)
   return existsSync(mark) ? readFileSync(mark, 'utf8').split('\n').filter(Boolean).map(parseMark) : []
 }
 
@@ -23,7 +22,7 @@ function parseMark(line: string): ImportMark {
 }
 
 export function writeImportMarks(dataDir: string, imports: readonly ImportMark[]): void {
-  const mark = join(dataDir, MARKER_FILE)
+  const mark = join(dataDir, IMPORT_MARKER_FILE)
   if (imports.length === 0) rmSync(mark)
   else {
     // In one step: a mark that a crash emptied would name no file.
@@ -36,7 +35,7 @@ export function writeImportMarks(dataDir: string, imports: readonly ImportMark[]
 
 /** Why the folder must not be served; null when it may. */
 export function interruptedImportMessage(dataDir: string): string | null {
-  if (!existsSync(join(dataDir, MARKER_FILE))) return null
+  if (!existsSync(join(dataDir, IMPORT_MARKER_FILE))) return null
   const files = readImportMarks(dataDir).map(({ file }) => sourceName(file))
   return `an import of ${files.join(', ')} into the folder ${dataDir} was cut off: finish it with \`verdigraph import --resume\``
 }

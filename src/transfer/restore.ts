@@ -3,6 +3,7 @@
 
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { LMDB_LOCK_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { documentsLayout, graphLayout, readFolderLayout } from '../store/lmdb/layout.ts'
 import { type ArchiveMember, type Manifest, readArchive, syncPath } from './archive.ts'
@@ -89,7 +90,7 @@ async function checkMember(from: string, staging: string, { name, kind, layout }
     throw new OperationalError(
       `${from} is not a whole backup: \`${name}\` does not hold ${known.contents} as the manifest says`,
     )
-  rmSync(join(folder, 'lock.mdb'), { force: true })
+  rmSync(join(folder, LMDB_LOCK_FILE), { force: true })
 }
 
 function foldersBelow(folder: string): string[] {

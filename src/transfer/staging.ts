@@ -2,10 +2,10 @@
 // it holds a lock in it, so that what a killed process left is told from what another one is at, and goes with the next.
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { STAGING_LOCK_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { type FileLock, lockFile } from '../store/process/file-lock.ts'
 
-const LOCK_FILE = 'staging.lock'
 /** As the system ends the names that it makes. */
 const RANDOM_SUFFIX = /^[A-Za-z0-9]{6}$/
 
@@ -28,7 +28,8 @@ export function createStaging(parent: string, prefix: string): Staging {
     folder,
     removeLock() {
       lock?.release()
-      for (const name of [LOCK_FILE, `${LOCK_FILE}-journal`]) rmSync(join(folder, name), { force: true })
+      for (const name of [STAGING_LOCK_FILE, `${STAGING_LOCK_FILE}-journal`])
+        rmSync(join(folder, name), { force: true })
     },
     remove() {
       lock?.release()
@@ -39,7 +40,7 @@ export function createStaging(parent: string, prefix: string): Staging {
 
 function lockStaging(folder: string, parent: string): FileLock | null {
   try {
-    return lockFile(join(folder, LOCK_FILE), 'exclusive')
+    return lockFile(join(folder, STAGING_LOCK_FILE), 'exclusive')
   } catch (fault) {
     rmSync(folder, { recursive: true, force: true })
     throw new OperationalError(`the folder ${parent} cannot be used: ${(fault as Error).message}`)
@@ -48,8 +49,8 @@ function lockStaging(folder: string, parent: string): FileLock | null {
 
 function removeIfAbandoned(folder: string): void {
   // Without it, another process is just about to make it.
-  if (!existsSync(join(folder, LOCK_FILE))) return
-  const lock = lockFile(join(folder, LOCK_FILE), 'exclusive')
+  if (!existsSync(join(folder, STAGING_LOCK_FILE))) return
+  const lock = lockFile(join(folder, STAGING_LOCK_FILE), 'exclusive')
   if (lock === null) return
   lock.release()
   rmSync(folder, { recursive: true, force: true })

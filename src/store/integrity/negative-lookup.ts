@@ -1,10 +1,10 @@
 // Verifies negative lookups: before a snapshot reports that a key does not exist, the B-tree pages are checked.
 import { join } from 'node:path'
+import { DATA_FILE } from '../../kernel/data-folder.ts'
 import { DataCorruptionError } from '../../kernel/errors.ts'
 import { type GraphVersion, readVersion } from '../format/header.ts'
 import { type Database, KEY_BUFFER_BYTES } from '../lmdb/database.ts'
 import { type Databases, GRAPH_DESCRIPTION, HEADER_KEY } from '../lmdb/databases.ts'
-import { DATA_FILE } from '../lmdb/environment-folder.ts'
 import { type EncodedRange, PageCounter, PageError, type VersionSource } from './page-count.ts'
 
 /** Verifies the lookups of all snapshots of one environment. Opens the file with the first verification. */

@@ -2,6 +2,7 @@
 // another process serves the folder. A damaged page may end the process, so callers run it in a separate process.
 
 import { join } from 'node:path'
+import { DATA_FILE } from '../../kernel/data-folder.ts'
 import { DataCorruptionError, OperationalError } from '../../kernel/errors.ts'
 import { documentKeys } from '../format/keys.ts'
 import { CHECKSUM_MISMATCH, type Database, formatKey } from '../lmdb/database.ts'
@@ -13,7 +14,6 @@ import {
   openKeyed,
   openMeta,
 } from '../lmdb/databases.ts'
-import { DATA_FILE } from '../lmdb/environment-folder.ts'
 import { checkLayout, documentsLayout, graphLayout, LayoutError, readFolderLayout } from '../lmdb/layout.ts'
 import { LmdbFile } from '../lmdb/lmdb-file.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../lmdb/open-lock.ts'

@@ -4,9 +4,9 @@
 
 import { closeSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { DATA_FILE } from '../../kernel/data-folder.ts'
 import { readMetaPages } from '../pages/file-check.ts'
 import { GRAPH_DESCRIPTION, openMeta } from './databases.ts'
-import { DATA_FILE } from './environment-folder.ts'
 import { LAYOUT_KEY } from './layout.ts'
 import { LmdbFile } from './lmdb-file.ts'
 import { openWhenUnwritten } from './open-file.ts'

@@ -1,12 +1,7 @@
 // The folder of an environment: file names, and what an interrupted migration leaves. Needs no LMDB.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-
-/** The name that lmdb-js gives the data file. */
-export const DATA_FILE = 'data.mdb'
-
-/** The name that lmdb-js gives the lock file, which contains the table of readers. */
-export const LOCK_FILE = 'lock.mdb'
+import { DATA_FILE } from '../../kernel/data-folder.ts'
 
 /** The folder into which a migration writes. */
 export function migrationTarget(path: string): string {

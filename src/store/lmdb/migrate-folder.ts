@@ -3,11 +3,12 @@
 
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { DATA_FILE } from '../../kernel/data-folder.ts'
 import { ByteWriter } from '../format/bytes.ts'
 import { documentKeys } from '../format/keys.ts'
 import type { Database } from './database.ts'
 import { DOCUMENTS_DESCRIPTION, GRAPH_DESCRIPTION, openDatabases, openKeyed, openMeta } from './databases.ts'
-import { DATA_FILE, migrationBackup, migrationTarget } from './environment-folder.ts'
+import { migrationBackup, migrationTarget } from './environment-folder.ts'
 import {
   documentsLayout,
   encodeLayout,

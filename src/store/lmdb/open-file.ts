@@ -3,11 +3,11 @@
 import { accessSync, chmodSync, constants, existsSync, linkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
+import { DATA_FILE, LMDB_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { checkFileInSlices, findFileDamage } from '../pages/file-check.ts'
 import type { SharedCounter } from '../process/shared-counter.ts'
 import { diskFullReasonOf } from './disk-full.ts'
-import { DATA_FILE, LOCK_FILE } from './environment-folder.ts'
 import { OpenLock } from './open-lock.ts'
 
 /**
@@ -70,7 +70,7 @@ export function openChecked(path: string, options: LmdbFileOptions): RootDatabas
   allocateReaderTable(path)
   if (!canRegisterReaders(path)) {
     throw new OperationalError(
-      `${join(path, LOCK_FILE)} is not writable for this user, so writers could overwrite pages while they are read`,
+      `${join(path, LMDB_LOCK_FILE)} is not writable for this user, so writers could overwrite pages while they are read`,
     )
   }
   const isNew = !existsSync(file)
@@ -93,7 +93,7 @@ function findDamage(file: string): string | null {
  * touches the page.
  */
 function allocateReaderTable(path: string): void {
-  const file = join(path, LOCK_FILE)
+  const file = join(path, LMDB_LOCK_FILE)
   if (existsSync(file)) return
   const draft = `${file}.${process.pid}`
   try {
@@ -115,7 +115,7 @@ function allocateReaderTable(path: string): void {
  */
 function canRegisterReaders(path: string): boolean {
   try {
-    accessSync(join(path, LOCK_FILE), constants.R_OK | constants.W_OK)
+    accessSync(join(path, LMDB_LOCK_FILE), constants.R_OK | constants.W_OK)
     return true
   } catch (failure) {
     return (failure as { code?: string }).code !== 'EACCES'

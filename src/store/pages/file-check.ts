@@ -3,6 +3,7 @@
 // page says is walked completely, because LMDB may leave free pages at the end unwritten.
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { LMDB_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { type MetaPage, PageFile, readMetaPage, TreePage } from './page-file.ts'
 import { runToEnd, type WalkOptions, walkTrees } from './page-walk.ts'
@@ -124,7 +125,7 @@ async function runInSlices<T>(steps: Generator<void, T>): Promise<T> {
  */
 export function findFileDamage(path: string): string | null {
   if (!existsSync(path)) {
-    const isOld = existsSync(join(dirname(path), 'lock.mdb'))
+    const isOld = existsSync(join(dirname(path), LMDB_LOCK_FILE))
     return isOld ? 'is missing, although the folder was used before' : null
   }
   const found = readFileState(path)

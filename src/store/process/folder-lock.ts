@@ -5,18 +5,12 @@
 // release before another release is started on its folder.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { SERVER_LOCK_FILE, SERVER_PID_FILE, WORKERS_LOCK_FILE } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { type FileLock, lockFile } from './file-lock.ts'
 
-/** Locked exclusively by the process that serves the folder, or whose workers do. */
-const SERVER_LOCK = 'server.lock'
-/** Locked shared by the workers, so that the folder stays locked while a worker of a killed process is left. */
-const WORKERS_LOCK = 'workers.lock'
-/** Contains the process id of the server, for messages, and the token by which workers recognize their server. */
-const HOLDER_FILE = 'server.pid'
-
 /** Files of the lock. A folder that contains nothing else was never used. */
-export const lockFileNames: ReadonlySet<string> = new Set([SERVER_LOCK, WORKERS_LOCK, HOLDER_FILE])
+export const lockFileNames: ReadonlySet<string> = new Set([SERVER_LOCK_FILE, WORKERS_LOCK_FILE, SERVER_PID_FILE])
 
 /** How long a start waits for workers of a killed process. They end by themselves, within a second unless they are busy. */
 const ORPHAN_TIMEOUT_MS = 10_000
@@ -42,13 +36,13 @@ export function lockFolder(folder: string): ServedFolder {
   const workerToken = crypto.randomUUID()
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    lock = lockFile(join(folder, SERVER_LOCK), 'exclusive')
+    lock = lockFile(join(folder, SERVER_LOCK_FILE), 'exclusive')
     if (lock === null) throw new OperationalError(`the folder ${folder} is served by ${describeHolder(folder)}`)
-    const workers = lockFile(join(folder, WORKERS_LOCK), 'exclusive', ORPHAN_TIMEOUT_MS)
+    const workers = lockFile(join(folder, WORKERS_LOCK_FILE), 'exclusive', ORPHAN_TIMEOUT_MS)
     if (workers === null) {
       throw new OperationalError(`the folder ${folder} is still used by workers of a server that was killed`)
     }
-    writeFileSync(join(folder, HOLDER_FILE), `${process.pid}\n${workerToken}\n`, { mode: 0o600 })
+    writeFileSync(join(folder, SERVER_PID_FILE), `${process.pid}\n${workerToken}\n`, { mode: 0o600 })
     workers.release()
   } catch (error) {
     lock?.release()
@@ -60,7 +54,7 @@ export function lockFolder(folder: string): ServedFolder {
   return {
     workerToken,
     release() {
-      rmSync(join(folder, HOLDER_FILE), { force: true })
+      rmSync(join(folder, SERVER_PID_FILE), { force: true })
       held.release()
     },
   }
@@ -72,11 +66,11 @@ export function lockFolder(folder: string): ServedFolder {
  */
 export function joinFolder(folder: string, workerToken: string): FolderLock {
   // First, so that a process that locks the folder from here on waits until this worker has ended.
-  const presence = lockFile(join(folder, WORKERS_LOCK), 'shared')
+  const presence = lockFile(join(folder, WORKERS_LOCK_FILE), 'shared')
   if (presence === null) throw foreignWorkerError(folder)
   try {
     // Shared, so that two workers that check at the same time do not take each other for the server.
-    const unserved = lockFile(join(folder, SERVER_LOCK), 'shared')
+    const unserved = lockFile(join(folder, SERVER_LOCK_FILE), 'shared')
     unserved?.release()
     if (unserved !== null || readWorkerToken(folder) !== workerToken) throw foreignWorkerError(folder)
   } catch (error) {
@@ -103,7 +97,7 @@ const reasons: ReadonlyMap<string | undefined, string> = new Map([
 
 function readHolderLines(folder: string): readonly string[] {
   try {
-    return readFileSync(join(folder, HOLDER_FILE), 'utf8').split('\n')
+    return readFileSync(join(folder, SERVER_PID_FILE), 'utf8').split('\n')
   } catch {
     // The holder is just starting or ending.
     return []

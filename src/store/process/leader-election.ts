@@ -2,9 +2,9 @@
 // in any way, another candidate takes over. See docs/decisions/0019-locks-and-processes.md.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { TASK_LOCKS_FOLDER } from '../../kernel/data-folder.ts'
 import { type FileLock, lockFile } from './file-lock.ts'
 
-const FOLDER = 'locks'
 /** Upper bound of the time without a leader. One attempt costs some microseconds. */
 const RETRY_INTERVAL_MS = 200
 
@@ -16,7 +16,7 @@ export class LeaderElection {
 
   /** Creates the folder of task locks in the data folder. */
   constructor(dataDir: string) {
-    this.folder = join(dataDir, FOLDER)
+    this.folder = join(dataDir, TASK_LOCKS_FOLDER)
     mkdirSync(this.folder, { recursive: true, mode: 0o700 })
   }
 

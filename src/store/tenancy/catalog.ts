@@ -6,6 +6,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { GraphStore } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
+import { PROJECTS_FOLDER, REMOVED_PREFIX } from '../../kernel/data-folder.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { isGid } from '../../kernel/ids.ts'
 import { type EnvironmentOptions, type LmdbEnvironment, openEnvironment } from '../graph/environment.ts'
@@ -23,13 +24,7 @@ import {
   processIntents,
 } from './composite.ts'
 import { type OpenConstituent, OpenProjects, ReopeningStore } from './open-projects.ts'
-import {
-  constituentFolderName,
-  listConstituentFolders,
-  PROJECTS,
-  projectFolderName,
-  REMOVED,
-} from './project-folders.ts'
+import { constituentFolderName, listConstituentFolders, projectFolderName } from './project-folders.ts'
 import type { GraphLayout, Constituent as Part } from './project-graphs.ts'
 
 const singleGraphLayout: GraphLayout = { isComposite: false, locations: new Map() }
@@ -51,14 +46,15 @@ export class Catalog {
   private readonly folders = new WeakMap<object, string>()
 
   constructor(dataDir: string, options: CatalogOptions) {
-    this.root = join(dataDir, PROJECTS)
+    this.root = join(dataDir, PROJECTS_FOLDER)
     this.options = options
     this.open = new OpenProjects(options.graphsMax || maxOpenGraphs())
     if (options.readOnly === true) return
     mkdirSync(this.root, { recursive: true, mode: 0o700 })
     // Finishes removals that a crash interrupted. Another process may be doing the same.
     for (const folder of readdirSync(this.root)) {
-      if (folder.startsWith(REMOVED)) rmSync(join(this.root, folder), { recursive: true, force: true, maxRetries: 5 })
+      if (folder.startsWith(REMOVED_PREFIX))
+        rmSync(join(this.root, folder), { recursive: true, force: true, maxRetries: 5 })
     }
   }
 
@@ -243,7 +239,7 @@ export class Catalog {
   async delete(projectId: string): Promise<void> {
     const project = projectFolderName(projectId)
     const path = join(this.root, project)
-    const removed = join(this.root, `${REMOVED}${project}-${Date.now().toString(36)}`)
+    const removed = join(this.root, `${REMOVED_PREFIX}${project}-${Date.now().toString(36)}`)
     // After the rename no process finds it. Open files stay usable until they are closed.
     const exists = existsSync(path)
     if (exists) renameSync(path, removed)

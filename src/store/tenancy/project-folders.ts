@@ -1,27 +1,21 @@
 // Names of the folders of projects and of their constituents, and which of them exist. The files tell what exists, not the
 // configuration.
-
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from '../../kernel/assert.ts'
-import { PROJECTS_FOLDER } from '../../kernel/data-folder.ts'
+import { CONSTITUENTS_FOLDER, PROJECTS_FOLDER, REMOVED_PREFIX } from '../../kernel/data-folder.ts'
 import { isGid } from '../../kernel/ids.ts'
 import { baseName } from '../lmdb/environment-folder.ts'
 import type { Constituent as Part } from './project-graphs.ts'
 
-export { PROJECTS_FOLDER as PROJECTS }
-/** Prefix of a project that is being removed. It is renamed first, so that a crash leaves no partial project. */
-export const REMOVED = '.removed-'
-const CONSTITUENTS = 'constituents'
-
 /** The folders of the further constituents in the folder of a project, relative to it. */
 export function listConstituentFolders(project: string): string[] {
-  const parent = join(project, CONSTITUENTS)
+  const parent = join(project, CONSTITUENTS_FOLDER)
   if (!existsSync(parent)) return []
   // An interrupted migration is listed under its base name.
   const names = new Set(readdirSync(parent).map(baseName))
-  return [...names].map((folder) => join(CONSTITUENTS, folder))
+  return [...names].map((folder) => join(CONSTITUENTS_FOLDER, folder))
 }
 
 /** Some file systems ignore case, and ids do not. Minted ids have no lower case; others are hashed. */
@@ -39,7 +33,7 @@ export function projectFolderNameOrNull(projectId: string): string | null {
 /** The folder of a constituent, relative to the folder of its project. */
 export function constituentFolderName(part: Part): string {
   // A database name is free text of any length; its hash is a valid name on every file system.
-  return typeof part === 'string' ? part : join(CONSTITUENTS, hash(part.database))
+  return typeof part === 'string' ? part : join(CONSTITUENTS_FOLDER, hash(part.database))
 }
 
 function hash(text: string): string {
@@ -49,5 +43,5 @@ function hash(text: string): string {
 /** Names of the folders of all projects. */
 export function listProjectFolders(dataDir: string): string[] {
   const root = join(dataDir, PROJECTS_FOLDER)
-  return existsSync(root) ? readdirSync(root).filter((folder) => !folder.startsWith(REMOVED)) : []
+  return existsSync(root) ? readdirSync(root).filter((folder) => !folder.startsWith(REMOVED_PREFIX)) : []
 }

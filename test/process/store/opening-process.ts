@@ -3,7 +3,7 @@
 // folder and does not get to the end; `write and open FOLDER` writes to its own one and opens the other again and again meanwhile;
 // `open a minute later` begins to open, and the clock goes on by a minute.
 import { join } from 'node:path'
-import { DATA_FILE } from '../../../src/store/lmdb/environment-folder.ts'
+import { DATA_FILE } from '../../../src/kernel/data-folder.ts'
 import { LmdbFile } from '../../../src/store/lmdb/lmdb-file.ts'
 import { openWhenUnwritten } from '../../../src/store/lmdb/open-file.ts'
 import { COMMAND_LOCK_TIMEOUT_MS, OpenLock } from '../../../src/store/lmdb/open-lock.ts'

@@ -2,9 +2,9 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../../src/kernel/clock.ts'
+import { DATA_FILE } from '../../../../src/kernel/data-folder.ts'
 import { openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
-import { DATA_FILE } from '../../../../src/store/lmdb/environment-folder.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 test('a graph grows beyond the address space that it was opened with, while it is read and by one batch too', async () => {
