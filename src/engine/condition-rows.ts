@@ -9,7 +9,7 @@ import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery, Slot, SlotKind } from './bind/bound.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
 import { pushDownWhere } from './bind/push-down-where.ts'
-import { restrictVariable } from './bind/restrict-variable.ts'
+import { restrictAtEnd, restrictAtIntroduction } from './bind/restrict-variable.ts'
 import { assumedCounts } from './plan/expand-order.ts'
 import { explain } from './plan/explain.ts'
 import { defaultOptions, type EngineOptions, type Execution, PlannedQuery, type QueryContext } from './planned-query.ts'
@@ -138,8 +138,8 @@ class CompiledConditionRows implements ConditionRows {
     assert(typeof subject !== 'string', 'the subject was accepted before')
     const wanted = { type: subjectType, externalIdParameter: null }
     const clauses = pushDownWhere(query.clauses)
-    const narrowed = restrictVariable.atIntroduction(clauses, subject, wanted, false)
-    const atEnd = narrowed ? [] : restrictVariable.atEnd(subject, wanted)
+    const narrowed = restrictAtIntroduction(clauses, subject, wanted, false)
+    const atEnd = narrowed ? [] : restrictAtEnd(subject, wanted)
     this.planned = new PlannedQuery(
       { ...query, clauses: narrowed ?? clauses },
       [],

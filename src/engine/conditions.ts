@@ -75,8 +75,8 @@ export function compileCondition(
   if (!parsed.ok) return err(parsed.diagnostics)
   const bound = bindQuery(parsed.query, dialects[input.dialect], 'condition')
   if (!bound.ok) return bound
-  const issues = findUnboundVariables(bound.value, parsed.query)
-  return issues.length > 0 ? err(issues) : ok(new CompiledPolicyCondition(bound.value, input, options))
+  const diagnostics = findUnboundVariables(bound.value, parsed.query)
+  return diagnostics.length > 0 ? err(diagnostics) : ok(new CompiledPolicyCondition(bound.value, input, options))
 }
 
 function findUnboundVariables(query: BoundQuery, { span }: Query): Diagnostic[] {

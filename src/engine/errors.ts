@@ -1,48 +1,51 @@
-// What the engine refuses or fails with: values with a span where there is a text, never an HTTP status.
+// The errors of the engine. They point into the query text where there is one, and know nothing of HTTP.
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
 
-/** The text cannot be executed: found before any data is read. `issues` is never empty. */
+/** The query text cannot be executed. Thrown before any data is read. `diagnostics` has at least one entry. */
 export class CompileError extends Error {
-  override readonly name = 'CompileFault'
+  override readonly name = 'CompileError'
   readonly diagnostics: readonly Diagnostic[]
-  constructor(issues: readonly Diagnostic[]) {
-    super(issues[0]?.message ?? 'the query cannot be compiled')
-    this.diagnostics = issues
+  constructor(diagnostics: readonly Diagnostic[]) {
+    super(diagnostics[0]?.message ?? 'the query cannot be compiled')
+    this.diagnostics = diagnostics
   }
 }
 
+/** Why an execution failed. */
 export type ExecutionErrorCode =
-  /** A value of a kind that the operation does not take (TCK: TypeError and ArgumentError details). */
+  /** A value of a type that the operation does not accept (openCypher TCK: TypeError). */
   | 'type'
+  /** A value out of the range of the operation (openCypher TCK: ArgumentError). */
   | 'argument'
+  /** Overflow, or division by zero. */
   | 'arithmetic'
-  /** A parameter that was not given; `subject` is its name. */
+  /** A parameter without a value; `subject` is its name. */
   | 'missing-parameter'
   /** A property that only an external resolver can supply; `subject` is its name. */
   | 'external'
-  /** The entity is gone (TCK: EntityNotFound). */
+  /** The entity does not exist any more (openCypher TCK: EntityNotFound). */
   | 'entity'
-  /** Time, rows touched or memory; `subject` is the name of the limit. */
+  /** A limit on time, steps or memory is reached; `subject` is the name of the limit. */
   | 'budget'
 
-/** Execution failed. Thrown inside cursors, caught once at the cursor's edge. */
+/** Execution failed. Operators and expressions throw it; the callers of the engine catch it. */
 export class ExecutionError extends Error {
-  override readonly name = 'RunFault'
+  override readonly name = 'ExecutionError'
   readonly code: ExecutionErrorCode
   readonly subject: string | null
-  /** The TCK's detail name where it has one. */
+  /** The detail name of the openCypher TCK, if it has one for this error. */
   readonly detail: string | null
-  /** The message without what stood in data or parameters: for logs, and for callers who may not read the graph. */
+  /** The message without values from data or parameters: for logs, and for callers that may not read the graph. */
   readonly redactedMessage: string
   constructor(
     code: ExecutionErrorCode,
     message: string,
     subject: string | null = null,
     detail: string | null = null,
-    withoutValues = message,
+    redactedMessage = message,
   ) {
     super(message)
-    this.redactedMessage = withoutValues
+    this.redactedMessage = redactedMessage
     this.code = code
     this.subject = subject
     this.detail = detail

@@ -5,7 +5,7 @@ import { assert } from '../kernel/assert.ts'
 import type { BoundQuery, GraphReference, Slot } from './bind/bound.ts'
 import { RESERVED_PREFIX } from './bind/dialect.ts'
 import { slotsDeclaredBy } from './bind/expression-tree.ts'
-import { restrictVariable } from './bind/restrict-variable.ts'
+import { restrictAtEnd, restrictAtIntroduction } from './bind/restrict-variable.ts'
 import type { Profiler } from './exec/profiler.ts'
 import type { Plan } from './plan/operators.ts'
 import { type EngineOptions, type Execution, PlannedQuery, type QueryContext } from './planned-query.ts'
@@ -83,7 +83,7 @@ function keyParameter(name: string): string {
 export function bindAccessQuery(query: BoundQuery, question: AccessQuery): BoundAccessQuery {
   let { clauses } = query
   const given = new Map<string, Slot>()
-  const atEnd: ReturnType<typeof restrictVariable.atEnd> = []
+  const atEnd: ReturnType<typeof restrictAtEnd> = []
   const { target, types } = question
   for (const name of new Set([...question.fixed, ...(target === null ? [] : [target]), ...types.keys()])) {
     const slot = nodeSlot(query, name)
@@ -93,11 +93,11 @@ export function bindAccessQuery(query: BoundQuery, question: AccessQuery): Bound
     // variables may share a slot (`WITH x AS subject, x AS resource`): then the second is told by its key, and compared.
     const taken = [...given.values()].some((other) => other.index === slot.index)
     const byId = isGiven && !taken && wanted.type !== null && slot.graph === 0 && introducingMatch(query, slot) !== null
-    const narrowed = taken ? null : restrictVariable.atIntroduction(clauses, slot, wanted, byId)
+    const narrowed = taken ? null : restrictAtIntroduction(clauses, slot, wanted, byId)
     if (narrowed) {
       clauses = narrowed
       if (byId) given.set(name, slot)
-    } else atEnd.push(...restrictVariable.atEnd(slot, wanted))
+    } else atEnd.push(...restrictAtEnd(slot, wanted))
   }
   const soughtSlot = target === null ? null : nodeSlot(query, target)
   return {

@@ -1,4 +1,4 @@
-// Names, and what is read of the thing that they name: properties, items, parts of lists, labels.
+// Binds variables and what is read from a value: properties, list items, slices, labels.
 import type { IndexAccess, LabelTest, PropertyAccess, SliceAccess, Span } from '../../../grammar/ast.ts'
 import { suggestion } from '../../kernel/suggest.ts'
 import type { ElementField } from '../store.ts'
@@ -9,6 +9,7 @@ import type { BoundExpression, Slot } from './bound.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
 import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
+/** A variable → its slot. Reports `UndefinedVariable`, with a suggestion, if it is not in scope. */
 export function bindVariable(name: string, span: Span, binder: ExpressionBinder): TypedExpression {
   const slot = binder.scope.lookup(name)
   if (!slot) {
@@ -19,13 +20,14 @@ export function bindVariable(name: string, span: Span, binder: ExpressionBinder)
   return binder.slot(slot)
 }
 
+/** `target.key`. For an element in a slot, the key is resolved to a built-in field or a captured property. */
 export function bindProperty(ast: PropertyAccess, binder: ExpressionBinder): TypedExpression {
   const { bound: target, type } = binder.bind(ast.target)
   const key = ast.key.text
   if (target.kind === 'parameter') {
     return { bound: { ...target, path: [...target.path, key], span: ast.span }, type: ANY }
   }
-  // Ruling G4: `n.property` is all captured properties, so `n.property.x` is the captured property x.
+  // `n.property` is all captured properties, so `n.property.x` is the captured property x.
   if (target.kind === 'element-properties') {
     return { bound: { kind: 'element-property', slot: target.slot, key, own: null }, type: ANY }
   }
@@ -38,22 +40,27 @@ export function bindProperty(ast: PropertyAccess, binder: ExpressionBinder): Typ
   return { bound: { kind: 'property', target, key, span: ast.span }, type: ANY }
 }
 
-/** The slot of the element that the expression is, where it is no more than that. */
+/** The slot of the node or relationship, if the expression is only this variable; otherwise null. */
 export function elementIn(bound: BoundExpression): Slot | null {
   if (bound.kind !== 'slot') return null
   const { slot } = bound
   return slot.kind === 'node' || slot.kind === 'relationship' ? slot : null
 }
 
+/** All captured properties of the element in a slot, as a map. */
 export function allProperties(slot: Slot): TypedExpression {
   return { bound: { kind: 'element-properties', slot }, type: staticType('map') }
 }
 
-/** Ruling G4 gives own fields to nodes alone: `r.type` is a captured property, type(r) the relationship's type. */
+/**
+ * The built-in field of a node that a key names, or null. Only nodes have such fields: for a relationship `r.type` is a
+ * captured property, and `type(r)` is its type (docs/decisions/0004-element-fields-and-values.md).
+ */
 export function ownFieldOf(key: string, slot: Slot): ElementField | null {
   return slot.kind === 'node' ? nodeField(key) : null
 }
 
+/** `target[index]`. */
 export function bindIndex(ast: IndexAccess, binder: ExpressionBinder): TypedExpression {
   const target = binder.bind(ast.target)
   const index = binder.bind(ast.index).bound
@@ -61,6 +68,7 @@ export function bindIndex(ast: IndexAccess, binder: ExpressionBinder): TypedExpr
   return { bound: { kind: 'index', target: target.bound, index, span: ast.span }, type }
 }
 
+/** `target[from..to]`. Reports `InvalidArgumentType` if the target cannot be a list. */
 export function bindSlice(ast: SliceAccess, binder: ExpressionBinder): TypedExpression {
   const target = binder.bind(ast.target)
   binder.expect(['list'], target.type, ast.target.span, 'a slice')
@@ -69,6 +77,7 @@ export function bindSlice(ast: SliceAccess, binder: ExpressionBinder): TypedExpr
   return { bound: { kind: 'slice', target: target.bound, from, to, span: ast.span }, type: target.type }
 }
 
+/** `n:Label`. Reports `InvalidArgumentType` if the target cannot be an element. */
 export function bindLabelTest(ast: LabelTest, binder: ExpressionBinder): TypedExpression {
   const target = binder.bind(ast.target)
   binder.expect(['node', 'relationship'], target.type, ast.target.span, 'a label test')

@@ -1,4 +1,4 @@
-// Calls: the name is one of the table of functions, of the aggregates, or exists(), and takes what is given to it.
+// Binds calls: functions, aggregates, and exists(). Checks the name, the number of arguments and their static types.
 import type { Expression, FunctionCall, Span } from '../../../grammar/ast.ts'
 import { suggestion } from '../../kernel/suggest.ts'
 import { aggregateNames, findAggregate } from '../value/aggregate-signatures.ts'
@@ -8,6 +8,7 @@ import { allProperties, elementIn } from './bind-access.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
 import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
+/** A call → the function, aggregate or test that it names. Reports unknown names and wrong arguments. */
 export function bindCall(ast: FunctionCall, binder: ExpressionBinder): TypedExpression {
   const name = ast.name.text
   const aggregate = findAggregate(name)
@@ -25,7 +26,7 @@ export function bindCall(ast: FunctionCall, binder: ExpressionBinder): TypedExpr
     return INVALID_EXPRESSION
   }
   if (!hasArity(entry.name, entry.argsMin, entry.argsMax, ast, binder)) return INVALID_EXPRESSION
-  if (!entry.pure) binder.impure = true
+  if (!entry.pure) binder.isPure = false
   const args = ast.args.map((arg, i) => {
     const { bound, type } = binder.bind(arg)
     binder.expect(entry.parameterKinds[i] ?? ['any'], type, arg.span, `${entry.name}()`)
@@ -45,7 +46,7 @@ function hasArity(name: string, min: number, max: number, ast: FunctionCall, bin
   return false
 }
 
-/** `exists(n.x)`: the property is there. `exists((n)-->())`: the pattern is. */
+/** `exists(n.x)` tests that the property is not null, `exists((n)-->())` that the pattern has a match. */
 function existsCall(ast: FunctionCall, binder: ExpressionBinder): TypedExpression {
   if (!hasArity('exists', 1, 1, ast, binder)) return INVALID_EXPRESSION
   const arg = ast.args[0]!
@@ -57,6 +58,7 @@ function existsCall(ast: FunctionCall, binder: ExpressionBinder): TypedExpressio
   return booleanExpression({ kind: 'null-test', operand: binder.bind(arg).bound, negated: true })
 }
 
+/** An aggregate call → the slot of its result. Reports an aggregate where none is allowed. */
 export function bindAggregate(
   name: string,
   distinct: boolean,
@@ -64,8 +66,8 @@ export function bindAggregate(
   span: Span,
   binder: ExpressionBinder,
 ): TypedExpression {
-  const sink = binder.scope.aggregates
-  if (!sink) {
+  const register = binder.scope.aggregates
+  if (!register) {
     if (binder.insideAggregate)
       binder.report('NestedAggregation', `${name}() cannot be nested in another aggregate`, span)
     else binder.report('InvalidAggregation', `${name}() is not allowed here: use aggregates in WITH or RETURN`, span)
@@ -73,10 +75,10 @@ export function bindAggregate(
   }
   const inner = binder.ofArguments()
   const [argument = null, parameter = null] = args.map((arg) => inner.bind(arg).bound)
-  if (inner.impure) {
+  if (!inner.isPure) {
     binder.report('NonConstantExpression', `${name}() cannot aggregate a random or changing value`, span)
   }
-  const slot = sink({ name, distinct, argument, parameter })
+  const slot = register({ name, distinct, argument, parameter })
   const type = name === 'count' ? staticType('integer') : name === 'collect' ? staticType('list') : ANY
   return { bound: { kind: 'slot', slot }, type }
 }

@@ -1,5 +1,5 @@
-// Expressions of the text → bound expressions: variables become slots, functions and aggregates are checked words, and
-// what could never run is refused with its place in the text. Every kind of expression is either bound or refused.
+// Binds the expressions of the syntax tree: resolves variables to slots, checks functions and aggregates, and reports what
+// could never run with its place in the text. Every kind of expression is either bound or reported.
 import type { Expression } from '../../../grammar/ast.ts'
 import { assertNever } from '../../kernel/assert.ts'
 import { Float } from '../../kernel/float.ts'
@@ -14,22 +14,22 @@ import { ExpressionBinder } from './expression-binder.ts'
 import type { ExpressionPosition, ExpressionScope } from './expression-scope.ts'
 import { booleanExpression, constantExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
-/** Issues go to the scope; what is returned beside an issue is not to be run. */
+/** Binds an expression. Diagnostics go to the scope; an expression with a diagnostic must not be executed. */
 export function bindExpression(
   ast: Expression,
   scope: ExpressionScope,
-  place: ExpressionPosition = 'open',
+  position: ExpressionPosition = 'open',
 ): BoundExpression {
-  return bindTyped(ast, scope, place).bound
+  return bindTyped(ast, scope, position).bound
 }
 
-/** With what is known of the value before there is one. */
+/** Binds an expression and returns its static type too. */
 export function bindTyped(
   ast: Expression,
   scope: ExpressionScope,
-  place: ExpressionPosition = 'open',
+  position: ExpressionPosition = 'open',
 ): TypedExpression {
-  return new ExpressionBinder(scope, bindKind).bindAt(ast, place)
+  return new ExpressionBinder(scope, bindKind).bindAt(ast, position)
 }
 
 function bindKind(ast: Expression, binder: ExpressionBinder): TypedExpression {

@@ -1,8 +1,9 @@
-// Label expressions without their spans: what a label test and a pattern both bind to, and how such a test is known again.
+// Binds label expressions, for label tests and for patterns.
 import type { LabelExpression } from '../../../grammar/ast.ts'
 import { assertNever } from '../../kernel/assert.ts'
 import type { BoundExpression, BoundLabels, Slot } from './bound.ts'
 
+/** The label expression without its spans. */
 export function bindLabels(labels: LabelExpression): BoundLabels {
   switch (labels.kind) {
     case 'label':
@@ -19,7 +20,7 @@ export function bindLabels(labels: LabelExpression): BoundLabels {
   }
 }
 
-/** Tests the slot for this one label, and for nothing else. */
+/** Whether the predicate tests exactly this label of this slot. */
 export function isLabelTest(predicate: BoundExpression, slot: Slot, label: string): boolean {
   return (
     predicate.kind === 'label-test' &&

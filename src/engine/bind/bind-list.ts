@@ -1,4 +1,4 @@
-// Lists as they are written, and what goes over the items of one: comprehensions, quantifiers, reduce().
+// Binds list literals and what iterates over a list: comprehensions, quantifiers, reduce().
 import type { Expression, ListComprehension, Quantifier, Reduce } from '../../../grammar/ast.ts'
 import { ANY, type StaticType, staticType, unionType } from '../value/static-type.ts'
 import type { BoundExpression } from './bound.ts'
@@ -11,7 +11,7 @@ import {
   type TypedExpression,
 } from './typed-expression.ts'
 
-/** Of constants: a constant. */
+/** A list literal; a list of constants is a constant. */
 export function bindList(asts: readonly Expression[], binder: ExpressionBinder): TypedExpression {
   const typed = asts.map((item) => binder.bind(item))
   const type = staticType('list', unionType(typed.map((item) => item.type)))
@@ -23,6 +23,7 @@ export function bindList(asts: readonly Expression[], binder: ExpressionBinder):
   return { bound: { kind: 'list', items }, type }
 }
 
+/** `[x IN list WHERE … | …]`. */
 export function bindListComprehension(ast: ListComprehension, binder: ExpressionBinder): TypedExpression {
   const { list, item } = listOf(ast.list, 'a list comprehension', binder)
   return binder.overItems(ast.variable.text, item, (inner, variable) => {
@@ -36,6 +37,7 @@ export function bindListComprehension(ast: ListComprehension, binder: Expression
   })
 }
 
+/** `all(x IN list WHERE …)`, `any`, `none`, `single`. Reports a missing WHERE. */
 export function bindQuantifier(ast: Quantifier, binder: ExpressionBinder): TypedExpression {
   const { quantifier, span } = ast
   const { list, item } = listOf(ast.list, `${quantifier}()`, binder)
@@ -50,10 +52,11 @@ export function bindQuantifier(ast: Quantifier, binder: ExpressionBinder): Typed
   })
 }
 
+/** `reduce(accumulator = initial, x IN list | …)`. */
 export function bindReduce(ast: Reduce, binder: ExpressionBinder): TypedExpression {
   const initial = binder.bind(ast.initial).bound
   const { list, item } = listOf(ast.list, 'reduce()', binder)
-  // The accumulator's type may change from step to step, so nothing is said of it.
+  // The type of the accumulator may change from step to step, so it is unknown.
   return binder.overItems(ast.accumulator.text, ANY, (outer, accumulator) =>
     outer.overItems(ast.variable.text, item, (inner, variable) => {
       const expression = inner.bind(ast.expression).bound

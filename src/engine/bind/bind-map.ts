@@ -1,4 +1,4 @@
-// Maps as they are written, and those taken of a map or an element.
+// Binds map literals and map projections.
 import type { Expression, MapLiteral, MapProjection } from '../../../grammar/ast.ts'
 import { MAP_PROJECTION } from '../value/function-table.ts'
 import { staticType } from '../value/static-type.ts'
@@ -12,11 +12,12 @@ interface BoundMapEntry {
   readonly value: BoundExpression
 }
 
+/** A map literal; a map of constants is a constant. */
 export function bindMap(ast: MapLiteral, binder: ExpressionBinder): TypedExpression {
   return mapOf(ast.entries.map(({ key, value }) => ({ key: key.text, value: binder.bind(value).bound })))
 }
 
-/** Of constants: a constant. */
+/** A map expression, or a constant if all values are constants. */
 function mapOf(entries: readonly BoundMapEntry[]): TypedExpression {
   const type = staticType('map')
   if (entries.every((entry) => entry.value.kind === 'constant')) {
@@ -25,7 +26,7 @@ function mapOf(entries: readonly BoundMapEntry[]): TypedExpression {
   return { bound: { kind: 'map', entries }, type }
 }
 
-/** `n {.a, b: 1, c, .*}`: null for null, else all properties (with `.*`) under the entries. */
+/** `n {.a, b: 1, c, .*}`: null if `n` is null. With `.*` all properties are included, and the entries override them. */
 export function bindMapProjection(ast: MapProjection, binder: ExpressionBinder): TypedExpression {
   const { text: name, span } = ast.variable
   const base = bindVariable(name, span, binder)

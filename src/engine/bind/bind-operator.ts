@@ -1,5 +1,6 @@
-// Operators, comparisons and CASE: what they take, and what can be said of what they give.
+// Binds operators, comparisons and CASE. Checks the static types of operands and derives the type of the result.
 import type { Binary, Case, Comparison, Expression, Span, Unary } from '../../../grammar/ast.ts'
+import { assertNever } from '../../kernel/assert.ts'
 import { Float } from '../../kernel/float.ts'
 import { compileRegex } from '../value/regular-expression.ts'
 import {
@@ -19,6 +20,7 @@ import { booleanExpression, constantExpression, isConstant, type TypedExpression
 
 const ONE: BoundExpression = { kind: 'constant', value: 1 }
 
+/** A binary operator. AND and OR become one node with all their operands. */
 export function bindBinary(ast: Binary, binder: ExpressionBinder): TypedExpression {
   const { operator } = ast
   if (operator === 'AND' || operator === 'OR') return bindJunction(ast, operator, binder)
@@ -41,16 +43,22 @@ export function bindBinary(ast: Binary, binder: ExpressionBinder): TypedExpressi
       return booleanExpression(bound)
     case '+':
       return { bound, type: additionType(left.type, right.type, ast.span, binder) }
-    default: {
-      const takes: readonly StaticKind[] = operator === '%' || operator === '^' ? ['number'] : ['number', 'temporal']
-      binder.expect(takes, left.type, ast.left.span, `\`${operator}\``)
-      binder.expect(takes, right.type, ast.right.span, `\`${operator}\``)
+    case '%':
+    case '^':
+    case '-':
+    case '*':
+    case '/': {
+      const accepted: readonly StaticKind[] = operator === '%' || operator === '^' ? ['number'] : ['number', 'temporal']
+      binder.expect(accepted, left.type, ast.left.span, `\`${operator}\``)
+      binder.expect(accepted, right.type, ast.right.span, `\`${operator}\``)
       return { bound, type: operator === '^' ? staticType('float') : arithmeticType(operator, left.type, right.type) }
     }
+    default:
+      return assertNever(operator)
   }
 }
 
-/** `a AND b AND c` leans to the left in the tree: its spine is walked in a loop, so that it may be as long as it likes. */
+/** The tree of `a AND b AND c` is left-deep. A loop walks it, so the length of a conjunction is not limited by the stack. */
 function bindJunction(ast: Binary, operator: 'AND' | 'OR', binder: ExpressionBinder): TypedExpression {
   const kind = operator === 'AND' ? 'and' : 'or'
   const asts: Expression[] = []
@@ -67,6 +75,7 @@ function bindJunction(ast: Binary, operator: 'AND' | 'OR', binder: ExpressionBin
   return booleanExpression({ kind, operands })
 }
 
+/** Reports a constant regular expression that is invalid or not linear. */
 function checkPattern(bound: BoundExpression, span: Span, binder: ExpressionBinder): void {
   if (bound.kind !== 'constant' || typeof bound.value !== 'string') return
   const compiled = compileRegex(bound.value)
@@ -81,6 +90,7 @@ function additionType(left: StaticType, right: StaticType, span: Span, binder: E
   return ANY
 }
 
+/** NOT, unary minus, unary plus. */
 export function bindUnary({ operator, operand, span }: Unary, binder: ExpressionBinder): TypedExpression {
   if (operator === 'NOT') return booleanExpression({ kind: 'not', operand: binder.condition(operand) })
   return bindSign(operator, operand, span, binder)
@@ -90,7 +100,7 @@ function bindSign(operator: '-' | '+', ast: Expression, span: Span, binder: Expr
   const { bound: operand, type } = binder.bind(ast)
   binder.expect(['number'], type, ast.span, `\`${operator}\``)
   if (operator === '+') {
-    // Times 1 is the same number, and a fault for what is none.
+    // A product with 1 is the same number, and an error for a value that is no number.
     return { bound: { kind: 'binary', operator: '*', left: ONE, right: operand, span }, type: numberType(type, type) }
   }
   if (isConstant(operand)) {
@@ -100,6 +110,7 @@ function bindSign(operator: '-' | '+', ast: Expression, span: Span, binder: Expr
   return { bound: { kind: 'negate', operand, span }, type: numberType(type, type) }
 }
 
+/** `a < b <= c`: each link becomes one comparison. */
 export function bindComparison(ast: Comparison, binder: ExpressionBinder): TypedExpression {
   const links: BoundExpression[] = []
   let left = binder.bind(ast.first).bound
@@ -111,6 +122,7 @@ export function bindComparison(ast: Comparison, binder: ExpressionBinder): Typed
   return booleanExpression(links.length === 1 ? links[0]! : { kind: 'and', operands: links })
 }
 
+/** CASE with or without a subject. */
 export function bindCase(ast: Case, binder: ExpressionBinder): TypedExpression {
   const subject = ast.subject && binder.bind(ast.subject).bound
   const types: StaticType[] = []

@@ -1,5 +1,5 @@
-// Patterns → one graph of slots and a conjunction of predicates. Labels, inline maps and inline WHERE become predicates
-// like any other, so that one rule pushes them all to where they cost least.
+// Binds the patterns of a MATCH to one graph of slots and a list of predicates. Labels, inline maps and inline WHERE become
+// predicates like any other, so one optimizer rule moves them all to where they cost least.
 import type { Expression, NodePattern, PathPattern, RelationshipPattern, Span } from '../../../grammar/ast.ts'
 import type { BoundExpression, BoundMatch, BoundRelationship } from './bound.ts'
 import { slotsOf } from './expression-tree.ts'
@@ -14,114 +14,118 @@ import {
   typeAlternatives,
 } from './pattern-predicate.ts'
 
-/** In one MATCH. People write a handful; planning a chain costs the square of its length, and the first decision waits for it. */
+/**
+ * Limits for one MATCH. People write a handful of patterns. Planning a chain costs the square of its length, and the first
+ * decision waits for it.
+ */
 const MAX_PATTERNS = 100
 const MAX_RELATIONSHIPS = 100
 
+/** Binds patterns and WHERE. Returns the match, and the scope with the names that the patterns declare. */
 export function bindPatterns(
   patterns: readonly PathPattern[],
   where: Expression | null,
   optional: boolean,
-  site: PatternDeps,
+  deps: PatternDeps,
 ): { readonly match: BoundMatch; readonly scope: VariableScope } {
-  const draft = new PatternBuilder(site)
-  if (isTooLong(patterns, draft)) {
-    for (const pattern of patterns) declareNames(pattern, draft)
+  const builder = new PatternBuilder(deps)
+  if (isTooLong(patterns, builder)) {
+    for (const pattern of patterns) declareNames(pattern, builder)
     return {
       match: { optional, casts: [], nodes: [], relationships: [], predicates: [], paths: [] },
-      scope: draft.scope,
+      scope: builder.scope,
     }
   }
-  for (const pattern of patterns) bindPath(pattern, draft)
-  const predicates = draft.deferredPredicates.flatMap((bind) => conjuncts(bind()))
+  for (const pattern of patterns) bindPath(pattern, builder)
+  const predicates = builder.deferredPredicates.flatMap((bind) => conjuncts(bind()))
   if (where) {
-    const conditions = conjuncts(draft.bind(where, 'condition'))
-    rejectWhereOnShortestPath(conditions, where.span, draft)
+    const conditions = conjuncts(builder.bind(where, 'condition'))
+    rejectWhereOnShortestPath(conditions, where.span, builder)
     predicates.push(...conditions)
   }
-  const { nodes, relationships, paths, casts, scope } = draft
-  predicates.push(...notNullPredicates(draft))
+  const { nodes, relationships, paths, casts, scope } = builder
+  predicates.push(...notNullPredicates(builder))
   return { match: { optional, casts, nodes, relationships, predicates, paths }, scope }
 }
 
-function isTooLong(patterns: readonly PathPattern[], draft: PatternBuilder): boolean {
-  const refuseBeyond = (max: number, what: string, beyond: { readonly span: Span } | undefined): boolean => {
+function isTooLong(patterns: readonly PathPattern[], builder: PatternBuilder): boolean {
+  const isBeyond = (max: number, what: string, beyond: { readonly span: Span } | undefined): boolean => {
     if (!beyond) return false
-    draft.report('PatternTooLong', `more than ${max} ${what} in one MATCH`, beyond.span)
+    builder.report('PatternTooLong', `more than ${max} ${what} in one MATCH`, beyond.span)
     return true
   }
   const relationships = patterns.flatMap((pattern) => pattern.relationships)
   return (
-    refuseBeyond(MAX_PATTERNS, 'patterns', patterns[MAX_PATTERNS]) ||
-    refuseBeyond(MAX_RELATIONSHIPS, 'relationships', relationships[MAX_RELATIONSHIPS])
+    isBeyond(MAX_PATTERNS, 'patterns', patterns[MAX_PATTERNS]) ||
+    isBeyond(MAX_RELATIONSHIPS, 'relationships', relationships[MAX_RELATIONSHIPS])
   )
 }
 
-/** Of a pattern that is refused as a whole: what follows may use its names, and is not to blame for it. */
-function declareNames({ nodes, relationships, variable }: PathPattern, draft: PatternBuilder): void {
-  for (const node of nodes) draft.element(node.variable, 'node')
+/** Declares the names of a pattern that is rejected as a whole, so that later clauses cause no further diagnostics. */
+function declareNames({ nodes, relationships, variable }: PathPattern, builder: PatternBuilder): void {
+  for (const node of nodes) builder.element(node.variable, 'node')
   for (const { variable: name, range } of relationships) {
-    draft.element(name, range ? 'relationships' : 'relationship')
+    builder.element(name, range ? 'relationships' : 'relationship')
   }
-  if (variable) draft.declare(variable, 'path')
+  if (variable) builder.declare(variable, 'path')
 }
 
-function bindPath(pattern: PathPattern, draft: PatternBuilder): void {
-  if (pattern.shortest) checkShortest(pattern, draft)
+function bindPath(pattern: PathPattern, builder: PatternBuilder): void {
+  if (pattern.shortest) checkShortest(pattern, builder)
   const nodes: number[] = []
   const relationships: number[] = []
-  nodes.push(bindNode(pattern.nodes[0]!, draft))
+  nodes.push(bindNode(pattern.nodes[0]!, builder))
   pattern.relationships.forEach((relationship, i) => {
-    nodes.push(bindNode(pattern.nodes[i + 1]!, draft))
+    nodes.push(bindNode(pattern.nodes[i + 1]!, builder))
     const ends = { left: nodes[i]!, right: nodes[i + 1]!, shortest: pattern.shortest }
-    relationships.push(bindRelationship(relationship, ends, draft))
+    relationships.push(bindRelationship(relationship, ends, builder))
   })
   if (pattern.variable) {
     const { text, span } = pattern.variable
-    if (draft.scope.has(text)) {
-      draft.report('VariableAlreadyBound', `variable \`${text}\` is already bound`, span)
+    if (builder.scope.has(text)) {
+      builder.report('VariableAlreadyBound', `variable \`${text}\` is already bound`, span)
     }
-    draft.paths.push({ slot: draft.declare(pattern.variable, 'path'), nodes, relationships })
+    builder.paths.push({ slot: builder.declare(pattern.variable, 'path'), nodes, relationships })
   }
 }
 
-function bindNode(pattern: NodePattern, draft: PatternBuilder): number {
-  const { slot, known } = draft.element(pattern.variable, 'node')
-  let index = draft.nodeIndexBySlot.get(slot.index)
+function bindNode(pattern: NodePattern, builder: PatternBuilder): number {
+  const { slot, known } = builder.element(pattern.variable, 'node')
+  let index = builder.nodeIndexBySlot.get(slot.index)
   if (index === undefined) {
-    index = draft.nodes.length
-    draft.nodes.push({ slot, bound: known })
-    draft.nodeIndexBySlot.set(slot.index, index)
+    index = builder.nodes.length
+    builder.nodes.push({ slot, bound: known })
+    builder.nodeIndexBySlot.set(slot.index, index)
   }
   const { labels } = pattern
-  if (labels) draft.deferredPredicates.push(() => labelPredicate(slot, labels))
-  inlinePredicates(slot, pattern.properties, pattern.where, draft)
+  if (labels) builder.deferredPredicates.push(() => labelPredicate(slot, labels))
+  inlinePredicates(slot, pattern.properties, pattern.where, builder)
   return index
 }
 
 function bindRelationship(
   pattern: RelationshipPattern,
   ends: Pick<BoundRelationship, 'left' | 'right' | 'shortest'>,
-  draft: PatternBuilder,
+  builder: PatternBuilder,
 ): number {
-  // A shortest way is a list of relationships, also when it is only one step long.
+  // A shortest path is a list of relationships, also if it has only one step.
   const range = pattern.range ?? (ends.shortest ? { min: 1, max: 1 } : null)
   const kind = range ? 'relationships' : 'relationship'
-  const { slot, known } = draft.element(pattern.variable, kind)
-  if (draft.relationships.some((r) => r.slot === slot)) {
+  const { slot, known } = builder.element(pattern.variable, kind)
+  if (builder.relationships.some((r) => r.slot === slot)) {
     const message = `relationship \`${slot.name}\` cannot appear twice in one MATCH`
-    draft.report('RelationshipUniquenessViolation', message, pattern.variable?.span ?? pattern.span)
+    builder.report('RelationshipUniquenessViolation', message, pattern.variable?.span ?? pattern.span)
   }
   const types = pattern.types ? typeAlternatives(pattern.types) : []
   let each: BoundRelationship['each'] = null
   if (range) {
-    each = eachPredicate(pattern, types === null, draft)
+    each = eachPredicate(pattern, types === null, builder)
   } else {
     const { types: test } = pattern
-    if (test && !types) draft.deferredPredicates.push(() => labelPredicate(slot, test))
-    inlinePredicates(slot, pattern.properties, pattern.where, draft)
+    if (test && !types) builder.deferredPredicates.push(() => labelPredicate(slot, test))
+    inlinePredicates(slot, pattern.properties, pattern.where, builder)
   }
-  draft.relationships.push({
+  builder.relationships.push({
     slot,
     ...ends,
     direction: pattern.direction,
@@ -131,31 +135,31 @@ function bindRelationship(
     named: pattern.variable !== null,
     each,
   })
-  return draft.relationships.length - 1
+  return builder.relationships.length - 1
 }
 
-/** openCypher looks for the shortest way that satisfies WHERE; a filter on the shortest way of all is not the same. */
-function rejectWhereOnShortestPath(conditions: readonly BoundExpression[], span: Span, draft: PatternBuilder): void {
-  const ways = new Set<number>()
-  draft.relationships.forEach((relationship, i) => {
+/** openCypher returns the shortest path that satisfies WHERE. A filter on the shortest path overall is not the same. */
+function rejectWhereOnShortestPath(conditions: readonly BoundExpression[], span: Span, builder: PatternBuilder): void {
+  const pathSlots = new Set<number>()
+  builder.relationships.forEach((relationship, i) => {
     if (!relationship.shortest) return
-    ways.add(relationship.slot.index)
-    for (const path of draft.paths) if (path.relationships.includes(i)) ways.add(path.slot.index)
+    pathSlots.add(relationship.slot.index)
+    for (const path of builder.paths) if (path.relationships.includes(i)) pathSlots.add(path.slot.index)
   })
-  if (conditions.some((condition) => slotsOf(condition).some((slot) => ways.has(slot.index)))) {
-    draft.report('NotSupported', 'WHERE over a shortest path is not supported: filter it after WITH', span)
+  if (conditions.some((condition) => slotsOf(condition).some((slot) => pathSlots.has(slot.index)))) {
+    builder.report('NotSupported', 'WHERE over a shortest path is not supported: filter it after WITH', span)
   }
 }
 
-function checkShortest(pattern: PathPattern, draft: PatternBuilder): void {
+function checkShortest(pattern: PathPattern, builder: PatternBuilder): void {
   const relationship = pattern.relationships[0]
   if (pattern.relationships.length !== 1 || !relationship) {
     const message = 'a shortest path must have exactly one relationship pattern'
-    draft.report('InvalidShortestPath', message, pattern.span)
+    builder.report('InvalidShortestPath', message, pattern.span)
     return
   }
   if ((relationship.range?.min ?? 1) > 1) {
     const message = 'the minimum length of a shortest path must be 0 or 1'
-    draft.report('InvalidShortestPath', message, relationship.span)
+    builder.report('InvalidShortestPath', message, relationship.span)
   }
 }

@@ -1,5 +1,5 @@
-// Names → slots, clause by clause. Everything that can be wrong with a text is found here, before any data is read,
-// and what the engine does not execute is refused here, so that nothing of a text is ever silently ignored.
+// Binds a query clause by clause: resolves names to slots, and reports everything that is wrong with the text before any data
+// is read. What the engine does not execute is reported too, so no part of a query is silently ignored.
 import type { CallClause, Clause, Expression, Query, SingleQuery, Span } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import { assertNever } from '../../kernel/assert.ts'
@@ -7,7 +7,7 @@ import { err, ok, type Result } from '../../kernel/result.ts'
 import { type StaticType, staticType } from '../value/static-type.ts'
 import { bindTyped } from './bind-expression.ts'
 import { bindPatterns } from './bind-pattern.ts'
-import { type AggregateSink, bindProjection } from './bind-projection.ts'
+import { bindProjection, type RegisterAggregate } from './bind-projection.ts'
 import { bindCollect, bindComprehension, bindCount, bindExists } from './bind-subquery.ts'
 import type { BoundClause, BoundColumn, BoundPart, BoundQuery, Slot, SlotKind } from './bound.ts'
 import { type Dialect, RESERVED_PREFIX } from './dialect.ts'
@@ -18,38 +18,42 @@ import type { PatternDeps } from './pattern-builder.ts'
 import type { TypedExpression } from './typed-expression.ts'
 import { markUnknownReads } from './unknown-reads.ts'
 
-/** `rows`: the query ends in RETURN. `condition`: it has none, and its columns are what is in scope at the end. */
+/** `rows`: the query ends with RETURN. `condition`: it has no RETURN, and its columns are the names in scope at the end. */
 export type QueryForm = 'rows' | 'condition'
 
-/** `either`: a subquery that is only asked whether and how many. */
+/** `either`: a subquery whose rows are only counted, so RETURN is optional. */
 type PartForm = QueryForm | 'either'
 
+/** Binds a whole query in a dialect. The error holds every diagnostic of the query. */
 export function bindQuery(query: Query, dialect: Dialect, form: QueryForm): Result<BoundQuery, readonly Diagnostic[]> {
   const binder = new QueryBinder(dialect)
   const bound = binder.bindWhole(query, form)
-  return binder.issues.length > 0 ? err(binder.issues) : ok(bound)
+  return binder.diagnostics.length > 0 ? err(binder.diagnostics) : ok(bound)
 }
 
-/** What a part of a query sees of the outside: at its start, and whatever its WITHs pass on. */
+/** The outer names that a part of a query can use. */
 interface OuterScope {
+  /** The names in scope at the start of the part. */
   scope: VariableScope
+  /** The names that stay in scope after every WITH. */
   readonly imported: VariableScope
-  /** What is in scope outside and was not let in. */
+  /** The names that are in scope outside and were not imported. */
   readonly hidden: VariableScope
 }
 
 const emptyOuterScope: OuterScope = { scope: new Map(), imported: new Map(), hidden: new Map() }
 
-/** In one query, subqueries apart: planning costs more than their number, and people write a handful. */
+/** Limit for one query, not counting subqueries. People write a handful of clauses, and planning is more than linear. */
 const MAX_CLAUSES = 100
 
-/** What is in scope and which graph is meant, at one place of a query part. */
+/** The names in scope and the index of the current graph, at one point of a part. */
 interface ScopeFrame extends OuterScope {
   graph: number
 }
 
+/** Binds one query and collects its diagnostics. */
 export class QueryBinder {
-  readonly issues: Diagnostic[] = []
+  readonly diagnostics: Diagnostic[] = []
   private readonly layout = new FrameLayout()
   private readonly parameters = new Set<string>()
   private readonly dialect: Dialect
@@ -57,9 +61,10 @@ export class QueryBinder {
 
   constructor(dialect: Dialect) {
     this.dialect = dialect
-    this.graphs = new GraphReferences(dialect, (issue) => this.issues.push(issue))
+    this.graphs = new GraphReferences(dialect, (diagnostic) => this.diagnostics.push(diagnostic))
   }
 
+  /** The bound query; meaningful only if there are no diagnostics afterwards. */
   bindWhole(query: Query, form: QueryForm): BoundQuery {
     const { clauses, columns } = this.bindUnion(query, () => emptyOuterScope, 0, form)
     this.graphs.rejectOtherUses(this.parameters)
@@ -72,7 +77,7 @@ export class QueryBinder {
     })
   }
 
-  /** `startOf` says what a part sees of the outside. */
+  /** Binds the parts of a UNION, or a single part. `startOf` returns the outer names that a part can use. */
   private bindUnion(
     query: Query,
     startOf: (part: SingleQuery) => OuterScope,
@@ -107,7 +112,7 @@ export class QueryBinder {
     return { clauses: [{ kind: 'union', union: { parts, distinct, columns } }], columns }
   }
 
-  private bindPart({ clauses, span }: SingleQuery, standing: ScopeFrame, form: PartForm): BoundPart {
+  private bindPart({ clauses, span }: SingleQuery, frame: ScopeFrame, form: PartForm): BoundPart {
     const bound: BoundClause[] = []
     const beyond = clauses[MAX_CLAUSES]
     if (beyond) {
@@ -121,20 +126,20 @@ export class QueryBinder {
       }
       if (clause.kind === 'use') {
         if (i > 0) this.report('InvalidClauseComposition', 'USE must be the first clause', clause.span)
-        standing.graph = this.graphs.index(clause)
+        frame.graph = this.graphs.index(clause)
         return
       }
-      bound.push(this.bindClause(clause, standing))
+      bound.push(this.bindClause(clause, frame))
     })
     const last = clauses[clauses.length - 1]
     if (form === 'rows' && last && last.kind !== 'return') {
       this.report('InvalidClauseComposition', 'a query must end with RETURN', { start: span.end, end: span.end })
     }
     if (!last) this.report('UnexpectedSyntax', 'the query has no clause', span)
-    return { clauses: bound, columns: [...standing.scope].map(([name, slot]) => ({ name, slot })) }
+    return { clauses: bound, columns: [...frame.scope].map(([name, slot]) => ({ name, slot })) }
   }
 
-  /** RETURN is refused at the top of a condition only; a subquery needs it. */
+  /** Whether the dialect allows the clause. RETURN is forbidden only at the top of a condition: a subquery needs it. */
   private isAllowed(clause: Clause, form: PartForm): boolean {
     const { clauses, forbiddenClauseMessages } = this.dialect
     const allowed = clause.kind === 'return' ? form !== 'condition' : clauses.has(clause.kind)
@@ -144,57 +149,52 @@ export class QueryBinder {
     return false
   }
 
-  private bindClause(clause: Exclude<Clause, { kind: 'use' }>, standing: ScopeFrame): BoundClause {
+  private bindClause(clause: Exclude<Clause, { kind: 'use' }>, frame: ScopeFrame): BoundClause {
     switch (clause.kind) {
       case 'match': {
-        const site = this.patternSite(standing.scope, standing.graph, true)
-        const { match, scope } = bindPatterns(clause.patterns, clause.where, clause.optional, site)
-        this.rejectShadowing(scope, standing, clause.span)
-        standing.scope = scope
+        const deps = this.patternDeps(frame.scope, frame.graph, true)
+        const { match, scope } = bindPatterns(clause.patterns, clause.where, clause.optional, deps)
+        this.rejectShadowing(scope, frame, clause.span)
+        frame.scope = scope
         return { kind: 'match', match }
       }
       case 'unwind': {
-        const { bound: list, type } = this.bindTyped(clause.list, standing.scope, null, 'column')
+        const { bound: list, type } = this.bindTyped(clause.list, frame.scope, null, 'column')
         const { text, span } = clause.variable
-        if (standing.scope.has(text)) {
+        if (frame.scope.has(text)) {
           this.report('VariableAlreadyBound', `variable \`${text}\` is already bound`, span)
         }
         const slot = this.newSlot(text, 'value', type.item ?? undefined)
-        standing.scope = new Map(standing.scope).set(text, slot)
+        frame.scope = new Map(frame.scope).set(text, slot)
         return { kind: 'unwind', list, slot }
       }
       case 'with':
       case 'return': {
-        const { projection, scope } = bindProjection(clause, standing.scope, standing.imported, this)
-        standing.scope = clause.kind === 'with' ? this.withImports(scope, standing.imported, clause.span) : scope
+        const { projection, scope } = bindProjection(clause, frame.scope, frame.imported, this)
+        frame.scope = clause.kind === 'with' ? this.withImports(scope, frame.imported, clause.span) : scope
         return { kind: 'projection', projection }
       }
       case 'call':
-        return this.bindCall(clause, standing)
+        return this.bindCall(clause, frame)
       default:
         return assertNever(clause)
     }
   }
 
-  private bindCall(clause: CallClause, standing: ScopeFrame): BoundClause {
-    const part = this.bindUnion(
-      clause.query,
-      (inner) => this.imports(clause, inner, standing.scope),
-      standing.graph,
-      'rows',
-    )
-    const scope = new Map(standing.scope)
+  private bindCall(clause: CallClause, frame: ScopeFrame): BoundClause {
+    const part = this.bindUnion(clause.query, (inner) => this.imports(clause, inner, frame.scope), frame.graph, 'rows')
+    const scope = new Map(frame.scope)
     for (const { name, slot } of part.columns) {
       if (scope.has(name)) {
         this.report('VariableAlreadyBound', `the subquery returns \`${name}\`, which is already bound`, clause.span)
       }
       scope.set(name, slot)
     }
-    standing.scope = scope
+    frame.scope = scope
     return { kind: 'call', part }
   }
 
-  /** What a subquery sees of the outside: the names in its parentheses, or those that its first WITH passes on. */
+  /** The outer names that a subquery can use: those in its parentheses, or those that its first WITH imports. */
   private imports(clause: CallClause, inner: SingleQuery, outer: VariableScope): OuterScope {
     if (clause.imports === '*') return { scope: outer, imported: outer, hidden: new Map() }
     if (clause.imports === null) {
@@ -216,7 +216,7 @@ export class QueryBinder {
     return { scope, imported: scope, hidden: new Map([...outer].filter(([name]) => !scope.has(name))) }
   }
 
-  /** What a subquery imports stays in scope whatever its WITH passes on, and keeps its name to itself. */
+  /** Imported names stay in scope after every WITH of a subquery, and no other column may have such a name. */
   private withImports(scope: VariableScope, imported: VariableScope, span: Span): VariableScope {
     for (const [name, slot] of imported) {
       const own = scope.get(name)
@@ -227,7 +227,7 @@ export class QueryBinder {
     return imported.size > 0 ? new Map([...imported, ...scope]) : scope
   }
 
-  /** In a subquery without import, `subject` is correct Cypher for any node at all, and never what a policy means. */
+  /** In a subquery without import, `subject` would be a new variable for any node. A policy never means that. */
   private rejectShadowing(scope: VariableScope, { hidden }: ScopeFrame, span: Span): void {
     for (const name of this.dialect.serviceVariables) {
       if (!hidden.has(name) || !scope.has(name)) continue
@@ -236,40 +236,44 @@ export class QueryBinder {
     }
   }
 
+  /** A new slot of the default graph. */
   newSlot(name: string | null, kind: SlotKind, type?: StaticType): Slot {
     return this.layout.slot(name, kind, 0, type)
   }
 
+  /** Binds an expression in a scope. */
   bindTyped(
     expression: Expression,
     scope: VariableScope,
-    aggregates: AggregateSink,
-    place: ExpressionPosition,
+    aggregates: RegisterAggregate,
+    position: ExpressionPosition,
   ): TypedExpression {
-    return bindTyped(expression, this.expressionScope(scope, aggregates), place)
+    return bindTyped(expression, this.expressionScope(scope, aggregates), position)
   }
 
-  /** A query inside an expression: it sees all that is around it. */
+  /** Binds a query inside an expression: all names around it are in scope. */
   bindQuery(query: Query, scope: VariableScope, graph: number): BoundPart {
     return this.bindUnion(query, () => ({ scope, imported: scope, hidden: new Map() }), graph, 'either')
   }
 
+  /** Adds a diagnostic. */
   report(code: string, message: string, span: Span): void {
-    this.issues.push({ code, message, span })
+    this.diagnostics.push({ code, message, span })
   }
 
-  patternSite(outer: VariableScope, graph: number, mayDeclare: boolean): PatternDeps {
+  /** What the binder of patterns needs, for a scope and a graph. */
+  patternDeps(outer: VariableScope, graph: number, mayDeclare: boolean): PatternDeps {
     return {
       outer,
       graph,
       mayDeclare,
       newSlot: (name, kind) => this.layout.slot(name, kind, graph),
-      bind: (expression, scope, place) => this.bindTyped(expression, scope, null, place).bound,
-      report: (issue) => this.issues.push(issue),
+      bind: (expression, scope, position) => this.bindTyped(expression, scope, null, position).bound,
+      report: (diagnostic) => this.diagnostics.push(diagnostic),
     }
   }
 
-  private expressionScope(scope: VariableScope, aggregates: AggregateSink): ExpressionScope {
+  private expressionScope(scope: VariableScope, aggregates: RegisterAggregate): ExpressionScope {
     const names = new Map(scope)
     return {
       lookup: (name) => names.get(name),
@@ -297,8 +301,8 @@ export class QueryBinder {
       count: (body, span) => bindCount(body, span, names, this),
       collect: (query, span) => bindCollect(query, span, names, this),
       comprehension: (ast) => bindComprehension(ast, names, this),
-      report: (issue) => {
-        this.issues.push(issue)
+      report: (diagnostic) => {
+        this.diagnostics.push(diagnostic)
       },
       aggregates,
       withoutAggregates: () => this.expressionScope(names, null),

@@ -1,5 +1,5 @@
-// Queries inside expressions. A single MATCH that is only asked whether it has a row stays a pattern, which the optimiser
-// turns into a semi-join; everything else is a part of its own, run with the outer row as its argument.
+// Binds queries inside expressions. EXISTS over a single MATCH stays a pattern, which the optimizer turns into a semi-join.
+// Any other subquery is a part of its own, which runs with the outer row as its argument.
 import type { PathPattern, PatternComprehension, Query, Span, SubqueryBody } from '../../../grammar/ast.ts'
 import { bindPatterns } from './bind-pattern.ts'
 import { emptyProjection } from './bind-projection.ts'
@@ -8,9 +8,9 @@ import { slotsIn } from './expression-tree.ts'
 import type { VariableScope } from './frame-layout.ts'
 import type { PatternDeps } from './pattern-builder.ts'
 
-/** What a subquery needs from the binder of the query. */
+/** What subqueries need from the binder of the query. */
 export interface SubqueryDeps {
-  patternSite(scope: VariableScope, graph: number, mayDeclare: boolean): PatternDeps
+  patternDeps(scope: VariableScope, graph: number, mayDeclare: boolean): PatternDeps
   bindQuery(query: Query, scope: VariableScope, graph: number): BoundPart
   newSlot(name: string | null, kind: SlotKind): Slot
   report(code: string, message: string, span: Span): void
@@ -18,46 +18,50 @@ export interface SubqueryDeps {
 
 type SubqueryForm = Extract<BoundExpression, { kind: 'subquery' }>['form']
 
+/** A pattern predicate or EXISTS { }. */
 export function bindExists(
   body: SubqueryBody | PathPattern,
   span: Span,
   scope: VariableScope,
-  site: SubqueryDeps,
+  deps: SubqueryDeps,
 ): BoundExpression {
   const graph = graphOf(scope)
   if (body.kind === 'path') {
-    const { match } = bindPatterns([body], null, false, site.patternSite(scope, graph, false))
+    const { match } = bindPatterns([body], null, false, deps.patternDeps(scope, graph, false))
     return { kind: 'exists', match, span }
   }
   if (body.kind === 'patterns') {
-    const { match } = bindPatterns(body.patterns, body.where, false, site.patternSite(scope, graph, true))
+    const { match } = bindPatterns(body.patterns, body.where, false, deps.patternDeps(scope, graph, true))
     return { kind: 'exists', match, span }
   }
-  return subquery('exists', site.bindQuery(body.query, scope, graph), scope, span)
+  return subquery('exists', deps.bindQuery(body.query, scope, graph), scope, span)
 }
 
-export function bindCount(body: SubqueryBody, span: Span, scope: VariableScope, site: SubqueryDeps): BoundExpression {
-  return subquery('count', bodyPart(body, scope, site), scope, span)
+/** COUNT { }. */
+export function bindCount(body: SubqueryBody, span: Span, scope: VariableScope, deps: SubqueryDeps): BoundExpression {
+  return subquery('count', bodyPart(body, scope, deps), scope, span)
 }
 
-export function bindCollect(query: Query, span: Span, scope: VariableScope, site: SubqueryDeps): BoundExpression {
-  const part = site.bindQuery(query, scope, graphOf(scope))
+/** COLLECT { }. Reports `InvalidCollectSubquery` unless it returns one column. */
+export function bindCollect(query: Query, span: Span, scope: VariableScope, deps: SubqueryDeps): BoundExpression {
+  const part = deps.bindQuery(query, scope, graphOf(scope))
   const last = query.parts[0]?.clauses.at(-1)
   if (last?.kind !== 'return' || part.columns.length !== 1) {
-    site.report('InvalidCollectSubquery', 'COLLECT { } must return exactly one column', span)
+    deps.report('InvalidCollectSubquery', 'COLLECT { } must return exactly one column', span)
   }
   return subquery('collect', part, scope, span)
 }
 
+/** `[(a)-->(b) WHERE … | …]`, bound as a `collect` subquery. */
 export function bindComprehension(
   ast: PatternComprehension,
   scope: VariableScope,
-  site: SubqueryDeps,
+  deps: SubqueryDeps,
 ): BoundExpression {
-  const patterns = site.patternSite(scope, graphOf(scope), true)
+  const patterns = deps.patternDeps(scope, graphOf(scope), true)
   const { match, scope: inner } = bindPatterns([ast.pattern], ast.where, false, patterns)
   const expression = patterns.bind(ast.projection, inner, 'column')
-  const slot = site.newSlot(null, 'value')
+  const slot = deps.newSlot(null, 'value')
   const columns = [{ name: 'item', slot }]
   const part: BoundPart = {
     clauses: [
@@ -72,9 +76,9 @@ export function bindComprehension(
   return subquery('collect', part, scope, ast.span)
 }
 
-function bodyPart(body: SubqueryBody, scope: VariableScope, site: SubqueryDeps): BoundPart {
-  if (body.kind === 'query') return site.bindQuery(body.query, scope, graphOf(scope))
-  const { match } = bindPatterns(body.patterns, body.where, false, site.patternSite(scope, graphOf(scope), true))
+function bodyPart(body: SubqueryBody, scope: VariableScope, deps: SubqueryDeps): BoundPart {
+  if (body.kind === 'query') return deps.bindQuery(body.query, scope, graphOf(scope))
+  const { match } = bindPatterns(body.patterns, body.where, false, deps.patternDeps(scope, graphOf(scope), true))
   return { clauses: [{ kind: 'match', match }], columns: [] }
 }
 
@@ -84,7 +88,7 @@ function subquery(form: SubqueryForm, part: BoundPart, scope: VariableScope, spa
   return { kind: 'subquery', form, part, reads: [...reads.values()], span }
 }
 
-/** A pattern in an expression asks the graph that the elements around it belong to. */
+/** A pattern in an expression is matched in the graph of the elements around it. */
 function graphOf(scope: VariableScope): number {
   for (const slot of scope.values()) if (slot.kind === 'node' || slot.kind === 'relationship') return slot.graph
   return 0

@@ -1,12 +1,12 @@
-// The bound forms: names have become slots, labels and keys are checked words, every parameter is known by name.
-// Plain data; nothing here depends on a graph, so one bound query serves every graph and every run.
+// The bound form of a query: names are resolved to slots, labels and keys are checked, and all parameters are listed. It is
+// plain data and depends on no graph, so one bound query serves every graph and every run.
 import type { BinaryOperator, ComparisonOperator, Span } from '../../../grammar/ast.ts'
 import type { ElementField } from '../store.ts'
 import type { StaticType } from '../value/static-type.ts'
 import type { Value } from '../value/value.ts'
 
 /**
- * How a slot of the frame holds its content:
+ * How a slot of the frame holds its content.
  * - `node`, `relationship`: the id as a number, 0 for null;
  * - `relationships`: a list of relationship ids (a variable-length step), null for null;
  * - `path`: a PathValue or null;
@@ -14,18 +14,19 @@ import type { Value } from '../value/value.ts'
  */
 export type SlotKind = 'node' | 'relationship' | 'relationships' | 'path' | 'value'
 
-/** A place in the frame. Each slot is written by one operator only, so a shared frame needs no copies. */
+/** One place in the frame of a run. Only one operator writes a slot, so all operators share one frame without copies. */
 export interface Slot {
   readonly index: number
-  /** For people (explain, faults); anonymous elements have names such as `anon_3`. */
+  /** For explain and error messages. Anonymous elements have names such as `anon_3`. */
   readonly name: string
   readonly kind: SlotKind
-  /** Which graph of the execution the element belongs to; 0 where there is no USE. */
+  /** Index of the graph to which the element belongs (`BoundQuery.graphs`); 0 without USE. */
   readonly graph: number
-  /** What is known of a value before there is one. */
+  /** The static type of a value, if the binder knows it. */
   readonly type?: StaticType
 }
 
+/** A label expression such as `A&(B|!C)`. `label-any` is `%`. */
 export type BoundLabels =
   | { readonly kind: 'label'; readonly name: string }
   | { readonly kind: 'label-and'; readonly operands: readonly BoundLabels[] }
@@ -33,27 +34,28 @@ export type BoundLabels =
   | { readonly kind: 'label-not'; readonly operand: BoundLabels }
   | { readonly kind: 'label-any' }
 
+/** An expression whose names are resolved. `span` is its place in the query text, for errors at run time. */
 export type BoundExpression =
   | { readonly kind: 'constant'; readonly value: Value }
-  /** `$name.path[0].path[1]…`; a name that was not given is a RunFault, a missing step of the path is null. */
+  /** `$name.path[0].path[1]…`. A missing parameter is an ExecutionError; a missing step of the path is null. */
   | { readonly kind: 'parameter'; readonly name: string; readonly path: readonly string[]; readonly span: Span }
   | { readonly kind: 'slot'; readonly slot: Slot }
   /**
-   * Property of the node or relationship in a slot (ruling G4). `own` is set when the key names an own field:
-   * it wins where the element has it, else the captured property is read.
-   * `n.property.x` binds with `own: null`, `key: 'x'`.
+   * Property of the node or relationship in a slot. `own` is set if the key names a built-in field: the field is read if the
+   * element has it, else the captured property. `n.property.x` is always the captured property x, so `own` is null.
+   * See docs/decisions/0004-element-fields-and-values.md.
    */
   | {
       readonly kind: 'element-property'
       readonly slot: Slot
       readonly key: string
       readonly own: ElementField | null
-      /** See unknown-reads.ts. */
+      /** The read may treat a value from an external resolver as unknown; see unknown-reads.ts. */
       readonly mayBeUnknown?: true
     }
-  /** `n.property`, and properties(n): all captured properties as a map. */
+  /** `n.property` and `properties(n)`: all captured properties as a map. */
   | { readonly kind: 'element-properties'; readonly slot: Slot }
-  /** Property of any other expression: map, node or relationship value at run time; null of null. */
+  /** Property of any other expression: a map, node or relationship value at run time. A property of null is null. */
   | { readonly kind: 'property'; readonly target: BoundExpression; readonly key: string; readonly span: Span }
   | { readonly kind: 'index'; readonly target: BoundExpression; readonly index: BoundExpression; readonly span: Span }
   | {
@@ -64,12 +66,12 @@ export type BoundExpression =
       readonly span: Span
     }
   | { readonly kind: 'label-test'; readonly target: BoundExpression; readonly labels: BoundLabels; readonly span: Span }
-  /** Flattened: two operands or more. */
+  /** At least two operands: nested conjunctions and disjunctions are flattened. */
   | { readonly kind: 'and'; readonly operands: readonly BoundExpression[] }
   | { readonly kind: 'or'; readonly operands: readonly BoundExpression[] }
   | { readonly kind: 'xor'; readonly left: BoundExpression; readonly right: BoundExpression }
   | { readonly kind: 'not'; readonly operand: BoundExpression }
-  /** One link; a chain `a < b < c` is bound as an `and` of links. */
+  /** One comparison. A chain `a < b < c` is bound as an `and` of comparisons. */
   | {
       readonly kind: 'comparison'
       readonly operator: ComparisonOperator
@@ -93,7 +95,7 @@ export type BoundExpression =
       readonly branches: readonly { readonly when: BoundExpression; readonly then: BoundExpression }[]
       readonly otherwise: BoundExpression | null
     }
-  /** `name` is the table's own spelling; arity was checked. */
+  /** `name` is spelled as in the function table. The number of arguments is checked. */
   | {
       readonly kind: 'function'
       readonly name: string
@@ -125,11 +127,11 @@ export type BoundExpression =
       readonly expression: BoundExpression
       readonly span: Span
     }
-  /** Pattern predicate or EXISTS { }: true when the inner match has a row, given the outer slots. */
+  /** A pattern predicate or EXISTS { }: true if the inner match has a row for the outer row. */
   | { readonly kind: 'exists'; readonly match: BoundMatch; readonly span: Span }
   /**
-   * EXISTS, COUNT, COLLECT over a whole query, and pattern comprehension (a `collect`): whether the part has a row, how
-   * many, or the values of its only column. `reads`: the outer slots that it looks at.
+   * EXISTS, COUNT or COLLECT over a whole query, or a pattern comprehension (a `collect`). The value is whether the part has
+   * a row, how many rows it has, or the list of the values of its only column. `reads` are the outer slots that it reads.
    */
   | {
       readonly kind: 'subquery'
@@ -139,10 +141,10 @@ export type BoundExpression =
       readonly span: Span
     }
 
-/** An aggregating call; its result stands in `slot` above the aggregation. */
+/** A call of an aggregate function. Operators above the aggregation read the result from `slot`. */
 export interface BoundAggregate {
   readonly slot: Slot
-  /** `count` with `argument: null` is count(*). */
+  /** The name of the function. `count` without argument is `count(*)`. */
   readonly name: string
   readonly distinct: boolean
   readonly argument: BoundExpression | null
@@ -150,46 +152,48 @@ export interface BoundAggregate {
   readonly parameter: BoundExpression | null
 }
 
-// ---------------------------------------------------------------- patterns
-
+/** A node of a pattern. */
 export interface BoundNode {
   readonly slot: Slot
-  /** Known from an earlier clause or pattern: not to be searched again. */
+  /** An earlier clause or pattern has bound the variable, so the node is known before the match. */
   readonly bound: boolean
 }
 
+/** A relationship of a pattern. */
 export interface BoundRelationship {
   readonly slot: Slot
-  /** Indexes into `BoundMatch.nodes`. As written: from `left` to `right`. */
+  /** Index into `BoundMatch.nodes` of the node on the left in the text. */
   readonly left: number
+  /** Index into `BoundMatch.nodes` of the node on the right in the text. */
   readonly right: number
+  /** Where the arrow points in the text; `both` without arrow or with two. */
   readonly direction: 'right' | 'left' | 'both'
-  /** Empty: any type. */
+  /** Empty means any type. */
   readonly types: readonly string[]
-  /** Null: exactly one hop, and the slot is of kind `relationship`; else of kind `relationships`. */
+  /** Null means one hop, with a slot of kind `relationship`. Otherwise the slot is of kind `relationships`. */
   readonly range: { readonly min: number; readonly max: number | null } | null
-  /** The relationship variable is bound by an earlier clause: the pattern only checks it. */
+  /** An earlier clause has bound the relationship, so the pattern only tests it. */
   readonly bound: boolean
-  /** The variable is named in the text, so somebody may read it. */
+  /** The text names the variable, so other clauses may read it. */
   readonly named: boolean
-  /** Of the ways between its two nodes, one shortest, or all of them. */
+  /** `shortestPath` (one) or `allShortestPaths` (all); null for other patterns. */
   readonly shortest: 'single' | 'all' | null
-  /** Predicates on every relationship of a variable-length step: inline maps, over `element`. */
+  /** The predicate on every relationship of a variable-length step. It reads the relationship from `element`. */
   readonly each: { readonly element: Slot; readonly predicate: BoundExpression } | null
 }
 
 /**
- * One MATCH: its patterns as one graph, its predicates as a conjunction (labels, inline maps and WHERE alike).
- * Relationship uniqueness holds among all relationships of one BoundMatch.
+ * One MATCH: its patterns as one graph, and its labels, inline maps and WHERE as one list of predicates that must all be
+ * true. Relationship uniqueness holds among all relationships of one BoundMatch.
  */
 export interface BoundMatch {
   readonly optional: boolean
-  /** Computed values that the pattern takes for elements: they become ids before the match. */
+  /** Computed values that the pattern uses as elements. They are converted to ids before the match. */
   readonly casts: readonly { readonly from: Slot; readonly to: Slot }[]
   readonly nodes: readonly BoundNode[]
   readonly relationships: readonly BoundRelationship[]
   readonly predicates: readonly BoundExpression[]
-  /** Named paths: which nodes and relationships, in order, make the value of the slot. */
+  /** Named paths: the indexes of the nodes and relationships of the path, in order. */
   readonly paths: readonly {
     readonly slot: Slot
     readonly nodes: readonly number[]
@@ -197,6 +201,7 @@ export interface BoundMatch {
   }[]
 }
 
+/** One key of ORDER BY. */
 export interface BoundSort {
   readonly expression: BoundExpression
   readonly descending: boolean
@@ -204,59 +209,62 @@ export interface BoundSort {
 
 /** WITH or RETURN. */
 export interface BoundProjection {
-  /** Columns that are computed here; a column that only passes a slot on keeps that slot and is not listed. */
+  /** The columns that are computed here. A column that is only a variable keeps the slot of the variable and is not listed. */
   readonly computed: readonly { readonly slot: Slot; readonly expression: BoundExpression }[]
-  /** Non-empty or `grouping` set: this is an aggregation, and `computed` is evaluated above it. */
+  /** The aggregate calls. The projection aggregates if there is one or `grouping` is set; `computed` is evaluated above. */
   readonly aggregates: readonly BoundAggregate[]
-  /** Null when nothing aggregates. Evaluated below the aggregation; the slots stand above it. */
+  /** Grouping keys, evaluated below the aggregation; operators above read their slots. Null without aggregation. */
   readonly grouping: readonly { readonly slot: Slot; readonly expression: BoundExpression }[] | null
   readonly distinct: boolean
   readonly orderBy: readonly BoundSort[]
   readonly skip: BoundExpression | null
   readonly limit: BoundExpression | null
-  /** WHERE after WITH. */
+  /** The WHERE after a WITH. */
   readonly where: BoundExpression | null
-  /** What is in scope after it, in the order of the text. */
+  /** The columns in scope after it, in the order of the text. */
   readonly columns: readonly { readonly name: string; readonly slot: Slot }[]
 }
 
+/** A name in scope, and its slot. */
 export interface BoundColumn {
   readonly name: string
   readonly slot: Slot
 }
 
-/** The clauses of one part of a query, and what the last of them leaves in scope. */
+/** The clauses of one part of a query, and the names that are in scope after the last. */
 export interface BoundPart {
   readonly clauses: readonly BoundClause[]
   readonly columns: readonly BoundColumn[]
 }
 
-/** `columns` stand in slots of their own; `parts[i].columns` are in the same order. */
+/** UNION. `columns` have slots of their own; the columns of each part are in the same order. */
 export interface BoundUnion {
   readonly parts: readonly BoundPart[]
   readonly distinct: boolean
   readonly columns: readonly BoundColumn[]
 }
 
+/** A clause of a query. */
 export type BoundClause =
   | { readonly kind: 'match'; readonly match: BoundMatch }
   | { readonly kind: 'unwind'; readonly list: BoundExpression; readonly slot: Slot }
   | { readonly kind: 'projection'; readonly projection: BoundProjection }
   | { readonly kind: 'union'; readonly union: BoundUnion }
-  /** CALL { }: the rows of the part, run with each row as argument. */
+  /** CALL { }: the part runs once for each row. */
   | { readonly kind: 'call'; readonly part: BoundPart }
 
-/** Where a graph of the execution comes from: the default one, or a logical location. */
+/** How a query refers to a graph: the default graph, a logical location by name, or a parameter with that name. */
 export type GraphReference =
   | { readonly kind: 'default' }
   | { readonly kind: 'location'; readonly name: string }
   | { readonly kind: 'parameter'; readonly name: string }
 
+/** A whole query. */
 export interface BoundQuery extends BoundPart {
-  /** How long the frame is. */
+  /** The number of slots. */
   readonly frameSize: number
-  /** Every parameter that is read, without `$`, once each, in the order of the text. */
+  /** The names of all parameters that the query reads, without `$`, once each, in the order of the text. */
   readonly parameters: readonly string[]
-  /** By graph index; the first is always the default graph. */
+  /** By graph index. The first is always the default graph. */
   readonly graphs: readonly GraphReference[]
 }

@@ -1,24 +1,29 @@
-// Which language each policy version admits: one row per dialect. After binding nobody asks for the version again.
+// The dialects of Cypher: which clauses, parameters and names each policy version allows. Only the binder reads them.
 import type { Clause } from '../../../grammar/ast.ts'
 
-/** Parameters that begin so are the engine's own: the keys of the nodes that a question gives. */
+/** Prefix of the engine's own parameters: the external ids of the fixed nodes of an access query. */
 export const RESERVED_PREFIX = 'given '
 
+/** `open` is the dialect of the library; the others are the versions of policies and context queries. */
 export type DialectName = 'open' | '2.0-kbac' | '3.0-kbac' | '1.0-ciq'
 
+/** What one dialect allows. */
 export interface Dialect {
   readonly name: DialectName
-  /** RETURN is not among them: whether it may stand depends on the place. */
+  /** The allowed clauses. RETURN is not listed: whether it is allowed depends on the position. */
   readonly clauses: ReadonlySet<Clause['kind']>
-  /** What is said of a clause that the dialect does not admit. */
+  /** Messages for clauses that are not allowed; other clauses get a general message. */
   readonly forbiddenClauseMessages: Readonly<Partial<Record<Clause['kind'], string>>>
-  /** Parameters that the text may not name, with what is said of them. */
+  /** Parameters that the text must not read, each with its message. */
   readonly reservedParameters: ReadonlyMap<string, string>
-  /** Parameters that may not name a location (interface, decisions rule 6). */
+  /** Parameters that must not name a location in USE. */
   readonly nonLocationParameters: ReadonlySet<string>
-  /** Variables that the service gives a meaning to: a subquery must not use them for something else. */
+  /** Variables with a fixed meaning. A subquery must not use these names for another node. */
   readonly serviceVariables: readonly string[]
-  /** Of a property that a resolver supplies: its value is unknown, or a condition that needs it is a fault (facts 1.3.7). */
+  /**
+   * A property that an external resolver supplies: its value is unknown (`unknown`), or a condition that depends on it fails
+   * (`refused`).
+   */
   readonly externalProperties: 'unknown' | 'refused'
 }
 
@@ -30,7 +35,10 @@ const forbiddenClauseMessages: Dialect['forbiddenClauseMessages'] = {
 
 const condition: readonly Clause['kind'][] = ['match', 'with', 'unwind']
 
-/** Bound by the decision itself, and so never taken from a caller (interface, decisions rule 6; facts 1.5.2; ruling D5). */
+/**
+ * The parameters that the service binds itself. Values from a caller for these names are never used, and they must not name
+ * a location (docs/decisions/0008-policy-filters-and-parameters.md).
+ */
 export const platformParameters: ReadonlySet<string> = new Set([
   'subject_external_id',
   'subject_type',
@@ -44,8 +52,9 @@ export const platformParameters: ReadonlySet<string> = new Set([
   '_appId',
 ])
 
+/** All dialects by name. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = {
-  /** The library's own: all that the engine executes. */
+  /** The dialect of the library: everything that the engine executes. */
   open: {
     name: 'open',
     clauses: new Set([...condition, 'call', 'use']),

@@ -1,14 +1,15 @@
-// What every kind of expression is bound with: its scope, what is known of its local variables, how deep it stands, and
-// where issues go. How each kind is bound is handed in, so that the kinds reach into one another without importing it.
+// The state that all kinds of expressions are bound with: the scope, the types of local variables, the depth of nesting and
+// the diagnostics. The function that binds a kind is passed in, because the modules of the kinds call each other.
 import type { Expression, PathPattern, Span } from '../../../grammar/ast.ts'
 import { ANY, kindWithArticle, mayBeOneOf, type StaticKind, type StaticType, staticType } from '../value/static-type.ts'
 import type { BoundExpression, Slot, SlotKind } from './bound.ts'
 import type { ExpressionPosition, ExpressionScope } from './expression-scope.ts'
 import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
 
+/** Binds an expression by its kind. */
 export type BindKind = (ast: Expression, binder: ExpressionBinder) => TypedExpression
 
-// Deeper than any text a person writes, and far from the end of the stack of every later pass.
+// Deeper than any text that a person writes, and far from the stack limit of every later pass.
 const DEPTH_MAX = 500
 
 const SLOT_TYPES: Readonly<Record<SlotKind, StaticType>> = {
@@ -19,13 +20,14 @@ const SLOT_TYPES: Readonly<Record<SlotKind, StaticType>> = {
   value: ANY,
 }
 
+/** Binds the parts of one expression. */
 export class ExpressionBinder {
   readonly scope: ExpressionScope
   readonly insideAggregate: boolean
-  /** Set when a function was met that may answer otherwise the next time. */
-  impure = false
+  /** False if the expression calls a function whose value can change from call to call. */
+  isPure = true
   private readonly bindKind: BindKind
-  /** What is known of comprehension variables, by slot. */
+  /** Static types of local variables, by slot index. */
   private readonly locals: Map<number, StaticType>
   private depth = 0
 
@@ -41,17 +43,20 @@ export class ExpressionBinder {
     this.locals = locals
   }
 
-  bindAt(ast: Expression, place: ExpressionPosition): TypedExpression {
-    if (ast.kind === 'pattern-predicate' && place !== 'column') return this.pattern(ast.pattern, ast.span)
+  /** Binds an expression at a position: only some positions allow a pattern predicate, a condition must be boolean. */
+  bindAt(ast: Expression, position: ExpressionPosition): TypedExpression {
+    if (ast.kind === 'pattern-predicate' && position !== 'column') return this.pattern(ast.pattern, ast.span)
     const typed = this.bind(ast)
-    if (place === 'condition') this.expect(['boolean'], typed.type, ast.span, 'a condition')
+    if (position === 'condition') this.expect(['boolean'], typed.type, ast.span, 'a condition')
     return typed
   }
 
+  /** Binds an expression that must be boolean. */
   condition(ast: Expression): BoundExpression {
     return this.bindAt(ast, 'condition').bound
   }
 
+  /** Binds an expression of any kind. Reports `NestingTooDeep` beyond the limit. */
   bind(ast: Expression): TypedExpression {
     if (this.depth >= DEPTH_MAX) {
       this.report('NestingTooDeep', `the expression is nested deeper than ${DEPTH_MAX} levels`, ast.span)
@@ -65,20 +70,22 @@ export class ExpressionBinder {
     }
   }
 
+  /** Binds a pattern predicate. */
   pattern(pattern: PathPattern, span: Span): TypedExpression {
     return booleanExpression(this.scope.exists(pattern, span))
   }
 
+  /** The content of a slot, with its static type. */
   slot(slot: Slot): TypedExpression {
     return { bound: { kind: 'slot', slot }, type: this.locals.get(slot.index) ?? slot.type ?? SLOT_TYPES[slot.kind] }
   }
 
-  /** For what an aggregate takes: no aggregate stands in another. */
+  /** The binder for the arguments of an aggregate, in which no other aggregate is allowed. */
   ofArguments(): ExpressionBinder {
     return new ExpressionBinder(this.scope.withoutAggregates(), this.bindKind, true, this.locals)
   }
 
-  /** Binds `body` with a variable over the items of a list. Aggregates cannot run once per item. */
+  /** Binds `body` with a local variable for the items of a list. Aggregates are not allowed, as they do not run per item. */
   overItems<T>(name: string, item: StaticType, body: (inner: ExpressionBinder, variable: Slot) => T): T {
     const scope = this.scope.withoutAggregates()
     const inner = new ExpressionBinder(scope, this.bindKind, this.insideAggregate, new Map(this.locals))
@@ -87,11 +94,11 @@ export class ExpressionBinder {
       inner.locals.set(variable.index, item)
       return body(inner, variable)
     })
-    this.impure ||= inner.impure
+    this.isPure &&= inner.isPure
     return result
   }
 
-  /** False, and an issue, where the value can be none of these kinds. */
+  /** Whether the value can be of one of these kinds. If not, reports `InvalidArgumentType`; `what` names the operation. */
   expect(kinds: readonly StaticKind[], type: StaticType, span: Span, what: string): boolean {
     if (mayBeOneOf(kinds, type.kind)) return true
     const wanted = kinds.map(kindWithArticle).join(' or ')
@@ -99,6 +106,7 @@ export class ExpressionBinder {
     return false
   }
 
+  /** Adds a diagnostic. */
   report(code: string, message: string, span: Span): void {
     this.scope.report({ code, message, span })
   }

@@ -1,35 +1,39 @@
-// What an expression may ask of its surroundings while it is bound.
+// What the binder of an expression needs from its surroundings.
 import type { PathPattern, PatternComprehension, Query, Span, SubqueryBody } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import type { BoundAggregate, BoundExpression, Slot, SlotKind } from './bound.ts'
 
 /**
- * Where an expression stands. `condition`: a truth is expected, and a pattern may stand for one. `column`: a value is
- * expected, and a pattern may not. `open`: the caller does not say; a pattern may stand at the top.
+ * Where an expression stands. `condition`: a boolean is expected, and a pattern predicate is allowed. `column`: a value is
+ * expected, and a pattern predicate is not allowed. `open`: unknown; a pattern predicate is allowed at the top.
  */
 export type ExpressionPosition = 'condition' | 'column' | 'open'
 
+/** The names in scope of an expression, and where its subqueries, parameters, aggregates and diagnostics go. */
 export interface ExpressionScope {
+  /** The slot of a variable; undefined if it is not in scope. */
   lookup(name: string): Slot | undefined
-  /** Names in scope, for suggestions. */
+  /** The names in scope, for suggestions. */
   names(): readonly string[]
-  /** A fresh value slot under that name, visible while `body` binds (comprehension and quantifier variables). */
+  /** Declares a local variable with a new slot while `body` runs (comprehensions, quantifiers). */
   withLocal<T>(name: string, kind: SlotKind, body: (slot: Slot) => T): T
-  /** Records that the text reads `$name`. */
+  /** Records that the text reads `$name`. Reports reserved names. */
   parameter(name: string, span: Span): void
-  /** Binds a pattern predicate or EXISTS body against this scope. */
+  /** Binds a pattern predicate or the body of EXISTS { }. */
   exists(body: SubqueryBody | PathPattern, span: Span): BoundExpression
-  /** Binds COUNT { }. */
+  /** Binds the body of COUNT { }. */
   count(body: SubqueryBody, span: Span): BoundExpression
-  /** Binds COLLECT { }. */
+  /** Binds the body of COLLECT { }. */
   collect(query: Query, span: Span): BoundExpression
+  /** Binds a pattern comprehension. */
   comprehension(ast: PatternComprehension): BoundExpression
-  report(issue: Diagnostic): void
+  /** Adds a diagnostic. */
+  report(diagnostic: Diagnostic): void
   /**
-   * Null where aggregates are refused (WHERE, inline maps, inside another aggregate); else takes the aggregate and
-   * returns the slot that stands for its result.
+   * Registers an aggregate and returns the slot of its result. Null where aggregates are not allowed (WHERE, inline maps,
+   * inside another aggregate).
    */
   readonly aggregates: ((aggregate: Omit<BoundAggregate, 'slot'>) => Slot) | null
-  /** The scope inside an aggregate's argument: the same, with `aggregates` null. */
+  /** The same scope with `aggregates` null, for the arguments of an aggregate. */
   withoutAggregates(): ExpressionScope
 }

@@ -1,20 +1,23 @@
-// Which graphs a query names by USE, and what such a name may be: a literal location or one parameter (ruling G6).
+// The graphs that a query names by USE. A name is a literal location or one parameter
+// (docs/decisions/0002-composite-projects-and-locations.md).
 import type { UseClause } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import type { GraphReference } from './bound.ts'
 import type { Dialect } from './dialect.ts'
 
+/** Collects the graphs of one query. Index 0 is the default graph. */
 export class GraphReferences {
   readonly references: GraphReference[] = [{ kind: 'default' }]
   private readonly dialect: Dialect
-  private readonly report: (issue: Diagnostic) => void
+  private readonly report: (diagnostic: Diagnostic) => void
   private readonly uses: UseClause[] = []
 
-  constructor(dialect: Dialect, report: (issue: Diagnostic) => void) {
+  constructor(dialect: Dialect, report: (diagnostic: Diagnostic) => void) {
     this.dialect = dialect
     this.report = report
   }
 
+  /** The index of the graph that a USE clause names. Reports an argument that cannot name a location. */
   index(clause: UseClause): number {
     const { argument, span } = clause
     if (argument.kind === 'string') return this.indexOf({ kind: 'location', name: argument.value })
@@ -36,7 +39,7 @@ export class GraphReferences {
     return known >= 0 ? known : this.references.push(reference) - 1
   }
 
-  /** Interface, decisions rule 4: a location parameter must not be referenced elsewhere. */
+  /** Reports every location parameter that the query also reads as a value: it must not be referenced elsewhere. */
   rejectOtherUses(parameters: ReadonlySet<string>): void {
     for (const { argument } of this.uses) {
       if (argument.kind !== 'parameter' || !parameters.has(argument.name)) continue

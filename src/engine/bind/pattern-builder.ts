@@ -1,4 +1,4 @@
-// A pattern while it is bound: what was found of it so far, and which slot each of its names stands for.
+// Collects the bound form of the patterns of one MATCH, and resolves the names in them to slots.
 import type { Expression, Name, Span } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import { mayBeOneOf } from '../value/static-type.ts'
@@ -6,21 +6,25 @@ import type { BoundExpression, BoundMatch, BoundNode, BoundRelationship, Slot, S
 import type { ExpressionPosition } from './expression-scope.ts'
 import type { VariableScope } from './frame-layout.ts'
 
-/** What a pattern needs from the binder of the query. */
+/** What patterns need from the binder of the query. */
 export interface PatternDeps {
-  /** Names known before the pattern. */
+  /** The names in scope before the pattern. */
   readonly outer: VariableScope
-  /** The graph that the pattern is matched in. */
+  /** Index of the graph in which the pattern is matched. */
   readonly graph: number
-  /** False in a pattern predicate, where a new name is a mistake. */
+  /** False in a pattern predicate, which must not introduce names. */
   readonly mayDeclare: boolean
+  /** A new slot of the graph; null for an element without a name. */
   newSlot(name: string | null, kind: SlotKind): Slot
-  bind(expression: Expression, scope: VariableScope, place: ExpressionPosition): BoundExpression
-  report(issue: Diagnostic): void
+  /** Binds an expression in a scope. */
+  bind(expression: Expression, scope: VariableScope, position: ExpressionPosition): BoundExpression
+  /** Adds a diagnostic. */
+  report(diagnostic: Diagnostic): void
 }
 
 type PatternElementKind = 'node' | 'relationship' | 'relationships'
 
+/** The patterns of one MATCH while they are bound. */
 export class PatternBuilder {
   readonly deps: PatternDeps
   readonly scope: Map<string, Slot>
@@ -29,15 +33,15 @@ export class PatternBuilder {
   readonly relationships: BoundRelationship[] = []
   readonly paths: BoundMatch['paths'][number][] = []
   readonly casts: BoundMatch['casts'][number][] = []
-  /** Bound after every name of the pattern is declared, since maps may look sideways. */
+  /** Predicates to bind after all names of the patterns are declared: inline maps may read other elements. */
   readonly deferredPredicates: (() => BoundExpression)[] = []
 
-  constructor(site: PatternDeps) {
-    this.deps = site
-    this.scope = new Map(site.outer)
+  constructor(deps: PatternDeps) {
+    this.deps = deps
+    this.scope = new Map(deps.outer)
   }
 
-  /** Declares the name where it is new. `known`: it was bound before this pattern, and not by it. */
+  /** The slot of an element; declares a new name. `known` means that the slot has a value before these patterns. */
   element(name: Name | null, kind: PatternElementKind): { readonly slot: Slot; readonly known: boolean } {
     const { deps } = this
     if (!name) return { slot: deps.newSlot(null, kind), known: false }
@@ -63,16 +67,19 @@ export class PatternBuilder {
     return { slot: this.declare(name, kind), known: false }
   }
 
+  /** Declares a name with a new slot. */
   declare(name: Name, kind: SlotKind): Slot {
     const slot = this.deps.newSlot(name.text, kind)
     this.scope.set(name.text, slot)
     return slot
   }
 
-  bind(expression: Expression, place: ExpressionPosition): BoundExpression {
-    return this.deps.bind(expression, this.scope, place)
+  /** Binds an expression in the scope of the patterns. */
+  bind(expression: Expression, position: ExpressionPosition): BoundExpression {
+    return this.deps.bind(expression, this.scope, position)
   }
 
+  /** Adds a diagnostic. */
   report(code: string, message: string, span: Span): void {
     this.deps.report({ code, message, span })
   }

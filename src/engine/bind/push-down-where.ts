@@ -1,31 +1,33 @@
-// Moves what the last clause filters by into the MATCH that introduces what it reads, where the same rows stay: there the
-// planner sees it when it chooses where the walk begins. What cannot be moved stays where the text has it.
+// Moves the predicates of the last WITH … WHERE into the MATCH that introduces what they read, if the result is the same.
+// There the planner considers them when it chooses where to start. Other predicates stay where the text has them.
+import { assertNever } from '../../kernel/assert.ts'
 import type { BoundClause, BoundExpression, Slot } from './bound.ts'
 import { containsSubquery, slotsDeclaredBy, slotsOf } from './expression-tree.ts'
 import { isSafePredicate } from './may-fail.ts'
 
+/** The same clauses with the WHERE of the last projection moved as far down as possible. */
 export function pushDownWhere(clauses: readonly BoundClause[]): readonly BoundClause[] {
   const last = clauses.at(-1)
   if (last?.kind !== 'projection' || last.projection.where === null) return clauses
   const { where } = last.projection
-  const sunk = clauses.slice(0, -1)
+  const moved = clauses.slice(0, -1)
   const kept = (where.kind === 'and' ? where.operands : [where]).filter((predicate) => {
-    const at = targetMatch(predicate, sunk)
-    const clause = at === null ? null : sunk[at]
+    const at = targetMatch(predicate, moved)
+    const clause = at === null ? null : moved[at]
     if (at === null || clause?.kind !== 'match') return true
-    sunk[at] = { kind: 'match', match: { ...clause.match, predicates: [...clause.match.predicates, predicate] } }
+    moved[at] = { kind: 'match', match: { ...clause.match, predicates: [...clause.match.predicates, predicate] } }
     return false
   })
-  return [...sunk, { kind: 'projection', projection: { ...last.projection, where: conjunction(kept) } }]
+  return [...moved, { kind: 'projection', projection: { ...last.projection, where: conjunction(kept) } }]
 }
 
 function conjunction(operands: readonly BoundExpression[]): BoundExpression | null {
   return operands.length > 1 ? { kind: 'and', operands } : (operands[0] ?? null)
 }
 
-/** The MATCH, going back from the end, behind which all that the predicate reads is known. */
+/** The index of the first MATCH, from the end, after which all that the predicate reads is known; null if there is none. */
 function targetMatch(predicate: BoundExpression, clauses: readonly BoundClause[]): number | null {
-  // One that may fault would look at rows that the text drops before.
+  // Moved down, a predicate that may fail would see rows that the text drops before.
   if (!isSafePredicate(predicate) || containsSubquery(predicate)) return null
   const reads = slotsOf(predicate)
   if (reads.length === 0) return null
@@ -40,14 +42,24 @@ function targetMatch(predicate: BoundExpression, clauses: readonly BoundClause[]
   return null
 }
 
-/** Whether the rows that have these values come through the clause as they would come through among all others. */
+/** Whether the clause treats the rows with these values the same whether or not other rows are dropped before. */
 function preservesFilter(clause: BoundClause, reads: readonly Slot[]): boolean {
-  if (clause.kind === 'unwind') return !isAmong(clause.slot, reads)
-  if (clause.kind !== 'projection') return false
-  const { computed, grouping, skip, limit } = clause.projection
-  if (skip || limit || computed.some(({ slot }) => isAmong(slot, reads))) return false
-  // What it reads of the keys keeps or drops whole groups.
-  return grouping === null || reads.every((slot) => isGroupingKey(slot, grouping))
+  switch (clause.kind) {
+    case 'unwind':
+      return !isAmong(clause.slot, reads)
+    case 'projection': {
+      const { computed, grouping, skip, limit } = clause.projection
+      if (skip || limit || computed.some(({ slot }) => isAmong(slot, reads))) return false
+      // A predicate on grouping keys keeps or drops whole groups.
+      return grouping === null || reads.every((slot) => isGroupingKey(slot, grouping))
+    }
+    case 'match':
+    case 'union':
+    case 'call':
+      return false
+    default:
+      return assertNever(clause)
+  }
 }
 
 function isGroupingKey(

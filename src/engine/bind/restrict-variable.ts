@@ -1,30 +1,29 @@
-// Says of one variable which node it is to be, or of which type: where the variable is introduced, when choosing there
-// and choosing at the end keep the same rows; else at the end.
+// Restricts a variable to one node or to one type of node: where the query introduces the variable, if this keeps the same
+// rows as a restriction at the end; otherwise at the end.
+import { assertNever } from '../../kernel/assert.ts'
 import { isLabelTest } from './bind-labels.ts'
 import type { BoundClause, BoundExpression, BoundPart, Slot } from './bound.ts'
 import { slotsDeclaredBy } from './expression-tree.ts'
 
-/** What is wanted of the node; null where nothing is. */
+/** The type of the node, and the parameter that holds its external id; null for no restriction. */
 export interface VariableRestriction {
   readonly type: string | null
   readonly externalIdParameter: string | null
 }
 
-export const restrictVariable = { atIntroduction, atEnd }
-
 /**
- * `byId`: the caller fills the slot in before each run with a node of that type, so only the label tests that this makes
- * superfluous are dropped. Null where the choice cannot be made early.
+ * The clauses with the restriction where they introduce the slot; null if it cannot be applied there. `byId`: the caller
+ * fills the slot with a node of that type before each run, so only the label tests that this implies are dropped.
  */
-function atIntroduction(
+export function restrictAtIntroduction(
   clauses: readonly BoundClause[],
   slot: Slot,
-  wanted: VariableRestriction,
+  restriction: VariableRestriction,
   byId: boolean,
 ): readonly BoundClause[] | null {
   for (let at = clauses.length - 1; at >= 0; at--) {
     const clause = clauses[at]!
-    const changed = restrictClause(clause, slot, wanted, byId)
+    const changed = restrictClause(clause, slot, restriction, byId)
     if (changed === 'elsewhere') {
       if (!preservesRestriction(clause, slot)) return null
       continue
@@ -33,18 +32,18 @@ function atIntroduction(
       changed && [
         ...clauses.slice(0, at),
         changed,
-        ...clauses.slice(at + 1).map((c) => withoutImpliedLabelTests(c, slot, wanted)),
+        ...clauses.slice(at + 1).map((c) => withoutImpliedLabelTests(c, slot, restriction)),
       ]
     )
   }
   return null
 }
 
-/** The clause with the choice in it; null where it introduces the slot in a way that cannot be narrowed. */
+/** The clause with the restriction; null if it introduces the slot in a way that cannot be restricted. */
 function restrictClause(
   clause: BoundClause,
   slot: Slot,
-  wanted: VariableRestriction,
+  restriction: VariableRestriction,
   byId: boolean,
 ): BoundClause | null | 'elsewhere' {
   switch (clause.kind) {
@@ -53,16 +52,19 @@ function restrictClause(
       if (match.casts.some((cast) => cast.to.index === slot.index)) return null
       if (!slotsDeclaredBy(match).some((s) => s.index === slot.index)) return 'elsewhere'
       if (match.optional) return null
-      const kept = withoutImpliedLabelTests(clause, slot, wanted)
+      const kept = withoutImpliedLabelTests(clause, slot, restriction)
       if (byId || kept.kind !== 'match') return kept
-      return { kind: 'match', match: { ...kept.match, predicates: [...atEnd(slot, wanted), ...kept.match.predicates] } }
+      return {
+        kind: 'match',
+        match: { ...kept.match, predicates: [...restrictAtEnd(slot, restriction), ...kept.match.predicates] },
+      }
     }
     case 'unwind':
       return clause.slot.index === slot.index ? null : 'elsewhere'
     case 'projection':
       return clause.projection.computed.some((item) => item.slot.index === slot.index) ? null : 'elsewhere'
     case 'call': {
-      const part = restrictPart(clause.part, slot, wanted)
+      const part = restrictPart(clause.part, slot, restriction)
       return part === 'elsewhere' ? part : part && { kind: 'call', part }
     }
     case 'union': {
@@ -71,38 +73,50 @@ function restrictClause(
       if (column < 0) return 'elsewhere'
       const parts = union.parts.map((part) => {
         const inner = part.columns[column]!.slot
-        const clauses = inner.kind === 'node' ? atIntroduction(part.clauses, inner, wanted, false) : null
+        const clauses = inner.kind === 'node' ? restrictAtIntroduction(part.clauses, inner, restriction, false) : null
         return clauses && { ...part, clauses }
       })
       return parts.every((part) => part !== null) ? { kind: 'union', union: { ...union, parts } } : null
     }
+    default:
+      return assertNever(clause)
   }
 }
 
-function restrictPart(part: BoundPart, slot: Slot, wanted: VariableRestriction): BoundPart | null | 'elsewhere' {
+function restrictPart(part: BoundPart, slot: Slot, restriction: VariableRestriction): BoundPart | null | 'elsewhere' {
   if (!part.columns.some((column) => column.slot.index === slot.index)) return 'elsewhere'
-  const clauses = atIntroduction(part.clauses, slot, wanted, false)
+  const clauses = restrictAtIntroduction(part.clauses, slot, restriction, false)
   return clauses && { ...part, clauses }
 }
 
-/** Whether the rows of one node of the slot come through the clause as they would come through among all others. */
+/** Whether the clause treats the rows of one node of the slot the same whether or not rows of other nodes are dropped. */
 function preservesRestriction(clause: BoundClause, slot: Slot): boolean {
-  if (clause.kind !== 'projection') return true
-  const { grouping, skip, limit } = clause.projection
-  if (skip || limit) return false
-  return grouping === null || grouping.some((key) => key.slot.index === slot.index)
+  switch (clause.kind) {
+    case 'projection': {
+      const { grouping, skip, limit } = clause.projection
+      if (skip || limit) return false
+      return grouping === null || grouping.some((key) => key.slot.index === slot.index)
+    }
+    case 'match':
+    case 'unwind':
+    case 'call':
+    case 'union':
+      return true
+    default:
+      return assertNever(clause)
+  }
 }
 
-/** A node of the type carries the type as a label. */
-function withoutImpliedLabelTests(clause: BoundClause, slot: Slot, wanted: VariableRestriction): BoundClause {
-  if (clause.kind !== 'match' || wanted.type === null) return clause
+/** Drops label tests that the type implies: every node has its type as a label. */
+function withoutImpliedLabelTests(clause: BoundClause, slot: Slot, restriction: VariableRestriction): BoundClause {
+  if (clause.kind !== 'match' || restriction.type === null) return clause
   const { match } = clause
-  const predicates = match.predicates.filter((predicate) => !isLabelTest(predicate, slot, wanted.type!))
+  const predicates = match.predicates.filter((predicate) => !isLabelTest(predicate, slot, restriction.type!))
   return predicates.length === match.predicates.length ? clause : { kind: 'match', match: { ...match, predicates } }
 }
 
-/** The choice as predicates. */
-function atEnd(slot: Slot, { type, externalIdParameter }: VariableRestriction): BoundExpression[] {
+/** The restriction as predicates, for the end of the query. */
+export function restrictAtEnd(slot: Slot, { type, externalIdParameter }: VariableRestriction): BoundExpression[] {
   const predicates: BoundExpression[] = []
   if (type !== null) predicates.push(fieldEquals(slot, 'type', { kind: 'constant', value: type }))
   if (externalIdParameter !== null) {

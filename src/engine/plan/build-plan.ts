@@ -1,5 +1,5 @@
-// Bound query + known slots → first plan, clause by clause: plain scans and expands with the filters on top.
-// Where a walk starts and how it goes is asked of an OrderExpands; everything cleverer is a rule in ../optimize.
+// Builds the first plan of a bound query, clause by clause: scans and expansions with the filters on top. An ExpandOrder
+// chooses where a pattern starts and in which order it is expanded. Every other improvement is a rule in ../optimize.
 import { assertNever } from '../../kernel/assert.ts'
 import type {
   BoundClause,
@@ -15,42 +15,45 @@ import { slotsDeclaredBy, slotsOf } from '../bind/expression-tree.ts'
 import type { ExpandOrder, GraphCounts, WalkStep } from './expand-order.ts'
 import type { Plan, WalkDirection } from './operators.ts'
 
-/** The expressions that hold a query of their own. */
+/** The expressions that contain a query. */
 export type SubqueryExpression = Extract<BoundExpression, { kind: 'exists' | 'subquery' }>
 
-/** Hands out slots beyond the bound query's own: for planning only. */
+/** Allocates slots that the planner needs beyond those of the bound query. */
 export class PlannerSlots {
+  /** The number of slots, those of the query included. */
   size: number
   private readonly first: number
   constructor(size: number) {
     this.size = size
     this.first = size
   }
-  /** Nothing but the plan itself reads such a slot. */
+  /** Whether the planner made the slot: only the plan itself reads it. */
   isExtra(slot: Slot): boolean {
     return slot.index >= this.first
   }
+  /** A new slot. */
   take(name: string, kind: Slot['kind']): Slot {
     return { index: this.size++, name, kind, graph: 0 }
   }
 }
 
+/** What planning depends on besides the query. */
 export interface PlanningContext {
   readonly counts: GraphCounts
   readonly order: ExpandOrder
   readonly extra: PlannerSlots
 }
 
-/** `given`: slots that the caller fills in before each run. */
-export function buildPlan(query: BoundPart, given: readonly Slot[], site: PlanningContext): Plan {
-  return buildClauses(query.clauses, given, site)
+/** The first plan of a query. `given` are the slots that the caller fills before each run. */
+export function buildPlan(query: BoundPart, given: readonly Slot[], context: PlanningContext): Plan {
+  return buildClauses(query.clauses, given, context)
 }
 
-/** `known`: slots that have a value in the argument row. */
-function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[], site: PlanningContext): Plan {
+/** The plan of some clauses. `argument` are the slots that have a value in the argument row. */
+function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[], context: PlanningContext): Plan {
   let plan: Plan = { op: 'Argument', slots: argument }
   const known = new Map(argument.map((slot) => [slot.index, slot]))
-  const learn = (slots: readonly Slot[]): void => {
+  const addKnown = (slots: readonly Slot[]): void => {
     for (const slot of slots) known.set(slot.index, slot)
   }
   for (const clause of clauses) {
@@ -58,31 +61,31 @@ function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[]
       case 'match': {
         const { match } = clause
         plan = withCasts(match, plan)
-        learn(match.casts.map((cast) => cast.to))
+        addKnown(match.casts.map((cast) => cast.to))
         const keys = new Set(known.keys())
         if (match.optional) {
-          const inner = buildMatch(match, { op: 'Argument', slots: [...known.values()] }, keys, site)
+          const inner = buildMatch(match, { op: 'Argument', slots: [...known.values()] }, keys, context)
           plan = { op: 'Optional', input: plan, inner, nulls: slotsDeclaredBy(match) }
-        } else plan = buildMatch(match, plan, keys, site)
-        learn(slotsDeclaredBy(match))
+        } else plan = buildMatch(match, plan, keys, context)
+        addKnown(slotsDeclaredBy(match))
         break
       }
       case 'unwind':
         plan = { op: 'Unwind', input: plan, list: clause.list, slot: clause.slot }
-        learn([clause.slot])
+        addKnown([clause.slot])
         break
       case 'projection':
         plan = buildProjection(clause.projection, plan)
-        learn(clause.projection.columns.map((column) => column.slot))
+        addKnown(clause.projection.columns.map((column) => column.slot))
         break
       case 'union':
-        plan = buildUnion(clause.union, [...known.values()], site)
-        learn(clause.union.columns.map((column) => column.slot))
+        plan = buildUnion(clause.union, [...known.values()], context)
+        addKnown(clause.union.columns.map((column) => column.slot))
         break
       case 'call': {
-        const inner = buildClauses(clause.part.clauses, [...known.values()], site)
+        const inner = buildClauses(clause.part.clauses, [...known.values()], context)
         plan = { op: 'Apply', input: plan, inner }
-        learn(clause.part.columns.map((column) => column.slot))
+        addKnown(clause.part.columns.map((column) => column.slot))
         break
       }
       default:
@@ -92,34 +95,35 @@ function buildClauses(clauses: readonly BoundClause[], argument: readonly Slot[]
   return plan
 }
 
-function buildUnion(union: BoundUnion, argument: readonly Slot[], site: PlanningContext): Plan {
+function buildUnion(union: BoundUnion, argument: readonly Slot[], context: PlanningContext): Plan {
   const branches = union.parts.map((part): Plan => {
     const items = union.columns.map(({ slot }, i) => ({
       slot,
       expression: { kind: 'slot' as const, slot: part.columns[i]!.slot },
     }))
-    return { op: 'Projection', input: buildClauses(part.clauses, argument, site), items }
+    return { op: 'Projection', input: buildClauses(part.clauses, argument, context), items }
   })
   const plan: Plan = { op: 'Union', branches }
   return union.distinct ? { op: 'Distinct', input: plan, slots: union.columns.map((column) => column.slot) } : plan
 }
 
-/** The plan of a query inside an expression, with the outer row as its argument. */
-export function buildSubquery(expression: SubqueryExpression, site: PlanningContext): Plan {
-  if (expression.kind === 'subquery') return buildClauses(expression.part.clauses, expression.reads, site)
+/** The plan of a query inside an expression. The outer row is its argument. */
+export function buildSubquery(expression: SubqueryExpression, context: PlanningContext): Plan {
+  if (expression.kind === 'subquery') return buildClauses(expression.part.clauses, expression.reads, context)
   const { match } = expression
   const known = slotsOf(expression)
   const keys = new Set([...known, ...match.casts.map((cast) => cast.to)].map((slot) => slot.index))
-  return buildMatch(match, withCasts(match, { op: 'Argument', slots: known }), keys, site)
+  return buildMatch(match, withCasts(match, { op: 'Argument', slots: known }), keys, context)
 }
 
-/** The casts of a match stand before it: an optional match that fails leaves them as they are. */
+/** Puts the casts of a match before it: an optional match without a row does not change them. */
 export function withCasts(match: BoundMatch, input: Plan): Plan {
   return match.casts.length > 0 ? { op: 'Cast', input, casts: match.casts } : input
 }
 
-export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<number>, site: PlanningContext): Plan {
-  const steps = site.order(match, known, site.counts)
+/** The plan of a match on top of `input`. `known` are the indexes of the slots that have a value before. */
+export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<number>, context: PlanningContext): Plan {
+  const steps = context.order(match, known, context.counts)
   const reached = new Set(match.nodes.filter((n) => n.bound || known.has(n.slot.index)).map((n) => n.slot.index))
   const walked: BoundRelationship[] = []
   let plan = input
@@ -129,7 +133,7 @@ export function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<nu
       plan = { op: 'AllNodesScan', input: plan, slot }
       reached.add(slot.index)
     } else {
-      plan = buildWalk(match, step, plan, reached, walked, site.extra)
+      plan = buildWalk(match, step, plan, reached, walked, context.extra)
       walked.push(match.relationships[step.relationship]!)
       reached.add(match.nodes[step.from]!.slot.index)
       reached.add(match.nodes[step.to]!.slot.index)
@@ -190,7 +194,7 @@ function buildWalk(
       all,
     }
   }
-  // The far end is known: walk to a fresh node and compare. A rule turns the pair into a walk between two known nodes.
+  // If the far end is known, expand to a new node and compare. A rule turns the pair into an expansion between known nodes.
   const closes = reached.has(to.index)
   const end = closes ? extra.take(`${to.name}'`, 'node') : to
   const shared = { input, from, to: end, relationship: slot, direction, types, distinctFrom }
@@ -214,7 +218,7 @@ function walkDirection(relationship: BoundRelationship, forward: boolean): WalkD
   return (relationship.direction === 'right') === forward ? 'out' : 'in'
 }
 
-/** Two relationships of one MATCH can only be the same one when they share a type. */
+/** Whether two relationships of one MATCH can be the same one: only if they share a type. */
 function mayBeSame(a: BoundRelationship, b: BoundRelationship): boolean {
   if (a.shortest || b.shortest) return false
   if (a.types.length === 0 || b.types.length === 0) return true
@@ -229,7 +233,7 @@ function buildProjection(projection: BoundProjection, input: Plan): Plan {
   const slots = columns.map((column) => column.slot)
   if (projection.distinct) plan = { op: 'Distinct', input: plan, slots }
   if (projection.orderBy.length > 0) {
-    // WHERE may still read what the projection dropped, so that must survive the sort too.
+    // WHERE may read what the projection drops, so it must survive the sort too.
     const survivors = new Map([...slots, ...(where ? slotsOf(where) : [])].map((slot) => [slot.index, slot]))
     plan = {
       op: 'Sort',

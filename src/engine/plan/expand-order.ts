@@ -1,28 +1,31 @@
-// Chooses where a pattern walk starts and in which order its relationships are walked.
-// Counts are handed in, never read here; ties break by the order of the text, so plans are stable.
+// Chooses where the expansion of a pattern starts and in which order its relationships are expanded. The caller passes the
+// counts of the graph. Ties are broken by the order of the text, so plans are stable.
 import type { BoundExpression, BoundMatch, BoundRelationship } from '../bind/bound.ts'
 import { slotsOf } from '../bind/expression-tree.ts'
 
-/** How many nodes carry a label (null: all nodes), how many relationships have a type (null: all). */
+/** The counts that cost estimates use. */
 export interface GraphCounts {
+  /** The number of nodes with a label; null: of all nodes. */
   nodes(label: string | null): number
+  /** The number of relationships of a type; null: of all relationships. */
   relationships(type: string | null): number
 }
 
-/** What is assumed where no graph is at hand (explain of a policy): every label and type alike. */
+/** The counts that explain assumes without a graph: the same for every label and every type. */
 export const assumedCounts: GraphCounts = {
   nodes: (label) => (label === null ? 10_000 : 1_000),
   relationships: (type) => (type === null ? 50_000 : 5_000),
 }
 
+/** A step of an order: begin at a node, or expand a relationship. Numbers are indexes into the match. */
 export type WalkStep =
   | { readonly kind: 'start'; readonly node: number }
   | { readonly kind: 'walk'; readonly relationship: number; readonly from: number; readonly to: number }
 
-/** `known` holds the slots that have a value before the match. */
+/** Orders the steps of a match. `known` are the indexes of the slots that have a value before the match. */
 export type ExpandOrder = (match: BoundMatch, known: ReadonlySet<number>, counts: GraphCounts) => readonly WalkStep[]
 
-/** Left to right as written: the order with all rules off. */
+/** The order of the text, from left to right: for runs without optimizer rules. */
 export const textOrder: ExpandOrder = (match, known) =>
   orderSteps(
     match,
@@ -31,7 +34,7 @@ export const textOrder: ExpandOrder = (match, known) =>
     (nodes) => nodes[0]!,
   )
 
-/** Cheapest start first; then whatever closes the pattern, then the smallest fan-out. */
+/** Starts at the cheapest node. Then prefers expansions between known nodes, then the smallest fan-out. */
 export const costOrder: ExpandOrder = (match, known, counts) => {
   const hints = match.nodes.map((_, i) => nodeHint(match, i))
   return orderSteps(
@@ -74,14 +77,14 @@ function orderSteps(
   }
 }
 
-/** The ways in which a relationship can be walked now: from each end that is reached. */
+/** The ways to expand a relationship now: from each end that is reached. */
 function directions(relationship: BoundRelationship, i: number, reached: readonly boolean[]): ExpandCandidate[] {
   const { left, right, bound } = relationship
   const closes = reached[left]! && reached[right]!
   const forward: ExpandCandidate = { kind: 'walk', relationship: i, from: left, to: right, closes }
   const backward: ExpandCandidate = { kind: 'walk', relationship: i, from: right, to: left, closes }
   if (bound || closes) return [forward]
-  // A shortest way is looked for between two nodes that are known.
+  // A shortest path needs both of its nodes.
   if (relationship.shortest) return []
   return [...(reached[left] ? [forward] : []), ...(reached[right] ? [backward] : [])]
 }
@@ -118,7 +121,7 @@ function nodeHint(match: BoundMatch, i: number): NodeHint {
   return { labels, byKey, byProperty }
 }
 
-/** `slot.key = value` (or turned round) where the value does not depend on the slot. */
+/** `slot.key = value`, or with the sides exchanged, if the value does not depend on the slot; otherwise null. */
 export function equalityOn(
   predicate: BoundExpression,
   slotIndex: number,
@@ -151,7 +154,7 @@ function walkCost(match: BoundMatch, step: ExpandCandidate, hints: readonly Node
   if (relationship.bound) return -2
   const fanOut = stepFanOut(relationship, hints[step.from]!, counts)
   const steps = relationship.range ? Math.min(relationship.range.max ?? 4, 4) : 1
-  // Closing is a membership test for one hop; for many hops it is a search, but a search with an end.
+  // Between known nodes, one hop is a membership test. Several hops are a search, but a search with a target.
   if (step.closes) return steps === 1 ? -1 : fanOut
   return fanOut ** steps
 }

@@ -1,4 +1,4 @@
-// A bound expression as text close to Cypher.
+// Renders bound expressions as text close to Cypher, for explain.
 import { assertNever } from '../../kernel/assert.ts'
 import { Float } from '../../kernel/float.ts'
 import type { BoundExpression, BoundLabels } from '../bind/bound.ts'
@@ -21,6 +21,7 @@ function labelText(labels: BoundLabels): string {
   }
 }
 
+/** The text of an expression. Subqueries are abbreviated. */
 export function showExpression(e: BoundExpression): string {
   switch (e.kind) {
     case 'constant':
