@@ -87,12 +87,10 @@ export async function executeQuery(
   const budget = new Budget()
   try {
     budget.start(limits)
-    if (tokenFilter !== null && !tokenFilter.admits(bound.value)) {
-      return err({ kind: 'step-up', advice: tokenFilter.explainRejection(bound.value).advice })
+    if (tokenFilter !== null && !tokenFilter.admits(budget, bound.value)) {
+      return err({ kind: 'step-up', advice: tokenFilter.explainRejection(budget, bound.value).advice })
     }
     const page = pageOf(request)
-    // A query that writes reads its rows with budgets of its own.
-    if (query.writes !== null) budget.end()
     const resolution = deps.resolvers.startResolution(caller.projectId, limits.timeMs)
     const pageResult =
       query.writes === null
@@ -125,8 +123,6 @@ export async function executeQuery(
       throw new LaneRequiredError(error.reason, { limitMs: limits.timeMs, isWrite })
     }
     throw error
-  } finally {
-    budget.end()
   }
 }
 
@@ -157,12 +153,11 @@ function readPage(
   const snapshot = graph.snapshot()
   try {
     const cursor = reading.open({ snapshot, parameters, limits, budget })
-    const context = { snapshot, deferred, budget: new ResponseBudget(answerMax) }
+    const context = { snapshot, deferred, budget: new ResponseBudget(answerMax, budget) }
     // Skipped rows are matched, but their values are not read.
     for (let row = 0; row < skip; row++) if (!cursor.next()) return { data, deferred }
     while (data.length < size && cursor.next()) data.push(records.read(cursor, context))
   } finally {
-    budget.end()
     snapshot.close()
   }
   return { data, deferred }
@@ -198,7 +193,6 @@ async function resolveFor(
   try {
     if (!query.reading.open({ snapshot, parameters, limits, budget }).next()) return ok(null)
   } finally {
-    budget.end()
     snapshot.close()
   }
   return resolveWriteValues(bound, parameters, resolution)

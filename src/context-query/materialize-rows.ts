@@ -21,10 +21,10 @@ export class MaterializedRow implements RecordRow {
     for (const name of names) this.values.set(name, cursor.value(name))
   }
 
-  /** Estimated memory, in bytes. */
-  get bytes(): number {
+  /** Estimates the bytes of memory of the row. */
+  estimateBytes(budget: Budget): number {
     let bytes = 0
-    for (const value of this.values.values()) bytes += estimateBytes(value)
+    for (const value of this.values.values()) bytes += estimateBytes(budget, value)
     return bytes
   }
 
@@ -60,15 +60,11 @@ export function materializeRows(asked: RowsRequest, snapshot: Snapshot): Materia
   budget.start(limits)
   const cursor = reading.open({ snapshot, parameters, limits, budget })
   const rows: MaterializedRow[] = []
-  try {
-    while (cursor.next()) {
-      if (rows.length === rowsMax) return null
-      const row = new MaterializedRow(cursor, names)
-      budget.retainBytes(row.bytes)
-      rows.push(row)
-    }
-  } finally {
-    budget.end()
+  while (cursor.next()) {
+    if (rows.length === rowsMax) return null
+    const row = new MaterializedRow(cursor, names)
+    budget.retainBytes(row.estimateBytes(budget))
+    rows.push(row)
   }
   return rows
 }

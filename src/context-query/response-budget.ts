@@ -1,7 +1,7 @@
 // Limits the size of one response. The graph stores a value once, but a response repeats it in every row that names it:
 // 10,000 rows around one node with a long text would exceed the memory of the process.
+import type { Budget } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
-import { chargeText } from '../engine/value/cost-accounting.ts'
 
 /** Characters charged for any value, whatever its content. */
 const CELL = 8
@@ -9,10 +9,12 @@ const CELL = 8
 /** Counts the characters of the values in one response. */
 export class ResponseBudget {
   private readonly max: number
+  private readonly budget: Budget
   private used = 0
 
-  /** `max`: maximum characters of the values; names and quotes are not counted. */
-  constructor(max: number) {
+  /** `max`: maximum characters of the values; names and quotes are not counted. `budget` is charged the time. */
+  constructor(max: number, budget: Budget) {
+    this.budget = budget
     this.max = max
   }
 
@@ -23,7 +25,7 @@ export class ResponseBudget {
   charge(value: unknown): void {
     const size = sizeOf(value)
     // A value costs about as much time as this many characters of text processing.
-    chargeText(size * 2)
+    this.budget.chargeText(size * 2)
     this.used += size
     if (this.used > this.max) throw new ExecutionError('budget', this.exhaustedMessage, 'executeAnswerMax')
   }

@@ -2,6 +2,7 @@
 // Rows are read outside the transaction, while others may write. Inside it, the graph version shows whether the rows
 // are still current. If not, they are read again inside the transaction. A read too long for that, because all other
 // writers wait, is repeated outside until the time limit. See docs/decisions/0011-context-query-writes.md.
+import { unlimitedBudget } from '../engine/budget.ts'
 import { Budget, type BudgetLimits } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import type { BatchView, GraphStore, GraphVersion, WriteBatch } from '../engine/store.ts'
@@ -149,7 +150,7 @@ function write(call: WriteCall, batch: WriteBatch, view: BatchView, rows: readon
   const { query, bound } = call
   applyWrites(query, bound, rows, batch, view)
   const deferred: DeferredProperty[] = []
-  const context = { snapshot: view, deferred, budget: new ResponseBudget(call.answerMax) }
+  const context = { snapshot: view, deferred, budget: new ResponseBudget(call.answerMax, unlimitedBudget()) }
   const data = rows.map((row) => query.records.read(row, context))
   return { data, deferred }
 }

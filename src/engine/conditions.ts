@@ -19,8 +19,8 @@ import { mayHaveExternal } from './value/external-properties.ts'
 
 export type { GraphReference } from './bind/bound.ts'
 export { type DialectName, platformParameters } from './bind/dialect.ts'
+export { Budget, type BudgetLimits } from './budget.ts'
 export type { DecisionTrace, MatchedPattern, ProfileNode } from './decision-trace.ts'
-export { Budget, type BudgetLimits } from './exec/execution-context.ts'
 export type { EngineOptions, QueryContext } from './planned-query.ts'
 export type { NodePage } from './relation-query.ts'
 

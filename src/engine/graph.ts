@@ -3,8 +3,8 @@ import { parse } from '../../grammar/index.ts'
 import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery } from './bind/bound.ts'
 import { dialects } from './bind/dialect.ts'
+import { Budget, type BudgetLimits } from './budget.ts'
 import { CompileError } from './errors.ts'
-import { Budget, type BudgetLimits } from './exec/execution-context.ts'
 import { assumedCounts } from './plan/expand-order.ts'
 import { explain } from './plan/explain.ts'
 import { defaultOptions, type QueryContext } from './planned-query.ts'
@@ -61,7 +61,6 @@ export class Graph {
       budget.start(this.limits)
       return ask(snapshot, (parameters) => ({ ...this.asking(snapshot, parameters), budget }))
     } finally {
-      budget.end()
       snapshot.close()
     }
   }

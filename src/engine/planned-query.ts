@@ -1,9 +1,10 @@
 // One plan for one question, compiled lazily for each environment it meets and dropped when names or counts have moved on.
 import { assertNever } from '../kernel/assert.ts'
 import type { BoundQuery, Slot } from './bind/bound.ts'
+import { Budget, type BudgetLimits } from './budget.ts'
 import { ExecutionError } from './errors.ts'
 import { compilePlan, type PlanCompilerDeps } from './exec/compile-plan.ts'
-import { Budget, type BudgetLimits, type ExecutionContext, StatementClock } from './exec/execution-context.ts'
+import type { ExecutionContext } from './exec/execution-context.ts'
 import type { PhysicalOperator } from './exec/physical-operator.ts'
 import type { Profiler } from './exec/profiler.ts'
 import { optimize } from './optimize/optimize.ts'
@@ -17,6 +18,7 @@ import {
 import { costOrder, type GraphCounts, textOrder } from './plan/expand-order.ts'
 import type { Plan } from './plan/operators.ts'
 import type { GraphVersion, Snapshot } from './store.ts'
+import { StatementClock } from './value/expression-context.ts'
 import type { Value } from './value/value.ts'
 
 /** With rules off a plan is what the text says, step by step: slower, the same rows. For proofs. */

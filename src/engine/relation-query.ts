@@ -10,7 +10,7 @@ import type { Profiler } from './exec/profiler.ts'
 import type { Plan } from './plan/operators.ts'
 import { type EngineOptions, type Execution, PlannedQuery, type QueryContext } from './planned-query.ts'
 import type { NodeId, Snapshot } from './store.ts'
-import { sortWithCharges } from './value/cost-accounting.ts'
+import { sortWithCharges } from './value/list-operations.ts'
 import { sortIds } from './value/sort-ids.ts'
 import type { NodeValue, Value } from './value/value.ts'
 
@@ -216,7 +216,7 @@ export class PreparedQuery {
       if (length >= enough && run.isIncremental) return { nodes: nodes.subarray(0, length), isComplete: false }
     }
     nodes = nodes.subarray(0, length)
-    return { nodes: isOrdered ? nodes : sortIds(nodes), isComplete: true }
+    return { nodes: isOrdered ? nodes : sortIds(run.budget, nodes), isComplete: true }
   }
 
   private readValues({ root, run }: Execution): NodeValue[] {
@@ -226,7 +226,7 @@ export class PreparedQuery {
       run.budget.chargeSteps(1)
       found.push(run.frame[index] as NodeValue)
     }
-    return sortWithCharges(found, (a, b) => a.graph - b.graph || a.id - b.id)
+    return sortWithCharges(run.budget, found, (a, b) => a.graph - b.graph || a.id - b.id)
   }
 
   /** Opened, with the given nodes filled in; null when one of them does not exist. */

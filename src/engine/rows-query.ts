@@ -8,13 +8,12 @@ import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery, Slot } from './bind/bound.ts'
 import { dialects } from './bind/dialect.ts'
 import { explainProfile, type ProfileNode, profileOf } from './decision-trace.ts'
+import type { ExecutionContext } from './exec/execution-context.ts'
 import { Profiler } from './exec/profiler.ts'
 import { cellBytes } from './exec/row-key.ts'
 import { assumedCounts, type GraphCounts } from './plan/expand-order.ts'
 import { describe, explain, type PlanNode } from './plan/explain.ts'
 import { defaultOptions, type EngineOptions, type Execution, PlannedQuery, type QueryContext } from './planned-query.ts'
-import type { Snapshot } from './store.ts'
-import { chargeItems } from './value/cost-accounting.ts'
 import { type AnyTemporal, isTemporal } from './value/temporal/temporal.ts'
 import { NodeValue, PathValue, type PropertyValue, RelationshipValue, type Value } from './value/value.ts'
 
@@ -96,12 +95,7 @@ class CompiledRowsQuery implements RowsQuery {
   }
 
   run(asking: QueryContext): QueryResult {
-    const prepared = this.planned.prepare(asking)
-    try {
-      return this.read(prepared)
-    } finally {
-      if (asking.budget === undefined) prepared.run.budget.end()
-    }
+    return this.read(this.planned.prepare(asking))
   }
 
   describe(counts: GraphCounts = assumedCounts): PlanNode {
@@ -121,8 +115,8 @@ class CompiledRowsQuery implements RowsQuery {
     root.open(run)
     while (root.next(run)) {
       run.budget.chargeSteps(1)
-      rows.push(this.slots.map((slot) => readSlot(slot, run.frame[slot.index], run.graphs)))
-      for (const slot of this.slots) run.budget.retainBytes(cellBytes(run.frame[slot.index]))
+      rows.push(this.slots.map((slot) => readSlot(slot, run)))
+      for (const slot of this.slots) run.budget.retainBytes(cellBytes(run.budget, run.frame[slot.index]))
     }
     return { columns: this.columns, rows }
   }
@@ -132,47 +126,49 @@ class CompiledRowsQuery implements RowsQuery {
   }
 }
 
-function readSlot(slot: Slot, held: unknown, graphs: readonly Snapshot[]): ResultValue {
-  const snapshot = graphs[slot.graph]!
+function readSlot(slot: Slot, run: ExecutionContext): ResultValue {
+  const content = run.frame[slot.index]
   switch (slot.kind) {
     case 'node':
-      return held === 0 ? null : readNode(held as number, snapshot)
+      return content === 0 ? null : readNode(run, slot.graph, content as number)
     case 'relationship':
-      return held === 0 ? null : readRelationship(held as number, snapshot)
+      return content === 0 ? null : readRelationship(run, slot.graph, content as number)
     case 'relationships':
-      return held === null ? null : (held as number[]).map((id) => readRelationship(id, snapshot))
+      return content === null ? null : (content as number[]).map((id) => readRelationship(run, slot.graph, id))
     case 'path':
     case 'value':
-      return readValue(held as Value, graphs)
+      return readValue(run, content as Value)
   }
 }
 
-function readValue(value: Value, graphs: readonly Snapshot[]): ResultValue {
-  if (value instanceof NodeValue) return readNode(value.id, graphs[value.graph]!)
-  if (value instanceof RelationshipValue) return readRelationship(value.id, graphs[value.graph]!)
+function readValue(run: ExecutionContext, value: Value): ResultValue {
+  if (value instanceof NodeValue) return readNode(run, value.graph, value.id)
+  if (value instanceof RelationshipValue) return readRelationship(run, value.graph, value.id)
   if (value instanceof PathValue) {
     return {
       kind: 'path',
-      nodes: value.nodes.map((node) => readNode(node.id, graphs[node.graph]!)),
-      relationships: value.relationships.map((held) => readRelationship(held.id, graphs[held.graph]!)),
+      nodes: value.nodes.map(({ graph, id }) => readNode(run, graph, id)),
+      relationships: value.relationships.map(({ graph, id }) => readRelationship(run, graph, id)),
     }
   }
   if (value === null || typeof value !== 'object' || value instanceof Float || isTemporal(value)) return value
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, readValue(item as Value, graphs)]))
-  return (value as readonly Value[]).map((item) => readValue(item, graphs))
+  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, readValue(run, item as Value)]))
+  return (value as readonly Value[]).map((item) => readValue(run, item))
 }
 
 /** An element with its properties takes some microseconds to read. */
 const STEPS_PER_ELEMENT_READ = 4
 
-function readNode(id: number, snapshot: Snapshot): NodeResult {
-  chargeItems(STEPS_PER_ELEMENT_READ)
+function readNode(run: ExecutionContext, graph: number, id: number): NodeResult {
+  run.budget.chargeSteps(STEPS_PER_ELEMENT_READ)
+  const snapshot = run.graphs[graph]!
   const labels = snapshot.labels(id).map((label) => snapshot.symbolName('label', label))
   return { kind: 'node', id, labels, properties: snapshot.nodeProperties(id) }
 }
 
-function readRelationship(id: number, snapshot: Snapshot): RelationshipResult {
-  chargeItems(STEPS_PER_ELEMENT_READ)
+function readRelationship(run: ExecutionContext, graph: number, id: number): RelationshipResult {
+  run.budget.chargeSteps(STEPS_PER_ELEMENT_READ)
+  const snapshot = run.graphs[graph]!
   return {
     kind: 'relationship',
     id,

@@ -1,5 +1,7 @@
 // Creates the node of a token's subject at its first use and updates its mapped claims (`perform_upsert`). Writes only
 // what differs, so a token without changes costs one lookup.
+
+import { unlimitedBudget } from '../engine/budget.ts'
 import type { GraphStore, NodeId, PropertyInput, Snapshot } from '../engine/store.ts'
 import { fitsInt64 } from '../engine/value/arithmetic.ts'
 import { equivalent } from '../engine/value/compare.ts'
@@ -48,7 +50,7 @@ function changedProperties(graph: GraphStore, user: UserNode): readonly Property
 function hasProperty(snapshot: Snapshot, node: NodeId, name: string, value: PropertyValue): boolean {
   if (node === 0) return false
   const present = snapshot.nodeProperty(node, snapshot.symbol('property', name))
-  return present !== null && equivalent(present, value)
+  return present !== null && equivalent(unlimitedBudget(), present, value)
 }
 
 /** Returns null for a value that cannot be a property: an object, a mixed list, or an integer beyond 64 bits. */

@@ -1,6 +1,7 @@
 // Makes one decision: permit if any policy for (subject type, action, resource type) grants, otherwise deny.
 // A policy without one of its parameters does not apply. If no policy grants and a parameter was missing, the result is
 // a 422 error and not a denial, because the parameter might change it. All policies share one budget.
+import type { Budget } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
@@ -96,7 +97,7 @@ function decideWithPolicies(
       continue
     }
     try {
-      if (policy.filter !== null && !policy.filter.admits(parameters)) {
+      if (policy.filter !== null && !policy.filter.admits(session.budget, parameters)) {
         denyingFilters ??= []
         denyingFilters.push(policy.filter)
       } else if (policy.condition.check(session, subject.id ?? '', resource.id ?? '')) return granted
@@ -116,7 +117,7 @@ function decideWithPolicies(
     }
   }
   if (missing !== null) return missingParameters(missing)
-  return denyingFilters === null ? denied : ok(filterDenial(denyingFilters, parameters))
+  return denyingFilters === null ? denied : ok(filterDenial(session.budget, denyingFilters, parameters))
 }
 
 /** Reports an error inside one policy to the log. */
@@ -139,8 +140,12 @@ export function reportPolicyError(
 }
 
 /** The advice says what the caller can do. */
-function filterDenial(filters: readonly PolicyFilter[], parameters: ReadonlyMap<string, Value>): Decision {
-  const advice = filters.flatMap((filter) => filter.explainRejection(parameters).advice)
+function filterDenial(
+  budget: Budget,
+  filters: readonly PolicyFilter[],
+  parameters: ReadonlyMap<string, Value>,
+): Decision {
+  const advice = filters.flatMap((filter) => filter.explainRejection(budget, parameters).advice)
   const reason = 'the filter of a matching policy does not admit the token or the parameters'
   return { decision: false, context: advice.length === 0 ? { reason } : { reason, advice } }
 }

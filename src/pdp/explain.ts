@@ -100,8 +100,8 @@ function outcomeOf(
   if (missing.length > 0) return { outcome: 'skipped', because: 'parameters', missing }
   startUntil(session, endsMs)
   try {
-    if (policy.filter !== null && !policy.filter.admits(parameters)) {
-      const { leaves, advice } = policy.filter.explainRejection(parameters)
+    if (policy.filter !== null && !policy.filter.admits(session.budget, parameters)) {
+      const { leaves, advice } = policy.filter.explainRejection(session.budget, parameters)
       return { outcome: 'skipped', because: 'filter', filter: { failing: [...leaves], advice: [...advice] } }
     }
     const { subject, resource } = request

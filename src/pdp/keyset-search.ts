@@ -1,7 +1,7 @@
 // A search in one graph, in node order: each policy is queried for as many nodes after the last page as this page
 // needs, and the results of all policies are merged.
+import type { Budget } from '../engine/conditions.ts'
 import type { NodeId, Snapshot } from '../engine/store.ts'
-import { chargeItems } from '../engine/value/cost-accounting.ts'
 import { sortIds } from '../engine/value/sort-ids.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { ok, type Result } from '../kernel/result.ts'
@@ -30,6 +30,7 @@ interface NodeSlice {
 
 /** Collects the results of all policies of one search, for one page. */
 export class KeysetSearch {
+  private readonly budget: Budget
   private readonly snapshot: () => Snapshot
   private readonly window: PageWindow
   private readonly size: number
@@ -43,7 +44,8 @@ export class KeysetSearch {
    * `snapshot`: opens the graph to search. It may throw if the location no longer exists, which is an error of each
    * policy. `isOnly`: the search has a single policy.
    */
-  constructor(deps: DecisionDeps, window: PageWindow, snapshot: () => Snapshot, isOnly: boolean) {
+  constructor(deps: DecisionDeps, window: PageWindow, snapshot: () => Snapshot, isOnly: boolean, budget: Budget) {
+    this.budget = budget
     this.snapshot = snapshot
     this.isOnly = isOnly
     this.window = window
@@ -124,7 +126,10 @@ export class KeysetSearch {
   page(deps: DecisionDeps): Result<SearchPage, ServiceError> {
     const { window } = this
     const { node, after, returned, cacheKey } = window.position
-    const nodes = mergeNodes(this.slices.map((slice) => slice.nodes))
+    const nodes = mergeNodes(
+      this.budget,
+      this.slices.map((slice) => slice.nodes),
+    )
     const shown = nodes.subarray(0, this.size)
     const ids: string[] = []
     if (nodes.length > 0) {
@@ -132,8 +137,8 @@ export class KeysetSearch {
       const known = node === 0 ? null : snapshot.nodeField(node, 'external_id')
       // The token is from a search in another order, or from another graph of the same name.
       if (node === 0 ? after !== null : known !== null && known !== after) return invalidPageToken
-      const names = returned < CACHED_NAMES_MAX ? Array.from(shown, (one) => nameOf(snapshot, one)) : null
-      for (const id of names ?? namesOf(snapshot, shown)) ids.push(String(id))
+      const names = returned < CACHED_NAMES_MAX ? Array.from(shown, (one) => nameOf(this.budget, snapshot, one)) : null
+      for (const id of names ?? namesOf(this.budget, snapshot, shown)) ids.push(String(id))
     }
     const left = this.slices.every(({ isComplete }) => isComplete) ? nodes.length : null
     for (const { policy, list } of this.toCache) this.cacheKey = deps.searchCache.set(this.cacheKey, policy, list)
@@ -145,18 +150,18 @@ export class KeysetSearch {
 /** Budget steps of reading one node that is not in the cache: some microseconds. */
 const STEPS_OF_READ = 2
 
-function nameOf(snapshot: Snapshot, node: NodeId): unknown {
-  chargeItems(STEPS_OF_READ)
+function nameOf(budget: Budget, snapshot: Snapshot, node: NodeId): unknown {
+  budget.chargeSteps(STEPS_OF_READ)
   return snapshot.nodeField(node, 'external_id')
 }
 
 /** Nodes whose names are read together. */
 const NAMES_PER_READ = 256
 
-function* namesOf(snapshot: Snapshot, nodes: Uint32Array): Generator<unknown> {
+function* namesOf(budget: Budget, snapshot: Snapshot, nodes: Uint32Array): Generator<unknown> {
   for (let at = 0; at < nodes.length; at += NAMES_PER_READ) {
     const part = nodes.subarray(at, at + NAMES_PER_READ)
-    chargeItems(part.length * STEPS_OF_READ)
+    budget.chargeSteps(part.length * STEPS_OF_READ)
     yield* snapshot.externalIds(part)
   }
 }
@@ -178,7 +183,7 @@ function lowerBound(nodes: Uint32Array, node: NodeId): number {
 }
 
 /** Merges ascending lists into one without duplicates. */
-function mergeNodes(lists: readonly Uint32Array[]): Uint32Array {
+function mergeNodes(budget: Budget, lists: readonly Uint32Array[]): Uint32Array {
   const filled = lists.filter(({ length }) => length > 0)
   if (filled.length <= 1) return filled[0] ?? new Uint32Array(0)
   const all = new Uint32Array(filled.reduce((sum, { length }) => sum + length, 0))
@@ -187,7 +192,7 @@ function mergeNodes(lists: readonly Uint32Array[]): Uint32Array {
     all.set(list, length)
     length += list.length
   }
-  sortIds(all)
+  sortIds(budget, all)
   length = 0
   for (let i = 0; i < all.length; i++) if (all[i] !== all[i - 1]) all[length++] = all[i] ?? 0
   return all.subarray(0, length)

@@ -1,5 +1,6 @@
 // A search over several graphs. The same entity may exist in more than one of them, so results are identified by
 // external id. Every page computes all results and is cut from them in the order of the ids.
+import type { Budget } from '../engine/conditions.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { DecisionDeps } from './decision-deps.ts'
@@ -16,10 +17,12 @@ import {
 
 /** Collects the results of all policies of one search. */
 export class MultiGraphSearch {
+  private readonly budget: Budget
   private readonly window: PageWindow
   private readonly found = new Set<string>()
 
-  constructor(window: PageWindow) {
+  constructor(window: PageWindow, budget: Budget) {
+    this.budget = budget
     this.window = window
   }
 
@@ -51,6 +54,8 @@ export class MultiGraphSearch {
 
   /** Returns the requested page. Error: `malformed` if the page token belongs to another result order. */
   page(deps: DecisionDeps): Result<SearchPage, ServiceError> {
-    return isNamePosition(this.window.position) ? ok(pageOfNames(deps, this.window, this.found)) : invalidPageToken
+    return isNamePosition(this.window.position)
+      ? ok(pageOfNames(deps, this.window, this.found, this.budget))
+      : invalidPageToken
   }
 }

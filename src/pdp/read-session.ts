@@ -68,7 +68,6 @@ export class ReadSession implements QueryContext {
 
   /** Ends the budget and closes the snapshots. */
   close(): void {
-    this.budget.end()
     this.defaultSnapshot?.close()
     if (this.located !== null) for (const snapshot of this.located.values()) snapshot.close()
   }

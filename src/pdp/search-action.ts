@@ -29,7 +29,7 @@ export function searchActions(
     body.page,
     (evaluation, session, window) => {
       const actions = search(evaluation, session, request)
-      return actions.ok ? ok(pageOfNames(deps, window, actions.value)) : actions
+      return actions.ok ? ok(pageOfNames(deps, window, actions.value, session.budget)) : actions
     },
   )
   if (!found.ok) return found

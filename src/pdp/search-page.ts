@@ -1,8 +1,10 @@
 // Pages of search results. Results have one order, by node or by name, and a token names the last result returned.
 // Pages therefore join without gaps while the graph is unchanged; after a change no result is repeated and none that
 // still holds is left out. See docs/decisions/0007-search-paging.md.
+
+import type { Budget } from '../engine/conditions.ts'
 import type { NodeId } from '../engine/store.ts'
-import { chargeItems, sortWithCharges } from '../engine/value/cost-accounting.ts'
+import { sortWithCharges } from '../engine/value/list-operations.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
@@ -93,15 +95,20 @@ export function isNamePosition({ node }: PagePosition): boolean {
 }
 
 /** Cuts a page from all results, in name order. */
-export function pageOfNames(deps: DecisionDeps, window: PageWindow, found: ReadonlySet<string>): SearchPage {
+export function pageOfNames(
+  deps: DecisionDeps,
+  window: PageWindow,
+  found: ReadonlySet<string>,
+  budget: Budget,
+): SearchPage {
   const { after } = window.position
   // Code-unit order, which is the same in every process.
   const left: string[] = []
   for (const id of found) {
-    chargeItems(1)
+    budget.chargeSteps(1)
     if (after === null || id > after) left.push(id)
   }
-  sortWithCharges(left, byCodeUnit)
+  sortWithCharges(budget, left, byCodeUnit)
   if (!window.isPaged && left.length <= deps.searchPageMax) return { ids: left, page: null }
   const { ids, page } = buildPage(deps, window, left.slice(0, pageSize(deps, window)), left.length, {
     node: 0,

@@ -1,5 +1,6 @@
 // One policy evaluated in a search: what the two search algorithms share, and the evaluation node by node. An error in
 // one policy does not grant, so node by node only the candidates with an error are left out.
+import type { Budget } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import { createChunk, type NodeId, type Snapshot } from '../engine/store.ts'
 import type { Value } from '../engine/value/value.ts'
@@ -41,16 +42,20 @@ export function fixedEntityId({ request, target }: SearchTask): string {
 export function filterAdmits(task: SearchTask): boolean {
   const { filter } = task.policy
   if (filter === null) return true
-  if (readsCandidate(task)) return filter.admits(task.session.parameters)
-  task.filterResult ??= admittedBy(filter, task.parameters)
+  if (readsCandidate(task)) return filter.admits(task.session.budget, task.session.parameters)
+  task.filterResult ??= admittedBy(task.session.budget, filter, task.parameters)
   if (task.filterResult instanceof ExecutionError) throw task.filterResult
   return task.filterResult
 }
 
 /** An exhausted budget is thrown: nothing is left for the policies that follow. */
-function admittedBy(filter: PolicyFilter, parameters: ReadonlyMap<string, Value>): boolean | ExecutionError {
+function admittedBy(
+  budget: Budget,
+  filter: PolicyFilter,
+  parameters: ReadonlyMap<string, Value>,
+): boolean | ExecutionError {
   try {
-    return filter.admits(parameters)
+    return filter.admits(budget, parameters)
   } catch (error) {
     if (!(error instanceof ExecutionError) || isBudgetExhausted(error)) throw error
     return error

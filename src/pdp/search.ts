@@ -186,12 +186,13 @@ function searchWithPolicies(
   const graph = commonGraph(tasks)
   const found =
     graph === null
-      ? new MultiGraphSearch(window)
+      ? new MultiGraphSearch(window, session.budget)
       : new KeysetSearch(
           deps,
           window,
           () => (graph === '' ? session.snapshot : session.locate(graph)),
           tasks.length === 1,
+          session.budget,
         )
   for (const task of tasks) {
     const { policy } = task

@@ -1,9 +1,10 @@
 // Evaluates policy filters, which decide by tokens and parameters alone, before the graph is read. Filters use
 // three-valued logic: a missing value makes a leaf unknown, unknown stays unknown under NOT, and a policy applies only
 // if its filter is true.
+
+import type { Budget } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import { contains, equals, isList, isMap, isNumber, lessOrEqual, lessThan } from '../engine/value/compare.ts'
-import { chargeItems, chargeText } from '../engine/value/cost-accounting.ts'
 import { instantMs } from '../engine/value/instant.ts'
 import { type CompiledRegex, compileRegexCharged } from '../engine/value/regular-expression.ts'
 import { includesText } from '../engine/value/string-operations.ts'
@@ -89,42 +90,47 @@ export class PolicyFilter {
    * Returns whether the filter is true. Throws a ExecutionError `missing-parameter` if an input parameter has the wrong type
    * for its place.
    */
-  admits(parameters: FilterParameters): boolean {
-    return truthOf(this.root, parameters) === true
+  admits(budget: Budget, parameters: FilterParameters): boolean {
+    return truthOf(budget, this.root, parameters) === true
   }
 
   /** Explains why the filter is not true. Call it only if `admits` returned false. */
-  explainRejection(parameters: FilterParameters): FilterRejection {
+  explainRejection(budget: Budget, parameters: FilterParameters): FilterRejection {
     const advice = new Set<FilterAdvice>()
     const leaves: FailingLeaf[] = []
-    collect(this.root, true, parameters, advice, leaves)
+    collect(budget, this.root, true, parameters, advice, leaves)
     return { advice: [...advice], leaves }
   }
 }
 
-function truthOf(node: PolicyFilterNode, parameters: FilterParameters): Truth {
-  chargeItems(1)
+function truthOf(budget: Budget, node: PolicyFilterNode, parameters: FilterParameters): Truth {
+  budget.chargeSteps(1)
   switch (node.kind) {
     case 'leaf':
-      return leafTruth(node, parameters)
+      return leafTruth(budget, node, parameters)
     case 'not': {
-      const truth = truthOf(node.operand, parameters)
+      const truth = truthOf(budget, node.operand, parameters)
       return truth === null ? null : !truth
     }
     case 'and':
-      return joined(node.operands, parameters, false)
+      return joined(budget, node.operands, parameters, false)
     case 'or':
-      return joined(node.operands, parameters, true)
+      return joined(budget, node.operands, parameters, true)
     default:
       return assertNever(node)
   }
 }
 
 /** Joins operands. `decisive`: the operand value that settles the result. */
-function joined(operands: readonly PolicyFilterNode[], parameters: FilterParameters, decisive: boolean): Truth {
+function joined(
+  budget: Budget,
+  operands: readonly PolicyFilterNode[],
+  parameters: FilterParameters,
+  decisive: boolean,
+): Truth {
   let truth: Truth = !decisive
   for (const operand of operands) {
-    const one = truthOf(operand, parameters)
+    const one = truthOf(budget, operand, parameters)
     if (one === decisive) return decisive
     if (one === null) truth = null
   }
@@ -134,9 +140,9 @@ function joined(operands: readonly PolicyFilterNode[], parameters: FilterParamet
 /**
  * For explanations: a parameter of the wrong type at a place that the decision did not evaluate makes its leaf unknown.
  */
-function truthForExplanation(node: PolicyFilterNode, parameters: FilterParameters): Truth {
+function truthForExplanation(budget: Budget, node: PolicyFilterNode, parameters: FilterParameters): Truth {
   try {
-    return truthOf(node, parameters)
+    return truthOf(budget, node, parameters)
   } catch (error) {
     if (!(error instanceof ExecutionError)) throw error
     return null
@@ -145,6 +151,7 @@ function truthForExplanation(node: PolicyFilterNode, parameters: FilterParameter
 
 /** Collects the leaves that keep `node` from being `wanted`. */
 function collect(
+  budget: Budget,
   node: PolicyFilterNode,
   wanted: boolean,
   parameters: FilterParameters,
@@ -153,53 +160,55 @@ function collect(
 ): void {
   if (node.advice !== null) advice.add(node.advice)
   if (node.kind === 'leaf') {
-    const unknown = truthForExplanation(node, parameters) === null
+    const unknown = truthForExplanation(budget, node, parameters) === null
     leaves.push({ path: node.path, operator: node.operator, attribute: node.attribute.text, unknown })
   } else if (node.kind === 'not') {
-    collect(node.operand, !wanted, parameters, advice, leaves)
+    collect(budget, node.operand, !wanted, parameters, advice, leaves)
   } else {
     for (const operand of node.operands) {
-      if (truthForExplanation(operand, parameters) !== wanted) collect(operand, wanted, parameters, advice, leaves)
+      if (truthForExplanation(budget, operand, parameters) !== wanted)
+        collect(budget, operand, wanted, parameters, advice, leaves)
     }
   }
 }
 
 type FilterLeaf = Extract<PolicyFilterNode, { kind: 'leaf' }>
 
-function leafTruth({ operator, attribute, operand }: FilterLeaf, parameters: FilterParameters): Truth {
+function leafTruth(budget: Budget, { operator, attribute, operand }: FilterLeaf, parameters: FilterParameters): Truth {
   const left = valueAt(attribute, parameters)
   if (operator === 'IS NULL') return left === null
   if (operator === 'IS NOT NULL') return left !== null
   if (left === null || operand === null) return null
-  if (operand.kind === 'pattern') return typeof left === 'string' ? operand.pattern.matches(left) : null
-  if (operand.kind === 'instant') return compared(operator, instantMs(left), instantOf(operand.of, parameters))
-  const right = operandValue(operand, parameters)
+  if (operand.kind === 'pattern') return typeof left === 'string' ? operand.pattern.matches(budget, left) : null
+  if (operand.kind === 'instant')
+    return compared(budget, operator, instantMs(left), instantOf(budget, operand.of, parameters))
+  const right = operandValue(budget, operand, parameters)
   if (right === null) return null
   switch (operator) {
     case 'IN':
-      return isList(right) ? isOneOf(left, right) : null
+      return isList(right) ? isOneOf(budget, left, right) : null
     case 'STARTS WITH':
-      return bothText(left, right) ? startsWith(left, right as string) : null
+      return bothText(left, right) ? startsWith(budget, left, right as string) : null
     case 'ENDS WITH':
-      return bothText(left, right) ? endsWith(left, right as string) : null
+      return bothText(left, right) ? endsWith(budget, left, right as string) : null
     case 'CONTAINS':
       // A claim such as `roles` is a list and is searched for the item; one such as `scope` is a string.
-      if (isList(left)) return isOneOf(right, left)
-      return bothText(left, right) ? includesText(left, right as string) : null
+      if (isList(left)) return isOneOf(budget, right, left)
+      return bothText(left, right) ? includesText(budget, left, right as string) : null
     case '=~':
-      return typeof left === 'string' ? patternFrom(operand, right).matches(left) : null
+      return typeof left === 'string' ? patternFrom(budget, operand, right).matches(budget, left) : null
     default:
-      return compared(operator, left, right)
+      return compared(budget, operator, left, right)
   }
 }
 
-function startsWith(text: string, part: string): boolean {
-  chargeText(part.length)
+function startsWith(budget: Budget, text: string, part: string): boolean {
+  budget.chargeText(part.length)
   return text.startsWith(part)
 }
 
-function endsWith(text: string, part: string): boolean {
-  chargeText(part.length)
+function endsWith(budget: Budget, text: string, part: string): boolean {
+  budget.chargeText(part.length)
   return text.endsWith(part)
 }
 
@@ -208,23 +217,23 @@ function bothText(left: Value, right: Value): left is string {
 }
 
 /** Values of different kinds are not comparable: the result is unknown, so that a negation is not true either. */
-function compared(operator: FilterLeafOperator, left: Value, right: Value): Truth {
+function compared(budget: Budget, operator: FilterLeafOperator, left: Value, right: Value): Truth {
   if (left === null || right === null || !sameKind(left, right)) return null
   switch (operator) {
     case '=':
-      return equals(left, right)
+      return equals(budget, left, right)
     case '<>': {
-      const same = equals(left, right)
+      const same = equals(budget, left, right)
       return same === null ? null : !same
     }
     case '<':
-      return lessThan(left, right)
+      return lessThan(budget, left, right)
     case '<=':
-      return lessOrEqual(left, right)
+      return lessOrEqual(budget, left, right)
     case '>':
-      return lessThan(right, left)
+      return lessThan(budget, right, left)
     case '>=':
-      return lessOrEqual(right, left)
+      return lessOrEqual(budget, right, left)
     default:
       return null
   }
@@ -237,17 +246,17 @@ function sameKind(left: Value, right: Value): boolean {
   return typeof left === typeof right
 }
 
-function isOneOf(value: Value, list: readonly Value[]): Truth {
-  const found = contains(list, value)
-  return found === false && !list.every((item) => isComparable(value, item)) ? null : found
+function isOneOf(budget: Budget, value: Value, list: readonly Value[]): Truth {
+  const found = contains(budget, list, value)
+  return found === false && !list.every((item) => isComparable(budget, value, item)) ? null : found
 }
 
-function isComparable(value: Value, item: Value): boolean {
-  chargeItems(1)
+function isComparable(budget: Budget, value: Value, item: Value): boolean {
+  budget.chargeSteps(1)
   return item !== null && sameKind(value, item)
 }
 
-function operandValue(operand: FilterOperand, parameters: FilterParameters): Value {
+function operandValue(budget: Budget, operand: FilterOperand, parameters: FilterParameters): Value {
   switch (operand.kind) {
     case 'literal':
       return operand.value
@@ -255,23 +264,23 @@ function operandValue(operand: FilterOperand, parameters: FilterParameters): Val
       return valueAt(operand.reference, parameters)
     case 'list':
       return operand.items.map((item) => {
-        chargeItems(1)
-        return operandValue(item, parameters)
+        budget.chargeSteps(1)
+        return operandValue(budget, item, parameters)
       })
     default:
       return null
   }
 }
 
-function instantOf(operand: FilterOperand, parameters: FilterParameters): number | null {
-  const value = operandValue(operand, parameters)
+function instantOf(budget: Budget, operand: FilterOperand, parameters: FilterParameters): number | null {
+  const value = operandValue(budget, operand, parameters)
   const ms = instantMs(value)
   if (ms === null && value !== null) rejectParameter(operand)
   return ms
 }
 
-function patternFrom(operand: FilterOperand, source: Value): CompiledRegex {
-  const compiled = typeof source === 'string' ? compileRegexCharged(source) : null
+function patternFrom(budget: Budget, operand: FilterOperand, source: Value): CompiledRegex {
+  const compiled = typeof source === 'string' ? compileRegexCharged(budget, source) : null
   if (compiled?.ok) return compiled.value
   rejectParameter(operand)
   return { matches: () => false }

@@ -5,14 +5,16 @@ import { parse } from '../../grammar/index.ts'
 import { bindExpression } from '../../src/engine/bind/bind-expression.ts'
 import type { BoundAggregate, BoundExpression, Slot, SlotKind } from '../../src/engine/bind/bound.ts'
 import type { ExpressionPosition, ExpressionScope } from '../../src/engine/bind/expression-scope.ts'
+import { Budget } from '../../src/engine/budget.ts'
 import {
   compileExpression,
   compilePredicate,
   compileTest,
   type ExpressionCompilerDeps,
 } from '../../src/engine/exec/compile-expression.ts'
-import { Budget, type ExecutionContext, StatementClock } from '../../src/engine/exec/execution-context.ts'
+import type { ExecutionContext } from '../../src/engine/exec/execution-context.ts'
 import type { Snapshot } from '../../src/engine/store.ts'
+import { StatementClock } from '../../src/engine/value/expression-context.ts'
 import type { Value } from '../../src/engine/value/value.ts'
 
 /** A variable in scope: what kind of slot it has and what the slot holds. */
@@ -117,12 +119,7 @@ export function evaluate(text: string, around: Surroundings = {}): Value {
     compileExists: () => () => around.exists ?? true,
     compileSubquery: queryElsewhere,
   }
-  const run = runOver(around, frameSize)
-  try {
-    return valueIn(text, bound, site, run)
-  } finally {
-    run.budget.end()
-  }
+  return valueIn(text, bound, site, runOver(around, frameSize))
 }
 
 function valueIn(text: string, bound: BoundExpression, site: ExpressionCompilerDeps, run: ExecutionContext): Value {

@@ -164,17 +164,10 @@ export function containsSubquery(expression: BoundExpression): boolean {
 
 /** Every outer slot that the expression reads, once each. Its own local variables are not among them. */
 export function slotsOf(expression: BoundExpression): readonly Slot[] {
-  const cached = slotsCache.get(expression)
-  if (cached) return cached
   const found = new Map<number, Slot>()
   collectSlots(expression, found, new Set())
-  const slots = [...found.values()]
-  slotsCache.set(expression, slots)
-  return slots
+  return [...found.values()]
 }
-
-/** The rules of the optimizer need the slots of the same expressions again and again. A bound expression never changes. */
-const slotsCache = new WeakMap<BoundExpression, readonly Slot[]>()
 
 function collectSlots(expression: BoundExpression, found: Map<number, Slot>, local: Set<number>): void {
   const { locals, reads } = descriptorOf(expression)

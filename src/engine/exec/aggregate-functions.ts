@@ -1,12 +1,13 @@
 // How each aggregate takes values one by one. Nulls are skipped by all but count(*).
 import { assert } from '../../kernel/assert.ts'
 import { Float } from '../../kernel/float.ts'
+import type { Budget } from '../budget.ts'
 import { ExecutionError } from '../errors.ts'
 import { type AggregateName, findAggregate } from '../value/aggregate-signatures.ts'
 import { normalizeInteger, toDouble } from '../value/arithmetic.ts'
 import { type GroupingKey, groupingKey, isNumber, order } from '../value/compare.ts'
-import { chargeItems, retainBytes, sortWithCharges } from '../value/cost-accounting.ts'
 import { kindName } from '../value/kind-name.ts'
+import { sortWithCharges } from '../value/list-operations.ts'
 import type { Value } from '../value/value.ts'
 import { boundedList, estimateBytes, VALUE_ITEMS_MAX } from '../value/value-size.ts'
 import { keyBytes } from './row-key.ts'
@@ -15,50 +16,46 @@ export interface Accumulator {
   /** `parameter` is the second argument of the percentiles. */
   add(value: Value, parameter?: Value): void
   result(): Value
-  /** Back to the state before the first value. */
-  reset(): void
 }
 
-const accumulatorFactories: Readonly<Record<AggregateName, () => Accumulator>> = {
+const accumulatorFactories: Readonly<Record<AggregateName, (budget: Budget) => Accumulator>> = {
   count: () => new CountAccumulator(),
-  collect: () => new CollectAccumulator(),
+  collect: (budget) => new CollectAccumulator(budget),
   sum: () => new SumAccumulator(),
   avg: () => new AverageAccumulator(),
-  min: () => new MinMaxAccumulator(-1),
-  max: () => new MinMaxAccumulator(1),
+  min: (budget) => new MinMaxAccumulator(budget, -1),
+  max: (budget) => new MinMaxAccumulator(budget, 1),
   stDev: () => new StandardDeviationAccumulator('stDev', 1),
   stDevP: () => new StandardDeviationAccumulator('stDevP', 0),
-  percentileCont: () => new PercentileAccumulator('percentileCont', interpolatedPercentile),
-  percentileDisc: () => new PercentileAccumulator('percentileDisc', nearestRankPercentile),
+  percentileCont: (budget) => new PercentileAccumulator(budget, 'percentileCont', interpolatedPercentile),
+  percentileDisc: (budget) => new PercentileAccumulator(budget, 'percentileDisc', nearestRankPercentile),
 }
 
 /** For count(*), add any value that is not null once per row. */
-export function createAccumulator(name: string, distinct: boolean): Accumulator {
+export function createAccumulator(budget: Budget, name: string, distinct: boolean): Accumulator {
   const aggregate = findAggregate(name)
   assert(aggregate, `the binder lets no unknown aggregate pass: ${name}`)
-  const accumulator = accumulatorFactories[aggregate.name]()
-  return distinct ? new DistinctAccumulator(accumulator) : accumulator
+  const accumulator = accumulatorFactories[aggregate.name](budget)
+  return distinct ? new DistinctAccumulator(budget, accumulator) : accumulator
 }
 
 class DistinctAccumulator implements Accumulator {
   private readonly seen = new Set<GroupingKey>()
+  private readonly budget: Budget
   private readonly inner: Accumulator
-  constructor(inner: Accumulator) {
+  constructor(budget: Budget, inner: Accumulator) {
+    this.budget = budget
     this.inner = inner
   }
   add(value: Value, parameter?: Value): void {
-    const key = groupingKey(value)
+    const key = groupingKey(this.budget, value)
     if (this.seen.has(key)) return
-    retainBytes(keyBytes(key))
+    this.budget.retainBytes(keyBytes(key))
     this.seen.add(key)
     this.inner.add(value, parameter)
   }
   result(): Value {
     return this.inner.result()
-  }
-  reset(): void {
-    this.seen.clear()
-    this.inner.reset()
   }
 }
 
@@ -70,25 +67,22 @@ class CountAccumulator implements Accumulator {
   result(): Value {
     return this.count
   }
-  reset(): void {
-    this.count = 0
-  }
 }
 
 class CollectAccumulator implements Accumulator {
-  private items: Value[] = []
+  private readonly items: Value[] = []
+  private readonly budget: Budget
+  constructor(budget: Budget) {
+    this.budget = budget
+  }
   add(value: Value): void {
     if (value === null) return
     this.items.push(value)
     // Checked while it grows: the weight of the whole is only known at the end.
-    if (this.items.length > VALUE_ITEMS_MAX) boundedList(this.items)
+    if (this.items.length > VALUE_ITEMS_MAX) boundedList(this.budget, this.items)
   }
   result(): Value {
-    return boundedList(this.items)
-  }
-  reset(): void {
-    // A new list: the old one may stand in a row that was handed out.
-    this.items = []
+    return boundedList(this.budget, this.items)
   }
 }
 
@@ -114,12 +108,6 @@ class SumAccumulator implements Accumulator {
     const whole = this.large + BigInt(this.small)
     return this.anyFloat ? new Float(Number(whole) + this.floats) : normalizeInteger(whole)
   }
-  reset(): void {
-    this.small = 0
-    this.large = 0n
-    this.floats = 0
-    this.anyFloat = false
-  }
 }
 
 /** Always a float; null over nothing. */
@@ -137,29 +125,23 @@ class AverageAccumulator implements Accumulator {
   result(): Value {
     return this.count === 0 ? null : new Float((Number(this.whole) + this.floats) / this.count)
   }
-  reset(): void {
-    this.whole = 0n
-    this.floats = 0
-    this.count = 0
-  }
 }
 
 /** min and max over the order of ORDER BY, so that values of mixed kinds have one too. */
 class MinMaxAccumulator implements Accumulator {
   private best: Value = null
+  private readonly budget: Budget
   private readonly sign: -1 | 1
-  constructor(sign: -1 | 1) {
+  constructor(budget: Budget, sign: -1 | 1) {
+    this.budget = budget
     this.sign = sign
   }
   add(value: Value): void {
     if (value === null) return
-    if (this.best === null || order(value, this.best) * this.sign > 0) this.best = value
+    if (this.best === null || order(this.budget, value, this.best) * this.sign > 0) this.best = value
   }
   result(): Value {
     return this.best
-  }
-  reset(): void {
-    this.best = null
   }
 }
 
@@ -188,21 +170,18 @@ class StandardDeviationAccumulator implements Accumulator {
     const freedom = this.count - this.lost
     return new Float(freedom > 0 ? Math.sqrt(this.squares / freedom) : 0)
   }
-  reset(): void {
-    this.count = 0
-    this.mean = 0
-    this.squares = 0
-  }
 }
 
 type SortedNumbers = readonly (number | bigint | Float)[]
 
 class PercentileAccumulator implements Accumulator {
-  private values: (number | bigint | Float)[] = []
+  private readonly values: (number | bigint | Float)[] = []
   private fraction: number | null = null
+  private readonly budget: Budget
   private readonly name: string
   private readonly pick: (sorted: SortedNumbers, fraction: number) => Value
-  constructor(name: string, pick: (sorted: SortedNumbers, fraction: number) => Value) {
+  constructor(budget: Budget, name: string, pick: (sorted: SortedNumbers, fraction: number) => Value) {
+    this.budget = budget
     this.name = name
     this.pick = pick
   }
@@ -210,18 +189,17 @@ class PercentileAccumulator implements Accumulator {
     if (this.fraction === null) this.fraction = percentileFraction(this.name, parameter)
     if (value === null) return
     if (!isNumber(value)) throw notANumberError(this.name, value)
-    chargeItems(1)
-    retainBytes(estimateBytes(value))
+    this.budget.chargeSteps(1)
+    this.budget.retainBytes(estimateBytes(this.budget, value))
     this.values.push(value)
-    if (this.values.length > VALUE_ITEMS_MAX) boundedList(this.values)
+    if (this.values.length > VALUE_ITEMS_MAX) boundedList(this.budget, this.values)
   }
   result(): Value {
     if (this.values.length === 0) return null
-    return this.pick(sortWithCharges(this.values, order), this.fraction!)
-  }
-  reset(): void {
-    this.values = []
-    this.fraction = null
+    return this.pick(
+      sortWithCharges(this.budget, this.values, (a, b) => order(this.budget, a, b)),
+      this.fraction!,
+    )
   }
 }
 

@@ -51,9 +51,9 @@ export class BidirectionalExpandIntoOperator implements PhysicalOperator {
   private areConnected(run: ExecutionContext, from: NodeId, to: NodeId): boolean {
     const { links } = this
     this.fromFrontier.clear()
-    this.fromFrontier.add(from)
+    this.fromFrontier.add(from, run.budget)
     this.toFrontier.clear()
-    this.toFrontier.add(to)
+    this.toFrontier.add(to, run.budget)
     let first = 0
     let last = links.length - 1
     while (first < last) {
@@ -120,7 +120,7 @@ export class PruningExpandOperator implements PhysicalOperator {
   private expand(run: ExecutionContext, from: NodeId): void {
     this.position = 0
     this.reached.clear()
-    this.reached.add(from)
+    this.reached.add(from, run.budget)
     for (const span of this.links) {
       const { reached, spare } = this
       span.expand(run, reached, spare, true)

@@ -1,9 +1,9 @@
 // Arithmetic, IN and the questions about text, over compiled operands.
 import type { BoundExpression } from '../bind/bound.ts'
+import type { Budget } from '../budget.ts'
 import { ExecutionError } from '../errors.ts'
 import { add, divide, modulo, multiply, power, subtract } from '../value/arithmetic.ts'
 import { contains } from '../value/compare.ts'
-import { chargeText } from '../value/cost-accounting.ts'
 import { type CompiledRegex, compileRegexCharged } from '../value/regular-expression.ts'
 import { includesText } from '../value/string-operations.ts'
 import type { CompiledExpression } from './execution-context.ts'
@@ -11,7 +11,7 @@ import { listItems } from './list-and-map-access.ts'
 
 type BoundBinaryOperator = Extract<BoundExpression, { kind: 'binary' }>['operator']
 
-const ARITHMETIC = { '+': add, '-': subtract, '*': multiply, '/': divide, '%': modulo, '^': power } as const
+const ARITHMETIC = { '-': subtract, '*': multiply, '/': divide, '%': modulo, '^': power } as const
 
 export function compileBinary(
   operator: BoundBinaryOperator,
@@ -23,22 +23,24 @@ export function compileBinary(
       return (run) => {
         const value = left(run)
         const list = listItems(right(run), '`IN`')
-        return list === null ? null : contains(list, value)
+        return list === null ? null : contains(run.budget, list, value)
       }
     case 'STARTS WITH':
-      return compileStringTest(left, right, (text, part) => {
-        chargeText(part.length)
+      return compileStringTest(left, right, (budget, text, part) => {
+        budget.chargeText(part.length)
         return text.startsWith(part)
       })
     case 'ENDS WITH':
-      return compileStringTest(left, right, (text, part) => {
-        chargeText(part.length)
+      return compileStringTest(left, right, (budget, text, part) => {
+        budget.chargeText(part.length)
         return text.endsWith(part)
       })
     case 'CONTAINS':
       return compileStringTest(left, right, includesText)
     case '=~':
       return compileStringTest(left, right, regexMatcher())
+    case '+':
+      return (run) => add(run.budget, left(run), right(run))
     default: {
       const compute = ARITHMETIC[operator]
       return (run) => compute(left(run), right(run))
@@ -50,26 +52,26 @@ export function compileBinary(
 function compileStringTest(
   left: CompiledExpression,
   right: CompiledExpression,
-  ask: (text: string, part: string) => boolean,
+  ask: (budget: Budget, text: string, part: string) => boolean,
 ): CompiledExpression {
   return (run) => {
     const text = left(run)
     const part = right(run)
-    return typeof text === 'string' && typeof part === 'string' ? ask(text, part) : null
+    return typeof text === 'string' && typeof part === 'string' ? ask(run.budget, text, part) : null
   }
 }
 
 /** Mostly one pattern is asked of many texts. */
-function regexMatcher(): (text: string, source: string) => boolean {
+function regexMatcher(): (budget: Budget, text: string, source: string) => boolean {
   let known = ''
   let pattern: CompiledRegex | null = null
-  return (text, source) => {
+  return (budget, text, source) => {
     if (pattern === null || source !== known) {
-      const compiled = compileRegexCharged(source)
+      const compiled = compileRegexCharged(budget, source)
       if (!compiled.ok) throw new ExecutionError('argument', `not a pattern: ${compiled.error}`)
       pattern = compiled.value
       known = source
     }
-    return pattern.matches(text)
+    return pattern.matches(budget, text)
   }
 }

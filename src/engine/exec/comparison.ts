@@ -2,21 +2,21 @@
 // conditions compare, and need no call.
 import type { ComparisonOperator } from '../../../grammar/ast.ts'
 import type { BoundExpression, Slot } from '../bind/bound.ts'
+import { type Budget, CHARACTERS_PER_STEP } from '../budget.ts'
 import { equals, lessOrEqual, lessThan } from '../value/compare.ts'
-import { CHARACTERS_PER_STEP, chargeText } from '../value/cost-accounting.ts'
 import type { Truth, Value } from '../value/value.ts'
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
 
-const comparators: Readonly<Record<ComparisonOperator, (a: Value, b: Value) => Truth>> = {
+const comparators: Readonly<Record<ComparisonOperator, (budget: Budget, a: Value, b: Value) => Truth>> = {
   '=': equals,
-  '<>': (a, b) => {
-    const same = equals(a, b)
+  '<>': (budget, a, b) => {
+    const same = equals(budget, a, b)
     return same === null ? null : !same
   },
   '<': lessThan,
   '<=': lessOrEqual,
-  '>': (a, b) => lessThan(b, a),
-  '>=': (a, b) => lessOrEqual(b, a),
+  '>': (budget, a, b) => lessThan(budget, b, a),
+  '>=': (budget, a, b) => lessOrEqual(budget, b, a),
 }
 
 export function compileComparison(
@@ -25,7 +25,7 @@ export function compileComparison(
   right: CompiledExpression,
 ): (run: ExecutionContext) => Truth {
   const compare = comparators[operator]
-  return (run) => compare(left(run), right(run))
+  return (run) => compare(run.budget, left(run), right(run))
 }
 
 /** True exactly where the truth is true. */
@@ -36,17 +36,17 @@ export function compileOperatorTest(
 ): (run: ExecutionContext) => boolean {
   switch (operator) {
     case '=':
-      return (run) => isEqual(left(run), right(run))
+      return (run) => isEqual(run, left(run), right(run))
     case '<':
-      return (run) => isLess(left(run), right(run))
+      return (run) => isLess(run, left(run), right(run))
     case '<=':
-      return (run) => isLessOrEqual(left(run), right(run))
+      return (run) => isLessOrEqual(run, left(run), right(run))
     case '>':
-      return (run) => isLess(right(run), left(run))
+      return (run) => isLess(run, right(run), left(run))
     case '>=':
-      return (run) => isLessOrEqual(right(run), left(run))
+      return (run) => isLessOrEqual(run, right(run), left(run))
     case '<>':
-      return (run) => equals(left(run), right(run)) === false
+      return (run) => equals(run.budget, left(run), right(run)) === false
   }
 }
 
@@ -58,27 +58,27 @@ export function compileEqualsConstant(
   if (typeof constant === 'boolean') return (run) => evaluate(run) === constant
   if (typeof constant === 'string') {
     if (constant.length < CHARACTERS_PER_STEP) return (run) => evaluate(run) === constant
-    return (run) => isEqual(evaluate(run), constant)
+    return (run) => isEqual(run, evaluate(run), constant)
   }
-  return (run) => isEqual(evaluate(run), constant)
+  return (run) => isEqual(run, evaluate(run), constant)
 }
 
-function isEqual(a: Value, b: Value): boolean {
+function isEqual(run: ExecutionContext, a: Value, b: Value): boolean {
   if (typeof a === 'string') {
-    if (a.length >= CHARACTERS_PER_STEP) chargeText(a.length)
+    if (a.length >= CHARACTERS_PER_STEP) run.budget.chargeText(a.length)
     return a === b
   }
   if (typeof a === 'boolean') return a === b
   if (typeof a === 'number' && typeof b === 'number') return a === b
-  return equals(a, b) === true
+  return equals(run.budget, a, b) === true
 }
 
-function isLess(a: Value, b: Value): boolean {
-  return typeof a === 'number' && typeof b === 'number' ? a < b : lessThan(a, b) === true
+function isLess(run: ExecutionContext, a: Value, b: Value): boolean {
+  return typeof a === 'number' && typeof b === 'number' ? a < b : lessThan(run.budget, a, b) === true
 }
 
-function isLessOrEqual(a: Value, b: Value): boolean {
-  return typeof a === 'number' && typeof b === 'number' ? a <= b : lessOrEqual(a, b) === true
+function isLessOrEqual(run: ExecutionContext, a: Value, b: Value): boolean {
+  return typeof a === 'number' && typeof b === 'number' ? a <= b : lessOrEqual(run.budget, a, b) === true
 }
 
 /** `n = m` and `n <> m` over slots that hold ids: no handles are made. Null where the comparison is another. */

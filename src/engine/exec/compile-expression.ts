@@ -108,7 +108,7 @@ export function compileExpression(expression: BoundExpression, site: ExpressionC
       const target = compile(expression.target)
       const from = expression.from && compile(expression.from)
       const to = expression.to && compile(expression.to)
-      return (run) => readSlice(target(run), from ? from(run) : undefined, to ? to(run) : undefined)
+      return (run) => readSlice(run.budget, target(run), from ? from(run) : undefined, to ? to(run) : undefined)
     }
     case 'label-test':
     case 'and':
@@ -130,11 +130,15 @@ export function compileExpression(expression: BoundExpression, site: ExpressionC
     }
     case 'list': {
       const items = expression.items.map(compile)
-      return (run) => boundedList(items.map((item) => item(run)))
+      return (run) =>
+        boundedList(
+          run.budget,
+          items.map((item) => item(run)),
+        )
     }
     case 'map': {
       const entries = expression.entries.map(({ key, value }) => [key, compile(value)] as const)
-      return (run) => boundedMap(new Map(entries.map(([key, value]) => [key, value(run)])))
+      return (run) => boundedMap(run.budget, new Map(entries.map(([key, value]) => [key, value(run)])))
     }
     case 'case':
       return compileCase(expression, site)
@@ -172,7 +176,7 @@ function compileCase(expression: ExpressionOfKind<'case'>, site: ExpressionCompi
   }))
   return (run) => {
     const value = subject(run)
-    return (branches.find((branch) => equals(value, branch.when(run)) === true)?.value ?? otherwise)(run)
+    return (branches.find((branch) => equals(run.budget, value, branch.when(run)) === true)?.value ?? otherwise)(run)
   }
 }
 

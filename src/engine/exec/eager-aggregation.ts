@@ -1,5 +1,6 @@
 // Grouping: reads all its input at the first row asked for, then gives one row per group in the order of first sight.
 import type { Slot } from '../bind/bound.ts'
+import type { Budget } from '../budget.ts'
 import { type GroupingKey, groupingKey } from '../value/compare.ts'
 import type { Value } from '../value/value.ts'
 import { type Accumulator, createAccumulator } from './aggregate-functions.ts'
@@ -62,7 +63,7 @@ export class EagerAggregationOperator implements PhysicalOperator {
     const groups = new Map<GroupingKey, AggregationGroup>()
     const { aggregates } = this
     // Without keys there is one group, even when there is no row.
-    if (this.grouping.length === 0) groups.set('', this.newGroup([]))
+    if (this.grouping.length === 0) groups.set('', this.newGroup(run, []))
     while (this.input.next(run)) {
       run.budget.chargeSteps(1)
       const { accumulators } = this.grouping.length === 1 ? this.groupOfOne(run, groups) : this.groupOf(run, groups)
@@ -78,13 +79,16 @@ export class EagerAggregationOperator implements PhysicalOperator {
   private groupOfOne(run: ExecutionContext, groups: Map<GroupingKey, AggregationGroup>): AggregationGroup {
     const item = this.grouping[0]!
     const cell = groupingCell(item, run)
-    const key = groupingCellKey(item, cell)
+    const key = groupingCellKey(run.budget, item, cell)
     return groups.get(key) ?? this.addGroup(run, groups, key, [cell])
   }
 
   private groupOf(run: ExecutionContext, groups: Map<GroupingKey, AggregationGroup>): AggregationGroup {
     const cells = this.grouping.map((item) => groupingCell(item, run))
-    const key = joinKeys(this.grouping.map((item, i) => groupingCellKey(item, cells[i])))
+    const key = joinKeys(
+      run.budget,
+      this.grouping.map((item, i) => groupingCellKey(run.budget, item, cells[i])),
+    )
     return groups.get(key) ?? this.addGroup(run, groups, key, cells)
   }
 
@@ -94,17 +98,20 @@ export class EagerAggregationOperator implements PhysicalOperator {
     key: GroupingKey,
     cells: readonly unknown[],
   ): AggregationGroup {
-    const group = this.newGroup(cells)
+    const group = this.newGroup(run, cells)
     groups.set(key, group)
     run.budget.retainRow()
     let bytes = keyBytes(key)
-    for (const cell of cells) bytes += cellBytes(cell)
+    for (const cell of cells) bytes += cellBytes(run.budget, cell)
     run.budget.retainBytes(bytes)
     return group
   }
 
-  private newGroup(cells: readonly unknown[]): AggregationGroup {
-    return { cells, accumulators: this.aggregates.map((item) => createAccumulator(item.name, item.distinct)) }
+  private newGroup(run: ExecutionContext, cells: readonly unknown[]): AggregationGroup {
+    return {
+      cells,
+      accumulators: this.aggregates.map((item) => createAccumulator(run.budget, item.name, item.distinct)),
+    }
   }
 }
 
@@ -112,6 +119,6 @@ function groupingCell({ slot, evaluate }: GroupingColumn, run: ExecutionContext)
   return evaluate ? evaluate(run) : run.frame[slot.index]
 }
 
-function groupingCellKey({ slot, evaluate }: GroupingColumn, cell: unknown): GroupingKey {
-  return evaluate ? groupingKey(cell as Value) : cellKey(slot, cell)
+function groupingCellKey(budget: Budget, { slot, evaluate }: GroupingColumn, cell: unknown): GroupingKey {
+  return evaluate ? groupingKey(budget, cell as Value) : cellKey(budget, slot, cell)
 }

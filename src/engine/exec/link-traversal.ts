@@ -242,7 +242,7 @@ export class LinkTraversal {
 }
 
 function addRetained(run: ExecutionContext, list: OrderedNodeSet, node: NodeId): void {
-  if (list.add(node)) run.budget.retainRow()
+  if (list.add(node, run.budget)) run.budget.retainRow()
 }
 
 function expandFrom(
@@ -297,7 +297,8 @@ function copySatisfying(
   into: OrderedNodeSet,
 ): void {
   into.clear()
-  for (let i = 0; i < from.length; i++) if (satisfiesPredicates(run, stop, from.ids[i]!)) into.add(from.ids[i]!)
+  for (let i = 0; i < from.length; i++)
+    if (satisfiesPredicates(run, stop, from.ids[i]!)) into.add(from.ids[i]!, run.budget)
 }
 
 function intersects(one: OrderedNodeSet, other: OrderedNodeSet): boolean {

@@ -1,9 +1,10 @@
 // Access into values: index, slice and parameter paths, with the faults that a value of the wrong kind gives.
+import type { Budget } from '../budget.ts'
 import { ExecutionError } from '../errors.ts'
 import { isList, isMap } from '../value/compare.ts'
-import { copySlice } from '../value/cost-accounting.ts'
 import { getProperty } from '../value/element-properties.ts'
 import { kindName } from '../value/kind-name.ts'
+import { copySlice } from '../value/list-operations.ts'
 import { isTemporal } from '../value/temporal/temporal.ts'
 import { NodeValue, RelationshipValue, type Value } from '../value/value.ts'
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
@@ -42,14 +43,14 @@ export function readIndex(run: ExecutionContext, target: Value, index: Value): V
 }
 
 /** `target[from..to]`, `to` not included; `undefined` is a bound that the text leaves out. */
-export function readSlice(target: Value, from: Value | undefined, to: Value | undefined): Value {
+export function readSlice(budget: Budget, target: Value, from: Value | undefined, to: Value | undefined): Value {
   if (target === null || from === null || to === null) return null
   if (!isList(target)) throw new ExecutionError('type', `${kindName(target)} has no items`, null, 'InvalidArgumentType')
   const [start, end] = [
     sliceOffset(sliceBound(from), target.length, 0),
     sliceOffset(sliceBound(to), target.length, target.length),
   ]
-  return start < end ? copySlice(target, start, end) : []
+  return start < end ? copySlice(budget, target, start, end) : []
 }
 
 /** As `Array.prototype.slice` reads it: from the end where it is negative. */

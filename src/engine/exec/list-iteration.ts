@@ -14,13 +14,13 @@ export function compileListComprehension(
   return (run) => {
     const items = listItems(list(run), 'a list comprehension')
     if (items === null) return null
-    const result = new BoundedListBuilder()
+    const result = new BoundedListBuilder(run.budget)
     for (const item of items) {
       run.budget.chargeSteps(1)
       run.frame[variable] = item
       if (keeps === null || keeps(run)) result.push(project === null ? item : project(run))
     }
-    return boundedList(result.items)
+    return boundedList(run.budget, result.items)
   }
 }
 

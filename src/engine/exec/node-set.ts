@@ -1,6 +1,6 @@
 // A set of ids that is filled and emptied again and again: open addressing in one array, nothing allocated per id.
+import { type Budget, SLICE_ITEMS } from '../budget.ts'
 import type { NodeId } from '../store.ts'
-import { chargeItems, SLICE_ITEMS } from '../value/cost-accounting.ts'
 
 const INITIAL_SLOTS = 32
 /** A larger table is given back when it is emptied: one wide search must not make every later one clear it. */
@@ -25,7 +25,7 @@ export class NodeSet {
   }
 
   /** False when it was there. */
-  add(node: NodeId): boolean {
+  add(node: NodeId, budget: Budget): boolean {
     const { slots } = this
     const mask = slots.length - 1
     let at = Math.imul(node, 0x9e3779b1) >>> this.shift
@@ -37,7 +37,7 @@ export class NodeSet {
     }
     slots[at] = node
     this.size += 1
-    if (this.size * 2 > slots.length) this.grow()
+    if (this.size * 2 > slots.length) this.grow(budget)
     return true
   }
 
@@ -50,13 +50,13 @@ export class NodeSet {
     } else this.slots.fill(0)
   }
 
-  private grow(): void {
+  private grow(budget: Budget): void {
     const old = this.slots
     const slots = new Uint32Array(old.length * 4)
     const mask = slots.length - 1
     const shift = this.shift - 2
     for (let i = 0; i < old.length; i++) {
-      if (i % SLICE_ITEMS === 0 && i > 0) chargeItems(SLICE_ITEMS / 4)
+      if (i % SLICE_ITEMS === 0 && i > 0) budget.chargeSteps(SLICE_ITEMS / 4)
       const node = old[i]!
       if (node === 0) continue
       let at = Math.imul(node, 0x9e3779b1) >>> shift
@@ -79,8 +79,8 @@ export class OrderedNodeSet {
   }
 
   /** False when it was there. */
-  add(node: NodeId): boolean {
-    if (!this.set.add(node)) return false
+  add(node: NodeId, budget: Budget): boolean {
+    if (!this.set.add(node, budget)) return false
     if (this.length === this.ids.length) {
       const ids = new Uint32Array(this.length * 4)
       ids.set(this.ids)

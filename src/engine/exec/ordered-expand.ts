@@ -63,7 +63,7 @@ export class OrderedExpandOperator implements PhysicalOperator {
     starts.clear()
     while (this.input.next(run)) {
       const node = run.frame[this.slots.from] as NodeId
-      if (node !== 0 && starts.add(node)) run.budget.retainRow()
+      if (node !== 0 && starts.add(node, run.budget)) run.budget.retainRow()
     }
     const snapshot = run.graphs[this.walkable.graph]!
     const lists: AdjacencyList[] = []
@@ -101,12 +101,12 @@ class CollectedNeighbours {
       snapshot.neighboursFrom(node, direction, type, run.resumeAfter + 1, chunk)
       for (;;) {
         run.budget.chargeSteps(chunk.length + 1)
-        for (let i = 0; i < chunk.length; i++) if (ends.add(chunk.ids[i]!)) run.budget.retainRow()
+        for (let i = 0; i < chunk.length; i++) if (ends.add(chunk.ids[i]!, run.budget)) run.budget.retainRow()
         if (!chunk.more) break
         snapshot.neighbours(node, direction, type, chunk.next, chunk)
       }
     }
-    this.ids = sortIds(ends.ids.subarray(0, ends.length))
+    this.ids = sortIds(run.budget, ends.ids.subarray(0, ends.length))
   }
 
   next(): NodeId {

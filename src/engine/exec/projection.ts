@@ -119,7 +119,7 @@ export class DistinctElementsOperator implements PhysicalOperator {
   next(run: ExecutionContext): boolean {
     while (this.input.next(run)) {
       const id = run.frame[this.slot] as number
-      if (id === 0 ? this.nullSeen : !this.seen.add(id)) continue
+      if (id === 0 ? this.nullSeen : !this.seen.add(id, run.budget)) continue
       if (id === 0) this.nullSeen = true
       run.budget.retainRow()
       run.budget.chargeSteps(1)

@@ -47,7 +47,7 @@ export class PruningVarExpandOperator implements PhysicalOperator {
       const neighbour = this.cursor.next(run)
       if (neighbour !== 0) {
         if (this.visited.has(neighbour)) continue
-        this.visited.add(neighbour)
+        this.visited.add(neighbour, run.budget)
         run.budget.retainRow()
         // The start was walked from already; it is an end when a cycle leads back to it.
         if (neighbour !== this.start) this.nextQueue.push(neighbour)
@@ -69,7 +69,7 @@ export class PruningVarExpandOperator implements PhysicalOperator {
       }
       if (!this.startNextRow(run)) return false
       if (this.hops.min === 0) {
-        this.visited.add(this.start)
+        this.visited.add(this.start, run.budget)
         run.frame[this.slots.to] = this.start
         return true
       }

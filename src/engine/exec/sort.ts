@@ -1,7 +1,8 @@
 // Order, skip, limit. SKIP and LIMIT are run-time values: they are evaluated when the operator opens.
+import type { Budget } from '../budget.ts'
 import { ExecutionError } from '../errors.ts'
 import { order as compareValues } from '../value/compare.ts'
-import { copySlice, sortWithCharges } from '../value/cost-accounting.ts'
+import { copySlice, sortWithCharges } from '../value/list-operations.ts'
 import type { Value } from '../value/value.ts'
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
 import type { PhysicalOperator } from './physical-operator.ts'
@@ -130,14 +131,14 @@ export class SortOperator implements PhysicalOperator {
   private read(run: ExecutionContext, wanted: number): SortedRow[] {
     let rows: SortedRow[] = []
     let most = 0
-    const order = (a: SortedRow, b: SortedRow): number => this.compare(a, b)
+    const order = (a: SortedRow, b: SortedRow): number => this.compare(run.budget, a, b)
     for (let ordinal = 0; wanted > 0 && this.input.next(run); ordinal++) {
       run.budget.chargeSteps(1)
       const keys = this.sortKeys.map((key) => key.evaluate(run))
       const cells = this.slots.map((slot) => run.frame[slot])
       let bytes = ROW_BYTES
-      for (const key of keys) bytes += cellBytes(key)
-      for (const cell of cells) bytes += cellBytes(cell)
+      for (const key of keys) bytes += cellBytes(run.budget, key)
+      for (const cell of cells) bytes += cellBytes(run.budget, cell)
       run.budget.retainBytes(bytes)
       rows.push({ keys, cells, ordinal, bytes })
       if (rows.length > INLINE_ROWS_MAX) run.budget.requireLane('sorting')
@@ -157,17 +158,17 @@ export class SortOperator implements PhysicalOperator {
     wanted: number,
     order: (a: SortedRow, b: SortedRow) => number,
   ): SortedRow[] {
-    sortWithCharges(rows, order)
+    sortWithCharges(run.budget, rows, order)
     if (rows.length <= wanted) return rows
     let bytes = 0
     for (let i = wanted; i < rows.length; i++) bytes += rows[i]!.bytes
     run.budget.retainBytes(-bytes)
-    return copySlice(rows, 0, wanted)
+    return copySlice(run.budget, rows, 0, wanted)
   }
 
-  private compare(a: SortedRow, b: SortedRow): number {
+  private compare(budget: Budget, a: SortedRow, b: SortedRow): number {
     for (let i = 0; i < this.sortKeys.length; i++) {
-      const difference = compareValues(a.keys[i]!, b.keys[i]!)
+      const difference = compareValues(budget, a.keys[i]!, b.keys[i]!)
       if (difference !== 0) return this.sortKeys[i]!.descending ? -difference : difference
     }
     return a.ordinal - b.ordinal

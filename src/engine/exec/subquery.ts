@@ -28,14 +28,14 @@ export function compileSubquery(
     case 'collect': {
       const read = compileSlotRead(expression.part.columns[0]!.slot)
       return (run) => {
-        const items = new BoundedListBuilder()
+        const items = new BoundedListBuilder(run.budget)
         inner.open(run)
         while (inner.next(run)) {
           run.budget.chargeSteps(1)
           run.budget.retainRow()
           items.push(read(run))
         }
-        return boundedList(items.items)
+        return boundedList(run.budget, items.items)
       }
     }
   }

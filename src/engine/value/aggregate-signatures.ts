@@ -1,4 +1,4 @@
-// The names of the aggregates and how many arguments each takes; exec/accumulate.ts computes them.
+// Names and argument counts of the aggregate functions. `exec/aggregate-functions.ts` computes them.
 
 export type AggregateName =
   | 'count'
@@ -13,7 +13,7 @@ export type AggregateName =
   | 'percentileDisc'
 
 export interface AggregateSignature {
-  /** The spelling that bound aggregates carry. */
+  /** The spelling in bound aggregates. */
   readonly name: AggregateName
   readonly argCount: 1 | 2
 }
@@ -31,15 +31,16 @@ const argCounts: Readonly<Record<AggregateName, 1 | 2>> = {
   percentileDisc: 2,
 }
 
-const signatures = new Map<string, AggregateSignature>()
-for (const name of Object.keys(argCounts) as AggregateName[])
-  signatures.set(name.toLowerCase(), { name, argCount: argCounts[name] })
+const signatures: ReadonlyMap<string, AggregateSignature> = new Map(
+  (Object.keys(argCounts) as AggregateName[]).map((name) => [name.toLowerCase(), { name, argCount: argCounts[name] }]),
+)
 
-/** In any case. */
+/** Finds an aggregate function by its name, in any case; undefined if there is none. */
 export function findAggregate(name: string): AggregateSignature | undefined {
   return signatures.get(name.toLowerCase())
 }
 
+/** Names of all aggregate functions. */
 export function aggregateNames(): readonly string[] {
   return Object.keys(argCounts)
 }

@@ -1,10 +1,11 @@
 // Arithmetic on 64-bit integers and floats, and what operators mean for strings, lists and temporals. Null in, null out; an integer that
 // leaves 64 bits is a fault, never a rounded number.
 import { Float } from '../../kernel/float.ts'
+import type { Budget } from '../budget.ts'
 import { ExecutionError } from '../errors.ts'
 import { isList, isNumber } from './compare.ts'
-import { concatLists } from './cost-accounting.ts'
 import { kindName } from './kind-name.ts'
+import { concatLists } from './list-operations.ts'
 import { addTemporals, subtractTemporals } from './temporal/add-duration.ts'
 import { divideDuration, multiplyDuration } from './temporal/duration.ts'
 import { DurationValue } from './temporal/temporal.ts'
@@ -35,21 +36,21 @@ export function toDouble(value: number | bigint | Float): number {
   return value instanceof Float ? value.value : Number(value)
 }
 
-export function add(a: Value, b: Value): Value {
+export function add(budget: Budget, a: Value, b: Value): Value {
   if (typeof a === 'number' && typeof b === 'number') {
     const sum = a + b
     return Number.isSafeInteger(sum) ? sum : normalizeInteger(BigInt(a) + BigInt(b))
   }
   if (a === null || b === null) return null
-  if (isList(a)) return boundedList(concatLists(a, isList(b) ? b : [b]))
-  if (isList(b)) return boundedList(concatLists([a], b))
+  if (isList(a)) return boundedList(budget, concatLists(budget, a, isList(b) ? b : [b]))
+  if (isList(b)) return boundedList(budget, concatLists(budget, [a], b))
   if (isNumber(a) && isNumber(b)) {
     if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) + toDouble(b))
     return normalizeInteger(BigInt(a) + BigInt(b))
   }
-  if (typeof a === 'string' && typeof b === 'string') return boundedText(a + b)
-  if (typeof a === 'string' && isNumber(b)) return boundedText(a + numberText(b))
-  if (isNumber(a) && typeof b === 'string') return boundedText(numberText(a) + b)
+  if (typeof a === 'string' && typeof b === 'string') return boundedText(budget, a + b)
+  if (typeof a === 'string' && isNumber(b)) return boundedText(budget, a + numberText(b))
+  if (isNumber(a) && typeof b === 'string') return boundedText(budget, numberText(a) + b)
   const sum = addTemporals(a, b)
   if (sum === null) throw operandMismatchError('+', a, b)
   return sum

@@ -2,7 +2,8 @@
 // equivalence (DISTINCT, grouping). Integers and floats meet by exact value, never by rounding one into the other.
 
 import { Float } from '../../kernel/float.ts'
-import { chargeItems, chargeText, SLICE_CHARACTERS, SLICE_ITEMS, sortWithCharges } from './cost-accounting.ts'
+import { type Budget, SLICE_CHARACTERS, SLICE_ITEMS } from '../budget.ts'
+import { sortWithCharges } from './list-operations.ts'
 import { compareTemporals, kindRank, orderTemporals, sameTemporal } from './temporal/order.ts'
 import { type AnyTemporal, isTemporal } from './temporal/temporal.ts'
 import { NodeValue, PathValue, RelationshipValue, type Truth, type Value } from './value.ts'
@@ -34,12 +35,12 @@ export function compareNumbers(a: CypherNumber, b: CypherNumber): number {
 }
 
 /** By code point: JavaScript's own order is by UTF-16 unit, which puts U+1F600 before U+FF5E. */
-export function compareStrings(a: string, b: string): number {
+export function compareStrings(budget: Budget, a: string, b: string): number {
   const shared = Math.min(a.length, b.length)
-  chargeText(shared)
+  budget.chargeText(shared)
   if (a === b) return 0
   for (let i = 0; i < shared; i++) {
-    if (i % SLICE_CHARACTERS === SLICE_CHARACTERS - 1) chargeText(SLICE_CHARACTERS)
+    if (i % SLICE_CHARACTERS === SLICE_CHARACTERS - 1) budget.chargeText(SLICE_CHARACTERS)
     const x = a.charCodeAt(i)
     const y = b.charCodeAt(i)
     if (x === y) continue
@@ -56,29 +57,29 @@ function liftSurrogate(unit: number): number {
 // ---------------------------------------------------------------- equality
 
 /** `a = b`: null where either is null or where nested nulls leave it open. */
-export function equals(a: Value, b: Value): Truth {
+export function equals(budget: Budget, a: Value, b: Value): Truth {
   if (a === null || b === null) return null
   if (typeof a === 'string') {
     if (typeof b !== 'string' || a.length !== b.length) return false
-    chargeText(a.length)
+    budget.chargeText(a.length)
     return a === b
   }
   if (typeof a === 'boolean') return a === b
   if (isNumber(a)) return isNumber(b) && compareNumbers(a, b) === 0
-  if (isList(a)) return isList(b) ? listsEqual(a, b) : false
+  if (isList(a)) return isList(b) ? listsEqual(budget, a, b) : false
   if (a instanceof NodeValue) return b instanceof NodeValue && a.id === b.id && a.graph === b.graph
   if (a instanceof RelationshipValue) return b instanceof RelationshipValue && a.id === b.id && a.graph === b.graph
-  if (a instanceof PathValue) return b instanceof PathValue && comparePaths(a, b) === 0
+  if (a instanceof PathValue) return b instanceof PathValue && comparePaths(budget, a, b) === 0
   if (isTemporal(a)) return isTemporal(b) && sameTemporal(a, b)
-  return isMap(b) ? mapsEqual(a, b) : false
+  return isMap(b) ? mapsEqual(budget, a, b) : false
 }
 
-function listsEqual(a: readonly Value[], b: readonly Value[]): Truth {
+function listsEqual(budget: Budget, a: readonly Value[], b: readonly Value[]): Truth {
   if (a.length !== b.length) return false
   let truth: Truth = true
   for (let i = 0; i < a.length; i++) {
-    if (i % SLICE_ITEMS === 0) chargeItems(Math.min(SLICE_ITEMS, a.length - i))
-    const same = equals(a[i]!, b[i]!)
+    if (i % SLICE_ITEMS === 0) budget.chargeSteps(Math.min(SLICE_ITEMS, a.length - i))
+    const same = equals(budget, a[i]!, b[i]!)
     if (same === false) return false
     if (same === null) truth = null
   }
@@ -86,16 +87,16 @@ function listsEqual(a: readonly Value[], b: readonly Value[]): Truth {
 }
 
 /** Maps with different keys differ, even where the odd key holds null. */
-function mapsEqual(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): Truth {
+function mapsEqual(budget: Budget, a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): Truth {
   if (a.size !== b.size) return false
   for (const key of a.keys()) {
-    chargeKeyLookup(key)
+    chargeKeyLookup(budget, key)
     if (!b.has(key)) return false
   }
   let truth: Truth = true
   for (const [key, value] of a) {
-    chargeKeyLookup(key)
-    const same = equals(value, b.get(key)!)
+    chargeKeyLookup(budget, key)
+    const same = equals(budget, value, b.get(key)!)
     if (same === false) return false
     if (same === null) truth = null
   }
@@ -103,11 +104,11 @@ function mapsEqual(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>)
 }
 
 /** `x IN list`: true when found, else null when an item leaves it open. */
-export function contains(list: readonly Value[], value: Value): Truth {
+export function contains(budget: Budget, list: readonly Value[], value: Value): Truth {
   let truth: Truth = false
   for (let i = 0; i < list.length; i++) {
-    if (i % SLICE_ITEMS === 0) chargeItems(Math.min(SLICE_ITEMS, list.length - i))
-    const same = equals(value, list[i]!)
+    if (i % SLICE_ITEMS === 0) budget.chargeSteps(Math.min(SLICE_ITEMS, list.length - i))
+    const same = equals(budget, value, list[i]!)
     if (same === true) return true
     if (same === null) truth = null
   }
@@ -120,16 +121,16 @@ export function contains(list: readonly Value[], value: Value): Truth {
  * What `<` and its sisters ask: negative, 0 or positive; null where the two cannot be compared or a null leaves it open;
  * NaN where the answer to every one of the four operators is false.
  */
-function compareForInequality(a: Value, b: Value): number | null {
+function compareForInequality(budget: Budget, a: Value, b: Value): number | null {
   if (a === null || b === null) return null
   if (isNumber(a)) return isNumber(b) ? compareNumbers(a, b) : null
-  if (typeof a === 'string') return typeof b === 'string' ? compareStrings(a, b) : null
+  if (typeof a === 'string') return typeof b === 'string' ? compareStrings(budget, a, b) : null
   if (typeof a === 'boolean') return typeof b === 'boolean' ? Number(a) - Number(b) : null
   if (isList(a) && isList(b)) {
     const shared = Math.min(a.length, b.length)
     for (let i = 0; i < shared; i++) {
-      if (i % SLICE_ITEMS === 0) chargeItems(Math.min(SLICE_ITEMS, shared - i))
-      const difference = compareForInequality(a[i]!, b[i]!)
+      if (i % SLICE_ITEMS === 0) budget.chargeSteps(Math.min(SLICE_ITEMS, shared - i))
+      const difference = compareForInequality(budget, a[i]!, b[i]!)
       if (difference !== 0) return difference
     }
     return a.length - b.length
@@ -137,13 +138,13 @@ function compareForInequality(a: Value, b: Value): number | null {
   return isTemporal(a) && isTemporal(b) ? compareTemporals(a, b) : null
 }
 
-export function lessThan(a: Value, b: Value): Truth {
-  const difference = compareForInequality(a, b)
+export function lessThan(budget: Budget, a: Value, b: Value): Truth {
+  const difference = compareForInequality(budget, a, b)
   return difference === null ? null : difference < 0
 }
 
-export function lessOrEqual(a: Value, b: Value): Truth {
-  const difference = compareForInequality(a, b)
+export function lessOrEqual(budget: Budget, a: Value, b: Value): Truth {
+  const difference = compareForInequality(budget, a, b)
   return difference === null ? null : difference <= 0
 }
 
@@ -164,18 +165,18 @@ function orderRank(value: Value): number {
 }
 
 /** A total order over all values: negative, 0 or positive. 0 exactly for equivalent values. */
-export function order(a: Value, b: Value): number {
+export function order(budget: Budget, a: Value, b: Value): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b
-  if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b)
+  if (typeof a === 'string' && typeof b === 'string') return compareStrings(budget, a, b)
   const ranks = orderRank(a) - orderRank(b)
   if (ranks !== 0 || a === null || b === null) return ranks
   if (isNumber(a)) return orderNumbers(a, b as CypherNumber)
   if (typeof a === 'boolean') return Number(a) - Number(b as boolean)
-  if (isList(a)) return orderLists(a, b as readonly Value[])
+  if (isList(a)) return orderLists(budget, a, b as readonly Value[])
   if (a instanceof NodeValue || a instanceof RelationshipValue) return compareElements(a, b as NodeValue)
-  if (a instanceof PathValue) return comparePaths(a, b as PathValue)
+  if (a instanceof PathValue) return comparePaths(budget, a, b as PathValue)
   if (isTemporal(a)) return orderTemporals(a, b as AnyTemporal)
-  return orderMaps(a as ReadonlyMap<string, Value>, b as ReadonlyMap<string, Value>)
+  return orderMaps(budget, a as ReadonlyMap<string, Value>, b as ReadonlyMap<string, Value>)
 }
 
 /** NaN is the largest number and equal to itself. */
@@ -188,46 +189,46 @@ function isNaNFloat(value: CypherNumber): boolean {
   return value instanceof Float && Number.isNaN(value.value)
 }
 
-function orderLists(a: readonly Value[], b: readonly Value[]): number {
+function orderLists(budget: Budget, a: readonly Value[], b: readonly Value[]): number {
   const shared = Math.min(a.length, b.length)
   for (let i = 0; i < shared; i++) {
-    if (i % SLICE_ITEMS === 0) chargeItems(Math.min(SLICE_ITEMS, shared - i))
-    const difference = order(a[i]!, b[i]!)
+    if (i % SLICE_ITEMS === 0) budget.chargeSteps(Math.min(SLICE_ITEMS, shared - i))
+    const difference = order(budget, a[i]!, b[i]!)
     if (difference !== 0) return difference
   }
   return a.length - b.length
 }
 
 /** Fewer keys first, then the sorted keys, then the values under them. */
-function orderMaps(a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): number {
+function orderMaps(budget: Budget, a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): number {
   if (a.size !== b.size) return a.size - b.size
-  const keys = sortedKeys(a)
-  const others = sortedKeys(b)
+  const keys = sortedKeys(budget, a)
+  const others = sortedKeys(budget, b)
   for (let i = 0; i < keys.length; i++) {
-    const difference = compareStrings(keys[i]!, others[i]!)
+    const difference = compareStrings(budget, keys[i]!, others[i]!)
     if (difference !== 0) return difference
   }
   for (const key of keys) {
-    chargeKeyLookup(key)
-    const difference = order(a.get(key)!, b.get(key)!)
+    chargeKeyLookup(budget, key)
+    const difference = order(budget, a.get(key)!, b.get(key)!)
     if (difference !== 0) return difference
   }
   return 0
 }
 
-function sortedKeys(map: ReadonlyMap<string, Value>): readonly string[] {
+function sortedKeys(budget: Budget, map: ReadonlyMap<string, Value>): readonly string[] {
   const keys: string[] = []
   for (const key of map.keys()) {
-    chargeKeyLookup(key)
+    chargeKeyLookup(budget, key)
     keys.push(key)
   }
-  return sortWithCharges(keys, compareStrings)
+  return sortWithCharges(budget, keys, (a, b) => compareStrings(budget, a, b))
 }
 
 /** A look-up of a key. */
-function chargeKeyLookup(key: string): void {
-  chargeItems(1)
-  chargeText(key.length)
+function chargeKeyLookup(budget: Budget, key: string): void {
+  budget.chargeSteps(1)
+  budget.chargeText(key.length)
 }
 
 function compareElements(a: NodeValue | RelationshipValue, b: NodeValue | RelationshipValue): number {
@@ -235,9 +236,9 @@ function compareElements(a: NodeValue | RelationshipValue, b: NodeValue | Relati
 }
 
 /** Node, relationship, node, … from the start; a prefix comes first. */
-function comparePaths(a: PathValue, b: PathValue): number {
+function comparePaths(budget: Budget, a: PathValue, b: PathValue): number {
   const shared = Math.min(a.nodes.length, b.nodes.length)
-  chargeItems(shared)
+  budget.chargeSteps(shared)
   for (let i = 0; i < shared; i++) {
     const node = compareElements(a.nodes[i]!, b.nodes[i]!)
     if (node !== 0) return node
@@ -253,28 +254,28 @@ function comparePaths(a: PathValue, b: PathValue): number {
 // ---------------------------------------------------------------- equivalence
 
 /** Sameness for DISTINCT and grouping: null is null, NaN is NaN, 1 is 1.0. */
-export function equivalent(a: Value, b: Value): boolean {
-  return a === b || order(a, b) === 0
+export function equivalent(budget: Budget, a: Value, b: Value): boolean {
+  return a === b || order(budget, a, b) === 0
 }
 
 // Scalars are their own keys; what is composed becomes a string behind NUL, and a string that itself begins with NUL is
 // escaped by another one, so that no two kinds share a key.
 const COMPOSED_PREFIX = '\u0000'
 
-export function groupingKey(value: Value): GroupingKey {
+export function groupingKey(budget: Budget, value: Value): GroupingKey {
   if (value === null || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
     return value
   if (typeof value === 'string') {
     // Its hash is computed from all characters.
-    chargeText(value.length)
+    budget.chargeText(value.length)
     return value.startsWith(COMPOSED_PREFIX) ? COMPOSED_PREFIX + value : value
   }
   if (value instanceof Float) return floatKey(value.value)
   const parts = new KeyBuilder()
   parts.append(COMPOSED_PREFIX)
-  appendKey(value, parts)
+  appendKey(budget, value, parts)
   const key = parts.build()
-  chargeText(key.length)
+  budget.chargeText(key.length)
   return key
 }
 
@@ -306,37 +307,37 @@ class KeyBuilder {
 }
 
 /** Self-delimiting, so that the parts of a list cannot run into each other. */
-function appendKey(value: Value, parts: KeyBuilder): void {
-  chargeItems(1)
+function appendKey(budget: Budget, value: Value, parts: KeyBuilder): void {
+  budget.chargeSteps(1)
   if (value === null) parts.append('z')
   else if (typeof value === 'boolean') parts.append(value ? 't' : 'f')
-  else if (typeof value === 'string') appendText(value, parts)
+  else if (typeof value === 'string') appendText(budget, value, parts)
   else if (value instanceof Float) parts.append(`n${floatKey(value.value)};`)
   else if (typeof value === 'number' || typeof value === 'bigint') parts.append(`n${value};`)
   else if (isList(value)) {
     parts.append('[')
-    for (const item of value) appendKey(item, parts)
+    for (const item of value) appendKey(budget, item, parts)
     parts.append(']')
   } else if (value instanceof NodeValue) parts.append(`(${value.graph}.${value.id})`)
   else if (value instanceof RelationshipValue) parts.append(`r${value.graph}.${value.id};`)
   else if (value instanceof PathValue) {
     parts.append('p')
-    for (const node of value.nodes) appendKey(node, parts)
-    for (const relationship of value.relationships) appendKey(relationship, parts)
+    for (const node of value.nodes) appendKey(budget, node, parts)
+    for (const relationship of value.relationships) appendKey(budget, relationship, parts)
     parts.append(';')
   } else if (isTemporal(value)) parts.append(`@${value.kind} ${value};`)
   else {
     const map = value as ReadonlyMap<string, Value>
     parts.append('{')
-    for (const key of sortedKeys(map)) {
-      appendText(key, parts)
-      appendKey(map.get(key)!, parts)
+    for (const key of sortedKeys(budget, map)) {
+      appendText(budget, key, parts)
+      appendKey(budget, map.get(key)!, parts)
     }
     parts.append('}')
   }
 }
 
-function appendText(text: string, parts: KeyBuilder): void {
-  chargeText(text.length)
+function appendText(budget: Budget, text: string, parts: KeyBuilder): void {
+  budget.chargeText(text.length)
   parts.append(`s${text.length}:${text}`)
 }

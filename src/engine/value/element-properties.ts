@@ -1,9 +1,9 @@
 // What nodes and relationships hold, read by name at run time through the snapshot of their graph. Expressions that know
 // slot and key when they are compiled have a shorter way; this is the way of all others.
 import { ExecutionError } from '../errors.ts'
-import type { ExecutionContext } from '../exec/execution-context.ts'
 import type { ElementField, Snapshot } from '../store.ts'
 import { isMap } from './compare.ts'
+import type { ExpressionContext } from './expression-context.ts'
 import {
   type GraphElementKind,
   mayHaveExternal,
@@ -25,7 +25,7 @@ export function nodeField(key: string): ElementField | null {
 }
 
 /** `value.key` for a map, a node, a relationship or a temporal; null of null. */
-export function getProperty(run: ExecutionContext, value: Value, key: string): Value {
+export function getProperty(run: ExpressionContext, value: Value, key: string): Value {
   if (value === null) return null
   if (isMap(value)) return value.get(key) ?? null
   if (value instanceof NodeValue) {
@@ -51,7 +51,7 @@ function readPresent(graph: Snapshot, kind: GraphElementKind, id: number, key: s
 }
 
 /** All captured properties, or the map itself. */
-export function getProperties(run: ExecutionContext, asker: string, value: Value): ReadonlyMap<string, Value> {
+export function getProperties(run: ExpressionContext, asker: string, value: Value): ReadonlyMap<string, Value> {
   if (isMap(value)) return value
   if (value instanceof NodeValue) return requirePresentValues(run.graphs[value.graph]!, 'node', value.id)
   if (value instanceof RelationshipValue)

@@ -1,5 +1,5 @@
-// The functions that a text can call: one table, looked up without regard to case. A function sees values and the run's
-// snapshots, nothing else; what is not in the table cannot be called.
+// The functions that a query can call: one table, keyed by lower-case name. A function reads its arguments and the
+// snapshots of the execution, nothing else.
 import { getProperties } from './element-properties.ts'
 import { elementFunctions } from './functions/element.ts'
 import { type CypherFunction, defineFunction, functionAliases } from './functions/function.ts'
@@ -12,35 +12,36 @@ import { temporalFunctions } from './functions/temporal.ts'
 import type { Value } from './value.ts'
 import { boundedMap } from './value-size.ts'
 
-const functionsByName = new Map<string, CypherFunction>()
-const functionGroups = [
-  scalarFunctions,
-  stringFunctions,
-  listFunctions,
-  mathFunctions,
-  elementFunctions,
-  temporalFunctions,
-  graphFunctions,
+const functions: readonly CypherFunction[] = [
+  ...scalarFunctions,
+  ...stringFunctions,
+  ...listFunctions,
+  ...mathFunctions,
+  ...elementFunctions,
+  ...temporalFunctions,
+  ...graphFunctions,
 ]
-for (const entry of functionGroups.flat()) functionsByName.set(entry.name.toLowerCase(), entry)
-for (const [alias, name] of functionAliases)
-  functionsByName.set(alias.toLowerCase(), functionsByName.get(name.toLowerCase())!)
+const functionsByName: ReadonlyMap<string, CypherFunction> = new Map([
+  ...functions.map((entry) => [entry.name.toLowerCase(), entry] as const),
+  ...functionAliases.flatMap(([alias, name]) =>
+    functions.filter((entry) => entry.name === name).map((entry) => [alias.toLowerCase(), entry] as const),
+  ),
+])
 
+/** Finds a function by its name or alias, in any case; undefined if there is none. */
 export function findFunction(name: string): CypherFunction | undefined {
   return functionsByName.get(name.toLowerCase())
 }
 
-/** In the table's own spelling, aliases left out. */
+/** Names of all functions in their canonical spelling, without aliases. */
 export function functionNames(): readonly string[] {
-  return [...new Set([...functionsByName.values()].map((entry) => entry.name))]
+  return functions.map(({ name }) => name)
 }
 
-/**
- * What `n {.a, .*}` is bound to: (element, entries as a map, whether all properties go under them). Not in the table, so
- * that no text can call it by name.
- */
+/** Name of `mapProjection` in bound expressions. Not in the table, so no query can call it by name. */
 export const MAP_PROJECTION = 'map projection'
 
+/** `n {.a, .*}`: its arguments are the element, the listed entries as a map, and whether all properties are included. */
 export const mapProjection = defineFunction(
   MAP_PROJECTION,
   3,
@@ -57,7 +58,7 @@ export const mapProjection = defineFunction(
         projected.set(key, value)
       }
     }
-    return boundedMap(projected)
+    return boundedMap(run.budget, projected)
   },
   { nulls: 'given' },
 )

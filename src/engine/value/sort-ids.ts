@@ -1,6 +1,6 @@
 // Sorts ids in passes over their digits, each pass charged in slices: the native sort of two million ids takes a tenth of a
 // second and reads no clock.
-import { chargeCopies, SLICE_ITEMS } from './cost-accounting.ts'
+import { type Budget, SLICE_ITEMS } from '../budget.ts'
 
 /** The native sort of so many takes less than half a millisecond. */
 const NATIVE_SORT_MAX = 8192
@@ -8,18 +8,18 @@ const DIGIT_BITS = 11
 const DIGIT_VALUES = 1 << DIGIT_BITS
 
 /** Ascending, in place. Returns the same array. */
-export function sortIds(ids: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+export function sortIds(budget: Budget, ids: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   if (ids.length <= NATIVE_SORT_MAX) {
-    chargeCopies(ids.length * 2)
+    budget.chargeCopies(ids.length * 2)
     return ids.sort()
   }
   let from = ids
   let to = new Uint32Array(ids.length)
   for (let shift = 0; shift < 32; shift += DIGIT_BITS) {
-    const places = digitOffsets(from, shift)
+    const places = digitOffsets(budget, from, shift)
     if (places === null) continue
     for (let i = 0; i < from.length; i++) {
-      if (i % SLICE_ITEMS === 0) chargeCopies(SLICE_ITEMS)
+      if (i % SLICE_ITEMS === 0) budget.chargeCopies(SLICE_ITEMS)
       const id = from[i]!
       to[places[(id >>> shift) & (DIGIT_VALUES - 1)]!++] = id
     }
@@ -32,10 +32,10 @@ export function sortIds(ids: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer>
 }
 
 /** By digit, where its first id goes; null where all ids have the same digit. */
-function digitOffsets(ids: Uint32Array, shift: number): Uint32Array | null {
+function digitOffsets(budget: Budget, ids: Uint32Array, shift: number): Uint32Array | null {
   const counts = new Uint32Array(DIGIT_VALUES)
   for (let i = 0; i < ids.length; i++) {
-    if (i % SLICE_ITEMS === 0) chargeCopies(SLICE_ITEMS)
+    if (i % SLICE_ITEMS === 0) budget.chargeCopies(SLICE_ITEMS)
     const digit = (ids[i]! >>> shift) & (DIGIT_VALUES - 1)
     counts[digit] = counts[digit]! + 1
   }

@@ -1,5 +1,7 @@
 // Filters of decision policies: what each operator says, what an absent claim does to it, and what is refused where.
+
 import { describe, expect, it } from 'vitest'
+import { unlimitedBudget } from '../../../src/engine/budget.ts'
 import { ExecutionError } from '../../../src/engine/errors.ts'
 import { fromJson } from '../../../src/engine/value/json-conversion.ts'
 import type { Value } from '../../../src/engine/value/value.ts'
@@ -25,8 +27,8 @@ const not = (operand: unknown) => ({ operator: 'NOT', operands: [operand] })
 /** true, false, or `open`: neither it nor its negation admits. */
 function truth(given: unknown, data: Record<string, unknown>): boolean | 'open' {
   const parameters = parametersOf(data)
-  const admits = filterOf(given).admits(parameters)
-  const negated = filterOf(not(given)).admits(parameters)
+  const admits = filterOf(given).admits(unlimitedBudget(), parameters)
+  const negated = filterOf(not(given)).admits(unlimitedBudget(), parameters)
   expect(admits && negated).toBe(false)
   return admits ? true : negated ? false : 'open'
 }
@@ -119,7 +121,7 @@ describe('an operator', () => {
     for (const [operator, value] of operators) {
       for (const data of [{ token: {} }, { token: { a: null } }, {}] as Record<string, unknown>[]) {
         expect([operator, truth(leaf(operator, a, value), data)]).toEqual([operator, 'open'])
-        expect(filterOf(not(not(leaf(operator, a, value)))).admits(parametersOf(data))).toBe(false)
+        expect(filterOf(not(not(leaf(operator, a, value)))).admits(unlimitedBudget(), parametersOf(data))).toBe(false)
       }
       // And so does an absent value on the other side.
       if (operator !== '=~') expect(truth(leaf(operator, a, '$token.gone'), { token: { a: 'x' } })).toBe('open')
@@ -189,21 +191,25 @@ describe('a datetime', () => {
     const data = (since: unknown) => ({ token: { t: noon }, since })
     expect(truth(notBefore('$since'), data('2026-01-31T11:00:00Z'))).toBe(true)
     expect(truth(notBefore('$since'), data(Date.parse(noon) / 1000 + 1))).toBe(false)
-    expect(() => filterOf(notBefore('$since')).admits(parametersOf(data('soon')))).toThrow(ExecutionError)
+    expect(() => filterOf(notBefore('$since')).admits(unlimitedBudget(), parametersOf(data('soon')))).toThrow(
+      ExecutionError,
+    )
   })
 })
 
 describe('a pattern', () => {
   it('takes a time that is linear in the text, whatever it is', () => {
     const evil = filterOf(leaf('=~', '$token.a', '(a+)+(b|a+)*c'))
-    expect(evil.admits(parametersOf({ token: { a: 'a'.repeat(50_000) } }))).toBe(false)
+    expect(evil.admits(unlimitedBudget(), parametersOf({ token: { a: 'a'.repeat(50_000) } }))).toBe(false)
   })
 
   it('may be a parameter, and is told when it is none', () => {
     const filter = filterOf(leaf('=~', '$token.a', '$pattern'))
-    expect(filter.admits(parametersOf({ token: { a: 'abc' }, pattern: 'a.*' }))).toBe(true)
+    expect(filter.admits(unlimitedBudget(), parametersOf({ token: { a: 'abc' }, pattern: 'a.*' }))).toBe(true)
     for (const pattern of ['(', '(?=x)', 5, 'x'.repeat(1001)]) {
-      expect(() => filter.admits(parametersOf({ token: { a: 'abc' }, pattern }))).toThrow(ExecutionError)
+      expect(() => filter.admits(unlimitedBudget(), parametersOf({ token: { a: 'abc' }, pattern }))).toThrow(
+        ExecutionError,
+      )
     }
   })
 })
@@ -215,7 +221,7 @@ describe('advice', () => {
   })
   const adviceOf = (given: unknown, data: Record<string, unknown>) =>
     filterOf(given)
-      .explainRejection(parametersOf(data))
+      .explainRejection(unlimitedBudget(), parametersOf(data))
       .advice.map(({ error }) => error)
   const a = advised('=', '$token.a', 1, 'a')
   const b = advised('=', '$token.b', 1, 'b')
@@ -235,7 +241,7 @@ describe('advice', () => {
       { token: { a: 2, b: 'x' }, pattern: '(' },
       { token: { a: 2, b: 'x' }, pattern: 5 },
     ]) {
-      expect(filterOf(filter).admits(parametersOf(data))).toBe(false)
+      expect(filterOf(filter).admits(unlimitedBudget(), parametersOf(data))).toBe(false)
       expect(adviceOf(filter, data)).toEqual(['a', 'c'])
     }
   })

@@ -1,6 +1,6 @@
 // The shape of an entry of the function table, and what its implementations share: faults and the reading of arguments.
 import { ExecutionError } from '../../errors.ts'
-import type { ExecutionContext } from '../../exec/execution-context.ts'
+import type { ExpressionContext } from '../expression-context.ts'
 import { kindName } from '../kind-name.ts'
 import { ANY, type StaticKind, type StaticType } from '../static-type.ts'
 import type { Value } from '../value.ts'
@@ -20,7 +20,7 @@ export interface CypherFunction {
   /** Steps of one call beside what grows with its arguments, which the function charges itself. */
   readonly steps: number
   /** Arguments that were not given are null. */
-  call(run: ExecutionContext, a: Value, b: Value, c: Value): Value
+  call(run: ExpressionContext, a: Value, b: Value, c: Value): Value
 }
 
 /** A pure function that propagates nulls, which nearly all are. */

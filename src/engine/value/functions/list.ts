@@ -1,11 +1,12 @@
 // Functions over lists, and those that lists and strings share.
 
+import { type Budget, SLICE_ITEMS } from '../../budget.ts'
 import { ExecutionError } from '../../errors.ts'
-import type { ExecutionContext } from '../../exec/execution-context.ts'
 import { normalizeInteger } from '../arithmetic.ts'
 import { isList, isMap } from '../compare.ts'
-import { chargeItems, copySlice, SLICE_ITEMS } from '../cost-accounting.ts'
+import type { ExpressionContext } from '../expression-context.ts'
 import { kindName } from '../kind-name.ts'
+import { copySlice } from '../list-operations.ts'
 import { staticType } from '../static-type.ts'
 import { codePointCount, reverseText } from '../string-operations.ts'
 import type { Value } from '../value.ts'
@@ -21,8 +22,8 @@ function requireList(name: string, value: Value): readonly Value[] {
 }
 
 export const listFunctions: readonly CypherFunction[] = [
-  defineFunction('size', 1, [LIST_OR_STRING], 'integer', (_, a) => {
-    if (typeof a === 'string') return codePointCount(a)
+  defineFunction('size', 1, [LIST_OR_STRING], 'integer', (run, a) => {
+    if (typeof a === 'string') return codePointCount(run.budget, a)
     if (!isList(a)) throw wrongKindArgument('size', a, 'a list or a string')
     return a.length
   }),
@@ -33,17 +34,17 @@ export const listFunctions: readonly CypherFunction[] = [
   }),
   defineFunction('head', 1, [LIST], 'any', (_, a) => requireList('head', a)[0] ?? null),
   defineFunction('last', 1, [LIST], 'any', (_, a) => requireList('last', a).at(-1) ?? null),
-  defineFunction('tail', 1, [LIST], 'list', (_, a) => copySlice(requireList('tail', a), 1)),
-  defineFunction('reverse', 1, [LIST_OR_STRING], 'any', (_, a) => {
-    if (typeof a === 'string') return reverseText(a)
+  defineFunction('tail', 1, [LIST], 'list', (run, a) => copySlice(run.budget, requireList('tail', a), 1)),
+  defineFunction('reverse', 1, [LIST_OR_STRING], 'any', (run, a) => {
+    if (typeof a === 'string') return reverseText(run.budget, a)
     if (!isList(a)) throw wrongKindArgument('reverse', a, 'a list or a string')
-    return reverseList(a)
+    return reverseList(run.budget, a)
   }),
   defineFunction('range', [2, 3], [], staticType('list', staticType('integer')), range),
 ]
 
 /** Both ends are included. A step that leads away gives the empty list. */
-function range(run: ExecutionContext, start: Value, end: Value, step: Value): Value {
+function range(run: ExpressionContext, start: Value, end: Value, step: Value): Value {
   const from = BigInt(requireInteger(start))
   const to = BigInt(requireInteger(end))
   // A step that is not given is null here; a given null never comes this far.
@@ -70,11 +71,11 @@ function range(run: ExecutionContext, start: Value, end: Value, step: Value): Va
   return items
 }
 
-function reverseList(list: readonly Value[]): readonly Value[] {
+function reverseList(budget: Budget, list: readonly Value[]): readonly Value[] {
   const items: Value[] = []
   for (let end = list.length; end > 0; end -= SLICE_ITEMS) {
     const start = Math.max(0, end - SLICE_ITEMS)
-    chargeItems(end - start)
+    budget.chargeSteps(end - start)
     for (let i = end - 1; i >= start; i--) items.push(list[i]!)
   }
   return items

@@ -18,7 +18,9 @@ export const scalarFunctions: readonly CypherFunction[] = [
   ...defineConversion('toString', 'string', 'a string, a number, a boolean or a temporal value', toCypherString),
   // The first that is not null; compiled by itself, so that what comes after that one is not evaluated.
   defineFunction('coalesce', [1, Number.POSITIVE_INFINITY], [], 'any', (_, a, b, c) => a ?? b ?? c, { nulls: 'given' }),
-  defineFunction('nullIf', 2, [], 'any', (_, a, b) => (equals(a, b) === true ? null : a), { nulls: 'given' }),
+  defineFunction('nullIf', 2, [], 'any', (run, a, b) => (equals(run.budget, a, b) === true ? null : a), {
+    nulls: 'given',
+  }),
   /** Milliseconds since the Unix epoch. */
   defineFunction('timestamp', 0, [], 'integer', (run) => run.clock.ms),
 ]

@@ -1,6 +1,6 @@
 // Functions over strings. A character is a Unicode code point; no argument is ever read as a pattern.
 
-import { chargeItems, chargeText } from '../cost-accounting.ts'
+import type { Budget } from '../../budget.ts'
 import { staticType } from '../static-type.ts'
 import {
   charactersOf,
@@ -27,37 +27,44 @@ const STRING = ['string'] as const
 const INTEGER = ['integer'] as const
 
 export const stringFunctions: readonly CypherFunction[] = [
-  defineFunction('toUpper', 1, [STRING], 'string', (_, a) => upperCase(requireString('toUpper', a))),
-  defineFunction('toLower', 1, [STRING], 'string', (_, a) => lowerCase(requireString('toLower', a))),
-  defineFunction('char_length', 1, [STRING], 'integer', (_, a) => codePointCount(requireString('char_length', a))),
-  defineFunction('trim', 1, [STRING], 'string', (_, a) =>
-    trimNatively(requireString('trim', a), (text) => text.trim()),
+  defineFunction('toUpper', 1, [STRING], 'string', (run, a) => upperCase(run.budget, requireString('toUpper', a))),
+  defineFunction('toLower', 1, [STRING], 'string', (run, a) => lowerCase(run.budget, requireString('toLower', a))),
+  defineFunction('char_length', 1, [STRING], 'integer', (run, a) =>
+    codePointCount(run.budget, requireString('char_length', a)),
+  ),
+  defineFunction('trim', 1, [STRING], 'string', (run, a) =>
+    trimNatively(run.budget, requireString('trim', a), (text) => text.trim()),
   ),
   defineTrim('btrim', true, true),
   defineTrim('ltrim', true, false),
   defineTrim('rtrim', false, true),
-  defineFunction('replace', 3, [STRING, STRING, STRING], 'string', (_, a, b, c) => {
-    return replaceAll(requireString('replace', a), requireString('replace', b), requireString('replace', c))
+  defineFunction('replace', 3, [STRING, STRING, STRING], 'string', (run, a, b, c) => {
+    return replaceAll(run.budget, requireString('replace', a), requireString('replace', b), requireString('replace', c))
   }),
-  defineFunction('split', 2, [STRING, ['string', 'list']], staticType('list', staticType('string')), (_, a, b) => {
-    return boundedList(splitByDelimiters(requireString('split', a), splitDelimiters(b)))
+  defineFunction('split', 2, [STRING, ['string', 'list']], staticType('list', staticType('string')), (run, a, b) => {
+    return boundedList(
+      run.budget,
+      splitByDelimiters(run.budget, requireString('split', a), splitDelimiters(run.budget, b)),
+    )
   }),
-  defineFunction('substring', [2, 3], [STRING, INTEGER, INTEGER], 'string', (_, a, b, c) => {
+  defineFunction('substring', [2, 3], [STRING, INTEGER, INTEGER], 'string', (run, a, b, c) => {
     const start = requireLength('substring', b)
     return sliceCodePoints(
+      run.budget,
       requireString('substring', a),
       start,
       c === null ? Number.POSITIVE_INFINITY : start + requireLength('substring', c),
     )
   }),
-  defineFunction('left', 2, [STRING, INTEGER], 'string', (_, a, b) =>
-    sliceCodePoints(requireString('left', a), 0, requireLength('left', b)),
+  defineFunction('left', 2, [STRING, INTEGER], 'string', (run, a, b) =>
+    sliceCodePoints(run.budget, requireString('left', a), 0, requireLength('left', b)),
   ),
-  defineFunction('right', 2, [STRING, INTEGER], 'string', (_, a, b) => {
+  defineFunction('right', 2, [STRING, INTEGER], 'string', (run, a, b) => {
     const text = requireString('right', a)
     return sliceCodePoints(
+      run.budget,
       text,
-      Math.max(0, codePointCount(text) - requireLength('right', b)),
+      Math.max(0, codePointCount(run.budget, text) - requireLength('right', b)),
       Number.POSITIVE_INFINITY,
     )
   }),
@@ -70,10 +77,10 @@ function requireLength(name: string, value: Value): number {
 }
 
 function defineTrim(name: string, atStart: boolean, atEnd: boolean): CypherFunction {
-  return defineFunction(name, [1, 2], [STRING, STRING], 'string', (_, a, b) => {
+  return defineFunction(name, [1, 2], [STRING, STRING], 'string', (run, a, b) => {
     const text = requireString(name, a)
-    if (b === null) return trimNatively(text, atStart ? (atEnd ? trimBoth : trimStart) : trimEnd)
-    return trimCharacters(text, charactersOf(requireString(name, b)), atStart, atEnd)
+    if (b === null) return trimNatively(run.budget, text, atStart ? (atEnd ? trimBoth : trimStart) : trimEnd)
+    return trimCharacters(run.budget, text, charactersOf(run.budget, requireString(name, b)), atStart, atEnd)
   })
 }
 
@@ -85,7 +92,7 @@ const trimEnd = (text: string): string => text.trimEnd()
 const PIECES_PER_JOIN = 1024
 
 /** Refused as soon as the result is too long: a long replacement of a short word could be enormous. */
-function replaceAll(text: string, search: string, replacement: string): string {
+function replaceAll(budget: Budget, text: string, search: string, replacement: string): string {
   const joined: string[] = []
   let pieces: string[] = []
   let length = 0
@@ -97,33 +104,33 @@ function replaceAll(text: string, search: string, replacement: string): string {
     pieces = []
   }
   let isFirst = true
-  forEachPiece(text, search, (piece) => {
+  forEachPiece(budget, text, search, (piece) => {
     // Between two places of the text; around each character for the empty one.
     if (!isFirst || search === '') add(replacement)
     isFirst = false
     add(piece)
   })
   if (search === '') add(replacement)
-  chargeText(length)
-  return boundedText(joined.join('') + pieces.join(''))
+  budget.chargeText(length)
+  return boundedText(budget, joined.join('') + pieces.join(''))
 }
 
-function splitDelimiters(value: Value): readonly string[] {
+function splitDelimiters(budget: Budget, value: Value): readonly string[] {
   if (typeof value === 'string') return [value]
   if (!Array.isArray(value))
     throw wrongKindArgument('split', value, 'a string or a list of strings as its second argument')
-  chargeItems(value.length)
+  budget.chargeSteps(value.length)
   return value.map((item: Value) => requireString('split', item))
 }
 
 /** By one delimiter after the other. */
-function splitByDelimiters(text: string, all: readonly string[]): readonly string[] {
+function splitByDelimiters(budget: Budget, text: string, all: readonly string[]): readonly string[] {
   let pieces: readonly string[] = [text]
   for (const delimiter of all) {
-    const next = new BoundedListBuilder()
+    const next = new BoundedListBuilder(budget)
     for (const piece of pieces) {
-      chargeItems(1)
-      forEachPiece(piece, delimiter, (part) => next.push(part))
+      budget.chargeSteps(1)
+      forEachPiece(budget, piece, delimiter, (part) => next.push(part))
     }
     pieces = next.items as readonly string[]
   }

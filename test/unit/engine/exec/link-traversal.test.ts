@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { unlimitedBudget } from '../../../../src/engine/budget.ts'
 import { compileCondition, type PolicyCondition, type QueryContext } from '../../../../src/engine/conditions.ts'
 import { NodeSet, OrderedNodeSet } from '../../../../src/engine/exec/node-set.ts'
 import type { EngineOptions } from '../../../../src/engine/planned-query.ts'
@@ -127,6 +128,7 @@ describe('the answers are those of a walk step by step', () => {
 describe('a set of ids', () => {
   test('holds what a plain set holds, however often it is filled and emptied', () => {
     const chance = new Random(seed)
+    const budget = unlimitedBudget()
     const set = new NodeSet()
     const list = new OrderedNodeSet()
     for (let round = 0; round < 24; round++) {
@@ -140,8 +142,8 @@ describe('a set of ids', () => {
         const id = 1 + ((below(chance, size) * step) % 0xfffffff0)
         const isNew = !plain.has(id)
         plain.add(id)
-        expect(set.add(id)).toBe(isNew)
-        expect(list.add(id)).toBe(isNew)
+        expect(set.add(id, budget)).toBe(isNew)
+        expect(list.add(id, budget)).toBe(isNew)
       }
       expect(set.size).toBe(plain.size)
       expect([...list.ids.subarray(0, list.length)]).toEqual([...plain])

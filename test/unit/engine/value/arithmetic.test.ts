@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { unlimitedBudget } from '../../../../src/engine/budget.ts'
 import { ExecutionError } from '../../../../src/engine/errors.ts'
 import {
   add,
@@ -17,11 +18,20 @@ import { TEXT_LENGTH_MAX } from '../../../../src/engine/value/value-size.ts'
 import { Float } from '../../../../src/kernel/float.ts'
 import { show } from '../../../generate/any-value.ts'
 
+const budget = unlimitedBudget()
+
 const f = (value: number): Float => new Float(value)
 const MAX = 2n ** 63n - 1n
 const MIN = -(2n ** 63n)
 
-const operators = { '+': add, '-': subtract, '*': multiply, '/': divide, '%': modulo, '^': power } as const
+const operators = {
+  '+': (a: Value, b: Value) => add(budget, a, b),
+  '-': subtract,
+  '*': multiply,
+  '/': divide,
+  '%': modulo,
+  '^': power,
+} as const
 type ArithmeticOperator = keyof typeof operators
 
 describe('arithmetic', () => {
@@ -111,11 +121,11 @@ describe('arithmetic', () => {
 
   it('bounds what strings and lists may grow to', () => {
     const half = 'x'.repeat(TEXT_LENGTH_MAX / 2)
-    expect(faultOf(() => add(add(half, half), 'x')).code).toBe('budget')
+    expect(faultOf(() => add(budget, add(budget, half, half), 'x')).code).toBe('budget')
     let shared: Value = [1]
     expect(
       faultOf(() => {
-        for (let i = 0; i < 60; i++) shared = add([shared], [shared])
+        for (let i = 0; i < 60; i++) shared = add(budget, [shared], [shared])
       }).code,
     ).toBe('budget')
   })

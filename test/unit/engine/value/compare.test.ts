@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { unlimitedBudget } from '../../../../src/engine/budget.ts'
 import {
   compareNumbers,
   compareStrings,
@@ -14,6 +15,8 @@ import {
 import { NodeValue, PathValue, RelationshipValue, type Truth, type Value } from '../../../../src/engine/value/value.ts'
 import { Float } from '../../../../src/kernel/float.ts'
 import { anyValue, show } from '../../../generate/any-value.ts'
+
+const budget = unlimitedBudget()
 
 const f = (value: number): Float => new Float(value)
 const map = (entries: Record<string, Value>): ReadonlyMap<string, Value> => new Map(Object.entries(entries))
@@ -55,10 +58,10 @@ describe('equality', () => {
     ['paths by their parts', path(1, 2), path(1, 2), true],
     ['a longer path differs', path(1, 2), path(1, 2, 3), false],
   ]
-  for (const [name, a, b, expected] of table) it(name, () => expect(equals(a, b)).toBe(expected))
+  for (const [name, a, b, expected] of table) it(name, () => expect(equals(budget, a, b)).toBe(expected))
 
   it('is symmetric', () => {
-    fc.assert(fc.property(anyValue, anyValue, (a, b) => equals(a, b) === equals(b, a)))
+    fc.assert(fc.property(anyValue, anyValue, (a, b) => equals(budget, a, b) === equals(budget, b, a)))
   })
 })
 
@@ -87,7 +90,7 @@ describe('IN', () => {
     ],
   ]
   for (const [value, list, expected] of table) {
-    it(`${show(value)} IN ${show(list)} is ${expected}`, () => expect(contains(list, value)).toBe(expected))
+    it(`${show(value)} IN ${show(list)} is ${expected}`, () => expect(contains(budget, list, value)).toBe(expected))
   }
 })
 
@@ -111,8 +114,8 @@ describe('comparability', () => {
   ]
   for (const [a, b, less, lessOrSame] of table) {
     it(`${show(a)} < ${show(b)} is ${less}`, () => {
-      expect(lessThan(a, b)).toBe(less)
-      expect(lessOrEqual(a, b)).toBe(lessOrSame)
+      expect(lessThan(budget, a, b)).toBe(less)
+      expect(lessOrEqual(budget, a, b)).toBe(lessOrSame)
     })
   }
 })
@@ -152,7 +155,7 @@ describe('orderability', () => {
     ]
     for (let i = 0; i < ascending.length; i++) {
       for (let j = 0; j < ascending.length; j++) {
-        expect(Math.sign(order(ascending[i]!, ascending[j]!)), `${i} against ${j}`).toBe(Math.sign(i - j))
+        expect(Math.sign(order(budget, ascending[i]!, ascending[j]!)), `${i} against ${j}`).toBe(Math.sign(i - j))
       }
     }
   })
@@ -160,12 +163,12 @@ describe('orderability', () => {
   it('is a total order', () => {
     fc.assert(
       fc.property(anyValue, anyValue, anyValue, (a, b, c) => {
-        expect(order(a, a)).toBe(0)
-        expect(Math.sign(order(a, b))).toBe(0 - Math.sign(order(b, a)))
-        const [x, y, z] = [a, b, c].sort(order) as [Value, Value, Value]
-        expect(order(x, y)).toBeLessThanOrEqual(0)
-        expect(order(y, z)).toBeLessThanOrEqual(0)
-        expect(order(x, z)).toBeLessThanOrEqual(0)
+        expect(order(budget, a, a)).toBe(0)
+        expect(Math.sign(order(budget, a, b))).toBe(0 - Math.sign(order(budget, b, a)))
+        const [x, y, z] = [a, b, c].sort((a, b) => order(budget, a, b)) as [Value, Value, Value]
+        expect(order(budget, x, y)).toBeLessThanOrEqual(0)
+        expect(order(budget, y, z)).toBeLessThanOrEqual(0)
+        expect(order(budget, x, z)).toBeLessThanOrEqual(0)
       }),
     )
   })
@@ -173,29 +176,29 @@ describe('orderability', () => {
   it('agrees with < wherever < has an answer', () => {
     fc.assert(
       fc.property(anyValue, anyValue, (a, b) => {
-        if (lessThan(a, b) === true) expect(order(a, b)).toBeLessThan(0)
+        if (lessThan(budget, a, b) === true) expect(order(budget, a, b)).toBeLessThan(0)
       }),
     )
   })
 
   it('orders strings by code point, not by UTF-16 unit', () => {
-    expect(compareStrings('\u{1F600}', '\uFF5E')).toBe(1)
-    expect(compareStrings('a\u{1F600}', 'a\u{1F601}')).toBe(-1)
-    expect(compareStrings('a', 'ab')).toBe(-1)
+    expect(compareStrings(budget, '\u{1F600}', '\uFF5E')).toBe(1)
+    expect(compareStrings(budget, 'a\u{1F600}', 'a\u{1F601}')).toBe(-1)
+    expect(compareStrings(budget, 'a', 'ab')).toBe(-1)
   })
 })
 
 describe('equivalence', () => {
   it('takes null for null and NaN for NaN', () => {
-    expect(equivalent(null, null)).toBe(true)
-    expect(equivalent([f(Number.NaN), null], [f(Number.NaN), null])).toBe(true)
-    expect(equivalent(map({ k: null }), map({ k: null }))).toBe(true)
+    expect(equivalent(budget, null, null)).toBe(true)
+    expect(equivalent(budget, [f(Number.NaN), null], [f(Number.NaN), null])).toBe(true)
+    expect(equivalent(budget, map({ k: null }), map({ k: null }))).toBe(true)
   })
 
   it('holds wherever two values are equal', () => {
     fc.assert(
       fc.property(anyValue, anyValue, (a, b) => {
-        if (equals(a, b) === true) expect(equivalent(a, b)).toBe(true)
+        if (equals(budget, a, b) === true) expect(equivalent(budget, a, b)).toBe(true)
       }),
     )
   })
@@ -203,16 +206,16 @@ describe('equivalence', () => {
   it('is what grouping keys tell: equal keys exactly for equivalent values', () => {
     fc.assert(
       fc.property(anyValue, anyValue, (a, b) => {
-        expect(new Set([groupingKey(a), groupingKey(b)]).size === 1).toBe(equivalent(a, b))
+        expect(new Set([groupingKey(budget, a), groupingKey(budget, b)]).size === 1).toBe(equivalent(budget, a, b))
       }),
       { numRuns: 2000 },
     )
   })
 
   it('does not take a crafted string for a list', () => {
-    const key = groupingKey([1, 'a']) as string
-    expect(groupingKey(key)).not.toBe(key)
-    expect(groupingKey(['a', 'b'])).not.toBe(groupingKey(['as1:b']))
+    const key = groupingKey(budget, [1, 'a']) as string
+    expect(groupingKey(budget, key)).not.toBe(key)
+    expect(groupingKey(budget, ['a', 'b'])).not.toBe(groupingKey(budget, ['as1:b']))
   })
 })
 

@@ -1,6 +1,8 @@
 // Our days, weeks, zones and sums against the runtime's own calendar, on random dates; and what text and order promise.
+
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { unlimitedBudget } from '../../../../../src/engine/budget.ts'
 import { order } from '../../../../../src/engine/value/compare.ts'
 import { addDuration } from '../../../../../src/engine/value/temporal/add-duration.ts'
 import {
@@ -153,7 +155,7 @@ describe('text', () => {
       fc.property(temporals, (value) => {
         const back = construct(value.kind, String(value))
         expect(back).toStrictEqual(value)
-        expect(order(back, value)).toBe(0)
+        expect(order(unlimitedBudget(), back, value)).toBe(0)
       }),
       { numRuns: 5000 },
     )

@@ -1,12 +1,12 @@
 // On the serving loop, work that is too large is given up before it has an effect, and never taken for a fault of a policy.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Budget, type BudgetLimits } from '../../../../src/engine/exec/execution-context.ts'
-import { compileRowsQuery } from '../../../../src/engine/rows-query.ts'
-import type { Value } from '../../../../src/engine/value/value.ts'
-import { LaneRequiredError } from '../../../../src/kernel/lane-required.ts'
-import { readPolicyFilter } from '../../../../src/policy/read-policy-filter.ts'
-import { readGraph } from '../../../support/graph-notation.ts'
-import { type StoredGraph, storeGraph } from '../../../support/store-engine.ts'
+import { Budget, type BudgetLimits } from '../../../src/engine/budget.ts'
+import { compileRowsQuery } from '../../../src/engine/rows-query.ts'
+import type { Value } from '../../../src/engine/value/value.ts'
+import { LaneRequiredError } from '../../../src/kernel/lane-required.ts'
+import { readPolicyFilter } from '../../../src/policy/read-policy-filter.ts'
+import { readGraph } from '../../support/graph-notation.ts'
+import { type StoredGraph, storeGraph } from '../../support/store-engine.ts'
 
 let stored: StoredGraph
 beforeAll(async () => {
@@ -63,16 +63,11 @@ describe('work that is too large for the serving loop', () => {
     const budget = new Budget()
     const admits = (text: string, given: BudgetLimits): boolean => {
       budget.start(given)
-      try {
-        return filter.admits(
-          new Map([
-            ['text', text],
-            ['pattern', 'a*'],
-          ]),
-        )
-      } finally {
-        budget.end()
-      }
+      const parameters = new Map([
+        ['text', text],
+        ['pattern', 'a*'],
+      ])
+      return filter.admits(budget, parameters)
     }
     expect(admits('aaa', inline)).toBe(true)
     expect(admits('a'.repeat(2000), limits)).toBe(true)

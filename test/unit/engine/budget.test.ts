@@ -1,10 +1,10 @@
 // Hostile conditions end with a typed fault that names the limit, and the next question is answered as if nothing had been.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Budget, type BudgetLimits, compileCondition } from '../../../../src/engine/conditions.ts'
-import { ExecutionError } from '../../../../src/engine/errors.ts'
-import { compileRowsQuery, type ResultValue } from '../../../../src/engine/rows-query.ts'
-import { readGraph } from '../../../support/graph-notation.ts'
-import { type StoredGraph, storeGraph } from '../../../support/store-engine.ts'
+import { Budget, type BudgetLimits, compileCondition } from '../../../src/engine/conditions.ts'
+import { ExecutionError } from '../../../src/engine/errors.ts'
+import { compileRowsQuery, type ResultValue } from '../../../src/engine/rows-query.ts'
+import { readGraph } from '../../support/graph-notation.ts'
+import { type StoredGraph, storeGraph } from '../../support/store-engine.ts'
 
 const PEOPLE = 24
 

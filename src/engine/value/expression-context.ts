@@ -1,0 +1,26 @@
+// What a Cypher function can read besides its arguments: the graphs, the budget and the time of the statement.
+import { systemClock } from '../../kernel/clock.ts'
+import type { Budget } from '../budget.ts'
+import type { Snapshot } from '../store.ts'
+
+export interface ExpressionContext {
+  /** By graph index. */
+  readonly graphs: readonly Snapshot[]
+  budget: Budget
+  readonly clock: StatementClock
+}
+
+/** The time of a statement: read on first use and then fixed until `start`, so that all temporals of an execution agree. */
+export class StatementClock {
+  private read: number | null = null
+
+  start(): void {
+    this.read = null
+  }
+
+  /** Milliseconds since the Unix epoch. */
+  get ms(): number {
+    this.read ??= systemClock.now()
+    return this.read
+  }
+}
