@@ -1,5 +1,5 @@
-// Arithmetic on 64-bit integers and floats, and what operators mean for strings, lists and temporals. Null in, null out; an integer that
-// leaves 64 bits is a fault, never a rounded number.
+// Arithmetic on 64-bit integers and floats, and the arithmetic operators for strings, lists and temporals. An operand
+// null gives null. An integer result beyond 64 bits is an error and is never rounded.
 import { Float } from '../../kernel/float.ts'
 import type { Budget } from '../budget.ts'
 import { ExecutionError } from '../errors.ts'
@@ -17,7 +17,9 @@ const INT64_MAX = 2n ** 63n - 1n
 
 type CypherInteger = number | bigint
 
-/** The one form of an integer: a number while it is safe, a bigint beyond; a fault beyond 64 bits. */
+/**
+ * Returns the canonical form of an integer: a number if it is safe, else a bigint. Throws ExecutionError beyond 64 bits.
+ */
 export function normalizeInteger(value: bigint): CypherInteger {
   if (value >= -9007199254740991n && value <= 9007199254740991n) return Number(value)
   if (value < INT64_MIN || value > INT64_MAX) {
@@ -27,15 +29,20 @@ export function normalizeInteger(value: bigint): CypherInteger {
   return value
 }
 
+/** Whether an integer fits 64 bits, signed. */
 export function fitsInt64(value: bigint): boolean {
   return value >= INT64_MIN && value <= INT64_MAX
 }
 
-/** The double nearest to a number; `toDouble(2^53 + 1)` rounds as IEEE 754 does. */
+/** Returns the nearest double; `toDouble(2^53 + 1)` rounds as IEEE 754 does. */
 export function toDouble(value: number | bigint | Float): number {
   return value instanceof Float ? value.value : Number(value)
 }
 
+/**
+ * `a + b` for numbers, strings, lists and temporals. Charges copies of lists and strings. Throws ExecutionError for
+ * operands of other kinds.
+ */
 export function add(budget: Budget, a: Value, b: Value): Value {
   if (typeof a === 'number' && typeof b === 'number') {
     const sum = a + b
@@ -56,6 +63,7 @@ export function add(budget: Budget, a: Value, b: Value): Value {
   return sum
 }
 
+/** `a - b` for numbers and temporals. Throws ExecutionError for operands of other kinds. */
 export function subtract(a: Value, b: Value): Value {
   if (typeof a === 'number' && typeof b === 'number') {
     const difference = a - b
@@ -71,10 +79,11 @@ export function subtract(a: Value, b: Value): Value {
   return normalizeInteger(BigInt(a) - BigInt(b))
 }
 
+/** `a * b` for numbers, and for a duration and a number. Throws ExecutionError for operands of other kinds. */
 export function multiply(a: Value, b: Value): Value {
   if (typeof a === 'number' && typeof b === 'number') {
     const product = a * b
-    // `+ 0` turns the -0 of `0 * -1` into the only integer zero there is.
+    // `+ 0` turns the -0 of `0 * -1` into 0: there is one integer zero.
     return Number.isSafeInteger(product) ? product + 0 : normalizeInteger(BigInt(a) * BigInt(b))
   }
   if (a === null || b === null) return null
@@ -85,19 +94,22 @@ export function multiply(a: Value, b: Value): Value {
   return normalizeInteger(BigInt(a) * BigInt(b))
 }
 
-/** Integers divide towards zero. */
+/**
+ * `a / b` for numbers, and for a duration and a number. Integers divide towards zero. Throws ExecutionError for an integer
+ * zero.
+ */
 export function divide(a: Value, b: Value): Value {
   if (a === null || b === null) return null
   if (a instanceof DurationValue && isNumber(b)) return divideDuration(a, b)
   if (!isNumber(a) || !isNumber(b)) throw operandMismatchError('/', a, b)
   if (a instanceof Float || b instanceof Float) return new Float(toDouble(a) / toDouble(b))
   if (b === 0) throw divisionByZeroError()
-  // The remainder first: `Math.trunc(a / b)` is off by one where the quotient is rounded up to a whole number.
+  // Subtracts the remainder first: `Math.trunc(a / b)` is off by one if the quotient rounds up to a whole number.
   if (typeof a === 'number' && typeof b === 'number') return (a - (a % b)) / b + 0
   return normalizeInteger(BigInt(a) / BigInt(b))
 }
 
-/** The remainder has the sign of the dividend. */
+/** `a % b` for numbers; the result has the sign of the dividend. Throws ExecutionError for an integer zero. */
 export function modulo(a: Value, b: Value): Value {
   if (a === null || b === null) return null
   if (!isNumber(a) || !isNumber(b)) throw operandMismatchError('%', a, b)
@@ -107,13 +119,14 @@ export function modulo(a: Value, b: Value): Value {
   return normalizeInteger(BigInt(a) % BigInt(b))
 }
 
-/** Always a float. */
+/** `a ^ b` for numbers; the result is always a float. */
 export function power(a: Value, b: Value): Value {
   if (a === null || b === null) return null
   if (!isNumber(a) || !isNumber(b)) throw operandMismatchError('^', a, b)
   return new Float(toDouble(a) ** toDouble(b))
 }
 
+/** `-a` for numbers. Throws ExecutionError for other kinds. */
 export function negate(a: Value): Value {
   if (typeof a === 'number') return 0 - a
   if (a === null) return null
@@ -124,7 +137,7 @@ export function negate(a: Value): Value {
 
 // ---------------------------------------------------------------- numbers as text
 
-/** As Cypher prints it: `1`, `1.0`, `1.0E7`, `1.5E-4`, `NaN`. */
+/** Formats a number as Cypher does: `1`, `1.0`, `1.0E7`, `1.5E-4`, `NaN`. */
 export function numberText(value: number | bigint | Float): string {
   if (!(value instanceof Float)) return String(value)
   const double = value.value

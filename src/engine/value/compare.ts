@@ -1,6 +1,6 @@
 // The four comparisons of Cypher: equality (three-valued), comparability (`<`), orderability (ORDER BY, min, max) and
-// equivalence (DISTINCT, grouping). Integers and floats meet by exact value, never by rounding one into the other.
-
+// equivalence (DISTINCT, grouping). Integers and floats are compared by exact value; neither is rounded to the other.
+// Every comparison charges the characters and items that it reads to a budget.
 import { Float } from '../../kernel/float.ts'
 import { type Budget, SLICE_CHARACTERS, SLICE_ITEMS } from '../budget.ts'
 import { sortWithCharges } from './list-operations.ts'
@@ -10,31 +10,34 @@ import { NodeValue, PathValue, RelationshipValue, type Truth, type Value } from 
 
 type CypherNumber = number | bigint | Float
 
-/** Suited to a Map or Set: equal keys exactly for equivalent values. */
+/** A key for a Map or Set. Two values have equal keys if and only if they are equivalent. */
 export type GroupingKey = string | number | bigint | boolean | null
 
+/** Whether a value is an INTEGER or a FLOAT. */
 export function isNumber(value: Value): value is CypherNumber {
   return typeof value === 'number' || typeof value === 'bigint' || value instanceof Float
 }
 
+/** Whether a value is a LIST. */
 export function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value)
 }
 
+/** Whether a value is a MAP. */
 export function isMap(value: Value): value is ReadonlyMap<string, Value> {
   return value instanceof Map
 }
 
 // ---------------------------------------------------------------- numbers and strings
 
-/** -1, 0 or 1; NaN when one side is NaN. JavaScript compares a bigint with a double by exact value. */
+/** Returns -1, 0 or 1; NaN if an operand is NaN. JavaScript compares a bigint with a double by exact value. */
 export function compareNumbers(a: CypherNumber, b: CypherNumber): number {
   const x = a instanceof Float ? a.value : a
   const y = b instanceof Float ? b.value : b
   return x < y ? -1 : x > y ? 1 : x >= y ? 0 : Number.NaN
 }
 
-/** By code point: JavaScript's own order is by UTF-16 unit, which puts U+1F600 before U+FF5E. */
+/** Compares by code point. The native order of JavaScript is by UTF-16 unit and puts U+1F600 before U+FF5E. */
 export function compareStrings(budget: Budget, a: string, b: string): number {
   const shared = Math.min(a.length, b.length)
   budget.chargeText(shared)
@@ -44,7 +47,7 @@ export function compareStrings(budget: Budget, a: string, b: string): number {
     const x = a.charCodeAt(i)
     const y = b.charCodeAt(i)
     if (x === y) continue
-    // Surrogates (D800 to DFFF) stand for code points above FFFF: lift them over E000 to FFFF.
+    // Surrogates (D800 to DFFF) encode code points above FFFF, which are greater than E000 to FFFF.
     return liftSurrogate(x) < liftSurrogate(y) ? -1 : 1
   }
   return a.length < b.length ? -1 : 1
@@ -56,7 +59,7 @@ function liftSurrogate(unit: number): number {
 
 // ---------------------------------------------------------------- equality
 
-/** `a = b`: null where either is null or where nested nulls leave it open. */
+/** `a = b`: null if an operand is null, or if nested nulls leave the result unknown. */
 export function equals(budget: Budget, a: Value, b: Value): Truth {
   if (a === null || b === null) return null
   if (typeof a === 'string') {
@@ -86,7 +89,7 @@ function listsEqual(budget: Budget, a: readonly Value[], b: readonly Value[]): T
   return truth
 }
 
-/** Maps with different keys differ, even where the odd key holds null. */
+/** Maps with different keys differ, even if the value of the additional key is null. */
 function mapsEqual(budget: Budget, a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): Truth {
   if (a.size !== b.size) return false
   for (const key of a.keys()) {
@@ -103,7 +106,7 @@ function mapsEqual(budget: Budget, a: ReadonlyMap<string, Value>, b: ReadonlyMap
   return truth
 }
 
-/** `x IN list`: true when found, else null when an item leaves it open. */
+/** `value IN list`: true if an item equals the value, else null if an item leaves the result unknown, else false. */
 export function contains(budget: Budget, list: readonly Value[], value: Value): Truth {
   let truth: Truth = false
   for (let i = 0; i < list.length; i++) {
@@ -118,8 +121,8 @@ export function contains(budget: Budget, list: readonly Value[], value: Value): 
 // ---------------------------------------------------------------- comparability
 
 /**
- * What `<` and its sisters ask: negative, 0 or positive; null where the two cannot be compared or a null leaves it open;
- * NaN where the answer to every one of the four operators is false.
+ * Compares for `<`, `<=`, `>` and `>=`. Returns a negative number, 0 or a positive number; null if the operands are not
+ * comparable or a null leaves the result unknown; NaN if all four operators give false.
  */
 function compareForInequality(budget: Budget, a: Value, b: Value): number | null {
   if (a === null || b === null) return null
@@ -138,11 +141,13 @@ function compareForInequality(budget: Budget, a: Value, b: Value): number | null
   return isTemporal(a) && isTemporal(b) ? compareTemporals(a, b) : null
 }
 
+/** `a < b`: null if the operands are not comparable. */
 export function lessThan(budget: Budget, a: Value, b: Value): Truth {
   const difference = compareForInequality(budget, a, b)
   return difference === null ? null : difference < 0
 }
 
+/** `a <= b`: null if the operands are not comparable. */
 export function lessOrEqual(budget: Budget, a: Value, b: Value): Truth {
   const difference = compareForInequality(budget, a, b)
   return difference === null ? null : difference <= 0
@@ -150,7 +155,7 @@ export function lessOrEqual(budget: Budget, a: Value, b: Value): Truth {
 
 // ---------------------------------------------------------------- orderability
 
-/** The place of each kind in an ascending ORDER BY. */
+/** The position of a kind in an ascending ORDER BY. */
 function orderRank(value: Value): number {
   if (value === null) return 100
   if (typeof value === 'string') return 60
@@ -164,7 +169,7 @@ function orderRank(value: Value): number {
   return 0
 }
 
-/** A total order over all values: negative, 0 or positive. 0 exactly for equivalent values. */
+/** A total order over all values: negative, 0 or positive. 0 if and only if the values are equivalent. */
 export function order(budget: Budget, a: Value, b: Value): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b
   if (typeof a === 'string' && typeof b === 'string') return compareStrings(budget, a, b)
@@ -179,7 +184,7 @@ export function order(budget: Budget, a: Value, b: Value): number {
   return orderMaps(budget, a as ReadonlyMap<string, Value>, b as ReadonlyMap<string, Value>)
 }
 
-/** NaN is the largest number and equal to itself. */
+/** NaN is greater than every number and equal to itself. */
 function orderNumbers(a: CypherNumber, b: CypherNumber): number {
   const difference = compareNumbers(a, b)
   return Number.isNaN(difference) ? Number(isNaNFloat(a)) - Number(isNaNFloat(b)) : difference
@@ -199,7 +204,7 @@ function orderLists(budget: Budget, a: readonly Value[], b: readonly Value[]): n
   return a.length - b.length
 }
 
-/** Fewer keys first, then the sorted keys, then the values under them. */
+/** Maps with fewer entries first, then by their sorted keys, then by the values of these keys. */
 function orderMaps(budget: Budget, a: ReadonlyMap<string, Value>, b: ReadonlyMap<string, Value>): number {
   if (a.size !== b.size) return a.size - b.size
   const keys = sortedKeys(budget, a)
@@ -225,7 +230,7 @@ function sortedKeys(budget: Budget, map: ReadonlyMap<string, Value>): readonly s
   return sortWithCharges(budget, keys, (a, b) => compareStrings(budget, a, b))
 }
 
-/** A look-up of a key. */
+/** Charges a look-up in a map. */
 function chargeKeyLookup(budget: Budget, key: string): void {
   budget.chargeSteps(1)
   budget.chargeText(key.length)
@@ -235,7 +240,7 @@ function compareElements(a: NodeValue | RelationshipValue, b: NodeValue | Relati
   return a.graph - b.graph || a.id - b.id
 }
 
-/** Node, relationship, node, … from the start; a prefix comes first. */
+/** Compares the elements from the start: node, relationship, node, … A prefix comes first. */
 function comparePaths(budget: Budget, a: PathValue, b: PathValue): number {
   const shared = Math.min(a.nodes.length, b.nodes.length)
   budget.chargeSteps(shared)
@@ -253,20 +258,21 @@ function comparePaths(budget: Budget, a: PathValue, b: PathValue): number {
 
 // ---------------------------------------------------------------- equivalence
 
-/** Sameness for DISTINCT and grouping: null is null, NaN is NaN, 1 is 1.0. */
+/** Equality for DISTINCT and grouping: null equals null, NaN equals NaN and 1 equals 1.0. */
 export function equivalent(budget: Budget, a: Value, b: Value): boolean {
   return a === b || order(budget, a, b) === 0
 }
 
-// Scalars are their own keys; what is composed becomes a string behind NUL, and a string that itself begins with NUL is
-// escaped by another one, so that no two kinds share a key.
+// The key of a composed value is a string that starts with NUL. A string value that starts with NUL gets a second NUL, so that
+// no two kinds share a key.
 const COMPOSED_PREFIX = '\u0000'
 
+/** Returns the grouping key of a value. Scalars are their own keys. Charges the characters of strings and keys. */
 export function groupingKey(budget: Budget, value: Value): GroupingKey {
   if (value === null || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
     return value
   if (typeof value === 'string') {
-    // Its hash is computed from all characters.
+    // The hash of a string reads all its characters.
     budget.chargeText(value.length)
     return value.startsWith(COMPOSED_PREFIX) ? COMPOSED_PREFIX + value : value
   }
@@ -279,14 +285,14 @@ export function groupingKey(budget: Budget, value: Value): GroupingKey {
   return key
 }
 
-/** The key of the integer of the same value where there is one. A Map takes -0 for 0 and NaN for NaN by itself. */
+/** The key of the integer with the same value if there is one. A Map treats -0 as 0 and NaN as equal to NaN. */
 function floatKey(value: number): number | bigint {
   const couldBeBigint =
     !Number.isSafeInteger(value) && Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63
   return couldBeBigint ? BigInt(value) : value
 }
 
-/** Joins parts so many at a time: joining a million at once takes longer than the clock may be left unread. */
+/** Joins parts in batches: one join of a million parts would leave the clock unread for too long. */
 class KeyBuilder {
   private text = ''
   private parts: string[] = []
@@ -306,7 +312,7 @@ class KeyBuilder {
   }
 }
 
-/** Self-delimiting, so that the parts of a list cannot run into each other. */
+/** Appends a self-delimiting key, so that the keys of two items cannot run into each other. */
 function appendKey(budget: Budget, value: Value, parts: KeyBuilder): void {
   budget.chargeSteps(1)
   if (value === null) parts.append('z')

@@ -1,5 +1,5 @@
-// What nodes and relationships hold, read by name at run time through the snapshot of their graph. Expressions that know
-// slot and key when they are compiled have a shorter way; this is the way of all others.
+// Reads properties of nodes, relationships, maps and temporals by name at run time. `exec/element-access.ts` has a
+// faster way for expressions whose slot and key are known when the plan is compiled.
 import { ExecutionError } from '../errors.ts'
 import type { ElementField, Snapshot } from '../store.ts'
 import { isMap } from './compare.ts'
@@ -19,12 +19,18 @@ const NODE_FIELDS: ReadonlyMap<string, ElementField> = new Map(
   (['external_id', 'type', 'create_time', 'update_time', 'is_identity'] as const).map((field) => [field, field]),
 )
 
-/** The own field of a node under that name (ruling G4). */
+/**
+ * Returns the element field of a node with that name, such as `external_id`; null if there is none. A field takes
+ * precedence over a captured property of the same name (docs/decisions/0004-element-fields-and-values.md).
+ */
 export function nodeField(key: string): ElementField | null {
   return NODE_FIELDS.get(key) ?? null
 }
 
-/** `value.key` for a map, a node, a relationship or a temporal; null of null. */
+/**
+ * `value.key` for a map, a node, a relationship or a temporal; null if the value is null or has no such property. Throws
+ * ExecutionError for other kinds, and for a property that only an external resolver supplies.
+ */
 export function getProperty(run: ExpressionContext, value: Value, key: string): Value {
   if (value === null) return null
   if (isMap(value)) return value.get(key) ?? null
@@ -50,12 +56,15 @@ function readPresent(graph: Snapshot, kind: GraphElementKind, id: number, key: s
   return value === null && mayHaveExternal(graph, key) ? requirePresentValue(graph, kind, id, symbol, value) : value
 }
 
-/** All captured properties, or the map itself. */
-export function getProperties(run: ExpressionContext, asker: string, value: Value): ReadonlyMap<string, Value> {
+/**
+ * Returns all captured properties of an element, or the map itself. `caller` is named in the error. Throws ExecutionError
+ * for other kinds.
+ */
+export function getProperties(run: ExpressionContext, caller: string, value: Value): ReadonlyMap<string, Value> {
   if (isMap(value)) return value
   if (value instanceof NodeValue) return requirePresentValues(run.graphs[value.graph]!, 'node', value.id)
   if (value instanceof RelationshipValue)
     return requirePresentValues(run.graphs[value.graph]!, 'relationship', value.id)
-  const message = `${asker} takes a node, a relationship or a map, not ${kindName(value)}`
+  const message = `${caller} takes a node, a relationship or a map, not ${kindName(value)}`
   throw new ExecutionError('type', message, null, 'InvalidArgumentValue')
 }

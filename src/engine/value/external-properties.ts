@@ -1,17 +1,22 @@
-// Reads of properties that an external resolver may supply. The graph holds no value of them, and to take that for an
-// absence would let `IS NULL`, a negation or a count grant what the value might refuse: such a read is a fault.
+// Reads of properties whose value an external data resolver may supply. The graph stores no value of such a property. If
+// a read returned null, `IS NULL`, a negation or a count could grant what the value would deny; the read throws instead
+// (docs/decisions/0029-external-data-resolvers.md).
 import { ExecutionError } from '../errors.ts'
 import { externalPropertyName, type Snapshot, type StoredProperty, type SymbolId } from '../store.ts'
 import type { PropertyValue } from './value.ts'
 
+/** The kind of an element of a graph. */
 export type GraphElementKind = 'node' | 'relationship'
 
-/** Whether any element of the graph has had such a property; `''` asks for any name at all. */
+/** Whether any element of the graph ever had such a property with that name; `''` stands for any name. */
 export function mayHaveExternal(graph: Snapshot, name: string): boolean {
   return graph.symbol('property', externalPropertyName(name)) !== 0
 }
 
-/** The value that was read, or null where the element has none. */
+/**
+ * Returns `value`, which was read from the element. Throws ExecutionError `external` if it is null because a resolver
+ * supplies it.
+ */
 export function requirePresentValue(
   graph: Snapshot,
   kind: GraphElementKind,
@@ -24,6 +29,7 @@ export function requirePresentValue(
   return value
 }
 
+/** Whether a resolver supplies the value of that property of the element. */
 export function isExternallySupplied(graph: Snapshot, kind: GraphElementKind, id: number, property: SymbolId): boolean {
   if (property === 0) return false
   const stored =
@@ -31,7 +37,7 @@ export function isExternallySupplied(graph: Snapshot, kind: GraphElementKind, id
   return stored?.externalValue != null
 }
 
-/** All properties of the element: one without a value is none that can be left out. */
+/** Returns all properties of the element. Throws ExecutionError `external` if a resolver supplies one of them. */
 export function requirePresentValues(
   graph: Snapshot,
   kind: GraphElementKind,

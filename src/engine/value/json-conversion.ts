@@ -1,17 +1,17 @@
-// JSON-like JavaScript data ↔ Cypher values: where data from outside becomes values, and where values leave.
+// Conversion between JSON-like JavaScript data and Cypher values.
 import { Float } from '../../kernel/float.ts'
 import { ExecutionError } from '../errors.ts'
 import { fitsInt64, normalizeInteger } from './arithmetic.ts'
 import { isTemporal } from './temporal/temporal.ts'
 import { NodeValue, PathValue, RelationshipValue, type Value } from './value.ts'
 
-// As deep as JSON text may be; data that was not read from text must not end the stack either.
+// The nesting limit of JSON text. Data that was not parsed from text must not overflow the stack either.
 const DEPTH_MAX = 200
 
 /**
- * A number that is a safe integer is an INTEGER, any other a FLOAT (kernel/json keeps 1.0 apart from 1 and long integers
- * exact before they come here). Undefined is null as a value and absent as a member. Throws a RunFault `argument` for what
- * is no data: an integer beyond 64 bits, a function, a symbol, too deep a nesting.
+ * Converts data to a Cypher value. A number that is a safe integer becomes an INTEGER, any other a FLOAT; `kernel/json` has
+ * already told 1.0 from 1 and kept long integers exact. `undefined` becomes null, and a member `undefined` is left out.
+ * Throws ExecutionError `argument` for an integer beyond 64 bits, a function, a symbol and nesting of more than 200 levels.
  */
 export function fromJson(data: unknown): Value {
   return fromData(data, 0)
@@ -23,7 +23,7 @@ function fromData(data: unknown, depth: number): Value {
     case 'boolean':
       return data
     case 'number':
-      // `+ 0`: there is only one integer zero.
+      // `+ 0`: there is one integer zero.
       return Number.isSafeInteger(data) ? data + 0 : new Float(data)
     case 'bigint':
       if (!fitsInt64(data)) throw invalidDataError(`the integer ${data} does not fit 64 bits`)
@@ -44,13 +44,13 @@ function fromData(data: unknown, depth: number): Value {
   return map
 }
 
-/** What stands for an element in data: its id, its record, whatever the caller tells. */
+/** Converts a node, a relationship or a path to data, for example to its id. */
 export type ElementToJson = (element: NodeValue | RelationshipValue | PathValue) => unknown
 
 /**
- * Plain data for kernel/json to write: floats stay boxed and long integers bigints, so that they are written as they are;
- * temporals become their ISO text.
- * Maps become objects without a prototype, so that a key such as `__proto__` is a key like any other.
+ * Converts a value to plain data for `kernel/json`. Floats stay boxed and long integers bigints, so that they are written
+ * exactly. Temporals become ISO 8601 text. Maps become objects without a prototype, so that a key `__proto__` is an
+ * ordinary key.
  */
 export function toJson(value: Value, element: ElementToJson): unknown {
   if (value === null || typeof value !== 'object' || value instanceof Float) return value

@@ -1,4 +1,4 @@
-// The name of a value's kind, for the messages of faults.
+// Names of value kinds for error messages.
 import { Float } from '../../kernel/float.ts'
 import { isTemporal, type TemporalKind } from './temporal/temporal.ts'
 import { NodeValue, PathValue, RelationshipValue, type Value } from './value.ts'
@@ -12,6 +12,7 @@ const temporalNames: Readonly<Record<TemporalKind, string>> = {
   duration: 'a duration',
 }
 
+/** Returns the kind of a value with its article, for example `a list`. */
 export function kindName(value: Value): string {
   if (value === null) return 'null'
   if (typeof value === 'string') return 'a string'

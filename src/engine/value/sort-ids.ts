@@ -1,13 +1,13 @@
-// Sorts ids in passes over their digits, each pass charged in slices: the native sort of two million ids takes a tenth of a
-// second and reads no clock.
+// Radix sort of ids, with each pass charged in slices. The native sort of two million ids takes 0.1 s and does not read
+// the clock.
 import { type Budget, SLICE_ITEMS } from '../budget.ts'
 
-/** The native sort of so many takes less than half a millisecond. */
+/** The native sort of so many ids takes less than half a millisecond. */
 const NATIVE_SORT_MAX = 8192
 const DIGIT_BITS = 11
 const DIGIT_VALUES = 1 << DIGIT_BITS
 
-/** Ascending, in place. Returns the same array. */
+/** Sorts ascending and in place. Returns the same array. Charges the work. */
 export function sortIds(budget: Budget, ids: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   if (ids.length <= NATIVE_SORT_MAX) {
     budget.chargeCopies(ids.length * 2)
@@ -31,7 +31,7 @@ export function sortIds(budget: Budget, ids: Uint32Array<ArrayBuffer>): Uint32Ar
   return ids
 }
 
-/** By digit, where its first id goes; null where all ids have the same digit. */
+/** Returns the offset of the first id with each digit; null if all ids have the same digit. */
 function digitOffsets(budget: Budget, ids: Uint32Array, shift: number): Uint32Array | null {
   const counts = new Uint32Array(DIGIT_VALUES)
   for (let i = 0; i < ids.length; i++) {

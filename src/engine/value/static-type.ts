@@ -1,5 +1,5 @@
-// What can be said of a value's kind before there is a value: enough to refuse at compile time what could never run.
-
+// Static types of expressions: enough to reject at compile time what can never succeed at run time.
+/** The kind of a value as far as it is known at compile time. */
 export type StaticKind =
   | 'any'
   | 'null'
@@ -16,19 +16,22 @@ export type StaticKind =
   /** An instant of any kind, or a duration. */
   | 'temporal'
 
+/** The static type of an expression. */
 export interface StaticType {
   readonly kind: StaticKind
-  /** What is known of the items of a list. */
+  /** The type of the items of a list; null if unknown. */
   readonly item: StaticType | null
 }
 
+/** Creates a type; `item` is the type of the items of a list. */
 export function staticType(kind: StaticKind, item: StaticType | null = null): StaticType {
   return { kind, item }
 }
 
+/** The type of an expression about which nothing is known. */
 export const ANY = staticType('any')
 
-/** False only where the value can be none of the expected kinds; null goes everywhere. */
+/** False only if a value of kind `actual` can be of none of the expected kinds. Null is accepted everywhere. */
 export function mayBeOneOf(expected: readonly StaticKind[], actual: StaticKind): boolean {
   if (actual === 'any' || actual === 'null') return true
   const isNumber = actual === 'integer' || actual === 'float' || actual === 'number'
@@ -39,7 +42,7 @@ export function mayBeOneOf(expected: readonly StaticKind[], actual: StaticKind):
   })
 }
 
-/** The type of a value that is one of several. */
+/** The type of a value that has one of several types. */
 export function unionType(types: readonly StaticType[]): StaticType {
   const known = types.filter((type) => type.kind !== 'null')
   const first = known[0]
@@ -51,6 +54,7 @@ export function unionType(types: readonly StaticType[]): StaticType {
   return known.every((type) => mayBeOneOf(['number'], type.kind) && type.kind !== 'any') ? staticType('number') : ANY
 }
 
+/** Returns the name of a kind with its article, for error messages. */
 export function kindWithArticle(kind: StaticKind): string {
   if (kind === 'any') return 'any value'
   if (kind === 'null') return 'null'
@@ -64,6 +68,7 @@ function areAllOrUnknown(types: readonly StaticType[], kind: StaticKind): boolea
   return types.every((type) => mayBeOneOf([kind], type.kind))
 }
 
+/** The type of an arithmetic result over numbers: FLOAT if an operand is one. */
 export function numberType(...types: readonly StaticType[]): StaticType {
   if (types.some(({ kind }) => kind === 'float')) return staticType('float')
   return types.every(({ kind }) => kind === 'integer') ? staticType('integer') : ANY
@@ -73,7 +78,7 @@ function hasKind(types: readonly StaticType[], ...kinds: readonly StaticKind[]):
   return types.some(({ kind }) => kinds.includes(kind))
 }
 
-/** What `left + right` can be; null where it can be nothing. */
+/** The type of `left + right`; null if no operands of these types can be added. */
 export function sumType(left: StaticType, right: StaticType): StaticType | null {
   const types = [left, right]
   if (hasKind(types, 'list')) return staticType('list')
@@ -84,11 +89,14 @@ export function sumType(left: StaticType, right: StaticType): StaticType | null 
   return isText ? staticType('string') : null
 }
 
-/** What `-`, `*`, `/` and `%` can be of operands that they take: numbers, temporals and durations scaled by numbers. */
+/**
+ * The type of `-`, `*`, `/` or `%` over operands that the operator accepts: numbers, temporals, and durations scaled by
+ * numbers.
+ */
 export function arithmeticType(operator: '-' | '*' | '/' | '%', left: StaticType, right: StaticType): StaticType {
   const types = [left, right]
   if (operator !== '%' && hasKind(types, 'temporal')) return staticType('temporal')
-  // Only a number goes with a number, but what a number scales may be a duration.
+  // The operand of unknown type may be a duration that the number scales.
   if ((operator === '*' || operator === '/') && hasKind(types, 'any', 'null')) return ANY
   return numberType(left, right)
 }

@@ -1,5 +1,5 @@
-// Work on long texts: each function charges what it does and takes long texts in slices, so that the clock is read while it
-// works. A character is a Unicode code point. A text that contains half a surrogate pair keeps it.
+// String operations. Each charges its work and processes long strings in slices, so that the clock is read in between. A
+// character is a Unicode code point; an unpaired surrogate is preserved.
 import { type Budget, SLICE_CHARACTERS } from '../budget.ts'
 
 function isHighSurrogate(unit: number): boolean {
@@ -10,7 +10,7 @@ function isLowSurrogate(unit: number): boolean {
   return (unit & 0xfc00) === 0xdc00
 }
 
-/** The end of a slice that begins at `from` and does not cut a pair in two. */
+/** The end of a slice that starts at `from` and does not split a surrogate pair. */
 function sliceEnd(text: string, from: number): number {
   const end = from + SLICE_CHARACTERS
   if (end >= text.length) return text.length
@@ -21,6 +21,7 @@ function isShort(text: string): boolean {
   return text.length <= SLICE_CHARACTERS
 }
 
+/** Returns the number of code points. */
 export function codePointCount(budget: Budget, text: string): number {
   if (isShort(text)) {
     budget.chargeText(text.length)
@@ -44,7 +45,7 @@ function countPairs(text: string, from: number, to: number): number {
   return pairs
 }
 
-/** The place behind `count` characters from `from` on, in UTF-16 units; the end of the text where there are fewer. */
+/** Returns the offset, in UTF-16 units, after `count` code points from offset `from`; at most the length of the text. */
 export function offsetAfter(budget: Budget, text: string, count: number, from = 0): number {
   let at = from
   for (let left = count; left > 0 && at < text.length; ) {
@@ -59,7 +60,7 @@ export function offsetAfter(budget: Budget, text: string, count: number, from = 
   return at
 }
 
-/** Characters `from` to `to`, the latter not included. */
+/** Returns the code points from `from` to `to`, exclusive. */
 export function sliceCodePoints(budget: Budget, text: string, from: number, to: number): string {
   const start = offsetAfter(budget, text, from)
   const end = to === Number.POSITIVE_INFINITY ? text.length : offsetAfter(budget, text, to - from, start)
@@ -68,13 +69,14 @@ export function sliceCodePoints(budget: Budget, text: string, from: number, to: 
 
 const UNITS_PER_PART = 4096
 
+/** Returns the code points in reverse order. */
 export function reverseText(budget: Budget, text: string): string {
   const parts: string[] = []
   const units: number[] = []
   for (let end = text.length; end > 0; ) {
     let start = Math.max(0, end - UNITS_PER_PART)
     if (start > 0 && isLowSurrogate(text.charCodeAt(start)) && isHighSurrogate(text.charCodeAt(start - 1))) start -= 1
-    // Eight times as much as looking at the characters.
+    // Eight times the cost of reading the characters.
     budget.chargeText((end - start) * 8)
     units.length = 0
     for (let i = end - 1; i >= start; i--) {
@@ -89,15 +91,17 @@ export function reverseText(budget: Budget, text: string): string {
   return parts.join('')
 }
 
-/** Mapping the case of a character costs several times as much as comparing it. */
+/** Mapping the case of a character takes several times as long as a comparison. */
 const CASE_MAPPING_COST = 4
 
+/** Returns the text in upper case. */
 export function upperCase(budget: Budget, text: string): string {
   return mapSlices(budget, text, false, (slice) => slice.toUpperCase())
 }
 
+/** Returns the text in lower case. */
 export function lowerCase(budget: Budget, text: string): string {
-  // A capital sigma becomes another letter at the end of a word: words must not be cut.
+  // A capital sigma at the end of a word maps to another letter, so slices must not split words.
   return mapSlices(budget, text, !isShort(text) && text.includes('\u03a3'), (slice) => slice.toLowerCase())
 }
 
@@ -121,7 +125,7 @@ function isWhiteSpace(unit: number): boolean {
   return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d)
 }
 
-/** Without the characters of `unwanted` at its ends. */
+/** Removes the characters in `unwanted` from the start, the end or both. */
 export function trimCharacters(
   budget: Budget,
   text: string,
@@ -152,12 +156,12 @@ export function trimCharacters(
   return text.slice(start, end)
 }
 
-/** The set of characters of a text. */
+/** Returns the set of code points of a text. */
 export function charactersOf(budget: Budget, text: string): Set<string> {
   const characters = new Set<string>()
   for (let at = 0; at < text.length; ) {
     const end = sliceEnd(text, at)
-    // Some 30 ns for each.
+    // About 30 ns per character.
     budget.chargeText((end - at) * 16)
     for (const character of text.slice(at, end)) characters.add(character)
     at = end
@@ -165,7 +169,7 @@ export function charactersOf(budget: Budget, text: string): Set<string> {
   return characters
 }
 
-/** White space at both ends, by the native method: it is a comparison of each character. */
+/** Removes white space with a native method, which compares each character once. */
 export function trimNatively(budget: Budget, text: string, trim: (text: string) => string): string {
   budget.chargeText(text.length)
   return trim(text)
@@ -173,26 +177,26 @@ export function trimNatively(budget: Budget, text: string, trim: (text: string) 
 
 // ---------------------------------------------------------------- search
 
-/** Longer parts are searched for by an algorithm that never looks at a character of the text twice. */
+/** Longer patterns are searched for in linear time: no character of the text is read twice. */
 const NATIVE_PATTERN_MAX = 32
 
-/** Finds a part in one text, place after place. Charges the text once, and the part once. */
+/** Finds the occurrences of a pattern in one text, in order. Charges the text once and the pattern once. */
 export class SubstringSearch {
   private readonly budget: Budget
   private readonly text: string
   private readonly pattern: string
-  /** Knuth, Morris and Pratt: how much of the part still matches when a character does not. Null for short parts. */
+  /** Knuth-Morris-Pratt: by position, how many characters still match after a mismatch. Null for short patterns. */
   private readonly failureTable: Int32Array | null
 
-  constructor(budget: Budget, text: string, part: string) {
+  constructor(budget: Budget, text: string, pattern: string) {
     this.budget = budget
     this.text = text
-    this.pattern = part
+    this.pattern = pattern
     this.failureTable =
-      part.length > NATIVE_PATTERN_MAX && part.length <= text.length ? buildFailureTable(budget, part) : null
+      pattern.length > NATIVE_PATTERN_MAX && pattern.length <= text.length ? buildFailureTable(budget, pattern) : null
   }
 
-  /** Returns the first index at or after `from`, or -1. */
+  /** Returns the first offset at or after `from`, or -1. */
   next(from: number): number {
     if (this.pattern.length > this.text.length - from) return -1
     return this.failureTable === null ? this.nextNative(from) : this.nextLinear(from, this.failureTable)
@@ -230,32 +234,32 @@ export class SubstringSearch {
 const NATIVE_SLICE = 1024
 const LINEAR_SLICE = 4096
 
-/** The native search may compare all of the part at each place. */
+/** The native search may compare the whole pattern at each offset. */
 function costPerCharacter(part: string): number {
   return 1 + (part.length >> 3)
 }
 
-function buildFailureTable(budget: Budget, part: string): Int32Array {
-  const borders = new Int32Array(part.length)
+function buildFailureTable(budget: Budget, pattern: string): Int32Array {
+  const borders = new Int32Array(pattern.length)
   let matched = 0
-  for (let i = 1; i < part.length; i++) {
+  for (let i = 1; i < pattern.length; i++) {
     if (i % LINEAR_SLICE === 1) budget.chargeSteps(LINEAR_SLICE / 16)
-    const unit = part.charCodeAt(i)
-    while (matched > 0 && part.charCodeAt(matched) !== unit) matched = borders[matched - 1]!
-    if (part.charCodeAt(matched) === unit) matched += 1
+    const unit = pattern.charCodeAt(i)
+    while (matched > 0 && pattern.charCodeAt(matched) !== unit) matched = borders[matched - 1]!
+    if (pattern.charCodeAt(matched) === unit) matched += 1
     borders[i] = matched
   }
   return borders
 }
 
+/** Whether the text contains the part. */
 export function includesText(budget: Budget, text: string, part: string): boolean {
   if (part === '') return true
   return new SubstringSearch(budget, text, part).next(0) >= 0
 }
 
 /**
- * The pieces between the places of a separator, one after the other; by character for an empty one, and never through the
- * middle of a surrogate pair.
+ * Visits the pieces between the occurrences of a separator, in order. An empty separator splits the text into code points.
  */
 export function forEachPiece(budget: Budget, text: string, separator: string, visit: (piece: string) => void): void {
   if (separator === '') {

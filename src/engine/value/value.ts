@@ -1,15 +1,15 @@
-// What a cell can hold.
+// The values of Cypher and of stored properties.
 import type { Float } from '../../kernel/float.ts'
 import type { AnyTemporal } from './temporal/temporal.ts'
 
 /**
  * A Cypher value.
- * - INTEGER (64 bits, signed): `number` when it is a safe integer, `bigint` beyond; never a bigint that fits a safe integer.
- * - FLOAT: a `Float` box, so that 1 and 1.0 stay apart.
+ * - INTEGER (64 bits, signed): a `number` if it is a safe integer, else a `bigint`; never a bigint that is a safe integer.
+ * - FLOAT: a `Float` box, so that 1 and 1.0 differ.
  * - MAP: a JavaScript `Map`, so that no key can reach a prototype.
- * - DATE, TIME, …, DURATION: values of `temporal/temporal.ts`.
- * - NODE, RELATIONSHIP: a handle; what it holds is read through the snapshot of its graph.
- * `undefined` never stands for a value.
+ * - DATE, TIME, …, DURATION: the classes of `temporal/temporal.ts`.
+ * - NODE, RELATIONSHIP: a handle; properties are read through the snapshot of its graph.
+ * `undefined` is never a value.
  */
 export type Value =
   | null
@@ -25,13 +25,16 @@ export type Value =
   | RelationshipValue
   | PathValue
 
-/** What one property, or one item of a property that is a list, can hold. Captured ones hold no temporals (ruling G5). */
+/**
+ * The value of a property, or an item of a property that is a list. Captured properties have no temporal values
+ * (docs/decisions/0004-element-fields-and-values.md).
+ */
 export type PropertyScalar = boolean | number | bigint | Float | string | AnyTemporal
 
-/** Lists are of one scalar kind. */
+/** The value of a stored property. The items of a list have the same scalar kind. */
 export type PropertyValue = PropertyScalar | readonly PropertyScalar[]
 
-/** `graph` is the index of the graph in the execution (0 unless `USE` names others). */
+/** A handle of a node. `graph` is the index of its graph in the execution: 0 unless `USE` names another graph. */
 export class NodeValue {
   readonly graph: number
   readonly id: number
@@ -41,6 +44,7 @@ export class NodeValue {
   }
 }
 
+/** A handle of a relationship; `graph` as in NodeValue. */
 export class RelationshipValue {
   readonly graph: number
   readonly id: number
@@ -50,7 +54,7 @@ export class RelationshipValue {
   }
 }
 
-/** `nodes.length === relationships.length + 1`. */
+/** A path: `nodes.length === relationships.length + 1`. */
 export class PathValue {
   readonly nodes: readonly NodeValue[]
   readonly relationships: readonly RelationshipValue[]
@@ -60,5 +64,5 @@ export class PathValue {
   }
 }
 
-/** Three-valued truth: null is unknown. */
+/** Three-valued logic: null is unknown. */
 export type Truth = boolean | null

@@ -30,6 +30,9 @@ function requirePath(name: string, value: Value): PathValue {
   return value
 }
 
+/**
+ * `labels`, `type`, `id`, `elementId`, `properties`, `keys`, `startNode`, `endNode`, `nodes`, `relationships`, `length`.
+ */
 export const elementFunctions: readonly CypherFunction[] = [
   defineFunction('labels', 1, [NODE], staticType('list', staticType('string')), (run, a) => {
     const node = requireNode('labels', a)
@@ -47,7 +50,7 @@ export const elementFunctions: readonly CypherFunction[] = [
     const graph = run.graphs[element.graph]!
     const own =
       element instanceof NodeValue ? graph.nodeField(element.id, 'id') : graph.relationshipField(element.id, 'id')
-    // Elements that were not captured have no global id.
+    // Only captured elements have a global id.
     return own ?? String(element.id)
   }),
   defineFunction('properties', 1, [HOLDER], 'map', (run, a) => getProperties(run, 'properties()', a)),

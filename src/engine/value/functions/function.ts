@@ -1,29 +1,30 @@
-// The shape of an entry of the function table, and what its implementations share: faults and the reading of arguments.
+// Descriptor of a function in the function table, with helpers that check arguments.
 import { ExecutionError } from '../../errors.ts'
 import type { ExpressionContext } from '../expression-context.ts'
 import { kindName } from '../kind-name.ts'
 import { ANY, type StaticKind, type StaticType } from '../static-type.ts'
 import type { Value } from '../value.ts'
 
+/** A function that a query can call. */
 export interface CypherFunction {
-  /** The spelling that bound expressions carry. */
+  /** The canonical spelling, as in bound expressions. */
   readonly name: string
   readonly argsMin: number
   readonly argsMax: number
-  /** Within one run, the same arguments give the same value. */
+  /** Whether the same arguments give the same value within one execution. */
   readonly pure: boolean
-  /** `propagate`: null when any given argument is null, without being called; `given`: it sees the null. */
+  /** `propagate`: the result is null if an argument is null, without a call. `given`: the function receives the null. */
   readonly nulls: 'propagate' | 'given'
-  /** By position; checked at compile time where the kind is known. A missing position takes anything. */
+  /** Accepted kinds by position; checked at compile time if the kind is known. A missing position accepts any kind. */
   readonly parameterKinds: readonly (readonly StaticKind[])[]
   readonly resultType: StaticType
-  /** Steps of one call beside what grows with its arguments, which the function charges itself. */
+  /** Steps of one call. The function itself charges work that grows with its arguments. */
   readonly steps: number
-  /** Arguments that were not given are null. */
+  /** Computes the value. An argument that the call leaves out is null. Throws ExecutionError. */
   call(run: ExpressionContext, a: Value, b: Value, c: Value): Value
 }
 
-/** A pure function that propagates nulls, which nearly all are. */
+/** Creates the descriptor of a function; by default it is pure and propagates nulls. */
 export function defineFunction(
   name: string,
   arity: number | readonly [min: number, max: number],
@@ -48,7 +49,7 @@ export function defineFunction(
   }
 }
 
-/** Other names under which a function is known. */
+/** Alternative names of functions. */
 export const functionAliases: readonly (readonly [alias: string, name: string])[] = [
   ['upper', 'toUpper'],
   ['lower', 'toLower'],
@@ -56,21 +57,23 @@ export const functionAliases: readonly (readonly [alias: string, name: string])[
   ['rels', 'relationships'],
 ]
 
-/** A value of a kind that the function never takes. */
+/** The error for an argument of a kind that the function does not accept; `takes` names the accepted kinds. */
 export function wrongKindArgument(name: string, value: Value, takes: string): ExecutionError {
   return new ExecutionError('type', `${name}() takes ${takes}, not ${kindName(value)}`, null, 'InvalidArgumentValue')
 }
 
+/** The error for an argument of an accepted kind with an invalid value. `detail` is the name of the openCypher TCK. */
 export function invalidArgument(message: string, detail: string): ExecutionError {
   return new ExecutionError('argument', message, null, detail)
 }
 
+/** Returns the argument, which must be a string. Throws ExecutionError. */
 export function requireString(name: string, value: Value): string {
   if (typeof value !== 'string') throw wrongKindArgument(name, value, 'a string')
   return value
 }
 
-/** A whole number used as a position or count. */
+/** Returns the argument, which must be a safe integer: a position or a count. Throws ExecutionError. */
 export function requireSmallInteger(name: string, value: Value): number {
   if (typeof value !== 'number') throw wrongKindArgument(name, value, 'an integer')
   return value

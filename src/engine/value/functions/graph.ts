@@ -1,4 +1,5 @@
-// Functions of our own: what filters of context policies compare besides values (facts 1.5.2).
+// Functions of this product, not of openCypher. Filters of policies compile to calls of them
+// (docs/decisions/0008-policy-filters-and-parameters.md).
 import type { StoredProperty } from '../../store.ts'
 import { instantMs } from '../instant.ts'
 import { fromJson } from '../json-conversion.ts'
@@ -6,13 +7,14 @@ import { ANY } from '../static-type.ts'
 import { NodeValue, type Value } from '../value.ts'
 import { type CypherFunction, defineFunction, requireString, wrongKindArgument } from './function.ts'
 
+/** `graph.instant` and `graph.metadata`. */
 export const graphFunctions: readonly CypherFunction[] = [
-  // Milliseconds since the epoch of an RFC 3339 text or of seconds as tokens write them; null for what is no moment.
+  // Converts RFC 3339 text or a NumericDate to milliseconds since the epoch; null if the value is not an instant.
   defineFunction('graph.instant', 1, [], 'integer', (_, a) => {
     const ms = instantMs(a)
     return ms === null ? null : Math.trunc(ms)
   }),
-  // A field of the metadata of a node's property; null where there is none.
+  // A field of the metadata of a property of a node; null if it is absent.
   defineFunction('graph.metadata', 3, [['node'], ['string'], ['string']], ANY, (run, node, property, field) => {
     if (!(node instanceof NodeValue)) throw wrongKindArgument('graph.metadata', node, 'a node')
     const graph = run.graphs[node.graph]!
@@ -21,7 +23,10 @@ export const graphFunctions: readonly CypherFunction[] = [
   }),
 ]
 
-/** `source`, `assurance_level`, `verified_time`, or a member of the custom metadata. */
+/**
+ * Returns `source`, `assurance_level`, `verified_time` or a member of the custom metadata of a property; null if it is
+ * absent.
+ */
 export function metadataField(stored: StoredProperty | null, field: string): Value {
   const metadata = stored?.metadata
   if (metadata == null) return null

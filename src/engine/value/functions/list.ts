@@ -1,5 +1,4 @@
-// Functions over lists, and those that lists and strings share.
-
+// Functions over lists, and functions that accept lists or strings.
 import { type Budget, SLICE_ITEMS } from '../../budget.ts'
 import { ExecutionError } from '../../errors.ts'
 import { normalizeInteger } from '../arithmetic.ts'
@@ -21,6 +20,7 @@ function requireList(name: string, value: Value): readonly Value[] {
   return value
 }
 
+/** `size`, `isEmpty`, `head`, `last`, `tail`, `reverse`, `range`. */
 export const listFunctions: readonly CypherFunction[] = [
   defineFunction('size', 1, [LIST_OR_STRING], 'integer', (run, a) => {
     if (typeof a === 'string') return codePointCount(run.budget, a)
@@ -43,11 +43,11 @@ export const listFunctions: readonly CypherFunction[] = [
   defineFunction('range', [2, 3], [], staticType('list', staticType('integer')), range),
 ]
 
-/** Both ends are included. A step that leads away gives the empty list. */
+/** Both ends are included. A step in the wrong direction gives the empty list. */
 function range(run: ExpressionContext, start: Value, end: Value, step: Value): Value {
   const from = BigInt(requireInteger(start))
   const to = BigInt(requireInteger(end))
-  // A step that is not given is null here; a given null never comes this far.
+  // Null only if the call has no third argument: an argument null propagates without a call.
   const by = step === null ? 1n : BigInt(requireInteger(step))
   if (by === 0n) throw invalidArgument('range() takes a step other than 0', 'NumberOutOfRange')
   const steps = (to - from) / by
@@ -56,7 +56,7 @@ function range(run: ExpressionContext, start: Value, end: Value, step: Value): V
     throw new ExecutionError('budget', `range() of more than ${VALUE_ITEMS_MAX} items`, 'valueItemsMax')
   }
   const count = Number(steps) + 1
-  // Eight bytes for each item.
+  // Eight bytes per item.
   run.budget.checkBytes(count * 8)
   const first = normalizeInteger(from)
   const last = normalizeInteger(from + by * steps)

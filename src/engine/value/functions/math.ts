@@ -1,4 +1,4 @@
-// Mathematical functions. All give floats, but for abs and sign, which keep integers.
+// Mathematical functions. All return floats, except abs and sign, which preserve integers.
 import { Float } from '../../../kernel/float.ts'
 import { negate, toDouble } from '../arithmetic.ts'
 import { isNumber } from '../compare.ts'
@@ -19,11 +19,12 @@ function requireNumber(name: string, value: Value): number | bigint | Float {
   return value
 }
 
-/** A function of one double. */
+/** Defines a function of one double. */
 function defineReal(name: string, compute: (x: number) => number): CypherFunction {
   return defineFunction(name, 1, [NUMBER], 'float', (_, a) => new Float(compute(toDouble(requireNumber(name, a)))))
 }
 
+/** The mathematical functions of openCypher, `rand`, `pi` and `e`. */
 export const mathFunctions: readonly CypherFunction[] = [
   defineFunction('abs', 1, [NUMBER], 'number', (_, a) => {
     const number = requireNumber('abs', a)
@@ -36,7 +37,7 @@ export const mathFunctions: readonly CypherFunction[] = [
   }),
   defineFunction('round', [1, 3], [NUMBER, NUMBER, ['string']], 'float', (_, a, b, c) => {
     const x = toDouble(requireNumber('round', a))
-    // Without a precision, halves go up: round(-1.5) is -1.0.
+    // Without a precision, halves round up: round(-1.5) is -1.0.
     if (b === null) return new Float(Number.isInteger(x) ? x : Math.floor(x) + (x - Math.floor(x) >= 0.5 ? 1 : 0))
     return new Float(roundTo(x, requirePrecision(b), c === null ? 'HALF_UP' : parseRoundingMode(c)))
   }),
@@ -84,7 +85,7 @@ function requirePrecision(value: Value): number {
   return precision
 }
 
-/** Over the shortest decimal that reads back as the double, so that 1.005 is a half and not a little less. */
+/** Rounds the shortest decimal that parses to the double, so that 1.005 rounds as a half and not as slightly less. */
 function roundTo(x: number, precision: number, mode: RoundingMode): number {
   const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)\.?(\d*)(?:e([+-]\d+))?$/.exec(String(x)) ?? []
   if (whole === undefined) return x
@@ -98,7 +99,7 @@ function roundTo(x: number, precision: number, mode: RoundingMode): number {
   return Number(`${sign}${kept + (away ? 1n : 0n)}e-${precision}`)
 }
 
-/** `half`: the rest against one half. */
+/** Whether to round away from zero. `half` compares the remainder with one half. */
 function awayFromZero(mode: RoundingMode, negative: boolean, kept: bigint, rest: boolean, half: -1 | 0 | 1): boolean {
   switch (mode) {
     case 'UP':

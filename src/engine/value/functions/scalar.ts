@@ -1,4 +1,4 @@
-// Conversions, and functions over values of any kind.
+// Type conversions, and functions over values of any kind.
 import { Float } from '../../../kernel/float.ts'
 import { ExecutionError } from '../../errors.ts'
 import { fitsInt64, normalizeInteger, numberText } from '../arithmetic.ts'
@@ -8,15 +8,19 @@ import { isTemporal } from '../temporal/temporal.ts'
 import type { Value } from '../value.ts'
 import { type CypherFunction, defineFunction, wrongKindArgument } from './function.ts'
 
-/** `undefined`: the kind cannot be converted at all, against null for a text that is no such value. */
+/** Converts a value: null if a text is not a value of the target type, undefined if the kind cannot be converted at all. */
 type Conversion = (value: Value) => Value | undefined
 
+/**
+ * The conversions `toInteger`, `toFloat`, `toBoolean`, `toString` and their `…OrNull` forms, `coalesce`, `nullIf` and
+ * `timestamp`.
+ */
 export const scalarFunctions: readonly CypherFunction[] = [
   ...defineConversion('toInteger', 'integer', 'a number, a boolean or a string', toInteger),
   ...defineConversion('toFloat', 'float', 'a number or a string', toFloat),
   ...defineConversion('toBoolean', 'boolean', 'a boolean, an integer or a string', toBoolean),
   ...defineConversion('toString', 'string', 'a string, a number, a boolean or a temporal value', toCypherString),
-  // The first that is not null; compiled by itself, so that what comes after that one is not evaluated.
+  // Compiled by `exec/function-call.ts`, so that the arguments after the first non-null one are not evaluated.
   defineFunction('coalesce', [1, Number.POSITIVE_INFINITY], [], 'any', (_, a, b, c) => a ?? b ?? c, { nulls: 'given' }),
   defineFunction('nullIf', 2, [], 'any', (run, a, b) => (equals(run.budget, a, b) === true ? null : a), {
     nulls: 'given',
@@ -42,9 +46,9 @@ function defineConversion(
 }
 
 const INTEGER_TEXT = /^[+-]?\d+$/
-// Unambiguous at every character, so that it is linear on any text.
+// Matches in linear time: at each character only one alternative applies.
 const DECIMAL_TEXT = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/
-// No number that means anything is longer, and reading a whole number is quadratic in its length.
+// Longer than any sensible number. The time to parse an integer is quadratic in its length.
 const NUMBER_LENGTH_MAX = 400
 
 function trimNumeral(text: string): string {

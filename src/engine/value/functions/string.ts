@@ -1,5 +1,4 @@
-// Functions over strings. A character is a Unicode code point; no argument is ever read as a pattern.
-
+// Functions over strings. A character is a Unicode code point. No argument is interpreted as a regular expression.
 import type { Budget } from '../../budget.ts'
 import { staticType } from '../static-type.ts'
 import {
@@ -26,6 +25,9 @@ import {
 const STRING = ['string'] as const
 const INTEGER = ['integer'] as const
 
+/**
+ * `toUpper`, `toLower`, `char_length`, `trim`, `btrim`, `ltrim`, `rtrim`, `replace`, `split`, `substring`, `left`, `right`.
+ */
 export const stringFunctions: readonly CypherFunction[] = [
   defineFunction('toUpper', 1, [STRING], 'string', (run, a) => upperCase(run.budget, requireString('toUpper', a))),
   defineFunction('toLower', 1, [STRING], 'string', (run, a) => lowerCase(run.budget, requireString('toLower', a))),
@@ -88,10 +90,10 @@ const trimBoth = (text: string): string => text.trim()
 const trimStart = (text: string): string => text.trimStart()
 const trimEnd = (text: string): string => text.trimEnd()
 
-/** Pieces are joined so many at a time. */
+/** Pieces that are joined in one call. */
 const PIECES_PER_JOIN = 1024
 
-/** Refused as soon as the result is too long: a long replacement of a short word could be enormous. */
+/** Throws as soon as the result is too long: a long replacement of a short search text could fill the memory. */
 function replaceAll(budget: Budget, text: string, search: string, replacement: string): string {
   const joined: string[] = []
   let pieces: string[] = []
@@ -105,7 +107,7 @@ function replaceAll(budget: Budget, text: string, search: string, replacement: s
   }
   let isFirst = true
   forEachPiece(budget, text, search, (piece) => {
-    // Between two places of the text; around each character for the empty one.
+    // Between two pieces. An empty search text matches around each character.
     if (!isFirst || search === '') add(replacement)
     isFirst = false
     add(piece)
@@ -123,7 +125,7 @@ function splitDelimiters(budget: Budget, value: Value): readonly string[] {
   return value.map((item: Value) => requireString('split', item))
 }
 
-/** By one delimiter after the other. */
+/** Splits by each delimiter in turn. */
 function splitByDelimiters(budget: Budget, text: string, all: readonly string[]): readonly string[] {
   let pieces: readonly string[] = [text]
   for (const delimiter of all) {

@@ -1,4 +1,4 @@
-// Functions that make temporals, and the moment of the run for those that are asked for no value.
+// Constructors and functions of temporal values, and the time of the statement for calls without an argument.
 import { systemClock } from '../../../kernel/clock.ts'
 import { isMap } from '../compare.ts'
 import { staticType } from '../static-type.ts'
@@ -17,7 +17,7 @@ const INSTANT = ['temporal'] as const
 
 const instantKinds: readonly InstantKind[] = ['date', 'localtime', 'time', 'localdatetime', 'datetime']
 
-/** Reading a text, a map or the rules of a zone takes some microseconds. */
+/** Parsing a text or a map, or applying the rules of a time zone, takes some microseconds. */
 const TEMPORAL_STEPS = 4
 
 const functions: readonly CypherFunction[] = [
@@ -30,6 +30,10 @@ const functions: readonly CypherFunction[] = [
   ),
 ]
 
+/**
+ * The temporal functions: constructors, `….transaction`, `….statement`, `….realtime`, `….truncate`, `datetime.fromEpoch…`
+ * and `duration…`.
+ */
 export const temporalFunctions: readonly CypherFunction[] = functions.map((entry) => ({
   ...entry,
   steps: TEMPORAL_STEPS,
@@ -39,18 +43,18 @@ function instantFunctions(kind: InstantKind): readonly CypherFunction[] {
   return [
     defineFunction(kind, [0, 1], [SOURCE], TEMPORAL, (run, a) => {
       if (a === null) return nowAs(kind, run.clock.ms, 'Z')
-      // {timezone: 'Europe/Stockholm'} alone asks what the time is there.
+      // A map with only a time zone, such as {timezone: 'Europe/Stockholm'}, gives the current time in that zone.
       const isPlace = isMap(a) && a.size === 1 && a.has('timezone')
       return isPlace ? nowAs(kind, run.clock.ms, a.get('timezone')!) : construct(kind, a)
     }),
-    // A statement is a transaction of its own.
+    // Each statement is one transaction.
     defineFunction(`${kind}.transaction`, [0, 1], [['string']], TEMPORAL, (run, a) =>
       nowAs(kind, run.clock.ms, a ?? 'Z'),
     ),
     defineFunction(`${kind}.statement`, [0, 1], [['string']], TEMPORAL, (run, a) =>
       nowAs(kind, run.clock.ms, a ?? 'Z'),
     ),
-    // The moment of the run is fixed when it is first asked for: never after this one.
+    // The statement clock is read at most once; real time must not be before it.
     defineFunction(
       `${kind}.realtime`,
       [0, 1],
