@@ -153,7 +153,7 @@ export function numberText(value: number | bigint | Float): string {
 }
 
 function operandMismatchError(operator: string, a: Value, b: Value): ExecutionError {
-  const message = `\`${operator}\` does not take ${kindName(a)} and ${kindName(b)}`
+  const message = `\`${operator}\` does not accept ${kindName(a)} and ${kindName(b)}`
   return new ExecutionError('type', message, null, 'InvalidArgumentType')
 }
 

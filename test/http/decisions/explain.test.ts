@@ -150,7 +150,7 @@ describe('an explanation', () => {
       input_params: { day: 'doomsday', n: 4242424242424242, map: { doom: 1 } },
     })
     const told = (answer.policies as { fault: { message: string } }[]).map(({ fault }) => fault.message)
-    expect(told[0]).toBe('a text is no date')
+    expect(told[0]).toBe('a text is not a valid date')
     expect(faults).toHaveLength(conditions.length)
     expect(JSON.stringify([told, faults])).not.toMatch(/doom|4242|ago|1799/)
   })

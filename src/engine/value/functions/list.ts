@@ -49,7 +49,7 @@ function range(run: ExpressionContext, start: Value, end: Value, step: Value): V
   const to = BigInt(requireInteger(end))
   // Null only if the call has no third argument: an argument null propagates without a call.
   const by = step === null ? 1n : BigInt(requireInteger(step))
-  if (by === 0n) throw invalidArgument('range() takes a step other than 0', 'NumberOutOfRange')
+  if (by === 0n) throw invalidArgument('range() needs a step other than 0', 'NumberOutOfRange')
   const steps = (to - from) / by
   if (by > 0n ? to < from : to > from) return []
   if (steps >= VALUE_ITEMS_MAX) {

@@ -69,11 +69,11 @@ const ROUNDING_MODES = ['UP', 'DOWN', 'CEILING', 'FLOOR', 'HALF_UP', 'HALF_DOWN'
 type RoundingMode = (typeof ROUNDING_MODES)[number]
 
 function parseRoundingMode(value: Value): RoundingMode {
-  const word = requireString('round', value).toUpperCase()
-  const mode = ROUNDING_MODES.find((known) => known === word)
+  const name = requireString('round', value).toUpperCase()
+  const mode = ROUNDING_MODES.find((known) => known === name)
   if (!mode)
     throw invalidArgument(
-      `round() knows the modes ${ROUNDING_MODES.join(', ')}, not \`${word}\``,
+      `round() accepts the modes ${ROUNDING_MODES.join(', ')}, not \`${name}\``,
       'InvalidArgumentValue',
     )
   return mode
@@ -81,7 +81,7 @@ function parseRoundingMode(value: Value): RoundingMode {
 
 function requirePrecision(value: Value): number {
   const precision = requireSmallInteger('round', value)
-  if (precision < 0) throw invalidArgument('round() takes no negative precision', 'NegativeIntegerArgument')
+  if (precision < 0) throw invalidArgument('round() does not accept a negative precision', 'NegativeIntegerArgument')
   return precision
 }
 

@@ -72,7 +72,7 @@ function toInteger(value: Value): Value | undefined {
 
 function truncateToInteger(double: number): Value {
   if (!Number.isFinite(double)) {
-    throw new ExecutionError('arithmetic', `${double} is no integer`, null, 'NumberOutOfRange')
+    throw new ExecutionError('arithmetic', `${double} is not an integer`, null, 'NumberOutOfRange')
   }
   return normalizeInteger(BigInt(Math.trunc(double)))
 }

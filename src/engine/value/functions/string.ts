@@ -74,7 +74,7 @@ export const stringFunctions: readonly CypherFunction[] = [
 
 function requireLength(name: string, value: Value): number {
   const count = requireSmallInteger(name, value)
-  if (count < 0) throw invalidArgument(`${name}() takes no negative number`, 'NegativeIntegerArgument')
+  if (count < 0) throw invalidArgument(`${name}() does not accept a negative number`, 'NegativeIntegerArgument')
   return count
 }
 

@@ -1,4 +1,4 @@
-// `+` and `-` with durations: months first, at the end of a shorter month if need be, then days, then time.
+// `+` and `-` with durations. Months are added first, clamped to the last day of a shorter month, then days, then time.
 import { plusMonths } from './calendar.ts'
 import { checkDay, checkDuration } from './errors.ts'
 import { NANOS_PER_DAY } from './format.ts'
@@ -15,12 +15,12 @@ import { fromInstant, fromWallClock, instantOf, zoneOfDateTime } from './zones.t
 
 const NANOS_PER_DAY_BIGINT = BigInt(NANOS_PER_DAY)
 
-/** `value + duration` or, with sign -1, `value - duration`. */
+/** `value + by` or, with sign -1, `value - by`. Throws ExecutionError if the result is out of range. */
 export function addDuration(value: AnyTemporal, by: DurationValue, sign: 1 | -1): AnyTemporal {
   const nanos = sign === 1 ? by.nanos : -by.nanos
   switch (value.kind) {
     case 'date':
-      // A date has no room for less than a day.
+      // A date drops less than a day.
       return new DateValue(checkDay(addDaysAndMonths(value.day, by, sign) + Number(nanos / NANOS_PER_DAY_BIGINT)))
     case 'localtime':
       return new LocalTimeValue(addNanosToTimeOfDay(value.nanos, nanos).nanos)
@@ -31,7 +31,7 @@ export function addDuration(value: AnyTemporal, by: DurationValue, sign: 1 | -1)
       return new LocalDateTimeValue(checkDay(addDaysAndMonths(value.day, by, sign) + days), rest)
     }
     case 'datetime': {
-      // Months and days by the calendar on the wall, time as it passes: an hour is an hour when clocks are changed.
+      // Months and days are calendar arithmetic in local time. Hours are elapsed time, also across a clock change.
       const there = fromWallClock(
         addDaysAndMonths(value.day, by, sign),
         value.nanos,
@@ -57,20 +57,20 @@ function addDaysAndMonths(day: number, by: DurationValue, sign: 1 | -1): number 
   return checkDay(inMonth + sign * by.days)
 }
 
-/** Days and nanoseconds of the day, the latter never negative. */
+/** Returns whole days and the remaining nanoseconds of the day, which are never negative. */
 function addNanosToTimeOfDay(nanosOfDay: number, by: bigint): { readonly days: number; readonly nanos: number } {
   const total = BigInt(nanosOfDay) + by
   const nanos = ((total % NANOS_PER_DAY_BIGINT) + NANOS_PER_DAY_BIGINT) % NANOS_PER_DAY_BIGINT
   return { days: Number((total - nanos) / NANOS_PER_DAY_BIGINT), nanos: Number(nanos) }
 }
 
-/** Null where `+` has no meaning. */
+/** `a + b`; null if the operands cannot be added. */
 export function addTemporals(a: unknown, b: unknown): AnyTemporal | null {
   if (b instanceof DurationValue) return isTemporal(a) ? addDuration(a, b, 1) : null
   return a instanceof DurationValue && isTemporal(b) ? addDuration(b, a, 1) : null
 }
 
-/** Null where `-` has no meaning. */
+/** `a - b`; null if the operands cannot be subtracted. */
 export function subtractTemporals(a: unknown, b: unknown): AnyTemporal | null {
   return isTemporal(a) && b instanceof DurationValue ? addDuration(a, b, -1) : null
 }

@@ -1,4 +1,4 @@
-// What can be read off a temporal by name: `d.year`, `t.offsetMinutes`, `p.minutesOfHour`.
+// Components of temporal values by name: `d.year`, `t.offsetMinutes`, `p.minutesOfHour`.
 import { normalizeInteger } from '../arithmetic.ts'
 import { kindName } from '../kind-name.ts'
 import type { Value } from '../value.ts'
@@ -54,7 +54,7 @@ function floorDivide(value: bigint, by: bigint): bigint {
   return (value - (((value % by) + by) % by)) / by
 }
 
-// Each group counts by itself; what is left over in a coarser unit is cut off towards zero.
+// Months, days and time are separate groups. A component rounds towards zero.
 const durationComponents: Components<DurationValue> = [
   ['years', ({ months }) => truncate(months / 12)],
   ['quarters', ({ months }) => truncate(months / 3)],
@@ -80,7 +80,7 @@ const durationComponents: Components<DurationValue> = [
   ]),
 ]
 
-/** Towards zero. `+ 0`: there is only one integer zero. */
+/** Rounds towards zero. `+ 0` turns -0 into 0: there is one integer zero. */
 function truncate(value: number): number {
   return Math.trunc(value) + 0
 }
@@ -108,6 +108,7 @@ const components: Readonly<Record<TemporalKind, ReadonlyMap<string, (value: neve
   duration: new Map(durationComponents),
 }
 
+/** Returns a component of a temporal value. Throws ExecutionError if its kind has no such component. */
 export function getComponent(value: AnyTemporal, name: string): Value {
   const known = components[value.kind]
   const read = known.get(name)

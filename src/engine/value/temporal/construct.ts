@@ -1,5 +1,5 @@
-// One constructor for each temporal kind: from text, from a map of members, from another temporal. Where no zone is
-// named, it is UTC.
+// Constructors of the temporal kinds: from text, from a map of members, and from another temporal value. The default
+// time zone is UTC.
 import type { Float } from '../../../kernel/float.ts'
 import { isMap, isNumber } from '../compare.ts'
 import { kindName } from '../kind-name.ts'
@@ -33,9 +33,9 @@ import { addSeconds, fromWallClock, parseRegion, UTC, withZone, type Zone } from
 
 interface TemporalConstructor {
   fromText(text: string): AnyTemporal
-  /** Without null members. */
+  /** No member of the map is null. */
   fromFields(fields: TemporalFields): AnyTemporal
-  /** Null where the other kind does not hold what this one needs. */
+  /** Null if the other kind lacks a part that this kind needs. */
   fromOther(value: Value): AnyTemporal | null
 }
 
@@ -74,19 +74,22 @@ const constructors: Readonly<Record<TemporalKind, TemporalConstructor>> = {
   },
 }
 
-/** Null for null, and for a map with a null in it: a part that is unknown makes the whole unknown. */
+/**
+ * Constructs a temporal value from a string, a map or another temporal value. Returns null for null and for a map with a
+ * null member. Throws ExecutionError for invalid input.
+ */
 export function construct(kind: TemporalKind, value: Value): AnyTemporal | null {
   if (value === null) return null
   const from = constructors[kind]
   if (typeof value === 'string') return from.fromText(value)
   if (!isMap(value)) {
     const made = from.fromOther(value)
-    if (made === null) throw invalidTemporalError(`${kind}() cannot be made of ${kindName(value)}`)
+    if (made === null) throw invalidTemporalError(`${kind}() does not accept ${kindName(value)}`)
     return made
   }
   checkMemberNames(value, kind, kind === 'duration' ? durationMembers : membersByKind[kind])
   for (const member of value.values()) if (member === null) return null
-  if (value.size === 0) throw invalidTemporalError(`${kind}() takes a map with members`)
+  if (value.size === 0) throw invalidTemporalError(`${kind}() needs a map with members`)
   return from.fromFields(value)
 }
 
@@ -98,7 +101,7 @@ function mapNotNull(part: number | null, make: (part: number) => AnyTemporal): A
 
 function timeFromText(text: string): TimeValue {
   const { nanos, offset, region } = parseZonedTime(text)
-  if (region !== null) throw unparsableError(text, 'time: a time stands in an offset, not in a region')
+  if (region !== null) throw unparsableError(text, 'time: a time has an offset, not a named time zone')
   return new TimeValue(nanos, offset ?? 0)
 }
 
@@ -113,7 +116,7 @@ function timeFromFields(fields: TemporalFields): TimeValue {
   const nanos = nanosOfDayFromFields(fields, other === null ? null : other.nanos)
   const zone = requireZone(fields.get('timezone'))
   if (typeof zone === 'string')
-    throw invalidTemporalError('a time stands in an offset such as `+01:00`, not in a region')
+    throw invalidTemporalError('a time has an offset such as `+01:00`, not a named time zone')
   if (zone === null) return new TimeValue(nanos, other?.offset ?? 0)
   const keepsInstant = other !== null && zoneOfValue(fields.get('time')!) !== null
   return new TimeValue(keepsInstant ? addSeconds(0, nanos, zone - other.offset).nanos : nanos, zone)
@@ -133,7 +136,7 @@ function dateTimeFromText(text: string): DateTimeValue {
   return value
 }
 
-/** Day and time of day from the members, and the zone of what the time was selected from. */
+/** Day and time of day from the members, with the time zone of the value that the time was selected from. */
 function wallClockFields(fields: TemporalFields): {
   day: number
   nanos: number
@@ -141,7 +144,7 @@ function wallClockFields(fields: TemporalFields): {
   offset: number | null
 } {
   if (fields.has('datetime') && (fields.has('date') || fields.has('time'))) {
-    throw invalidTemporalError('`datetime` already holds what `date` and `time` name')
+    throw invalidTemporalError('`datetime` excludes `date` and `time`')
   }
   const whole = selectPart(fields, 'datetime', (value) => (nanosOfDayOf(value) === null ? null : dayOf(value)))
   const other = fields.get('datetime') ?? fields.get('time') ?? null

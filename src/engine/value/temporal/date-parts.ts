@@ -1,5 +1,5 @@
-// A date from the members of one of the four ways to name it: by month, week, quarter or day of the year. What is not
-// given comes from a base date where there is one, else it is the first.
+// Dates from members by month, by week, by quarter or by day of the year. A missing member comes from the base date if
+// there is one; otherwise it is the first.
 import {
   calendarDate,
   dayNumber,
@@ -16,15 +16,16 @@ import {
 } from './calendar.ts'
 import { invalidTemporalError } from './errors.ts'
 
-/** Whole numbers by member name; absent members are undefined. */
+/** Integers by member name; a missing member is undefined. */
 export type IntegerFields = Readonly<Record<string, number | undefined>>
 
 interface DateSystem {
-  /** Coarser first: without a base, each needs the one before it. */
+  /** From coarse to fine: without a base date, each member needs the one before it. */
   readonly members: readonly string[]
   resolve(parts: IntegerFields, base: number | null): number
 }
 
+/** The four ways to give a date. */
 export const dateSystems: readonly DateSystem[] = [
   { members: ['month', 'day'], resolve: byMonth },
   { members: ['week', 'dayOfWeek'], resolve: byWeek },
@@ -32,7 +33,7 @@ export const dateSystems: readonly DateSystem[] = [
   { members: ['ordinalDay'], resolve: byDayOfYear },
 ]
 
-/** A given number within its bounds, or what stands for it. */
+/** Returns the member, or `otherwise` if it is missing. Throws ExecutionError if it is not between `min` and `max`. */
 export function requireWithin(parts: IntegerFields, name: string, min: number, max: number, otherwise: number): number {
   const value = parts[name]
   if (value === undefined) return otherwise

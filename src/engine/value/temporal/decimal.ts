@@ -1,4 +1,4 @@
-// Exact amounts for durations: 0.1 of a month is a tenth, not the double that is nearest to it.
+// Exact decimals for durations: 0.1 of a month is one tenth, not the double nearest to it.
 import { Float } from '../../../kernel/float.ts'
 import { invalidTemporalError } from './errors.ts'
 
@@ -10,13 +10,14 @@ export interface Decimal {
 
 const DECIMAL = /^([+-]?\d+)(?:[.,](\d+))?(?:e([+-]\d+))?$/
 
-/** The number whose shortest text reads back as the double. */
+/** Returns the decimal whose shortest text parses to the double. Throws ExecutionError for NaN and infinities. */
 export function toDecimal(value: number | bigint | Float): Decimal {
   if (!(value instanceof Float)) return { digits: BigInt(value), scale: 0 }
-  if (!Number.isFinite(value.value)) throw invalidTemporalError(`${value.value} is no amount`)
+  if (!Number.isFinite(value.value)) throw invalidTemporalError(`${value.value} is not a finite number`)
   return parseDecimal(String(value.value))
 }
 
+/** Parses decimal text, which must match `DECIMAL`. */
 export function parseDecimal(text: string): Decimal {
   const [, whole, fraction = '', exponent = '0'] = DECIMAL.exec(text)!
   const scale = fraction.length - Number(exponent)
@@ -24,6 +25,7 @@ export function parseDecimal(text: string): Decimal {
   return scale >= 0 ? { digits, scale } : { digits: digits * 10n ** BigInt(-scale), scale: 0 }
 }
 
+/** Returns the digits of the decimal at another, not smaller scale. */
 export function scaleTo({ digits, scale }: Decimal, to: number): bigint {
   return digits * 10n ** BigInt(to - scale)
 }

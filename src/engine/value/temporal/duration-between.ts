@@ -1,5 +1,5 @@
-// The duration from one temporal to another. What one of them lacks it takes from the other: a time of day stands on the
-// other's day, what has no zone in the other's zone; a date is its midnight.
+// The duration between two temporal values. A missing part comes from the other value: the day for a time of day, and
+// the time zone for a local value. The time of day of a date is midnight.
 import { kindName } from '../kind-name.ts'
 import type { Value } from '../value.ts'
 import { monthsBetween, plusMonths } from './calendar.ts'
@@ -12,14 +12,14 @@ import { fromWallClock, UTC, withZone, type Zone } from './zones.ts'
 interface InstantPair {
   readonly from: DateTimeValue
   readonly to: DateTimeValue
-  /** Both have a day of their own. */
+  /** Both values have a day of their own. */
   readonly bothHaveDates: boolean
 }
 
-/** Both on the wall clock of one zone, which is `from`'s where it has one. */
+/** Converts both values to local time in one time zone: that of `from` if it has one. */
 function alignInstants(name: string, from: Value, to: Value): InstantPair {
   for (const value of [from, to]) {
-    if (!isInstant(value)) throw invalidTemporalError(`${name}() takes two points in time, not ${kindName(value)}`)
+    if (!isInstant(value)) throw invalidTemporalError(`${name}() needs two instants, not ${kindName(value)}`)
   }
   const zone = zoneOfValue(from) ?? zoneOfValue(to) ?? UTC
   const [fromDay, toDay] = [dayOf(from), dayOf(to)]
@@ -35,7 +35,7 @@ function onWallClock(value: Value, day: number, zone: Zone): DateTimeValue {
   return value instanceof DateTimeValue ? value : fromWallClock(day, nanosOfDayOf(value) ?? 0, zone)
 }
 
-/** The day up to which whole days have passed on the wall clock. */
+/** The day until which whole days have passed in local time. */
 function lastFullDay(from: DateTimeValue, to: DateTimeValue): number {
   if (to.day > from.day && to.nanos < from.nanos) return to.day - 1
   return to.day < from.day && to.nanos > from.nanos ? to.day + 1 : to.day
@@ -56,7 +56,7 @@ const measures: Readonly<Record<string, (pair: InstantPair) => DurationValue>> =
   inSeconds: ({ from, to }) => checkDuration(0n, 0n, epochNanos(to) - epochNanos(from)),
 }
 
-/** As functions of two values. */
+/** `duration.between`, `.inMonths`, `.inDays` and `.inSeconds` as functions of two values. They throw ExecutionError. */
 export const durationMeasures: readonly (readonly [
   name: string,
   measure: (from: Value, to: Value) => DurationValue,

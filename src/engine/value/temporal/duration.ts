@@ -1,17 +1,19 @@
-// Durations from their members, from text and by numbers. A fraction of a month spills into days and one of a day into
-// time, at the average length of a Gregorian month; nothing ever flows back.
+// Durations from members, from text and by multiplication. A fraction of a month carries into days and a fraction of a
+// day into time, at the average length of a Gregorian month. Time never carries into days, nor days into months.
 import type { Float } from '../../../kernel/float.ts'
 import { ExecutionError } from '../../errors.ts'
 import { type Decimal, parseDecimal, scaleTo, toDecimal } from './decimal.ts'
 import { checkDuration, unparsableError } from './errors.ts'
 import type { DurationValue } from './temporal.ts'
 
+/** The average length of a Gregorian month. */
 export const NANOS_PER_MONTH = 2_629_746n * 1_000_000_000n
+/** Nanoseconds of 24 hours. */
 export const NANOS_PER_DAY = 86_400n * 1_000_000_000n
 
 type DurationGroup = 'months' | 'days' | 'nanos'
 
-/** What a member counts, in the unit of its group. */
+/** By member: its group, and its size in the unit of the group. */
 const units: Readonly<Record<string, readonly [group: DurationGroup, size: bigint]>> = {
   years: ['months', 12n],
   quarters: ['months', 3n],
@@ -26,15 +28,17 @@ const units: Readonly<Record<string, readonly [group: DurationGroup, size: bigin
   nanoseconds: ['nanos', 1n],
 }
 
+/** Members of the map that `duration()` accepts. */
 export const durationMembers = Object.keys(units)
 
-/** Numerators over `per`, which is positive. */
+/** The arguments are numerators over `per`, which is positive. */
 function normalizeDuration(months: bigint, days: bigint, nanos: bigint, per: bigint): DurationValue {
   const day = NANOS_PER_DAY * per
   const inDays = days * NANOS_PER_DAY + (months % per) * NANOS_PER_MONTH
   return checkDuration(months / per, inDays / day, ((inDays % day) + nanos) / per)
 }
 
+/** Returns the sum of amounts by member. Throws ExecutionError if it is out of range. */
 export function durationFromAmounts(amounts: Iterable<readonly [member: string, amount: Decimal]>): DurationValue {
   const given = [...amounts]
   const scale = Math.max(0, ...given.map(([, amount]) => amount.scale))
@@ -46,6 +50,7 @@ export function durationFromAmounts(amounts: Iterable<readonly [member: string, 
   return normalizeDuration(sums.months, sums.days, sums.nanos, 10n ** BigInt(scale))
 }
 
+/** Multiplies a duration by a number. */
 export function multiplyDuration(
   { months, days, nanos }: DurationValue,
   factor: number | bigint | Float,
@@ -54,6 +59,7 @@ export function multiplyDuration(
   return normalizeDuration(BigInt(months) * digits, BigInt(days) * digits, nanos * digits, 10n ** BigInt(scale))
 }
 
+/** Divides a duration by a number. Throws ExecutionError for zero. */
 export function divideDuration(
   { months, days, nanos }: DurationValue,
   divisor: number | bigint | Float,
@@ -80,6 +86,7 @@ const UNITS_PATTERN = new RegExp(
 const EXTENDED_DATE_PATTERN = /^([+-]?)P(\d{4})-(\d\d)-(\d\d)(T)(\d\d):(\d\d):(\d\d(?:[.,]\d{1,9})?)$/
 const BASIC_DATE_PATTERN = /^([+-]?)P(\d{4})(\d\d)(\d\d)(T)(\d\d)(\d\d)(\d\d(?:[.,]\d{1,9})?)$/
 
+/** Parses an ISO 8601 duration, such as `P1Y2M3DT4H5M6.789S` or `P2012-02-02T14:37:21.545`. Throws ExecutionError. */
 export function parseDuration(text: string): DurationValue {
   const amounts = text.length > LENGTH_MAX ? null : (amountsByUnits(text) ?? amountsByDate(text))
   if (amounts === null) throw unparsableError(text, 'duration')
@@ -111,7 +118,7 @@ function amountsByUnits(text: string): Amounts | null {
     ['days', days],
   ]
   const isThere = (part: Amounts): boolean => part.some(([, given]) => given !== undefined)
-  // A `T` must be followed by something, and something must follow the `P`.
+  // At least one amount must follow the `P`, and at least one must follow a `T`.
   return (t === undefined ? isThere(date) : isThere(time)) ? [...date, ...time] : null
 }
 

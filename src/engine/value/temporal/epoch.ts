@@ -1,4 +1,4 @@
-// Instants counted from 1970-01-01T00:00Z, in seconds and in milliseconds.
+// Instants as counts from 1970-01-01T00:00Z.
 import { kindName } from '../kind-name.ts'
 import type { Value } from '../value.ts'
 import { checkDay, invalidTemporalError } from './errors.ts'
@@ -10,23 +10,28 @@ const NANOS_PER_DAY = 86_400_000_000_000n
 const NANOS_PER_SECOND = 1_000_000_000n
 const NANOS_PER_MILLISECOND = 1_000_000n
 
-/** In UTC. */
+/** Returns the instant in UTC. */
 export function fromEpochNanos(nanos: bigint): DateTimeValue {
   const rest = ((nanos % NANOS_PER_DAY) + NANOS_PER_DAY) % NANOS_PER_DAY
   return new DateTimeValue(checkDay(Number((nanos - rest) / NANOS_PER_DAY)), Number(rest), UTC, null)
 }
 
+/** Returns the instant in UTC; the arguments are integers. Throws ExecutionError. */
 export function fromEpochSeconds(seconds: Value, nanoseconds: Value): DateTimeValue {
   return fromEpochNanos(
     requireInteger('the seconds', seconds) * NANOS_PER_SECOND + requireInteger('the nanoseconds', nanoseconds),
   )
 }
 
+/** Returns the instant in UTC; the argument is an integer. Throws ExecutionError. */
 export function fromEpochMillis(milliseconds: Value): DateTimeValue {
   return fromEpochNanos(requireInteger('the milliseconds', milliseconds) * NANOS_PER_MILLISECOND)
 }
 
-/** {epochSeconds, nanosecond} or {epochMillis, nanosecond}; the nanosecond holds what the unit leaves. */
+/**
+ * Constructs from {epochSeconds, nanosecond} or {epochMillis, nanosecond}. `nanosecond` is the fraction of the coarser
+ * unit. Throws ExecutionError.
+ */
 export function fromEpochFields(fields: TemporalFields): DateTimeValue {
   const unit = fields.has('epochSeconds') ? 'epochSeconds' : 'epochMillis'
   checkMemberNames(fields, `datetime({${unit}: …})`, [unit, 'nanosecond', 'timezone'])
@@ -39,6 +44,7 @@ export function fromEpochFields(fields: TemporalFields): DateTimeValue {
   return fromEpochNanos(requireInteger(`\`${unit}\``, fields.get(unit)!) * size + nanosecond)
 }
 
+/** Returns nanoseconds since the epoch. */
 export function epochNanos(value: DateTimeValue): bigint {
   const { day, nanos } = instantOf(value)
   return BigInt(day) * NANOS_PER_DAY + BigInt(nanos)

@@ -1,5 +1,5 @@
-// The members of a map such as {year: 2015, week: 30, hour: 12}: which a constructor takes, which go together, and the
-// day and the time of day that they name.
+// Members of a map such as {year: 2015, week: 30, hour: 12}: which members each constructor accepts, which exclude each
+// other, and the day and time of day that they give.
 import { Float } from '../../../kernel/float.ts'
 import { isNumber } from '../compare.ts'
 import { kindName } from '../kind-name.ts'
@@ -8,6 +8,7 @@ import { dateSystems, type IntegerFields, requireWithin } from './date-parts.ts'
 import { invalidTemporalError } from './errors.ts'
 import { NANOS_PER_SECOND } from './format.ts'
 
+/** The map that a constructor is called with. */
 export type TemporalFields = ReadonlyMap<string, Value>
 
 const dateMembers = ['year', ...dateSystems.flatMap((system) => system.members)]
@@ -15,7 +16,7 @@ const timeMembers = ['hour', 'minute', 'second']
 const fractionMembers = ['millisecond', 'microsecond', 'nanosecond']
 const clockMembers = [...timeMembers, ...fractionMembers]
 
-/** What the map of each constructor may hold. */
+/** Members that the map of each constructor may have. */
 export const membersByKind: Readonly<
   Record<'date' | 'localtime' | 'time' | 'localdatetime' | 'datetime', readonly string[]>
 > = {
@@ -26,17 +27,19 @@ export const membersByKind: Readonly<
   datetime: ['date', 'time', 'datetime', ...dateMembers, ...clockMembers, 'timezone', 'epochSeconds', 'epochMillis'],
 }
 
+/** Throws ExecutionError if the map has an unknown member. */
 export function checkMemberNames(fields: TemporalFields, name: string, known: readonly string[]): void {
   for (const key of fields.keys()) {
     if (known.includes(key)) continue
     const takes = known.join(', ')
     throw invalidTemporalError(
-      `${name}() takes no \`${key}\`; it takes ${takes}`,
-      `${name}() takes ${takes} and no other member`,
+      `${name}() does not accept \`${key}\`; it accepts ${takes}`,
+      `${name}() accepts ${takes} and no other member`,
     )
   }
 }
 
+/** Returns an integer member; undefined if it is missing. Throws ExecutionError if it is not a safe integer. */
 export function integerMember(fields: TemporalFields, name: string): number | undefined {
   const value = fields.get(name)
   if (value === undefined) return undefined
@@ -53,7 +56,7 @@ function integerFields(fields: TemporalFields, names: readonly string[]): Intege
   return Object.fromEntries(names.map((name) => [name, integerMember(fields, name)]))
 }
 
-/** Without a base, what is finer needs what is coarser: there is no day of an unknown month. */
+/** Without a base date, a fine member needs the coarser ones: there is no day of an unknown month. */
 function checkNoGap(parts: IntegerFields, chain: readonly string[]): void {
   const missing = chain.findIndex((name) => parts[name] === undefined)
   if (missing < 0) return
@@ -61,34 +64,39 @@ function checkNoGap(parts: IntegerFields, chain: readonly string[]): void {
   if (finer !== undefined) throw invalidTemporalError(`\`${finer}\` needs \`${chain[missing]}\``)
 }
 
-/** The day that the members name; `whole` when a time of day is to follow, which needs a day to belong to. */
+/**
+ * Returns the day number that the members give. `whole`: a time of day follows, so no date member may be missing. Throws
+ * ExecutionError.
+ */
 export function dayFromFields(fields: TemporalFields, base: number | null, whole: boolean): number {
   const parts = integerFields(fields, dateMembers)
   const used = dateSystems.filter((system) => system.members.some((name) => parts[name] !== undefined))
   const [system = dateSystems[0]!, other] = used
   if (other) {
     const [one, two] = [system, other].map((each) => each.members.find((name) => parts[name] !== undefined))
-    throw invalidTemporalError(`a date is given by \`${one}\` or by \`${two}\`, not by both`)
+    throw invalidTemporalError(`a date has \`${one}\` or \`${two}\`, not both`)
   }
   if (base === null) {
     const chain = ['year', ...system.members]
     checkNoGap(parts, chain)
     const last = chain.at(-1)!
     if (whole && parts[last] === undefined)
-      throw invalidTemporalError(`a time of day needs a whole date: \`${last}\` is missing`)
+      throw invalidTemporalError(`a time of day needs a complete date: \`${last}\` is missing`)
   }
   return system.resolve(parts, base)
 }
 
+/** Whether a member gives a time of day. */
 export function hasTimeMember(fields: TemporalFields): boolean {
   return fields.has('time') || clockMembers.some((name) => fields.has(name))
 }
 
+/** Whether the map has one of the members. */
 export function hasAnyMember(fields: TemporalFields, names: readonly string[]): boolean {
   return names.some((name) => fields.has(name))
 }
 
-/** Nanoseconds from midnight. */
+/** Returns nanoseconds since midnight. Throws ExecutionError. */
 export function nanosOfDayFromFields(fields: TemporalFields, base: number | null): number {
   const parts = integerFields(fields, clockMembers)
   if (base === null) {
@@ -104,7 +112,9 @@ export function nanosOfDayFromFields(fields: TemporalFields, base: number | null
   return (hour * 3600 + minute * 60 + second) * NANOS_PER_SECOND + fraction
 }
 
-/** A member holds what the coarser one leaves: alone, a nanosecond goes to 999,999,999; beside a millisecond to 999,999. */
+/**
+ * A member is the fraction of the next coarser one: `nanosecond` alone goes to 999,999,999, with `millisecond` to 999,999.
+ */
 function nanosOfSecondFromFields(parts: IntegerFields): number | null {
   let nanos: number | null = null
   let unit = NANOS_PER_SECOND

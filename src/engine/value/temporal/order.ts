@@ -1,5 +1,5 @@
-// Sameness and order of temporals of one kind. What stands in a zone is ordered by its instant first, so two values can
-// name one instant and still differ, by their offset and then by the name of the zone.
+// Equality and order of temporal values of one kind. Values with a time zone are ordered by instant, then by offset,
+// then by the name of the zone. Two values of the same instant can therefore differ.
 import { NANOS_PER_DAY, NANOS_PER_MONTH } from './duration.ts'
 import { NANOS_PER_SECOND } from './format.ts'
 import {
@@ -12,7 +12,7 @@ import {
 } from './temporal.ts'
 import { instantOf } from './zones.ts'
 
-/** Latest in an ascending order: what holds least. */
+/** Ascending order of the kinds. */
 const kindRanks: Readonly<Record<TemporalKind, number>> = {
   datetime: 0,
   localdatetime: 1,
@@ -22,12 +22,12 @@ const kindRanks: Readonly<Record<TemporalKind, number>> = {
   duration: 5,
 }
 
-/** The place of a kind among the temporal kinds, 0 to 5. */
+/** The position of a kind among the temporal kinds, 0 to 5. */
 export function kindRank(value: AnyTemporal): number {
   return kindRanks[value.kind]
 }
 
-/** Negative, 0 or positive; 0 exactly for equal values. Both are of one kind. */
+/** Returns a negative number, 0 or a positive number; 0 if and only if the values are equal. Both must be of one kind. */
 export function orderTemporals(a: AnyTemporal, b: AnyTemporal): number {
   switch (a.kind) {
     case 'date':
@@ -45,11 +45,12 @@ export function orderTemporals(a: AnyTemporal, b: AnyTemporal): number {
   }
 }
 
+/** Whether two temporal values are equal. */
 export function sameTemporal(a: AnyTemporal, b: AnyTemporal): boolean {
   return a.kind === b.kind && orderTemporals(a, b) === 0
 }
 
-/** What `<` asks: null where the two have no order. Which of two durations is longer depends on where they begin. */
+/** Compares for `<`: null if the values have no order. Durations have none, because their length depends on the start. */
 export function compareTemporals(a: AnyTemporal, b: AnyTemporal): number | null {
   return a.kind !== b.kind || a instanceof DurationValue ? null : orderTemporals(a, b)
 }
@@ -72,7 +73,7 @@ function orderDateTimes(a: DateTimeValue, b: DateTimeValue): number {
   return orderLocalInstants(instantOf(a), instantOf(b)) || a.offset - b.offset || zones()
 }
 
-/** By average length; durations of one length by months, then by days. */
+/** By average length, then by months, then by days. */
 function orderDurations(a: DurationValue, b: DurationValue): number {
   return sign(averageNanos(a) - averageNanos(b)) || a.months - b.months || a.days - b.days
 }

@@ -1,16 +1,16 @@
-// ISO 8601 text → days, nanoseconds and zones: the extended and the basic form, by month, week, quarter or day of the year.
+// Parses ISO 8601 text: extended and basic form, dates by month, week, quarter or day of the year.
 import { dateSystems, type IntegerFields, requireWithin } from './date-parts.ts'
 import { unparsableError } from './errors.ts'
 import { NANOS_PER_SECOND } from './format.ts'
 import { parseOffset } from './zones.ts'
 
-/** Longer than any text that these readers take. */
+/** No valid text is longer. */
 const LENGTH_MAX = 100
 
 const DATE = new RegExp(
   [
     '^(?<year>[+-]\\d{1,9}(?=-|$)|\\d{4})',
-    // Either every part stands behind a dash, or none does.
+    // Either every part has a dash before it, or none has.
     '(?:(?<dash>-?)(?:',
     '(?<month>\\d\\d)(?:\\k<dash>(?<day>\\d\\d))?',
     '|W(?<week>\\d\\d)(?:\\k<dash>(?<dayOfWeek>\\d))?',
@@ -35,6 +35,7 @@ function toIntegerFields(groups: RegexGroups): IntegerFields {
   )
 }
 
+/** Returns the day number of a date. Throws ExecutionError. */
 export function parseDate(text: string): number {
   const groups = matchGroups(DATE, text)
   if (!groups) throw unparsableError(text, 'date')
@@ -42,6 +43,7 @@ export function parseDate(text: string): number {
   return (system ?? dateSystems[0]!).resolve(toIntegerFields(groups), null)
 }
 
+/** Returns nanoseconds since midnight. Throws ExecutionError. */
 export function parseTime(text: string): number {
   const groups = matchGroups(TIME, text)
   if (!groups) throw unparsableError(text, 'time')
@@ -53,13 +55,14 @@ export function parseTime(text: string): number {
   return seconds * NANOS_PER_SECOND + Number((groups.fraction ?? '').padEnd(9, '0'))
 }
 
-/** A time of day and what stands behind it; both null where nothing does. */
+/** A time of day with an optional offset and an optional region; both null if absent. */
 export interface ZonedTime {
   readonly nanos: number
   readonly offset: number | null
   readonly region: string | null
 }
 
+/** Parses a time of day with an optional offset and region. Throws ExecutionError. */
 export function parseZonedTime(text: string): ZonedTime {
   const groups = matchGroups(TIME_ZONE, text)
   if (!groups) throw unparsableError(text, 'time')
@@ -68,11 +71,12 @@ export function parseZonedTime(text: string): ZonedTime {
   return { nanos: parseTime(groups.time!), offset, region: groups.region ?? null }
 }
 
+/** A day number with a time of day. */
 export interface DateAndTime extends ZonedTime {
   readonly day: number
 }
 
-/** A date alone is its midnight. */
+/** Parses a date with an optional time of day; the default is midnight. Throws ExecutionError. */
 export function parseDateTime(text: string): DateAndTime {
   const groups = matchGroups(DATE_TIME, text)
   if (!groups) throw unparsableError(text, 'date and time')

@@ -1,17 +1,19 @@
-// What the six temporal kinds hold: counts of days and nanoseconds, so that they compare and add as numbers do.
+// The six temporal kinds, represented as counts of days and nanoseconds, which compare and add like numbers.
 import { formatDate, formatDuration, formatOffset, formatTime } from './format.ts'
 
+/** The kinds as named by the constructor functions. */
 export type TemporalKind = 'date' | 'localtime' | 'time' | 'localdatetime' | 'datetime' | 'duration'
 
-/** `String(value)` is its ISO text. */
+/** The base of all temporal values. `String(value)` is the ISO 8601 text. */
 export abstract class TemporalValue {
   abstract readonly kind: TemporalKind
   abstract toString(): string
 }
 
+/** DATE */
 export class DateValue extends TemporalValue {
   readonly kind = 'date'
-  /** From 1970-01-01. */
+  /** Days since 1970-01-01. */
   readonly day: number
   constructor(day: number) {
     super()
@@ -22,9 +24,10 @@ export class DateValue extends TemporalValue {
   }
 }
 
+/** LOCAL TIME */
 export class LocalTimeValue extends TemporalValue {
   readonly kind = 'localtime'
-  /** From midnight. */
+  /** Nanoseconds since midnight. */
   readonly nanos: number
   constructor(nanos: number) {
     super()
@@ -35,9 +38,10 @@ export class LocalTimeValue extends TemporalValue {
   }
 }
 
+/** ZONED TIME */
 export class TimeValue extends TemporalValue {
   readonly kind = 'time'
-  /** From midnight, there where the clock stands. */
+  /** Nanoseconds since midnight, local time. */
   readonly nanos: number
   /** Seconds ahead of UTC. */
   readonly offset: number
@@ -51,6 +55,7 @@ export class TimeValue extends TemporalValue {
   }
 }
 
+/** LOCAL DATETIME */
 export class LocalDateTimeValue extends TemporalValue {
   readonly kind = 'localdatetime'
   readonly day: number
@@ -65,13 +70,16 @@ export class LocalDateTimeValue extends TemporalValue {
   }
 }
 
-/** Day and time are those of the place; with the offset they are one instant, whatever the zone's rules become. */
+/**
+ * ZONED DATETIME. Day and time are local. With the offset they give one instant, even if the rules of the zone change
+ * later.
+ */
 export class DateTimeValue extends TemporalValue {
   readonly kind = 'datetime'
   readonly day: number
   readonly nanos: number
   readonly offset: number
-  /** The name of the zone, or null where there is only an offset. */
+  /** The name of the time zone; null if there is only an offset. */
   readonly zone: string | null
   constructor(day: number, nanos: number, offset: number, zone: string | null) {
     super()
@@ -86,7 +94,7 @@ export class DateTimeValue extends TemporalValue {
   }
 }
 
-/** Months, days and time keep apart: how long a month or a day is depends on where it is added. */
+/** DURATION. Months, days and time are separate: the length of a month or a day depends on where it is added. */
 export class DurationValue extends TemporalValue {
   readonly kind = 'duration'
   readonly months: number
@@ -103,8 +111,10 @@ export class DurationValue extends TemporalValue {
   }
 }
 
+/** Any temporal value. */
 export type AnyTemporal = DateValue | LocalTimeValue | TimeValue | LocalDateTimeValue | DateTimeValue | DurationValue
 
+/** Whether a value is a temporal value. */
 export function isTemporal(value: unknown): value is AnyTemporal {
   return value instanceof TemporalValue
 }

@@ -1,4 +1,4 @@
-// The beginning of the millennium, week, hour, … in which a temporal lies, with members of a map set on top.
+// Truncation to the start of a millennium, week, hour, …, after which members of a map are set.
 import type { ExecutionError } from '../../errors.ts'
 import { kindName } from '../kind-name.ts'
 import type { Value } from '../value.ts'
@@ -24,7 +24,7 @@ const yearUnit =
   (day: number): number =>
     dayNumber(Math.floor(calendarDate(day).year / count) * count, 1, 1)
 
-/** The first day of what a day lies in. */
+/** Returns the first day of the unit that contains a day. */
 const dayUnitStarts: ReadonlyMap<string, (day: number) => number> = new Map(
   Object.entries({
     millennium: yearUnit(1000),
@@ -45,7 +45,7 @@ const dayUnitStarts: ReadonlyMap<string, (day: number) => number> = new Map(
   }),
 )
 
-/** Nanoseconds. */
+/** Nanoseconds per unit. */
 const timeUnitNanos: ReadonlyMap<string, number> = new Map(
   Object.entries({
     day: NANOS_PER_DAY,
@@ -57,7 +57,7 @@ const timeUnitNanos: ReadonlyMap<string, number> = new Map(
   }),
 )
 
-/** The member under which a constructor takes what it builds on. */
+/** The member by which a constructor receives its base value. */
 const baseMembers: Readonly<Record<InstantKind, string>> = {
   date: 'date',
   localtime: 'time',
@@ -66,24 +66,28 @@ const baseMembers: Readonly<Record<InstantKind, string>> = {
   datetime: 'datetime',
 }
 
+/** A temporal kind other than duration. */
 export type InstantKind = Exclude<TemporalKind, 'duration'>
 
+/**
+ * Truncates a value to a unit and sets the members of `fields`. Returns null if a member is null. Throws ExecutionError.
+ */
 export function truncate(kind: InstantKind, unit: string, value: Value, fields: TemporalFields): AnyTemporal | null {
   for (const member of fields.values()) if (member === null) return null
   const set = new Map(fields)
   const inZone = kind === 'time' || kind === 'datetime'
   const zone = inZone ? requireZone(fields.get('timezone')) : null
-  // The wall clock is truncated, so a zone that is given names the place of that clock.
+  // Local time is truncated, so an explicit time zone is the zone of that local time.
   if (inZone) set.delete('timezone')
   const name = unit.toLowerCase()
   const base = startOfUnit(kind, name, value, zone)
   if (set.size === 0) return base
   const member = baseMembers[kind]
-  if (set.has(member)) throw invalidTemporalError(`${kind}.truncate() takes no \`${member}\``)
+  if (set.has(member)) throw invalidTemporalError(`${kind}.truncate() does not accept \`${member}\``)
   return construct(kind, new Map<string, Value>([[member, base], ...retainedFraction(name, base, set), ...set]))
 }
 
-/** Below a millisecond, {nanosecond: 2} is set beside the milliseconds that truncation has left. */
+/** Units below a second keep their truncated value: {nanosecond: 2} is added to the milliseconds. */
 function retainedFraction(unit: string, base: AnyTemporal, set: TemporalFields): [string, Value][] {
   const isFiner = set.has('nanosecond') || (unit === 'millisecond' && set.has('microsecond'))
   const size = timeUnitNanos.get(unit)
@@ -99,7 +103,7 @@ function startOfUnit(kind: InstantKind, unit: string, value: Value, zone: Zone |
       return new LocalTimeValue(startTimeOfUnit(kind, unit, value))
     case 'time': {
       if (typeof zone === 'string')
-        throw invalidTemporalError('a time stands in an offset such as `+01:00`, not in a region')
+        throw invalidTemporalError('a time has an offset such as `+01:00`, not a named time zone')
       const own = value instanceof DateTimeValue || value instanceof TimeValue ? value.offset : UTC
       return new TimeValue(startTimeOfUnit(kind, unit, value), zone ?? own)
     }
@@ -119,7 +123,7 @@ function startDayOfUnit(kind: InstantKind, unit: string, value: Value): number {
   const day = dayOf(value)
   const start = dayUnitStarts.get(unit)
   if (start === undefined) throw unknownUnitError(kind, unit, [...dayUnitStarts.keys()])
-  if (day === null) throw invalidTemporalError(`${kind}.truncate() takes a value with a date, not ${kindName(value)}`)
+  if (day === null) throw invalidTemporalError(`${kind}.truncate() needs a value with a date, not ${kindName(value)}`)
   return checkDay(start(day))
 }
 
@@ -128,7 +132,7 @@ function startTimeOfUnit(kind: InstantKind, unit: string, value: Value): number 
   const size = timeUnitNanos.get(unit)
   if (size === undefined) throw unknownUnitError(kind, unit, [...timeUnitNanos.keys()])
   if (nanos === null)
-    throw invalidTemporalError(`${kind}.truncate() takes a value with a time of day, not ${kindName(value)}`)
+    throw invalidTemporalError(`${kind}.truncate() needs a value with a time of day, not ${kindName(value)}`)
   return nanos - (nanos % size)
 }
 
@@ -145,6 +149,6 @@ function startOfLocalDateTime(
 }
 
 function unknownUnitError(kind: InstantKind, unit: string, known: readonly string[]): ExecutionError {
-  const knows = `${kind}.truncate() knows the units ${known.join(', ')}`
-  return invalidTemporalError(`${knows}, not \`${unit}\``, `${knows} and no other`)
+  const accepted = `${kind}.truncate() accepts the units ${known.join(', ')}`
+  return invalidTemporalError(`${accepted}, not \`${unit}\``, `${accepted} and no other`)
 }

@@ -1,19 +1,20 @@
-// Time zones: offsets as numbers of seconds, named zones by the rules that the runtime carries.
+// Time zones: offsets in seconds, and named zones with the rules of the runtime.
 import { ExecutionError } from '../../errors.ts'
 import { dayNumber } from './calendar.ts'
 import { checkDay, unparsableError } from './errors.ts'
 import { NANOS_PER_DAY, NANOS_PER_SECOND } from './format.ts'
 import { DateTimeValue } from './temporal.ts'
 
-/** Seconds ahead of UTC, or the name of a zone. */
+/** An offset in seconds ahead of UTC, or the name of a zone. */
 export type Zone = number | string
 
+/** The offset of UTC. */
 export const UTC = 0
 
 const OFFSET = /^(?:Z|([+-])(\d\d)(?:(:?)(\d\d)(?:\3(\d\d))?)?)$/
 const OFFSET_MAX = 18 * 3600
 
-/** Null for a text that is no offset. */
+/** Parses an offset such as `+01:00` or `Z`; null if the text is not an offset. */
 export function parseOffset(text: string): number | null {
   if (text.length > 9) return null
   const found = OFFSET.exec(text)
@@ -25,12 +26,12 @@ export function parseOffset(text: string): number | null {
   return sign === '-' ? 0 - size : size
 }
 
-/** `+01:00`, `Z`, `Europe/Stockholm`. */
+/** Parses `+01:00`, `Z` or `Europe/Stockholm`. Throws ExecutionError. */
 export function parseZone(text: string): Zone {
   return parseOffset(text) ?? parseRegion(text)
 }
 
-/** In the spelling of the zone's own name. */
+/** Returns the canonical name of a zone. Throws ExecutionError. */
 export function parseRegion(text: string): string {
   const known = text.length <= 64 && /^[A-Za-z]/.test(text)
   if (!known) throw unparsableError(text, 'time zone')
@@ -43,16 +44,16 @@ export function parseRegion(text: string): string {
 }
 
 function zonedDateTime(nanos: bigint, region: string): Temporal.ZonedDateTime {
-  // Of the runtimes that the engine loads in, some lack it; they do all but named zones.
+  // Some runtimes that can load the engine lack Temporal. They support everything except named zones.
   if (typeof Temporal === 'undefined') {
-    const without = 'this runtime has no rules of time zones'
-    throw new ExecutionError('argument', `${without}, nor of \`${region}\``, null, null, without)
+    const without = 'this runtime has no time zone rules'
+    throw new ExecutionError('argument', `${without}, also not for \`${region}\``, null, null, without)
   }
   return new Temporal.ZonedDateTime(nanos, region)
 }
 
-// The runtime's instants end some 270,000 years from now. Beyond the years -10000 and 10000 rules only repeat with the
-// calendar, every 400 years, so that a day of the same place in that cycle has the same offset.
+// The runtime supports instants of about 270,000 years. Before the year -10000 and after 10000 the rules repeat with the
+// calendar every 400 years, so a day at the same position of the cycle has the same offset.
 const DAYS_PER_CALENDAR_CYCLE = 146_097
 const RULES_DAY_MIN = dayNumber(-10_000, 1, 1)
 const RULES_DAY_MAX = dayNumber(10_000, 1, 1)
@@ -63,14 +64,14 @@ function dayWithinRules(day: number): number {
   return edge + ((((day - edge) % DAYS_PER_CALENDAR_CYCLE) + DAYS_PER_CALENDAR_CYCLE) % DAYS_PER_CALENDAR_CYCLE)
 }
 
-/** The offset in force at an instant, given as day and nanoseconds in UTC. */
+/** Returns the offset in seconds at an instant, given as day number and nanoseconds in UTC. */
 export function offsetAt(zone: Zone, day: number, nanos: number): number {
   if (typeof zone === 'number') return zone
   const instant = BigInt(dayWithinRules(day)) * BigInt(NANOS_PER_DAY) + BigInt(nanos)
   return Math.floor(zonedDateTime(instant, zone).offsetNanoseconds / NANOS_PER_SECOND)
 }
 
-/** Day and nanoseconds moved by seconds. */
+/** Adds seconds to a day number and nanoseconds of the day. */
 export function addSeconds(
   day: number,
   nanos: number,
@@ -82,8 +83,8 @@ export function addSeconds(
 }
 
 /**
- * The wall clock of a zone. Where clocks are turned back, so that a time comes twice, the preferred offset decides, else
- * the earlier time is taken; where they are turned forward, a time that never was moves on by as much.
+ * Converts local time in a zone. If clocks go back and a local time occurs twice, the preferred offset decides, else the
+ * earlier instant. A local time that a clock change skips moves forward by the length of the gap.
  */
 export function fromWallClock(day: number, nanos: number, zone: Zone, preferred: number | null = null): DateTimeValue {
   if (typeof zone === 'number') return new DateTimeValue(checkDay(day), nanos, zone, null)
@@ -99,23 +100,24 @@ export function fromWallClock(day: number, nanos: number, zone: Zone, preferred:
   return new DateTimeValue(checkDay(moved.day), moved.nanos, after, zone)
 }
 
-/** An instant, given as day and nanoseconds in UTC, on the wall clock of a zone. */
+/** Converts an instant, given as day number and nanoseconds in UTC, to local time in a zone. */
 export function fromInstant(day: number, nanos: number, zone: Zone): DateTimeValue {
   const offset = offsetAt(zone, day, nanos)
   const wall = addSeconds(day, nanos, offset)
   return new DateTimeValue(checkDay(wall.day), wall.nanos, offset, typeof zone === 'string' ? zone : null)
 }
 
+/** Returns the named zone, or the offset if there is none. */
 export function zoneOfDateTime(value: DateTimeValue): Zone {
   return value.zone ?? value.offset
 }
 
-/** Day and nanoseconds in UTC. */
+/** Returns day number and nanoseconds in UTC. */
 export function instantOf(value: DateTimeValue): { readonly day: number; readonly nanos: number } {
   return addSeconds(value.day, value.nanos, -value.offset)
 }
 
-/** The same instant elsewhere. */
+/** Returns the same instant in another zone. */
 export function withZone(value: DateTimeValue, zone: Zone): DateTimeValue {
   const { day, nanos } = instantOf(value)
   return fromInstant(day, nanos, zone)
