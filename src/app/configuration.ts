@@ -1,4 +1,4 @@
-// The configuration in a data folder: its documents, and the keys that its secrets are sealed with.
+// Opens the configuration of a data folder: its documents, and the master keys that encrypt its secrets.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DocumentFields, organizationsKind, type StoredDocument } from '../config/kind.ts'
@@ -15,7 +15,7 @@ import {
 import { isSealedText, SecretBox } from '../identity/secret-box.ts'
 import { ServiceAccounts } from '../identity/service-account.ts'
 import { systemClock } from '../kernel/clock.ts'
-import { CONFIGURATION_COMMIT_FILE, CONFIGURATION_FOLDER } from '../kernel/data-folder.ts'
+import { CONFIGURATION_COMMIT_FILE, CONFIGURATION_FOLDER, CURRENT_DOCUMENTS } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { resolversKind } from '../pip/external-data-resolver.ts'
 import type { Settings } from '../settings.ts'
@@ -26,36 +26,37 @@ import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { listProjectFolders } from '../store/tenancy/project-folders.ts'
 import { interruptedImportMessage } from '../transfer/import-markers.ts'
 
-/** Throws OperatorFault where the folder has lost its configuration, or never got all of it. */
+/** Opens the configuration database. Throws OperationalError if it is missing, or if an import into it was interrupted. */
 export function openConfiguration(dataDir: string, sync: boolean): Collections {
   const lost = missingConfigurationMessage(dataDir) ?? interruptedImportMessage(dataDir)
   if (lost !== null) throw new OperationalError(lost)
   return openCollections(join(dataDir, CONFIGURATION_FOLDER), { sync })
 }
 
+/** Opens the documents of the configuration. */
 export function openRepository(collections: Collections, dataDir: string): ConfigRepository {
   return new ConfigRepository(collections, openSharedCounter(join(dataDir, CONFIGURATION_COMMIT_FILE)))
 }
 
+/** The master keys, and the box that encrypts secrets with them. */
 export interface Secrets {
   readonly keys: MasterKeys
   readonly sealer: SecretBox
 }
 
+/** Loads the master keys, and creates one for a new folder. Throws OperationalError if a key is missing or wrong. */
 export function loadSecrets(dataDir: string, documents: ConfigRepository, report: (line: string) => void): Secrets {
-  // A folder without an organization holds no secrets, so a new master key loses none.
+  // A folder without an organization has no secrets, so a new master key loses none.
   const keys = readMasterKeys(dataDir, documents.all(organizationsKind).length === 0)
   if (keys.next !== null) {
-    report(
-      'two master keys are known, the old and the next: `verdigraph rotate-master-key` on the stopped folder ends that',
-    )
+    report('both the current and the next master key are set: stop the service and run `verdigraph rotate-master-key`')
   }
   return { keys, sealer: createSecretBox(keys) }
 }
 
 /**
- * Seals what versions before stored in the clear: header values of resolvers, of past revisions too. For the only process
- * on the folder. Answers whether there were any; then `documents` still holds them as they were, and is read again.
+ * Encrypts header values of resolvers that earlier versions stored as plain text, in past revisions too. Only the sole
+ * process on the folder may call it. Returns true if there were any: `documents` then is outdated and must be opened again.
  */
 export async function sealPlaintextSecrets(
   collections: Collections,
@@ -86,6 +87,17 @@ export async function sealPlaintextSecrets(
   return true
 }
 
+/** The reason why the configuration cannot be read; null: it can. */
+export function configurationError(collections: Collections): string | null {
+  try {
+    collections.read((reader) => reader.get(CURRENT_DOCUMENTS, 'none'))
+    return collections.isAtItsPath() ? null : 'the data folder is missing'
+  } catch {
+    return 'the store is not open'
+  }
+}
+
+/** An admin token and whom it is for. */
 export interface AdminToken {
   readonly organizationId: string
   readonly serviceAccountId: string
@@ -93,8 +105,9 @@ export interface AdminToken {
 }
 
 /**
- * Without serving the folder: reads what is there and starts nothing, so it may be called beside the process that serves
- * it. That process knows the account's public key, and so takes the token from its first moment.
+ * Issues an admin token without serving the folder. It only reads, so it may run while another process serves the folder;
+ * that process accepts the token at once, because it knows the public key of the account.
+ * `lifetimeS`: seconds. Throws OperationalError if the folder has no configuration or no master key.
  */
 export async function issueAdminToken({ dataDir }: Settings, lifetimeS: number): Promise<AdminToken> {
   const collections = openCollections(join(dataDir, CONFIGURATION_FOLDER), {
@@ -111,6 +124,7 @@ export async function issueAdminToken({ dataDir }: Settings, lifetimeS: number):
   }
 }
 
+/** Where the master key comes from: the environment, or a file in the data folder. */
 export function masterKeySource(dataDir: string, mayCreate: boolean): MasterKeySource {
   return { dataDir, fromEnvironment: process.env[masterKeyVariable], mayCreate }
 }
@@ -123,10 +137,10 @@ function createSecretBox({ current, next }: MasterKeys): SecretBox {
   return new SecretBox(current, next === null ? [] : [next])
 }
 
-/** Projects without the configuration that made them: a new organization would be a stranger to them. */
+/** Reason why the folder cannot be used: it has projects but no configuration, and a new organization would not own them. */
 function missingConfigurationMessage(dataDir: string): string | null {
   const folder = join(dataDir, CONFIGURATION_FOLDER)
   if (existsSync(folder) || holdsEnvironment(folder)) return null
   const [project] = listProjectFolders(dataDir)
-  return project === undefined ? null : `the folder ${dataDir} holds projects, and has lost its configuration`
+  return project === undefined ? null : `the folder ${dataDir} contains projects, but its configuration is missing`
 }

@@ -1,4 +1,4 @@
-// The graphs of all projects, closed again when their project is removed.
+// Opens the catalog of graphs, and closes the graphs of removed projects.
 import { join } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
 import type { ConfigRepository } from '../config/repository.ts'
@@ -7,16 +7,18 @@ import { GraphRegistry } from '../runtime/graph-registry.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { type Catalog, type CatalogOptions, openCatalog } from '../store/tenancy/catalog.ts'
 
+/** Opens the catalog of all graphs in the data folder. The caller closes it. */
 export function openGraphCatalog(dataDir: string, options: CatalogOptions): Catalog {
   return openCatalog(dataDir, { ...options, commitCounter: openSharedCounter(join(dataDir, GRAPHS_COMMIT_FILE)) })
 }
 
+/** Creates the registry, and closes the graphs of projects that are removed. */
 export function createGraphRegistry(
   catalog: Catalog,
   documents: ConfigRepository,
   report: (line: string) => void,
 ): GraphRegistry {
-  // Whichever process removed it. Its own effect, or that of the other process, takes the files away.
+  // Any process may have removed the project. The removing process deletes the files.
   documents.subscribe((changes) => {
     for (const { before, after } of changes) {
       if (after !== null || before?.kind !== projectsKind) continue

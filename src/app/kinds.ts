@@ -1,4 +1,4 @@
-// Everything that can be configured: one line for each kind, in the order of the interface description.
+// The list of all configuration kinds, in the order of the API description.
 import { auditSignings } from '../audit/audit-signing.ts'
 import { locationsOf } from '../config/db-connection.ts'
 import type { ConfigKind } from '../config/kind.ts'

@@ -1,66 +1,67 @@
-// The lanes of a serving process: where their sockets are, which numbers they have, and what their counts and ends mean.
+// Builds the lane pool of a serving process: socket paths, lane numbers, metrics and log.
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import type { LaneLimit } from '../http/route.ts'
 import { LANE_SOCKETS_FOLDER } from '../kernel/data-folder.ts'
 import { LanePool } from '../lanes/lane-pool.ts'
-import type { Log } from '../ops/log.ts'
-import type { ServiceMetrics } from '../ops/service-metrics.ts'
 import type { Settings } from '../settings.ts'
+import type { Platform } from './platform.ts'
 
-/** The path of a Unix socket has at most 108 bytes with its end (`sun_path`; 104 on macOS). */
+/** The path of a Unix socket has at most 108 bytes with the terminator (`sun_path`; 104 on macOS). */
 const SOCKET_PATH_MAX = 100
-/** Numbers of lanes begin here, and each worker has as many as a process may have lanes. */
+/** Lane numbers start here. Each worker has a range of as many numbers as it may have lanes. */
 const FIRST_LANE_NUMBER = 1000
+/** Maximum value of the setting `lanes`. */
 export const LANES_PER_WORKER_MAX = 64
 
-export interface LanePoolDeps {
-  /** The command line of a lane. */
-  readonly command: readonly string[]
-  /** Shows a lane that this process holds the data folder. */
-  readonly proof: string
-  /** The number of this worker; null: it serves alone. */
-  readonly worker: number | null
-  readonly metrics: ServiceMetrics
-  readonly log: Log
-  /** A process that was reading has ended. */
-  checkReaders(): void
-  /** Called before each start of a lane. */
-  onStart(): void
-}
-
-export function createLanePool(settings: Settings, wiring: LanePoolDeps): LanePool {
-  const { command, proof, worker, metrics, log, checkReaders, onStart } = wiring
+/**
+ * Creates the lane pool of a serving process. Throws the error of the system if the socket folder cannot be created.
+ * @param command The command line that starts a lane.
+ * @param onStart Called before each start of a lane.
+ */
+export function createLanePool(
+  { settings, worker, folder, metrics, log, clearStaleReaders }: Platform,
+  command: readonly string[],
+  onStart: () => void,
+): LanePool {
   const firstNumber = FIRST_LANE_NUMBER + (worker ?? 0) * LANES_PER_WORKER_MAX
-  const folder = socketFolder(settings.dataDir)
-  const socketOf = (number: number): string => join(folder, `${number}.sock`)
+  const sockets = socketFolder(settings.dataDir)
   const lanes = new LanePool({
     lanesMax: settings.lanes,
     queueMax: settings.laneQueueMax,
     waitMs: settings.laneWaitMs,
     memoryBytesMax: settings.laneMemoryMax,
     command,
-    // Calls the upstreams and answers requests as this process would, but listens on nothing and has no lanes.
+    // A lane behaves like this process, but it does not listen on a port and has no lanes of its own.
     settings: { ...settings, lanes: 0, accessLog: 'off' },
-    proof,
+    proof: folder.workerToken,
     firstNumber,
     socketOf(number) {
-      const path = socketOf(number)
+      const path = join(sockets, `${number}.sock`)
       rmSync(path, { force: true })
       return path
     },
     onStart,
     onCounts: (counts) => metrics.addDeltas(counts),
     onUnexpectedExit({ lane, how, killedFor }) {
-      checkReaders()
-      log({ level: 'error', message: 'a lane ended', lane, how, ...(killedFor !== null && { reason: killedFor }) })
+      clearStaleReaders()
+      log({ level: 'error', message: 'a lane exited', lane, how, ...(killedFor !== null && { reason: killedFor }) })
     },
   })
   metrics.registerLanes(() => lanes.state)
   return lanes
 }
 
-/** Readable by this user alone. In the folder for temporary files where the path of the data folder is too long. */
+/** Time limits of requests in lanes, milliseconds. */
+export function laneLimits(settings: Settings): Readonly<Record<LaneLimit, number>> {
+  const { decisionTimeMs, batchTimeMs, executeTimeMs, batchReadTimeMs, writeTimeMs } = settings
+  // A query that exceeds the event loop reports which of the two limits it has; one with a large body is not known yet.
+  const query = Math.max(executeTimeMs, batchReadTimeMs)
+  return { decision: decisionTimeMs, batch: batchTimeMs, query, write: writeTimeMs }
+}
+
+/** A folder that only the current user can access: a temporary folder if the path of the data folder is too long. */
 function socketFolder(dataDir: string): string {
   const absolute = join(dataDir, LANE_SOCKETS_FOLDER)
   const shorter = relative(process.cwd(), absolute)

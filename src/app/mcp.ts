@@ -1,65 +1,45 @@
-// The MCP endpoint: decisions and context queries by another door, and the sessions that it signs.
+// Builds the MCP endpoint from decisions, context queries and signed session ids.
 import { join } from 'node:path'
-import type { ConfigRepository } from '../config/repository.ts'
 import type { ContextQueryDeps } from '../context-query/execute.ts'
 import { endUserQueries, type QueryIndex } from '../context-query/query-index.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
 import type { UserTokenAuthenticator } from '../identity/user-tokens.ts'
-import type { Clock } from '../kernel/clock.ts'
 import { ENDED_SESSIONS_FILE } from '../kernel/data-folder.ts'
 import { McpEndpoint } from '../mcp/endpoint.ts'
 import { createOriginCheck } from '../mcp/origins.ts'
+import { createServerInfo } from '../mcp/server-info.ts'
 import { StoredEndedSessions } from '../mcp/session/ended-sessions.ts'
 import { SessionIds } from '../mcp/session/session-ids.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
 import { identifyWhenReady } from '../runtime/identify-caller.ts'
-import type { Settings } from '../settings.ts'
-import type { Collections } from '../store/documents/collections.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
+import type { Platform } from './platform.ts'
 
-export interface McpEndpointOptions {
-  readonly documents: ConfigRepository
-  readonly collections: Collections
+/** The usual interval of MCP servers, and shorter than the idle timeout of common proxies. */
+const KEEP_ALIVE_MS = 15_000
+
+/** The features that MCP offers as tools and resources, and what authenticates their callers. */
+export interface McpFeatures {
   readonly decisions: DecisionDeps
   readonly contexts: ContextQueryDeps
   readonly queries: QueryIndex
   readonly userTokens: UserTokenAuthenticator
-  /** Opens the graph of a project; null where that was done. */
-  ready(projectId: string): Promise<void> | null
-  readonly rate: RateLimiter | null
-  readonly masterKey: Uint8Array
-  readonly clock: Clock
-  readonly version: string
-  onFailure(failure: { readonly error: unknown }): void
+  readonly rateLimiter: RateLimiter | null
 }
 
-/** As often as other servers of the protocol, and before whoever stands between takes the silence for an end. */
-const KEEP_ALIVE_MS = 15_000
-
-export function createMcpEndpoint(settings: Settings, wiring: McpEndpointOptions): McpEndpoint {
-  const {
-    documents,
-    collections,
-    decisions,
-    contexts,
-    queries,
-    userTokens,
-    ready,
-    rate,
-    masterKey,
-    clock,
-    version,
-    onFailure,
-  } = wiring
-  const personal = endUserQueries(queries)
+/** Builds the MCP endpoint. */
+export function createMcpEndpoint(platform: Platform, features: McpFeatures): McpEndpoint {
+  const { settings, clock, documents, collections, graphs, masterKey, version, onInternalError } = platform
+  const { decisions, contexts, queries, userTokens, rateLimiter } = features
+  const userQueries = endUserQueries(queries)
   return new McpEndpoint({
     documents,
     decisions,
-    contexts: { ...contexts, queries: personal },
-    queries: personal,
+    contexts: { ...contexts, queries: userQueries },
+    queries: userQueries,
     pageMax: settings.mcpPageMax,
-    version,
+    serverInfo: createServerInfo(version),
     isOriginAllowed: createOriginCheck(settings.corsOrigins, settings.publicUrl),
     sessions: new SessionIds(
       new DerivedSigner(masterKey, 'mcp sessions'),
@@ -67,18 +47,18 @@ export function createMcpEndpoint(settings: Settings, wiring: McpEndpointOptions
       settings.mcpSessionTimeS * 1000,
       new StoredEndedSessions(collections, openSharedCounter(join(settings.dataDir, ENDED_SESSIONS_FILE)), clock),
     ),
-    authenticateUser: (projectId, token, delegation, only) =>
+    authenticateUser: (projectId, token, delegation, introspectId) =>
       identifyWhenReady(
-        () => userTokens.authenticateUser(projectId, token, delegation, only),
-        (user) => (user.ok ? ready(projectId) : null),
+        () => userTokens.authenticateUser(projectId, token, delegation, introspectId),
+        (user) => (user.ok ? graphs.ready(projectId) : null),
       ),
-    rateLimiter: rate,
+    rateLimiter,
     clock,
     subscriptionLimits: {
       streamsMax: settings.mcpStreamsMax,
       projectStreamsMax: settings.mcpProjectStreamsMax,
       keepAliveMs: Math.min(KEEP_ALIVE_MS, (settings.idleTimeS * 1000) / 3),
     },
-    onInternalError: onFailure,
+    onInternalError,
   })
 }

@@ -1,5 +1,4 @@
-// Every route of the service, from the parts that answer them.
-
+// Builds all routes of the service.
 import type { CaptureDeps } from '../capture/apply-items.ts'
 import type { ConfigService } from '../config/service.ts'
 import type { ContextQueryDeps } from '../context-query/execute.ts'
@@ -16,47 +15,45 @@ import { metadataRoutes } from '../http/routes/metadata.ts'
 import { operationRoutes } from '../http/routes/operations.ts'
 import type { McpEndpoint } from '../mcp/endpoint.ts'
 import { METRICS_CONTENT_TYPE } from '../ops/metrics.ts'
-import type { ServiceMetrics } from '../ops/service-metrics.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
 import type { ParameterMask } from '../pdp/parameter-mask.ts'
-import type { Access, Settings } from '../settings.ts'
-import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
+import type { Access } from '../settings.ts'
+import type { Platform } from './platform.ts'
 
-export interface RouteDeps {
+/** The features that routes call. */
+export interface RouteFeatures {
   readonly decisions: DecisionDeps
   readonly mask: ParameterMask
   readonly capture: CaptureDeps
   readonly contexts: ContextQueryDeps
   readonly mcp: McpEndpoint
   readonly config: ConfigService
-  readonly metrics: ServiceMetrics
-  graphsOf(projectId: string): ProjectGraphs | null
-  /** Null: the process should get requests. */
+  /** The reason why the process should not receive requests; null: it is ready. */
   notReadyReason(): string | null
-  /** The number of this process among those that share the port; null where it has it alone. */
-  readonly worker: number | null
-  readonly version: string
 }
 
-export function createRoutes(settings: Settings, parts: RouteDeps): readonly Route[] {
+/** Builds the routes, in the order of the API description. */
+export function createRoutes(
+  { settings, metrics, graphs, version, worker }: Platform,
+  features: RouteFeatures,
+): readonly Route[] {
   const { publicUrl } = settings
-  const { metrics, version, worker } = parts
   const metricsAuth = authForAccess(settings.metricsAccess)
   const descriptionAuth = authForAccess(settings.descriptionAccess)
   const routes: readonly Route[] = [
-    ...accessRoutes(parts.decisions, parts.mask),
+    ...accessRoutes(features.decisions, features.mask),
     ...metadataRoutes(publicUrl),
-    ...captureRoutes(parts.capture, settings.captureItemsMax),
-    ...contextRoutes(parts.contexts),
-    ...mcpRoutes(parts.mcp, { publicUrl, secure: settings.tlsCertificate !== '' }),
-    ...configRoutes(parts.config),
+    ...captureRoutes(features.capture, settings.captureItemsMax),
+    ...contextRoutes(features.contexts),
+    ...mcpRoutes(features.mcp, { publicUrl, secure: settings.tlsCertificate !== '' }),
+    ...configRoutes(features.config),
     ...dataSchemaRoutes(async ({ projectId }) => {
-      const graphs = parts.graphsOf(projectId)
-      return graphs === null ? null : collectDataSchema(graphs.default)
+      const project = graphs.graphsOf(projectId)
+      return project === null ? null : collectDataSchema(project.default)
     }),
     ...operationRoutes({
       worker,
-      notReadyReason: () => parts.notReadyReason(),
+      notReadyReason: () => features.notReadyReason(),
       metrics:
         metricsAuth === null
           ? null
@@ -67,7 +64,7 @@ export function createRoutes(settings: Settings, parts: RouteDeps): readonly Rou
   return routes
 }
 
-/** Null: the setting says that nobody may. */
+/** The authentication for an `…_access` setting; null: the setting is `off`. */
 function authForAccess(access: Access): Auth | null {
   if (access === 'off') return null
   return access === 'public' ? { kind: 'public' } : { kind: 'service-account' }

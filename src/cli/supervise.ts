@@ -3,7 +3,7 @@
 // (docs/decisions/0019-locks-and-processes.md).
 
 import { createApp } from '../app.ts'
-import { type ReservedPort, reservePort } from '../http/server.ts'
+import { type ReservedPort, reservePort } from '../http/port.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { loadCertificate } from '../runtime/http-listener.ts'
 import { openProcessLog } from '../runtime/process-log.ts'

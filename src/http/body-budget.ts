@@ -1,15 +1,15 @@
-// Limits the bytes of request bodies that are in memory: of all callers together, and of each caller.
+// Limits the bytes of request bodies in memory, in total and per caller.
 import type { ServiceError } from '../kernel/errors.ts'
 
-/** Bodies up to this many bytes are always admitted and not counted, so that decisions do not wait for large bodies. */
+/** Bodies up to this size are always admitted and not counted, so that decisions do not wait for large bodies. */
 export const SMALL_BODY_BYTES = 64 * 1024
 
 const RETRY_AFTER_S = 1
 
 export interface BodyBudgetOptions {
-  /** Bytes of all bodies under way. */
+  /** Limit for all bodies in memory, bytes. */
   readonly totalBytesMax: number
-  /** Bytes of the bodies under way of one caller. */
+  /** Limit for the bodies of one caller, bytes. */
   readonly callerBytesMax: number
 }
 
@@ -22,29 +22,29 @@ export class BodyBudget {
     this.options = options
   }
 
-  /** Bytes that are reserved now. */
+  /** Bytes that are reserved at present. */
   get reservedBytes(): number {
     return this.reserved
   }
 
-  /** For one request. It must be released when the request ends. */
+  /** Creates an empty reservation for one request, which must be released when the request ends. */
   open(caller: string): BodyReservation {
     return new BodyReservation(this, caller)
   }
 
   /**
-   * Takes `bytes` more for a caller who has `own` bytes for the same body. A body that is the only one under way is
-   * admitted whatever its length. Returns null, or why not: `too-many-bytes` for the caller's limit, `unavailable` for that of all.
+   * Reserves `bytes` more for a caller that already has `own` bytes for the same body. A single body in memory is admitted
+   * whatever its length. Returns null, or the error: `too-many-bytes` for the limit of the caller, `unavailable` for the total.
    */
   reserve(caller: string, own: number, bytes: number): ServiceError | null {
     const { totalBytesMax, callerBytesMax } = this.options
     const before = this.reservedByCaller.get(caller) ?? 0
     if (before > own && before + bytes > callerBytesMax) {
-      const message = `body: this caller's bodies under way reach body_caller_bytes_max (${callerBytesMax} bytes)`
+      const message = `body: the bodies of this caller exceed body_caller_bytes_max (${callerBytesMax} bytes)`
       return { kind: 'too-many-bytes', message, retryAfterS: RETRY_AFTER_S }
     }
     if (this.reserved > own && this.reserved + bytes > totalBytesMax) {
-      const message = `the bodies of all requests under way reach body_total_bytes_max (${totalBytesMax} bytes)`
+      const message = `the bodies of all running requests exceed body_total_bytes_max (${totalBytesMax} bytes)`
       return { kind: 'unavailable', message, retryAfterS: RETRY_AFTER_S }
     }
     this.reservedByCaller.set(caller, before + bytes)
@@ -60,7 +60,7 @@ export class BodyBudget {
   }
 }
 
-/** The bytes of one body. */
+/** The reservation of one body. */
 export class BodyReservation {
   private readonly budget: BodyBudget
   private readonly caller: string
@@ -71,7 +71,7 @@ export class BodyReservation {
     this.caller = caller
   }
 
-  /** Reserves so many bytes in all; small bodies reserve nothing. Null, or why not. */
+  /** Grows the reservation to `bytes` in total; small bodies reserve nothing. Returns null, or the error of `reserve`. */
   growTo(bytes: number): ServiceError | null {
     if (bytes <= SMALL_BODY_BYTES || bytes <= this.bytes) return null
     const refused = this.budget.reserve(this.caller, this.bytes, bytes - this.bytes)
@@ -79,7 +79,7 @@ export class BodyReservation {
     return refused
   }
 
-  /** Gives back what is reserved. Calling it again has no effect. */
+  /** Releases the reservation. Idempotent. */
   release(): void {
     if (this.bytes === 0) return
     this.budget.release(this.caller, this.bytes)

@@ -1,20 +1,23 @@
-// Bodies that have not come whole yet: each has so long and no longer, and none holds up a stop.
+// The time limit for receiving a request body. Incomplete bodies also do not delay a stop.
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 
-/** How often the clock is looked at. */
+/** Resolution of the timeout, milliseconds. */
 const TICK_MS = 250
-/** What a body that is on its way gets when the server stops. */
+/** Time that incomplete bodies get when the server stops, milliseconds. */
 const STOP_GRACE_MS = 1000
 
-const tooSlow: ServiceError = { kind: 'too-slow', message: 'the body did not come within the time limit' }
+const tooSlow: ServiceError = { kind: 'too-slow', message: 'the body was not received within the time limit' }
 const stopping: ServiceError = { kind: 'unavailable', message: 'the server is stopping' }
-const connectionEnded: ServiceError = { kind: 'malformed', issues: ['body: the connection ended before the body'] }
+const connectionEnded: ServiceError = {
+  kind: 'malformed',
+  issues: ['body: the connection was closed before the end of the body'],
+}
 
-/** A member of a ring, oldest first. Every request enters and leaves it; a set takes three times as long for that. */
+/** An entry of a doubly linked ring, oldest first. Insertion and removal are on the path of every request; a Set is 3× slower. */
 class PendingBody {
   previous: PendingBody = this
   next: PendingBody = this
-  /** In looks. */
+  /** In ticks. */
   readonly deadlineTick: number
   readonly reject: (fault: ThrownServiceError) => void
 
@@ -23,7 +26,7 @@ class PendingBody {
     this.reject = give
   }
 
-  /** Puts it behind all others of the ring that begins with `first`. */
+  /** Appends this entry to the ring with the sentinel `first`. */
   insertBefore(first: PendingBody): void {
     this.previous = first.previous
     this.next = first
@@ -31,7 +34,7 @@ class PendingBody {
     first.previous = this
   }
 
-  /** Calling it again has no effect. */
+  /** Removes this entry from its ring. Idempotent. */
   remove(): void {
     this.previous.next = this.next
     this.next.previous = this.previous
@@ -44,19 +47,19 @@ export class BodyTimeout {
   private readonly timeoutTicks: number
   private readonly graceMs: number
   private tick = 0
-  /** The sentinel before the oldest entry. */
+  /** Head of the ring; its `next` is the oldest entry. */
   private readonly sentinel = new PendingBody(0, () => undefined)
   private readonly timer: ReturnType<typeof setInterval>
 
   constructor(timeMs: number) {
     this.timeoutTicks = Math.ceil(timeMs / TICK_MS)
     this.graceMs = Math.min(STOP_GRACE_MS, timeMs)
-    // One for all: a timer of its own would cost each request more than all the rest here.
+    // One timer for all bodies: a timer per request would cost more than the rest of this class.
     this.timer = setInterval(() => this.onTick(), TICK_MS)
     this.timer.unref()
   }
 
-  /** The body when it comes; rejects with a ServiceFault when it does not. */
+  /** Resolves to the body. Rejects with ThrownServiceError: `too-slow`, `unavailable` (stopping) or `malformed` (disconnected). */
   wait(body: Promise<Uint8Array>): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const wait = new PendingBody(this.tick + this.timeoutTicks, reject)
@@ -74,7 +77,7 @@ export class BodyTimeout {
     })
   }
 
-  /** Refuses what has not come after a moment more. */
+  /** Rejects incomplete bodies after a grace period. */
   stop(): void {
     clearInterval(this.timer)
     if (this.sentinel.next === this.sentinel) return
@@ -86,7 +89,7 @@ export class BodyTimeout {
     this.rejectExpired(tooSlow, this.tick)
   }
 
-  /** All that wait until before then: all have the same time, so the oldest are the first. */
+  /** Rejects entries with a deadline before `before`. All have the same timeout, so the oldest expire first. */
   private rejectExpired(error: ServiceError, before: number): void {
     for (
       let first = this.sentinel.next;

@@ -1,23 +1,22 @@
-// From the bytes of a body to a JSON value: media type, encoding, size, UTF-8 and syntax are refused here, each in its own words.
+// Parses a request body to a JSON value. Each check (media type, content encoding, UTF-8, syntax) has its own error.
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { parseJson } from '../kernel/json.ts'
 import { err, type Result } from '../kernel/result.ts'
 import { decodeUtf8 } from '../kernel/utf8.ts'
 
-/** Thrown by `FrontRequest.body()`; the dispatcher turns it into an answer. */
+/** Thrown by `HttpRequest.body()`; the dispatcher converts it to a response. */
 export class BodyError extends ThrownServiceError {
   override readonly name = 'BodyRefused'
 }
 
-/** Strict: a lone surrogate or a broken sequence is a fault of the sender, not a question mark in the graph. */
-/** Parameters that nobody knows are ignored (RFC 2045, 1); one that says what the bytes are is not. */
+/** Unknown parameters of the media type are ignored (RFC 2045, section 1), except `charset`. */
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i
 const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*([^;]*)/i
 const UTF_8 = /^("?)utf-8\1[ \t]*$/i
 
 type HeaderSource = { header(name: string): string | null }
 
-/** What the headers say of the body, before it is read. `wrongMediaType`: as of a route. */
+/** Checks media type and encoding before the body is read. Returns the error or null. `wrongMediaType`: see `Route`. */
 export function checkBodyHeaders(request: HeaderSource, wrongMediaType: 'malformed' | undefined): ServiceError | null {
   const type = request.header('content-type')
   if (!isJsonType(type)) {
@@ -41,27 +40,28 @@ function quotedHeader(value: string | null): string {
   return value === null || value === '' ? 'nothing' : `\`${value.slice(0, 64)}\``
 }
 
-/** `valuesMax`: as of `parseJson`. Errors: `malformed`. */
+/** Parses JSON. `numbers` and `valuesMax`: see `parseJson`. Errors: `malformed`. */
 export function readJson(
   bytes: Uint8Array,
   numbers: 'exact' | 'plain',
   valuesMax: number,
 ): Result<unknown, ServiceError> {
   if (bytes.length === 0) return malformed('expected a JSON object, found an empty body')
+  // Invalid UTF-8 must not become a replacement character in the graph.
   const text = decodeUtf8(bytes)
   if (text === null) return malformed('expected UTF-8 text')
   const parsed = parseJson(text, numbers, valuesMax)
   if (!parsed.ok) return malformed(parsed.error.message)
   if (SURROGATE_ESCAPE.test(text) && !isWellFormed(parsed.value)) {
-    return malformed('expected well-formed Unicode, found half of a surrogate pair')
+    return malformed('expected well-formed Unicode, found a lone surrogate')
   }
   return parsed
 }
 
-/** Strict UTF-8 holds no surrogates, so half a pair can only come as an escape. */
+/** Valid UTF-8 contains no surrogates, so a lone one can only come from an escape sequence. */
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/
 
-/** Stored as UTF-8, all halves would become the same character: two identifiers would become one. */
+/** False if a string has a lone surrogate. In UTF-8 all of them become U+FFFD, which would make different ids equal. */
 function isWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (Array.isArray(value)) return value.every(isWellFormed)

@@ -1,11 +1,11 @@
-// Which pages of other origins a browser lets ask: those of the configured origins, and without cookies, because callers
-// show a key or a token that the page itself must hold.
+// Cross-origin resource sharing (CORS) for the configured origins. Credentials are not allowed: callers send a key or a token
+// in a header, never a cookie.
 import type { Route } from './route.ts'
 
 export interface Cors {
-  /** Headers for an answer to a page of this origin, or of none. */
+  /** Headers of a response to a request with this `Origin`; null: without one. */
   responseHeaders(origin: string | null): Readonly<Record<string, string>>
-  /** Headers for the question that a browser asks before its request. */
+  /** Headers of a response to a preflight request. */
   preflightHeaders(origin: string | null, allow: readonly string[]): Readonly<Record<string, string>>
 }
 
@@ -22,10 +22,14 @@ const ALLOWED_HEADERS = [
   'mcp-session-id',
   'last-event-id',
 ].join(', ')
-/** Two hours, as long as any browser keeps it. */
+/** Two hours, the longest time that browsers accept. */
 const PREFLIGHT_MAX_AGE_S = '7200'
 
-/** `origins`: empty for none, `*` for all, else exact ones separated by commas. Null: nothing is ever said. */
+/**
+ * Creates the CORS headers of the setting `cors_origins`. Returns null if no origin is allowed.
+ * @param origins Empty for none, `*` for all, or exact origins separated by commas.
+ * @param routes Their response headers are exposed to pages.
+ */
 export function createCors(origins: string, routes: readonly Route[]): Cors | null {
   if (origins === '') return null
   const all = origins === '*'
@@ -36,7 +40,7 @@ export function createCors(origins: string, routes: readonly Route[]): Cors | nu
 
   function allowed(origin: string | null): Record<string, string> {
     if (all) return { 'access-control-allow-origin': '*' }
-    // A cache on the way must not give the answer for one origin, or for none, to another.
+    // Shared caches must not serve the response for one origin to another one.
     if (origin === null || !known.has(origin)) return { vary: 'Origin' }
     return { 'access-control-allow-origin': origin, vary: 'Origin' }
   }

@@ -1,5 +1,5 @@
-// The one table from a ServiceError to an HTTP status and body; no other file knows a status of a failure.
-// Bodies are `{message}` or `{message, errors}` (facts 1.1), never problem+json.
+// Maps each ServiceError to an HTTP status, headers and body. No other file knows the status of an error.
+// Bodies are `{message}` or `{message, errors}`, not `application/problem+json` (docs/decisions/0027-http-requests.md).
 import { assertNever } from '../kernel/assert.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 
@@ -43,7 +43,7 @@ export function toErrorResponse(error: ServiceError): ErrorResponse {
         errors: [`body: expected at most ${error.limitBytes} bytes`],
       }
     case 'too-slow':
-      // What still comes of the body must not be read as the next request.
+      // The rest of the body must not be read as the next request.
       return { status: 408, message: 'Request Timeout', errors: [error.message], headers: { connection: 'close' } }
     case 'timed-out':
       return { status: 408, message: 'Request Timeout', errors: [error.message] }
@@ -60,7 +60,7 @@ export function toErrorResponse(error: ServiceError): ErrorResponse {
       return {
         status: 429,
         message: 'Too Many Requests',
-        errors: [`expected at most ${error.perSecond} requests in a second from one agent`],
+        errors: [`expected at most ${error.perSecond} requests per second from one agent`],
         headers: {
           'retry-after': String(error.retryAfterS),
           ratelimit: `"agent";r=0;t=${error.wholeInS}`,
@@ -75,7 +75,7 @@ export function toErrorResponse(error: ServiceError): ErrorResponse {
         headers: { 'retry-after': String(error.retryAfterS) },
       }
     case 'budget':
-      // The same request would reach the same limit again, so this is not a 503, which clients repeat by themselves.
+      // Not 503, which clients retry: the same request would exceed the same limit again.
       return { status: 422, message: 'Unprocessable Entity', errors: [error.message] }
     case 'insufficient-storage':
       return { status: 507, message: error.message }
@@ -90,7 +90,7 @@ export function toErrorResponse(error: ServiceError): ErrorResponse {
   }
 }
 
-/** RFC 6750, section 3: without a token there is no error code. */
+/** RFC 6750, section 3: a challenge has no error code if the request had no token. */
 function challenge({ invalidToken, challenge }: Extract<ServiceError, { kind: 'unauthenticated' }>): string {
   const members = [
     ...(invalidToken === undefined ? [] : ['error="invalid_token"', `error_description="${invalidToken}"`]),
@@ -104,7 +104,7 @@ function challenge({ invalidToken, challenge }: Extract<ServiceError, { kind: 'u
   return members.length === 0 ? 'Bearer' : `Bearer ${members.join(', ')}`
 }
 
-/** A broken promise inside our own code: the caller learns nothing, the log line everything. */
+/** The response to an unexpected error. It contains no detail; the log does. */
 export const internalErrorResponse: ErrorResponse = { status: 500, message: 'Internal Server Error' }
 
 export function errorBodyText(problem: ErrorResponse): string {
@@ -113,14 +113,14 @@ export function errorBodyText(problem: ErrorResponse): string {
     : JSON.stringify({ message: problem.message, errors: problem.errors })
 }
 
-/** RFC 9470: the challenge carries the advice of the filter that failed, and so does the body. */
+/** RFC 9470: challenge and body contain the advice of the filter that failed. */
 function stepUpResponse(
   advice: readonly Readonly<Record<string, string>>[],
   resourceMetadata: string | undefined,
 ): ErrorResponse {
   const [first = {}] = advice
   const error = first.error ?? 'insufficient_user_authentication'
-  const description = first.error_description ?? 'the token does not meet what the policy asks for'
+  const description = first.error_description ?? 'the token does not meet the requirements of the policy'
   return {
     status: 403,
     message: 'Forbidden',
@@ -138,7 +138,7 @@ function stepUpResponse(
   }
 }
 
-/** What may stand within the quotes of a header (RFC 6750, 3). */
+/** Replaces characters that are not allowed in a quoted string of a challenge (RFC 6750, section 3). */
 function quotedStringValue(text: string): string {
   return text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, ' ').slice(0, 512)
 }

@@ -1,17 +1,17 @@
-// How much of the serving loop each project and each agent uses with bodies of medium size. Who uses more than a share is
-// answered in lanes until the share has grown again, so that many such requests cannot keep others waiting. The cost is
-// estimated by the size of the body and not by a clock: a busy machine must not make light requests look heavy.
+// Limits the time that bodies of medium size take on the serving event loop, per project and per agent. Requests beyond the
+// budget run in lanes until it has refilled, so that they cannot delay other callers. The cost is estimated from the size of
+// the body instead of measured: on a busy machine, measured times would overcharge small requests.
 
-/** What it takes to read a body, milliseconds for each byte: measured with many different short keys. */
+/** Cost of parsing a body, milliseconds per byte; measured with many different short keys. */
 const MS_PER_BYTE = 0.00006
-/** Bodies below this are free: nearly all decisions. */
+/** Bodies below this size are not charged: nearly all decisions. */
 const EXEMPT_BYTES = 5000
-/** Milliseconds of the loop that a project, and each agent, may use in a second. */
+/** Refill rate of a project, and of each agent: milliseconds of the event loop per second. */
 const REFILL_MS_PER_SECOND = 100
-/** And at once. */
+/** Maximum that can be used at once, milliseconds. */
 const PROJECT_BURST_MS = 20
 const AGENT_BURST_MS = 10
-/** Shares that are whole again are forgotten when there are more than this. */
+/** With more allowances than this, full ones are dropped. */
 const ALLOWANCES_MAX = 10_000
 
 interface Allowance {
@@ -24,15 +24,17 @@ export class EventLoopBudget {
   private readonly agents = new Map<string, Allowance>()
 
   /**
-   * False: the request runs in a lane. Charges a request that runs on the loop.
-   * `bodyBytes`: length of its body. `nowMs`: as of `performance.now()`.
+   * Charges a request to the event loop. Returns false if the budget is used up and the request must run in a lane.
+   * @param agent The agent within the project; empty for callers of MCP.
+   * @param bodyBytes Length of the body.
+   * @param nowMs The time as of `performance.now()`.
    */
   tryCharge(project: string, agent: string, bodyBytes: number, nowMs: number): boolean {
     if (bodyBytes < EXEMPT_BYTES) return true
-    // Callers of MCP have no agent here: without the project they would share one allowance over all projects.
+    // Callers of MCP have no agent here. Without the project they would share one allowance over all projects.
     const name = `${project} ${agent}`
     const own = remaining(this.agents, name, AGENT_BURST_MS, nowMs)
-    // An agent that uses little does not pay for the others of its project.
+    // An agent with more than half of its allowance left is not affected by the other agents of its project.
     const isSpent =
       own <= 0 || (own < AGENT_BURST_MS / 2 && remaining(this.projects, project, PROJECT_BURST_MS, nowMs) <= 0)
     if (isSpent) return false

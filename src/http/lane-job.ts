@@ -1,7 +1,7 @@
-// What the dispatcher hands to a lane, and the port that runs it.
+// The port between the dispatcher and the lanes: a request to run in another process.
 import type { HttpResponse } from './route.ts'
 
-/** A request as it goes over to another process. */
+/** The head of a request as it is sent to another process. */
 export interface ForwardedRequestHead {
   readonly method: string
   /** Decoded, without query. */
@@ -12,25 +12,25 @@ export interface ForwardedRequestHead {
 }
 
 export interface LaneJob {
-  /** Whose share of the lanes it uses. */
+  /** The project that is charged for the lane, or the organization for configuration. */
   readonly project: string
   readonly agent: string
-  /** For logs: the method and the pattern of the path. */
+  /** Method and path template, for logs. */
   readonly label: string
-  /** How long it may run, milliseconds. */
+  /** Time limit, milliseconds. */
   readonly limitMs: number
-  /** Running it twice has the effect of running it once. */
+  /** Running it twice has the same effect as running it once. */
   readonly isRepeatable: boolean
-  /** A write, which may run beside other writes of its project: they share commits. */
+  /** A write that may run concurrently with other writes of its project in one lane: they share commits. */
   readonly isSharedWrite: boolean
   /** Null: no body. */
   readonly body: Uint8Array | null
-  /** Aborted when the client leaves; absent where that cannot be known. */
+  /** Aborted when the client disconnects; absent if that cannot be detected. */
   readonly signal?: AbortSignal | undefined
   head(): ForwardedRequestHead
 }
 
 export interface LaneRunner {
-  /** Rejects with ServiceFault. */
+  /** Runs the request in a lane. Rejects with ThrownServiceError: `unavailable` or `timed-out`. */
   run(job: LaneJob): Promise<HttpResponse>
 }

@@ -1,10 +1,10 @@
-// Reads the query of a route by its schema: every parameter is known, given once, and what its schema takes.
+// Validates the query parameters of a route: each must be declared, given once and valid.
 import type { z } from 'zod'
 import { validate } from '../config/validate.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
-/** A percent sign that begins no byte of UTF-8 is a fault too, not a question mark. */
+/** Validates a query string. Invalid percent-encoding is an error and not replaced. Errors: `invalid`. */
 export function validateQuery(schema: z.ZodObject, query: string): Result<null, ServiceError> {
   if (query === '') return validateParameters(schema, new URLSearchParams(), [])
   const parameters = new URLSearchParams(query)

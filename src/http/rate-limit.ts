@@ -1,7 +1,7 @@
-// How often an agent may ask: a bucket of tokens for each, filled at a constant rate. Without a limit there is nothing.
+// The rate limit of application agents: one token bucket per agent, refilled at a constant rate.
 import type { ServiceError } from '../kernel/errors.ts'
 
-/** Null: go on. */
+/** Takes a token for a request of the agent. Returns null, or the error `too-many` if the bucket is empty. */
 export type RateLimiter = (agentId: string) => ServiceError | null
 
 interface TokenBucket {
@@ -9,7 +9,7 @@ interface TokenBucket {
   atMs: number
 }
 
-/** Buckets that have been full for long are forgotten when there are more than this. */
+/** With more buckets than this, full ones are dropped. */
 const BUCKETS_MAX = 10_000
 
 export function createRateLimiter(perSecond: number, burst: number, nowMs: () => number): RateLimiter | null {
@@ -25,7 +25,7 @@ export function createRateLimiter(perSecond: number, burst: number, nowMs: () =>
       bucket = { tokens: size, atMs: now }
       buckets.set(agentId, bucket)
     }
-    // A clock that is set back fills nothing.
+    // A clock that was set back adds no tokens.
     const passedS = Math.max(0, now - bucket.atMs) / 1000
     bucket.tokens = Math.min(size, bucket.tokens + passedS * perSecond)
     bucket.atMs = now

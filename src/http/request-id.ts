@@ -1,10 +1,10 @@
-// Which identifier a request answers to: the caller's own when it is short and can stand in a header, else a fresh one
-// (ruling D8). Requests that the runtime refuses before we see them (a request line that is none, another version of
-// HTTP, headers beyond its limit: 400, 505, 431) are answered by it without a body and without an identifier.
+// The request id of a response: the `X-Request-ID` of the caller if it is short and valid, else a new one
+// (docs/decisions/0027-http-requests.md). The runtime itself refuses requests with an invalid request line, another version
+// of HTTP or too long headers (400, 505, 431), without a body and without a request id.
 
-/** Beyond what anybody tells requests apart by; short enough for a log line. */
+/** Long enough for any id scheme, short enough for a log line. */
 const LENGTH_MAX = 256
-/** RFC 9110, 5.5: visible characters, blanks between them, and bytes of other alphabets, which go back as they came. */
+/** A field value of RFC 9110, section 5.5: visible ASCII, spaces and obs-text. */
 const FIELD_VALUE = /^[\x20-\x7e\x80-\xff]+$/
 
 const process = crypto.randomUUID().replaceAll('-', '').slice(0, 16)

@@ -1,5 +1,5 @@
-// A route is a record: what it matches, who may call it, what it takes and gives. server.ts serves records, and the
-// interface description is made from the same ones.
+// The types of a route: path, authentication, request and response schemas, handler. The dispatcher serves these records, and
+// the OpenAPI document is generated from them.
 import { z } from 'zod'
 import type { ApiPermission, Caller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
@@ -8,44 +8,47 @@ import type { Result } from '../kernel/result.ts'
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /**
- * What a route of agents makes of a user's token in `Authorization`, beside the key in `X-SVC-ClientKey`: does not look
- * at it, takes it and refuses a wrong one, or cannot do without.
+ * How a route of agents uses a user token in `Authorization` next to the key in `X-SVC-ClientKey`: ignores it, verifies it if
+ * it is present, or requires it.
  */
 export type UserTokenUse = 'ignored' | 'optional' | 'required'
 
-/** What the caller must show. `public` shows nothing. */
+/** The credentials that a route requires. */
 export type Auth =
   | { readonly kind: 'public' }
   | {
       readonly kind: 'agent'
       readonly permission: ApiPermission
-      /** A second one that the agent must have. */
+      /** A second permission that the agent needs. */
       readonly also?: ApiPermission
       readonly user: UserTokenUse
     }
   | { readonly kind: 'service-account' }
-  /** An end user's token alone, of a kind that the path decides: the handler looks at it. */
+  /** A user token without an agent key. The handler verifies it, because the path decides how. */
   | { readonly kind: 'user' }
 
-/** The front port (ruling R2): a socket library hands in requests of this shape and writes answers of that shape. */
+/** The port of the HTTP server: a server adapter passes requests of this shape and writes responses of `HttpResponse`. */
 export interface HttpRequest {
   readonly method: string
-  /** Decoded, without query. */
+  /** Percent-decoded path without the query. */
   readonly path: string
-  /** Without `?`; empty when there is none. */
+  /** Query string without `?`; may be empty. */
   readonly query: string
-  /** Why the request is answered with 400 before it is routed: another reader of its head may take it for another one. */
+  /**
+   * The reason to refuse the request with 400 before routing: proxies may interpret its target or host differently
+   * (request smuggling). Null or absent: none.
+   */
   readonly targetError?: string | null
   header(name: string): string | null
-  /** All of them, with names in lower case. */
+  /** All headers, with names in lower case. */
   headers(): Iterable<readonly [string, string]>
-  /** Aborted when the client closes the connection; absent where that cannot be known. */
+  /** Aborted when the client disconnects; absent if that cannot be detected. */
   readonly signal?: AbortSignal
-  /** The route, where the front has found it by a path without parameters; absent: it is looked for. */
+  /** The route, if the server has already matched it by a fixed path. */
   readonly route?: Route | undefined
   /**
-   * The whole body. `caller` names who sends it: their bodies under way have a limit. Rejects with a ServiceFault:
-   * `too-large`, `too-slow`, `too-many-bytes`, `unavailable`, or `malformed` when the connection ends before it.
+   * Reads the whole body. `caller`: name of the caller, whose bodies in memory are limited. Rejects with ThrownServiceError:
+   * `too-large`, `too-slow`, `too-many-bytes`, `unavailable`, or `malformed` if the client disconnects.
    */
   body(caller: string): Promise<Uint8Array> | Uint8Array
 }
@@ -53,18 +56,18 @@ export interface HttpRequest {
 export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** JSON text or empty. */
+  /** Text of the body; empty: no body. */
   readonly body: string
-  /** Replaces `body`: the unchanged answer of a lane. */
+  /** Set: replaces `body`. The unchanged body of a lane's response. */
   readonly bytes?: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
-  /** In the place of `body`: pieces of text, each asked for when there is room for it. `return` is called when the reader has left. */
-  readonly live?: AsyncIterator<string, void>
+  /** Set: replaces `body`. Text chunks, pulled when there is room; `return` is called when the client disconnects. */
+  readonly stream?: AsyncIterator<string, void>
 }
 
-/** Decisions and keys shown once must not rest in a cache on the way. */
+/** Default headers. `no-store`, because decisions and one-time keys must not be cached. */
 export const defaultHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store' } as const
 
-/** The headers of nearly every answer: those of `usual`, and the request id. The front keeps all but the id at hand. */
+/** `defaultHeaders` with a request id. The server recognizes this class and reuses a prepared `Headers` object. */
 export class DefaultHeaders {
   readonly [name: string]: string
   readonly 'content-type' = defaultHeaders['content-type']
@@ -76,97 +79,97 @@ export class DefaultHeaders {
   }
 }
 
-/** What a handler sees. */
+/** What a handler can read of its request. */
 export interface RequestContext {
   readonly caller: Caller | null
   readonly requestId: string
-  /** `{id}` and the like of the route's path. */
+  /** Values of the `{parameters}` of the path. */
   readonly pathParameters: Readonly<Record<string, string>>
   readonly query: URLSearchParams
-  /** A HEAD: nobody reads a body, so nothing may be begun that lasts as long as one. */
+  /** HEAD request: the handler must not start a stream. */
   readonly headOnly: boolean
   header(name: string): string | null
-  /** For a route that reads it itself; as of `FrontRequest`. `caller` is needed where the dispatcher knows none. */
+  /** The body, for routes with their own body reader; see `HttpRequest.body`. Pass `caller` if the route has no `auth`. */
   body(caller?: string): Promise<Uint8Array> | Uint8Array
-  /** The body as a JSON value; as of `readJson`. */
+  /** The body as a JSON value; see `readJson`. */
   json(numbers: 'exact' | 'plain', caller?: string): Promise<Result<unknown, ServiceError>>
 }
 
 export interface RouteResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Undefined: no body. Floats and big integers are written by kernel/json. */
+  /** Body, serialized by kernel/json, which keeps floats and big integers. Undefined: no body. */
   readonly body?: unknown
-  /** A body that is JSON text already (the constant answers of the hot path); wins over `body`. */
+  /** Body as JSON text (constant responses of the hot path). Takes precedence over `body`. */
   readonly text?: string
-  /** As of `FrontResponse`; wins over both. */
-  readonly live?: AsyncIterator<string, void>
+  /** See `HttpResponse.stream`. Takes precedence over `text` and `body`. */
+  readonly stream?: AsyncIterator<string, void>
 }
 
-/** A chapter of the interface description: routes that are read together. One name always has one description. */
+/** A tag of the OpenAPI document, which groups routes. */
 export interface Tag {
   readonly name: string
   readonly description: string
 }
 
-/** Which setting limits a request in a lane: the time of a decision, a batch, a knowledge query or a write. */
+/** The setting that limits the time of a request in a lane: decision, batch, knowledge query or write. */
 export type LaneLimit = 'decision' | 'batch' | 'query' | 'write'
 
 export interface LaneUse {
-  /** True: every request of the route, because it writes or because its size is not known before it runs. */
+  /** True: every request of the route runs in a lane, because it writes, or because its cost is not known in advance. */
   readonly always?: true
   readonly limit: LaneLimit
-  /** The request changes something, so that it may not run twice. `idempotent`: twice has the effect of once. */
+  /** The request writes. `once`: it must not be repeated; `idempotent`: it may be. */
   readonly writes?: 'once' | 'idempotent'
 }
 
 export interface Route {
   readonly method: Method
-  /** `/configs/v1/applications/{id}`. A trailing slash in a request is equal to none. */
+  /** Path template, such as `/configs/v1/applications/{id}`. A trailing slash in a request is ignored. */
   readonly path: string
-  /** Unique, `createApplication`: what generated clients call their function. */
+  /** Unique OpenAPI operation id, such as `createApplication`; generated clients name their functions after it. */
   readonly operationId: string
   readonly tag: Tag
-  /** One line, without a full stop. */
+  /** One line, without a period. */
   readonly summary: string
-  /** What a caller must know beyond the summary and the schemas. */
+  /** What a caller must know in addition to summary and schemas. */
   readonly description?: string
   readonly auth: Auth
-  /** What each `{name}` of the path stands for. */
+  /** Description of each `{parameter}` of the path. */
   readonly pathParameters?: Readonly<Record<string, string>>
   /**
-   * The query parameters: a strict object of schemas that take a string. One that is unknown or given twice, or that its
-   * schema refuses, is answered 422. Absent: the query is not looked at.
+   * Query parameters: a strict object of schemas for strings. An unknown, repeated or invalid parameter is answered with 422.
+   * Absent: the query is ignored.
    */
   readonly query?: z.ZodObject
-  /** Request headers with a meaning for this route alone (`If-Match`), and what that is. */
+  /** Description of each request header specific to this route, such as `If-Match`. */
   readonly requestHeaders?: Readonly<Record<string, string>>
-  /** Null: the route takes no body. Validation faults are `malformed` with one issue per fault, naming the path. */
+  /** Body schema; null: no body. Validation errors are `malformed`, with one issue per error that names its path. */
   readonly request: z.ZodType | null
-  /** Reads the body instead of `request` where a schema is too slow; a test proves that both agree. */
+  /** Parses the body instead of `request`, where validation by schema is too slow. A test compares both. */
   readonly parse?: (body: unknown) => Result<unknown, ServiceError>
-  /** The handler asks for the bytes when it wants them, and answers what is wrong with them: `request` is its description. */
+  /** The handler reads and validates the body; `request` only documents it. */
   readonly bodyReader?: 'itself'
-  /** `exact` keeps 1 and 1.0 apart and big integers whole (bodies that carry graph values); else plain JSON numbers. */
+  /** `exact`: distinguishes 1 from 1.0 and keeps big integers (bodies with graph values). Absent: JavaScript numbers. */
   readonly numbers?: 'exact'
-  /** Another media type than JSON is a fault of its own, or one of shape where the route's protocol knows no other (D2). */
+  /** The error for another media type than JSON: 400 for AuthZEN (docs/decisions/0006-authzen-status-codes-and-batches.md), else 415. */
   readonly wrongMediaType?: 'malformed'
-  /** Where the request runs, when the process has lanes. Absent: on the serving loop, and in a lane if it is too large. */
+  /** When the request runs in a lane. Absent: only if it turns out to be too large for the event loop. */
   readonly lane?: LaneUse
-  /** A body to show in the description; a test reads it by the route's own reader. */
+  /** Example body for the OpenAPI document. A test parses it as the route does. */
   readonly example?: unknown
   /**
-   * Status → body schema (null: no body), for the interface description and tests. Names what this route adds to what
-   * the way of every request may answer (401, 408, 413, 415, 429, 500: openapi/responses.ts knows).
+   * Status → body schema (null: no body), for the OpenAPI document and tests. Statuses that any route may return (401, 408,
+   * 413, 415, 429, 500) are added by openapi/responses.ts.
    */
   readonly responses: Readonly<Record<number, z.ZodType | null>>
-  /** Of the answers below 300 where it is not JSON; their schema is then one of a string. */
+  /** Media type of successful responses if it is not JSON. Their schema is then a string. */
   readonly mediaType?: string
-  /** An answer of 200 may come as events instead: to who asks for these, or where there are more than one. */
+  /** A response with status 200 may be an event stream instead, by `Accept` or by the method called. */
   readonly mayStream?: true
-  /** Headers of the answers below 300 (`ETag`), and what they say. */
+  /** Description of each header of successful responses, such as `ETag`. */
   readonly responseHeaders?: Readonly<Record<string, string>>
-  /** A 403 of it says what token would do (RFC 9470). */
+  /** Its 403 responses may contain a step-up challenge (RFC 9470). */
   readonly stepUp?: true
   handle(
     context: RequestContext,
@@ -174,15 +177,18 @@ export interface Route {
   ): Promise<Result<RouteResponse, ServiceError>> | Result<RouteResponse, ServiceError>
 }
 
-/** The body of every refusal. */
+/** The body of every error response. */
 export const errorBody = z
   .object({
     message: z.string(),
-    errors: z.array(z.string()).optional().describe('one entry for each fault: its place, and what was expected there'),
+    errors: z
+      .array(z.string())
+      .optional()
+      .describe('one entry per error: the path of the value, and what was expected'),
   })
   .meta({ id: 'Problem' })
 
-/** The failures that a route answers, for its `responses`. */
+/** Error statuses of a route, for its `responses`. */
 export function errorStatuses(...statuses: readonly number[]): Record<number, z.ZodType> {
   return Object.fromEntries(statuses.map((status) => [status, errorBody]))
 }

@@ -1,12 +1,12 @@
-// Finds the route of a method and a path: an exact path by one map look-up, a path with `{names}` segment by segment.
-// A trailing slash is equal to none; a GET route also serves HEAD.
+// Finds the route of a method and a path: a fixed path by a map lookup, a path with `{parameters}` segment by segment.
+// A trailing slash is ignored; a GET route also serves HEAD.
 import type { Method, Route } from './route.ts'
 
 export const noParameters: Readonly<Record<string, string>> = Object.freeze({})
 
 export type RouteMatch =
   | { readonly kind: 'route'; readonly route: Route; readonly pathParameters: Readonly<Record<string, string>> }
-  /** The path exists, the method does not; `allow` is sorted. */
+  /** The path exists, but not with this method. `allow` is sorted. */
   | { readonly kind: 'method'; readonly allow: readonly string[] }
   | { readonly kind: 'none' }
 
@@ -33,18 +33,19 @@ export function createRouter(routes: readonly Route[]): Router {
       continue
     }
     const template = route.path.split('/')
-    // Two templates that differ in names only would answer for the same paths.
+    // Templates that differ only in parameter names match the same paths.
     const shape = template.map((segment) => (isParameter(segment) ? '{}' : segment)).join('/')
     const endpoint = endpoints.get(shape) ?? { template, methods: new Map<string, Route>() }
     if (endpoint.methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`)
     endpoint.methods.set(route.method, route)
     endpoints.set(shape, endpoint)
   }
-  // By how they begin and how long they are, so that a path is held against few of them.
+  // Indexed by first segment and number of segments, so that a path is compared with few templates.
   const templates = new Map<string, PathTemplate[]>()
   for (const endpoint of endpoints.values()) {
     const [, start = '{}'] = endpoint.template
-    if (isParameter(start)) throw new Error(`the path of a route begins with a name: ${endpoint.template.join('/')}`)
+    if (isParameter(start))
+      throw new Error(`the path of a route begins with a parameter: ${endpoint.template.join('/')}`)
     const key = `${start}/${endpoint.template.length}`
     templates.set(key, [...(templates.get(key) ?? []), endpoint])
   }

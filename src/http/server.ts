@@ -1,283 +1,135 @@
-// The HTTP front: Bun's built-in server behind the front port (ruling R2). The only file that knows `Bun.serve`.
-import { BodyError } from './body.ts'
-import { BodyBudget, type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts'
+// The HTTP server: Bun's built-in server as an adapter of the dispatcher (docs/decisions/0001-bun-runtime-and-http-port.md).
+import { BodyBudget } from './body-budget.ts'
 import { BodyTimeout } from './body-timeout.ts'
+import { type BodyLimits, BunRequest, type ExactPath } from './bun-request.ts'
 import type { RequestHandler } from './dispatch.ts'
-import { DefaultHeaders, defaultHeaders, type HttpRequest, type HttpResponse, type Route } from './route.ts'
+import { findFreePort, type ListenAddress, listenAddress } from './port.ts'
+import { segmentPatterns } from './request-target.ts'
+import { DefaultHeaders, defaultHeaders, type HttpResponse, type Route } from './route.ts'
 import { toReadableStream } from './streaming-body.ts'
 
-/** The runtime looks at silent connections so often, and ends one by up to so much sooner than it was told. */
+/** The runtime checks idle connections at this interval and may close them this much too early, seconds. */
 const IDLE_CHECK_S = 4
-/** It takes no more. */
+/** The largest idle timeout that the runtime accepts, seconds. */
 const IDLE_MAX_S = 255
 
-/**
- * The deepest path whose segments are looked at before the runtime resolves dot segments. No route is deeper, so a deeper
- * target that resolves to a route is refused.
- */
-const SEGMENTS_MAX = 16
-
-/** A stop closes the kept connections once no request has arrived for so long, */
+/** A stop closes idle keep-alive connections when no request has arrived for this time, */
 const QUIET_PERIOD_MS = 100
-/** or after this time at the latest. Until then, each answer says `connection: close`. */
+/** or after this time at the latest. Until then, each response has the header `connection: close`. */
 const STOP_GRACE_MS = 1000
 
+/** Options of `startHttpServer`. */
 export interface HttpServerOptions {
   readonly host: string
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number
-  /** Other processes listen on the port too, and each takes a part of the connections. */
+  /** True: other processes listen on the same port, and the system distributes connections. */
   readonly shared?: boolean
+  /** Maximum length of a body, bytes. */
   readonly bodyBytesMax: number
+  /** Maximum bytes of all bodies in memory. */
   readonly bodyTotalBytesMax: number
+  /** Maximum bytes of the bodies of one caller in memory. */
   readonly bodyCallerBytesMax: number
+  /** Time limit for receiving a body, milliseconds. */
   readonly bodyTimeMs: number
-  /** Those whose path has no parameters are matched by the runtime itself. */
+  /** Paths without parameters are matched by the runtime itself. */
   readonly routes: readonly Route[]
-  /** How long a stop waits for requests that are being answered. */
+  /** How long a stop waits for running requests, milliseconds. */
   readonly drainMs: number
-  /** Seconds that a connection may be silent; one that is silent for longer ends within two looks of the runtime. */
+  /** Idle timeout of a connection, seconds. The connection is closed up to two check intervals later. */
   readonly idleTimeS: number
   /** Null: plain HTTP. */
   readonly tls: TlsCertificate | null
 }
 
-/** Both in PEM. */
+/** A certificate chain and its private key, both in PEM. */
 export interface TlsCertificate {
   readonly cert: string
   readonly key: string
 }
 
+/** A running server. */
 export interface HttpServer extends ListenAddress {
-  /** New connections are shown this certificate; those that are open end after the request that they carry. */
+  /** Uses another certificate for new connections. Open connections end after their current request. */
   renewCertificate(tls: TlsCertificate): void
   /**
-   * Answers with `connection: close` until requests stop arriving (at most LINGER_MAX_MS), then refuses new connections,
-   * waits at most `drainMs` until running requests are answered and their answers written, and closes what is left.
+   * Answers with `connection: close` until requests stop arriving (at most `STOP_GRACE_MS`), then refuses new connections,
+   * waits at most `drainMs` until running requests are answered and written, and closes the remaining connections.
    */
   stop(): Promise<void>
 }
 
-/** What the requests of one front share. */
-interface BodyLimits {
-  readonly bytesMax: number
-  readonly timeout: BodyTimeout
-  readonly budget: BodyBudget
-}
-
-/** Reading `request.url` makes the runtime parse and write a whole URL, so it is read only where the path is not known. */
-class BunRequest implements HttpRequest {
-  readonly method: string
-  readonly route: Route | undefined
-  private readonly exactPath: ExactPath | null
-  private readonly request: Request
-  private readonly headerFields: Headers
-  private readonly bodyLimits: BodyLimits
-  /** Null: no body that is counted has been asked for. */
-  private reservation: BodyReservation | null = null
-
-  constructor(request: Request, known: ExactPath | null, bodies: BodyLimits) {
-    this.request = request
-    this.exactPath = known
-    this.headerFields = request.headers
-    this.bodyLimits = bodies
-    this.method = request.method
-    this.route = known?.routes.get(this.method)
-  }
-
-  /** See FrontRequest. A known path was matched as it was sent, so only its host is checked. */
-  get targetError(): string | null {
-    // The runtime joins the values of repeated headers. RFC 9112, section 3.2: such a request must be answered with 400.
-    if (this.headerFields.get('host')?.includes(',')) return 'host: expected one host, found several'
-    return this.exactPath !== null || hasPlainTarget(this.request) ? null : dotSegmentError
-  }
-
-  get path(): string {
-    if (this.exactPath !== null) return this.exactPath.path
-    const { url } = this.request
-    const start = pathStart(url)
-    const mark = url.indexOf('?', start)
-    const path = mark < 0 ? url.slice(start) : url.slice(start, mark)
-    return path.includes('%') ? decodePath(path) : path
-  }
-
-  get query(): string {
-    const { url } = this.request
-    const mark = url.indexOf('?', pathStart(url))
-    return mark < 0 ? '' : url.slice(mark + 1)
-  }
-
-  header(name: string): string | null {
-    return this.headerFields.get(name)
-  }
-
-  headers(): Iterable<readonly [string, string]> {
-    return this.headerFields
-  }
-
-  get signal(): AbortSignal {
-    return this.request.signal
-  }
-
-  body(caller: string): Promise<Uint8Array> {
-    const { timeout, bytesMax } = this.bodyLimits
-    const declared = this.headerFields.get('content-length')
-    if (declared === null) return timeout.wait(this.readCounting(caller))
-    const length = Number(declared)
-    if (length > bytesMax) return Promise.reject(this.tooLarge())
-    if (length > SMALL_BODY_BYTES) {
-      const refused = this.reserve(caller, length)
-      // The runtime reads and drops what still comes of the body.
-      if (refused !== null) return Promise.reject(refused)
-    }
-    return timeout.wait(this.request.bytes())
-  }
-
-  /** To be called when the request is answered, or never will be. */
-  release(): void {
-    this.reservation?.release()
-  }
-
-  /** Without a declared length the bytes are counted as they come, so that an endless body costs no more than the limit. */
-  private async readCounting(caller: string): Promise<Uint8Array> {
-    const stream = this.request.body
-    if (stream === null) return new Uint8Array()
-    const parts: Uint8Array[] = []
-    let length = 0
-    for await (const part of stream) {
-      length += part.length
-      if (length > this.bodyLimits.bytesMax) throw this.tooLarge()
-      const refused = length > SMALL_BODY_BYTES ? this.reserve(caller, length) : null
-      if (refused !== null) throw refused
-      parts.push(part)
-    }
-    await this.checkTrailers()
-    return Buffer.concat(parts, length)
-  }
-
-  /**
-   * The runtime hands over the last chunk before it has read what follows. It takes no trailers there: it answers 400 and
-   * closes the connection. A request that it has refused in this turn is not carried out.
-   */
-  private async checkTrailers(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve))
-    if (!this.request.signal.aborted) return
-    throw new BodyError({ kind: 'malformed', issues: ['body: expected nothing behind its last chunk'] })
-  }
-
-  private reserve(caller: string, bytes: number): BodyError | null {
-    this.reservation ??= this.bodyLimits.budget.open(caller)
-    const refused = this.reservation.growTo(bytes)
-    return refused === null ? null : new BodyError(refused)
-  }
-
-  private tooLarge(): BodyError {
-    return new BodyError({ kind: 'too-large', limitBytes: this.bodyLimits.bytesMax })
-  }
-}
-
-const dotSegmentError = 'path: expected no dot segment and no backslash, also none that is percent-encoded'
-
-/** A backslash, or a segment of one or two dots, in what stands between two slashes once it is decoded. */
-const DOT_SEGMENT = /\\|(?:^|\/)\.{1,2}(?:\/|$)/
-
-/**
- * The URL of a request has its dot segments resolved and its backslashes turned. The parameters of the segment routes
- * (see segmentRoutes) hold the segments as they were sent, decoded. What no segment route takes has an empty segment or
- * is deeper than any route: if its URL has neither, then the URL is not what was sent.
- */
-function hasPlainTarget(request: SegmentRequest): boolean {
-  if (request.params !== undefined) return !Object.values(request.params).some((segment) => DOT_SEGMENT.test(segment))
-  const { url } = request
-  const [path = ''] = url.slice(pathStart(url) + 1).split('?', 1)
-  const segments = path.replace(/\/$/, '').split('/')
-  return segments.includes('') || segments.length > SEGMENTS_MAX
-}
-
-type SegmentRequest = Request & { readonly params?: Readonly<Record<string, string>> }
-
-/** Patterns that take every path of up to SEGMENTS_MAX segments, none of them empty, with a slash at its end or without. */
-function segmentPatterns(): string[] {
-  const patterns = ['/']
-  let pattern = ''
-  for (let depth = 1; depth <= SEGMENTS_MAX; depth++) {
-    pattern += `/:s${depth}`
-    patterns.push(pattern, `${pattern}/`)
-  }
-  return patterns
-}
-
-function pathStart(url: string): number {
-  return url.indexOf('/', url.indexOf('://') + 3)
+/** A server that accepts connections on the port. */
+interface PortListener {
+  /** Another listener has replaced this one. */
+  isRetired: boolean
+  readonly server: Bun.Server<unknown>
 }
 
 /**
- * A path that does not decode stays as it is; no route will match it. An encoded slash divides nothing (RFC 3986, 2.2):
- * else whoever stands before the service and guards its paths would see another path than the service.
+ * Starts the server. Throws the error of the system if the address cannot be used.
+ * @param handle Handles each request.
  */
-function decodePath(path: string): string {
-  try {
-    return decodeURIComponent(path.replace(/%2f/gi, '%252F'))
-  } catch {
-    return path
-  }
-}
-
 export function startHttpServer(handle: RequestHandler, options: HttpServerOptions): HttpServer {
   let arrived = 0
-  let stopping = false
-  const slow = new BodyTimeout(options.bodyTimeMs)
+  let isStopping = false
+  const timeout = new BodyTimeout(options.bodyTimeMs)
   const budget = new BodyBudget({
     totalBytesMax: options.bodyTotalBytesMax,
     callerBytesMax: options.bodyCallerBytesMax,
   })
-  const bodies: BodyLimits = { bytesMax: options.bodyBytesMax, timeout: slow, budget }
-  const shared = options.shared === true
-  const known = exactPaths(options.routes)
-  // The runtime reads a Headers object in half of the time that it takes for a record, and copies it into the answer.
-  const usualHeaders = new Headers(defaultHeaders)
-  const usualAnswer = { headers: usualHeaders }
+  const bodyLimits: BodyLimits = { bytesMax: options.bodyBytesMax, timeout, budget }
+  const isPortShared = options.shared === true
+  const paths = exactPaths(options.routes)
+  // The runtime reads a Headers object twice as fast as a record, and copies it into the response.
+  const reusedHeaders = new Headers(defaultHeaders)
+  const reusedInit = { headers: reusedHeaders }
 
-  function answer(request: Request, known: ExactPath | null, listener: PortListener): Response | Promise<Response> {
+  function answer(
+    bunRequest: Request,
+    exactPath: ExactPath | null,
+    listener: PortListener,
+  ): Response | Promise<Response> {
     arrived += 1
-    const asked = new BunRequest(request, known, bodies)
-    const coming = handle(asked)
-    return coming instanceof Promise
-      ? coming.then((answered) => written(asked, answered, listener))
-      : written(asked, coming, listener)
+    const request = new BunRequest(bunRequest, exactPath, bodyLimits)
+    const response = handle(request)
+    return response instanceof Promise
+      ? response.then((settled) => toResponse(request, settled, listener))
+      : toResponse(request, response, listener)
   }
 
-  function written(asked: BunRequest, response: HttpResponse, listener: PortListener): Response {
-    asked.release()
-    const { status, headers, body, bytes, live } = response
-    const closes = stopping || listener.isRetired
-    if (headers instanceof DefaultHeaders && live === undefined && bytes === undefined && !closes) {
-      usualHeaders.set('x-request-id', headers['x-request-id'])
-      const init = status === 200 ? usualAnswer : { status, headers: usualHeaders }
+  function toResponse(request: BunRequest, response: HttpResponse, listener: PortListener): Response {
+    request.release()
+    const { status, headers, body, bytes, stream } = response
+    const closes = isStopping || listener.isRetired
+    if (headers instanceof DefaultHeaders && stream === undefined && bytes === undefined && !closes) {
+      reusedHeaders.set('x-request-id', headers['x-request-id'])
+      const init = status === 200 ? reusedInit : { status, headers: reusedHeaders }
       return new Response(body === '' ? null : body, init)
     }
-    return new Response(live === undefined ? (bytes ?? (body === '' ? null : body)) : toReadableStream(live), {
+    return new Response(stream === undefined ? (bytes ?? (body === '' ? null : body)) : toReadableStream(stream), {
       status,
       headers: closes ? { ...headers, connection: 'close' } : { ...headers },
     })
   }
 
-  function listen(at: number, tls: TlsCertificate | null, reusePort: boolean): PortListener {
+  function listen(port: number, tls: TlsCertificate | null, reusePort: boolean): PortListener {
     const listener: PortListener = {
       isRetired: false,
       server: Bun.serve({
         hostname: options.host,
-        port: at,
-        // Only where it is meant: else a second server on the same port would start and take half of the connections.
+        port,
+        // Only if requested: otherwise a second server on the same port would start and take half of the connections.
         reusePort,
         idleTimeout: Math.min(options.idleTimeS + IDLE_CHECK_S, IDLE_MAX_S),
         development: false,
-        // Our own limit is lower and answers in JSON; this one only has to stay out of its way.
+        // The limit of BunRequest is lower and answers in JSON.
         maxRequestBodySize: Number.MAX_SAFE_INTEGER,
         ...(tls === null ? {} : { tls: { ...tls } }),
         routes: Object.fromEntries([
           ...segmentPatterns().map((pattern) => [pattern, (request: Request) => answer(request, null, listener)]),
-          ...known.map((path) => [path.path, (request: Request) => answer(request, path, listener)]),
+          ...paths.map((path) => [path.path, (request: Request) => answer(request, path, listener)]),
         ]),
         fetch: (request) => answer(request, null, listener),
       }),
@@ -285,33 +137,33 @@ export function startHttpServer(handle: RequestHandler, options: HttpServerOptio
     return listener
   }
 
-  // The runtime cannot change the certificate of a server, so another one takes its place on the same port, which both
-  // must agree to share. That nobody else has it is known first, and nobody who would not share it gets it after.
-  const port = options.tls === null || shared ? options.port : findFreePort(options.host, options.port)
-  let listener = listen(port, options.tls, shared || options.tls !== null)
+  // The runtime cannot change the certificate of a running server. A second server replaces it on the same port, which both
+  // must open as shared. The port is reserved exclusively first, so that no other process can share it.
+  const port = options.tls === null || isPortShared ? options.port : findFreePort(options.host, options.port)
+  let listener = listen(port, options.tls, isPortShared || options.tls !== null)
   const address = listenAddress(options.host, listener.server.port ?? port, options.tls !== null)
-  const olds = new Set<PortListener>()
-  const retired: Promise<void>[] = []
+  const retired = new Set<PortListener>()
+  const retiredStops: Promise<void>[] = []
   return {
     ...address,
     renewCertificate(tls) {
-      const before = listener
+      const previous = listener
       listener = listen(address.port, tls, true)
-      before.isRetired = true
-      retired.push(before.server.stop(false))
-      olds.add(before)
+      previous.isRetired = true
+      retiredStops.push(previous.server.stop(false))
+      retired.add(previous)
     },
     async stop() {
-      stopping = true
-      slow.stop()
-      const listeners = [...olds, listener]
-      // A connection that was kept for a next request would be reset if that request and the close crossed.
-      const lingerMs = Math.min(STOP_GRACE_MS, options.drainMs)
-      for (let waitedMs = 0, seen = 0; arrived !== seen && waitedMs < lingerMs; waitedMs += QUIET_PERIOD_MS) {
+      isStopping = true
+      timeout.stop()
+      const listeners = [...retired, listener]
+      // Closing a keep-alive connection while its next request is in flight would reset it, so wait until requests stop.
+      const graceMs = Math.min(STOP_GRACE_MS, options.drainMs)
+      for (let waitedMs = 0, seen = 0; arrived !== seen && waitedMs < graceMs; waitedMs += QUIET_PERIOD_MS) {
         seen = arrived
         await Bun.sleep(QUIET_PERIOD_MS)
       }
-      const closed = Promise.all([listener.server.stop(false), ...retired])
+      const closed = Promise.all([listener.server.stop(false), ...retiredStops])
       await waitAtMost(closed, options.drainMs)
       for (const one of listeners) await one.server.stop(true)
       await closed
@@ -319,7 +171,7 @@ export function startHttpServer(handle: RequestHandler, options: HttpServerOptio
   }
 }
 
-/** Resolves once `work` has, or after `timeMs` milliseconds. */
+/** Resolves once `work` has settled, or after `timeMs` milliseconds. */
 function waitAtMost(work: Promise<unknown>, timeMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, timeMs)
@@ -330,62 +182,11 @@ function waitAtMost(work: Promise<unknown>, timeMs: number): Promise<void> {
   })
 }
 
-/** A path without parameters, and its routes by method. */
-interface ExactPath {
-  readonly path: string
-  readonly routes: ReadonlyMap<string, Route>
-}
-
 function exactPaths(routes: readonly Route[]): ExactPath[] {
-  const known = new Map<string, Map<string, Route>>()
+  const paths = new Map<string, Map<string, Route>>()
   for (const route of routes) {
     if (route.path.includes('{')) continue
-    known.getOrInsertComputed(route.path, () => new Map<string, Route>()).set(route.method, route)
+    paths.getOrInsertComputed(route.path, () => new Map<string, Route>()).set(route.method, route)
   }
-  return Array.from(known, ([path, byMethod]) => ({ path, routes: byMethod }))
-}
-
-export interface ListenAddress {
-  readonly host: string
-  readonly port: number
-  readonly url: string
-}
-
-function listenAddress(host: string, port: number, secure: boolean): ListenAddress {
-  return { host, port, url: `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}` }
-}
-
-interface PortListener {
-  /** Another one listens in its place. */
-  isRetired: boolean
-  readonly server: Bun.Server<unknown>
-}
-
-export interface ReservedPort extends ListenAddress {
-  release(): void
-}
-
-/**
- * Takes a port for processes that will share it: throws as a server would where anybody has it, also one that would
- * share it. Until it is released nobody else gets it, and whoever asks is told to come again.
- */
-export function reservePort(host: string, port: number, secure: boolean): ReservedPort {
-  const server = Bun.serve({
-    hostname: host,
-    port,
-    reusePort: false,
-    development: false,
-    fetch: () => new Response(null, { status: 503, headers: { connection: 'close' } }),
-  })
-  return {
-    ...listenAddress(host, server.port ?? port, secure),
-    release: () => void server.stop(true),
-  }
-}
-
-/** The number of a port that nobody else has at this moment. */
-function findFreePort(host: string, port: number): number {
-  const reserved = reservePort(host, port, true)
-  reserved.release()
-  return reserved.port
+  return Array.from(paths, ([path, byMethod]) => ({ path, routes: byMethod }))
 }

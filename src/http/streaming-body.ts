@@ -1,9 +1,12 @@
-// Bodies that are written as things come to pass, to a reader who may be slow and may leave: the next piece is asked for only
-// when the one before it is on its way, so whoever writes knows how far behind a reader is, and nothing piles up here.
+// Streamed response bodies with backpressure: the next chunk is requested only when the previous one was sent, so nothing is
+// buffered here, and the producer notices a slow or disconnected reader.
 import type { HttpResponse } from './route.ts'
 
-/** A reader who takes nothing for the idle time of the connection loses it; a writer must say something more often. */
-export function toReadableStream(live: NonNullable<HttpResponse['live']>): ReadableStream<Uint8Array> {
+/**
+ * Converts an iterator of text chunks to a body. The connection is closed if nothing is sent for its idle timeout, so the
+ * producer must send keep-alives.
+ */
+export function toReadableStream(live: NonNullable<HttpResponse['stream']>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream<Uint8Array>(
     {

@@ -1,15 +1,15 @@
-// The queue in front of the lanes: serves projects in turn by the time that their requests took, and the agents of a
-// project likewise, so that a project with many or long requests delays itself and no other (start-time fair queueing:
-// Goyal, Vin, Cheng, SIGCOMM 1996; the cost of a request is charged when it is known).
+// The queue of the lanes: start-time fair queueing over projects, and over the agents within a project, so that a project
+// with many or long requests delays only itself (Goyal, Vin, Cheng, SIGCOMM 1996). A request is charged its real running
+// time when it ends.
 
 export interface QueueItem {
-  /** Whose share of the lanes the request uses: a project, or an organization for configuration. */
+  /** The project that is charged for the request, or the organization for configuration. */
   readonly project: string
-  /** Within the project: the application agent, or the service account. */
+  /** The caller within the project: the application agent, or the service account. */
   readonly agent: string
 }
 
-/** What one project or agent has used, in virtual milliseconds, and what waits for it. */
+/** The virtual time that one project or agent has used, milliseconds. */
 class FairShare {
   usedMs: number
   constructor(usedMs: number) {
@@ -23,12 +23,12 @@ class AgentFairShare<Job> extends FairShare {
 
 class ProjectFairShare<Job> extends FairShare {
   readonly agents = new Map<string, AgentFairShare<Job>>()
-  /** The start of the agent that was served last: an agent that comes back is not paid for the time it was away. */
+  /** Virtual start time of the agent served last. A returning agent starts here: idle time earns no credit. */
   virtualMs = 0
   waiting = 0
 }
 
-/** Shares of idle projects are dropped when there are more than this. */
+/** With more projects than this, idle ones are dropped. */
 const IDLE_PROJECTS_MAX = 10_000
 
 export class FairQueue<Job extends QueueItem> {
@@ -37,7 +37,7 @@ export class FairQueue<Job extends QueueItem> {
   private virtualMs = 0
   private total = 0
 
-  /** `projectMax`: requests of one project that may wait. */
+  /** `projectMax`: requests of one project that may wait at a time. */
   constructor(projectMax: number) {
     this.projectMax = projectMax
   }
@@ -58,7 +58,7 @@ export class FairQueue<Job extends QueueItem> {
     return this.projects.get(project)?.waiting ?? 0
   }
 
-  /** False: the queue of the project is full. */
+  /** Returns false if the queue of the project is full. */
   enqueue(job: Job): boolean {
     const project = this.projectOf(job.project)
     if (project.waiting >= this.projectMax) return false
@@ -67,7 +67,7 @@ export class FairQueue<Job extends QueueItem> {
     return true
   }
 
-  /** Puts a request back that was taken before and has to run again: at the front, whatever waits. */
+  /** Puts back a request that must run again, in front of all others of its agent. Ignores the limit of the queue. */
   requeue(job: Job): void {
     const project = this.projectOf(job.project)
     this.agentOf(project, job.agent).jobs.unshift(job)
@@ -92,7 +92,7 @@ export class FairQueue<Job extends QueueItem> {
     return job
   }
 
-  /** False: it does not wait any more. */
+  /** Returns false if the request is not in the queue. */
   remove(job: Job): boolean {
     const project = this.projects.get(job.project)
     const jobs = project?.agents.get(job.agent)?.jobs
@@ -104,7 +104,7 @@ export class FairQueue<Job extends QueueItem> {
     return true
   }
 
-  /** Charges the time that a request took, milliseconds. */
+  /** Charges the running time of a request, milliseconds, to its project and agent. */
   charge({ project: projectId, agent: agentId }: QueueItem, ms: number): void {
     const project = this.projectOf(projectId)
     project.usedMs += ms
@@ -129,7 +129,7 @@ export class FairQueue<Job extends QueueItem> {
     return share
   }
 
-  /** What an idle project used up to now no longer matters once all others have used as much. */
+  /** Drops idle projects that have used no more than the current virtual time: their history has no effect any more. */
   private dropIdleProjects(): void {
     for (const [id, { waiting, usedMs }] of this.projects) {
       if (waiting === 0 && usedMs <= this.virtualMs) this.projects.delete(id)

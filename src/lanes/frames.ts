@@ -1,19 +1,19 @@
-// The messages between the serving process and a lane: one frame for a request, one for its answer, over a Unix socket.
-// A frame is two lengths (unsigned 32 bits, little endian), a head in JSON and a body of bytes.
+// The wire format between the serving process and a lane: one frame per request and one per response, over a Unix socket.
+// A frame is two lengths (unsigned 32 bits, little endian), a JSON head and a body of bytes.
 import type { Socket } from 'node:net'
 
 export interface ResponseHead {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** What the lane counted since its last answer. */
+  /** Metric increments since the last response of the lane. */
   readonly counts: Readonly<Record<string, number>>
 }
 
 const LENGTHS_BYTES = 8
-/** A body is written in pieces of this many bytes, so that one of some megabytes does not hold the event loop. */
+/** Bodies are written in chunks of this size, so that a large one does not block the event loop. */
 const CHUNK_BYTES = 256 * 1024
 
-/** Resolves when everything was handed to the socket; rejects when the socket ends before. */
+/** Resolves when the whole frame was handed to the socket; rejects if the socket closes earlier. */
 export async function writeFrame(socket: Socket, head: object, body: Uint8Array): Promise<void> {
   const text = Buffer.from(JSON.stringify(head))
   const start = Buffer.allocUnsafe(LENGTHS_BYTES + text.length)
@@ -28,7 +28,7 @@ export async function writeFrame(socket: Socket, head: object, body: Uint8Array)
   socket.write(start)
   for (let at = 0; at < body.length; at += CHUNK_BYTES) {
     if (!socket.write(body.subarray(at, at + CHUNK_BYTES))) await waitForDrain(socket)
-    if (socket.destroyed) throw new Error('the connection ended before the whole frame was written')
+    if (socket.destroyed) throw new Error('the connection closed before the whole frame was written')
   }
 }
 
@@ -45,17 +45,17 @@ function waitForDrain(socket: Socket): Promise<void> {
 }
 
 export interface FrameReader {
-  /** Called with the head and the length of the body, before any of its bytes. */
+  /** Called with the head and the length of the body, before any byte of the body. */
   head(head: unknown, bodyBytes: number): void
-  /** Called with each piece of the body, in order. */
+  /** Called with each chunk of the body, in order. */
   chunk(bytes: Uint8Array): void
-  /** The frame is whole. */
+  /** Called when the frame is complete. */
   end(): void
 }
 
-/** Cuts what arrives on a socket into frames. Bytes of bodies are handed on as they come and not kept. */
+/** Splits the bytes of a socket into frames. Bodies are passed on as they arrive and not buffered. */
 export function readFrames(socket: Socket, reader: FrameReader): void {
-  /** Of lengths and head, until these are whole. */
+  /** Bytes of the lengths and the head, until both are complete. */
   let start: Buffer = Buffer.alloc(0)
   let bodyLeft = 0
   let inBody = false

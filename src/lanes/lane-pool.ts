@@ -1,79 +1,56 @@
-// The pool of lanes: helper processes on the same data folder that run what is too large for the serving loop. A lane that
-// overruns the limit of its request is killed and replaced, so every request ends within its limit, whatever it computes.
+// The pool of lanes: helper processes on the same data folder that run requests too large for the serving event loop. A lane
+// that exceeds the time limit of its request is killed and replaced, so every request ends within its limit
+// (docs/decisions/0018-lanes.md).
 import type { LaneJob, LaneRunner } from '../http/lane-job.ts'
 import type { HttpResponse } from '../http/route.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { FairQueue } from './fair-queue.ts'
+import { canUseAnotherLane, chooseLane, type Lane, type QueuedRequest, type RunningRequest } from './lane.ts'
+import { clientGone, laneExited, queueFull, stopping, timeLimitError, waitTimedOut } from './lane-errors.ts'
 import { LaneEndedError, type LaneEvent, LaneProcess, type LaneResponse } from './lane-process.ts'
 
+/** Options of a pool. */
 export interface LanePoolOptions {
-  /** Lanes that may run at a time, at least 1. They start when they are first needed. */
+  /** Maximum number of lanes, at least 1. A lane starts when it is first needed. */
   readonly lanesMax: number
-  /** Requests of one project that may wait. */
+  /** Maximum number of waiting requests of one project. */
   readonly queueMax: number
-  /** How long a request may wait for a lane, milliseconds. */
+  /** Maximum time that a request waits for a lane, milliseconds. */
   readonly waitMs: number
-  /** Memory of an idle lane, bytes, above which it is replaced. */
+  /** An idle lane with more memory than this is replaced, bytes. */
   readonly memoryBytesMax: number
   /** The command line of a lane. */
   readonly command: readonly string[]
-  /** Sent to each lane as it is. */
+  /** Settings sent to each lane. */
   readonly settings: unknown
+  /** Shows a lane that this process holds the lock of the data folder. */
   readonly proof: string
-  /** The number of the first lane. A lane that takes the place of another gets its number. */
+  /** The number of the first lane. A replacement gets the number of the lane that it replaces. */
   readonly firstNumber: number
-  /** The path of its Unix socket, which does not exist yet; at most 100 bytes. */
+  /** Returns the path of the Unix socket of a lane: a free path of at most 100 bytes. */
   socketOf(number: number): string
   /** Called before each start of a lane. */
   onStart(): void
-  /** What a lane counted. */
+  /** Called with the metric increments of a lane. */
   onCounts(counts: Readonly<Record<string, number>>): void
-  /** A lane ended that was not asked to; it may have been reading a graph. `how` is for the log. */
-  onUnexpectedExit(ended: { readonly lane: number; readonly how: string; readonly killedFor: string | null }): void
+  /**
+   * Called when a lane exited that was not stopped; it may have left a stale LMDB reader slot. `how`: for the log.
+   * `killedFor`: the request that exceeded its limit; null: the lane was not killed.
+   */
+  onUnexpectedExit(exit: { readonly lane: number; readonly how: string; readonly killedFor: string | null }): void
 }
 
-/** Beyond the limit of a request, for the lane to notice it and to write its answer. */
+/** Time beyond the limit of a request that a lane gets to detect the limit itself and to write its response. */
 const KILL_GRACE_MS = 200
-/** Writes of one project that may run side by side in one lane: they share commits. */
-const CONCURRENT_WRITES_MAX = 8
-/** A request that is repeatable runs again when its lane is killed for another request, at most so often in all. */
+/** A repeatable request whose lane was killed for another request runs again, at most this many times in total. */
 const ATTEMPTS_MAX = 3
-/** Before a lane that ended by itself is started again: doubled each time, until one has answered. */
+/** Delay before a crashed lane is restarted. It doubles with each crash until a lane has responded. */
 const RESTART_DELAY_MIN_MS = 50
 const RESTART_DELAY_MAX_MS = 2000
-/** How long a lane without a running request may take to end: answers that were begun are written on for so long. */
+/** Time that a stopped lane gets to finish writing its responses before it is killed. */
 const STOP_TIMEOUT_MS = 5000
 
-interface QueuedRequest {
-  readonly job: LaneJob
-  readonly project: string
-  readonly agent: string
-  readonly resolve: (response: HttpResponse) => void
-  readonly reject: (fault: ThrownServiceError) => void
-  attempts: number
-  /** It was answered before its lane ended: it exceeded its limit. */
-  isTimedOut: boolean
-  timer: ReturnType<typeof setTimeout> | null
-}
-
-interface RunningRequest {
-  readonly queued: QueuedRequest
-  readonly startMs: number
-  readonly timer: ReturnType<typeof setTimeout>
-}
-
-interface Lane {
-  readonly process: LaneProcess
-  readonly number: number
-  state: 'starting' | 'ready' | 'ending'
-  readonly running: Set<RunningRequest>
-  /** Why it was killed; null: it was not. */
-  killedFor: string | null
-  /** It ended while a request ran in it, unasked. */
-  hasFailed: boolean
-  responses: number
-}
-
+/** Counts of a pool, for metrics. */
 export interface LanePoolState {
   readonly ready: number
   readonly running: number
@@ -82,6 +59,7 @@ export interface LanePoolState {
   readonly answered: number
 }
 
+/** The lanes of one serving process. */
 export class LanePool implements LaneRunner {
   private readonly options: LanePoolOptions
   private readonly queue: FairQueue<QueuedRequest>
@@ -99,6 +77,7 @@ export class LanePool implements LaneRunner {
     this.queue = new FairQueue(options.queueMax)
   }
 
+  /** The current counts. */
   get state(): LanePoolState {
     const lanes = [...this.lanes.values()]
     return {
@@ -110,12 +89,12 @@ export class LanePool implements LaneRunner {
     }
   }
 
-  /** Rejects with ServiceFault: the queue is full, the time limit was exceeded, or the lane ended. */
+  /** Rejects with ThrownServiceError if the queue is full, a time limit was exceeded, the lane exited, or the pool is closing. */
   run(job: LaneJob): Promise<HttpResponse> {
     if (this.isClosing) return Promise.reject(new ThrownServiceError(stopping))
     return new Promise((resolve, reject) => {
       const { project, agent } = job
-      const waiting: QueuedRequest = {
+      const request: QueuedRequest = {
         job,
         project,
         agent,
@@ -125,32 +104,34 @@ export class LanePool implements LaneRunner {
         isTimedOut: false,
         timer: null,
       }
-      if (!this.queue.enqueue(waiting)) {
+      if (!this.queue.enqueue(request)) {
         reject(new ThrownServiceError(queueFull))
         return
       }
-      this.startWaitTimer(waiting)
+      this.startWaitTimer(request)
       job.signal?.addEventListener('abort', () => {
-        if (this.queue.remove(waiting)) this.settle(waiting, () => waiting.reject(new ThrownServiceError(clientGone)))
+        if (this.queue.remove(request)) rejectQueued(request, clientGone)
       })
       this.dispatch()
     })
   }
 
+  /** Makes all lanes reopen their log files. */
   reopenLogs(): void {
     for (const { process } of this.lanes.values()) process.send({ order: 'reopen logs' })
   }
 
+  /** Makes all lanes clear stale LMDB reader slots. */
   checkReaders(): void {
     for (const { process } of this.lanes.values()) process.send({ order: 'check readers' })
   }
 
-  /** Refuses what waits, lets running requests finish for `drainMs`, then ends the lanes. */
+  /** Rejects waiting requests, lets running ones finish for at most `drainMs` milliseconds, then stops the lanes. */
   async close(drainMs: number): Promise<void> {
     this.isClosing = true
     for (const timer of this.restarts) clearTimeout(timer)
-    for (let waiting = this.queue.dequeue(() => true); waiting !== null; waiting = this.queue.dequeue(() => true)) {
-      this.settle(waiting, () => waiting?.reject(new ThrownServiceError(stopping)))
+    for (let request = this.queue.dequeue(() => true); request !== null; request = this.queue.dequeue(() => true)) {
+      rejectQueued(request, stopping)
     }
     if (this.state.running > 0) {
       const idle = new Promise<void>((resolve) => {
@@ -167,61 +148,34 @@ export class LanePool implements LaneRunner {
     clearTimeout(timer)
   }
 
-  private startWaitTimer(waiting: QueuedRequest): void {
-    const { waitMs } = this.options
-    waiting.timer = setTimeout(() => {
-      if (this.queue.remove(waiting)) this.settle(waiting, () => waiting.reject(new ThrownServiceError(waitTimedOut)))
-    }, waitMs)
-  }
-
-  private settle(waiting: QueuedRequest, how: () => void): void {
-    if (waiting.timer !== null) clearTimeout(waiting.timer)
-    waiting.timer = null
-    how()
+  private startWaitTimer(request: QueuedRequest): void {
+    request.timer = setTimeout(() => {
+      if (this.queue.remove(request)) rejectQueued(request, waitTimedOut)
+    }, this.options.waitMs)
   }
 
   private dispatch(): void {
     for (;;) {
-      const waiting = this.queue.dequeue((one) => this.laneFor(one) !== null)
-      if (waiting === null) break
-      const lane = this.laneFor(waiting)
-      if (lane === null) break
-      void this.runInLane(lane, waiting)
+      const request = this.queue.dequeue((oldest) => this.laneFor(oldest) !== null)
+      const lane = request === null ? null : this.laneFor(request)
+      if (request === null || lane === null) break
+      void this.runInLane(lane, request)
     }
     if (this.queue.size > 0) this.grow()
   }
 
-  /** An idle lane, or for a write the lane that writes for the same project. */
-  private laneFor({ job, project }: QueuedRequest): Lane | null {
-    let idle: Lane | null = null
-    let ofProject = 0
-    for (const lane of this.lanes.values()) {
-      if (lane.state !== 'ready') continue
-      if (lane.running.size === 0) {
-        idle ??= lane
-        continue
-      }
-      const isOfProject = [...lane.running].every(({ queued }) => queued.project === project)
-      if (!isOfProject) continue
-      ofProject += 1
-      const isWriting = [...lane.running].every(({ queued }) => queued.job.isSharedWrite)
-      if (job.isSharedWrite && isWriting) return lane.running.size < CONCURRENT_WRITES_MAX ? lane : null
-    }
-    // One project never holds all lanes, where there is more than one.
-    return ofProject < Math.max(1, this.options.lanesMax - 1) ? idle : null
+  private laneFor(request: QueuedRequest): Lane | null {
+    return chooseLane(this.lanes.values(), request, this.options.lanesMax)
   }
 
   private grow(): void {
     if (this.isClosing || this.lanes.size >= this.options.lanesMax) return
     if ([...this.lanes.values()].some(({ state }) => state === 'starting')) return
     if (performance.now() < this.noRestartBeforeMs) return
-    // A project that holds as many lanes as it may gets no other by more of them.
-    const busy = [...this.lanes.values()].filter(({ running }) => running.size > 0)
-    const waitsForMore = this.queue.someOldest(({ project }) => {
-      const held = busy.filter((lane) => [...lane.running].every(({ queued }) => queued.project === project)).length
-      return held < Math.max(1, this.options.lanesMax - 1)
-    })
-    if (waitsForMore || this.lanes.size === 0) this.start()
+    const { lanesMax } = this.options
+    // A project at its limit of lanes gains nothing from another lane.
+    const isUseful = this.queue.someOldest(({ project }) => canUseAnotherLane(this.lanes.values(), project, lanesMax))
+    if (isUseful || this.lanes.size === 0) this.start()
   }
 
   private start(): void {
@@ -237,7 +191,7 @@ export class LanePool implements LaneRunner {
         number,
         proof,
         socket: socketOf(number),
-        onEvent: (report) => this.onEvent(lane, report),
+        onEvent: (event) => this.onEvent(lane, event),
         onExit: (how) => this.onExit(lane, how),
       }),
       state: 'starting',
@@ -259,30 +213,29 @@ export class LanePool implements LaneRunner {
     if (isLarge && lane.running.size === 0 && lane.state === 'ready') {
       lane.state = 'ending'
       lane.process.send({ order: 'stop' })
-      // A client that reads a long answer slowly, or not at all, does not keep the lane from being replaced.
+      // A client that reads a long response slowly must not prevent the replacement.
       const timer = setTimeout(() => lane.process.kill(), STOP_TIMEOUT_MS)
       void lane.process.exited().then(() => clearTimeout(timer))
     }
   }
 
-  private async runInLane(lane: Lane, waiting: QueuedRequest): Promise<void> {
-    const { job } = waiting
-    if (waiting.timer !== null) clearTimeout(waiting.timer)
-    waiting.timer = null
-    waiting.attempts += 1
+  private async runInLane(lane: Lane, request: QueuedRequest): Promise<void> {
+    const { job } = request
+    clearWaitTimer(request)
+    request.attempts += 1
     const startMs = performance.now()
     const running: RunningRequest = {
-      queued: waiting,
+      queued: request,
       startMs,
       timer: setTimeout(() => this.onTimeLimit(lane, running), job.limitMs + KILL_GRACE_MS),
     }
     lane.running.add(running)
-    let answer: LaneResponse | null = null
+    let response: LaneResponse | null = null
     try {
-      answer = await lane.process.request(job.head(), job.body ?? new Uint8Array())
+      response = await lane.process.request(job.head(), job.body ?? new Uint8Array())
     } catch (error) {
       if (!(error instanceof LaneEndedError)) throw error
-      // It gets no further request, even before its end is reported.
+      // Assign no further request to this lane, even before its exit is reported.
       if (lane.state !== 'ending') {
         lane.state = 'ending'
         lane.hasFailed = true
@@ -291,15 +244,15 @@ export class LanePool implements LaneRunner {
     }
     clearTimeout(running.timer)
     lane.running.delete(running)
-    this.queue.charge(waiting, performance.now() - startMs)
-    if (answer === null) this.onLaneEnded(running)
+    this.queue.charge(request, performance.now() - startMs)
+    if (response === null) this.onLaneEnded(running)
     else {
       lane.responses += 1
       this.responseCount += 1
       this.restartDelayMs = 0
-      this.options.onCounts(answer.counts)
-      const { status, headers, body } = answer
-      waiting.resolve({ status, headers, body: '', bytes: body })
+      this.options.onCounts(response.counts)
+      const { status, headers, body } = response
+      request.resolve({ status, headers, body: '', bytes: body })
     }
     this.dispatch()
     if (this.isClosing && this.state.running === 0) this.onIdle?.()
@@ -314,13 +267,13 @@ export class LanePool implements LaneRunner {
     lane.process.kill()
   }
 
-  /** A request whose lane ended: runs again where that changes nothing, else its outcome is not known. */
+  /** The lane of a request exited: repeats the request if that is safe, else rejects it. */
   private onLaneEnded({ queued }: RunningRequest): void {
     const { job } = queued
     if (queued.isTimedOut) return
-    const isAgain =
+    const canRepeat =
       job.signal?.aborted !== true && job.isRepeatable && queued.attempts < ATTEMPTS_MAX && !this.isClosing
-    if (!isAgain) queued.reject(new ThrownServiceError(mayHaveWritten(job) ? outcomeUnknown : laneEnded))
+    if (!canRepeat) queued.reject(new ThrownServiceError(laneExited(job)))
     else {
       this.queue.requeue(queued)
       this.startWaitTimer(queued)
@@ -329,20 +282,20 @@ export class LanePool implements LaneRunner {
 
   private onExit(lane: Lane, how: string): void {
     this.lanes.delete(lane.number)
-    const wasAsked = lane.state === 'ending' && lane.killedFor === null && !lane.hasFailed
-    if (!this.isClosing && !wasAsked)
+    const wasStopped = lane.state === 'ending' && lane.killedFor === null && !lane.hasFailed
+    if (!this.isClosing && !wasStopped)
       this.options.onUnexpectedExit({ lane: lane.number, how, killedFor: lane.killedFor })
     if (this.isClosing) return
     this.checkReaders()
-    if (lane.killedFor === null && lane.responses === 0 && !wasAsked) {
+    if (lane.killedFor === null && lane.responses === 0 && !wasStopped) {
       this.restartDelayMs =
         this.restartDelayMs === 0 ? RESTART_DELAY_MIN_MS : Math.min(this.restartDelayMs * 2, RESTART_DELAY_MAX_MS)
     }
     this.noRestartBeforeMs = performance.now() + this.restartDelayMs
     const timer = setTimeout(() => {
       this.restarts.delete(timer)
-      // A lane that was killed may have left work of the configuration unfinished, which the next one with its number ends.
-      if (!wasAsked) this.ensureNumber(lane.number)
+      // A killed lane may have left intents of a configuration change. The next lane with its number completes them.
+      if (!wasStopped) this.ensureNumber(lane.number)
       this.dispatch()
     }, this.restartDelayMs + 1)
     this.restarts.add(timer)
@@ -354,36 +307,12 @@ export class LanePool implements LaneRunner {
   }
 }
 
-const stopping: ServiceError = { kind: 'unavailable', message: 'the server is stopping' }
-const clientGone: ServiceError = { kind: 'unavailable', message: 'the client has closed the connection' }
-const queueFull: ServiceError = {
-  kind: 'unavailable',
-  message: 'too many large requests of this project are waiting',
-  retryAfterS: 1,
-}
-const waitTimedOut: ServiceError = {
-  kind: 'unavailable',
-  message: 'the request waited too long behind other large requests',
-  retryAfterS: 5,
-}
-const laneEnded: ServiceError = {
-  kind: 'unavailable',
-  message: 'the process that ran this request ended; nothing was changed',
-  retryAfterS: 1,
-}
-const outcomeUnknown: ServiceError = {
-  kind: 'unavailable',
-  message: 'the process that ran this request ended; whether the change was stored is not known',
-  retryAfterS: 1,
+function rejectQueued(request: QueuedRequest, error: ServiceError): void {
+  clearWaitTimer(request)
+  request.reject(new ThrownServiceError(error))
 }
 
-/** Also an upsert, which is repeated, may have been stored before its lane ended. */
-function mayHaveWritten({ isRepeatable, isSharedWrite }: LaneJob): boolean {
-  return isSharedWrite || !isRepeatable
-}
-
-function timeLimitError(job: LaneJob): ServiceError {
-  const message = `the time limit of ${job.limitMs} ms is reached`
-  if (!mayHaveWritten(job)) return { kind: 'timed-out', message }
-  return { kind: 'timed-out', message: `${message}; whether the change was stored is not known` }
+function clearWaitTimer(request: QueuedRequest): void {
+  if (request.timer !== null) clearTimeout(request.timer)
+  request.timer = null
 }

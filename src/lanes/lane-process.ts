@@ -1,21 +1,20 @@
-// One lane as the serving process sees it: a child process, its Unix socket, and the connections to it. A connection
-// carries one request at a time and is used again after its answer, unless that was passed on as it came: then it may be
-// paused, or be resumed by the reader of that answer.
+// The client side of one lane: a child process, and connections to its Unix socket. A connection carries one request at a
+// time. It is reused unless its response was streamed, because the reader of the stream may still pause or resume it.
 import { connect, type Socket } from 'node:net'
 import { setPriority } from 'node:os'
 import type { ForwardedRequestHead } from '../http/lane-job.ts'
 import { type ResponseHead, readFrames, writeFrame } from './frames.ts'
 
-/** Answers up to this many bytes are read whole before the client gets them; longer ones are passed on as they come. */
+/** Responses up to this size are buffered; longer ones are streamed to the client. */
 const BUFFERED_RESPONSE_BYTES = 1024 * 1024
 
 export interface LaneResponse extends ResponseHead {
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
 }
 
-/** What the serving process tells a lane. */
+/** Messages from the serving process to a lane. */
 export type LaneCommand =
-  /** `proof` shows that the serving process holds the data folder. */
+  /** Start serving. `proof` shows that the parent holds the lock of the data folder. */
   | {
       readonly order: 'serve'
       readonly settings: unknown
@@ -23,23 +22,23 @@ export type LaneCommand =
       readonly proof: string
       readonly socket: string
     }
-  /** Another process on the folder was killed and may have been reading. */
+  /** Another process on the folder was killed: clear its stale LMDB reader slots. */
   | { readonly order: 'check readers' }
   | { readonly order: 'reopen logs' }
   | { readonly order: 'stop' }
 
-/** What a lane tells the serving process. `bytes`: memory of its own, without mapped files; null where the system does not say. */
+/** Messages from a lane. `bytes`: private memory without mapped files; null if the system does not report it. */
 export type LaneEvent =
   | { readonly report: 'ready'; readonly bytes: number | null }
   | { readonly report: 'memory'; readonly bytes: number | null }
 
-/** The connection ended before the answer was whole: the lane was killed, or it ended by itself. */
+/** The connection closed before the response was complete: the lane was killed, or it crashed. */
 export class LaneEndedError extends Error {
   override readonly name = 'LaneEndedError'
 }
 
 export interface LaneProcessOptions {
-  /** The identifier of this process is added as the last argument. */
+  /** The command line. The process id of this process is appended as the last argument. */
   readonly command: readonly string[]
   readonly settings: unknown
   readonly number: number
@@ -47,7 +46,7 @@ export interface LaneProcessOptions {
   /** Path of the Unix socket; at most 100 bytes. */
   readonly socket: string
   onEvent(report: LaneEvent): void
-  /** `how`: `signal SIGKILL`, `exit code 1`. */
+  /** Called when the process has exited. `how`: for example `signal SIGKILL` or `exit code 1`. */
   onExit(how: string): void
 }
 
@@ -81,11 +80,11 @@ export class LaneProcess {
     try {
       this.child.send(order)
     } catch {
-      // It has just ended; onEnd follows.
+      // The process has just exited; `onExit` follows.
     }
   }
 
-  /** Rejects with LaneEndedError. */
+  /** Sends a request and resolves to its response. Rejects with LaneEndedError. */
   async request(head: ForwardedRequestHead, body: Uint8Array): Promise<LaneResponse> {
     const connection = this.idle.pop() ?? new LaneConnection(this.options.socket)
     this.busy.add(connection)
@@ -104,14 +103,14 @@ export class LaneProcess {
   }
 }
 
-/** Lanes leave the processor to the serving process, from their start on. */
+/** Lanes run at a lower scheduling priority than the serving process. */
 const NICENESS = 10
 
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, NICENESS)
   } catch {
-    // The system forbids it, or the process has ended already; a lane works at the usual priority too.
+    // Not permitted, or the process has exited. A lane also works at normal priority.
   }
 }
 
@@ -209,7 +208,7 @@ class LaneConnection {
     this.stream = null
     this.pending = null
     this.free = null
-    const error = new LaneEndedError('the lane ended before its answer was whole')
+    const error = new LaneEndedError('the lane exited before its response was complete')
     stream?.error(error)
     pending?.reject(error)
     free?.(false)

@@ -1,5 +1,5 @@
-// The lane's side: listens on its Unix socket, hands each request to the service as the front would, and writes the answer
-// back. Requests on different connections run side by side where they wait for something.
+// The server side of a lane: listens on its Unix socket, passes each request to the dispatcher as the HTTP server does, and
+// writes the response back. Requests on different connections run concurrently.
 import { chmodSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { RequestHandler } from '../http/dispatch.ts'
@@ -37,16 +37,16 @@ class ForwardedRequest implements HttpRequest {
 
 export interface LaneServerOptions {
   readonly handle: RequestHandler
-  /** Path of the Unix socket; only this user may connect. */
+  /** Path of the Unix socket. Only the current user may connect. */
   readonly socket: string
-  /** What was counted since the last call, for the metrics of the serving process. */
+  /** Metric increments since the last call, for the metrics of the serving process. */
   takeCounts(): Readonly<Record<string, number>>
-  /** Called after each answer: milliseconds from the request to its answer, and bytes of the answer. */
+  /** Called after each response with its duration in milliseconds and its body length in bytes. */
   onResponse(ms: number, bytes: number): void
 }
 
 export interface LaneServer {
-  /** Resolves when no request is under way and the socket is closed. */
+  /** Resolves when all running requests have ended and the socket is closed. */
   close(): Promise<void>
 }
 
@@ -83,7 +83,7 @@ export async function startLaneServer(options: LaneServerOptions): Promise<LaneS
         head = null
         pieces = []
         if (asked === null || body === undefined) return
-        // The serving process learns of a failure by the end of the connection.
+        // The serving process sees a failure as a closed connection.
         const run: Promise<void> = answer(socket, asked, body)
           .catch(() => socket.destroy())
           .then(() => void running.delete(run))
@@ -105,13 +105,13 @@ export async function startLaneServer(options: LaneServerOptions): Promise<LaneS
   }
 }
 
-/** A stream lasts as long as its client listens; a lane answers and is free for the next request. */
+/** A lane cannot serve a stream, because it would stay occupied until the client disconnects. */
 function rejectStream(response: HttpResponse): HttpResponse {
-  if (response.live === undefined) return response
-  void response.live.return?.()
+  if (response.stream === undefined) return response
+  void response.stream.return?.()
   const body = JSON.stringify({
     message: 'Content Too Large',
-    errors: ['body: too large for a request that is answered with a stream'],
+    errors: ['body: too large for a request with a streamed response'],
   })
   return { status: 413, headers: { ...response.headers, 'content-type': 'application/json' }, body }
 }

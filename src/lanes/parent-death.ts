@@ -1,22 +1,22 @@
-// Ends a process with the one that started it, also while it computes and reads no message: prctl(2), PR_SET_PDEATHSIG,
-// on Linux. Elsewhere the closed channel ends it, when it next looks.
+// Kills a child process when its parent exits, even while the child is busy: prctl(2) with PR_SET_PDEATHSIG on Linux.
+// On other systems the child exits when it next reads its closed IPC channel.
 
 const PR_SET_PDEATHSIG = 1
 const SIGKILL = 9
 const LIBC_NAMES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
 
-/** `parent`: the id of the process that started this one. Ends this process at once where that one has ended already. */
+/** Makes this process exit with its parent; exits at once if the parent is gone. `parent`: process id of the parent. */
 export function exitWithParent(parent: number): void {
-  // The parent may have ended before the call.
+  // The parent may have exited before the call.
   if (setParentDeathSignal(SIGKILL) && process.ppid !== parent) process.exit(0)
 }
 
-/** From here on only the closed channel reports the end of the parent. Returns whether the parent is still running. */
+/** Reverts `exitWithParent`: only the closed IPC channel reports the exit. Returns whether the parent is still running. */
 export function surviveParent(parent: number): boolean {
   return !setParentDeathSignal(0) || process.ppid === parent
 }
 
-/** False where the system offers no such signal. */
+/** Sets the signal sent when the parent exits; 0: none. Returns false if the system does not support it. */
 function setParentDeathSignal(signal: number): boolean {
   if (process.platform !== 'linux') return false
   const { dlopen } = process.getBuiltinModule('bun:ffi') as typeof import('bun:ffi')
@@ -26,7 +26,7 @@ function setParentDeathSignal(signal: number): boolean {
       symbols.prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0)
       return true
     } catch {
-      // Another system's name of the C library.
+      // The C library has another name on this system.
     }
   }
   return false

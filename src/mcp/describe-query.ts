@@ -1,5 +1,5 @@
-// A knowledge query told to a model: what it is for, what each parameter is compared with, what it answers, whether it
-// writes, and a call to copy.
+// Describes a knowledge query to a model: its purpose, its parameters and what they are compared with, its result, whether it
+// writes, and an example call.
 
 import type { ConfigReader } from '../config/kind.ts'
 import { queriesKind } from '../context-query/knowledge-query.ts'
@@ -7,7 +7,7 @@ import type { CompiledQuery } from '../context-query/query-index.ts'
 import type { ContextFilter } from '../policy/context-filter.ts'
 import type { RpcObject } from './json-rpc.ts'
 
-/** Filled in by the service. */
+/** Parameters that the service sets. */
 const reservedParameters = new Set(['token', 'svc_token', '_appId'])
 
 export function describeQuery(documents: ConfigReader, query: CompiledQuery): RpcObject {
@@ -41,7 +41,7 @@ export function describeQuery(documents: ConfigReader, query: CompiledQuery): Rp
   }
 }
 
-/** In the order of their names, each once. */
+/** Names of all parameters, sorted and unique. */
 function parameterNames({ reading, policy, writes }: CompiledQuery): string[] {
   const all = [...reading.parameters, ...(policy.tokenFilter?.parameters ?? []), ...(writes?.parameters ?? [])]
   return [...new Set(all)].filter((name) => !reservedParameters.has(name)).sort()

@@ -1,13 +1,13 @@
-// One endpoint for both revisions: is there a server, may this page ask, whose token is it, which style does the request
-// have. Everything after that belongs to one of the two sealed folders.
-
+// The MCP endpoint for both protocol versions: finds the server of the project, checks origin and token, and passes the
+// message to `session/` or `stateless/` by its protocol version (docs/decisions/0017-mcp.md).
 import { projectsKind } from '../config/kind.ts'
+import { readCredentials } from '../identity/credentials.ts'
 import type { UserToken } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { errorResponse, idIn, type RpcAnswer, readMessage, rpcCodes } from './json-rpc.ts'
+import { errorResponse, idIn, type McpResult, type RpcResponse, readMessage, rpcCodes } from './json-rpc.ts'
 import type { McpCaller, McpDeps } from './method.ts'
 import type { OriginCheck } from './origins.ts'
 import { isStatelessRequest, PROTOCOL_VERSION_HEADER } from './protocol-versions.ts'
@@ -18,21 +18,25 @@ import type { SessionIds } from './session/session-ids.ts'
 import { answerStateless } from './stateless/stateless.ts'
 import { type SubscriptionLimits, Subscriptions } from './subscriptions.ts'
 
+/** Collaborators and limits of the endpoint. */
 export interface McpEndpointDeps extends McpDeps {
   readonly sessions: SessionIds
   readonly isOriginAllowed: OriginCheck
-  /** By the one configuration that the server names; `delegation`: the token of `X-SVC-Token`. */
+  /**
+   * Verifies a user token by the token introspection that the server names. `delegation`: the token of `X-SVC-Token`; null:
+   * the header is absent.
+   */
   authenticateUser(
     projectId: string,
     token: string,
     delegation: string | null,
     introspectId: string,
   ): Result<UserToken, ServiceError> | Promise<Result<UserToken, ServiceError>>
-  /** Null: as often as they like. */
+  /** The rate limit of application agents, shared with HTTP. Null: no limit. */
   readonly rateLimiter: ((agentId: string) => ServiceError | null) | null
   readonly clock: Clock
   readonly subscriptionLimits: SubscriptionLimits
-  /** A promise of our own code was broken: the whole fault, for the log. */
+  /** Called with an unexpected error, for the log. */
   onInternalError(failure: {
     readonly requestId: string | null
     readonly method: string
@@ -40,52 +44,85 @@ export interface McpEndpointDeps extends McpDeps {
   }): void
 }
 
+/** What the endpoint reads of an HTTP request. `mcp` does not depend on `http`. */
 export interface McpRequest {
+  /** The project in the path. */
   readonly projectId: string
   readonly requestId: string
-  /** Only the head of the answer is asked for. */
+  /** HEAD request: no stream is opened. */
   readonly headOnly: boolean
-  /** Where the metadata of this server are: for challenges. */
+  /** URL of the resource metadata, for challenges; null: the public URL of the service is unknown. */
   metadataUrl(): string | null
   header(name: string): string | null
-  /** JSON, or what is wrong with it. */
+  /** The body as JSON. Errors: `malformed`, `unsupported-media-type`, `unsupported-encoding`. */
   body(): Promise<Result<unknown, ServiceError>>
 }
 
-type Answered = Result<RpcAnswer, ServiceError>
-
-/** Without a word of the protocol, so that no client takes it for an answer of a server. */
+/** Not a JSON-RPC response, so that clients do not take it for the response of an MCP server. */
 const noServer: Result<never, ServiceError> = err({ kind: 'not-found', message: 'Not Found' })
 
-const BEARER = /^bearer +/i
-
+/** The MCP servers of all projects. */
 export class McpEndpoint {
-  private readonly parts: McpEndpointDeps
+  private readonly deps: McpEndpointDeps
   private readonly servers: McpServers
   private readonly subscriptions: Subscriptions
 
-  constructor(parts: McpEndpointDeps) {
-    const { documents, clock, subscriptionLimits: limits } = parts
-    this.parts = parts
+  constructor(deps: McpEndpointDeps) {
+    const { documents, clock, subscriptionLimits: limits } = deps
+    this.deps = deps
     this.servers = new McpServers(documents)
     this.subscriptions = new Subscriptions({
       documents,
       servers: this.servers,
       clock,
       limits,
-      resourceVersions: (server) => resourceVersions(parts, server),
-      onInternalError: (error) => parts.onInternalError({ requestId: null, method: 'notifications', error }),
+      resourceVersions: (server) => resourceVersions(deps, server),
+      onInternalError: (error) => deps.onInternalError({ requestId: null, method: 'notifications', error }),
     })
   }
 
+  /** The enabled server of a project; null: none. */
   server(projectId: string): McpServer | null {
     return this.servers.find(projectId)
   }
 
-  async post(request: McpRequest): Promise<Answered> {
-    const caller = await this.identifyCaller(request)
-    if (!caller.ok) return caller
-    if ('status' in caller.value) return ok(caller.value)
+  /**
+   * Handles a POST: one JSON-RPC message. Protocol errors are responses; errors that HTTP answers by itself (`not-found`,
+   * `unauthenticated`, `forbidden`, `step-up`, `too-many` …) are returned.
+   */
+  post(request: McpRequest): Promise<McpResult> {
+    return this.withCaller(request, (caller) => this.handleMessage(request, caller))
+  }
+
+  /** Handles a DELETE: ends the session of the header `Mcp-Session-Id`. */
+  endSession(request: McpRequest): Promise<McpResult> {
+    return this.withCaller(request, (caller) => endSession(this.deps.sessions, caller, (name) => request.header(name)))
+  }
+
+  /** Handles a GET: opens the notification stream of the session of the header `Mcp-Session-Id`. */
+  openSessionStream(request: McpRequest): Promise<McpResult> {
+    return this.withCaller(request, (caller) =>
+      openSessionStream(
+        this.deps.sessions,
+        this.subscriptions,
+        caller,
+        (name) => request.header(name),
+        request.headOnly,
+      ),
+    )
+  }
+
+  /** Removes what is stored about deleted projects. */
+  sweep(): Promise<void> {
+    return this.deps.sessions.sweep((projectId) => this.deps.documents.get(projectsKind, projectId) !== null)
+  }
+
+  /** Ends all event streams, so that they do not delay a stop. */
+  close(): void {
+    this.subscriptions.close()
+  }
+
+  private async handleMessage(request: McpRequest, caller: McpCaller): Promise<McpResult> {
     const body = await request.body()
     if (!body.ok) {
       if (body.error.kind !== 'malformed') return body
@@ -95,75 +132,50 @@ export class McpEndpoint {
     if (!message.ok) return ok(errorResponse(400, idIn(body.value), message.error))
     const header = (name: string): string | null => request.header(name)
     const { method = null, params = {} } = message.value.kind === 'response' ? {} : message.value
-    const revision = header(PROTOCOL_VERSION_HEADER)?.trim() ?? null
-    let answered: Answered
+    const version = header(PROTOCOL_VERSION_HEADER)?.trim() ?? null
+    let result: McpResult
     try {
-      answered = isStatelessRequest(revision, method, params)
-        ? await answerStateless(this.parts, this.subscriptions, caller.value, header, revision, message.value)
-        : await answerInSession(this.parts, this.parts.sessions, caller.value, header, revision, message.value)
+      result = isStatelessRequest(version, method, params)
+        ? await answerStateless(this.deps, this.subscriptions, caller, header, version, message.value)
+        : await answerInSession(this.deps, this.deps.sessions, caller, header, version, message.value)
     } catch (error) {
-      // What the service itself gives up on has its own answer, whatever the protocol; what is too large goes to a lane.
+      // Errors of the service have their own HTTP response, and a request that needs a lane moves there.
       if (error instanceof ThrownServiceError || error instanceof LaneRequiredError) throw error
-      this.parts.onInternalError({ requestId: request.requestId, method: method ?? '', error })
+      this.deps.onInternalError({ requestId: request.requestId, method: method ?? '', error })
       return ok(errorResponse(500, idIn(body.value), { code: rpcCodes.internal, message: 'Internal error' }))
     }
-    if (answered.ok || answered.error.kind !== 'step-up') return answered
+    if (result.ok || result.error.kind !== 'step-up') return result
     const resourceMetadata = request.metadataUrl()
-    return resourceMetadata === null ? answered : err({ ...answered.error, resourceMetadata })
+    return resourceMetadata === null ? result : err({ ...result.error, resourceMetadata })
   }
 
-  async endSession(request: McpRequest): Promise<Answered> {
+  private async withCaller(
+    request: McpRequest,
+    run: (caller: McpCaller) => McpResult | Promise<McpResult>,
+  ): Promise<McpResult> {
     const caller = await this.identifyCaller(request)
     if (!caller.ok) return caller
-    if ('status' in caller.value) return ok(caller.value)
-    return endSession(this.parts.sessions, caller.value, (name) => request.header(name))
+    return 'status' in caller.value ? ok(caller.value) : run(caller.value)
   }
 
-  async openSessionStream(request: McpRequest): Promise<Answered> {
-    const caller = await this.identifyCaller(request)
-    if (!caller.ok) return caller
-    if ('status' in caller.value) return ok(caller.value)
-    const header = (name: string): string | null => request.header(name)
-    return openSessionStream(this.parts.sessions, this.subscriptions, caller.value, header, request.headOnly)
-  }
-
-  /** Forgets what is kept of projects that are gone. */
-  sweep(): Promise<void> {
-    return this.parts.sessions.sweep((projectId) => this.parts.documents.get(projectsKind, projectId) !== null)
-  }
-
-  /** Ends the streams of all listeners, so that none holds up a stop. */
-  close(): void {
-    this.subscriptions.close()
-  }
-
-  /** An answer where the delegation token is wrong: it has a form of its own (facts 1.6.5). */
-  private async identifyCaller(request: McpRequest): Promise<Result<McpCaller | RpcAnswer, ServiceError>> {
+  /** Returns the caller, or the response to a wrong delegation token, whose body has a form of its own. */
+  private async identifyCaller(request: McpRequest): Promise<Result<McpCaller | RpcResponse, ServiceError>> {
     const server = this.servers.find(request.projectId)
     if (server === null) return noServer
     const origin = request.header('origin')
-    if (origin !== null && !this.parts.isOriginAllowed(origin, request.header('host'))) {
-      return err({ kind: 'forbidden', message: 'pages of this origin may not ask' })
+    if (origin !== null && !this.deps.isOriginAllowed(origin, request.header('host'))) {
+      return err({ kind: 'forbidden', message: 'origin not allowed' })
     }
-    const authorization = request.header('authorization')
-    if (authorization === null) {
-      return withChallenge({ kind: 'unauthenticated', message: 'end-user token is required' }, request, server)
-    }
-    const [bearer] = BEARER.exec(authorization) ?? []
-    if (bearer === undefined) {
-      const message = 'Invalid token in Authorization header'
-      return withChallenge(
-        { kind: 'unauthenticated', message, invalidToken: 'expected a bearer token' },
-        request,
-        server,
-      )
-    }
-    const token = authorization.slice(bearer.length).trim()
-    const delegation = request.header('x-svc-token')?.replace(BEARER, '').trim() ?? null
-    const { projectId } = request
-    const authenticate = () => this.parts.authenticateUser(projectId, token, delegation, server.tokenIntrospectId)
-    const asked = authenticate()
-    const user = asked instanceof Promise ? await asked : asked
+    const credentials = readCredentials(request)
+    const token = credentials.bearerToken()
+    const { projectId, requestId } = request
+    const { agent, tokenIntrospectId } = server
+    const authenticate = () =>
+      token.ok
+        ? this.deps.authenticateUser(projectId, token.value, credentials.delegationToken, tokenIntrospectId)
+        : token
+    const verified = authenticate()
+    const user = verified instanceof Promise ? await verified : verified
     if (!user.ok) {
       if (user.error.kind !== 'unauthenticated') return user
       if (user.error.isDelegation) {
@@ -172,18 +184,19 @@ export class McpEndpoint {
       }
       return withChallenge(user.error, request, server)
     }
-    const { agent } = server
-    if (agent !== null) {
-      const tooMany = this.parts.rateLimiter?.(agent.agentId) ?? null
-      if (tooMany !== null) return err(tooMany)
-    }
-    const { requestId } = request
-    const acting = agent === null ? null : { ...agent, user: user.value }
-    return ok({ server, requestId, user: user.value, agent: acting, isAdmitted: async () => (await authenticate()).ok })
+    const exceeded = agent === null ? null : (this.deps.rateLimiter?.(agent.agentId) ?? null)
+    if (exceeded !== null) return err(exceeded)
+    return ok({
+      server,
+      requestId,
+      user: user.value,
+      agent: agent === null ? null : { ...agent, user: user.value },
+      isStillAuthenticated: async () => (await authenticate()).ok,
+    })
   }
 }
 
-/** Where the host is no name there is no address to give. */
+/** Adds the URL of the resource metadata and the scopes to the challenge; unchanged if the URL is unknown. */
 function withChallenge(
   error: Extract<ServiceError, { kind: 'unauthenticated' }>,
   request: McpRequest,

@@ -1,4 +1,4 @@
-// What went wrong, as a sentence that a model can act on: the text of a tool result with `isError`.
+// The text of a tool result with `isError`: an error as a sentence that a model can act on.
 import { assertNever } from '../kernel/assert.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 
@@ -23,15 +23,15 @@ export function errorText(error: ServiceError): string {
     case 'step-up':
       return stepUpText(error.advice)
     case 'unavailable':
-      return `${error.message}; this may work later`
+      return `${error.message}; try again later`
     case 'too-many':
-      return `too many requests: at most ${error.perSecond} in a second, try again in ${error.retryAfterS} s`
+      return `too many requests: at most ${error.perSecond} per second, try again in ${error.retryAfterS} s`
     case 'too-many-bytes':
       return `${error.message}, try again in ${error.retryAfterS} s`
     case 'too-large':
       return `expected at most ${error.limitBytes} bytes`
     case 'stale-etag':
-      return 'it has changed since it was read'
+      return 'the resource has changed since it was read'
     case 'method-not-allowed':
       return `expected one of the methods ${error.allow.join(', ')}`
     default:
@@ -41,6 +41,6 @@ export function errorText(error: ServiceError): string {
 
 function stepUpText(advice: readonly Readonly<Record<string, string>>[]): string {
   const said = advice.map((one) => [one.error, one.error_description].filter(Boolean).join(': ')).filter(Boolean)
-  const what = said.length === 0 ? 'the token does not meet what the policy asks for' : said.join('; ')
-  return `${what} (the user must sign in again, so that the token meets the policy)`
+  const what = said.length === 0 ? 'the token does not meet the requirements of the policy' : said.join('; ')
+  return `${what} (the user must sign in again to get a token that meets them)`
 }

@@ -1,18 +1,23 @@
-// JSON-RPC 2.0 as MCP uses it: what a message is, and how answers and errors are written. Both revisions share it.
+// JSON-RPC 2.0 as MCP uses it: parses messages, and writes results, errors and events. Both protocol versions use it.
 
+import type { ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
+/** The id of a request. Big integers are kept exactly. */
 export type RpcId = string | number | bigint
+/** A JSON object. */
 export type RpcObject = Readonly<Record<string, unknown>>
 
+/** A JSON-RPC error object. */
 export interface RpcError {
   readonly code: number
   readonly message: string
   readonly data?: unknown
 }
 
+/** Error codes of JSON-RPC 2.0 and of MCP. */
 export const rpcCodes = {
   parse: -32700,
   invalidRequest: -32600,
@@ -25,25 +30,31 @@ export const rpcCodes = {
   unsupportedVersion: -32022,
 } as const
 
+/** A message from a client. */
 export type RpcMessage =
   | { readonly kind: 'request'; readonly id: RpcId; readonly method: string; readonly params: RpcObject }
   | { readonly kind: 'notification'; readonly method: string; readonly params: RpcObject }
-  /** To a request of the server; this one sends none. */
+  /** A response to a request of the server. This server sends no requests. */
   | { readonly kind: 'response' }
 
-/** An answer before HTTP: `text` is JSON, empty where there is none or `live` is in its place. */
-export interface RpcAnswer {
+/** An HTTP response of the endpoint. It has the shape of a route response, so the route returns it unchanged. */
+export interface RpcResponse {
   readonly status: number
+  /** JSON; empty if there is no body or `stream` replaces it. */
   readonly text: string
-  /** Events. */
-  readonly live?: AsyncIterator<string, void>
+  /** Server-sent events. */
+  readonly stream?: AsyncIterator<string, void>
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** A response, or an error that HTTP answers with its own status and body. */
+export type McpResult = Result<RpcResponse, ServiceError>
+
 const emptyParams: RpcObject = Object.freeze({})
 
+/** Parses a body as one JSON-RPC message. Errors: `rpcCodes.invalidRequest`. */
 export function readMessage(body: unknown): Result<RpcMessage, RpcError> {
-  if (Array.isArray(body)) return invalid('batches are not taken: send one message in a request')
+  if (Array.isArray(body)) return invalid('batches are not supported: send one message per request')
   if (!isJsonObject(body)) return invalid(`expected a JSON-RPC object, found ${jsonKindOf(body)}`)
   const { jsonrpc, id, method, params = emptyParams } = body
   if (jsonrpc !== '2.0') return invalid('jsonrpc: expected "2.0"')
@@ -55,7 +66,7 @@ export function readMessage(body: unknown): Result<RpcMessage, RpcError> {
   return ok({ kind: 'request', id, method, params })
 }
 
-/** What can be told of the id of a message that is none. */
+/** The id of a body that is not a valid message, if it has one. */
 export function idIn(body: unknown): RpcId | null {
   return isJsonObject(body) && isId(body.id) ? body.id : null
 }
@@ -68,32 +79,36 @@ function invalid(message: string): Result<never, RpcError> {
   return err({ code: rpcCodes.invalidRequest, message })
 }
 
+/** An error with the code `invalidParams`. */
 export function invalidParams(message: string, data?: unknown): Result<never, RpcError> {
   return err({ code: rpcCodes.invalidParams, message, ...(data === undefined ? {} : { data }) })
 }
 
-export function resultResponse(id: RpcId, result: unknown, headers?: Readonly<Record<string, string>>): RpcAnswer {
+/** A response with a result. */
+export function resultResponse(id: RpcId, result: unknown, headers?: Readonly<Record<string, string>>): RpcResponse {
   return { ...serializedResponse(id, writeJson(result)), ...(headers === undefined ? {} : { headers }) }
 }
 
-/** `result` is JSON. */
-export function serializedResponse(id: RpcId, result: string): RpcAnswer {
+/** A response with a result that is JSON text already. */
+export function serializedResponse(id: RpcId, result: string): RpcResponse {
   const written = typeof id === 'string' ? JSON.stringify(id) : String(id)
   return { status: 200, text: `{"jsonrpc":"2.0","id":${written},"result":${result}}` }
 }
 
-/** Without an id where none is known: the schema of both revisions knows no null. */
-export function errorResponse(status: number, id: RpcId | null, error: RpcError): RpcAnswer {
+/** An error response. The `id` is absent if it is unknown, because the schema of both versions does not allow null. */
+export function errorResponse(status: number, id: RpcId | null, error: RpcError): RpcResponse {
   return { status, text: writeJson({ jsonrpc: '2.0', ...(id === null ? {} : { id }), error }) }
 }
 
-/** A message as an event of a stream; `text` is JSON, which has no line breaks. */
+/** A message as a server-sent event. `text` is JSON without line breaks. */
 export function toEvent(text: string): string {
   return `event: message\ndata: ${text}\n\n`
 }
 
+/** A notification as a server-sent event. */
 export function notificationEvent(method: string, params?: RpcObject): string {
   return toEvent(writeJson({ jsonrpc: '2.0', method, ...(params === undefined ? {} : { params }) }))
 }
 
-export const accepted: RpcAnswer = { status: 202, text: '' }
+/** The response to a notification. */
+export const accepted: RpcResponse = { status: 202, text: '' }

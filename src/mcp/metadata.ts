@@ -1,4 +1,4 @@
-// The metadata of the endpoint as a protected resource (RFC 9728): who gives tokens for it, and which scopes there are.
+// OAuth 2.0 protected resource metadata of the endpoint (RFC 9728): its authorization server and scopes.
 import { z } from 'zod'
 import type { McpServer } from './servers.ts'
 
@@ -12,23 +12,23 @@ export const resourceMetadata = z.object({
   resource_name: z.string(),
 })
 
-/** `base`: without a slash at its end. Clients compare it with the address that they were given, character by character. */
+/** The URL of the endpoint. `base` has no trailing slash. Clients compare the result with their URL character by character. */
 export function endpointUrl(base: string, projectId: string): string {
   return `${base}/mcp/v1/${projectId}`
 }
 
-/** Between the host and the path. */
+/** The URL of the metadata: the well-known path is inserted between host and path (RFC 9728, section 3.1). */
 export function metadataUrl(base: string, projectId: string): string {
   const { origin, pathname } = new URL(endpointUrl(base, projectId))
   return `${origin}${WELL_KNOWN}${pathname}`
 }
 
-/** Of the route: what `base` has of a path stands in it too. */
+/** The path of the metadata route, including the path of `base`. */
 export function metadataRoutePath(base: string): string {
   return `${WELL_KNOWN}${base === '' ? '' : new URL(base).pathname.replace(/\/$/, '')}/mcp/v1/{project}`
 }
 
-/** The interface has no member for authorization servers: whose tokens are taken tells. */
+/** The metadata of a server. Its authorization server is the issuer of the tokens that it accepts. */
 export function createMetadata(
   base: string,
   { projectId, issuer, scopes }: McpServer,

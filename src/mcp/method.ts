@@ -1,4 +1,4 @@
-// What the endpoint is made of, and who asks it: shared by the tools, the resources and both revisions.
+// The contract of an MCP method: its dependencies, its caller, its parameters and its result.
 
 import type { ConfigSource } from '../config/kind.ts'
 import type { ContextQueryDeps } from '../context-query/execute.ts'
@@ -8,40 +8,43 @@ import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
 import type { RpcError, RpcObject } from './json-rpc.ts'
+import type { ServerInfo } from './server-info.ts'
 import type { McpServer } from './servers.ts'
 
+/** What methods need of the service. */
 export interface McpDeps {
   readonly documents: ConfigSource
   readonly decisions: DecisionDeps
   readonly contexts: ContextQueryDeps
   readonly queries: { all(projectId: string): readonly CompiledQuery[] }
-  /** Entries in one page of a list. */
+  /** Maximum number of entries in a page of a list. */
   readonly pageMax: number
-  /** Of the product. */
-  readonly version: string
+  readonly serverInfo: ServerInfo
 }
 
+/** An authenticated caller of an MCP server. */
 export interface McpCaller {
   readonly server: McpServer
   readonly requestId: string
   readonly user: UserToken
-  /** The bound agent, asking for the user; null: it is gone. */
+  /** The configured agent, acting for the user; null: it was deleted. */
   readonly agent: AgentCaller | null
-  /** Whether the same request would be let in now: for what outlasts its answer. Rejects where it cannot be told. */
-  isAdmitted(): Promise<boolean>
+  /** Verifies the credentials again, for streams that outlive their request. Rejects if they cannot be verified now. */
+  isStillAuthenticated(): Promise<boolean>
 }
 
-/** A stream of events: each piece is asked for when its reader has room. */
+/** A stream of events. The next chunk is requested when the reader has room. */
 export type EventStream = AsyncIterator<string, void>
 
-/** Members of a result that are JSON already, without brackets around them. */
+/** Members of a result that are serialized already, without the enclosing braces. */
 export interface SerializedMembers {
   readonly serialized: string
 }
 
-/** What a method answers: a result, an error of the protocol, or a refusal that only HTTP can say. */
+/** A result, a JSON-RPC error, or an error that is answered with its HTTP status. */
 export type MethodResult =
   | Result<RpcObject | SerializedMembers, RpcError>
-  | { readonly ok: false; readonly refusal: ServiceError; readonly error?: never }
+  | { readonly ok: false; readonly httpError: ServiceError; readonly error?: never }
 
-export type McpMethod = (parts: McpDeps, caller: McpCaller, params: RpcObject) => MethodResult | Promise<MethodResult>
+/** A JSON-RPC method. Returns no promise if nothing has to be awaited. */
+export type McpMethod = (deps: McpDeps, caller: McpCaller, params: RpcObject) => MethodResult | Promise<MethodResult>

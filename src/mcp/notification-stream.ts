@@ -1,5 +1,5 @@
-// What one listener is sent, as a stream of events. A reader who is slow is told of the same thing once, however often it
-// came to pass: what waits is a set, bounded by what the listener has asked for.
+// The event stream of one subscription. Pending events form a set, so a slow reader gets each distinct event once, and memory
+// is bounded by what the client subscribed to.
 
 type StreamResult = IteratorResult<string, void>
 
@@ -11,13 +11,13 @@ export class NotificationStream implements AsyncIterator<string, void> {
   private wake: ((given: StreamResult) => void) | null = null
   private readonly onClosed: () => void
 
-  /** `onLeft`: the reader is gone. */
+  /** `onClosed`: called when the reader has disconnected. */
   constructor(first: readonly string[], onLeft: () => void) {
     for (const event of first) this.pending.add(event)
     this.onClosed = onLeft
   }
 
-  /** False: it waits already, for nothing was taken since it was said before. */
+  /** Adds an event. Returns false if the same event is pending already, because the reader has not read since. */
   push(event: string): boolean {
     if (this.ended) return true
     if (this.pending.has(event)) return false
@@ -32,7 +32,7 @@ export class NotificationStream implements AsyncIterator<string, void> {
     this.flush()
   }
 
-  /** Asked when there is room. */
+  /** Resolves to the pending events when there are any. Called when the reader has room. */
   next(): Promise<StreamResult> {
     return new Promise((resolve) => {
       this.wake = resolve

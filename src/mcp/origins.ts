@@ -1,18 +1,22 @@
-// Which pages may ask: a browser says where a page comes from, and one that was lured to a local address by a changed name
-// (DNS rebinding) says a foreign origin. Programs say none.
+// Checks the `Origin` header, which only browsers send. This prevents DNS rebinding: a page that resolved its own name to a
+// local address still sends its foreign origin.
 
 export type OriginCheck = (origin: string, host: string | null) => boolean
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
 
-/** `allowed`: as for all answers to pages: empty, `*`, or origins with commas between them. `publicUrl`: may be empty. */
+/**
+ * Creates a check of `Origin` against the configured origins.
+ * @param allowed The setting `cors_origins`: empty, `*`, or origins separated by commas.
+ * @param publicUrl The public URL of the service, whose origin is allowed; may be empty.
+ */
 export function createOriginCheck(allowed: string, publicUrl: string): OriginCheck {
   if (allowed === '*') return () => true
   const known = new Set(allowed === '' ? [] : allowed.split(','))
   if (publicUrl !== '') known.add(new URL(publicUrl).origin)
   return (origin, host) => {
     if (known.has(origin)) return true
-    // Both ends on this machine: a developer's own tools.
+    // Page and service on the same machine: local development.
     const [, where] = /^https?:\/\/(.+)$/.exec(origin) ?? []
     return where !== undefined && LOOPBACK.test(where) && host !== null && LOOPBACK.test(host)
   }

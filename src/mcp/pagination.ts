@@ -1,4 +1,4 @@
-// Lists in pages: entries have a stable order by their keys, and a cursor says after which key to go on, opaquely.
+// Keyset pagination of lists: entries are ordered by key, and an opaque cursor holds the last key of a page.
 import { ok, type Result } from '../kernel/result.ts'
 import { invalidParams, type RpcError, type RpcObject } from './json-rpc.ts'
 
@@ -9,7 +9,12 @@ export interface ListPage<T> {
   readonly next: { readonly nextCursor?: string }
 }
 
-/** `all` ascends by `keyOf`. `list` keeps the cursors of different lists apart. */
+/**
+ * Returns one page of a list. Error: `invalidParams` if the cursor is not one of this list.
+ * @param list The name of the list, stored in its cursors.
+ * @param all All entries in ascending order of `keyOf`.
+ * @param max Maximum number of entries in the page.
+ */
 export function paginate<T>(
   list: string,
   all: readonly T[],
@@ -28,7 +33,7 @@ export function paginate<T>(
   })
 }
 
-const invalidCursor = invalidParams('cursor: expected the nextCursor of an earlier answer to this method')
+const invalidCursor = invalidParams('cursor: expected the `nextCursor` of an earlier result of this method')
 
 function writeCursor(list: string, key: string): string {
   return Buffer.from(`${list} ${key}`, 'utf8').toString('base64url')

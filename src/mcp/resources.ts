@@ -1,5 +1,5 @@
-// The resources of the endpoint: the ACTIVE knowledge queries of the project, all in one and each by its name. Who could
-// not run them, because the bound agent may not, does not see them.
+// The resources of the endpoint: the ACTIVE knowledge queries of the project, as one collection and each by its name. They
+// are hidden if the configured agent lacks the permission to run them.
 import { hash } from 'node:crypto'
 import { queriesKind } from '../context-query/knowledge-query.ts'
 import type { CompiledQuery } from '../context-query/query-index.ts'
@@ -17,7 +17,7 @@ import type { McpServer } from './servers.ts'
 export const COLLECTION_URI = 'svc://knowledge-queries/'
 const URI_TEMPLATE = `${COLLECTION_URI}{name}`
 const MIME_TYPE = 'application/json'
-/** The protocol's own bound. */
+/** The limit of the MCP specification. */
 const COMPLETIONS_MAX = 100
 
 const collection = {
@@ -40,7 +40,7 @@ const templates = [
 
 type Shelves = Pick<McpDeps, 'queries'>
 
-/** Ascending by name. */
+/** The queries that the agent of the server may run, by name. */
 function visibleQueries({ queries }: Shelves, { agent, projectId }: McpServer): readonly CompiledQuery[] {
   if (agent === null || !agent.permissions.has('CIQ')) return []
   return [...queries.all(projectId)].sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -51,8 +51,8 @@ function queriesFor(parts: Shelves, { server }: McpCaller): readonly CompiledQue
 }
 
 /**
- * Every address that a resource has, and of what revision it is: what differs between two of these has changed for whoever
- * may see it. A query is told by its own words and by its policy's.
+ * URI of each visible resource → its version, made from the revisions of the query and of its policy. Comparing two of these
+ * maps gives the resources that have changed.
  */
 export function resourceVersions(
   parts: Pick<McpDeps, 'queries' | 'documents'>,
@@ -65,12 +65,15 @@ export function resourceVersions(
     const version = `${id} ${query?.revision} ${policy?.id} ${policy?.revision}`
     for (const key of [id, name]) versions.set(`${COLLECTION_URI}${key}`, version)
   }
-  // Of all of them, so that it has changed when any has.
+  // The collection changes when any query changes.
   versions.set(COLLECTION_URI, hash('sha256', [...versions.values()].join()))
   return versions
 }
 
-/** Queries too large to be compiled on the serving loop are told by their documents: a stream is never answered by a lane. */
+/**
+ * Ids and names of the visible queries. Reads the documents if a query is too large to be compiled on the serving loop,
+ * because a stream cannot run in a lane.
+ */
 function queryNames(
   parts: Pick<McpDeps, 'queries' | 'documents'>,
   server: McpServer,
@@ -84,7 +87,7 @@ function queryNames(
   }
 }
 
-/** Of the collection or of a query, which may be made later. */
+/** True for the collection and for any query, also one that does not exist yet. */
 export function isResourceUri(uri: string): boolean {
   return uri.startsWith(COLLECTION_URI)
 }
@@ -112,7 +115,7 @@ export const listTemplates: McpMethod = (parts, _caller, params) => {
   return page.ok ? ok({ resourceTemplates: page.value.entries, ...page.value.next }) : page
 }
 
-/** `notFound`: the two revisions have different codes for it. */
+/** `notFound`: the error code of the protocol version for an unknown resource. */
 export function readResource(notFound: number): McpMethod {
   return (parts, caller, { uri }) => {
     if (typeof uri !== 'string') return invalidParams('uri: expected string')

@@ -1,4 +1,4 @@
-// The kind of MCP server configurations: one in a project, which binds an agent and the tokens that are taken.
+// The configuration kind of MCP servers: at most one per project. It names an application agent and a token introspection.
 import { z } from 'zod'
 import {
   applicationAgentsKind,
@@ -18,7 +18,7 @@ const scopes = z
   .array(z.string().min(1).max(256))
   .min(1)
   .max(100)
-  .refine((all) => new Set(all).size === all.length, { error: 'a scope is given twice' })
+  .refine((all) => new Set(all).size === all.length, { error: 'duplicate scope' })
 
 export const mcpServers: ConfigKind = {
   path: mcpServersKind,
@@ -50,7 +50,7 @@ export const mcpServers: ConfigKind = {
   },
   secrets: [],
   omittedInLists: [],
-  // What the agent may do is asked when it does it: its permissions can change at any time.
+  // Permissions of the agent are checked at each call, because they can change at any time.
   check(fields, context) {
     const issues = [
       ...checkReference(fields, 'app_agent_id', applicationAgentsKind, 'application agent', context),
@@ -60,7 +60,7 @@ export const mcpServers: ConfigKind = {
   },
 }
 
-/** Only what is sent is looked up: a reference whose target is gone must not be in the way of `enabled: false`. */
+/** Checks only references in the request, so that a server with a deleted agent can still be disabled. */
 function checkReference(
   fields: DocumentFields,
   member: string,

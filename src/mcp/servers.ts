@@ -1,4 +1,4 @@
-// The MCP server of a project as it is configured at this moment: whose tokens it takes, and as which agent it asks.
+// The current MCP server configuration of each project: which tokens it accepts, and as which application agent it acts.
 import { applicationAgentsKind, type ConfigSource, type StoredDocument } from '../config/kind.ts'
 import { type TokenIntrospectFields, tokenIntrospectsKind } from '../identity/token-introspect.ts'
 import { assert } from '../kernel/assert.ts'
@@ -8,19 +8,19 @@ import { mcpServersKind } from './server-config.ts'
 export interface McpServer {
   readonly projectId: string
   readonly tokenIntrospectId: string
-  /** Who gives the tokens that are taken. */
+  /** The issuer of the accepted tokens, as a URL. */
   readonly issuer: string
   readonly scopes: readonly string[]
-  /** Null: it is gone, and nobody asks in its place. */
+  /** Null: the configured agent was deleted, so no tool can be called. */
   readonly agent: AgentCaller | null
 }
 
-/** What a server is made of: a change of any of these in its project makes it anew. */
+/** Kinds that a server is built from: a change of one of them invalidates the cache entry of its project. */
 const watchedKinds = new Set([mcpServersKind, tokenIntrospectsKind, applicationAgentsKind])
 
 export class McpServers {
   private readonly documents: ConfigSource
-  /** By project; those without a server are not kept, since anybody can make up a project. */
+  /** By project id. Projects without a server are not cached, because callers can invent project ids. */
   private readonly cache = new Map<string, McpServer>()
 
   constructor(documents: ConfigSource) {
@@ -33,7 +33,7 @@ export class McpServers {
     })
   }
 
-  /** Null: there is none, or it is not enabled, or nothing is left to check tokens by. */
+  /** The server of a project; null if it has none, it is disabled, or its token introspection was deleted. */
   find(projectId: string): McpServer | null {
     const known = this.cache.get(projectId)
     if (known !== undefined) return known
@@ -58,14 +58,11 @@ export class McpServers {
   }
 }
 
-/**
- * Opaque tokens name nobody, and clients need an issuer (MCP makes it mandatory): it is looked for where the endpoint is that
- * knows the tokens.
- */
+/** MCP requires an issuer. Opaque tokens do not name one, so it is the origin of the endpoint that validates them. */
 function issuerUrl({ jwt_matcher, online_validation }: TokenIntrospectFields): string {
   if (jwt_matcher !== undefined) return jwt_matcher.issuer
   const endpoint = online_validation?.userinfo_endpoint
-  assert(endpoint !== undefined, 'opaque tokens are checked at an endpoint')
+  assert(endpoint !== undefined, 'opaque tokens are validated at an endpoint')
   return new URL(endpoint).origin
 }
 

@@ -1,5 +1,5 @@
-// Who listens for changes, project by project: a change of what the resources of a project show is told to its own listeners
-// and to nobody else. A listener stays as long as they would be let in anew.
+// Subscriptions to changes of resources, by project. A change is sent only to subscribers of its project. A subscription
+// ends when its token expires or would no longer be accepted.
 import { type ConfigSource, projectsKind } from '../config/kind.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { ServiceError } from '../kernel/errors.ts'
@@ -8,32 +8,36 @@ import type { EventStream, McpCaller } from './method.ts'
 import { NotificationStream } from './notification-stream.ts'
 import type { McpServer, McpServers } from './servers.ts'
 
+/** A request for a stream of notifications. */
 export interface SubscriptionRequest {
   readonly caller: McpCaller
-  /** Whoever listens under the same one again takes the place of the earlier one. Null: each is another. */
+  /** A new subscription with the same key replaces the earlier one. Null: it replaces none. */
   readonly replacementKey: string | null
-  /** Events. */
+  /** Events sent at the beginning. */
   readonly firstEvents: readonly string[]
-  /** What is said of a change of these resources, their list included: none where it is not theirs to hear. */
+  /** The events for a change of these resources; empty if the client did not subscribe to any of them. */
   eventsFor(uris: ReadonlySet<string>): readonly string[]
-  /** What is said when the server ends the stream. */
+  /** Events sent when the server ends the stream. */
   readonly lastEvents: readonly string[]
-  /** Asked a few times in a second; whether the token holds is asked beside it. */
+  /** False: the subscription ends. Polled several times per second; the token is checked separately. */
   isValid(): boolean
 }
 
+/** Opens event streams. */
 export interface SubscriptionService {
-  subscribe(listener: SubscriptionRequest): Result<EventStream, ServiceError>
-  /** What `listen` would answer, with a stream that is over: nothing is opened, and nothing ended. */
-  checkSubscribe(listener: SubscriptionRequest): Result<EventStream, ServiceError>
+  /** Opens a stream. Errors: `unavailable` if a limit is reached or the server is stopping. */
+  subscribe(request: SubscriptionRequest): Result<EventStream, ServiceError>
+  /** Returns what `subscribe` would, with a stream that has ended. Changes no subscription. */
+  checkSubscribe(request: SubscriptionRequest): Result<EventStream, ServiceError>
 }
 
+/** Limits of the event streams of a process. */
 export interface SubscriptionLimits {
-  /** In this process. */
+  /** Maximum number of streams of this process. */
   readonly streamsMax: number
-  /** Of one project, in this process. */
+  /** Maximum number of streams of one project in this process. */
   readonly projectStreamsMax: number
-  /** How often a silent stream says that it is there: more often than silent connections are ended. */
+  /** Interval of keep-alive comments on a silent stream, milliseconds; shorter than the idle timeout of connections. */
   readonly keepAliveMs: number
 }
 
@@ -42,9 +46,9 @@ interface SubscriptionsDeps {
   readonly servers: McpServers
   readonly clock: Clock
   readonly limits: SubscriptionLimits
-  /** Of what revision each resource is, by its addresses. */
+  /** URI of each resource of a server → its version. */
   resourceVersions(server: McpServer): ReadonlyMap<string, string>
-  /** A promise of our own code was broken, where no request waits for an answer. */
+  /** Called with an unexpected error outside of a request, for the log. */
   onInternalError(error: unknown): void
 }
 
@@ -59,48 +63,49 @@ interface ProjectSubscriptions {
   readonly introspectId: string
   readonly active: Set<ActiveSubscription>
   versions: ReadonlyMap<string, string>
-  /** Changes of a moment are looked at together. */
+  /** Changes within `COALESCE_MS` are processed together. */
   coalesceTimer: ReturnType<typeof setTimeout> | null
 }
 
-/** Of a project's streams, so that nobody takes them all. */
+/** Share of the streams of a project that one user may open. */
 const USER_SHARE = 1 / 4
 
 const COALESCE_MS = 50
 const TICK_MS = 250
-/** For the connection: whoever reads events skips it. */
+/** A comment, which readers of events ignore. */
 const KEEP_ALIVE = ': still here\n\n'
 
+/** The subscriptions of a process. */
 export class Subscriptions implements SubscriptionService {
-  private readonly parts: SubscriptionsDeps
+  private readonly deps: SubscriptionsDeps
   private readonly projects = new Map<string, ProjectSubscriptions>()
   private readonly quietTicksMax: number
   private count = 0
   private ticker: ReturnType<typeof setInterval> | null = null
   private isClosed = false
 
-  constructor(parts: SubscriptionsDeps) {
-    this.parts = parts
-    this.quietTicksMax = Math.max(1, Math.floor(parts.limits.keepAliveMs / TICK_MS))
-    parts.documents.subscribe((changes) => {
+  constructor(deps: SubscriptionsDeps) {
+    this.deps = deps
+    this.quietTicksMax = Math.max(1, Math.floor(deps.limits.keepAliveMs / TICK_MS))
+    deps.documents.subscribe((changes) => {
       if (this.projects.size === 0) return
       for (const { before, after } of changes) {
         const changed = after ?? before
-        // Of any kind: agents, policies and token introspections have their part in who sees what.
+        // Any kind may matter: agents, policies and token introspections decide who sees which resource.
         if (changed !== null) this.scheduleNotify(changed.kind === projectsKind ? changed.id : changed.project_id)
       }
     })
   }
 
-  subscribe(listener: SubscriptionRequest): Result<EventStream, ServiceError> {
-    const refused = this.checkLimits(listener)
+  subscribe(request: SubscriptionRequest): Result<EventStream, ServiceError> {
+    const refused = this.checkLimits(request)
     if (refused !== null) return err(refused)
-    const { server, user } = listener.caller
-    for (const open of this.inProject(server.projectId)) if (isReplacedBy(open, listener)) this.end(open)
+    const { server, user } = request.caller
+    for (const open of this.inProject(server.projectId)) if (isReplacedBy(open, request)) this.end(open)
     const { exp } = user.claims
     const untilMs = typeof exp === 'number' ? exp * 1000 : Number.POSITIVE_INFINITY
-    const stream = new NotificationStream(listener.firstEvents, () => this.remove(open))
-    const open: ActiveSubscription = { request: listener, stream, untilMs, quietTicks: 0 }
+    const stream = new NotificationStream(request.firstEvents, () => this.remove(open))
+    const open: ActiveSubscription = { request, stream, untilMs, quietTicks: 0 }
     const project = this.projects.get(server.projectId) ?? this.createProject(server)
     project.active.add(open)
     this.count += 1
@@ -109,31 +114,31 @@ export class Subscriptions implements SubscriptionService {
     return ok(stream)
   }
 
-  checkSubscribe(listener: SubscriptionRequest): Result<EventStream, ServiceError> {
-    const refused = this.checkLimits(listener)
+  checkSubscribe(request: SubscriptionRequest): Result<EventStream, ServiceError> {
+    const refused = this.checkLimits(request)
     return refused === null ? ok(new NotificationStream([], () => undefined)) : err(refused)
   }
 
-  /** Ends all of them, and takes no more. */
+  /** Ends all streams and accepts no more. */
   close(): void {
     this.isClosed = true
     for (const project of this.projects.values()) this.endAll(project)
   }
 
-  private checkLimits(listener: SubscriptionRequest): ServiceError | null {
+  private checkLimits(request: SubscriptionRequest): ServiceError | null {
     if (this.isClosed) return { kind: 'unavailable', message: 'the server is stopping' }
-    if (this.isWithinLimits(listener)) return null
-    return { kind: 'unavailable', message: 'as many listen as may listen at once', retryAfterS: 30 }
+    if (this.isWithinLimits(request)) return null
+    return { kind: 'unavailable', message: 'subscription limit reached', retryAfterS: 30 }
   }
 
-  /** Whose place it takes makes room for it. */
-  private isWithinLimits(listener: SubscriptionRequest): boolean {
-    const { streamsMax, projectStreamsMax } = this.parts.limits
-    const { server, user } = listener.caller
+  /** Does not count subscriptions that the new one replaces. */
+  private isWithinLimits(request: SubscriptionRequest): boolean {
+    const { streamsMax, projectStreamsMax } = this.deps.limits
+    const { server, user } = request.caller
     const inProject = this.inProject(server.projectId)
-    const staying = inProject.filter((open) => !isReplacedBy(open, listener))
+    const staying = inProject.filter((open) => !isReplacedBy(open, request))
     const count = this.count - (inProject.length - staying.length)
-    // Whose tokens are taken is one issuer, so subjects are told apart by their names.
+    // A server accepts tokens of one issuer, so the subject id identifies the user.
     const own = staying.filter((open) => open.request.caller.user.subjectId === user.subjectId).length
     const ownMax = Math.max(1, Math.floor(projectStreamsMax * USER_SHARE))
     return count < streamsMax && staying.length < projectStreamsMax && own < ownMax
@@ -147,7 +152,7 @@ export class Subscriptions implements SubscriptionService {
     const project: ProjectSubscriptions = {
       introspectId: server.tokenIntrospectId,
       active: new Set(),
-      versions: this.parts.resourceVersions(server),
+      versions: this.deps.resourceVersions(server),
       coalesceTimer: null,
     }
     this.projects.set(server.projectId, project)
@@ -186,23 +191,23 @@ export class Subscriptions implements SubscriptionService {
       try {
         this.notify(projectId, project)
       } catch (error) {
-        // They may have missed something, which they learn when they listen again.
+        // Clients may have missed a change, and read the resources again when they subscribe again.
         this.endAll(project)
-        this.parts.onInternalError(error)
+        this.deps.onInternalError(error)
       }
     }, COALESCE_MS)
     project.coalesceTimer.unref()
   }
 
   private notify(projectId: string, project: ProjectSubscriptions): void {
-    const server = this.parts.servers.find(projectId)
+    const server = this.deps.servers.find(projectId)
     if (server === null || server.tokenIntrospectId !== project.introspectId) {
       this.endAll(project)
       return
     }
-    for (const open of project.active) void this.endUnlessAdmitted(open)
+    for (const open of project.active) void this.endUnlessAuthenticated(open)
     const before = project.versions
-    project.versions = this.parts.resourceVersions(server)
+    project.versions = this.deps.resourceVersions(server)
     const changed = new Set([...before, ...project.versions].map(([uri]) => uri))
     for (const uri of changed) if (before.get(uri) === project.versions.get(uri)) changed.delete(uri)
     if (changed.size === 0) return
@@ -210,7 +215,7 @@ export class Subscriptions implements SubscriptionService {
   }
 
   private onTick(): void {
-    const nowMs = this.parts.clock.now()
+    const nowMs = this.deps.clock.now()
     for (const { active } of this.projects.values()) {
       for (const one of active) {
         if (nowMs >= one.untilMs || !one.request.isValid()) {
@@ -220,17 +225,17 @@ export class Subscriptions implements SubscriptionService {
         one.quietTicks += 1
         if (one.quietTicks < this.quietTicksMax) continue
         one.quietTicks = 0
-        // Nobody has read anything for a while: the connection may be gone without a word.
-        if (one.stream.push(KEEP_ALIVE)) void this.endUnlessAdmitted(one)
+        // The stream was silent for a while. If the last keep-alive is still unread, the connection is dead.
+        if (one.stream.push(KEEP_ALIVE)) void this.endUnlessAuthenticated(one)
         else this.end(one)
       }
     }
   }
 
-  /** Fails closed: also where it cannot be told now. */
-  private async endUnlessAdmitted(open: ActiveSubscription): Promise<void> {
-    const admitted = await open.request.caller.isAdmitted().catch(() => false)
-    if (!admitted) this.end(open)
+  /** Ends the subscription if its token is not accepted any more, or if that cannot be determined. */
+  private async endUnlessAuthenticated(open: ActiveSubscription): Promise<void> {
+    const isAuthenticated = await open.request.caller.isStillAuthenticated().catch(() => false)
+    if (!isAuthenticated) this.end(open)
   }
 }
 

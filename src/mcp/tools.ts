@@ -1,5 +1,5 @@
-// The tools of the endpoint, listed and called. Nothing is decided here: a tool asks the service that HTTP asks, as the
-// bound agent and for the holder of the token, and what the service refuses is a result with `isError` and a text.
+// The methods `tools/list` and `tools/call`. A tool calls the same feature as the HTTP API, as the configured agent for the
+// holder of the token. An error of the feature becomes a result with `isError` and a text.
 import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
@@ -45,14 +45,14 @@ type ToolResult = Result<ToolOutput, ServiceError>
 function runTool(parts: McpDeps, caller: McpCaller, tool: Tool, given: RpcObject): ToolResult | Promise<ToolResult> {
   const { agent, requestId } = caller
   if (agent === null)
-    return forbidden('the application agent of this MCP server is gone: its configuration must name another')
+    return forbidden('the application agent of this MCP server was deleted: its configuration must name another one')
   if (!agent.permissions.has(tool.permission)) {
     return forbidden(`the application agent of this MCP server lacks the permission ${tool.permission}`)
   }
   for (const name in given) {
     if (Object.hasOwn(tool.inputSchema.properties, name)) continue
     const known = Object.keys(tool.inputSchema.properties).join(', ')
-    const issue = `unknown argument \`${name.slice(0, 64)}\`, expected some of ${known}`
+    const issue = `unknown argument \`${name.slice(0, 64)}\`, expected ${known}`
     return err({ kind: 'malformed', issues: [issue] })
   }
   try {
@@ -67,7 +67,7 @@ function forbidden(message: string): ToolResult {
   return err({ kind: 'forbidden', message })
 }
 
-/** What the service gives up on as a whole, it gives up on here too; a fault that the operator must know of goes on. */
+/** Converts a ThrownServiceError to an error result. Rethrows errors that must be reported to the operator. */
 function toToolError(fault: unknown): ToolResult {
   if (fault instanceof ThrownServiceError && !fault.needsLogging) return err(fault.error)
   throw fault
@@ -76,7 +76,7 @@ function toToolError(fault: unknown): ToolResult {
 function toMethodResult(called: ToolResult, { server }: McpCaller): MethodResult {
   if (called.ok) {
     const { structured, hint } = called.value
-    // The way of every decision: the answer is written once, and stands in the result twice.
+    // Hot path: the result is serialized once and used twice.
     const text = writeJson(structured)
     const more = hint === undefined ? '' : `,{"type":"text","text":${JSON.stringify(hint)}}`
     const content = `[{"type":"text","text":${JSON.stringify(text)}}${more}]`
@@ -84,9 +84,9 @@ function toMethodResult(called: ToolResult, { server }: McpCaller): MethodResult
   }
   const { error } = called
   const step = error.kind === 'step-up' ? error.advice.find((one) => one.error === 'insufficient_scope') : undefined
-  // The one refusal that clients know how to mend by themselves: they ask the issuer for a token with more scopes.
+  // Clients handle this error themselves: they request a token with more scopes from the issuer.
   if (step !== undefined) {
-    return { ok: false, refusal: { kind: 'step-up', advice: [{ scope: server.scopes.join(' '), ...step }] } }
+    return { ok: false, httpError: { kind: 'step-up', advice: [{ scope: server.scopes.join(' '), ...step }] } }
   }
   return ok({ content: [{ type: 'text', text: errorText(error) }], isError: true })
 }

@@ -1,9 +1,9 @@
-// Compiles on the serving loop, one at a time and rarely, the policies and queries that are too long to be compiled while
-// a request waits. Until then, and for the longest ones always, their questions are answered in lanes.
+// Compiles policies and queries on the serving event loop, one per second, if they are too long to be compiled during a
+// request. Until then their requests run in lanes. The longest documents always stay with the lanes.
 
-/** Documents above this stay with the lanes: to compile one takes some 30 ms or more. */
+/** Documents with more characters take 30 ms or more to compile, and stay with the lanes. */
 const DOCUMENT_CHARS_MAX = 16_384
-/** Between two documents, so that frequent changes of policies cannot hold the serving loop. */
+/** Time between two compilations, so that frequent policy changes cannot block the event loop. */
 const COMPILE_INTERVAL_MS = 1000
 const PENDING_MAX = 1000
 
@@ -11,7 +11,7 @@ export class BackgroundCompiler {
   private readonly pending = new Map<object, () => void>()
   private timer: ReturnType<typeof setTimeout> | null = null
 
-  /** As `LibraryOptions.later`. */
+  /** Schedules a compilation; ignores it if the document or the queue is too long. An own property, so it can be passed on. */
   readonly add = (characters: number, document: object, compile: () => void): void => {
     if (characters > DOCUMENT_CHARS_MAX || this.pending.size >= PENDING_MAX) return
     this.pending.set(document, compile)

@@ -1,6 +1,5 @@
-// What a process does unasked: of several on a folder one provisions and one sweeps, and every one follows what the
-// others commit and gets its policies and knowledge queries ready.
-
+// Background jobs of a process. Among the processes on a folder, one elected leader provisions and one sweeps; every process
+// catches up with the commits of the others, and precompiles its policies and knowledge queries.
 import { projectsKind } from '../config/kind.ts'
 import type { Provisioning } from '../config/provisioning.ts'
 import type { ConfigRepository } from '../config/repository.ts'
@@ -9,10 +8,10 @@ import { LeaderElection } from '../store/process/leader-election.ts'
 
 const SWEEP_INTERVAL_MS = 3_600_000
 
-/** How late a worker that gets no requests may learn of what the others commit. Looking costs some nanoseconds. */
+/** An idle worker sees the commits of other processes after at most this time. Checking costs a few nanoseconds. */
 const CATCH_UP_INTERVAL_MS = 25
 
-/** Policies and queries are compiled for so long, and then requests are answered for as long: the first one of all takes some 2 ms. */
+/** Length of a precompilation slice, and of the pause after it in which requests run. The first policy takes about 2 ms. */
 const COMPILE_SLICE_MS = 2
 
 export interface BackgroundJobsDeps {
@@ -20,12 +19,12 @@ export interface BackgroundJobsDeps {
   readonly documents: ConfigRepository
   readonly provisioning: Provisioning
   readonly config: ConfigService
-  /** Holds sessions by project, and is no configuration. */
+  /** Keeps ended sessions by project outside of the configuration. */
   readonly mcp: { sweep(): Promise<void> }
-  /** What is compiled in the background, in this order. */
+  /** The indexes to precompile, in this order. */
   readonly libraries: readonly { warming(): Iterator<void, void> }[]
   readonly report: (line: string) => void
-  /** No other process serves the folder, until `share` is called. */
+  /** No other process serves the folder until `handOver` is called. */
   readonly isSoleProcess: boolean
 }
 
@@ -52,14 +51,14 @@ export class BackgroundJobs {
         if (changes.some(({ before, after }) => before?.kind === projectsKind && after === null)) this.sweep()
       })
     })
-    // A process that nobody asks anything follows too: it may be the one that provisions, or hold a removed graph open.
+    // Idle processes catch up too: they may be the provisioning leader, or hold the graph of a removed project open.
     if (!isSoleProcess) this.schedule(CATCH_UP_INTERVAL_MS, () => documents.catchUp())
     this.precompile(chain(this.parts.libraries))
   }
 
   /**
-   * Leaves provisioning and sweeping to other processes of the folder, which begin now, and follows what these commit.
-   * Called again, it does nothing.
+   * Hands provisioning and sweeping over to other processes of the folder, which start now, and catches up with their commits.
+   * Idempotent.
    */
   handOver(): void {
     if (this.isHandedOver) return
@@ -69,7 +68,9 @@ export class BackgroundJobs {
     const { provisioning, report } = this.parts
     Promise.all([this.swept, provisioning.stop()])
       .then(() => this.elections.close())
-      .catch((failure: unknown) => report(`provisioning could not be left to another process: ${String(failure)}`))
+      .catch((failure: unknown) =>
+        report(`provisioning could not be handed over to another process: ${String(failure)}`),
+      )
   }
 
   async close(): Promise<void> {
@@ -82,7 +83,7 @@ export class BackgroundJobs {
 
   private campaign(task: string, lead: () => void): void {
     this.elections.campaign(task, () => {
-      // A task that falls to a process which is on its way out goes to the next one.
+      // A closing process that wins an election does nothing; the next one leads after it has exited.
       if (!this.isClosing && !this.isHandedOver) lead()
     })
   }

@@ -1,6 +1,5 @@
-// The graphs of projects as the features ask for them. A part that is damaged or missing answers 503 to those who need it,
-// and its operator is told once; it is tried again with each request, so putting it right needs no restart.
-
+// Provides the features with the graphs of projects. A damaged or missing constituent answers 503 to requests that need it
+// and is logged once. Each request tries to open it again, so a repair needs no restart.
 import { layoutOf } from '../config/db-connection.ts'
 import { type ConfigReader, projectsKind } from '../config/kind.ts'
 import type { GraphStore } from '../engine/store.ts'
@@ -9,13 +8,13 @@ import type { Constituent, GraphLayout, ProjectGraphs } from '../store/tenancy/p
 
 export interface GraphRegistryDeps {
   readonly documents: ConfigReader
-  /** Null: it does not exist. Throws OperatorFault for one that cannot be opened. */
+  /** Returns an open constituent, or null if it does not exist. Throws OperationalError if it cannot be opened. */
   graph(projectId: string, constituent: Constituent): GraphStore | null
-  /** It may have to be opened yet. */
+  /** True if the constituent exists, open or not. */
   exists(projectId: string, constituent: Constituent): boolean
-  /** Rejects with OperatorFault when others keep it from being opened. */
+  /** Opens all constituents of a project. Rejects with OperationalError if another process holds the open lock too long. */
   openAll(projectId: string): Promise<void>
-  /** Calls the listener for each project whose graphs were closed to make way for others. */
+  /** Calls the listener for each project whose graphs were evicted by the limit of open graphs. */
   onClosed(listener: (projectId: string) => void): void
   readonly report: (line: string) => void
 }
@@ -24,7 +23,7 @@ export class GraphRegistry {
   private readonly deps: GraphRegistryDeps
   private readonly unavailable = new Set<string>()
   private readonly graphsByLayout = new WeakMap<GraphLayout, ProjectGraphs>()
-  /** All that they name has been opened, or cannot be. */
+  /** Layouts whose constituents were all opened, or cannot be. */
   private readonly opened = new WeakSet<GraphLayout>()
   private readonly opening = new Map<string, Promise<void>>()
 
@@ -36,7 +35,10 @@ export class GraphRegistry {
     })
   }
 
-  /** Null while the project has no graph: not provisioned yet, or deleted. Without its default graph it has none to use. */
+  /**
+   * The graphs of a project; null if it is not provisioned yet, or deleted.
+   * Throws ThrownServiceError (503) if the default constituent is unavailable.
+   */
   graphsOf(projectId: string): ProjectGraphs | null {
     const project = this.deps.documents.get(projectsKind, projectId)
     if (project === null || project.fields.ikg_status !== 'ACTIVE') return null
@@ -51,8 +53,8 @@ export class GraphRegistry {
   }
 
   /**
-   * Before the first question to a project: null where it has been opened already. To open is to wait until other processes
-   * have written what they are writing, and whoever waits in the middle of its turn keeps those waiting that wait for it.
+   * Opens the graphs of a project before its first request; null if they are open. Opening waits until other processes have
+   * finished writing. Doing it here keeps a handler from blocking the event loop.
    */
   ready(projectId: string): Promise<void> | null {
     const project = this.deps.documents.get(projectsKind, projectId)
@@ -69,7 +71,7 @@ export class GraphRegistry {
 
   private async openAll(projectId: string, layout: GraphLayout): Promise<void> {
     try {
-      // What the process that the mapping was changed at has yet to make is opened when it is there.
+      // A constituent that another process has still to create is opened by a later request.
       const isWhole = constituentsOf(layout).every((part) => this.deps.exists(projectId, part))
       await this.deps.openAll(projectId)
       if (isWhole) this.opened.add(layout)
@@ -78,7 +80,7 @@ export class GraphRegistry {
     }
   }
 
-  /** Of a project that is provisioned, or about to be. */
+  /** A constituent of a project that is provisioned or being provisioned. Throws ThrownServiceError (503) if it is unavailable. */
   provisioned(projectId: string, constituent: Constituent = 'default'): GraphStore {
     try {
       const graph = this.deps.graph(projectId, constituent)
@@ -90,7 +92,7 @@ export class GraphRegistry {
     }
   }
 
-  /** Told to the operator once. */
+  /** Reports an unavailable constituent once, and returns the error for the request. */
   private unavailableError(projectId: string, constituent: Constituent, fault: unknown): unknown {
     if (!(fault instanceof OperationalError)) return fault
     const name = constituentName(projectId, constituent)
@@ -113,7 +115,7 @@ function constituentName(projectId: string, constituent: Constituent): string {
   return `${projectId} ${typeof constituent === 'string' ? constituent : `database ${constituent.database}`}`
 }
 
-/** Each part is opened when it is asked for: a damaged constituent does not keep the others from being read. */
+/** Opens each constituent when it is first used, so that a damaged one does not affect the others. */
 class LazyProjectGraphs implements ProjectGraphs {
   private readonly layout: GraphLayout
   private readonly open: (constituent: Constituent) => GraphStore

@@ -1,5 +1,6 @@
-// The one time that an app listens: the front on its address, with the certificate that its files hold from moment to moment.
+// Starts the HTTP server of an app, and renews its certificate when the certificate files change.
 import type { RequestHandler } from '../http/dispatch.ts'
+import type { ListenAddress } from '../http/port.ts'
 import type { Route } from '../http/route.ts'
 import { type HttpServer, startHttpServer } from '../http/server.ts'
 import { assert } from '../kernel/assert.ts'
@@ -13,16 +14,10 @@ import {
 import type { Log } from '../ops/log.ts'
 import type { Settings } from '../settings.ts'
 
-/** How soon a renewed certificate is shown when nobody tells of it. */
+/** Interval of checks for a changed certificate, milliseconds. */
 const CERTIFICATE_CHECK_INTERVAL_MS = 5000
 
-export interface Listening {
-  readonly host: string
-  readonly port: number
-  readonly url: string
-}
-
-/** Null: plain HTTP. Throws OperatorFault for one that cannot be used. */
+/** Loads the certificate of the settings; null: plain HTTP. Throws OperationalError if it cannot be used. */
 export function loadCertificate(settings: Settings): CertificatePair | null {
   return settings.tlsCertificate === '' ? null : readCertificate(certificateFiles(settings))
 }
@@ -31,6 +26,7 @@ function certificateFiles({ tlsCertificate, tlsKey }: Settings): CertificateFile
   return { certificate: tlsCertificate, key: tlsKey }
 }
 
+/** The HTTP server of an app and its certificate. */
 export class HttpListener {
   private readonly settings: Settings
   private readonly isPortShared: boolean
@@ -39,28 +35,28 @@ export class HttpListener {
   private certificate: CertificateWatcher | null = null
   private isClosing = false
 
-  /** `shared`: other processes listen on the port too. */
-  constructor(settings: Settings, shared: boolean, log: Log) {
+  /** `isPortShared`: other processes listen on the port too. */
+  constructor(settings: Settings, isPortShared: boolean, log: Log) {
     this.settings = settings
-    this.isPortShared = shared
+    this.isPortShared = isPortShared
     this.log = log
   }
 
-  /** Null: requests are welcome. */
+  /** The reason why this process should not receive requests; null: it is ready. */
   notReady(): string | null {
     if (this.isClosing) return 'stopping'
     return this.server === null ? 'not listening yet' : null
   }
 
-  /** Throws OperatorFault for a certificate that cannot be used, and what the system says of the address. */
-  listen(handle: RequestHandler, routes: readonly Route[]): Listening {
+  /** Starts the server. Throws OperationalError for an unusable certificate, and the error of the system for the address. */
+  listen(handle: RequestHandler, routes: readonly Route[]): ListenAddress {
     assert(this.server === null && !this.isClosing, 'an app listens once')
     const { host, port, bodyBytesMax, bodyTotalBytesMax, bodyCallerBytesMax, bodyTimeMs, drainMs, idleTimeS } =
       this.settings
     const files = certificateFiles(this.settings)
     const tls = loadCertificate(this.settings)
     const { isPortShared, log } = this
-    const front = startHttpServer(handle, {
+    const server = startHttpServer(handle, {
       host,
       port,
       bodyBytesMax,
@@ -73,22 +69,24 @@ export class HttpListener {
       shared: isPortShared,
       routes,
     })
-    this.server = front
+    this.server = server
     if (tls !== null) {
-      const renew = (found: CertificatePair): void => {
-        front.renewCertificate(found)
+      const renew = (certificate: CertificatePair): void => {
+        server.renewCertificate(certificate)
         log({ level: 'info', message: 'the certificate was renewed' })
       }
       const report = (message: string): void => log({ level: 'error', message })
       this.certificate = watchCertificate(files, tls, CERTIFICATE_CHECK_INTERVAL_MS, renew, report)
     }
-    return { host: front.host, port: front.port, url: front.url }
+    return { host: server.host, port: server.port, url: server.url }
   }
 
+  /** Checks the certificate files now. */
   reloadCertificate(): void {
     this.certificate?.check()
   }
 
+  /** Stops the server; see `HttpServer.stop`. */
   async close(): Promise<void> {
     this.isClosing = true
     this.certificate?.stop()

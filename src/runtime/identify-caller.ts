@@ -1,32 +1,34 @@
-// Who calls, for every request: looked for in the newest configuration, and with the graph of their project open, so that
-// no handler waits in the middle of its turn for what other processes are writing.
+// Identifies the caller of every request: reads the latest configuration, and opens the graph of the caller's project before
+// the handler runs, so that no handler blocks on the open lock of the graph.
 import type { ConfigRepository } from '../config/repository.ts'
-import type { Authentication, DispatcherDeps } from '../http/dispatch.ts'
+import type { Authentication } from '../http/authenticate.ts'
+import type { DispatcherDeps } from '../http/dispatch.ts'
 
 type Authenticate = DispatcherDeps['authenticate']
 
+/** Collaborators of the identification of callers. */
 export interface CallerDeps {
   readonly documents: ConfigRepository
   readonly authenticate: Authenticate
-  /** Opens the graph of a project; null where that was done. */
+  /** Opens the graph of a project; null if it is open. */
   ready(projectId: string): Promise<void> | null
 }
 
-/** Synchronous where nothing has to be waited for. */
+/** Returns a function that is synchronous if the credentials are cached and the graph is open. */
 export function createCallerIdentifier({ documents, authenticate, ready }: CallerDeps): Authenticate {
   const identify: Authenticate = (auth, request) => {
-    // Every request begins here: it sees what any process had committed before it came.
+    // Every request starts here: it sees all configuration committed by any process before it arrived.
     documents.catchUp()
     return authenticate(auth, request)
   }
-  const openingFor = (who: Authentication): Promise<void> | null =>
-    who.ok && who.value?.kind === 'agent' ? ready(who.value.projectId) : null
+  const openingFor = (caller: Authentication): Promise<void> | null =>
+    caller.ok && caller.value?.kind === 'agent' ? ready(caller.value.projectId) : null
   return (auth, request) => identifyWhenReady(() => identify(auth, request), openingFor)
 }
 
-/** Asks again after an opening: a key or a token may have been revoked meanwhile. */
-export function identifyWhenReady<T>(identify: () => T | Promise<T>, openingFor: (who: T) => Promise<void> | null) {
-  const known = (who: T): T | Promise<T> => openingFor(who)?.then(identify) ?? who
-  const who = identify()
-  return who instanceof Promise ? who.then(known) : known(who)
+/** Identifies the caller, and once more after the graph was opened: the key or token may have been revoked in between. */
+export function identifyWhenReady<T>(identify: () => T | Promise<T>, openingFor: (caller: T) => Promise<void> | null) {
+  const afterOpening = (caller: T): T | Promise<T> => openingFor(caller)?.then(identify) ?? caller
+  const caller = identify()
+  return caller instanceof Promise ? caller.then(afterOpening) : afterOpening(caller)
 }

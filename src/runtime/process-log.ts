@@ -1,4 +1,4 @@
-// What the operator is told: the log of the process, and of what goes wrong again and again one line in a while.
+// The log of the process. Errors that repeat are throttled: one line per minute with the number of repeats.
 import { masterKeyVariable, nextMasterKeyVariable } from '../identity/master-key.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { ThrownServiceError } from '../kernel/errors.ts'
@@ -7,7 +7,7 @@ import { createLogThrottle } from '../ops/log-throttle.ts'
 import type { PolicyError } from '../pdp/decision-deps.ts'
 import type { Settings } from '../settings.ts'
 
-/** How often the log tells of one damaged place, of a disk that is full, or of a fault in a policy, while requests meet it. */
+/** Minimum time between two log lines for the same error, milliseconds. */
 const REPEAT_INTERVAL_MS = 60_000
 
 export function openProcessLog({ logLevel }: Settings, clock: Clock): Log {
@@ -15,7 +15,7 @@ export function openProcessLog({ logLevel }: Settings, clock: Clock): Log {
   return openLog({ clock, level: logLevel, secrets, write: (line) => process.stderr.write(line) })
 }
 
-/** Tells of requests that could not be served, each place once in a while: every request may meet it. */
+/** Logs requests that fail because of the installation (a damaged graph, a full disk), throttled by reason. */
 export function logUnservedRequests(log: Log, clock: Clock): (fault: ThrownServiceError, request: object) => void {
   const timesOf = createLogThrottle(REPEAT_INTERVAL_MS, () => clock.now())
   return ({ message: reason }, request) => {
@@ -25,18 +25,18 @@ export function logUnservedRequests(log: Log, clock: Clock): (fault: ThrownServi
   }
 }
 
-/** Tells of policies that faulted, each fault of a policy once in a while, and at once again when the policy was changed. */
+/** Logs policies with runtime errors, throttled by policy revision and error: a changed policy is logged at once. */
 export function logPolicyErrors(log: Log, clock: Clock): (fault: PolicyError) => void {
   const timesOf = createLogThrottle(REPEAT_INTERVAL_MS, () => clock.now())
   return ({ message: reason, ...where }) => {
     const { projectId, policyId, revision, code } = where
     const times = timesOf(JSON.stringify([projectId, policyId, revision, code, reason]))
     if (times > 0)
-      log({ level: 'error', message: 'a policy faulted and does not grant', ...where, reason, ...repeatCount(times) })
+      log({ level: 'error', message: 'a policy failed and does not grant', ...where, reason, ...repeatCount(times) })
   }
 }
 
-/** Nothing where this is the only time. */
+/** The number of repeats, if there are any. */
 function repeatCount(times: number): { readonly times?: number } {
   return times === 1 ? {} : { times }
 }

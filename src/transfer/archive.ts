@@ -1,5 +1,5 @@
-// The file of a backup: a tar of members, and as its last entry the manifest that names each with its length, its sha256 and
-// the layout that it is in. What has no manifest at its end was cut off; what a manifest does not name is refused.
+// The file format of a backup: a tar archive whose last entry is a manifest with the length, SHA-256 and layout version of
+// each member. An archive without a manifest is truncated; a member that the manifest does not list is refused.
 import { createHash } from 'node:crypto'
 import { type EventEmitter, once } from 'node:events'
 import { closeSync, createReadStream, createWriteStream, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
@@ -14,14 +14,14 @@ const VERSION = 1
 const MANIFEST = 'manifest.json'
 const MANIFEST_BYTES_MAX = 64 * 1024 * 1024
 
-/** Folders within the data folder and the database in the last of them, or one file of ours: no other path is ever written. */
+/** Allowed member names: a database file in a folder of the data folder, or the demo marker. No other path is written. */
 const MEMBER_NAME = /^(?:(?:[A-Za-z0-9][A-Za-z0-9-]{0,80}\/){1,4}data\.mdb|demo\.json)$/
 
 const memberSchema = z.strictObject({
   name: z.string().regex(MEMBER_NAME),
   bytes: z.int().min(0),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  /** Of a database: what it holds, and the version of its layout. */
+  /** The content, and for a database the version of its layout. */
   kind: z.enum(['graph', 'documents', 'file']),
   layout: z.int().min(0),
 })
@@ -31,7 +31,7 @@ const manifestSchema = z.strictObject({
   version: z.literal(VERSION),
   made_by: z.string(),
   made_at: z.string(),
-  /** Ids of the projects that it holds. */
+  /** Ids of the projects in the backup. */
   projects: z.array(z.string()),
   members: z.array(memberSchema),
 })
@@ -44,13 +44,13 @@ type ByteChunks = AsyncIterable<Uint8Array>
 export interface ArchiveSource {
   readonly name: string
   readonly kind: ArchiveMember['kind']
-  /** Makes the file and tells where it is, how long it is and its layout; called when its turn has come. */
+  /** Creates the file just before it is packed. Returns its path, length in bytes and layout version. */
   make(): Promise<{ path: string; bytes: number; layout: number }>
-  /** Called when it is packed. */
+  /** Called after the file was packed. */
   release(): void
 }
 
-/** Writes the archive to `path`, which must not exist; on disk when it resolves. */
+/** Writes the archive to `path`, which must not exist. Resolves to the manifest once everything is synced to disk. */
 export async function writeArchive(
   path: string,
   about: Pick<Manifest, 'made_by' | 'made_at' | 'projects'>,
@@ -58,7 +58,7 @@ export async function writeArchive(
 ): Promise<Manifest> {
   const archive = pack()
   const written = pipeline(archive, createWriteStream(path, { flags: 'wx', mode: 0o600 }))
-  // A full disk ends the pipeline while a member is being made: whoever waits below must hear of it.
+  // A full disk ends the pipeline while a member is being packed, so the loop below must wait for both.
   const failed = written.then(
     () => new Promise<never>(() => {}),
     (fault: unknown) => Promise.reject(fault),
@@ -102,7 +102,7 @@ async function packMember(
   return hash.digest('hex')
 }
 
-/** Unpacks into `folder` and compares with the manifest. Throws OperatorFault at whatever is not as it was written. */
+/** Unpacks the archive into `folder` and verifies it against the manifest. Throws OperationalError on any difference. */
 export async function readArchive(path: string, folder: string, progress: (bytes: number) => void): Promise<Manifest> {
   const found = new Map<string, { bytes: number; sha256: string }>()
   let manifest: Manifest | null = null
@@ -112,12 +112,12 @@ export async function readArchive(path: string, folder: string, progress: (bytes
   try {
     for await (const entry of archive) {
       const { name, type, size } = entry.header
-      if (manifest !== null) throw damagedArchive(path, `\`${printableName(name)}\` stands behind the manifest`)
-      if (type !== 'file') throw damagedArchive(path, `\`${printableName(name)}\` is no file`)
+      if (manifest !== null) throw damagedArchive(path, `\`${printableName(name)}\` comes after the manifest`)
+      if (type !== 'file') throw damagedArchive(path, `\`${printableName(name)}\` is not a regular file`)
       if (name === MANIFEST) manifest = readManifest(path, await readText(path, entry as ByteChunks, size ?? 0))
       else if (!MEMBER_NAME.test(name))
-        throw damagedArchive(path, `\`${printableName(name)}\` is no name that a backup has`)
-      else if (found.has(name)) throw damagedArchive(path, `\`${name}\` is there twice`)
+        throw damagedArchive(path, `\`${printableName(name)}\` is not a name of a backup member`)
+      else if (found.has(name)) throw damagedArchive(path, `\`${name}\` is contained twice`)
       else found.set(name, await unpackMember(entry as ByteChunks, join(folder, name), progress))
     }
     await reading
@@ -127,12 +127,12 @@ export async function readArchive(path: string, folder: string, progress: (bytes
     const { code, syscall, message } = fault as { code?: string; syscall?: string; message: string }
     if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
       throw new OperationalError(`${path} cannot be read: ${message}`)
-    if (code === 'ENOSPC') throw new OperationalError(`there is no room for what ${path} holds`)
-    // What the system refuses says nothing of the file.
+    if (code === 'ENOSPC') throw new OperationalError(`the disk is full: ${path} cannot be unpacked`)
+    // An error of the operating system does not mean that the archive is damaged.
     if (code !== undefined && syscall !== undefined) throw fault
     throw damagedArchive(path, message.toLowerCase())
   }
-  if (manifest === null) throw damagedArchive(path, 'its end is missing')
+  if (manifest === null) throw damagedArchive(path, 'its manifest is missing')
   compareWithManifest(path, manifest, found)
   return manifest
 }
@@ -194,7 +194,7 @@ function compareWithManifest(
   found: ReadonlyMap<string, { bytes: number; sha256: string }>,
 ): void {
   const named = new Set(members.map(({ name }) => name))
-  if (named.size !== members.length) throw damagedArchive(path, 'its manifest names a member twice')
+  if (named.size !== members.length) throw damagedArchive(path, 'its manifest lists a member twice')
   for (const name of found.keys()) {
     if (!named.has(name)) throw damagedArchive(path, `\`${name}\` is not in its manifest`)
   }
@@ -202,20 +202,20 @@ function compareWithManifest(
     const file = found.get(name)
     if (file === undefined) throw damagedArchive(path, `\`${name}\` is missing`)
     if (file.bytes !== bytes || file.sha256 !== sha256)
-      throw damagedArchive(path, `\`${name}\` is not what was written`)
+      throw damagedArchive(path, `\`${name}\` differs from the manifest`)
   }
 }
 
 function damagedArchive(path: string, how: string): OperationalError {
-  return new OperationalError(`${path} is not a whole backup: ${how}`)
+  return new OperationalError(`${path} is not a complete backup: ${how}`)
 }
 
-/** Of a stranger: short, and nothing that a terminal would obey. */
+/** A member name from an untrusted archive, shortened and without control characters for the terminal. */
 function printableName(name: string): string {
   return name.replace(/[^\x20-\x7e]/g, '?').slice(0, 100)
 }
 
-/** A file or a folder: what it holds, or names, is on disk. */
+/** Syncs a file, or the entries of a folder, to disk (fsync). */
 export function syncPath(path: string): void {
   const file = openSync(path, 'r')
   try {

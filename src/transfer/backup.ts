@@ -1,6 +1,5 @@
-// A backup: every database of a data folder, or of one project and the configuration that serves it, as they all were at one
-// moment, while the folder is being served. What a start repairs after a crash, it repairs after a restore of this.
-
+// Writes a backup: a consistent snapshot of all databases of a data folder, or of one project and its configuration, while
+// the folder is being served. A restored backup is in the state of a crash at that moment, which the next start repairs.
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
@@ -24,7 +23,7 @@ import { createStaging } from './staging.ts'
 export interface BackupRequest {
   readonly dataDir: string
   readonly out: string
-  /** All of them when absent. */
+  /** The project to back up; absent: all projects. */
   readonly projectId?: string
   readonly madeBy: string
   readonly nowMs: number
@@ -36,11 +35,11 @@ export interface BackupResult {
   readonly bytes: number
 }
 
-/** Throws OperatorFault. Nothing stands at `out` before the whole backup does. */
+/** Writes a backup to the file `out`, which appears only when it is complete. Throws OperationalError. */
 export async function backup(request: BackupRequest): Promise<BackupResult> {
   const { dataDir, out, projectId } = request
-  if (out === '-') throw new OperationalError('a backup is written to a file, and not to the standard output: name one')
-  if (existsSync(out)) throw new OperationalError(`${out} exists already`)
+  if (out === '-') throw new OperationalError('a backup cannot be written to the standard output: name a file')
+  if (existsSync(out)) throw new OperationalError(`${out} already exists`)
   const folders = databaseFolders(dataDir, projectId)
   const parent = dirname(resolve(out))
   if (!existsSync(parent)) throw new OperationalError(`the folder ${parent} does not exist`)
@@ -100,7 +99,7 @@ function demoSource(dataDir: string): ArchiveSource {
   }
 }
 
-/** Takes out what belongs to other projects: served without their graphs they would only be unavailable. */
+/** Removes the configuration of other projects, which would be unavailable without their graphs. */
 async function removeOtherProjects(folder: string, projectId: string): Promise<void> {
   const collections = openCollections(folder, {})
   try {

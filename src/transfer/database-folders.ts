@@ -1,4 +1,4 @@
-// Where things are in a data folder, for whoever moves them: databases, and what of the configuration belongs to a project.
+// Lists the database folders of a data folder, and decides which configuration documents belong to a project.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
@@ -14,7 +14,7 @@ import { baseName, holdsEnvironment, interruptedMigrationMessage } from '../stor
 import { listProjectFolders, projectFolderNameOrNull } from '../store/tenancy/project-folders.ts'
 import { interruptedImportMessage } from './import-markers.ts'
 
-/** What everybody who moves documents must know of them. */
+/** The members of a stored document that transfer reads. */
 export interface TransferredDocument {
   readonly id: string
   readonly kind: string
@@ -22,7 +22,7 @@ export interface TransferredDocument {
   readonly revision?: number
 }
 
-/** As the configuration keeps it: documents by id, what they replaced by id and number. */
+/** The key of a document in its collection: the id, or for past revisions the id and revision number. */
 export function documentKey(
   { id, revision }: TransferredDocument,
   collection: typeof CURRENT_DOCUMENTS | typeof PAST_DOCUMENTS,
@@ -34,10 +34,13 @@ export function belongsToProject({ kind, id, project_id = '' }: TransferredDocum
   return kind === projectsKind ? id === projectId : project_id === '' || project_id === projectId
 }
 
-/** Everything that has a database in it. Of one project, its own and the configuration. Throws OperatorFault. */
+/**
+ * All folders with a database; for one project, its own folders and the configuration.
+ * Throws OperationalError if the folder has no such project, or an import or migration was interrupted.
+ */
 export function databaseFolders(dataDir: string, projectId: string | undefined): string[] {
   const folders = listFolders(dataDir, projectId)
-  // One of two copies of the same is not what anybody wants twice.
+  // An interrupted migration leaves two copies of a database.
   const left = folders.find((folder) => baseName(folder) !== folder)
   if (left !== undefined) throw new OperationalError(interruptedMigrationMessage(left))
   return folders
@@ -45,7 +48,7 @@ export function databaseFolders(dataDir: string, projectId: string | undefined):
 
 function listFolders(dataDir: string, projectId: string | undefined): string[] {
   const configuration = join(dataDir, CONFIGURATION_FOLDER)
-  if (!holdsEnvironment(configuration)) throw new OperationalError(`the folder ${dataDir} holds no organization`)
+  if (!holdsEnvironment(configuration)) throw new OperationalError(`the folder ${dataDir} has no organization`)
   const unfinished = interruptedImportMessage(dataDir)
   if (unfinished !== null) throw new OperationalError(unfinished)
   if (projectId === undefined) {
@@ -56,7 +59,7 @@ function listFolders(dataDir: string, projectId: string | undefined): string[] {
   }
   const project = projectFolderNameOrNull(projectId)
   const folders = project === null ? [] : foldersWithin(join(dataDir, PROJECTS_FOLDER, project), 2)
-  if (folders.length === 0) throw new OperationalError(`the folder ${dataDir} holds no project ${projectId}`)
+  if (folders.length === 0) throw new OperationalError(`the folder ${dataDir} has no project ${projectId}`)
   return [configuration, ...folders]
 }
 

@@ -1,4 +1,4 @@
-// The configuration that an import brings: all of it before the first graph, into a folder that has none, or that has the same.
+// Imports configuration documents: all of them before the first graph, into a folder without configuration or with the same.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseLayout } from '../config/db-connection.ts'
@@ -20,25 +20,25 @@ export class DocumentImporter {
   private readonly isWritten: boolean
   private readonly isDryRun: boolean
   private pending: { collection: DocumentCollection; document: TransferredDocument }[] = []
-  /** Of documents, and keys of their past ones. */
+  /** Ids of current documents, and keys of past revisions. */
   private readonly ids = new Set<string>()
-  /** Of the projects in the file, and of those that were asked for. */
+  /** Layouts of the projects in the file, and of projects that were looked up. */
   private readonly layouts = new Map<string, GraphLayout>()
 
-  /** `isKept`: they are written; else they are only looked at. */
+  /** `isWritten`: documents are stored, not only checked. `isDryRun`: the data folder is not changed. */
   constructor(dataDir: string, isKept: boolean, isTrial: boolean) {
     this.dataDir = dataDir
     this.isWritten = isKept
     this.isDryRun = isTrial
   }
 
-  /** Throws LineFault. */
+  /** Adds a document. Throws LineError if its id is a duplicate, or if a past revision has no current document. */
   add(document: TransferredDocument, kind: 'configuration' | 'past'): void {
     const collection = kind === 'past' ? PAST_DOCUMENTS : CURRENT_DOCUMENTS
     const key = documentKey(document, collection)
-    if (this.ids.has(key)) throw new LineError(`${kind}.id`, 'is there twice')
+    if (this.ids.has(key)) throw new LineError(`${kind}.id`, 'duplicate id')
     if (kind === 'past' && !this.ids.has(document.id))
-      throw new LineError('past.id', 'no document of that id stands before it')
+      throw new LineError('past.id', 'no current document with this id precedes it')
     if (kind === 'configuration' && document.kind === projectsKind && this.isWritten)
       this.layouts.set(document.id, parseLayout(readFields(document)))
     this.ids.add(key)
@@ -46,15 +46,18 @@ export class DocumentImporter {
     if (this.isWritten) this.pending.push({ collection, document })
   }
 
-  /** Whether a graph of the project may be made. Throws LineFault. */
+  /** Throws LineError if neither the file nor the folder knows the project. `exists`: the folder has its graph. */
   checkProject(project: string, isThere: boolean): void {
     if (this.ids.size > 0 && !this.ids.has(project))
-      throw new LineError('graph.project', 'the configuration in the file has no such project')
+      throw new LineError('graph.project', 'the configuration in the file does not contain this project')
     if (this.ids.size === 0 && !isThere)
-      throw new LineError('graph.project', 'the folder has no such project, and the file no configuration')
+      throw new LineError(
+        'graph.project',
+        'the folder does not contain this project, and the file has no configuration',
+      )
   }
 
-  /** What the file says of the project, or the folder where the file does not count. */
+  /** The layout of a project as in the file, or else as in the data folder. */
   async layoutOf(project: string): Promise<GraphLayout> {
     const layout = this.layouts.get(project) ?? (await this.layoutInFolder(project))
     this.layouts.set(project, layout)
@@ -73,7 +76,10 @@ export class DocumentImporter {
     }
   }
 
-  /** Together: a folder has all of a configuration or nothing. Answers whether anything was written. Throws OperatorFault. */
+  /**
+   * Writes all documents in one transaction: a folder has a whole configuration or none. Returns true if it wrote any.
+   * Throws OperationalError if the folder has another configuration.
+   */
   async write(): Promise<boolean> {
     const { pending } = this
     this.pending = []
@@ -92,7 +98,7 @@ export class DocumentImporter {
       )
       if (before.size > 0 && !isSame)
         throw new OperationalError(
-          `the folder ${this.dataDir} has a configuration of its own: \`--project ID\` imports the graphs into a project of it`,
+          `the folder ${this.dataDir} has another configuration: \`--project ID\` imports the graphs into a project of it`,
         )
       if (before.size > 0 || this.isDryRun) return false
       await collections.transact((changes) => {
@@ -106,7 +112,10 @@ export class DocumentImporter {
   }
 }
 
-/** Into a part of a composite graph without the others: the next start makes what the global graph lacks of it. */
+/**
+ * After an import into one constituent of a composite project: sets the project to PENDING, so that the next start creates
+ * the missing proxies in the global graph.
+ */
 export async function requestProxyRepair(dataDir: string, project: string): Promise<void> {
   if (!hasGraph(dataDir, { project, part: 'global' })) return
   const collections = openCollections(join(dataDir, CONFIGURATION_FOLDER), {})
@@ -124,7 +133,7 @@ interface ProjectDocument extends TransferredDocument {
   readonly fields?: { readonly db_connection?: { readonly alias_mapping?: string } }
 }
 
-/** Of a project: what its graphs are found by is text. Throws LineFault. */
+/** The fields of a project. Throws LineError if a member that locates its graphs is not a string. */
 function readFields(project: ProjectDocument): DocumentFields {
   const fields = readObject(project.fields ?? {}, 'configuration.fields')
   const connection = readObject(fields.db_connection ?? {}, 'configuration.fields.db_connection')
@@ -136,7 +145,7 @@ function readFields(project: ProjectDocument): DocumentFields {
   return fields
 }
 
-/** The parts of a composite graph know each other by more than their nodes: the next start sees to that. */
+/** Sets a composite project to PENDING: the next start provisions the links between its constituents again. */
 function reprovisioned(document: TransferredDocument): TransferredDocument {
   const { fields } = document as ProjectDocument
   return document.kind === projectsKind && fields?.db_connection?.alias_mapping !== undefined
@@ -144,7 +153,7 @@ function reprovisioned(document: TransferredDocument): TransferredDocument {
     : document
 }
 
-/** A start provisions it, which may be repeated. */
+/** Provisioning is idempotent, so it is safe to repeat it at the next start. */
 function pending(project: TransferredDocument): TransferredDocument {
   return {
     ...project,

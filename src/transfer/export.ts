@@ -1,5 +1,5 @@
-// An export: configuration and graphs as lines of JSON, each graph's nodes before its relationships, in the order in which
-// they were made. Read from private copies as of one moment, so a served folder is exported while it is written to.
+// Exports configuration and graphs as lines of JSON: nodes of a graph before its relationships, each in the order of creation.
+// Reads from a consistent private copy, so a folder can be exported while it is served.
 import { createWriteStream, existsSync, renameSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
@@ -32,27 +32,27 @@ import {
 import { LineWriter } from './line-writer.ts'
 import { createStaging } from './staging.ts'
 
-/** Read at a time, between two turns of the event loop. */
+/** Elements read at a time, before the event loop gets control. */
 const PAGE_ITEMS = 2000
 
 export interface ExportRequest {
   readonly dataDir: string
-  /** `-` is the standard output. */
+  /** Path of the file; `-` is the standard output. */
   readonly out: string
   readonly projectId?: string
   readonly progress: (done: number, total: number, what: string) => void
 }
 
 export interface ExportResult extends ExportTotals {
-  /** Secrets among the configuration, sealed with a master key that is not in the file. */
+  /** Number of secrets in the configuration. They stay encrypted with the master key, which is not exported. */
   readonly sealed: number
 }
 
-/** Throws OperatorFault. Nothing stands at `out` before all of it does. */
+/** Exports a data folder to `out`; a file appears only when it is complete. Throws OperationalError. */
 export async function exportFolder(request: ExportRequest): Promise<ExportResult> {
   const { dataDir, out, projectId } = request
   const toFile = out !== '-'
-  if (toFile && existsSync(out)) throw new OperationalError(`${out} exists already`)
+  if (toFile && existsSync(out)) throw new OperationalError(`${out} already exists`)
   const folders = databaseFolders(dataDir, projectId)
   const parent = toFile ? dirname(resolve(out)) : tmpdir()
   if (!existsSync(parent)) throw new OperationalError(`the folder ${parent} does not exist`)
@@ -75,7 +75,7 @@ export async function exportFolder(request: ExportRequest): Promise<ExportResult
   }
 }
 
-/** By folder of the original. */
+/** Copies each database into the staging folder; returns original folder → copy. */
 function copyDatabases(folders: readonly string[], staging: string): Promise<Map<string, string>> {
   return pinTogether(folders, async (held) => {
     const copies = new Map<string, string>()
@@ -123,7 +123,7 @@ class Exporter {
     return { ...end, sealed }
   }
 
-  /** Answers the ids of the projects. */
+  /** Writes all documents; returns the ids of the projects among them. */
   private async configuration(): Promise<string[]> {
     const { dataDir, projectId } = this.request
     const copy = this.copies.get(join(dataDir, CONFIGURATION_FOLDER)) as string
@@ -152,7 +152,7 @@ class Exporter {
     const snapshot = environment.snapshot()
     const total = snapshot.nodeCount(null) + snapshot.relationshipCount(null)
     snapshot.close()
-    // Complete since a snapshot was there.
+    // The symbol table is complete once a snapshot was taken.
     const names = environment.symbols
     const key = (id: NodeId, databases: Databases, reading: ReadOptions): NodeKey => {
       const window = databases.nodes.getRequired(id, reading)
@@ -168,7 +168,7 @@ class Exporter {
       const read = environment.inspect((databases, reading) =>
         readPage(databases.nodes, from, reading, (id, window) => {
           const node = readNode(window)
-          if (node.type === 0) throw new OperationalError(`node ${id} has no key, so a line cannot name it`)
+          if (node.type === 0) throw new OperationalError(`node ${id} has no key and cannot be exported`)
           const labels = node.labels.map((label) => names.name('label', label))
           const type = names.name('label', node.type)
           return nodeLine({ ...node, type, labels, properties: exportedProperties(node.properties, names) })
@@ -211,7 +211,7 @@ function exportedProperties(properties: StoredProperties, names: SymbolNames): E
   return [...properties].map(([symbol, property]) => ({ ...property, name: names.name('property', symbol) }))
 }
 
-/** One page of a database whose keys are ids; `next` is 0 behind the last. */
+/** Reads one page of a database with numeric ids. `next` is the id to continue with; 0: no more. */
 function readPage(
   database: Database<number>,
   from: number,
@@ -229,7 +229,7 @@ function readPage(
   return { text, items, next: items < PAGE_ITEMS ? 0 : last + 1 }
 }
 
-/** As the sealer writes them. */
+/** The form in which the secret box writes encrypted values. */
 const SEALED_SECRET = /"sb1\.[\w-]{11}\.[\w-]+\.[\w-]+"/g
 
 function countSealedSecrets(document: unknown): number {

@@ -1,5 +1,5 @@
-// The graphs that an import writes to, one at a time: found or made when a line names them. A trial writes to an empty graph
-// of its own beside each, and one that was made and got nothing is taken away again.
+// Opens or creates the graphs that an import writes to, one at a time. A dry run writes to an empty scratch graph instead.
+// Graphs that were created and stayed empty are removed after an error.
 import { existsSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { NodeKey } from '../engine/store.ts'
@@ -10,7 +10,7 @@ import { type LmdbEnvironment, openEnvironment } from '../store/graph/environmen
 import { projectFolderNameOrNull } from '../store/tenancy/project-folders.ts'
 import type { GraphSection } from './line-format.ts'
 
-/** The folder of a part of a project's graph. */
+/** The folder of a constituent of a project's graph. */
 export function graphFolder(dataDir: string, { project, part }: GraphSection): string {
   return join(dataDir, PROJECTS_FOLDER, projectFolderNameOrNull(project) ?? 'none', ...part.split('/'))
 }
@@ -27,13 +27,13 @@ export class GraphImporter {
   private readonly loadedFolders = new Set<string>()
   private open: { folder: string; environment: LmdbEnvironment; existing: LmdbEnvironment | null } | null = null
 
-  /** `scratch`: where a trial writes; null for the real thing. */
+  /** `scratchFolder`: the folder that a dry run writes to; null: not a dry run. */
   constructor(dataDir: string, scratch: string | null) {
     this.dataDir = dataDir
     this.scratchFolder = scratch
   }
 
-  /** What lines go into now. */
+  /** The graph that is open; null: none. */
   get current(): LmdbEnvironment | null {
     return this.open?.environment ?? null
   }
@@ -55,7 +55,7 @@ export class GraphImporter {
     return this.open.environment
   }
 
-  /** All of it, or nothing. */
+  /** Runs `change` in one write transaction of the open graph; rolls back if it throws. */
   async load<T>(change: (batch: BulkBatch) => T): Promise<T> {
     const { folder, environment } = this.open!
     const result = await environment.bulkLoad(change)
@@ -63,7 +63,7 @@ export class GraphImporter {
     return result
   }
 
-  /** In a trial, nodes that the graph has already are not in the scratch graph. */
+  /** Dry run only: true if the node exists in the real graph, which the scratch graph does not contain. */
   existsOutsideScratch(key: NodeKey): boolean {
     const existing = this.open?.existing ?? null
     if (existing === null) return false
@@ -83,7 +83,7 @@ export class GraphImporter {
     await open?.existing?.close()
   }
 
-  /** Of a finished import nothing is to be gone on with: a later one of the same file loads what is missing by then. */
+  /** Removes the checkpoints of a finished import, so that a later import of the same file starts from the beginning. */
   async clearCheckpoints(): Promise<void> {
     const last = this.open
     if (last !== null && this.openedFolders.has(last.folder)) await clearCheckpoint(last.environment)
@@ -99,7 +99,7 @@ export class GraphImporter {
     }
   }
 
-  /** After a fault, when none is open. */
+  /** Removes graphs that were created and got no elements. Call it when no graph is open. */
   removeEmpty(): void {
     for (const folder of this.createdFolders.filter((made) => !this.loadedFolders.has(made))) {
       rmSync(folder, { recursive: true, force: true })

@@ -1,5 +1,5 @@
-// The mark of an import in the data folder: it stands there while one is under way, and names its file and those of others
-// that were cut off. A folder with half an import in it is not served: what is missing in a graph may be what forbids.
+// The marker file of running and interrupted imports in a data folder. A folder with a marker is not served, because the
+// missing part of a graph may be what makes a policy deny.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { IMPORT_MARKER_FILE } from '../kernel/data-folder.ts'
@@ -7,7 +7,7 @@ import { syncPath } from './archive.ts'
 
 export interface ImportMark {
   readonly file: string
-  /** Of the import, and of those that went on with it: what checkpoints another one of the same file left is not its own. */
+  /** Identifies the import across resumes. Checkpoints of another import of the same file have another id. */
   readonly id: string
 }
 
@@ -25,7 +25,7 @@ export function writeImportMarks(dataDir: string, imports: readonly ImportMark[]
   const mark = join(dataDir, IMPORT_MARKER_FILE)
   if (imports.length === 0) rmSync(mark)
   else {
-    // In one step: a mark that a crash emptied would name no file.
+    // Written to a second file and renamed, so that a crash cannot leave an empty marker.
     writeFileSync(`${mark}.next`, imports.map(({ id, file }) => `${id} ${file}\n`).join(''), { mode: 0o600 })
     syncPath(`${mark}.next`)
     renameSync(`${mark}.next`, mark)
@@ -33,11 +33,11 @@ export function writeImportMarks(dataDir: string, imports: readonly ImportMark[]
   syncPath(dataDir)
 }
 
-/** Why the folder must not be served; null when it may. */
+/** Returns the reason why the folder must not be served, or null if no import was interrupted. */
 export function interruptedImportMessage(dataDir: string): string | null {
   if (!existsSync(join(dataDir, IMPORT_MARKER_FILE))) return null
   const files = readImportMarks(dataDir).map(({ file }) => sourceName(file))
-  return `an import of ${files.join(', ')} into the folder ${dataDir} was cut off: finish it with \`verdigraph import --resume\``
+  return `an import of ${files.join(', ')} into the folder ${dataDir} was interrupted: finish it with \`verdigraph import --resume\``
 }
 
 export function sourceName(file: string): string {

@@ -1,5 +1,5 @@
-// An import: lines of an export, or of whoever writes such lines, into a data folder that nobody serves. Batch after batch is
-// on disk together with the place in the file that it goes up to, so an import that was cut off goes on where it was.
+// Imports lines of an export, or of the same format from elsewhere, into a data folder that no process serves. Each batch is
+// committed together with its end offset in the file, so an interrupted import resumes there.
 import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,9 +17,9 @@ import { createStaging } from './staging.ts'
 
 export interface ImportRequest {
   readonly dataDir: string
-  /** `-` is the standard input. */
+  /** Path of the file; `-` is the standard input. */
   readonly from: string
-  /** The graphs go into this project, and the configuration in the file stays out. */
+  /** Set: graphs are imported into this project, and the configuration in the file is ignored. */
   readonly projectId?: string
   readonly dryRun: boolean
   readonly resume: boolean
@@ -28,33 +28,36 @@ export interface ImportRequest {
 }
 
 export interface ImportResult extends ExportTotals {
-  /** Lines that an earlier run had imported. */
+  /** Elements that an earlier run imported. */
   readonly skipped: number
   readonly lines: number
-  /** Whether it went on with one that was cut off. */
+  /** True if this run resumed an interrupted import. */
   readonly isResumed: boolean
 }
 
 interface ImportRun {
-  /** As it stands in the mark and in checkpoints. */
+  /** As written to the marker file and to checkpoints. */
   readonly mark: ImportMark
   readonly isResumed: boolean
-  /** Where a trial writes; null for the real thing. */
+  /** Folder that a dry run writes to; null: not a dry run. */
   readonly scratchFolder: string | null
 }
 
-/** What a run leaves, however it ends. */
+/** What a run has done, whether it succeeded or failed. */
 interface ImportOutcome {
   isExport: boolean
   hasWritten: boolean
 }
 
-/** Throws OperatorFault; one that names a line for what is wrong in the file. */
+/**
+ * Imports a file into the data folder, all of it or as far as its committed batches.
+ * Returns what was imported. Throws an OperationalError that names the line at fault.
+ */
 export async function importFile(request: ImportRequest): Promise<ImportResult> {
   const { dataDir, from, dryRun, projectId } = request
   if (from !== '-' && !existsSync(from)) throw new OperationalError(`${from} does not exist`)
   if (projectId !== undefined && !hasGraph(dataDir, { project: projectId, part: 'default' }))
-    throw new OperationalError(`the folder ${dataDir} holds no project ${projectId}`)
+    throw new OperationalError(`the folder ${dataDir} has no project ${projectId}`)
   const own: ImportMark = { file: from === '-' ? from : resolve(from), id: randomUUID() }
   if (!dryRun) return importInto(request, own)
   const scratch = createStaging(tmpdir(), 'verdigraph-import-')
@@ -69,7 +72,7 @@ async function importInto(request: ImportRequest, fresh: ImportMark): Promise<Im
   const { dataDir, projectId } = request
   const absent = missingFolders(resolve(dataDir))
   const lock = lockFolder(dataDir)
-  // Looked at while nobody else may use it: what another process has put there must not go with what this one leaves.
+  // Checked under the lock: files that another process wrote must not be removed with those of this run.
   const isNew = readdirSync(dataDir).every((name) => lockFileNames.has(name))
   const outcome = newOutcome()
   let isWhole = false
@@ -85,12 +88,12 @@ async function importInto(request: ImportRequest, fresh: ImportMark): Promise<Im
       isWhole = true
       return result
     } finally {
-      // A whole export is all that there is. After other lines, another file that was cut off is as unfinished as it was.
+      // A complete export replaces everything. After other lines, imports of other files stay marked as interrupted.
       if (isWhole) writeImportMarks(dataDir, outcome.isExport && projectId === undefined ? [] : others)
       else if (!outcome.hasWritten) writeImportMarks(dataDir, before)
     }
   } finally {
-    // Nothing came of it: what was not there before goes, while nobody else may take it.
+    // The run wrote nothing: folders that it created are removed while the lock is held.
     if (isNew && !isWhole && !outcome.hasWritten) removeCreated(dataDir, absent)
     lock.release()
   }
@@ -100,7 +103,7 @@ function newOutcome(): ImportOutcome {
   return { isExport: false, hasWritten: false }
 }
 
-/** The folder and those above it, as far as they are missing; the innermost first. */
+/** The folder and its parents that do not exist, innermost first. */
 function missingFolders(folder: string): string[] {
   return existsSync(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
 }
@@ -110,7 +113,7 @@ function removeCreated(dataDir: string, absent: readonly string[]): void {
   try {
     for (const folder of absent) rmdirSync(folder)
   } catch {
-    // Somebody else has put something beside it meanwhile.
+    // Another process has created a file there.
   }
 }
 

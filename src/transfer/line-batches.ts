@@ -1,37 +1,37 @@
-// A file or a stream as batches of lines, each with its number and with where it begins. A batch is as large as the memory
-// that it may take, and no line may be larger. Lines stay bytes until somebody asks for their text.
+// Splits a file or a stream into batches of lines with line numbers and offsets. The size of a batch is limited by the memory
+// that it needs. Lines stay bytes until their text is needed.
 import { isUtf8 } from 'node:buffer'
 import { createReadStream, statSync } from 'node:fs'
 import { OperationalError } from '../kernel/errors.ts'
 
 /**
- * Each batch writes a good part of the lists anew, so a large one saves writing. A relationship waits in columns; a node, or
- * whatever else it is, needs more memory until its batch is written, and counts as several.
+ * Each batch rewrites many adjacency lists, so large batches write less. Weights estimate memory: a relationship waits in
+ * columns, while a node, or any other line, needs about ten times as much until its batch is written.
  */
 const BATCH_WEIGHT = 1_000_000
 const NODE_WEIGHT = 10
 const BATCH_BYTES = 160 * 1024 * 1024
-/** A node may have been given several bodies' worth of properties, one after the other. */
+/** Larger than a request body, because several captures may have added properties to one node. */
 const LINE_BYTES_MAX = 256 * 1024 * 1024
 const CHUNK_BYTES = 1024 * 1024
 const NEWLINE = 10
 const END_OF_LINE = Buffer.from([NEWLINE])
 const BRACE = 0x7b
-/** What tells a relationship from all other lines: `{"r`. */
+/** Only relationships start with `{"r`. */
 const RELATIONSHIP_BYTE = 0x72
 
 /**
- * Of all bytes from the first one on, however they come: each block is hashed with the hash of those before it. It tells
- * apart what was mended or mixed up, not what somebody forged; a hash against that would take a fortieth of an import.
+ * A running hash of all bytes from the start of the file: each block is hashed with the previous hash as seed (xxHash64). It
+ * detects accidental changes, not forgery; a cryptographic hash would add about 2.5 % to the time of an import.
  */
 class PrefixHash {
   private hash = 0n
   private readonly block = Buffer.allocUnsafeSlow(CHUNK_BYTES)
   private filled = 0
-  /** Up to which byte of the file. */
+  /** Offset in the file up to which bytes are hashed. */
   private offset = 0
 
-  /** Takes in what it has not had of `bytes`, which begin at `offset` of the file. */
+  /** Adds the part of `bytes` that is not hashed yet. `offset`: where `bytes` begin in the file. */
   update(bytes: Buffer, offset: number): void {
     let at = this.offset - offset
     this.offset = offset + bytes.length
@@ -55,18 +55,18 @@ class PrefixHash {
   }
 }
 
-/** Valid until the next one is asked for. */
+/** Consecutive lines of the file. Valid until the reader yields the next batch. */
 export class LineBatch {
   readonly bytes: Buffer
   readonly count: number
-  /** Number of its first line, from 1. */
+  /** Number of the first line, from 1. */
   readonly firstLine: number
-  /** Of its first byte, in the file. */
+  /** Offset of the first byte in the file. */
   readonly offset: number
   private readonly starts: Uint32Array
   private readonly prefix: PrefixHash
 
-  /** `starts` has one more: where the line behind the last one would begin. */
+  /** `starts` has `count + 1` entries; the last one is where the next line would begin. */
   constructor(bytes: Buffer, starts: Uint32Array, count: number, line: number, offset: number, prefix: PrefixHash) {
     this.bytes = bytes
     this.starts = starts
@@ -76,28 +76,28 @@ export class LineBatch {
     this.offset = offset
   }
 
-  /** Where a line begins among the bytes. */
+  /** Index in `bytes` of the first byte of a line. */
   startOf(at: number): number {
     return this.starts[at]!
   }
 
-  /** Where it ends: the byte behind it is no part of any line. */
+  /** Index in `bytes` of the newline after a line. */
   endOf(at: number): number {
     return this.starts[at + 1]! - 1
   }
 
-  /** Where it begins in the file. */
+  /** Offset in the file of the first byte of a line. */
   offsetOf(at: number): number {
     return this.offset + this.starts[at]!
   }
 
-  /** The line that begins there in the file; null when none does. `count` is the line behind the last one. */
+  /** The line that begins at an offset of the file, or null. May return `count`, which is the line after the last one. */
   lineAt(offset: number): number | null {
     for (let at = 0; at <= this.count; at++) if (this.offsetOf(at) === offset) return at
     return null
   }
 
-  /** Of everything that stands before a line in the file. Asked from line to line, never backwards. */
+  /** The hash of all bytes before a line. Must be called with ascending lines. */
   prefixHash(at: number): string {
     this.prefix.update(this.bytes.subarray(0, this.startOf(at)), this.offset)
     return this.prefix.toString()
@@ -107,12 +107,12 @@ export class LineBatch {
     return this.bytes[this.startOf(at)] !== BRACE && this.text(at) === ''
   }
 
-  /** Of a line without anything in it, nothing. Throws OperatorFault. */
+  /** The text of a line; empty if it is blank. Throws OperationalError if it is not UTF-8. */
   text(at: number): string {
-    // A byte order mark, and the carriage returns of other systems, are no part of a line.
+    // A byte order mark and carriage returns are not part of a line.
     const [start, end] = [this.startOf(at), this.endOf(at)]
     let text = this.bytes.toString('utf8', start, end)
-    // What stands in the place of bytes that are no text would make two names one; it may also be what was written.
+    // U+FFFD replaces invalid bytes, which could make two names equal; but the character may also be in the file itself.
     if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(start, end)))
       throw new OperationalError(`line ${this.firstLine + at}: expected UTF-8 text`)
     if (this.firstLine + at === 1 && text.startsWith('\ufeff')) text = text.slice(1)
@@ -122,14 +122,14 @@ export class LineBatch {
 }
 
 export class LineReader {
-  /** Null when nobody knows. */
+  /** Length of the file; null for the standard input. */
   readonly bytes: number | null
-  /** How many there were so far. */
+  /** Lines read so far. */
   lines = 0
   private readonly batchWeight: number
   private readonly stream: AsyncIterable<Buffer> & { destroy?(): void }
   private readonly prefix = new PrefixHash()
-  /** What has been read and not been taken, from its first byte on. */
+  /** Bytes that were read and not yet yielded. */
   private block: Buffer
   private filled = 0
   private starts = new Uint32Array(1 << 16)
@@ -137,7 +137,7 @@ export class LineReader {
   constructor(path: string, batchWeight = BATCH_WEIGHT) {
     this.batchWeight = batchWeight
     this.bytes = path === '-' ? null : statSync(path).size
-    // Of a file it is known how large it will be; only a very long line asks for more.
+    // Sized by the length of the file; only a very long line makes it grow.
     this.block = Buffer.allocUnsafeSlow(Math.min(this.bytes ?? 0, BATCH_BYTES) + 2 * CHUNK_BYTES)
     this.stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES })
   }
@@ -176,10 +176,10 @@ export class LineReader {
         start = 0
       }
       if (this.filled - start > LINE_BYTES_MAX)
-        throw new OperationalError(`line ${this.lines + count + 1}: longer than ${LINE_BYTES_MAX} bytes`)
+        throw new OperationalError(`line ${this.lines + count + 1}: the line is longer than ${LINE_BYTES_MAX} bytes`)
     }
     if (this.filled > start) {
-      // Every line ends: one more that is written behind this one later begins where it would have begun.
+      // Terminates the last line, so that lines appended to the file later begin at the same offset.
       this.append(END_OF_LINE)
       take(this.filled - 1)
     }

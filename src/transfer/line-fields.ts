@@ -1,4 +1,4 @@
-// What single fields of a line may hold, of a stranger's as of an export's. What is wrong is told with the name of the field.
+// Readers of single fields of a line, for foreign lines and exports. Errors name the field.
 import {
   ELEMENT_NAME,
   elementNameRule,
@@ -9,7 +9,7 @@ import {
 import { isGid } from '../kernel/ids.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json-kind.ts'
 
-/** What is wrong in a line: where, and how. */
+/** A line that is not valid. `field` is the path of the member at fault; empty: the whole line. */
 export class LineError extends Error {
   override readonly name = 'LineFault'
   readonly field: string
@@ -38,7 +38,7 @@ export function rejectUnknown(members: Members, names: ReadonlySet<string>, fiel
 export function readText(value: unknown, field: string, { min, max }: LengthRange): string {
   if (typeof value !== 'string') throw new LineError(field, `expected a string, found ${jsonKindOf(value)}`)
   if (value.length < 2 * min - 1 || value.length > max) {
-    // Characters as a capture counts them: what is beyond the first plane takes two units of a string.
+    // Counts code points, as a capture does: characters outside the Basic Multilingual Plane take two UTF-16 units.
     const length = [...value].length
     if (length < min || length > max)
       throw new LineError(field, `expected ${min} to ${max} characters, found ${length}`)
@@ -46,7 +46,7 @@ export function readText(value: unknown, field: string, { min, max }: LengthRang
   return value
 }
 
-/** There are few of them, and they come again. */
+/** Valid names seen so far: imports repeat few names very often. */
 const validNames = new Map<LengthRange, Set<string>>()
 
 export function readName(value: unknown, field: string, length: LengthRange): string {
@@ -62,10 +62,10 @@ export function readName(value: unknown, field: string, length: LengthRange): st
   return found
 }
 
-/** What the service writes by itself comes back with an export alone. */
+/** Throws LineError if the name is reserved for the service. Call it for foreign lines only. */
 export function rejectReserved(name: string, field: string): void {
   if (isReservedName(name))
-    throw new LineError(field, `\`${name}\` is reserved for the service: only an export, header and all, brings it`)
+    throw new LineError(field, `\`${name}\` is reserved for the service: only an export with its header may contain it`)
 }
 
 const TIME: LengthRange = { min: 1, max: 64 }
@@ -80,7 +80,7 @@ export function readTime(value: unknown, field: string): number {
   return ms
 }
 
-/** Null when it is no timestamp. */
+/** Parses an RFC 3339 timestamp to milliseconds; null if it is not one. Caches the last one. */
 export function parseTime(text: string): number | null {
   if (text === lastTimeText) return lastMs
   const ms = isTimestamp(text) ? Date.parse(text) : Number.NaN
@@ -92,6 +92,6 @@ export function parseTime(text: string): number | null {
 
 export function readId(value: unknown, field: string): string {
   if (typeof value !== 'string' || value.length !== 30 || !isGid(value))
-    throw new LineError(field, 'expected an id of this service: `gid:` and 26 characters')
+    throw new LineError(field, 'expected an id of this service: `gid:` followed by 26 characters')
   return value
 }

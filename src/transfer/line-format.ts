@@ -1,5 +1,5 @@
-// Lines of an export: what a line may be, and elements as lines, with everything that the store keeps of them but the
-// numbers that it gives by itself. Names stand in the order of the alphabet, so that equal graphs are equal text.
+// The line format of exports: the types of lines, and functions that write them. A line holds everything that the store keeps
+// of an element except internal numbers. Labels and properties are sorted, so equal graphs give equal text.
 import type { NodeKey, PropertyMetadata } from '../engine/store.ts'
 import { isTemporal } from '../engine/value/temporal/temporal.ts'
 import type { PropertyScalar, PropertyValue } from '../engine/value/value.ts'
@@ -14,7 +14,7 @@ export const VERSION = 1
 
 export interface GraphSection {
   readonly project: string
-  /** Path below the folder of the project. */
+  /** The constituent, as its path below the folder of the project. */
   readonly part: string
 }
 
@@ -68,7 +68,7 @@ export function configurationLine(document: unknown): string {
   return `${JSON.stringify({ configuration: document })}\n`
 }
 
-/** Of a revision that another one has replaced. */
+/** The line of a past revision of a document. */
 export function pastLine(document: unknown): string {
   return `${JSON.stringify({ past: document })}\n`
 }
@@ -147,7 +147,7 @@ function metadataMembers({ source, assuranceLevel, verifiedTime, custom }: Prope
   }
 }
 
-/** What JSON has no word for becomes an object, which no property holds otherwise. */
+/** Values without a JSON form become an object with one member; no property value is an object otherwise. */
 function toJson(value: PropertyValue): unknown {
   if (Array.isArray(value)) return (value as readonly PropertyScalar[]).map(toJson)
   if (isTemporal(value)) return { [value.kind]: String(value) }

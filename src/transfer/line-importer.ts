@@ -1,5 +1,5 @@
-// What becomes of the lines of an import, one after the other: documents are kept until the first graph, a graph is entered,
-// and the elements between two such turns go into it in one transaction for each batch, with the place that it goes up to.
+// Applies the lines of an import in order: collects documents until the first graph, opens each graph that a line names, and
+// writes its elements with one transaction per batch. The transaction also stores the checkpoint of the batch.
 
 import { OperationalError } from '../kernel/errors.ts'
 import type { BulkBatch } from '../store/graph/bulk-batch.ts'
@@ -15,7 +15,7 @@ import { parseLine } from './parse-line.ts'
 
 export interface ImportTarget {
   readonly dataDir: string
-  /** Whatever project a line names, its graphs go into this one. */
+  /** Set: all graphs go into this project, whatever project a line names. */
   readonly projectId: string | undefined
   readonly documents: DocumentImporter
   readonly graphs: GraphImporter
@@ -28,18 +28,18 @@ interface ElementCounts {
 }
 
 export class LineImporter {
-  /** Of what was loaded. */
+  /** Elements written by this run. */
   readonly count: ElementCounts = { nodes: 0, relationships: 0 }
-  /** Lines that an earlier run had imported. */
+  /** Elements that an earlier run imported. */
   skipped = 0
-  /** Whether the first line is the header of an export. */
+  /** True if the first line is the header of an export. */
   isExport = false
-  /** Whether the folder may be another than before. */
+  /** True if this run may have changed the data folder. */
   hasWritten = false
   private readonly target: ImportTarget
-  /** Bytes of the file that are in the current graph already. */
+  /** Offset in the file, bytes: everything before it is in the current graph already. */
   private offset = 0
-  /** Of the nodes in the current graph. */
+  /** Checks the nodes of the current graph. */
   private locationCheck: LocationCheck | null = null
   private end: ExportTotals | null = null
 
@@ -47,13 +47,13 @@ export class LineImporter {
     this.target = target
   }
 
-  /** Throws OperatorFault; one that names a line for what is wrong in it. */
+  /** Opens the graph of the requested project, if one was requested. Throws an OperationalError that names the line at fault. */
   async start(): Promise<void> {
     const { projectId } = this.target
     if (projectId !== undefined) await this.enterGraph({ project: projectId, part: 'default' }, 0)
   }
 
-  /** Lines in their order; those for one graph go into one transaction. Throws as `begin` does. */
+  /** Imports a batch of lines in order, with one transaction per graph. Throws as `start` does. */
   async importBatch(lines: LineBatch): Promise<void> {
     const { count } = lines
     for (let at = 0; at < count; ) {
@@ -65,13 +65,13 @@ export class LineImporter {
     }
   }
 
-  /** When there are no more lines; `lines` is how many there were. Throws as `begin` does. */
+  /** Completes the import after the last line. `lines`: number of lines read. Throws as `start` does. */
   async finish(lines: number): Promise<void> {
     const { documents, checkpoints } = this.target
     if (await documents.write()) this.hasWritten = true
     checkpoints.verifyEnd()
     if (this.end !== null) this.checkTotals(this.end, lines)
-    else if (this.isExport) throw new OperationalError(`line ${lines + 1}: the end of the export is missing`)
+    else if (this.isExport) throw new OperationalError(`line ${lines + 1}: the last line of the export is missing`)
   }
 
   private async loadElements(lines: LineBatch, from: number, to: number): Promise<void> {
@@ -97,7 +97,7 @@ export class LineImporter {
       return counts
     })
     const counted = await load.catch((fault: unknown) => {
-      // For a fault in a line nothing is written.
+      // If a line is wrong, its whole batch is rolled back.
       this.hasWritten ||= !(fault instanceof OperationalError)
       throw fault
     })
@@ -122,14 +122,14 @@ export class LineImporter {
       }
       counts.relationships += 1
     } else if (line.kind === 'header') throw misplacedHeader()
-    else throw new LineError('', 'not within a graph')
+    else throw new LineError('', 'expected inside a graph')
   }
 
-  /** A line that is no element. */
+  /** Applies a line that is not an element: a header, a document, a graph or the end. */
   private async applySectionLine(lines: LineBatch, at: number): Promise<void> {
     const { documents, projectId } = this.target
     const line = atLine(lines, at, () => {
-      if (this.end !== null) throw new LineError('', 'nothing follows the end')
+      if (this.end !== null) throw new LineError('', 'expected no line after the end')
       const found = parseLine(lines.text(at), this.isExport)
       if (found.kind === 'header' && lines.firstLine + at !== 1) throw misplacedHeader()
       if (found.kind === 'configuration' || found.kind === 'past') documents.add(found.document, found.kind)
@@ -155,34 +155,34 @@ export class LineImporter {
     this.offset = checkpoints.resumeOffset(await graphs.openGraph(section), from)
   }
 
-  /** What was cut off at the end of a line looks whole but for this. */
+  /** Compares the counts of the last line with what was read: a file truncated between two lines is otherwise well-formed. */
   private checkTotals(end: ExportTotals, lines: number): void {
     const elements = this.count.nodes + this.count.relationships + this.skipped
     if (this.target.documents.count !== end.configuration || elements !== end.nodes + end.relationships)
       throw new OperationalError(
-        `line ${lines}: the end speaks of ${end.nodes} nodes and ${end.relationships} relationships, and ${elements} items came before it`,
+        `line ${lines}: the end counts ${end.nodes} nodes and ${end.relationships} relationships, but ${elements} elements came before it`,
       )
   }
 }
 
-/** The third byte of an element that begins at once: no turn has them there. */
+// The third byte of `{"node"` and `{"relationship"`. No section line has these bytes there, so most lines need no regex.
 const NODE_BYTE = 0x6e
 const RELATIONSHIP_BYTE = 0x72
 const SECTION_LINE = /^\s*\{\s*"(?:graph|configuration|past|end|format)"/
 
-/** Elements begin otherwise; what else begins so is found out when it is read. */
+/** True if the line starts like a header, a document, a graph or the end. Parsing it decides whether it is valid. */
 function isSectionLine(lines: LineBatch, at: number): boolean {
   const first = lines.bytes[lines.startOf(at) + 2]
   return first !== NODE_BYTE && first !== RELATIONSHIP_BYTE && SECTION_LINE.test(lines.text(at))
 }
 
 function misplacedHeader(): LineError {
-  return new LineError('', 'a header stands in the first line alone')
+  return new LineError('', 'a header is allowed only in the first line')
 }
 
 function rejectOutsideGraph(text: string, isExport: boolean): void {
   parseLine(text, isExport)
-  throw new LineError('', 'no graph was named before it: name one in a line, or the project by `--project`')
+  throw new LineError('', 'no graph precedes this line: add a `graph` line, or name the project with `--project`')
 }
 
 function atLine<T>(lines: LineBatch, at: number, work: () => T): T {
@@ -193,7 +193,7 @@ function atLine<T>(lines: LineBatch, at: number, work: () => T): T {
   }
 }
 
-/** A fault in a line, with its number. */
+/** Turns a LineError into an OperationalError with the number of the line; returns any other error unchanged. */
 function withLineNumber(lines: LineBatch, at: number, fault: unknown): unknown {
   if (!(fault instanceof LineError)) return fault
   const { field, message } = fault

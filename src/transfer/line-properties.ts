@@ -1,4 +1,4 @@
-// Reads the properties of an element in a line: values, where they come from, and what is known of them.
+// Parses the properties of an element in a line: value or external value, update time and metadata.
 import type { PropertyMetadata } from '../engine/store.ts'
 import { fromJson } from '../engine/value/json-conversion.ts'
 import { construct } from '../engine/value/temporal/construct.ts'
@@ -18,7 +18,10 @@ import { LineError, type Members, readObject, readText, readTime, rejectUnknown 
 
 const PROPERTY_FIELDS = new Set(['type', 'value', 'external_value', 'update_time', 'metadata'])
 
-/** Of a stranger's line, what a capture takes; an export has also what queries and the library have written. */
+/**
+ * Parses the array of properties. A foreign line accepts what a capture accepts; an export also contains values that only
+ * queries and the library write. `mayBeSourced`: the element is a node, whose properties carry metadata. Throws LineError.
+ */
 export function readProperties(
   value: unknown,
   field: string,
@@ -39,7 +42,7 @@ function readProperty(members: Members, field: string, isExport: boolean, mayBeS
   if ((value === undefined) === (external_value === undefined))
     throw new LineError(field, 'expected exactly one of `value` and `external_value`')
   if (metadata !== undefined && !isExport && !mayBeSourced)
-    throw new LineError(`${field}.metadata`, 'a property of a relationship carries no metadata')
+    throw new LineError(`${field}.metadata`, 'a property of a relationship has no metadata')
   return {
     name: property,
     ...(value === undefined ? {} : { value: readValue(value, `${field}.value`, isExport) }),
@@ -56,7 +59,7 @@ function readValue(value: unknown, field: string, isExport: boolean): PropertyVa
   const items = value.map((item, i) => readScalar(item, `${field}[${i}]`, isExport))
   for (const [i, item] of items.entries())
     if (scalarKind(item) !== scalarKind(items[0] as PropertyScalar))
-      throw new LineError(`${field}[${i}]`, 'expected items of one kind')
+      throw new LineError(`${field}[${i}]`, 'expected items of one type')
   return items
 }
 
@@ -117,7 +120,7 @@ function quoted(value: unknown): string {
   return typeof value === 'string' ? `\`${value.slice(0, 64)}\`` : jsonKindOf(value)
 }
 
-/** Free JSON, but its numbers must be values when they are read. */
+/** Any JSON object whose numbers are valid property values. */
 function readCustom(value: unknown, field: string): Members {
   const members = readObject(value, field)
   try {

@@ -1,4 +1,4 @@
-// Writes text as fast as it is taken: to a file, or to whoever reads the standard output, who may end before it is whole.
+// Writes text to a file or to the standard output, with backpressure. The reader of the standard output may exit early.
 import { once } from 'node:events'
 import type { WriteStream } from 'node:fs'
 import { OperationalError } from '../kernel/errors.ts'
@@ -28,7 +28,7 @@ export class LineWriter {
     this.throwIfFailed()
   }
 
-  /** Resolves after a fault too, which is told where all are told. */
+  /** Resolves after an error too; `throwIfFailed` reports it. */
   private async waitFor(event: 'drain' | 'close'): Promise<void> {
     await once(this.stream, event).catch((fault: unknown) => {
       this.error ??= fault
@@ -38,7 +38,7 @@ export class LineWriter {
   private throwIfFailed(): void {
     if (this.error === null) return
     if ((this.error as { code?: string }).code === 'EPIPE')
-      throw new OperationalError('whoever read the export ended before it did: it is not whole')
+      throw new OperationalError('the reader of the standard output closed it: the export is incomplete')
     throw this.error
   }
 }

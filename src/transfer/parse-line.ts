@@ -1,5 +1,5 @@
-// Reads a line of an export, or of whoever writes such lines, field by field. A stranger's element is taken where a capture
-// would take it; an export has also what the service writes by itself, and what queries have made of an element.
+// Parses a line of an import with a message for each field at fault. A foreign line accepts what a capture accepts. An export
+// also contains elements with reserved names, and values that only queries write.
 import type { NodeKey } from '../engine/store.ts'
 import {
   externalIdLength,
@@ -28,7 +28,7 @@ import {
 import { type ExportLine, type ExportTotals, FORMAT, type GraphSection, VERSION } from './line-format.ts'
 import { readProperties } from './line-properties.ts'
 
-/** Throws LineFault. `isExport`: a header came before it. */
+/** Parses one line. `isExport`: the file starts with the header of an export. Throws LineError. */
 export function parseLine(text: string, isExport: boolean): ExportLine {
   const parsed = parseJson(text)
   if (!parsed.ok) throw new LineError('', parsed.error.message.replace('at line 1, column', 'at column'))
@@ -44,7 +44,10 @@ export function parseLine(text: string, isExport: boolean): ExportLine {
   if ('end' in members) return { kind: 'end', end: readTotals(soleMember(members, 'end')) }
   if (members.format !== FORMAT) throw new LineError('', 'expected a node, a relationship, a configuration or a graph')
   if (members.version !== VERSION)
-    throw new LineError('version', `expected ${VERSION}, found ${String(members.version)}: another program wrote this`)
+    throw new LineError(
+      'version',
+      `expected ${VERSION}, found ${String(members.version)}: written by another version of the program`,
+    )
   return { kind: 'header' }
 }
 
@@ -101,7 +104,7 @@ const KEY_FIELDS = new Set(['type', 'external_id'])
 function readRelationship(members: Members, isExport: boolean): BulkRelationship {
   rejectUnknown(members, RELATIONSHIP_FIELDS, 'relationship')
   const type = readName(members.type, 'relationship.type', relationshipTypeLength)
-  // Its ends may be of a reserved type, as in a capture: so an application is joined to business data.
+  // Its end nodes may have a reserved type, as in a capture: this connects an application to business data.
   if (!isExport) rejectReserved(type, 'relationship.type')
   return {
     source: readEndNode(members.source, 'relationship.source'),
@@ -134,12 +137,12 @@ function readCommon(
   }
 }
 
-/** Documents are plain JSON: their numbers are what the runtime's own parser makes of them. */
+/** Documents are plain JSON, so their numbers are parsed as JavaScript numbers. */
 function readDocument(line: string, kind: 'configuration' | 'past'): TransferredDocument {
   const document = readObject(soleMember(JSON.parse(line) as Members, kind), kind)
   for (const field of ['id', 'kind'] as const) readText(document[field], `${kind}.${field}`, { min: 1, max: 256 })
   if (kind === 'past' && !Number.isSafeInteger(document.revision))
-    throw new LineError('past.revision', `expected the number of a revision, found ${jsonKindOf(document.revision)}`)
+    throw new LineError('past.revision', `expected a revision number, found ${jsonKindOf(document.revision)}`)
   return document as unknown as TransferredDocument
 }
 
@@ -149,8 +152,9 @@ function readSection(members: Members): GraphSection {
   rejectUnknown(members, new Set(['project', 'part']), 'graph')
   const project = readText(members.project, 'graph.project', { min: 1, max: 256 })
   const part = readText(members.part ?? 'default', 'graph.part', { min: 1, max: 128 })
-  if (!isGid(project)) throw new LineError('graph.project', 'expected the id of a project')
-  if (!PART_PATH.test(part)) throw new LineError('graph.part', 'expected a part of a graph, as an export names it')
+  if (!isGid(project)) throw new LineError('graph.project', 'expected a project id')
+  if (!PART_PATH.test(part))
+    throw new LineError('graph.part', 'expected a constituent: `default`, `global`, or a path as an export writes it')
   return { project, part }
 }
 

@@ -1,6 +1,5 @@
-// Restoring: everything is unpacked beside the data folder, compared with the manifest and looked at, and becomes the data
-// folder by one renaming at the end. Until then, and after any fault, the data folder is as it was: absent or empty.
-
+// Restores a backup: unpacks it next to the data folder, verifies it against the manifest, and renames it into place at the
+// end. Until then, and after any error, the data folder stays as it was: absent or empty.
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { LMDB_LOCK_FILE } from '../kernel/data-folder.ts'
@@ -15,12 +14,15 @@ export interface RestoreRequest {
   readonly progress: (bytesDone: number, bytesTotal: number) => void
 }
 
-/** Throws OperatorFault. */
+/**
+ * Restores the archive `from` as the data folder, which must be absent or empty.
+ * Returns the manifest of the backup. Throws OperationalError if the archive is damaged or the folder is in use.
+ */
 export async function restore({ from, dataDir, progress }: RestoreRequest): Promise<Manifest> {
   if (!existsSync(from)) throw new OperationalError(`${from} does not exist`)
-  if (statSync(from).isDirectory()) throw new OperationalError(`${from} is a folder, and no backup`)
+  if (statSync(from).isDirectory()) throw new OperationalError(`${from} is a folder, not a backup file`)
   requireEmpty(dataDir)
-  // An empty folder that a link leads to is the one to be replaced, not the link.
+  // If the path is a symbolic link to an empty folder, the folder is replaced, not the link.
   const target = existsSync(dataDir) ? realpathSync(dataDir) : resolve(dataDir)
   const parent = dirname(target)
   createFolder(parent)
@@ -34,10 +36,10 @@ export async function restore({ from, dataDir, progress }: RestoreRequest): Prom
       progress(done, total)
     })
     if (!manifest.members.some(({ name }) => name.startsWith('config/')))
-      throw new OperationalError(`${from} is not a whole backup: it holds no configuration`)
+      throw new OperationalError(`${from} is not a whole backup: it contains no configuration`)
     for (const member of manifest.members) await checkMember(from, staging, member)
     for (const folder of foldersBelow(staging)) syncPath(folder)
-    // Again: the unpacking took its time. An empty folder may be renamed over, and the system refuses any other.
+    // Checked again, because unpacking takes time. The system renames over an empty folder and refuses any other.
     requireEmpty(dataDir)
     temporary.removeLock()
     moveIntoPlace(staging, target)
@@ -52,7 +54,7 @@ function createFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (fault) {
-    throw new OperationalError(`the folder ${folder} cannot be made: ${(fault as Error).message}`)
+    throw new OperationalError(`the folder ${folder} cannot be created: ${(fault as Error).message}`)
   }
 }
 
@@ -63,7 +65,7 @@ function moveIntoPlace(staging: string, target: string): void {
     const { code } = fault as { code?: string }
     if (code !== 'EBUSY' && code !== 'EXDEV') throw fault
     throw new OperationalError(
-      `the folder ${target} is a mount point, which is not replaced: restore into a folder in it`,
+      `the folder ${target} is a mount point and cannot be replaced: restore into a folder inside it`,
     )
   }
 }
@@ -72,23 +74,23 @@ function requireEmpty(dataDir: string): void {
   if (!existsSync(dataDir)) return
   if (!statSync(dataDir).isDirectory()) throw new OperationalError(`${dataDir} is a file`)
   if (readdirSync(dataDir).length > 0)
-    throw new OperationalError(`the folder ${dataDir} is not empty: a backup is restored into a new one`)
+    throw new OperationalError(`the folder ${dataDir} is not empty: restore the backup into a new folder`)
 }
 
-/** Opens the database as the service would, so that what it cannot open is told now. */
+/** Opens the database as the service would, so that an unusable database fails the restore and not the next start. */
 async function checkMember(from: string, staging: string, { name, kind, layout }: ArchiveMember): Promise<void> {
   if (kind === 'file') return
   const known = kind === 'graph' ? graphLayout : documentsLayout
   if (layout > known.version) {
     throw new OperationalError(
-      `${from} holds ${known.contents} in layout version ${layout}; this program reads up to version ${known.version}: restore it with the program that made it, or a newer one`,
+      `${from} contains ${known.contents} in layout version ${layout}; this program reads up to version ${known.version}: restore it with the program that made it, or a newer one`,
     )
   }
   const folder = join(staging, dirname(name))
   const found = await readFolderLayout(folder)
   if (found.kind !== known.kind || found.version !== layout)
     throw new OperationalError(
-      `${from} is not a whole backup: \`${name}\` does not hold ${known.contents} as the manifest says`,
+      `${from} is not a complete backup: \`${name}\` does not contain ${known.contents} as the manifest says`,
     )
   rmSync(join(folder, LMDB_LOCK_FILE), { force: true })
 }

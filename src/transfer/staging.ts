@@ -1,23 +1,26 @@
-// A folder beside the place where something is to appear: it is made there, whole, and renamed at the end. Whoever makes
-// it holds a lock in it, so that what a killed process left is told from what another one is at, and goes with the next.
+// Staging folders: output is written to a folder next to its destination and renamed at the end. The writer holds a lock in
+// the folder, so the next run can tell folders of running processes from those left by killed ones, and removes the latter.
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { STAGING_LOCK_FILE } from '../kernel/data-folder.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { type FileLock, lockFile } from '../store/process/file-lock.ts'
 
-/** As the system ends the names that it makes. */
+/** The random suffix that `mkdtemp` appends. */
 const RANDOM_SUFFIX = /^[A-Za-z0-9]{6}$/
 
 export interface Staging {
   readonly folder: string
-  /** Before the folder itself is renamed: leaves nothing of ours in it. */
+  /** Removes the lock file from the folder. Call it before the folder itself is renamed. */
   removeLock(): void
-  /** Removes what is left of it. */
+  /** Releases the lock and removes the folder if it still exists. */
   remove(): void
 }
 
-/** Names begin with `prefix`, which belongs to one place alone. */
+/**
+ * Creates a locked staging folder in `parent` and removes abandoned ones with the same prefix.
+ * `prefix` must be unique to the destination. Throws OperationalError if the folder cannot be created.
+ */
 export function createStaging(parent: string, prefix: string): Staging {
   for (const name of readdirSync(parent)) {
     if (name.startsWith(prefix) && RANDOM_SUFFIX.test(name.slice(prefix.length))) removeIfAbandoned(join(parent, name))
@@ -48,7 +51,7 @@ function lockStaging(folder: string, parent: string): FileLock | null {
 }
 
 function removeIfAbandoned(folder: string): void {
-  // Without it, another process is just about to make it.
+  // No lock file: another process has just created the folder and is about to lock it.
   if (!existsSync(join(folder, STAGING_LOCK_FILE))) return
   const lock = lockFile(join(folder, STAGING_LOCK_FILE), 'exclusive')
   if (lock === null) return

@@ -1,7 +1,7 @@
 // A service with an MCP server: a bound agent, people whose tokens it takes, a small graph, a policy and knowledge queries.
 // The tokens are of a real OpenID provider, or signed by a key that is pinned, which costs nothing.
 import { SignJWT } from 'jose'
-import type { AppOverrides } from '../../src/app.ts'
+import type { AppOverrides } from '../../src/app/overrides.ts'
 import type { Settings } from '../../src/settings.ts'
 import { startService, type TestResponse, type TestService } from './service.ts'
 import { makeKey } from './token-issuer.ts'

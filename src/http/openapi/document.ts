@@ -1,5 +1,4 @@
-// Routes → the interface description. Nothing is said here that a route's record or the way of every request does not
-// do; the same function makes the document of OpenAPI 3.1 and of 3.2.
+// Generates the OpenAPI document (3.1 or 3.2) from the routes.
 import type { Route, Tag } from '../route.ts'
 import { examples } from './examples.ts'
 import type { OpenApiDocument, OpenApiVersion, OperationObject } from './objects.ts'
@@ -29,7 +28,7 @@ export function buildOpenApiDocument(
       description: introduction,
       ...licence,
     },
-    servers: [{ url: '/', description: 'the server that gives this description' }],
+    servers: [{ url: '/', description: 'the server of this document' }],
     tags: collectTags(routes),
     paths,
     components: {
@@ -43,14 +42,14 @@ export function buildOpenApiDocument(
 
 const licence = { license: { name: 'Apache 2.0', identifier: 'Apache-2.0' } }
 
-const introduction = `Capture nodes and relationships, write policies as graph patterns, and ask who may do what.
+const introduction = `Capture nodes and relationships, write policies as graph patterns, and evaluate who may do what.
 
-- Bodies are JSON in UTF-8. A member that is given twice is refused; a member that is not described is refused, but for the
-  requests of AuthZEN, where it is ignored.
-- A refusal is \`{"message", "errors"}\`: each entry of \`errors\` names the place and what was expected there.
-- Every answer carries \`X-Request-ID\`: the caller's own, or a fresh one.
-- A path that is not described answers 404, another method 405 with \`Allow\`. \`HEAD\` is answered like \`GET\`, without a body.
-- Limits in this document are those that the server was started with.`
+- Bodies are JSON in UTF-8. Duplicate members are refused. Unknown members are refused, except in AuthZEN requests, where
+  they are ignored.
+- An error response is \`{"message", "errors"}\`: each entry of \`errors\` names a path and what was expected there.
+- Every response has an \`X-Request-ID\`: the one of the request, or a new one.
+- An unknown path is answered with 404, an unknown method with 405 and \`Allow\`. \`HEAD\` works like \`GET\`, without a body.
+- The limits in this document are the settings of this server.`
 
 function operationObject(route: Route, components: SchemaComponents): OperationObject {
   const { operationId, tag, summary, description, auth, request } = route
@@ -79,7 +78,7 @@ function operationObject(route: Route, components: SchemaComponents): OperationO
   }
 }
 
-/** In the order of the routes; one name has one description. */
+/** All tags, in the order of the routes. Throws if a tag has two descriptions. */
 function collectTags(routes: readonly Route[]): Tag[] {
   const tags = new Map<string, Tag>()
   for (const { tag } of routes) {

@@ -1,5 +1,5 @@
-// Bodies to show in the description, by operation, where a route brings none of its own: one small world, so that they
-// can be sent one after the other.
+// Example bodies for the OpenAPI document, by operation id, for routes without their own. They form one small scenario and can
+// be sent one after the other.
 
 const ann = { type: 'Person', id: 'ann' }
 const car = { type: 'Car', id: 'c1' }

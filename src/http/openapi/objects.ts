@@ -1,4 +1,4 @@
-// What an interface description is made of, as far as this service makes use of it.
+// The objects of an OpenAPI document, as far as this service uses them.
 import type { JsonSchema } from './schemas.ts'
 
 export type OpenApiVersion = '3.1.1' | '3.2.0'
@@ -51,7 +51,7 @@ export interface ResponseObject {
 
 export type MediaTypeMap = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>
 
-/** What an operation answers with a status; undefined: it does not. */
+/** The response of an operation with a status, with references resolved; undefined: there is none. */
 export function resolveResponse(
   { components }: OpenApiDocument,
   operation: OperationObject,

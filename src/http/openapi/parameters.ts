@@ -1,4 +1,4 @@
-// The parameters of an operation: of its path, of its query, and the headers that it reads.
+// The parameters of an operation: path, query and headers.
 import type { z } from 'zod'
 import type { Auth, Route } from '../route.ts'
 import type { ParameterObject } from './objects.ts'
@@ -40,7 +40,7 @@ export function parameterObjects(route: Route, components: SchemaComponents): Pa
 
 function delegationHeader(auth: Auth): Record<string, string> {
   if (auth.kind !== 'agent' || auth.user === 'ignored') return {}
-  return { 'X-SVC-Token': 'A delegation token of the same user, beside their own token.' }
+  return { 'X-SVC-Token': 'A delegation token of the same user, in addition to the user token.' }
 }
 
 function optionalDescription(description: string | undefined): { description?: string } {

@@ -1,4 +1,4 @@
-// What an operation answers: what its route says, what the way of every request may answer, and the headers of each.
+// The responses of an operation: those of its route, those that any route may return, and their headers.
 import type { z } from 'zod'
 import { errorBody, type Route } from '../route.ts'
 import type { ReferenceObject, ResponseObject } from './objects.ts'
@@ -6,49 +6,49 @@ import type { SchemaComponents } from './schemas.ts'
 
 export const headerComponents = {
   RequestId: {
-    description: 'Tells this request in the log: the identifier that the caller sent, or a fresh one.',
+    description: 'Identifies the request in the log: the id sent by the caller, or a new one.',
     required: true,
     schema: { type: 'string' },
   },
   RetryAfter: {
-    description: 'Seconds after which a further try is worth it.',
+    description: 'Seconds to wait before a retry.',
     schema: { type: 'integer', minimum: 0 },
   },
-  Allow: { description: 'The methods that there are.', schema: { type: 'string' } },
+  Allow: { description: 'The allowed methods.', schema: { type: 'string' } },
   AcceptEncoding: {
-    description: 'Where the body was compressed: that it should not be.',
+    description: 'Sent if the request body was compressed, which is not supported.',
     schema: { type: 'string', const: 'identity' },
   },
-  Challenge: { description: 'What to show instead.', schema: { type: 'string' } },
+  Challenge: { description: 'The required credentials.', schema: { type: 'string' } },
   RateLimit: {
-    description: 'How much of the limit is left (`r`) and in how many seconds it is whole again (`t`).',
+    description: 'Remaining requests (`r`), and seconds until the limit is reset (`t`).',
     schema: { type: 'string', examples: ['"agent";r=0;t=1'] },
   },
   RateLimitPolicy: {
-    description: 'How many requests (`q`) may be asked in so many seconds (`w`).',
+    description: 'Allowed requests (`q`) per window in seconds (`w`).',
     schema: { type: 'string', examples: ['"agent";q=100;w=1'] },
   },
 }
 
 const errorDescriptions: Readonly<Record<number, string>> = {
   400: 'The request is malformed',
-  401: 'The caller shows nothing, or nothing that is valid here',
-  403: 'The caller may not do this',
-  404: 'There is no such thing',
-  405: 'The method is not offered here',
-  408: 'The body did not come, or the question was not answered, within its time limit',
-  409: 'It exists already',
-  412: 'It has changed since the ETag was read',
-  413: 'The body is beyond the limit',
-  415: 'The body is not JSON, or compressed',
-  422: 'Well-formed, but it cannot be done as asked',
-  429: 'The agent asks more often than it may, or the caller has too many bytes of bodies under way',
-  500: 'A fault of the service; the log tells it',
-  503: 'Not now; try again',
-  507: 'There is no room left to store this',
+  401: 'The credentials are missing or invalid',
+  403: 'The caller lacks the permission',
+  404: 'Not found',
+  405: 'The method is not allowed for this path',
+  408: 'The body was not received, or the request was not completed, within its time limit',
+  409: 'The resource already exists',
+  412: 'The resource has changed since the ETag was read',
+  413: 'The body is too large',
+  415: 'The body is not JSON, or it is compressed',
+  422: 'The request is well-formed, but not valid',
+  429: 'The agent exceeds its rate limit, or the bodies of the caller exceed their memory limit',
+  500: 'Internal error; the log has the details',
+  503: 'Temporarily unavailable; try again',
+  507: 'The disk is full',
 }
 
-/** What the way of every request may answer, whatever the route. */
+/** Error statuses that follow from authentication, body and query of a route. */
 function commonStatuses(route: Route): number[] {
   const { auth, request, parse, query } = route
   const takesBody = request !== null || parse !== undefined
@@ -62,7 +62,7 @@ function commonStatuses(route: Route): number[] {
   ]
 }
 
-/** A capture, a change of the configuration, and what takes a user's token: the node of its subject may be made then. */
+/** True for captures, configuration changes, and routes with a user token, which may create the node of the user. */
 function mayWrite({ auth, method }: Route): boolean {
   if (auth.kind === 'agent') return auth.permission === 'Capture' || auth.user !== 'ignored'
   return auth.kind === 'service-account' && method !== 'GET'
@@ -86,7 +86,7 @@ export function responseObjects(
   )
 }
 
-/** Every refusal, told once: it is the same for all routes. */
+/** The shared error responses, which are the same for all routes. */
 export function errorResponseComponents(components: SchemaComponents): Record<string, ResponseObject> {
   const content = { 'application/json': { schema: components.describe(errorBody, 'output') } }
   return Object.fromEntries(
@@ -106,7 +106,7 @@ function responseObject(
   const mediaType = status < 300 ? (route.mediaType ?? 'application/json') : 'application/json'
   const events = status === 200 && route.mayStream ? { 'text/event-stream': { schema: { type: 'string' } } } : {}
   return {
-    description: errorDescriptions[status] ?? (schema === null ? 'Done' : 'The answer'),
+    description: errorDescriptions[status] ?? (schema === null ? 'Success' : 'Success'),
     headers: responseHeaders(route, status),
     ...(schema === null
       ? {}

@@ -1,5 +1,4 @@
-// The schemas of the interface description. One that names itself (`.meta({ id })`) becomes a component, told once and
-// referred to from everywhere.
+// The JSON Schemas of the OpenAPI document. A zod schema with an id (`.meta({ id })`) becomes a component and is referenced.
 import type { z } from 'zod'
 import { type JsonSchema, jsonSchemaOf } from '../../config/json-schema.ts'
 
@@ -22,13 +21,13 @@ export class SchemaComponents {
     const definition = toComponentRefs(given) as JsonSchema
     const before = this.byId.get(id)
     if (before !== undefined && JSON.stringify(before) !== JSON.stringify(definition)) {
-      throw new Error(`two schemas are named ${id}`)
+      throw new Error(`two different schemas have the id ${id}`)
     }
     this.byId.set(id, definition)
   }
 }
 
-/** zod keeps its definitions beside the schema, a description in its components. */
+/** Rewrites references: zod writes definitions to `$defs`, OpenAPI to `components/schemas`. */
 function toComponentRefs(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toComponentRefs)
   if (typeof value !== 'object' || value === null) return value

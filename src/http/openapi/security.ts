@@ -1,4 +1,4 @@
-// What a caller shows: the ways that there are, and which of them a route takes.
+// The security schemes of the OpenAPI document, and the security requirements of a route.
 import type { Auth } from '../route.ts'
 import type { OperationObject } from './objects.ts'
 
@@ -13,19 +13,19 @@ export const securitySchemes = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'The key of an application agent where `X-SVC-ClientKey` is absent. No token of a user can ride along.',
+      'The key of an application agent if `X-SVC-ClientKey` is absent. It cannot be combined with a user token.',
   },
   serviceAccount: {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'A token of a service account: issued, or signed with the key of its credentials.',
+    description:
+      'A token of a service account: issued by the service, or signed by the caller with the private key of its credentials.',
   },
   userToken: {
     type: 'http',
     scheme: 'bearer',
-    description:
-      'The token of an end user: beside the key of the agent that acts for them, or alone where MCP is spoken.',
+    description: 'The token of an end user: together with the key of the agent that acts for them, or alone for MCP.',
   },
 }
 

@@ -1,4 +1,4 @@
-// Authorization decisions: evaluation, one by one and in batches, and the three searches (AuthZEN), the policies behind them.
+// The decision routes of AuthZEN (evaluation, batch evaluation, three searches), explanations, and the list of policies.
 import type { ServiceError } from '../../kernel/errors.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import { type Decision, denial, permit } from '../../pdp/decide.ts'
@@ -32,23 +32,23 @@ import { type Auth, errorStatuses, type Route, type RouteResponse, type Tag } fr
 import { agentOf } from './callers.ts'
 
 const auth: Auth = { kind: 'agent', permission: 'Authorization', user: 'optional' }
-/** An explanation shows what policies say. */
+/** Explanations show the content of policies, so they need a second permission. */
 const explainAuth: Auth = { kind: 'agent', permission: 'Authorization', also: 'ReadAuthZConfigs', user: 'optional' }
-/** A user's token has no effect on the search for subjects (facts 1.3.4). */
+/** A user token has no effect on a subject search, which names no subject. */
 const keyOnlyAuth: Auth = { kind: 'agent', permission: 'Authorization', user: 'ignored' }
-const tag: Tag = { name: 'Decisions', description: 'May this subject do this to that resource? After AuthZEN.' }
+const tag: Tag = { name: 'Decisions', description: 'Authorization decisions and searches of AuthZEN.' }
 
-/** What all questions have in common. */
+/** Fields that all decision routes share. */
 const common = { method: 'POST', tag, numbers: 'exact', wrongMediaType: 'malformed' } as const
 const refusals = errorStatuses(400, 403, 404, 422, 503)
 
-// The two answers of nearly every request: made once.
+// The two responses of nearly all requests, created once.
 const permitText = '{"decision":true}'
 const denialText = '{"decision":false}'
 const permitted = ok({ status: 200, text: permitText })
 const denied = ok({ status: 200, text: denialText })
 
-/** `mask`: what of the parameters an explanation may show. */
+/** Builds the routes. `mask`: decides which parameters an explanation may show. */
 export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] {
   return [
     {
@@ -56,7 +56,7 @@ export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] 
       path: '/access/v1/evaluation',
       operationId: 'evaluate',
       lane: { limit: 'decision' },
-      summary: 'May the subject do the action on the resource?',
+      summary: 'Decide whether a subject may perform an action on a resource',
       auth,
       request: evaluationRequest,
       parse: readEvaluation,
@@ -70,9 +70,9 @@ export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] 
       path: '/access/v1/evaluations',
       operationId: 'evaluateMany',
       lane: { limit: 'batch' },
-      summary: 'Many evaluations in one call, with defaults that the items share',
+      summary: 'Decide many evaluations in one call, with shared defaults',
       description:
-        'A member of an item replaces the whole default. Without `evaluations`, or with none in it, the call is a single evaluation. What is wrong with an item is told in the item, as `decision: false` with a reason.',
+        'A member of an item replaces the whole default. Without `evaluations`, or with an empty array, the call is a single evaluation. An error in an item is reported in the item, as `decision: false` with a reason.',
       auth,
       request: evaluationsRequest,
       parse: readEvaluations,
@@ -91,7 +91,7 @@ export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] 
       path: '/access/v1/search/resource',
       operationId: 'searchResources',
       lane: { limit: 'decision' },
-      summary: 'On which resources of a type may the subject do the action?',
+      summary: 'List the resources of a type on which a subject may perform an action',
       auth,
       request: resourceSearchRequest,
       parse: readResourceSearch,
@@ -106,7 +106,7 @@ export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] 
       path: '/access/v1/search/subject',
       operationId: 'searchSubjects',
       lane: { limit: 'decision' },
-      summary: 'Which subjects of a type may do the action on the resource?',
+      summary: 'List the subjects of a type that may perform an action on a resource',
       auth: keyOnlyAuth,
       request: subjectSearchRequest,
       parse: readSubjectSearch,
@@ -121,7 +121,7 @@ export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] 
       path: '/access/v1/search/action',
       operationId: 'searchActions',
       lane: { limit: 'decision' },
-      summary: 'What may the subject do on the resource?',
+      summary: 'List the actions that a subject may perform on a resource',
       auth,
       request: actionSearchRequest,
       parse: readActionSearch,
@@ -136,9 +136,9 @@ export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] 
       path: '/access/v1/explain',
       operationId: 'explainDecision',
       lane: { limit: 'batch' },
-      summary: 'Why is a decision what it is?',
+      summary: 'Explain a decision',
       description:
-        'Takes the body of an evaluation and decides as it does. Tells of each policy whether it granted, denied, faulted or was skipped; the path that it found, or how far it came and what stopped it; its plan with rows, reads and time. Needs ReadAuthZConfigs beside Authorization, because it shows what policies say.',
+        'Takes the body of an evaluation and makes the same decision. Reports for each policy whether it granted, denied, failed or was skipped; the path that it found, or how far it matched and what stopped it; its plan with rows, reads and time. Needs the permission ReadAuthZConfigs in addition to Authorization, because it shows the content of policies.',
       auth: explainAuth,
       request: evaluationRequest,
       parse: readEvaluation,
@@ -153,7 +153,7 @@ export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] 
       path: '/access/v1/policies',
       operationId: 'listActivePolicies',
       tag,
-      summary: 'The decision policies in force for a type of subject',
+      summary: 'List the active decision policies for a subject type',
       auth: { kind: 'agent', permission: 'ReadAuthZConfigs', user: 'ignored' },
       query: policiesQuery,
       request: null,

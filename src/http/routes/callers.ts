@@ -1,4 +1,4 @@
-// The caller of a handler, as the kind that its route demands: the dispatcher has let nobody else through.
+// The caller of a handler as the type that its route requires. The dispatcher has authenticated it.
 
 import { assert } from '../../kernel/assert.ts'
 import type { AgentCaller, ServiceAccountCaller } from '../../kernel/caller.ts'

@@ -1,4 +1,4 @@
-// Capture: upserts and deletions of nodes and relationships, and deletions within them.
+// The capture routes: upsert and delete nodes, relationships, properties and property metadata.
 import type { z } from 'zod'
 import type { CaptureDeps } from '../../capture/apply-items.ts'
 import { captureNodes, deleteNodeProperties, deleteNodes, deletePropertyMetadata } from '../../capture/nodes.ts'
@@ -23,7 +23,7 @@ import { agentOf } from './callers.ts'
 const auth: Auth = { kind: 'agent', permission: 'Capture', user: 'ignored' }
 const tag: Tag = {
   name: 'Capture',
-  description: 'Writes nodes and relationships; an answer means that they are on disk.',
+  description: 'Writes nodes and relationships. A response with status 200 means that they are on disk.',
 }
 
 export function captureRoutes(parts: CaptureDeps, itemsMax: number): Route[] {
@@ -55,7 +55,7 @@ export function captureRoutes(parts: CaptureDeps, itemsMax: number): Route[] {
   })
   return [
     route('nodes', 'upsertNodes', 'Create or update nodes', nodesRequest, captureNodes, 'idempotent'),
-    route('nodes/delete', 'deleteNodes', 'Delete nodes with their relationships', deleteNodesRequest, deleteNodes),
+    route('nodes/delete', 'deleteNodes', 'Delete nodes and their relationships', deleteNodesRequest, deleteNodes),
     route(
       'nodes/properties/delete',
       'deleteNodeProperties',
@@ -66,7 +66,7 @@ export function captureRoutes(parts: CaptureDeps, itemsMax: number): Route[] {
     route(
       'nodes/properties/metadata/delete',
       'deleteNodePropertyMetadata',
-      'Delete fields of the metadata of a property',
+      'Delete metadata fields of node properties',
       deletePropertyMetadataRequest,
       deletePropertyMetadata,
     ),

@@ -1,4 +1,4 @@
-// The configuration endpoints: one loop over the kinds, so that a new kind needs no route of its own (facts 1.7.1).
+// The configuration routes. They are generated from the list of kinds, so a new kind needs no route of its own.
 import { z } from 'zod'
 import { authorshipSchema, type ConfigKind, pluralOf, readSchemaOf, scopeFieldOf } from '../../config/kind.ts'
 import type { ConfigResponse, ConfigService } from '../../config/service.ts'
@@ -32,7 +32,7 @@ function organizationRoute(service: ConfigService): Route {
   }
 }
 
-/** What the routes of a kind have in common. */
+/** Names that the routes of a kind share. */
 interface RouteNames {
   readonly path: string
   readonly noun: string
@@ -65,8 +65,8 @@ function listRoute(service: ConfigService, kind: ConfigKind, { path, tag }: Rout
     lane: { always: true, limit: 'query' },
     query: z.strictObject({
       ...optionalParameters(scope, kind.parent.field),
-      search: z.string().optional().describe('part of the name, the display name or the description'),
-      full_fetch: z.enum(['true', 'false']).optional().describe('false leaves long members empty'),
+      search: z.string().optional().describe('text to find in name, display name or description'),
+      full_fetch: z.enum(['true', 'false']).optional().describe('false: long members are empty'),
       ...z.object(Object.fromEntries(filters)).partial().shape,
     }),
     request: null,
@@ -86,13 +86,15 @@ function readRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag }
     operationId: `read${noun}`,
     tag,
     summary: `Read one ${kind.label}`,
-    ...(byName && { description: 'By name, `project_id` or `location` says where the name is looked for.' }),
+    ...(byName && {
+      description: 'To read by name, pass the scope of the name as `project_id`, `organization_id` or `location`.',
+    }),
     auth,
     lane: { always: true, limit: 'query' },
     pathParameters: { id: byName ? 'the identifier or the name' : 'the identifier' },
     query: z.strictObject({
       ...optionalParameters('project_id', 'organization_id', 'location'),
-      version: z.string().optional().describe('the number of an older revision, from 1'),
+      version: z.string().optional().describe('the number of a past revision, from 1'),
     }),
     request: null,
     responses: { 200: readSchemaOf(kind), ...errorStatuses(403, 404, 422) },
@@ -115,7 +117,7 @@ function createRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     auth,
     lane: { always: true, limit: 'write', writes: 'once' },
     request: kind.createSchema,
-    // The service checks the body itself: it knows what only another document can say, and answers 422.
+    // The service validates the body, because some checks need other documents, and answers 422.
     parse: ok,
     responses: { 201: kind.createResponse?.schema ?? authorshipSchema, ...errorStatuses(400, 403, 409, 413, 415, 422) },
     ...(kind.operations.update && { responseHeaders: etagHeader }),
@@ -133,7 +135,8 @@ function updateRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     operationId: `update${noun}`,
     tag,
     summary: `Update one ${kind.label}`,
-    description: 'Null or absent keeps a member, an empty string removes it. What changes nothing leaves the ETag.',
+    description:
+      'A null or absent member keeps its value, an empty string removes it. A request without changes keeps the ETag.',
     auth,
     lane: { always: true, limit: 'write', writes: 'once' },
     pathParameters: identifier,
@@ -163,7 +166,7 @@ function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
     lane: { always: true, limit: 'write', writes: 'once' },
     pathParameters: identifier,
     ...(kind.operations.update && { requestHeaders: ifMatchHeader }),
-    query: z.strictObject({ etag: z.string().optional().describe('in the place of `If-Match`') }),
+    query: z.strictObject({ etag: z.string().optional().describe('alternative to `If-Match`') }),
     request: null,
     responses: {
       ...(silent ? { 204: null } : { 200: z.strictObject({ id: z.string() }) }),
@@ -180,10 +183,10 @@ function deleteRoute(service: ConfigService, kind: ConfigKind, { path, noun, tag
 }
 
 const identifier = { id: 'the identifier' }
-const ifMatchHeader = { 'If-Match': 'the ETag of the revision that is meant; another one is answered 412' }
-const etagHeader = { ETag: 'of this revision' }
+const ifMatchHeader = { 'If-Match': 'the expected ETag; if it differs, the response is 412' }
+const etagHeader = { ETag: 'the ETag of this revision' }
 
-/** Text parameters that may be absent; a name given twice is one parameter. */
+/** Optional text parameters; duplicate names give one parameter. */
 function optionalParameters(...names: readonly string[]): Record<string, z.ZodOptional<z.ZodString>> {
   return Object.fromEntries(names.map((name) => [name, z.string().optional()]))
 }

@@ -1,4 +1,4 @@
-// Context queries: who is it that asks, and what may they see?
+// The context-query routes: run a knowledge query, and identify the user of a token.
 import { z } from 'zod'
 import { type ContextQueryDeps, executeQuery } from '../../context-query/execute.ts'
 import { type ExecuteRequest, executeAnswer, executeRequest } from '../../context-query/schema.ts'
@@ -7,7 +7,10 @@ import { ok } from '../../kernel/result.ts'
 import { errorStatuses, type Route, type Tag } from '../route.ts'
 import { agentOf } from './callers.ts'
 
-const tag: Tag = { name: 'Context queries', description: 'What a person or an application may see of the graph.' }
+const tag: Tag = {
+  name: 'Context queries',
+  description: 'Knowledge queries, which return the part of the graph that a person or an application may see.',
+}
 
 const whoami = z.strictObject({ type: z.string(), id: z.string() })
 
@@ -20,9 +23,9 @@ export function contextRoutes(parts: ContextQueryDeps): Route[] {
       tag,
       summary: 'Run a knowledge query by its id or name',
       description:
-        'A record holds the requested paths of one row. `page_token` is a row offset: the caller adds `page_size` for the next page, and a page with fewer records is the last one. A query that writes has one page: it writes to all rows that match, in one transaction, or to none.',
+        'A record contains the requested paths of one row. `page_token` is a row offset: add `page_size` for the next page; a page with fewer records is the last one. A writing query has exactly one page: it writes all matching rows in one transaction, or none.',
       auth: { kind: 'agent', permission: 'CIQ', user: 'optional' },
-      // A long body may ask a query that writes.
+      // A request with a large body may run a writing query.
       lane: { limit: 'query', writes: 'once' },
       request: executeRequest,
       stepUp: true,
@@ -38,8 +41,8 @@ export function contextRoutes(parts: ContextQueryDeps): Route[] {
       path: '/contx-iq/v1/whoami',
       operationId: 'whoami',
       tag,
-      summary: 'Whose node does the token of the user stand for?',
-      description: 'Both members are empty where the configuration that took the token names no node type.',
+      summary: 'Return the node type and id of the user of the token',
+      description: 'Both members are empty if the token introspection that accepted the token has no node type.',
       auth: { kind: 'agent', permission: 'CIQ', user: 'required' },
       request: null,
       responses: { 200: whoami, ...errorStatuses(401, 503) },

@@ -1,4 +1,4 @@
-// The data schema: what a graph holds, for explorers and editors of policies.
+// The data-schema route: the types, properties and counts in a graph, for graph explorers and policy editors.
 
 import { type DataSchema, dataSchema } from '../../graph-statistics/schema.ts'
 import type { AgentCaller } from '../../kernel/caller.ts'
@@ -6,9 +6,9 @@ import { err, ok } from '../../kernel/result.ts'
 import { errorStatuses, type Route, type Tag } from '../route.ts'
 import { agentOf } from './callers.ts'
 
-const tag: Tag = { name: 'Data schema', description: 'What kinds of nodes and relationships a project holds.' }
+const tag: Tag = { name: 'Data schema', description: 'The types of nodes and relationships in the graph of a project.' }
 
-/** Null: the project has no graph, or nothing was captured yet. */
+/** Reads the schema; null if the project has no graph, or nothing was captured yet. */
 export type ReadDataSchema = (caller: AgentCaller) => Promise<DataSchema | null>
 
 export function dataSchemaRoutes(read: ReadDataSchema): Route[] {
@@ -18,8 +18,8 @@ export function dataSchemaRoutes(read: ReadDataSchema): Route[] {
       path: '/data-schema/v1',
       operationId: 'getDataSchema',
       tag,
-      summary: 'Types of nodes and relationships, their properties and counts',
-      description: 'Of the default graph; what belongs to the service itself is left out.',
+      summary: 'List the types of nodes and relationships with their properties and counts',
+      description: 'Describes the default graph without system nodes.',
       auth: { kind: 'agent', permission: 'ReadDataSchema', user: 'ignored' },
       request: null,
       lane: { always: true, limit: 'query' },

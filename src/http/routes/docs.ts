@@ -43,10 +43,10 @@ export function documentationRoutes(auth: Auth, version: string, all: () => read
     handle: (context) => foundText(render(context), pageHeaders),
   })
   return [
-    document('/openapi.json', 'describe', 'The interface description in OpenAPI 3.1', '3.1.1'),
-    document('/openapi-3.2.json', 'describeIn32', 'The interface description in OpenAPI 3.2', '3.2.0'),
-    page('/docs', 'readDocumentation', 'The first page of the documentation', () => site('site').page('')),
-    page('/docs/api', 'readApiReference', 'The interface reference, with a curl command for each operation', () =>
+    document('/openapi.json', 'describe', 'Read the API description as OpenAPI 3.1', '3.1.1'),
+    document('/openapi-3.2.json', 'describeIn32', 'Read the API description as OpenAPI 3.2', '3.2.0'),
+    page('/docs', 'readDocumentation', 'Read the first page of the documentation', () => site('site').page('')),
+    page('/docs/api', 'readApiReference', 'Read the reference of all operations, with curl commands', () =>
       site('site').api(),
     ),
     {
@@ -58,7 +58,7 @@ export function documentationRoutes(auth: Auth, version: string, all: () => read
       }),
     },
     {
-      ...common('/docs/images/{file}', 'readDocumentationImage', 'A picture of the documentation', auth),
+      ...common('/docs/images/{file}', 'readDocumentationImage', 'Read a picture of the documentation', auth),
       pathParameters: { file: 'The name of the file.' },
       mediaType: 'image/svg+xml',
       responses: { 200: z.string(), ...errorStatuses(404) },
@@ -66,7 +66,7 @@ export function documentationRoutes(auth: Auth, version: string, all: () => read
       handle: ({ pathParameters }) => foundText(site('site').image(pathParameters.file ?? ''), imageHeaders),
     },
     {
-      ...page('/docs/{page}', 'readDocumentationPage', 'A page of the documentation', ({ pathParameters }) =>
+      ...page('/docs/{page}', 'readDocumentationPage', 'Read a page of the documentation', ({ pathParameters }) =>
         site('site').page(pathParameters.page ?? ''),
       ),
       pathParameters: { page: 'The name of the page: `glossary`.' },
@@ -75,7 +75,7 @@ export function documentationRoutes(auth: Auth, version: string, all: () => read
       ...page(
         '/docs/{section}/{page}',
         'readDocumentationSectionPage',
-        'A page in a section of the documentation',
+        'Read a page in a section of the documentation',
         ({ pathParameters: { section, page: name } }) => site('site').page(`${section}/${name}`),
       ),
       pathParameters: {

@@ -1,11 +1,11 @@
-// The MCP endpoint of a project, and its metadata as a protected resource. The protocol has words of its own for what is wrong
-// with a body, so the endpoint reads it itself.
+// The routes of the MCP endpoint and of its protected resource metadata. The endpoint reads the body itself, because
+// JSON-RPC has its own errors for invalid bodies.
 import { z } from 'zod'
 import { assert } from '../../kernel/assert.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import type { McpEndpoint, McpRequest } from '../../mcp/endpoint.ts'
-import { type RpcAnswer, toEvent } from '../../mcp/json-rpc.ts'
+import { type McpResult, toEvent } from '../../mcp/json-rpc.ts'
 import { createMetadata, metadataRoutePath, metadataUrl, resourceMetadata } from '../../mcp/metadata.ts'
 import { baseFromHost } from '../../pdp/metadata.ts'
 import { checkBodyHeaders } from '../body.ts'
@@ -14,7 +14,7 @@ import { errorBody, errorStatuses, type RequestContext, type Route, type RouteRe
 const tag: Tag = {
   name: 'MCP',
   description:
-    'The Model Context Protocol, revisions 2025-11-25 (sessions) and 2026-07-28 (stateless): tools and resources for agents that show the token of a person.',
+    'The Model Context Protocol, versions 2025-11-25 (sessions) and 2026-07-28 (stateless): tools and resources for agents that act with the token of a user.',
 }
 
 const id = z.union([z.string(), z.int()])
@@ -38,35 +38,35 @@ const oauthError = z.object({ error: z.string(), error_description: z.string() }
 
 const pathParameters = { project: 'the identifier of the project' }
 const requestHeaders = {
-  'MCP-Protocol-Version': 'the revision; without sessions it is required, and equal to `params._meta`',
-  'Mcp-Session-Id': 'with sessions: as `initialize` has answered it',
-  Origin: 'of a page: one that the settings allow, else 403',
-  'X-SVC-Token': 'A delegation token of the same user, beside their own token.',
+  'MCP-Protocol-Version': 'the protocol version; required without a session, and equal to the one in `params._meta`',
+  'Mcp-Session-Id': 'with a session: its id, as returned by `initialize`',
+  Origin: 'the origin of a browser page; 403 if the setting `cors_origins` does not allow it',
+  'X-SVC-Token': 'A delegation token of the same user, in addition to the user token.',
 }
 
 export interface McpUrlOptions {
-  /** How clients reach the service; empty: by the host that they name. */
+  /** Public URL of the service; empty: derived from the `Host` header. */
   readonly publicUrl: string
-  /** The service itself speaks TLS. */
+  /** The service itself terminates TLS. */
   readonly secure: boolean
 }
 
-export function mcpRoutes(endpoint: McpEndpoint, address: McpUrlOptions): Route[] {
+export function mcpRoutes(endpoint: McpEndpoint, options: McpUrlOptions): Route[] {
   return [
     {
       method: 'POST',
       path: '/mcp/v1/{project}',
       operationId: 'callMcp',
       tag,
-      summary: 'One message of the Model Context Protocol',
+      summary: 'Send a message of the Model Context Protocol',
       description:
-        'JSON-RPC 2.0. The token is checked by the token introspection that the MCP server of the project names; the tools ask as its application agent, for the holder of the token. 404 without a JSON-RPC body: the project has no enabled MCP server. The answer is JSON; it is an event where `Accept` names nothing else, and `subscriptions/listen` is answered with events until either side ends it.',
+        'JSON-RPC 2.0. The token is verified by the token introspection that the MCP server of the project names; tools act as its application agent for the holder of the token. A 404 without a JSON-RPC body means that the project has no enabled MCP server. The response is JSON, or an event if `Accept` allows only `text/event-stream`. The response of `subscriptions/listen` is an event stream until either side ends it.',
       auth: { kind: 'user' },
       pathParameters,
       requestHeaders: {
         ...requestHeaders,
-        'Mcp-Method': 'without sessions: equal to `method`',
-        'Mcp-Name': 'without sessions: `params.name` of `tools/call`, `params.uri` of `resources/read`',
+        'Mcp-Method': 'without a session: equal to `method`',
+        'Mcp-Name': 'without a session: `params.name` of `tools/call`, `params.uri` of `resources/read`',
       },
       request: rpcRequest,
       bodyReader: 'itself',
@@ -81,9 +81,12 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpUrlOptions): Route[
         500: z.union([rpcError, errorBody]),
         ...errorStatuses(401, 403, 408, 413, 415, 429, 503, 507),
       },
-      responseHeaders: { 'Mcp-Session-Id': 'the session that `initialize` has opened', ...streamHeaderDescriptions },
+      responseHeaders: {
+        'Mcp-Session-Id': 'the id of the session opened by `initialize`',
+        ...streamHeaderDescriptions,
+      },
       async handle(context) {
-        return toRouteResponse(await endpoint.post(requestOf(context, address)), context)
+        return toRouteResponse(await endpoint.post(requestOf(context, options)), context)
       },
     },
     {
@@ -91,9 +94,9 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpUrlOptions): Route[
       path: '/mcp/v1/{project}',
       operationId: 'listenToMcpSession',
       tag,
-      summary: 'The stream of a session of the Model Context Protocol',
+      summary: 'Open the notification stream of an MCP session',
       description:
-        'Events, each with a JSON-RPC notification: the list of resources has changed. It ends with the session and with the token. Another one of the same session takes its place.',
+        'Each event is a JSON-RPC notification that the list of resources has changed. The stream ends with the session or with the token. A new stream of the same session replaces it.',
       auth: { kind: 'user' },
       pathParameters,
       requestHeaders: requestHeaders,
@@ -107,7 +110,7 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpUrlOptions): Route[
       },
       responseHeaders: streamHeaderDescriptions,
       async handle(context) {
-        return toRouteResponse(await endpoint.openSessionStream(requestOf(context, address)), context)
+        return toRouteResponse(await endpoint.openSessionStream(requestOf(context, options)), context)
       },
     },
     {
@@ -115,7 +118,7 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpUrlOptions): Route[
       path: '/mcp/v1/{project}',
       operationId: 'endMcpSession',
       tag,
-      summary: 'End a session of the Model Context Protocol',
+      summary: 'End an MCP session',
       lane: { always: true, limit: 'write', writes: 'idempotent' },
       auth: { kind: 'user' },
       pathParameters,
@@ -128,25 +131,25 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpUrlOptions): Route[
         ...errorStatuses(401, 403, 405, 429, 503, 507),
       },
       async handle(context) {
-        return toRouteResponse(await endpoint.endSession(requestOf(context, address)), context)
+        return toRouteResponse(await endpoint.endSession(requestOf(context, options)), context)
       },
     },
     {
       method: 'GET',
-      path: metadataRoutePath(address.publicUrl),
+      path: metadataRoutePath(options.publicUrl),
       operationId: 'readMcpResourceMetadata',
       tag,
-      summary: 'Who gives tokens for the MCP endpoint (RFC 9728)',
+      summary: 'Read the protected resource metadata of the MCP endpoint (RFC 9728)',
       auth: { kind: 'public' },
       pathParameters,
       request: null,
       responses: { 200: resourceMetadata, ...errorStatuses(400, 404) },
       responseHeaders: {
-        'Cache-Control': 'how long the document holds',
-        'Access-Control-Allow-Origin': 'pages of every origin may read it',
+        'Cache-Control': 'how long the document may be cached',
+        'Access-Control-Allow-Origin': 'pages of all origins may read the document',
       },
       handle(context) {
-        const base = baseUrl(context, address)
+        const base = baseUrl(context, options)
         if (base === null) return missingHost
         const server = endpoint.server(projectIdOf(context))
         if (server === null) return err({ kind: 'not-found', message: 'Not Found' })
@@ -157,7 +160,7 @@ export function mcpRoutes(endpoint: McpEndpoint, address: McpUrlOptions): Route[
 }
 
 const streamHeaderDescriptions = {
-  'X-Accel-Buffering': 'of a stream: that whoever stands between should not gather it',
+  'X-Accel-Buffering': 'on streams: disables buffering in proxies',
 }
 const eventStreamType = { 'content-type': 'text/event-stream' }
 const publicCacheHeaders = { 'cache-control': 'private, max-age=60', 'access-control-allow-origin': '*' }
@@ -177,33 +180,30 @@ function baseUrl(context: RequestContext, { publicUrl, secure }: McpUrlOptions):
   return secure && base !== null ? base.replace(/^http:/, 'https:') : base
 }
 
-function requestOf(context: RequestContext, address: McpUrlOptions): McpRequest {
+function requestOf(context: RequestContext, options: McpUrlOptions): McpRequest {
   const projectId = projectIdOf(context)
   return {
     projectId,
     requestId: context.requestId,
     headOnly: context.headOnly,
-    // The path may hold anything, and this is asked for a project that is there.
+    // Called only if the project exists, because the path may contain anything.
     metadataUrl() {
-      const base = baseUrl(context, address)
+      const base = baseUrl(context, options)
       return base === null ? null : metadataUrl(base, projectId)
     },
     header: (name) => context.header(name),
     async body() {
-      const refused = checkBodyHeaders(context, undefined)
-      return refused === null ? context.json('exact', `project ${projectId}`) : err(refused)
+      const headerError = checkBodyHeaders(context, undefined)
+      return headerError === null ? context.json('exact', `project ${projectId}`) : err(headerError)
     },
   }
 }
 
-function toRouteResponse(
-  answered: Result<RpcAnswer, ServiceError>,
-  context: RequestContext,
-): Result<RouteResponse, ServiceError> {
-  if (!answered.ok) return answered
-  const { status, text, headers, live } = answered.value
-  if (live !== undefined) return ok({ status, live, headers: { ...eventStreamType, 'x-accel-buffering': 'no' } })
-  if (status !== 200 || !acceptsOnlyEvents(context.header('accept'))) return answered
+function toRouteResponse(result: McpResult, context: RequestContext): Result<RouteResponse, ServiceError> {
+  if (!result.ok) return result
+  const { status, text, headers, stream } = result.value
+  if (stream !== undefined) return ok({ status, stream, headers: { ...eventStreamType, 'x-accel-buffering': 'no' } })
+  if (status !== 200 || !acceptsOnlyEvents(context.header('accept'))) return result
   return ok({
     status,
     text: toEvent(text),
@@ -211,12 +211,12 @@ function toRouteResponse(
   })
 }
 
-/** Who takes nothing but events gets the answer as the only one. Everybody else gets JSON, whatever they say. */
+/** True if `Accept` allows only event streams. All other clients get JSON. */
 function acceptsOnlyEvents(accept: string | null): boolean {
   if (accept === null || !accept.includes('/')) return false
-  const taken = accept
+  const ranges = accept
     .toLowerCase()
     .split(',')
     .map((range) => range.trim())
-  return taken.every((range) => range === '' || /^text\/event-stream(?: *;.*)?$/.test(range))
+  return ranges.every((range) => range === '' || /^text\/event-stream(?: *;.*)?$/.test(range))
 }

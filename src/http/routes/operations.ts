@@ -1,18 +1,18 @@
-// What an operator's machinery asks: is the process alive, and should it get requests?
+// Routes for operators: liveness, readiness and metrics.
 import { z } from 'zod'
 import { err, ok } from '../../kernel/result.ts'
 import { type Auth, errorStatuses, type Route, type Tag } from '../route.ts'
 
-const tag: Tag = { name: 'Operations', description: 'For the machinery that keeps the process running.' }
+const tag: Tag = { name: 'Operations', description: 'Health checks and metrics.' }
 const state = z.object({ status: z.string() })
 const health = z.object({ status: z.string(), worker: z.int().min(1).optional() })
 
 export interface OperationsDeps {
-  /** The number of this process among those that share the port; null where it has it alone. */
+  /** The number of this process among the workers that share the port; null: it is the only one. */
   readonly worker: number | null
-  /** Null: ready. What is missing, otherwise. */
+  /** The reason why the process is not ready; null: it is ready. */
   notReadyReason(): string | null
-  /** Null: not served. */
+  /** Null: metrics are not served. */
   readonly metrics: { readonly auth: Auth; readonly mediaType: string; text(): Promise<string> } | null
 }
 
@@ -25,7 +25,7 @@ export function operationRoutes({ worker, notReadyReason, metrics }: OperationsD
       path: '/health',
       operationId: 'health',
       tag,
-      summary: 'The process is alive',
+      summary: 'Check that the process is alive',
       auth: { kind: 'public' },
       request: null,
       responses: { 200: health },
@@ -36,7 +36,7 @@ export function operationRoutes({ worker, notReadyReason, metrics }: OperationsD
       path: '/ready',
       operationId: 'ready',
       tag,
-      summary: 'The process should get requests: it listens, is not stopping, and its store is open',
+      summary: 'Check that the process is ready: it listens, is not stopping, and its store is open',
       auth: { kind: 'public' },
       request: null,
       responses: { 200: state, ...errorStatuses(503) },
@@ -56,7 +56,7 @@ function metricsRoute(metrics: NonNullable<OperationsDeps['metrics']>): Route {
     path: '/metrics',
     operationId: 'metrics',
     tag,
-    summary: 'What was counted and measured, for Prometheus',
+    summary: 'Read the metrics in the Prometheus format',
     auth: metrics.auth,
     request: null,
     mediaType: 'text/plain',

@@ -1,11 +1,11 @@
-// Remembers which sessions were ended before their time, beside the configuration, so that all processes know and a restart
-// forgets none. Bounded: beyond the bound the oldest are forgotten, and with them every session that is as old counts as ended.
+// Stores the sessions that were ended before they expired, next to the configuration, so that all processes and restarts know
+// them. The number is bounded: when the oldest entries are dropped, all sessions of that age count as ended.
 import { randomInt } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
 import type { DocumentStore, DocumentTransaction } from '../../kernel/document-store.ts'
 import type { EndedSessions, OpenSession } from './session-ids.ts'
 
-/** Seen by all processes at once; says nothing by itself. */
+/** A number shared by all processes. Its value has no meaning; it only changes. */
 export interface ChangeCounter {
   load(): number
   store(value: number): void
@@ -16,9 +16,9 @@ interface EndedSession {
   readonly expiresMs: number
 }
 
-/** Of one project, until they would have expired. */
+/** Maximum number of stored sessions of one project. */
 const ENDED_MAX = 10_000
-/** What is kept of each project, by its id. */
+/** The collection of project summaries, by project id. */
 const SUMMARIES = 'mcp-ended'
 
 export class StoredEndedSessions implements EndedSessions {
@@ -56,11 +56,11 @@ export class StoredEndedSessions implements EndedSessions {
       changes.put(name, key, { openedMs, expiresMs } satisfies EndedSession)
       changes.put(SUMMARIES, projectId, { ...left, count: left.count + 1 } satisfies ProjectSummary)
     })
-    // By chance and not by counting: of two processes that end sessions at once, neither may undo the other's step.
+    // Random instead of incremented: two processes that end sessions concurrently must not write the same number.
     this.counter.store(randomInt(2 ** 32))
   }
 
-  /** Leaves nothing of projects that are not there any more. */
+  /** Removes the data of deleted projects. */
   async sweep(isThere: (projectId: string) => boolean): Promise<void> {
     const left = this.store.read((reading) => reading.all(SUMMARIES).filter(([projectId]) => !isThere(projectId)))
     for (const [projectId] of left) {
@@ -77,7 +77,7 @@ export class StoredEndedSessions implements EndedSessions {
     const all = changes.all(name) as [string, EndedSession][]
     const running = all.filter(([, { expiresMs }]) => nowMs < expiresMs)
     running.sort(([, a], [, b]) => a.openedMs - b.openedMs)
-    // With room for as many again, so that this is done seldom.
+    // Halves the number, so that this runs rarely.
     const over = running.splice(0, Math.max(0, running.length - Math.floor(this.endedMax / 2)))
     const stay = new Set(running.map(([key]) => key))
     for (const [key] of all) if (!stay.has(key)) changes.delete(name, key)
@@ -85,7 +85,7 @@ export class StoredEndedSessions implements EndedSessions {
   }
 }
 
-/** `count`: how many there are. `since`: sessions that were opened then or before have ended. */
+/** `count`: number of stored sessions. `since`: sessions opened at this time or earlier have ended, milliseconds. */
 interface ProjectSummary {
   readonly count: number
   readonly since: number

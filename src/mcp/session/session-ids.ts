@@ -1,18 +1,18 @@
-// Session ids that any process can read and none has to remember: project, issuer and subject are part of what is signed, and
-// so is the time. However many are open, they cost nothing; what is kept are those that were ended before their time.
+// Signed session ids: any process can verify them, and none stores them. The signature covers project, issuer, subject and
+// time. Only sessions that were ended before they expired are stored.
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
 
-/** Signs with a key that all processes of the data folder share. */
+/** Signs with a key that all processes on the data folder share. */
 export interface SessionSigner {
   sign(text: string): string
-  /** In a time that tells nothing of the right signature. */
+  /** Compares in constant time. */
   verify(text: string, signature: string): boolean
 }
 
-/** Sessions that were ended; every process sees what any of them has written. */
+/** The ended sessions, shared by all processes on the data folder. */
 export interface EndedSessions {
-  /** Another number: some session of some project may have ended since. */
+  /** Changes whenever a session may have ended. */
   changeNumber(): number
   has(projectId: string, session: OpenSession): boolean
   add(projectId: string, session: OpenSession): Promise<void>
@@ -23,16 +23,16 @@ export interface OpenSession {
   readonly key: string
   readonly openedMs: number
   readonly expiresMs: number
-  readonly revision: string
+  readonly protocolVersion: string
 }
 
 const SESSION_ID = /^([0-9a-z]{1,12})\.([0-9-]{10})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/
 
-/** Ids that were looked at: beyond this all are looked at again. */
+/** Maximum number of cached ids; at the limit the cache is cleared. */
 const CACHED_MAX = 10_000
 
 export class SessionIds {
-  /** By id and holder: what was found to be open at the moment. */
+  /** Verified sessions by id and holder. */
   private readonly cache = new Map<string, OpenSession>()
   private cacheChangeNumber = -1
   private readonly signer: SessionSigner
@@ -47,14 +47,14 @@ export class SessionIds {
     this.ended = ended
   }
 
-  /** `holder`: project, issuer and subject. */
-  open(holder: string, revision: string): string {
+  /** Returns a new session id. `holder`: project, issuer and subject, which the signature covers. */
+  open(holder: string, protocolVersion: string): string {
     const key = randomBytes(16).toString('base64url')
-    const content = `${this.clock.now().toString(36)}.${revision}.${key}`
+    const content = `${this.clock.now().toString(36)}.${protocolVersion}.${key}`
     return `${content}.${this.signer.sign(`${content} ${holder}`)}`
   }
 
-  /** Null: unknown, expired, ended, or somebody else's. */
+  /** The session of an id; null if it is invalid, expired, ended, or belongs to another holder. */
   read(id: string, projectId: string, holder: string): OpenSession | null {
     const moment = this.ended.changeNumber()
     if (moment !== this.cacheChangeNumber || this.cache.size >= CACHED_MAX) this.cache.clear()
@@ -68,11 +68,12 @@ export class SessionIds {
   }
 
   private verify(id: string, projectId: string, holder: string): OpenSession | null {
-    const [, opened, revision, key, signature] = SESSION_ID.exec(id) ?? []
-    if (opened === undefined || revision === undefined || key === undefined || signature === undefined) return null
-    if (!this.signer.verify(`${opened}.${revision}.${key} ${holder}`, signature)) return null
+    const [, opened, protocolVersion, key, signature] = SESSION_ID.exec(id) ?? []
+    if (opened === undefined || protocolVersion === undefined || key === undefined || signature === undefined)
+      return null
+    if (!this.signer.verify(`${opened}.${protocolVersion}.${key} ${holder}`, signature)) return null
     const openedMs = Number.parseInt(opened, 36)
-    const session = { key, openedMs, expiresMs: openedMs + this.lifetimeMs, revision }
+    const session = { key, openedMs, expiresMs: openedMs + this.lifetimeMs, protocolVersion }
     if (!(this.clock.now() < session.expiresMs)) return null
     return this.ended.has(projectId, session) ? null : session
   }

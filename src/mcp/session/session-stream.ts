@@ -1,32 +1,35 @@
-// GET opens the stream of a session, on which the server tells of changes. It holds as long as the session; another GET of
-// the same session takes its place, since a client that has lost its connection knows that before the server does. A HEAD
-// opens none, so it leaves the open one alone.
-import type { ServiceError } from '../../kernel/errors.ts'
-import { ok, type Result } from '../../kernel/result.ts'
-import { notificationEvent, type RpcAnswer } from '../json-rpc.ts'
+// GET opens the notification stream of a session. Another GET of the same session replaces it, because a client notices a lost
+// connection earlier than the server. HEAD opens no stream and leaves an open one unchanged.
+import { ok } from '../../kernel/result.ts'
+import { type McpResult, notificationEvent } from '../json-rpc.ts'
 import type { McpCaller } from '../method.ts'
 import type { SubscriptionRequest, SubscriptionService } from '../subscriptions.ts'
 
 const listChanged = notificationEvent('notifications/resources/list_changed')
 
-/** So that the head of the answer goes out at once. */
+/** Sent first, so that the client receives the response headers at once. */
 const FIRST_COMMENT = ': listening\n\n'
 
+/**
+ * Opens the stream. Errors: `unavailable` if a limit is reached.
+ * @param sessionKey Identifies the session.
+ * @param isSessionOpen Polled; the stream ends when it returns false.
+ */
 export function openNotificationStream(
-  listening: SubscriptionService,
+  subscriptions: SubscriptionService,
   caller: McpCaller,
-  place: string,
-  stands: () => boolean,
+  sessionKey: string,
+  isSessionOpen: () => boolean,
   headOnly: boolean,
-): Result<RpcAnswer, ServiceError> {
-  const listener: SubscriptionRequest = {
+): McpResult {
+  const request: SubscriptionRequest = {
     caller,
-    replacementKey: place,
+    replacementKey: sessionKey,
     firstEvents: [FIRST_COMMENT],
     eventsFor: () => [listChanged],
     lastEvents: [],
-    isValid: stands,
+    isValid: isSessionOpen,
   }
-  const listened = headOnly ? listening.checkSubscribe(listener) : listening.subscribe(listener)
-  return listened.ok ? ok({ status: 200, text: '', live: listened.value }) : listened
+  const stream = headOnly ? subscriptions.checkSubscribe(request) : subscriptions.subscribe(request)
+  return stream.ok ? ok({ status: 200, text: '', stream: stream.value }) : stream
 }

@@ -1,10 +1,9 @@
-// Revision 2025-11-25 and the two before it: a handshake opens a session, and every later request names it.
-import type { ServiceError } from '../../kernel/errors.ts'
+// Protocol version 2025-11-25 and the two before it: `initialize` opens a session, and later requests send its id.
 import { err, ok, type Result } from '../../kernel/result.ts'
 import {
   accepted,
   errorResponse,
-  type RpcAnswer,
+  type McpResult,
   type RpcError,
   type RpcId,
   type RpcMessage,
@@ -21,12 +20,13 @@ import {
   unsupportedVersion,
 } from '../protocol-versions.ts'
 import { complete, listResources, listTemplates, notFoundCodes, readResource } from '../resources.ts'
-import { capabilities, instructions, serverInfo } from '../server-info.ts'
+import { capabilities, instructions } from '../server-info.ts'
 import type { SubscriptionService } from '../subscriptions.ts'
 import { callTool, listTools } from '../tools.ts'
 import type { OpenSession, SessionIds } from './session-ids.ts'
 import { openNotificationStream } from './session-stream.ts'
 
+/** The header with the session id. */
 export const SESSION_HEADER = 'mcp-session-id'
 
 const methods: ReadonlyMap<string, McpMethod> = new Map<string, McpMethod>([
@@ -40,102 +40,105 @@ const methods: ReadonlyMap<string, McpMethod> = new Map<string, McpMethod>([
 ])
 
 type HeaderReader = (name: string) => string | null
-type Answered = Result<RpcAnswer, ServiceError>
 
+/**
+ * Handles a message of a session, or the handshake that opens one.
+ * @param version The header MCP-Protocol-Version; null: absent.
+ */
 export async function answerInSession(
-  parts: McpDeps,
+  deps: McpDeps,
   sessions: SessionIds,
   caller: McpCaller,
   header: HeaderReader,
-  /** What the header says of the revision. */
-  revision: string | null,
+  version: string | null,
   message: RpcMessage,
-): Promise<Answered> {
+): Promise<McpResult> {
   const id = message.kind === 'request' ? message.id : null
   if (message.kind === 'request' && message.method === 'initialize') {
-    // Who opens a session says the revision in the body; this header would be of the style without sessions.
-    if (isStatelessVersion(revision)) {
-      return errorResult(400, id, { code: rpcCodes.headerMismatch, message: `there is no initialize in ${revision}` })
+    // `initialize` names its version in the body. The header names a version without sessions.
+    if (isStatelessVersion(version)) {
+      const message = `\`initialize\` is not part of version ${version}`
+      return errorResult(400, id, { code: rpcCodes.headerMismatch, message })
     }
-    return initialize(parts, sessions, caller, message)
+    return initialize(deps, sessions, caller, message)
   }
-  if (revision !== null && !sessionVersions.has(revision)) return errorResult(400, id, unsupportedVersion(revision))
+  if (version !== null && !sessionVersions.has(version)) return errorResult(400, id, unsupportedVersion(version))
   const session = findSession(sessions, caller, header)
   if (!session.ok) return errorResult(session.error.status, id, session.error.error)
   if (message.kind !== 'request') return ok(accepted)
   const run = methods.get(message.method)
   if (run === undefined) return errorResult(200, id, { code: rpcCodes.methodNotFound, message: 'Method not found' })
-  const asked = run(parts, caller, message.params)
-  const done = asked instanceof Promise ? await asked : asked
-  if (done.ok) {
-    const { value } = done
+  const returned = run(deps, caller, message.params)
+  const result = returned instanceof Promise ? await returned : returned
+  if (result.ok) {
+    const { value } = result
     return ok(
       'serialized' in value
         ? serializedResponse(message.id, `{${value.serialized}}`)
         : resultResponse(message.id, value),
     )
   }
-  return 'refusal' in done ? err(done.refusal) : errorResult(200, id, done.error)
+  return 'httpError' in result ? err(result.httpError) : errorResult(200, id, result.error)
 }
 
-/** DELETE ends the session that it names, everywhere. */
-export async function endSession(sessions: SessionIds, caller: McpCaller, header: HeaderReader): Promise<Answered> {
+/** DELETE ends the session in all processes. */
+export async function endSession(sessions: SessionIds, caller: McpCaller, header: HeaderReader): Promise<McpResult> {
   const session = sessionOf(sessions, caller, header)
-  if ('answered' in session) return session.answered
+  if ('response' in session) return session.response
   await sessions.end(caller.server.projectId, session.found)
   return ok({ status: 204, text: '' })
 }
 
-/** GET opens the stream of the session that it names; HEAD asks how that would be answered. */
+/** GET opens the notification stream of the session; HEAD only checks it. */
 export function openSessionStream(
   sessions: SessionIds,
-  listening: SubscriptionService,
+  subscriptions: SubscriptionService,
   caller: McpCaller,
   header: HeaderReader,
   headOnly: boolean,
-): Answered {
+): McpResult {
   const session = sessionOf(sessions, caller, header)
-  if ('answered' in session) return session.answered
+  if ('response' in session) return session.response
   const accept = header('accept')
   if (accept !== null && !/text\/event-stream|\*\/\*/.test(accept)) return statelessOnly
-  const stands = (): boolean => findSession(sessions, caller, header).ok
-  return openNotificationStream(listening, caller, session.found.key, stands, headOnly)
+  const isOpen = (): boolean => findSession(sessions, caller, header).ok
+  return openNotificationStream(subscriptions, caller, session.found.key, isOpen, headOnly)
 }
 
-const statelessOnly: Answered = err({ kind: 'method-not-allowed', allow: ['OPTIONS', 'POST'] })
+const statelessOnly: McpResult = err({ kind: 'method-not-allowed', allow: ['OPTIONS', 'POST'] })
 
-/** Of a request whose method is all that it says. */
+/** The session of a request without a body. */
 function sessionOf(
   sessions: SessionIds,
   caller: McpCaller,
   header: HeaderReader,
-): { readonly found: OpenSession } | { readonly answered: Answered } {
-  const revision = header(PROTOCOL_VERSION_HEADER)?.trim() ?? null
-  if (revision !== null && !sessionVersions.has(revision)) {
+): { readonly found: OpenSession } | { readonly response: McpResult } {
+  const version = header(PROTOCOL_VERSION_HEADER)?.trim() ?? null
+  if (version !== null && !sessionVersions.has(version)) {
     return {
-      answered: isStatelessVersion(revision) ? statelessOnly : errorResult(400, null, unsupportedVersion(revision)),
+      response: isStatelessVersion(version) ? statelessOnly : errorResult(400, null, unsupportedVersion(version)),
     }
   }
   const session = findSession(sessions, caller, header)
   return session.ok
     ? { found: session.value }
-    : { answered: errorResult(session.error.status, null, session.error.error) }
+    : { response: errorResult(session.error.status, null, session.error.error) }
 }
 
 function initialize(
-  parts: McpDeps,
+  deps: McpDeps,
   sessions: SessionIds,
   caller: McpCaller,
   { id, params }: { readonly id: RpcId; readonly params: Readonly<Record<string, unknown>> },
-): Answered {
-  const { protocolVersion } = params
-  if (typeof protocolVersion !== 'string') {
+): McpResult {
+  const requested = params.protocolVersion
+  if (typeof requested !== 'string') {
     return errorResult(400, id, { code: rpcCodes.invalidParams, message: 'params.protocolVersion: expected string' })
   }
-  // Ruling M3: a revision that is not served is answered with the newest that is, and the client decides.
-  const revision = sessionVersions.has(protocolVersion) ? protocolVersion : SESSION_VERSION
-  const result = { protocolVersion: revision, capabilities, serverInfo: serverInfo(parts.version), instructions }
-  return ok(resultResponse(id, result, { [SESSION_HEADER]: sessions.open(sessionHolder(caller), revision) }))
+  // An unsupported version is answered with the newest supported one, and the client decides (docs/decisions/0017-mcp.md).
+  const protocolVersion = sessionVersions.has(requested) ? requested : SESSION_VERSION
+  const result = { protocolVersion, capabilities, serverInfo: deps.serverInfo.info, instructions }
+  return ok(resultResponse(id, result, { [SESSION_HEADER]: sessions.open(sessionHolder(caller), protocolVersion) }))
 }
 
 interface SessionError {
@@ -154,7 +157,7 @@ function findSession(sessions: SessionIds, caller: McpCaller, header: HeaderRead
   return err({ status: 404, error: { code: rpcCodes.sessionNotFound, message: 'Session not found' } })
 }
 
-/** A session belongs to whoever opened it: another project, issuer or subject has another holder. */
+/** A session can only be used by the project, issuer and subject that opened it. */
 function sessionHolder({ server, user }: McpCaller): string {
   const { iss } = user.claims
   return JSON.stringify([
@@ -165,6 +168,6 @@ function sessionHolder({ server, user }: McpCaller): string {
   ])
 }
 
-function errorResult(status: number, id: RpcId | null, error: RpcError): Answered {
+function errorResult(status: number, id: RpcId | null, error: RpcError): McpResult {
   return ok(errorResponse(status, id, error))
 }

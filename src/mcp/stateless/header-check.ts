@@ -1,17 +1,16 @@
-// The headers of revision 2026-07-28 repeat what the body says, for whoever routes by them; a difference is refused, so that
-// nobody on the way decides by one and we by the other.
-
+// The headers of version 2026-07-28 repeat method and name of the body, for proxies that route by them. A difference is
+// refused, so that a proxy and the server never decide by different values.
 import { decodeUtf8 } from '../../kernel/utf8.ts'
 import type { RpcObject } from '../json-rpc.ts'
 
-/** Methods whose target is repeated in `Mcp-Name`, and the parameter that holds it. */
+/** Methods with the header `Mcp-Name`, and the parameter that it repeats. */
 const nameParameters: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
 ])
 
-/** Null: method and name agree with the body. */
+/** Returns how the headers differ from the body; null if they agree. */
 export function headerMismatch(
   header: (name: string) => string | null,
   method: string,
@@ -24,15 +23,15 @@ export function headerMismatch(
   if (member === undefined) return null
   const name = header('mcp-name')
   if (name === null) return 'the header Mcp-Name is missing'
-  const said = decodeHeader(name.trim())
-  if (said === null || said !== params[member]) return `the header Mcp-Name differs from params.${member}`
+  const decoded = decodeHeader(name.trim())
+  if (decoded === null || decoded !== params[member]) return `the header Mcp-Name differs from params.${member}`
   return null
 }
 
 const ENCODED_VALUE = /^=\?base64\?(.*)\?=$/
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Null: badly encoded. */
+/** Decodes `=?base64?…?=`; null if the encoding is invalid. */
 function decodeHeader(value: string): string | null {
   const encoded = ENCODED_VALUE.exec(value)?.[1]
   if (encoded === undefined) return value

@@ -1,14 +1,13 @@
-// Revision 2026-07-28: every request stands for itself, says its revision twice, and is answered with cache hints.
+// Protocol version 2026-07-28: each request is self-contained, names its version in `_meta` and in a header, and gets cache
+// hints.
 
-import type { ServiceError } from '../../kernel/errors.ts'
 import { isJsonObject } from '../../kernel/json-kind.ts'
-import { err, ok, type Result } from '../../kernel/result.ts'
+import { err, ok } from '../../kernel/result.ts'
 import {
   accepted,
   errorResponse,
-  type RpcAnswer,
+  type McpResult,
   type RpcMessage,
-  type RpcObject,
   resultResponse,
   rpcCodes,
   serializedResponse,
@@ -16,29 +15,28 @@ import {
 import type { McpCaller, McpDeps, McpMethod } from '../method.ts'
 import { PROTOCOL_VERSION_KEY, STATELESS_VERSION, supportedVersions, unsupportedVersion } from '../protocol-versions.ts'
 import { complete, listResources, listTemplates, notFoundCodes, readResource } from '../resources.ts'
-import { capabilities, instructions, serverInfo } from '../server-info.ts'
+import { capabilities, instructions } from '../server-info.ts'
 import type { SubscriptionService } from '../subscriptions.ts'
 import { callTool, listTools } from '../tools.ts'
 import { headerMismatch } from './header-check.ts'
 import { LISTEN_METHOD, listenForNotifications } from './subscriptions-listen.ts'
 
-const META_PREFIX = 'io.modelcontextprotocol/'
+const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities'
 
 interface MethodEntry {
   readonly run: McpMethod
-  /** How long, in milliseconds, and for whom an answer holds. */
+  /** Cache hints of the result. */
   readonly cache?: { readonly ttlMs: number; readonly cacheScope: 'public' | 'private' }
 }
 
 const HOUR_MS = 3_600_000
 
-/** Here a listener can name the resources that it wants to hear of. */
+/** In this version clients can subscribe to single resources. */
 const statelessCapabilities = { ...capabilities, resources: { ...capabilities.resources, subscribe: true } }
 
-const discover: McpMethod = () =>
-  ok({ supportedVersions: supportedVersions, capabilities: statelessCapabilities, instructions })
+const discover: McpMethod = () => ok({ supportedVersions, capabilities: statelessCapabilities, instructions })
 
-/** What is not here does not exist in this revision. */
+/** All methods of this version except `subscriptions/listen`. */
 const methods: ReadonlyMap<string, MethodEntry> = new Map<string, MethodEntry>([
   ['server/discover', { run: discover, cache: { ttlMs: HOUR_MS, cacheScope: 'public' } }],
   ['tools/list', { run: listTools, cache: { ttlMs: HOUR_MS, cacheScope: 'public' } }],
@@ -49,64 +47,58 @@ const methods: ReadonlyMap<string, MethodEntry> = new Map<string, MethodEntry>([
   ['completion/complete', { run: complete }],
 ])
 
+/**
+ * Handles a message that belongs to no session.
+ * @param headerVersion The header MCP-Protocol-Version; null: absent.
+ */
 export async function answerStateless(
-  parts: McpDeps,
-  listening: SubscriptionService,
+  deps: McpDeps,
+  subscriptions: SubscriptionService,
   caller: McpCaller,
   header: (name: string) => string | null,
-  named: string | null,
+  headerVersion: string | null,
   message: RpcMessage,
-): Promise<Result<RpcAnswer, ServiceError>> {
+): Promise<McpResult> {
   if (message.kind === 'notification') return ok(accepted)
   if (message.kind === 'response') {
-    return errorResult(400, null, rpcCodes.invalidRequest, 'expected a request: this server sends none to answer to')
+    return errorResult(
+      400,
+      null,
+      rpcCodes.invalidRequest,
+      'expected a request: this server sends no requests to respond to',
+    )
   }
   const { id, method, params } = message
   const { _meta } = params
   if (!isJsonObject(_meta)) return errorResult(400, id, rpcCodes.invalidParams, 'params._meta: expected object')
-  const revision = _meta[PROTOCOL_VERSION_KEY]
-  if (typeof revision !== 'string') {
+  const version = _meta[PROTOCOL_VERSION_KEY]
+  if (typeof version !== 'string') {
     return errorResult(400, id, rpcCodes.invalidParams, `params._meta: expected a string \`${PROTOCOL_VERSION_KEY}\``)
   }
-  if (named !== null && named !== revision) {
+  if (headerVersion !== null && headerVersion !== version) {
     return errorResult(400, id, rpcCodes.headerMismatch, 'the header MCP-Protocol-Version differs from params._meta')
   }
-  if (revision !== STATELESS_VERSION) return ok(errorResponse(400, id, unsupportedVersion(revision)))
-  if (named === null) return errorResult(400, id, rpcCodes.headerMismatch, 'the header MCP-Protocol-Version is missing')
-  if (!isJsonObject(_meta[`${META_PREFIX}clientCapabilities`])) {
-    return errorResult(
-      400,
-      id,
-      rpcCodes.invalidParams,
-      `params._meta: expected an object \`${META_PREFIX}clientCapabilities\``,
-    )
+  if (version !== STATELESS_VERSION) return ok(errorResponse(400, id, unsupportedVersion(version)))
+  if (headerVersion === null)
+    return errorResult(400, id, rpcCodes.headerMismatch, 'the header MCP-Protocol-Version is missing')
+  if (!isJsonObject(_meta[CAPABILITIES_KEY])) {
+    return errorResult(400, id, rpcCodes.invalidParams, `params._meta: expected an object \`${CAPABILITIES_KEY}\``)
   }
-  const different = headerMismatch(header, method, params)
-  if (different !== null) return errorResult(400, id, rpcCodes.headerMismatch, different)
-  if (method === LISTEN_METHOD)
-    return listenForNotifications(listening, caller, id, params, JSON.parse(serverInfoMeta(parts.version)) as RpcObject)
-  const served = methods.get(method)
-  if (served === undefined) return errorResult(404, id, rpcCodes.methodNotFound, 'Method not found')
+  const mismatch = headerMismatch(header, method, params)
+  if (mismatch !== null) return errorResult(400, id, rpcCodes.headerMismatch, mismatch)
+  const { meta, metaJson } = deps.serverInfo
+  if (method === LISTEN_METHOD) return listenForNotifications(subscriptions, caller, id, params, meta)
+  const entry = methods.get(method)
+  if (entry === undefined) return errorResult(404, id, rpcCodes.methodNotFound, 'Method not found')
 
-  const asked = served.run(parts, caller, params)
-  const done = asked instanceof Promise ? await asked : asked
-  if (!done.ok) return 'refusal' in done ? err(done.refusal) : ok(errorResponse(200, id, done.error))
-  const { value } = done
-  const card = serverInfoMeta(parts.version)
-  if ('serialized' in value)
-    return ok(serializedResponse(id, `{"resultType":"complete",${value.serialized},"_meta":${card}}`))
-  return ok(
-    resultResponse(id, { resultType: 'complete', ...value, ...served.cache, _meta: JSON.parse(card) as RpcObject }),
-  )
-}
-
-const serverInfoMetas = new Map<string, string>()
-
-/** JSON; written once. */
-function serverInfoMeta(version: string): string {
-  const card = serverInfoMetas.get(version) ?? JSON.stringify({ [`${META_PREFIX}serverInfo`]: serverInfo(version) })
-  serverInfoMetas.set(version, card)
-  return card
+  const returned = entry.run(deps, caller, params)
+  const result = returned instanceof Promise ? await returned : returned
+  if (!result.ok) return 'httpError' in result ? err(result.httpError) : ok(errorResponse(200, id, result.error))
+  const { value } = result
+  if ('serialized' in value) {
+    return ok(serializedResponse(id, `{"resultType":"complete",${value.serialized},"_meta":${metaJson}}`))
+  }
+  return ok(resultResponse(id, { resultType: 'complete', ...value, ...entry.cache, _meta: meta }))
 }
 
 function errorResult(status: number, id: Parameters<typeof errorResponse>[1], code: number, message: string) {

@@ -1,16 +1,17 @@
-// `subscriptions/listen`: a request whose answer is a stream of notices, each with the request's id, until either side ends it.
-import type { ServiceError } from '../../kernel/errors.ts'
+// The method `subscriptions/listen`: its response is a stream of notifications, each with the id of the request, until either
+// side ends it.
 import { writeJson } from '../../kernel/json.ts'
 import { isJsonObject, jsonKindOf } from '../../kernel/json-kind.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import {
   errorResponse,
   invalidParams,
+  type McpResult,
   notificationEvent,
-  type RpcAnswer,
   type RpcError,
   type RpcId,
   type RpcObject,
+  type RpcResponse,
   rpcCodes,
   serializedResponse,
   toEvent,
@@ -19,54 +20,58 @@ import type { EventStream, McpCaller } from '../method.ts'
 import { isResourceUri } from '../resources.ts'
 import type { SubscriptionService } from '../subscriptions.ts'
 
+/** The name of the method. */
 export const LISTEN_METHOD = 'subscriptions/listen'
 
 const SUBSCRIPTION_KEY = 'io.modelcontextprotocol/subscriptionId'
 
-/** Every notice repeats the id, and every address that is listened to may wait to be told: both are bounded. */
+/** Limits of what a subscription keeps in memory: each notification repeats the id, and each URI may be pending. */
 const ID_LENGTH_MAX = 256
 const URIS_MAX = 100
 const URI_LENGTH_MAX = 1024
 
-/** What can be told of what was asked for. */
+/** The requested notifications that this server can send. */
 interface NotificationFilter {
   readonly resourcesListChanged?: true
   readonly resourceSubscriptions?: readonly string[]
 }
 
+/**
+ * Opens the stream of a subscription. Errors: `unavailable` if a limit is reached.
+ * @param meta Members of `_meta` with the server info.
+ */
 export function listenForNotifications(
-  listening: SubscriptionService,
+  subscriptions: SubscriptionService,
   caller: McpCaller,
   id: RpcId,
   { notifications }: RpcObject,
-  /** JSON members of `_meta`. */
-  card: RpcObject,
-): Result<RpcAnswer, ServiceError> {
+  meta: RpcObject,
+): McpResult {
   if (typeof id === 'string' && id.length > ID_LENGTH_MAX) {
     return errorResult(id, {
       code: rpcCodes.invalidParams,
-      message: `id: expected at most ${ID_LENGTH_MAX} characters, to listen`,
+      message: `id: expected at most ${ID_LENGTH_MAX} characters for a subscription`,
     })
   }
   const filter = readFilter(notifications)
   if (!filter.ok) return errorResult(id, filter.error)
   const { resourcesListChanged, resourceSubscriptions = [] } = filter.value
   const tag = { [SUBSCRIPTION_KEY]: id }
-  const first = [
+  const firstEvents = [
     notificationEvent('notifications/subscriptions/acknowledged', { notifications: filter.value, _meta: tag }),
   ]
-  const result = writeJson({ resultType: 'complete', _meta: { ...tag, ...card } })
-  const last = [toEvent(serializedResponse(id, result).text)]
+  const result = writeJson({ resultType: 'complete', _meta: { ...tag, ...meta } })
+  const lastEvents = [toEvent(serializedResponse(id, result).text)]
   if (resourcesListChanged === undefined && resourceSubscriptions.length === 0) {
-    // Nothing that was asked for ever changes.
-    return ok(streamResponse(eventsOnly([...first, ...last])))
+    // No requested notification can ever be sent.
+    return ok(streamResponse(eventsOnly([...firstEvents, ...lastEvents])))
   }
   const listChanged = notificationEvent('notifications/resources/list_changed', { _meta: tag })
-  const listened = listening.subscribe({
+  const stream = subscriptions.subscribe({
     caller,
     replacementKey: null,
-    firstEvents: first,
-    lastEvents: last,
+    firstEvents,
+    lastEvents,
     eventsFor: (uris) => [
       ...(resourcesListChanged === true ? [listChanged] : []),
       ...resourceSubscriptions
@@ -75,15 +80,15 @@ export function listenForNotifications(
     ],
     isValid: () => true,
   })
-  return listened.ok ? ok(streamResponse(listened.value)) : listened
+  return stream.ok ? ok(streamResponse(stream.value)) : stream
 }
 
 function readFilter(given: unknown): Result<NotificationFilter, RpcError> {
   if (!isJsonObject(given)) return invalidParams(`notifications: expected object, found ${jsonKindOf(given)}`)
   for (const name of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged']) {
-    const wanted = given[name]
-    if (wanted !== undefined && typeof wanted !== 'boolean') {
-      return invalidParams(`notifications.${name}: expected boolean, found ${jsonKindOf(wanted)}`)
+    const requested = given[name]
+    if (requested !== undefined && typeof requested !== 'boolean') {
+      return invalidParams(`notifications.${name}: expected boolean, found ${jsonKindOf(requested)}`)
     }
   }
   const { resourcesListChanged, resourceSubscriptions = [] } = given
@@ -94,7 +99,7 @@ function readFilter(given: unknown): Result<NotificationFilter, RpcError> {
     (uri) => uri.length <= URI_LENGTH_MAX && isResourceUri(uri),
   )
   if (uris.length > URIS_MAX) {
-    return invalidParams(`notifications.resourceSubscriptions: expected at most ${URIS_MAX} addresses`)
+    return invalidParams(`notifications.resourceSubscriptions: expected at most ${URIS_MAX} URIs`)
   }
   return ok({
     ...(resourcesListChanged === true && { resourcesListChanged }),
@@ -106,10 +111,10 @@ async function* eventsOnly(events: readonly string[]): AsyncGenerator<string, vo
   yield* events
 }
 
-function streamResponse(live: EventStream): RpcAnswer {
-  return { status: 200, text: '', live }
+function streamResponse(stream: EventStream): RpcResponse {
+  return { status: 200, text: '', stream }
 }
 
-function errorResult(id: RpcId, error: RpcError): Result<RpcAnswer, ServiceError> {
+function errorResult(id: RpcId, error: RpcError): McpResult {
   return ok(errorResponse(200, id, error))
 }

@@ -1,15 +1,15 @@
-// The schemas of the AuthZEN tools' arguments, which are none of HTTP: both forms of each stand side by side and none is
-// `required`, since several clients take no alternatives at the root of a schema. What is missing is told by the service, by name.
+// JSON Schemas of the arguments of the AuthZEN tools. They list the nested and the flat form of each argument and require
+// neither, because several clients do not support alternatives at the root of a schema. The feature reports what is missing.
 import type { ObjectSchema } from './tool.ts'
 
 type SchemaProperties = ObjectSchema['properties']
 
 const textSchema = (description: string): unknown => ({ type: 'string', description })
-const properties = { type: 'object', description: 'further facts for the policy' }
+const properties = { type: 'object', description: 'additional attributes for the policy' }
 
 const entitySchema = (who: string): unknown => ({
   type: 'object',
-  description: `${who}; or give its members flat`,
+  description: `${who}; alternatively use the flat arguments`,
   properties: {
     type: textSchema('the node type, for example Person'),
     id: textSchema('the external id of the node'),
@@ -19,44 +19,44 @@ const entitySchema = (who: string): unknown => ({
 })
 const entityTypeSchema = (who: string): unknown => ({
   type: 'object',
-  description: `${who}; or give the type flat`,
+  description: `${who}; alternatively use the flat argument`,
   properties: { type: textSchema('the node type, for example Document'), properties },
   required: ['type'],
 })
 
 export const subject: SchemaProperties = {
-  subject: entitySchema('who asks to act'),
+  subject: entitySchema('the subject that wants to act'),
   subject_type: textSchema('flat form of subject.type'),
   subject_id: textSchema('flat form of subject.id'),
 }
 export const searchedSubject: SchemaProperties = {
-  subject: entityTypeSchema('the type of the subjects that are sought'),
+  subject: entityTypeSchema('the type of the subjects to search for'),
   subject_type: textSchema('flat form of subject.type'),
 }
 export const action: SchemaProperties = {
   action: {
     type: 'object',
-    description: 'what is to be done; or give action_name',
+    description: 'the action; alternatively use action_name',
     properties: { name: textSchema('the name of the action, for example read'), properties },
     required: ['name'],
   },
   action_name: textSchema('flat form of action.name'),
 }
 export const resource: SchemaProperties = {
-  resource: entitySchema('what is acted upon'),
+  resource: entitySchema('the resource to act on'),
   resource_type: textSchema('flat form of resource.type'),
   resource_id: textSchema('flat form of resource.id'),
 }
 export const searchedResource: SchemaProperties = {
-  resource: entityTypeSchema('the type of the resources that are sought'),
+  resource: entityTypeSchema('the type of the resources to search for'),
   resource_type: textSchema('flat form of resource.type'),
 }
 export const context: SchemaProperties = {
   context: {
     type: 'object',
-    description: 'what the policies need beside the question',
+    description: 'additional input of the policies',
     properties: {
-      input_params: { type: 'object', description: 'values by the names that an error has asked for' },
+      input_params: { type: 'object', description: 'parameters by name; an error names missing ones' },
       policy_tags: { type: 'array', items: { type: 'string' }, description: 'only policies with one of these tags' },
     },
   },
@@ -64,7 +64,7 @@ export const context: SchemaProperties = {
 export const page: SchemaProperties = {
   page: {
     type: 'object',
-    description: 'for the next page: the next_token of the answer before',
+    description: 'the page to return: the next_token of the previous result',
     properties: { token: { type: 'string' }, limit: { type: 'integer', minimum: 0 } },
   },
 }

@@ -1,5 +1,5 @@
-// The arguments of the AuthZEN tools come nested (`subject: {type, id}`) or flat (`subject_type`, `subject_id`); the
-// services read the nested form, so the flat one is made into it here, and each member may be given in one form only.
+// Converts flat arguments of the AuthZEN tools (`subject_type`, `subject_id`) to the nested form (`subject: {type, id}`) that
+// the features read. Each member may be given in one form only.
 import type { ServiceError } from '../../kernel/errors.ts'
 import { isJsonObject } from '../../kernel/json-kind.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
@@ -20,7 +20,7 @@ export function toNested(given: RpcObject): Result<RpcObject, ServiceError> {
   return issues.length === 0 ? ok(body) : err({ kind: 'malformed', issues })
 }
 
-/** The members of the batch, and of each of its items. */
+/** Converts the arguments of a batch and of each item. Errors: `malformed`. */
 export function toNestedBatch(given: RpcObject): Result<RpcObject, ServiceError> {
   const issues: string[] = []
   const body = nestMembers(given, '', issues)
@@ -47,7 +47,7 @@ function nestMembers(given: RpcObject, place: string, issues: string[]): Record<
       if (!Object.hasOwn(given, flatName)) continue
       made[name] = given[flatName]
       delete body[flatName]
-      if (Object.hasOwn(given, member)) issues.push(`${place}${flatName}: given beside ${place}${member}`)
+      if (Object.hasOwn(given, member)) issues.push(`${place}${flatName}: given together with ${place}${member}`)
     }
     if (Object.keys(made).length > 0) body[member] = made
   }

@@ -1,4 +1,4 @@
-// The AuthZEN tools: each reads its arguments as HTTP reads the body of the same question, and asks the same service.
+// The AuthZEN tools. Each parses its arguments like the body of the corresponding HTTP request, and calls the same feature.
 
 import type { AgentCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
@@ -27,7 +27,7 @@ const readOnlyAnnotations = {
 const evaluations = {
   type: 'array',
   minItems: 1,
-  description: 'one entry for each question; what an entry does not give, it has from the arguments beside',
+  description: 'one entry per evaluation; members that an entry omits are taken from the other arguments',
   items: {
     type: 'object',
     properties: { ...schema.subject, ...schema.action, ...schema.resource, ...schema.context },
@@ -36,7 +36,7 @@ const evaluations = {
 
 const options = { type: 'object', properties: { evaluations_semantic: { enum: semantics } } }
 
-/** What all of them have in common, beside what each says of itself. */
+/** Fields that all tools share. */
 const common = { annotations: readOnlyAnnotations, permission: 'Authorization' } as const
 
 export const decisionTools: readonly Tool[] = [
@@ -45,7 +45,7 @@ export const decisionTools: readonly Tool[] = [
     name: 'authzen_evaluate',
     title: 'Evaluate a permission',
     description:
-      'Decides whether a subject may do an action on a resource. Answers {"decision": true} or {"decision": false}.',
+      'Decides whether a subject may perform an action on a resource. Returns {"decision": true} or {"decision": false}.',
     inputSchema: schema.inputSchema(schema.subject, schema.action, schema.resource, schema.context),
     outputSchema: objectSchema(decision),
     call: decisionCall(toNested, readEvaluation, evaluate),
@@ -54,8 +54,7 @@ export const decisionTools: readonly Tool[] = [
     ...common,
     name: 'authzen_evaluations',
     title: 'Evaluate many permissions',
-    description:
-      'Decides many questions in one call. The answer holds one decision for each evaluation, in their order.',
+    description: 'Decides many evaluations in one call. Returns one decision for each evaluation, in the same order.',
     inputSchema: {
       ...schema.inputSchema(schema.subject, schema.action, schema.resource, schema.context, {
         evaluations,
@@ -68,7 +67,7 @@ export const decisionTools: readonly Tool[] = [
       toNestedBatch,
       readEvaluations,
       (decisions, agent, requestId, asked) => {
-        // Without entries it would be a single one, and these were refused above.
+        // Not reached: an empty list was refused by `toNestedBatch`.
         if (asked.kind === 'single') return evaluate(decisions, agent, requestId, asked.request)
         const decided = evaluateBatch(decisions, agent, requestId, asked)
         return decided.ok ? ok({ evaluations: decided.value }) : decided
@@ -80,7 +79,7 @@ export const decisionTools: readonly Tool[] = [
     ...common,
     name: 'authzen_search_resource',
     title: 'Search resources',
-    description: 'Lists the resources of a type on which a subject may do an action.',
+    description: 'Lists the resources of a type on which a subject may perform an action.',
     inputSchema: schema.inputSchema(
       schema.subject,
       schema.action,
@@ -95,7 +94,7 @@ export const decisionTools: readonly Tool[] = [
     ...common,
     name: 'authzen_search_action',
     title: 'Search actions',
-    description: 'Lists the actions that a subject may do on a resource.',
+    description: 'Lists the actions that a subject may perform on a resource.',
     inputSchema: schema.inputSchema(schema.subject, schema.resource, schema.context, schema.page),
     outputSchema: objectSchema(actionSearchAnswer),
     call: decisionCall(toNested, readActionSearch, searchActions),
@@ -104,7 +103,7 @@ export const decisionTools: readonly Tool[] = [
     ...common,
     name: 'authzen_search_subject',
     title: 'Search subjects',
-    description: 'Lists the subjects of a type that may do an action on a resource.',
+    description: 'Lists the subjects of a type that may perform an action on a resource.',
     inputSchema: schema.inputSchema(
       schema.searchedSubject,
       schema.action,
@@ -117,7 +116,7 @@ export const decisionTools: readonly Tool[] = [
   },
 ]
 
-/** The arguments become the body that HTTP would have got, which is read as there and put to the same service. */
+/** Converts the arguments to the body of the HTTP request, parses it as HTTP does, and calls the feature. */
 function decisionCall<Question>(
   bodyOf: (given: RpcObject) => Result<RpcObject, ServiceError>,
   read: (body: unknown) => Result<Question, ServiceError>,

@@ -1,4 +1,4 @@
-// The tool that runs a knowledge query for the holder of the token, as POST /contx-iq/v1/execute does.
+// The tool that runs a knowledge query for the holder of the token, like POST /contx-iq/v1/execute.
 
 import { validate } from '../../config/validate.ts'
 import { executeQuery, pageOf } from '../../context-query/execute.ts'
@@ -6,17 +6,17 @@ import { executeAnswer, executeRequest } from '../../context-query/schema.ts'
 import { err, ok } from '../../kernel/result.ts'
 import { objectSchema, type Tool } from './tool.ts'
 
-/** Names in the refusal of one that is not among them. */
+/** Maximum number of names listed in the error for an unknown query. */
 const LISTED_NAMES_MAX = 20
 
 export const queryTool: Tool = {
   name: 'ciq_execute',
   title: 'Run a knowledge query',
   description:
-    'Runs a knowledge query with the rights of the token’s subject and answers its records. Read the resource svc://knowledge-queries/ first: it tells which queries there are, what each is for, its parameters, and whether it writes.',
+    'Runs a knowledge query with the rights of the token’s subject and returns its records. Read the resource svc://knowledge-queries/ first: it lists the queries with their purpose and parameters, and whether they write.',
   inputSchema: objectSchema(executeRequest),
   outputSchema: objectSchema(executeAnswer),
-  // A query may write and delete, once for each record and each call, and values may be fetched from elsewhere.
+  // A query may write and delete for each record, and may fetch values from other services.
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   permission: 'CIQ',
   async call({ contexts, queries }, agent, _requestId, given) {
@@ -26,17 +26,18 @@ export const queryTool: Tool = {
     if (!executed.ok) {
       if (executed.error.kind !== 'not-found' || executed.error.what !== 'knowledge query') return executed
       const names = queries.all(agent.projectId).map(({ name }) => name)
-      const known = names.length === 0 ? 'there are none' : `there are: ${names.slice(0, LISTED_NAMES_MAX).join(', ')}`
+      const known =
+        names.length === 0 ? 'the project has none' : `the project has ${names.slice(0, LISTED_NAMES_MAX).join(', ')}`
       return err({ kind: 'not-found', message: `${executed.error.message}; ${known}` })
     }
     const { data } = executed.value
     const { skip, size } = pageOf(request.value)
-    // One that writes has answered all of its rows, or none.
+    // A writing query returns all rows in one page.
     const mayBeMore = data.length === size && contexts.queries.find(agent.projectId, request.value.id)?.writes === null
     return ok({
       structured: executed.value,
       ...(mayBeMore && {
-        hint: `This page is full: there may be more records, from page_token ${skip + size} on.`,
+        hint: `This page is full. There may be more records: call again with page_token ${skip + size}.`,
       }),
     })
   },

@@ -1,4 +1,4 @@
-// What a tool declares about itself. The list of tools is made of these records, and so is every call.
+// The descriptor of an MCP tool, from which `tools/list` and `tools/call` are built.
 import type { z } from 'zod'
 import { jsonSchemaOf } from '../../config/json-schema.ts'
 import type { AgentCaller, ApiPermission } from '../../kernel/caller.ts'
@@ -13,15 +13,15 @@ export interface ObjectSchema {
   readonly [keyword: string]: unknown
 }
 
-/** Of the very schema that HTTP has, and as open as that: clients hold each answer against it. */
+/** Converts the zod schema of the HTTP API to JSON Schema. Clients validate results against it. */
 export function objectSchema(schema: z.ZodObject): ObjectSchema {
   return jsonSchemaOf(schema, 'input') as ObjectSchema
 }
 
 export interface ToolOutput {
-  /** Of the output schema. */
+  /** The structured result, which conforms to the output schema. */
   readonly structured: RpcObject
-  /** For the model alone: what it may do next. */
+  /** A hint for the model about possible next steps. */
   readonly hint?: string
 }
 
@@ -29,9 +29,9 @@ export interface Tool {
   readonly name: string
   readonly title: string
   readonly description: string
-  /** An argument that is not among its properties is refused. */
+  /** Arguments outside of its properties are refused. */
   readonly inputSchema: ObjectSchema
-  /** An object at its root: the older revision takes no other. */
+  /** Its root is an object, because version 2025-11-25 allows no other. */
   readonly outputSchema: ObjectSchema
   readonly annotations: {
     readonly readOnlyHint: boolean
@@ -39,7 +39,7 @@ export interface Tool {
     readonly idempotentHint: boolean
     readonly openWorldHint: boolean
   }
-  /** What the bound agent must have, as it would over HTTP. */
+  /** The permission that the configured agent needs, as over HTTP. */
   readonly permission: ApiPermission
   call(
     parts: McpDeps,

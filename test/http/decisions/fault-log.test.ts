@@ -30,7 +30,7 @@ const decide = async (name: string, times: number): Promise<void> => {
 const told = () =>
   entries
     .splice(0)
-    .filter(({ message }) => message === 'a policy faulted and does not grant')
+    .filter(({ message }) => message === 'a policy failed and does not grant')
     .map(({ policyId, revision, code, times }) => ({ policyId, revision, code, ...(times !== undefined && { times }) }))
 
 it('is one line in a minute for each policy, revision and fault, with how often it happened', async () => {

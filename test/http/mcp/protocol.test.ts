@@ -291,10 +291,10 @@ describe('tools', () => {
     const result = await call('ciq_execute', { id: 'my-cars', page_size: 1 })
     expect(result.content).toEqual([
       { type: 'text', text: expect.any(String) },
-      { type: 'text', text: 'This page is full: there may be more records, from page_token 1 on.' },
+      { type: 'text', text: 'This page is full. There may be more records: call again with page_token 1.' },
     ])
     const counted = await call('ciq_execute', { id: 'my-cars', page_size: 2, page_token: 1 })
-    expect(counted.content).toContainEqual({ type: 'text', text: expect.stringContaining('from page_token 2 on') })
+    expect(counted.content).toContainEqual({ type: 'text', text: expect.stringContaining('with page_token 2.') })
     const written = await call('ciq_execute', {
       id: 'price-car',
       page_size: 1,
@@ -316,7 +316,8 @@ describe('tools', () => {
       ['hidden-inactive', { ...here, status: 'INACTIVE' }],
       ['hidden-elsewhere', { project_id: other.projectId, policy_id: other.policyId, query, status: 'ACTIVE' }],
     ] as const
-    const notFound = (name: string) => `no active knowledge query \`${name}\`; there are: my-cars, my-car, price-car`
+    const notFound = (name: string) =>
+      `no active knowledge query \`${name}\`; the project has my-cars, my-car, price-car`
     for (const [name, body] of hidden) {
       const id = await house.create('knowledge-queries', { name, ...body })
       for (const key of [id, name]) {
@@ -364,11 +365,16 @@ describe('tools', () => {
   })
 
   const failures: [string, string, object, string][] = [
-    ['an unknown query, with those that there are', 'ciq_execute', { id: 'x' }, 'there are: '],
+    ['an unknown query, with the existing ones', 'ciq_execute', { id: 'x' }, 'the project has '],
     ['a parameter that is missing', 'ciq_execute', { id: 'my-car' }, "missing or wrong input params, 'car'"],
     ['an argument that nobody knows', 'ciq_execute', { id: 'my-car', params: {} }, 'unknown argument `params`'],
     ['an argument of another type', 'ciq_execute', { id: 7 }, 'id: expected string, found number'],
-    ['both forms at once', 'authzen_evaluate', { subject: {}, subject_id: 'x' }, 'subject_id: given beside subject'],
+    [
+      'both forms at once',
+      'authzen_evaluate',
+      { subject: {}, subject_id: 'x' },
+      'subject_id: given together with subject',
+    ],
     ['a batch without items', 'authzen_evaluations', { evaluations: [] }, 'at least one evaluation'],
   ]
   it.each(failures)('tell %s', async (_, name, given, expected) => {

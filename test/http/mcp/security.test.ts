@@ -165,7 +165,7 @@ describe('a session', () => {
         change({ ...reading, put, delete: deleteKey }),
     }
     const ended = new StoredEndedSessions(store as never, moment, new ManualClock(500), 10)
-    const session = (n: number) => ({ key: `k${n}`, openedMs: n, expiresMs: 1000 + n, revision: '2025-11-25' })
+    const session = (n: number) => ({ key: `k${n}`, openedMs: n, expiresMs: 1000 + n, protocolVersion: '2025-11-25' })
     for (let n = 1; n <= 200; n++) await ended.add('p', session(n))
     for (let n = 1; n <= 200; n++) expect(ended.has('p', session(n))).toBe(true)
     expect(ended.has('p', session(201))).toBe(false)
@@ -240,7 +240,7 @@ describe('the server of a project', () => {
     await house.service.configure('PUT', `application-agents/${agentId}`, { api_permissions: ['CIQ'] })
     expect(await failure('ciq_execute')).toBeNull()
     await house.service.configure('DELETE', `application-agents/${agentId}`)
-    expect(await failure()).toContain('the application agent of this MCP server is gone')
+    expect(await failure()).toContain('the application agent of this MCP server was deleted')
   })
 })
 

@@ -381,7 +381,13 @@ describe('a stream', () => {
     const server = { projectId: 'p', tokenIntrospectId: 't', issuer: '', scopes: [], agent: null }
     const user = { nodeType: '', subjectId: 'ann', claims: {}, delegation: null }
     const listen = (subjectId: string) => {
-      const caller = { server, requestId: '', user: { ...user, subjectId }, agent: null, isAdmitted: async () => true }
+      const caller = {
+        server,
+        requestId: '',
+        user: { ...user, subjectId },
+        agent: null,
+        isStillAuthenticated: async () => true,
+      }
       return listeners.subscribe({
         caller,
         replacementKey: null,
@@ -416,8 +422,8 @@ describe('a stream', () => {
     })
     const server = { projectId: 'p', tokenIntrospectId: 't', issuer: '', scopes: [], agent: null }
     const user = { nodeType: '', subjectId: 'ann', claims: {}, delegation: null }
-    const listen = (isAdmitted: () => Promise<boolean>) => {
-      const caller = { server, requestId: '', user, agent: null, isAdmitted }
+    const listen = (isStillAuthenticated: () => Promise<boolean>) => {
+      const caller = { server, requestId: '', user, agent: null, isStillAuthenticated }
       const rest = {
         replacementKey: null,
         firstEvents: [],

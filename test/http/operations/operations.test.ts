@@ -83,7 +83,7 @@ describe('without a setting', () => {
     const refused = await ask()
     expect([refused.status, refused.text]).toEqual([
       429,
-      '{"message":"Too Many Requests","errors":["expected at most 2 requests in a second from one agent"]}',
+      '{"message":"Too Many Requests","errors":["expected at most 2 requests per second from one agent"]}',
     ])
     expect(refused.headers.get('retry-after')).toBe('1')
     expect(refused.headers.get('ratelimit')).toBe('"agent";r=0;t=2')

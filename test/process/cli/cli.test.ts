@@ -268,7 +268,7 @@ describe('a configuration that is damaged', () => {
     const { exitCode, stderr } = await runCommand(['serve', '--data', data])
     expect([exitCode, stderr]).toEqual([
       1,
-      `error: the folder ${data} holds projects, and has lost its configuration\n`,
+      `error: the folder ${data} contains projects, but its configuration is missing\n`,
     ])
     expect(existsSync(join(data, 'config'))).toBe(false)
   })

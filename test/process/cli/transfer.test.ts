@@ -41,7 +41,7 @@ test('a command that cannot begin says why, with its own help, and makes nothing
   expect(migrating).toMatchObject({ exitCode: 1, stderr: `error: the folder ${none} does not exist\n` })
   expect(restoring.stderr).toContain('(verdigraph restore --help lists its options)')
   const toNowhere = backup({ dataDir: none, out: '-', madeBy: 'test', nowMs: 0, note() {} })
-  await expect(toNowhere).rejects.toThrow('a backup is written to a file, and not to the standard output: name one')
+  await expect(toNowhere).rejects.toThrow('a backup cannot be written to the standard output: name a file')
   const file = join(parent, 'file')
   writeFileSync(file, '')
   const into = importFile({ dataDir: file, from: file, dryRun: false, resume: false, progress() {} })
@@ -49,7 +49,7 @@ test('a command that cannot begin says why, with its own help, and makes nothing
   const from = join(parent, 'backup')
   writeFileSync(from, '')
   const below = restore({ from, dataDir: join(file, 'x', 'y'), progress() {} })
-  await expect(below).rejects.toThrow(`the folder ${join(file, 'x')} cannot be made: `)
+  await expect(below).rejects.toThrow(`the folder ${join(file, 'x')} cannot be created: `)
   expect(existsSync(none)).toBe(false)
   expect(readdirSync(parent).sort()).toEqual(['backup', 'file'])
 })
@@ -57,7 +57,7 @@ test('a command that cannot begin says why, with its own help, and makes nothing
 test('an export whose reader ends says so', async () => {
   const data = await filledFolder()
   expect(await shell(`${bin} export --data ${data} --out - | head -1`)).toContain(
-    'whoever read the export ended before it did',
+    'the reader of the standard output closed it',
   )
 })
 

@@ -206,7 +206,7 @@ describe('a lane that ends', () => {
     expect(answered.status).toBe(408)
     expect(answered.body.errors).toEqual(['the time limit of 2000 ms is reached'])
     expect(await metric('verdigraph_lanes_killed_total')).toBeGreaterThan(killed)
-    await until(() => log.some(({ message, reason }) => message === 'a lane ended' && /exceeded/.test(String(reason))))
+    await until(() => log.some(({ message, reason }) => message === 'a lane exited' && /exceeded/.test(String(reason))))
     // The small ones were never concerned.
     expect((await service.ask('/access/v1/evaluation', question('drive', 'c0'))).body).toEqual({ decision: true })
     for (const pid of stopped) {
@@ -240,7 +240,7 @@ describe('a lane that ends', () => {
     for (const pid of laneProcesses()) process.kill(pid, 'SIGKILL')
     const { status, body, headers } = await answer
     expect(status).toBe(503)
-    expect(body.message).toBe('the process that ran this request ended; whether the change was stored is not known')
+    expect(body.message).toBe('the process running this request exited; it is unknown whether the change was stored')
     expect(headers.get('retry-after')).toBe('1')
   })
 

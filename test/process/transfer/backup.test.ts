@@ -125,17 +125,17 @@ test('one project is backed up with the configuration that serves it, and no oth
   expect(await documentsIn(restored, 'configuration-past')).toEqual([`${projects[1]}-policy.1`])
   expect(await documentsIn(data)).toHaveLength(5)
   expect(readdirSync(join(restored, 'projects'))).toHaveLength(1)
-  await expect(backupOf(data, join(data, '..', 'x'), mintGid(systemClock.now()))).rejects.toThrow('holds no project')
-  await expect(backupOf(data, join(data, '..', 'x'), '../config')).rejects.toThrow('holds no project ../config')
+  await expect(backupOf(data, join(data, '..', 'x'), mintGid(systemClock.now()))).rejects.toThrow('has no project')
+  await expect(backupOf(data, join(data, '..', 'x'), '../config')).rejects.toThrow('has no project ../config')
 })
 
 test('a backup never overwrites a file, and leaves nothing behind when it fails', async () => {
   const { data } = await dataFolder()
   const parent = join(data, '..')
   writeFileSync(join(parent, 'there'), 'mine')
-  await expect(backupOf(data, join(parent, 'there'))).rejects.toThrow('exists already')
+  await expect(backupOf(data, join(parent, 'there'))).rejects.toThrow('already exists')
   expect(readFileSync(join(parent, 'there'), 'utf8')).toBe('mine')
-  await expect(backupOf(join(parent, 'nowhere'), join(parent, 'x'))).rejects.toThrow('holds no organization')
+  await expect(backupOf(join(parent, 'nowhere'), join(parent, 'x'))).rejects.toThrow('has no organization')
   writeFileSync(join(data, 'config', 'data.mdb'), 'not a database')
   await expect(backupOf(data, join(parent, 'x'))).rejects.toThrow('damaged')
   expect(readdirSync(parent).sort()).toEqual(['data', 'there'])
@@ -240,7 +240,7 @@ test('a backup that was cut off or changed anywhere is refused, and nothing is l
   const target = join(parent, 'target')
   for (const length of [0, 1, 511, 512, 700, bytes.length >> 1, bytes.length - 1025, bytes.length - 3000]) {
     writeFileSync(broken, bytes.subarray(0, length))
-    await expect(restoreTo(broken, target), `of length ${length}`).rejects.toThrow('is not a whole backup')
+    await expect(restoreTo(broken, target), `of length ${length}`).rejects.toThrow('is not a complete backup')
   }
   // One flipped bit each at places spread over the whole file; only padding, which nothing reads, may go unnoticed.
   let refused = 0
@@ -254,7 +254,7 @@ test('a backup that was cut off or changed anywhere is refused, and nothing is l
     )
     if (outcome !== 'restored') {
       refused += 1
-      expect(outcome, `at ${at}`).toContain('is not a whole backup')
+      expect(outcome, `at ${at}`).toContain('is not a complete backup')
       expect(existsSync(`${target}-${at}`)).toBe(false)
     }
   }
@@ -289,23 +289,29 @@ test('an archive made by a stranger writes nothing outside, and is told why it i
   const good = { name: 'config/data.mdb', content: 'x' }
   const named = (name: string) => ({ name, bytes: 1, sha256: sha256('x'), kind: 'documents', layout: 1 })
   const cases: [string, Buffer | string][] = [
-    ['is no name that a backup has', await archive([{ name: '../escaped/data.mdb', content: 'x' }], manifestOf([]))],
-    ['is no name that a backup has', await archive([{ name: '/tmp/escaped/data.mdb', content: 'x' }], manifestOf([]))],
-    ['is no name that a backup has', await archive([{ name: 'a/../../b/data.mdb', content: 'x' }], manifestOf([]))],
-    ['is no name that a backup has', await archive([{ name: 'master.key', content: 'x' }], manifestOf([]))],
-    ['is no file', await archive([{ name: 'config/data.mdb', type: 'symlink' }], manifestOf([]))],
-    ['is no file', await archive([{ name: 'config', type: 'directory' }], manifestOf([]))],
-    ['is there twice', await archive([good, good], manifestOf([]))],
+    [
+      'is not a name of a backup member',
+      await archive([{ name: '../escaped/data.mdb', content: 'x' }], manifestOf([])),
+    ],
+    [
+      'is not a name of a backup member',
+      await archive([{ name: '/tmp/escaped/data.mdb', content: 'x' }], manifestOf([])),
+    ],
+    ['is not a name of a backup member', await archive([{ name: 'a/../../b/data.mdb', content: 'x' }], manifestOf([]))],
+    ['is not a name of a backup member', await archive([{ name: 'master.key', content: 'x' }], manifestOf([]))],
+    ['is not a regular file', await archive([{ name: 'config/data.mdb', type: 'symlink' }], manifestOf([]))],
+    ['is not a regular file', await archive([{ name: 'config', type: 'directory' }], manifestOf([]))],
+    ['is contained twice', await archive([good, good], manifestOf([]))],
     ['is not in its manifest', await archive([good], manifestOf([]))],
     ['is missing', await archive([], manifestOf([named(good.name)]))],
     ['its manifest is wrong at `members.0.name`', await archive([], manifestOf([named('../data.mdb')]))],
-    ['names a member twice', await archive([good], manifestOf([named(good.name), named(good.name)]))],
-    ['is not what was written', await archive([good], manifestOf([{ ...named(good.name), bytes: 2 }]))],
-    ['it holds no configuration', await archive([], manifestOf([]))],
+    ['lists a member twice', await archive([good], manifestOf([named(good.name), named(good.name)]))],
+    ['differs from the manifest', await archive([good], manifestOf([{ ...named(good.name), bytes: 2 }]))],
+    ['it contains no configuration', await archive([], manifestOf([]))],
     ['is not a database', await archive([good], manifestOf([named(good.name)]))],
     ['is a backup of version 2; this program reads', await archive([], manifestOf([], { version: 2 }))],
     ['layout version 99; this program reads', await archive([good], manifestOf([{ ...named(good.name), layout: 99 }]))],
-    ['is not a whole backup', 'hello\n'.repeat(500)],
+    ['is not a complete backup', 'hello\n'.repeat(500)],
   ]
   for (const [message, bytes] of cases) {
     writeFileSync(from, bytes)

@@ -197,12 +197,16 @@ test('a node goes into the part where a capture would put it, and into no other'
   const keepsNone = 'is the composite database, which stores no nodes'
   const refused: [string | undefined, string | undefined, string][] = [
     ['default', 'mars', 'node.location: unknown location mars'],
-    ['default', 'eu', `node.location: eu is kept in \`${one}\``],
+    ['default', 'eu', `node.location: nodes of eu are stored in \`${one}\``],
     ['default', 'all', `node.location: all ${keepsNone}`],
-    [one, 'us', `node.location: us is kept in \`${two}\``],
-    [one, 'home', 'node.location: home is kept in `default`'],
+    [one, 'us', `node.location: nodes of us are stored in \`${two}\``],
+    [one, 'home', 'node.location: nodes of home are stored in `default`'],
     [one, 'one', 'node.location: unknown location one'],
-    [one, undefined, 'node.location: expected a string, found nothing: without one it is kept in `default`'],
+    [
+      one,
+      undefined,
+      'node.location: expected a string, found nothing: a node without a location is stored in `default`',
+    ],
     ['global', undefined, `node: \`global\` ${keepsNone}`],
     ['global', 'eu', `node: \`global\` ${keepsNone}`],
   ]
@@ -277,7 +281,7 @@ test('a line that is wrong is told with its number and its field, and its batch 
     [of({ properties: [{ type: 'id', value: 1 }] }), 'node.properties[0].type: `id` is a protected name'],
     [of({ properties: [{ type: 'p' }] }), 'node.properties[0]: expected exactly one of'],
     [of({ properties: [{ type: 'p', value: { a: 1 } }] }), 'node.properties[0].value: expected a string, a number'],
-    [of({ properties: [{ type: 'p', value: [1, 'a'] }] }), 'node.properties[0].value[1]: expected items of one kind'],
+    [of({ properties: [{ type: 'p', value: [1, 'a'] }] }), 'node.properties[0].value[1]: expected items of one type'],
     [of({ properties: [{ type: 'p', value: { date: 'never' } }] }), 'node.properties[0].value: '],
     [of({ properties: [{ type: 'p', value: 1, metadata: { assurance_level: 4 } }] }), 'metadata.assurance_level'],
     [
@@ -293,13 +297,13 @@ test('a line that is wrong is told with its number and its field, and its batch 
       JSON.stringify({ relationship: { source: person('ann'), type: 'KNOWS', target: person('bob') } }),
       'relationship.target: the node `Person` `bob` does not exist',
     ],
-    ['{"past":{"id":"x","kind":"x"}}', 'past.revision: expected the number of a revision, found nothing'],
-    ['{"past":{"id":"x","kind":"x","revision":1}}', 'past.id: no document of that id stands before it'],
+    ['{"past":{"id":"x","kind":"x"}}', 'past.revision: expected a revision number, found nothing'],
+    ['{"past":{"id":"x","kind":"x","revision":1}}', 'past.id: no current document with this id precedes it'],
     ['{"configuration":{"id":"x","kind":"x"},"past":{}}', 'past: unknown field'],
-    ['{"graph":{"project":"gid:01ABCDEFGHJKMNPQRSTVWXYZ01","part":"../../etc"}}', 'graph.part: expected a part'],
+    ['{"graph":{"project":"gid:01ABCDEFGHJKMNPQRSTVWXYZ01","part":"../../etc"}}', 'graph.part: expected a constituent'],
     ['{"graph":{"part":"global","project":"gid:01ABCDEFGHJKMNPQRSTVWXYZ01"}}', 'graph.part: the project has no'],
-    [`{"format":"verdigraph-export","version":1}`, 'a header stands in the first line alone'],
-    ['{"end":{"configuration":0,"nodes":7,"relationships":0}}', 'the end speaks of 7 nodes'],
+    [`{"format":"verdigraph-export","version":1}`, 'a header is allowed only in the first line'],
+    ['{"end":{"configuration":0,"nodes":7,"relationships":0}}', 'the end counts 7 nodes'],
   ]
   const from = join(temporaryFolder(), 'lines')
   for (const [line, message] of cases) {
@@ -410,9 +414,11 @@ test('an export that was cut off is not taken for a whole one', async () => {
   const whole = await exported(data)
   const target = join(temporaryFolder(), 'copy')
   const lines = whole.trimEnd().split('\n')
-  await expect(importInto(target, lines.slice(0, -1).join('\n'))).rejects.toThrow('the end of the export is missing')
+  await expect(importInto(target, lines.slice(0, -1).join('\n'))).rejects.toThrow(
+    'the last line of the export is missing',
+  )
   const served = await runCommand(['serve', '--data', target, '--port', '0'])
-  expect(served.stderr).toContain('was cut off: finish it with')
+  expect(served.stderr).toContain('was interrupted: finish it with')
   // A whole file mends it.
   await importInto(target, whole)
   expect(await exported(target)).toBe(whole)
@@ -450,10 +456,10 @@ test('a configuration never mixes with another one', async () => {
   const one = await emptyProject()
   const other = await emptyProject()
   const text = await exported(one.data)
-  await expect(importInto(other.data, text)).rejects.toThrow('has a configuration of its own')
+  await expect(importInto(other.data, text)).rejects.toThrow('has another configuration')
   expect(await importInto(other.data, text, { projectId: other.project })).toMatchObject({ configuration: 1 })
   await expect(importInto(join(temporaryFolder(), 'x'), text, { projectId: one.project })).rejects.toThrow(
-    'holds no project',
+    'has no project',
   )
 })
 
@@ -495,7 +501,7 @@ test('older revisions come along, with their project alone when it is exported a
   expect(await exported(data)).toBe(text)
   // Once more the same, and then another past of the same documents.
   await importInto(data, text)
-  await expect(importInto(data, text.replaceAll('"first"', '"1st"'))).rejects.toThrow('has a configuration of its own')
+  await expect(importInto(data, text.replaceAll('"first"', '"1st"'))).rejects.toThrow('has another configuration')
 })
 
 test('the commands move the demo world to another folder, which then answers alike', async () => {

@@ -93,7 +93,7 @@ test('a file that is another one before the place of the cut is not gone on with
   for (const text of [[...others, 'nonsense\n'].join(''), people().slice(0, 2000).join(''), '', 'x'.repeat(300_000)]) {
     writeFileSync(from, text)
     await expect(importInto(data, from, { projectId: project, resume: true })).rejects.toThrow(
-      /^\S+lines does not begin with the \d+ bytes that were imported when it was cut off, .* without `--resume`/,
+      /^\S+lines does not begin with the \d+ bytes that were imported before the interruption, .* without `--resume`/,
     )
     expect(await countOf(data, project)).toBe(3000)
   }

@@ -115,7 +115,7 @@ describe('the bodies of one caller', () => {
       one.send(path, { headers: { 'x-svc-clientkey': key }, raw: questionOf(bytes) })
     const refused = await until(429, () => ask(one.key, 120 * KIB))
     expect(refused.text).toBe(
-      '{"message":"Too Many Requests","errors":["body: this caller\'s bodies under way reach body_caller_bytes_max (307200 bytes)"]}',
+      '{"message":"Too Many Requests","errors":["body: the bodies of this caller exceed body_caller_bytes_max (307200 bytes)"]}',
     )
     expect(refused.headers.get('retry-after')).toBe('1')
     expect((await ask(one.key, 64 * KIB)).status).toBe(200)
@@ -144,7 +144,7 @@ describe('the bodies of all callers', () => {
     const ask = (bytes: number) => one.send(path, { headers: { 'x-svc-clientkey': other.key }, raw: questionOf(bytes) })
     const refused = await until(503, () => ask(120 * KIB))
     expect(refused.text).toBe(
-      '{"message":"the bodies of all requests under way reach body_total_bytes_max (307200 bytes)"}',
+      '{"message":"the bodies of all running requests exceed body_total_bytes_max (307200 bytes)"}',
     )
     expect(refused.headers.get('retry-after')).toBe('1')
     expect((await ask(64 * KIB)).status).toBe(200)

@@ -74,7 +74,7 @@ describe('bodies', () => {
     const text = JSON.stringify(body).replace('"ann"', '"\\ud800"')
     expect(answer(await service.send(path, { headers: withKey(), raw: text }))).toEqual([
       400,
-      '{"message":"Bad Request","errors":["body: expected well-formed Unicode, found half of a surrogate pair"]}',
+      '{"message":"Bad Request","errors":["body: expected well-formed Unicode, found a lone surrogate"]}',
     ])
     const whole = JSON.stringify(body).replace('"ann"', '"\\ud83d\\ude97"')
     expect((await service.send(path, { headers: withKey(), raw: whole })).status).toBe(200)
@@ -533,7 +533,7 @@ describe('a body that does not come', () => {
     const answered = await rawExchange(service.url, half() + sent, 'to the end')
     expect(answered).toMatch(/^HTTP\/1.1 408 /)
     expect(answered.toLowerCase()).toContain('x-request-id: slow')
-    expect(answered).toContain('"errors":["the body did not come within the time limit"]')
+    expect(answered).toContain('"errors":["the body was not received within the time limit"]')
   })
 
   it('and whose caller goes away is nobody’s failure', async () => {

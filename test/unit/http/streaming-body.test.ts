@@ -6,8 +6,8 @@ import { type HttpServer, startHttpServer } from '../../../src/http/server.ts'
 let front: HttpServer | null = null
 afterEach(() => front?.stop())
 
-function serve(live: AsyncIterator<string, void>): HttpServer {
-  front = startHttpServer(async () => ({ status: 200, headers: { 'content-type': 'text/plain' }, body: '', live }), {
+function serve(stream: AsyncIterator<string, void>): HttpServer {
+  front = startHttpServer(async () => ({ status: 200, headers: { 'content-type': 'text/plain' }, body: '', stream }), {
     host: '127.0.0.1',
     port: 0,
     bodyBytesMax: 100,

@@ -175,7 +175,7 @@ test('what is refused to a stranger is told with its field, and an export brings
     [
       { relationship: { ...ends, type: 'KNOWS', properties: sourced } },
       'relationship.properties[0].metadata',
-      'a property of a relationship carries no metadata',
+      'a property of a relationship has no metadata',
     ],
   ]
   for (const [line, field, message] of cases) {

@@ -1,0 +1,62 @@
+// Builds the request handlers of a process: authentication, rate limit, CORS, metrics, access log and lanes around the routes.
+import { createAuthenticator } from '../http/authenticate.ts'
+import { createCors } from '../http/cors.ts'
+import { createDispatcher, type RequestHandler } from '../http/dispatch.ts'
+import type { LaneRunner } from '../http/lane-job.ts'
+import type { RateLimiter } from '../http/rate-limit.ts'
+import type { Route } from '../http/route.ts'
+import { AgentKeys } from '../identity/agent-key.ts'
+import type { UserTokenAuthenticator } from '../identity/user-tokens.ts'
+import { createCallerIdentifier } from '../runtime/identify-caller.ts'
+import { laneLimits } from './lanes.ts'
+import type { Platform } from './platform.ts'
+
+/** The handlers of a process. */
+export interface Handlers {
+  /** Handles the requests of clients. */
+  readonly handle: RequestHandler
+  /** Runs also writes in this process; for data that is loaded before the service accepts requests. */
+  readonly handleInProcess: RequestHandler
+}
+
+/** What handlers need in addition to the routes. */
+export interface HandlerDeps {
+  readonly userTokens: UserTokenAuthenticator
+  /** Null: no limit. */
+  readonly rateLimiter: RateLimiter | null
+  /** Null: the process has no lanes. */
+  readonly lanes: LaneRunner | null
+}
+
+/** Creates the handlers. */
+export function createHandlers(
+  { settings, clock, documents, graphs, serviceAccounts, metrics, log, onInternalError }: Platform,
+  routes: readonly Route[],
+  { userTokens, rateLimiter, lanes }: HandlerDeps,
+): Handlers {
+  const agentKeys = new AgentKeys(documents, clock)
+  const authenticate = createCallerIdentifier({
+    documents,
+    authenticate: createAuthenticator({
+      authenticateAgent: (key) => agentKeys.authenticateAgent(key),
+      authenticateServiceAccount: (bearer) => serviceAccounts.authenticateServiceAccount(bearer),
+      authenticateUser: (projectId, token, delegation) => userTokens.authenticateUser(projectId, token, delegation),
+    }),
+    ready: (projectId) => graphs.ready(projectId),
+  })
+  const cors = createCors(settings.corsOrigins, routes)
+  const create = (assignBeforeRun: boolean): RequestHandler =>
+    createDispatcher({
+      routes,
+      jsonValuesMax: settings.jsonValuesMax,
+      authenticate,
+      rateLimiter,
+      cors,
+      metricFor: (route, method) => metrics.requestRecorder(route, method),
+      onResponse:
+        settings.accessLog === 'off' ? null : (entry) => log({ level: 'info', message: 'answered', ...entry }),
+      onInternalError,
+      lanes: lanes === null ? null : { pool: lanes, limits: laneLimits(settings), assignBeforeRun },
+    })
+  return { handle: create(true), handleInProcess: create(false) }
+}

@@ -1,0 +1,32 @@
+// What the command line and tests pass to an app in addition to the settings.
+import type { Clock } from '../kernel/clock.ts'
+import type { LogEntry } from '../ops/log.ts'
+import type { DecisionEvent, PolicyError } from '../pdp/decision-deps.ts'
+
+/** Replacements and additions for `createApp`. */
+export interface AppOverrides {
+  readonly clock?: Clock
+  readonly log?: (entry: LogEntry) => void
+  /** False: commits are not flushed to disk. */
+  readonly sync?: boolean
+  /** Called with every runtime error of a policy, in addition to the log. */
+  readonly onDecisionFault?: (fault: PolicyError) => void
+  /** Called with every decision and search. */
+  readonly onDecided?: (event: DecisionEvent) => void
+  /** `held`: the caller has locked the folder and releases it. */
+  readonly folder?: 'held'
+  /** Set: this process is one of several workers on the folder and the port. */
+  readonly worker?: ProcessIdentity
+  /** Set: this process is a lane of a serving process. It does not listen on a port. */
+  readonly lane?: ProcessIdentity
+  /** The command line that starts a lane. Absent: every request runs in this process. */
+  readonly laneCommand?: readonly string[]
+}
+
+/** Identifies a worker or a lane. */
+export interface ProcessIdentity {
+  /** At least 1, unique among the processes on the folder. A replacement keeps the number. */
+  readonly number: number
+  /** Token of the process that holds the lock of the folder. */
+  readonly proof: string
+}

@@ -1,0 +1,160 @@
+// Opens what all features of a process share: the data folder, its configuration and graphs, log, metrics and HTTP client.
+import packageJson from '../../package.json' with { type: 'json' }
+import type { ConfigRepository } from '../config/repository.ts'
+import { bootstrap } from '../identity/bootstrap.ts'
+import type { SecretBox } from '../identity/secret-box.ts'
+import { ServiceAccounts } from '../identity/service-account.ts'
+import { type Clock, systemClock } from '../kernel/clock.ts'
+import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import type { Log } from '../ops/log.ts'
+import { createServiceMetrics, type ServiceMetrics } from '../ops/service-metrics.ts'
+import type { GraphRegistry } from '../runtime/graph-registry.ts'
+import { logUnservedRequests, openProcessLog } from '../runtime/process-log.ts'
+import type { Settings } from '../settings.ts'
+import type { Collections } from '../store/documents/collections.ts'
+import { joinFolder, lockFolder, type ServedFolder } from '../store/process/folder-lock.ts'
+import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
+import type { Catalog } from '../store/tenancy/catalog.ts'
+import { parseAllowList } from '../upstream/allow-list.ts'
+import { createUpstream, type Upstream } from '../upstream/client.ts'
+import { loadSecrets, openConfiguration, openRepository, sealPlaintextSecrets } from './configuration.ts'
+import { createGraphRegistry, openGraphCatalog } from './graphs.ts'
+import type { AppOverrides } from './overrides.ts'
+
+/** Time limit of a decision or a query on the event loop before it moves to a lane, milliseconds. */
+const INLINE_TIME_MS = 1
+
+/** Lifetime of a token that is issued at the start only to check the master key, seconds. */
+const TEST_TOKEN_LIFETIME_S = 120
+
+/** What all features of a process share. */
+export interface Platform {
+  readonly settings: Settings
+  readonly clock: Clock
+  /** Version of the product. */
+  readonly version: string
+  /** The number of this worker among those that share the port; null: it is the only one. */
+  readonly worker: number | null
+  /** The number of this worker or lane among the processes on the folder; null: it is the only one. */
+  readonly processNumber: number | null
+  /** Time limit on the event loop, milliseconds; null: the process has no lanes. */
+  readonly inlineMs: number | null
+  readonly folder: ServedFolder
+  readonly log: Log
+  /** Logs an error. */
+  readonly report: (message: string) => void
+  /** Logs an unexpected error, or an error of the installation, of a request. */
+  readonly onInternalError: (failure: { readonly error: unknown }) => void
+  /** Logs an error of the installation outside of a request. */
+  readonly onServiceError: (error: ThrownServiceError) => void
+  readonly metrics: ServiceMetrics
+  readonly upstream: Upstream
+  readonly collections: Collections
+  readonly documents: ConfigRepository
+  readonly sealer: SecretBox
+  readonly masterKey: Uint8Array
+  readonly serviceAccounts: ServiceAccounts
+  readonly organizationId: string
+  /** The admin service account. */
+  readonly adminAccountId: string
+  /** True if this start created the organization. */
+  readonly isNew: boolean
+  readonly catalog: Catalog
+  readonly graphs: GraphRegistry
+  /** Clears stale LMDB reader slots after another process was killed. */
+  clearStaleReaders(): void
+}
+
+/**
+ * Opens the data folder. Everything opened is closed by `stack`, also if this fails.
+ * Rejects with OperationalError if the folder cannot be served, for example because another process serves it.
+ */
+export async function openPlatform(
+  settings: Settings,
+  overrides: AppOverrides,
+  stack: AsyncDisposableStack,
+): Promise<Platform> {
+  const { dataDir } = settings
+  const { clock = systemClock, sync = true } = overrides
+  const { version } = packageJson
+  const worker = overrides.worker?.number ?? null
+  // A lane shares the folder like a worker, and can win the elections of the folder.
+  const processNumber = (overrides.lane ?? overrides.worker)?.number ?? null
+  const isSoleProcess = processNumber === null
+  const hasLanes = settings.lanes > 0 && overrides.laneCommand !== undefined
+  const log = overrides.log ?? openProcessLog(settings, clock)
+  const report = (message: string): void => log({ level: 'error', message })
+  const logUnserved = logUnservedRequests(log, clock)
+
+  const folder = takeFolder(dataDir, overrides)
+  stack.defer(() => folder.release())
+  const warning = isSoleProcess ? folderPermissionWarning(dataDir) : null
+  if (warning !== null) report(warning)
+  const metrics = createServiceMetrics(dataDir, version, worker)
+  const upstream = createUpstreamClient(settings)
+
+  const collections = stack.adopt(openConfiguration(dataDir, sync), (opened) => opened.close())
+  const found = openRepository(collections, dataDir)
+  const { keys, sealer } = loadSecrets(dataDir, found, report)
+  const hasSealed = isSoleProcess && (await sealPlaintextSecrets(collections, found, sealer))
+  const documents = hasSealed ? openRepository(collections, dataDir) : found
+  if (isSoleProcess) documents.resetCounter()
+  const { created, admin } = await bootstrap(documents, sealer, clock)
+  const serviceAccounts = new ServiceAccounts(documents, sealer, clock)
+  // With a wrong master key no secret could be decrypted: fail now, and not with a request.
+  await serviceAccounts.issueToken(admin.serviceAccountId, TEST_TOKEN_LIFETIME_S)
+
+  const { hotBytesMax: cacheBytes, graphsOpenMax: graphsMax } = settings
+  const catalog = stack.adopt(openGraphCatalog(dataDir, { clock, sync, cacheBytes, graphsMax }), (opened) =>
+    opened.close(),
+  )
+  return {
+    settings,
+    clock,
+    version,
+    worker,
+    processNumber,
+    inlineMs: hasLanes ? INLINE_TIME_MS : null,
+    folder,
+    log,
+    report,
+    onInternalError({ error, ...request }) {
+      if (error instanceof ThrownServiceError) logUnserved(error, request)
+      else {
+        const trace = error instanceof Error ? error.stack : String(error)
+        log({ level: 'error', message: 'a request failed', ...request, stack: trace })
+      }
+    },
+    onServiceError: (error) => logUnserved(error, {}),
+    metrics,
+    upstream,
+    collections,
+    documents,
+    sealer,
+    masterKey: keys.current,
+    serviceAccounts,
+    organizationId: admin.organizationId,
+    adminAccountId: admin.serviceAccountId,
+    isNew: created,
+    catalog,
+    graphs: createGraphRegistry(catalog, documents, report),
+    clearStaleReaders() {
+      collections.clearStaleReaders()
+      catalog.clearStaleReaders()
+    },
+  }
+}
+
+function takeFolder(dataDir: string, { folder, worker, lane }: AppOverrides): ServedFolder {
+  const identity = lane ?? worker
+  if (identity !== undefined) return { ...joinFolder(dataDir, identity.proof), workerToken: identity.proof }
+  // 'held': the creator of the app has locked the folder and releases it.
+  return folder === 'held' ? { workerToken: '', release: () => undefined } : lockFolder(dataDir)
+}
+
+/** Creates the client for outgoing requests. Throws OperationalError if the setting `upstream_allow` is not valid. */
+function createUpstreamClient({ upstreamAllow }: Settings): Upstream {
+  const allowed = parseAllowList(upstreamAllow)
+  if (!allowed.ok) throw new OperationalError(`the setting upstream_allow: ${allowed.error}`)
+  return createUpstream({ allowed: allowed.value })
+}

@@ -1,0 +1,31 @@
+// Builds the verification of user tokens.
+import { type IssuerClientDeps, Issuers } from '../identity/issuers.ts'
+import { TokenRules } from '../identity/token-rules.ts'
+import { UserTokenAuthenticator } from '../identity/user-tokens.ts'
+import { UserInfoClient } from '../identity/userinfo-client.ts'
+import type { Platform } from './platform.ts'
+
+/** Creates the authenticator of user tokens. With lanes, requests that must create the node of a user run in a lane. */
+export function createUserTokens({
+  settings,
+  clock,
+  report,
+  documents,
+  graphs,
+  upstream,
+  inlineMs,
+}: Platform): UserTokenAuthenticator {
+  const { upstreamTimeMs: timeMs, upstreamBytesMax: bytesMax } = settings
+  const clientDeps: IssuerClientDeps = { upstream, clock, timeMs, bytesMax, report }
+  return new UserTokenAuthenticator({
+    mayWrite: inlineMs === null,
+    rules: new TokenRules(documents),
+    issuers: new Issuers(clientDeps),
+    userInfo: new UserInfoClient(clientDeps),
+    clock,
+    graphOf(projectId) {
+      const graph = () => graphs.graphsOf(projectId)?.default ?? null
+      return graphs.ready(projectId)?.then(graph) ?? graph()
+    },
+  })
+}

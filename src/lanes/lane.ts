@@ -1,0 +1,82 @@
+// The state of one lane in the pool, and the choice of a lane for a request.
+import type { LaneJob } from '../http/lane-job.ts'
+import type { HttpResponse } from '../http/route.ts'
+import type { ThrownServiceError } from '../kernel/errors.ts'
+import type { LaneProcess } from './lane-process.ts'
+
+/** Maximum number of concurrent writes of one project in one lane. They share commits. */
+const CONCURRENT_WRITES_MAX = 8
+
+/** A request in the queue or in a lane. */
+export interface QueuedRequest {
+  readonly job: LaneJob
+  readonly project: string
+  readonly agent: string
+  readonly resolve: (response: HttpResponse) => void
+  readonly reject: (error: ThrownServiceError) => void
+  attempts: number
+  /** The request exceeded its time limit and was answered before its lane exited. */
+  isTimedOut: boolean
+  /** Limits the time in the queue. */
+  timer: ReturnType<typeof setTimeout> | null
+}
+
+/** A request that runs in a lane. */
+export interface RunningRequest {
+  readonly queued: QueuedRequest
+  readonly startMs: number
+  /** Limits the running time. */
+  readonly timer: ReturnType<typeof setTimeout>
+}
+
+/** A lane process and its requests. */
+export interface Lane {
+  readonly process: LaneProcess
+  readonly number: number
+  state: 'starting' | 'ready' | 'ending'
+  readonly running: Set<RunningRequest>
+  /** The reason why the lane was killed; null: it was not. */
+  killedFor: string | null
+  /** The lane crashed while it ran a request. */
+  hasFailed: boolean
+  /** Number of responses of this lane. */
+  responses: number
+}
+
+/**
+ * Chooses an idle lane, or for a write the lane that runs writes of the same project; null: the request has to wait.
+ * `lanesMax`: size of the pool.
+ */
+export function chooseLane(lanes: Iterable<Lane>, { job, project }: QueuedRequest, lanesMax: number): Lane | null {
+  let idle: Lane | null = null
+  let ofProject = 0
+  for (const lane of lanes) {
+    if (lane.state !== 'ready') continue
+    if (lane.running.size === 0) {
+      idle ??= lane
+      continue
+    }
+    if (!runsOnly(lane, project)) continue
+    ofProject += 1
+    const isWriting = [...lane.running].every(({ queued }) => queued.job.isSharedWrite)
+    if (job.isSharedWrite && isWriting) return lane.running.size < CONCURRENT_WRITES_MAX ? lane : null
+  }
+  return ofProject < projectLanesMax(lanesMax) ? idle : null
+}
+
+/** Returns whether a project would get another lane if there was one. Starting lanes are not counted. */
+export function canUseAnotherLane(lanes: Iterable<Lane>, project: string, lanesMax: number): boolean {
+  let held = 0
+  for (const lane of lanes) if (lane.running.size > 0 && runsOnly(lane, project)) held += 1
+  return held < projectLanesMax(lanesMax)
+}
+
+/** With more than one lane, a single project never occupies all of them. */
+function projectLanesMax(lanesMax: number): number {
+  return Math.max(1, lanesMax - 1)
+}
+
+function runsOnly(lane: Lane, project: string): boolean {
+  for (const { queued } of lane.running) if (queued.project !== project) return false
+  return true
+}
