@@ -1,327 +1,512 @@
-// What can be set, its default and what it may be. Every limit of the process has its name, unit and reason here.
+// All settings of the process, each declared once: names, default, allowed values and description. The type Settings, the
+// defaults, the environment variables, the command-line options, their help and docs/reference/settings.md derive from it.
 
-export interface Settings {
-  readonly dataDir: string
-  readonly host: string
-  /** 0 picks a free one. */
-  readonly port: number
-  /** Processes that share the port and the data folder. 1: this one, without others. */
-  readonly workers: number
-  /**
-   * Helper processes for requests that are too large for the serving loop, at most; 0: everything runs in the serving
-   * process. Each worker has its own. They start when they are first needed.
-   */
-  readonly lanes: number
-  /** Requests of one project that may wait for a lane. */
-  readonly laneQueueMax: number
-  /** How long a request may wait for a lane, milliseconds. */
-  readonly laneWaitMs: number
-  /** Memory of a lane, bytes, without mapped files: an idle lane that holds more is replaced. */
-  readonly laneMemoryMax: number
-  /** One capture or configuration change in a lane, milliseconds. */
-  readonly writeTimeMs: number
-  /** Request body, bytes: 4 MiB holds a capture of 250 large nodes. */
-  readonly bodyBytesMax: number
-  /** Bytes of all request bodies above 64 KiB that are under way; a single one is always admitted. */
-  readonly bodyTotalBytesMax: number
-  /** The same of one caller: an agent, a service account, or the MCP users of one project. */
-  readonly bodyCallerBytesMax: number
-  /** Values of one JSON body: objects, lists and all that stands in them. */
-  readonly jsonValuesMax: number
-  /** How long the body of a request may take to come, milliseconds. */
-  readonly bodyTimeMs: number
-  /** Document of one policy, characters (facts 1.7.6); its Cypher alone may have as many. */
-  readonly policyTextMax: number
-  /** One string among the input parameters of a question, characters: a longer one is a payload. */
-  readonly inputStringMax: number
-  /** One question with all its policies, milliseconds. */
-  readonly decisionTimeMs: number
-  /** Rows, relationships and list items that one question may touch. */
-  readonly traversalStepsMax: number
-  /** Rows, groups and visited nodes that one question may keep in memory: 2 million are some 200 MB. */
-  readonly rowsHeldMax: number
-  /** Texts, lists and rows that one question may keep in memory, bytes by an estimate. */
-  readonly questionBytesMax: number
-  /** Items of one batch of evaluations. */
-  readonly evaluationsMax: number
-  /** An item of a batch that would begin later than this is not asked any more, milliseconds. */
-  readonly batchTimeMs: number
-  /** Results of one answer of a search: more of them come in pages. */
-  readonly searchPageMax: number
-  /** How long the token of a next page holds, seconds. */
-  readonly pageTokenTimeS: number
-  /** How clients reach the service (`https://pdp.example.org`); empty: by the host that they name. */
-  readonly publicUrl: string
-  /** File of the decision log, one line of JSON for each decision; `off`: none. */
-  readonly decisionLog: string
-  /** How many of a hundred calls are in the decision log. */
-  readonly decisionLogPercent: number
-  /** Parameters whose values nobody writes down or shows: `*`, names with commas between them, or `none`. */
-  readonly parameterMask: string
-  /** Lines of the decision log that wait for the disk, bytes: what comes on top of them is dropped and counted. */
-  readonly logBufferBytes: number
-  /** One execution of a knowledge query, milliseconds. */
-  readonly executeTimeMs: number
-  /** The same of a query with `batch_read` (facts 1.6.1), milliseconds. */
-  readonly batchReadTimeMs: number
-  /** Upserts and deletions of one execution, over all its rows: they are one transaction. */
-  readonly executeWritesMax: number
-  /** Characters of the values in one answer of a knowledge query. */
-  readonly executeAnswerMax: number
-  /** How long an MCP session may be used, seconds; after it, clients open another. */
-  readonly mcpSessionTimeS: number
-  /** Entries in one page of an MCP list. */
-  readonly mcpPageMax: number
-  /** MCP streams that listen for changes, all together in one process. */
-  readonly mcpStreamsMax: number
-  /** The same of one project. */
-  readonly mcpProjectStreamsMax: number
-  /** Items of one capture batch (facts 1.12). */
-  readonly captureItemsMax: number
-  /** Memory for decoded parts of one graph, bytes; each constituent of each project has its own. */
-  readonly hotBytesMax: number
-  /**
-   * Graphs that one process has open at once; those not used for the longest time are closed and opened again at their next
-   * use. 0: as many as half of the files that the process may open and half of its address space allow.
-   */
-  readonly graphsOpenMax: number
-  /** Origins that pages may ask from, separated by commas, or `*` for every one; empty: none. */
-  readonly corsOrigins: string
-  /** Files of PEM, read anew when they change; both or none. */
-  readonly tlsCertificate: string
-  readonly tlsKey: string
-  /** Seconds that a connection may be silent: longer than the idle time of usual load balancers. */
-  readonly idleTimeS: number
-  /** Requests of one agent in a second; 0: as many as it likes. */
-  readonly agentRequestsPerS: number
-  /** Requests of one agent that may come at once; 0: as many as in a second. */
-  readonly agentBurst: number
-  readonly descriptionAccess: Access
-  readonly metricsAccess: Access
-  /** One line for each answered request. */
-  readonly accessLog: 'on' | 'off'
-  readonly logLevel: 'info' | 'error' | 'silent'
-  /** How long a stop waits for requests that are being answered, milliseconds: below the usual 10 s before a SIGKILL. */
-  readonly drainMs: number
-  /** CIDRs, addresses and host names, with commas, that may be called beside the public internet, without TLS too (F10). */
-  readonly upstreamAllow: string
-  /** One call of an issuer or a resolver, from the look-up of its name to its last byte, milliseconds. */
-  readonly upstreamTimeMs: number
-  /** One answer of an issuer or a resolver, bytes: key sets and claims are a few thousand. */
-  readonly upstreamBytesMax: number
-  /** Different requests to resolvers in one execution of a knowledge query: a page asks for each value of each row. */
-  readonly resolverCallsMax: number
-  /** Calls of resolvers that run at once for one project, in one process. */
-  readonly resolverParallel: number
-  /** For how long the answer of a resolver does for equal requests, milliseconds; 0: for the execution that asked. */
-  readonly resolverCacheMs: number
-}
-
-/** Each lane is a process with memory of its own. */
-const LANES_MAX = 64
-
-/** Who may read: anybody, who shows the token of a service account, or nobody. */
+/** Who may read: everybody, callers with a service-account token, or nobody. */
 export type Access = 'public' | 'account' | 'off'
 
-export const defaultSettings: Settings = {
-  dataDir: './verdigraph-data',
-  host: '127.0.0.1',
-  port: 8080,
-  workers: 1,
-  // One project never holds all of them, so there are at least two.
-  lanes: Math.min(LANES_MAX, Math.max(2, navigator.hardwareConcurrency - 1)),
-  laneQueueMax: 256,
-  laneWaitMs: 10_000,
-  laneMemoryMax: 512 * 1024 * 1024,
-  writeTimeMs: 60_000,
-  bodyBytesMax: 4 * 1024 * 1024,
-  bodyTotalBytesMax: 256 * 1024 * 1024,
-  bodyCallerBytesMax: 64 * 1024 * 1024,
-  jsonValuesMax: 1_000_000,
-  bodyTimeMs: 30_000,
-  policyTextMax: 512_000,
-  inputStringMax: 65_536,
-  decisionTimeMs: 1000,
-  traversalStepsMax: 20_000_000,
-  rowsHeldMax: 2_000_000,
-  questionBytesMax: 256 * 1024 * 1024,
-  evaluationsMax: 1000,
-  batchTimeMs: 10_000,
-  searchPageMax: 10_000,
-  pageTokenTimeS: 3600,
-  publicUrl: '',
-  decisionLog: 'off',
-  decisionLogPercent: 100,
-  parameterMask: '*',
-  logBufferBytes: 8 * 1024 * 1024,
-  executeTimeMs: 10_000,
-  batchReadTimeMs: 300_000,
-  executeWritesMax: 10_000,
-  executeAnswerMax: 64 * 1024 * 1024,
-  mcpSessionTimeS: 86_400,
-  mcpPageMax: 100,
-  mcpStreamsMax: 4096,
-  mcpProjectStreamsMax: 1024,
-  captureItemsMax: 250,
-  hotBytesMax: 96 * 1024 * 1024,
-  graphsOpenMax: 0,
-  corsOrigins: '',
-  tlsCertificate: '',
-  tlsKey: '',
-  idleTimeS: 75,
-  agentRequestsPerS: 0,
-  agentBurst: 0,
-  descriptionAccess: 'public',
-  metricsAccess: 'account',
-  accessLog: 'off',
-  logLevel: 'info',
-  drainMs: 8000,
-  upstreamAllow: '',
-  upstreamTimeMs: 5000,
-  upstreamBytesMax: 1024 * 1024,
-  resolverCallsMax: 1000,
-  resolverParallel: 16,
-  resolverCacheMs: 0,
-}
-
-/** Each of them takes reader slots in every database: beyond this the limit is not the processor. */
-const WORKERS_MAX = 64
-
+/** The values that a setting accepts. */
 export type SettingRule =
   | { readonly kind: 'text' }
-  /** Of http or https, without query, fragment, credentials and a slash at its end. */
+  /** http or https, without query, fragment, credentials and trailing slash. */
   | { readonly kind: 'url' }
   /** `https://app.example.org, http://localhost:3000`, or `*`. */
   | { readonly kind: 'origins' }
   | { readonly kind: 'choice'; readonly of: readonly string[] }
   | { readonly kind: 'integer'; readonly min: number; readonly max: number; readonly unit: string }
 
-export interface SettingSpec {
-  /** `body_bytes_max`: the name in a settings file; `VERDIGRAPH_BODY_BYTES_MAX` in the environment. */
+/** The declaration of one setting. */
+export interface SettingSpec<V extends string | number = string | number> {
+  /** Name in a settings file, such as `body_bytes_max`; the environment variable is `VERDIGRAPH_BODY_BYTES_MAX`. */
   readonly name: string
+  /** Where the reference lists it. */
+  readonly section: SettingSection
   readonly rule: SettingRule
+  readonly default: V
+  /** Markdown; the first letter is a capital, and each sentence ends with a full stop. */
+  readonly description: string
   /** How the documentation shows a default that depends on the machine. */
   readonly defaultText?: string
+  /** The placeholder of the value in the help; present if the setting has a command-line option `--name`. */
+  readonly option?: string
 }
 
-const access: SettingRule = { kind: 'choice', of: ['public', 'account', 'off'] }
+/** The sections of the reference, in order. */
+export const settingSections = [
+  'Process and storage',
+  'Network',
+  'Lanes',
+  'Request bodies',
+  'Decisions and searches',
+  'Knowledge queries and captures',
+  'MCP',
+  'External calls',
+  'Logs and metrics',
+] as const
+export type SettingSection = (typeof settingSections)[number]
 
-export const settingSpecs: Readonly<Record<keyof Settings, SettingSpec>> = {
-  dataDir: { name: 'data', rule: { kind: 'text' } },
-  host: { name: 'host', rule: { kind: 'text' } },
-  port: { name: 'port', rule: { kind: 'integer', min: 0, max: 65_535, unit: '' } },
-  workers: { name: 'workers', rule: { kind: 'integer', min: 1, max: WORKERS_MAX, unit: '' } },
+/** A lane and a worker are each a process of their own. */
+const LANES_MAX = 64
+/** Each worker takes reader slots in every database: beyond this number the processor is not the limit. */
+const WORKERS_MAX = 64
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const GIB = 1024 * MIB
+
+/** `verdigraph settings` prints the current values. */
+export const settingSpecs = {
+  dataDir: {
+    ...text('Process and storage', 'data', './verdigraph-data', 'The data folder.'),
+    option: 'dir',
+  },
+  workers: {
+    ...integer(
+      'Process and storage',
+      'workers',
+      1,
+      [1, WORKERS_MAX, ''],
+      'Processes that share the port and the data folder.',
+    ),
+    option: 'n',
+  },
+  graphsOpenMax: integer(
+    'Process and storage',
+    'graphs_open_max',
+    0,
+    [0, 100_000, 'graphs'],
+    'Graphs that one process has open at a time. The least recently used ones are closed, and opened again at their next use. 0: as many as half of the allowed open files and half of the address space permit.',
+  ),
+  hotBytesMax: integer(
+    'Process and storage',
+    'hot_bytes_max',
+    96 * MIB,
+    [0, GIB, 'bytes'],
+    'Memory for decoded parts of one graph. Each constituent of each project has its own.',
+  ),
+  drainMs: integer(
+    'Process and storage',
+    'drain_ms',
+    8000,
+    [0, 600_000, 'milliseconds'],
+    'How long a stop waits for requests that are being answered. Keep it below the time after which your service manager kills the process, usually 10 s.',
+  ),
+
+  host: {
+    ...text('Network', 'host', '127.0.0.1', 'The address to listen on.'),
+    option: 'host',
+  },
+  port: {
+    ...integer('Network', 'port', 8080, [0, 65_535, ''], 'The port to listen on. 0 picks a free one.'),
+    option: 'port',
+  },
+  publicUrl: spec<string>(
+    'Network',
+    'public_url',
+    { kind: 'url' },
+    '',
+    'The URL that clients reach the service at, such as `https://pdp.example.org`. Empty: taken from the `Host` header.',
+  ),
+  tlsCertificate: text(
+    'Network',
+    'tls_certificate',
+    '',
+    'PEM file with the certificate. With `tls_key`, the service uses HTTPS. Read again when it changes.',
+  ),
+  tlsKey: text('Network', 'tls_key', '', 'PEM file with the private key of the certificate.'),
+  idleTimeS: integer(
+    'Network',
+    'idle_time_s',
+    75,
+    [1, 255, 'seconds'],
+    'How long a connection may be idle. Longer than the idle timeout of usual load balancers.',
+  ),
+  corsOrigins: spec<string>(
+    'Network',
+    'cors_origins',
+    { kind: 'origins' },
+    '',
+    'Origins whose pages may call the service, separated by commas, or `*`. Empty: none.',
+  ),
+  descriptionAccess: choice(
+    'Network',
+    'description_access',
+    ['public', 'account', 'off'],
+    'public',
+    'Who may read `/docs` and `/openapi.json`: everybody, callers with a service-account token, or nobody.',
+  ),
+  agentRequestsPerS: integer(
+    'Network',
+    'agent_requests_per_s',
+    0,
+    [0, 1_000_000, 'requests'],
+    'Requests of one agent per second. More get status 429. 0: no limit.',
+  ),
+  agentBurst: integer(
+    'Network',
+    'agent_burst',
+    0,
+    [0, 1_000_000, 'requests'],
+    'Requests of one agent that may arrive at once. 0: as many as in a second.',
+  ),
+
   lanes: {
-    name: 'lanes',
-    rule: { kind: 'integer', min: 0, max: LANES_MAX, unit: '' },
+    ...integer(
+      'Lanes',
+      'lanes',
+      // A project never holds all lanes, so there are at least two.
+      Math.min(LANES_MAX, Math.max(2, navigator.hardwareConcurrency - 1)),
+      [0, LANES_MAX, ''],
+      'Maximum number of helper processes for requests that are too large for the serving loop, for each worker. They start when they are first needed. 0: everything runs in the serving process.',
+    ),
     defaultText: 'cores - 1, min. 2',
   },
-  laneQueueMax: { name: 'lane_queue_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' requests' } },
-  laneWaitMs: { name: 'lane_wait_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
-  laneMemoryMax: {
-    name: 'lane_memory_max',
-    rule: { kind: 'integer', min: 64 * 1024 * 1024, max: 2 ** 40, unit: ' bytes' },
-  },
-  writeTimeMs: { name: 'write_time_ms', rule: { kind: 'integer', min: 1, max: 3_600_000, unit: ' milliseconds' } },
-  bodyBytesMax: { name: 'body_bytes_max', rule: { kind: 'integer', min: 1024, max: 1 << 30, unit: ' bytes' } },
-  bodyTotalBytesMax: {
-    name: 'body_total_bytes_max',
-    rule: { kind: 'integer', min: 65_536, max: Number.MAX_SAFE_INTEGER, unit: ' bytes' },
-  },
-  bodyCallerBytesMax: {
-    name: 'body_caller_bytes_max',
-    rule: { kind: 'integer', min: 65_536, max: Number.MAX_SAFE_INTEGER, unit: ' bytes' },
-  },
-  jsonValuesMax: {
-    name: 'json_values_max',
-    rule: { kind: 'integer', min: 1000, max: Number.MAX_SAFE_INTEGER, unit: ' values' },
-  },
-  bodyTimeMs: { name: 'body_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
-  policyTextMax: { name: 'policy_text_max', rule: { kind: 'integer', min: 1, max: 512_000, unit: ' characters' } },
-  inputStringMax: {
-    name: 'input_string_max',
-    rule: { kind: 'integer', min: 1, max: 1 << 30, unit: ' characters' },
-  },
-  decisionTimeMs: { name: 'decision_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
-  traversalStepsMax: {
-    name: 'traversal_steps_max',
-    rule: { kind: 'integer', min: 1, max: Number.MAX_SAFE_INTEGER, unit: ' steps' },
-  },
-  rowsHeldMax: {
-    name: 'rows_held_max',
-    rule: { kind: 'integer', min: 1, max: Number.MAX_SAFE_INTEGER, unit: ' rows' },
-  },
-  questionBytesMax: {
-    name: 'question_bytes_max',
-    rule: { kind: 'integer', min: 65_536, max: Number.MAX_SAFE_INTEGER, unit: ' bytes' },
-  },
-  evaluationsMax: { name: 'evaluations_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
-  batchTimeMs: { name: 'batch_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
-  searchPageMax: { name: 'search_page_max', rule: { kind: 'integer', min: 1, max: 1_000_000, unit: ' results' } },
-  pageTokenTimeS: {
-    name: 'page_token_time_s',
-    rule: { kind: 'integer', min: 1, max: 31_536_000, unit: ' seconds' },
-  },
-  publicUrl: { name: 'public_url', rule: { kind: 'url' } },
-  decisionLog: { name: 'decision_log', rule: { kind: 'text' } },
-  decisionLogPercent: { name: 'decision_log_pct', rule: { kind: 'integer', min: 1, max: 100, unit: '' } },
-  parameterMask: { name: 'parameter_mask', rule: { kind: 'text' } },
-  logBufferBytes: {
-    name: 'log_buffer_bytes',
-    rule: { kind: 'integer', min: 4096, max: 1 << 30, unit: ' bytes' },
-  },
-  executeTimeMs: { name: 'execute_time_ms', rule: { kind: 'integer', min: 1, max: 600_000, unit: ' milliseconds' } },
-  batchReadTimeMs: {
-    name: 'batch_read_time_ms',
-    rule: { kind: 'integer', min: 1, max: 3_600_000, unit: ' milliseconds' },
-  },
-  executeWritesMax: { name: 'execute_writes_max', rule: { kind: 'integer', min: 1, max: 1_000_000, unit: ' writes' } },
-  executeAnswerMax: {
-    name: 'execute_answer_max',
-    rule: { kind: 'integer', min: 1024, max: 1024 * 1024 * 1024, unit: ' characters' },
-  },
-  mcpSessionTimeS: {
-    name: 'mcp_session_time_s',
-    rule: { kind: 'integer', min: 1, max: 31_536_000, unit: ' seconds' },
-  },
-  mcpPageMax: { name: 'mcp_page_max', rule: { kind: 'integer', min: 1, max: 10_000, unit: ' entries' } },
-  mcpStreamsMax: { name: 'mcp_streams_max', rule: { kind: 'integer', min: 1, max: 1_000_000, unit: ' streams' } },
-  mcpProjectStreamsMax: {
-    name: 'mcp_project_streams',
-    rule: { kind: 'integer', min: 1, max: 1_000_000, unit: ' streams' },
-  },
-  captureItemsMax: { name: 'capture_items_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' items' } },
-  graphsOpenMax: { name: 'graphs_open_max', rule: { kind: 'integer', min: 0, max: 100_000, unit: ' graphs' } },
-  hotBytesMax: { name: 'hot_bytes_max', rule: { kind: 'integer', min: 0, max: 1 << 30, unit: ' bytes' } },
-  corsOrigins: { name: 'cors_origins', rule: { kind: 'origins' } },
-  tlsCertificate: { name: 'tls_certificate', rule: { kind: 'text' } },
-  tlsKey: { name: 'tls_key', rule: { kind: 'text' } },
-  idleTimeS: { name: 'idle_time_s', rule: { kind: 'integer', min: 1, max: 255, unit: ' seconds' } },
-  agentRequestsPerS: {
-    name: 'agent_requests_per_s',
-    rule: { kind: 'integer', min: 0, max: 1_000_000, unit: ' requests' },
-  },
-  agentBurst: { name: 'agent_burst', rule: { kind: 'integer', min: 0, max: 1_000_000, unit: ' requests' } },
-  descriptionAccess: { name: 'description_access', rule: access },
-  metricsAccess: { name: 'metrics_access', rule: access },
-  accessLog: { name: 'access_log', rule: { kind: 'choice', of: ['on', 'off'] } },
-  logLevel: { name: 'log_level', rule: { kind: 'choice', of: ['info', 'error', 'silent'] } },
-  drainMs: { name: 'drain_ms', rule: { kind: 'integer', min: 0, max: 600_000, unit: ' milliseconds' } },
-  upstreamAllow: { name: 'upstream_allow', rule: { kind: 'text' } },
-  upstreamTimeMs: { name: 'upstream_time_ms', rule: { kind: 'integer', min: 1, max: 60_000, unit: ' milliseconds' } },
-  upstreamBytesMax: {
-    name: 'upstream_bytes_max',
-    rule: { kind: 'integer', min: 1024, max: 1 << 30, unit: ' bytes' },
-  },
-  resolverCallsMax: { name: 'resolver_calls_max', rule: { kind: 'integer', min: 1, max: 100_000, unit: ' calls' } },
-  resolverParallel: { name: 'resolver_parallel', rule: { kind: 'integer', min: 1, max: 1000, unit: ' calls' } },
-  resolverCacheMs: {
-    name: 'resolver_cache_ms',
-    rule: { kind: 'integer', min: 0, max: 3_600_000, unit: ' milliseconds' },
-  },
-}
+  laneQueueMax: integer(
+    'Lanes',
+    'lane_queue_max',
+    256,
+    [1, 100_000, 'requests'],
+    'Requests of one project that may wait for a lane. More get status 503.',
+  ),
+  laneWaitMs: integer(
+    'Lanes',
+    'lane_wait_ms',
+    10_000,
+    [1, 600_000, 'milliseconds'],
+    'How long a request may wait for a lane. Then it gets status 503.',
+  ),
+  laneMemoryMax: integer(
+    'Lanes',
+    'lane_memory_max',
+    512 * MIB,
+    [64 * MIB, 2 ** 40, 'bytes'],
+    'Memory of an idle lane, without mapped files. A lane that holds more is replaced.',
+  ),
+  writeTimeMs: integer(
+    'Lanes',
+    'write_time_ms',
+    60_000,
+    [1, 3_600_000, 'milliseconds'],
+    'Time limit of one capture or configuration change in a lane.',
+  ),
 
-/** Its name in the environment. */
+  bodyBytesMax: integer(
+    'Request bodies',
+    'body_bytes_max',
+    4 * MIB,
+    [KIB, GIB, 'bytes'],
+    'Size of a request body. 4 MiB is enough for a capture of 250 large nodes.',
+  ),
+  bodyTotalBytesMax: integer(
+    'Request bodies',
+    'body_total_bytes_max',
+    256 * MIB,
+    [64 * KIB, Number.MAX_SAFE_INTEGER, 'bytes'],
+    'Total size of all request bodies above 64 KiB that are being received or processed. More get status 503. A single body is always admitted.',
+  ),
+  bodyCallerBytesMax: integer(
+    'Request bodies',
+    'body_caller_bytes_max',
+    64 * MIB,
+    [64 * KIB, Number.MAX_SAFE_INTEGER, 'bytes'],
+    'The same for one caller: an agent, a service account, or the MCP users of one project. More get status 429.',
+  ),
+  bodyTimeMs: integer(
+    'Request bodies',
+    'body_time_ms',
+    30_000,
+    [1, 600_000, 'milliseconds'],
+    'How long a request body may take to arrive.',
+  ),
+  jsonValuesMax: integer(
+    'Request bodies',
+    'json_values_max',
+    1_000_000,
+    [1000, Number.MAX_SAFE_INTEGER, 'values'],
+    'Values in one JSON body: objects, lists, and everything in them.',
+  ),
+
+  policyTextMax: integer(
+    'Decisions and searches',
+    'policy_text_max',
+    512_000,
+    [1, 512_000, 'characters'],
+    'Size of one policy document; its Cypher text may have the same size.',
+  ),
+  inputStringMax: integer(
+    'Decisions and searches',
+    'input_string_max',
+    65_536,
+    [1, GIB, 'characters'],
+    'Length of one string in the input parameters of a request, at any depth.',
+  ),
+  decisionTimeMs: integer(
+    'Decisions and searches',
+    'decision_time_ms',
+    1000,
+    [1, 600_000, 'milliseconds'],
+    'Time limit of one evaluation or search with all its policies.',
+  ),
+  traversalStepsMax: integer(
+    'Decisions and searches',
+    'traversal_steps_max',
+    20_000_000,
+    [1, Number.MAX_SAFE_INTEGER, 'steps'],
+    'Rows, relationships and list items that one evaluation or search may touch.',
+  ),
+  rowsHeldMax: integer(
+    'Decisions and searches',
+    'rows_held_max',
+    2_000_000,
+    [1, Number.MAX_SAFE_INTEGER, 'rows'],
+    'Rows, groups and visited nodes that one evaluation or search may hold in memory. 2 million take about 200 MB.',
+  ),
+  questionBytesMax: integer(
+    'Decisions and searches',
+    'question_bytes_max',
+    256 * MIB,
+    [64 * KIB, Number.MAX_SAFE_INTEGER, 'bytes'],
+    'Strings, lists and rows that one evaluation or search may hold in memory, estimated.',
+  ),
+  evaluationsMax: integer(
+    'Decisions and searches',
+    'evaluations_max',
+    1000,
+    [1, 100_000, 'items'],
+    'Items of one batch of evaluations.',
+  ),
+  batchTimeMs: integer(
+    'Decisions and searches',
+    'batch_time_ms',
+    10_000,
+    [1, 600_000, 'milliseconds'],
+    'Time limit of a batch of evaluations or an explanation. Items that have not started by then are not evaluated.',
+  ),
+  searchPageMax: integer(
+    'Decisions and searches',
+    'search_page_max',
+    10_000,
+    [1, 1_000_000, 'results'],
+    'Results in one search response. More results are returned in pages.',
+  ),
+  pageTokenTimeS: integer(
+    'Decisions and searches',
+    'page_token_time_s',
+    3600,
+    [1, 31_536_000, 'seconds'],
+    'How long a page token is valid.',
+  ),
+
+  captureItemsMax: integer(
+    'Knowledge queries and captures',
+    'capture_items_max',
+    250,
+    [1, 100_000, 'items'],
+    'Items of one capture request.',
+  ),
+  executeTimeMs: integer(
+    'Knowledge queries and captures',
+    'execute_time_ms',
+    10_000,
+    [1, 600_000, 'milliseconds'],
+    'Time limit of one execution of a knowledge query.',
+  ),
+  batchReadTimeMs: integer(
+    'Knowledge queries and captures',
+    'batch_read_time_ms',
+    300_000,
+    [1, 3_600_000, 'milliseconds'],
+    'The same for a query with `batch_read`.',
+  ),
+  executeWritesMax: integer(
+    'Knowledge queries and captures',
+    'execute_writes_max',
+    10_000,
+    [1, 1_000_000, 'writes'],
+    'Upserts and deletions of one execution of a knowledge query, over all its rows. They are one transaction.',
+  ),
+  executeAnswerMax: integer(
+    'Knowledge queries and captures',
+    'execute_answer_max',
+    64 * MIB,
+    [KIB, GIB, 'characters'],
+    'Size of the values in one response of a knowledge query.',
+  ),
+
+  mcpSessionTimeS: integer(
+    'MCP',
+    'mcp_session_time_s',
+    86_400,
+    [1, 31_536_000, 'seconds'],
+    'How long an MCP session is valid. Clients then open another.',
+  ),
+  mcpPageMax: integer('MCP', 'mcp_page_max', 100, [1, 10_000, 'entries'], 'Entries in one page of an MCP list.'),
+  mcpStreamsMax: integer(
+    'MCP',
+    'mcp_streams_max',
+    4096,
+    [1, 1_000_000, 'streams'],
+    'MCP streams that wait for changes, in each process.',
+  ),
+  mcpProjectStreamsMax: integer(
+    'MCP',
+    'mcp_project_streams',
+    1024,
+    [1, 1_000_000, 'streams'],
+    'The same for one project. One user may have a quarter of them.',
+  ),
+
+  upstreamAllow: text(
+    'External calls',
+    'upstream_allow',
+    '',
+    'CIDRs, addresses and host names that may be called in addition to the public internet, also without TLS. Separated by commas.',
+  ),
+  upstreamTimeMs: integer(
+    'External calls',
+    'upstream_time_ms',
+    5000,
+    [1, 60_000, 'milliseconds'],
+    'Time limit of one call of an issuer or resolver, from name resolution to the last byte.',
+  ),
+  upstreamBytesMax: integer(
+    'External calls',
+    'upstream_bytes_max',
+    MIB,
+    [KIB, GIB, 'bytes'],
+    'Size of one response of an issuer or resolver.',
+  ),
+  resolverCallsMax: integer(
+    'External calls',
+    'resolver_calls_max',
+    1000,
+    [1, 100_000, 'calls'],
+    'Different requests to resolvers in one execution of a knowledge query.',
+  ),
+  resolverParallel: integer(
+    'External calls',
+    'resolver_parallel',
+    16,
+    [1, 1000, 'calls'],
+    'Concurrent calls of resolvers for one project, in each process.',
+  ),
+  resolverCacheMs: integer(
+    'External calls',
+    'resolver_cache_ms',
+    0,
+    [0, 3_600_000, 'milliseconds'],
+    'How long responses of resolvers are cached for equal requests. 0: only within one execution.',
+  ),
+
+  logLevel: choice(
+    'Logs and metrics',
+    'log_level',
+    ['info', 'error', 'silent'],
+    'info',
+    'Which entries are logged on the error stream.',
+  ),
+  accessLog: choice('Logs and metrics', 'access_log', ['on', 'off'], 'off', '`on`: one log line per request.'),
+  decisionLog: text(
+    'Logs and metrics',
+    'decision_log',
+    'off',
+    'File of the decision log, one line of JSON per decision. `off`: none.',
+  ),
+  decisionLogPercent: integer(
+    'Logs and metrics',
+    'decision_log_pct',
+    100,
+    [1, 100, ''],
+    'Percentage of calls in the decision log.',
+  ),
+  parameterMask: text(
+    'Logs and metrics',
+    'parameter_mask',
+    '*',
+    'Parameters whose values are hidden in logs and explanations: `*`, names separated by commas, or `none`.',
+  ),
+  logBufferBytes: integer(
+    'Logs and metrics',
+    'log_buffer_bytes',
+    8 * MIB,
+    [4096, GIB, 'bytes'],
+    'Buffer of the decision log. Lines that do not fit are dropped and counted.',
+  ),
+  metricsAccess: choice(
+    'Logs and metrics',
+    'metrics_access',
+    ['public', 'account', 'off'],
+    'account',
+    'Who may read `/metrics`: everybody, callers with a service-account token, or nobody.',
+  ),
+} as const satisfies Record<string, SettingSpec>
+
+type Specs = typeof settingSpecs
+
+/** The name of a setting in the program. */
+export type SettingField = keyof Specs
+
+/** The value of every setting. */
+export type Settings = { readonly [F in SettingField]: Specs[F] extends { readonly default: infer V } ? V : never }
+
+/** All settings, in the order of the reference. */
+export const settingFields = Object.keys(settingSpecs) as readonly SettingField[]
+
+/** The default of every setting. */
+export const defaultSettings = Object.fromEntries(
+  settingFields.map((field) => [field, settingSpecs[field].default]),
+) as unknown as Settings
+
+/** The environment variable of a setting. */
 export function environmentNameOf({ name }: Pick<SettingSpec, 'name'>): string {
   return `VERDIGRAPH_${name.toUpperCase()}`
+}
+
+/** What a rule accepts, for messages and the reference. */
+export function expectationOf(rule: SettingRule): string {
+  switch (rule.kind) {
+    case 'text':
+      return 'text'
+    case 'url':
+      return 'an http or https URL without query, fragment and trailing slash'
+    case 'origins':
+      return '`*`, or origins such as `https://app.example.org`, separated by commas'
+    case 'choice':
+      return rule.of.map((one) => `\`${one}\``).join(' or ')
+    case 'integer':
+      return `an integer from ${rule.min} to ${rule.max}${rule.unit === '' ? '' : ` ${rule.unit}`}`
+  }
+}
+
+function spec<V extends string | number>(
+  section: SettingSection,
+  name: string,
+  rule: SettingRule,
+  value: V,
+  description: string,
+): SettingSpec<V> {
+  return { name, section, rule, default: value, description }
+}
+
+function text(section: SettingSection, name: string, value: string, description: string): SettingSpec<string> {
+  return spec(section, name, { kind: 'text' }, value, description)
+}
+
+function integer(
+  section: SettingSection,
+  name: string,
+  value: number,
+  [min, max, unit]: readonly [min: number, max: number, unit: string],
+  description: string,
+): SettingSpec<number> {
+  return spec(section, name, { kind: 'integer', min, max, unit }, value, description)
+}
+
+function choice<const V extends string>(
+  section: SettingSection,
+  name: string,
+  of: readonly V[],
+  value: NoInfer<V>,
+  description: string,
+): SettingSpec<V> {
+  return spec<V>(section, name, { kind: 'choice', of }, value, description)
 }

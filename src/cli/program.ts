@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
-import type { Settings } from '../settings.ts'
+import { environmentNameOf, type SettingField, type Settings, settingFields, settingSpecs } from '../settings.ts'
 import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
 import { CliError } from './cli-error.ts'
 import { settingsFileVariable, unknownVariables, withoutServiceLinks } from './environment-variables.ts'
@@ -14,13 +14,8 @@ import { readSettings, resolveSettings, type SettingSources } from './read-setti
 import { LANE_COMMAND, VERIFY_FOLDER_COMMAND, WORKER_COMMAND } from './self-command.ts'
 import type { ImportFlags } from './transfer.ts'
 
-interface Flags {
-  readonly data?: string
-  readonly host?: string
-  readonly port?: string
-  readonly workers?: string
-  readonly settings?: string
-}
+/** Options of a command by name: settings, `--settings`, and the command's own. */
+type Flags = Readonly<Record<string, unknown>>
 
 /** Runs the command line. Prints user errors and exits with code 1; rejects with all other errors. */
 export async function runCli(argv: readonly string[]): Promise<void> {
@@ -180,17 +175,31 @@ export function program(): Command {
   return command
 }
 
+/** Settings that `serve` also accepts as options. */
+const listeningFields = ['host', 'port', 'workers'] as const
+
 function withListening(command: Command): Command {
+  for (const field of listeningFields) addSettingOption(command, field)
   return command
-    .option('--host <host>', 'address to listen on (VERDIGRAPH_HOST, default 127.0.0.1)')
-    .option('--port <port>', 'port to listen on, 0 picks a free one (VERDIGRAPH_PORT, default 8080)')
-    .option('--workers <n>', 'processes that share the port and the folder (VERDIGRAPH_WORKERS, default 1)')
 }
 
 function withSettings(command: Command): Command {
-  return command
-    .option('--data <dir>', 'data folder (VERDIGRAPH_DATA, default ./verdigraph-data)')
-    .option('--settings <file>', 'JSON file with settings (VERDIGRAPH_SETTINGS)')
+  return addSettingOption(command, 'dataDir').option(
+    '--settings <file>',
+    `JSON file with settings (${settingsFileVariable})`,
+  )
+}
+
+function addSettingOption(command: Command, field: (typeof listeningFields)[number] | 'dataDir'): Command {
+  const setting = settingSpecs[field]
+  const about = `${environmentNameOf(setting)}, default ${setting.default}`
+  return command.option(`--${setting.name} <${setting.option}>`, `${asHelp(setting.description)} (${about})`)
+}
+
+/** Help texts start in lower case and end without a full stop. */
+function asHelp(description: string): string {
+  const text = description.replace(/\.$/, '').replaceAll('. ', '; ')
+  return text.charAt(0).toLowerCase() + text.slice(1)
 }
 
 /** Reads the settings, and prints a warning if other users can access the data folder. */
@@ -210,15 +219,15 @@ function readSettingsFrom(flags: Flags): Settings {
 
 /** Flags take precedence over the environment, which takes precedence over the file. */
 function sourcesFrom(flags: Flags): SettingSources {
-  const path = flags.settings ?? process.env[settingsFileVariable]
-  const { data, host, port, workers } = flags
+  const { settings } = flags
+  const path = typeof settings === 'string' ? settings : process.env[settingsFileVariable]
+  const values: Partial<Record<SettingField, string>> = {}
+  for (const field of settingFields) {
+    const value = flags[settingSpecs[field].name]
+    if ('option' in settingSpecs[field] && typeof value === 'string') values[field] = value
+  }
   return {
-    flags: {
-      ...(data === undefined ? {} : { dataDir: data }),
-      ...(host === undefined ? {} : { host }),
-      ...(port === undefined ? {} : { port }),
-      ...(workers === undefined ? {} : { workers }),
-    },
+    flags: values,
     environment: withoutServiceLinks(process.env),
     file: path === undefined || path === '' ? undefined : { path, content: readFile(path) },
   }

@@ -1,17 +1,29 @@
-// The reference pages that are made from the program: errors, metrics and the command line.
+// The reference pages that are made from the program: errors, metrics, settings and the command line.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { settingsFileVariable } from '../../src/cli/environment-variables.ts'
 import { program } from '../../src/cli/program.ts'
 import { internalErrorResponse, toErrorResponse } from '../../src/http/error-response.ts'
+import { masterKeyVariable, nextMasterKeyVariable } from '../../src/identity/master-key.ts'
 import type { ServiceError } from '../../src/kernel/errors.ts'
 import { createServiceMetrics } from '../../src/ops/service-metrics.ts'
+import {
+  environmentNameOf,
+  expectationOf,
+  type SettingRule,
+  type SettingSpec,
+  settingFields,
+  settingSections,
+  settingSpecs,
+} from '../../src/settings.ts'
 
 /** Page by path. */
 export const generatedPages: Readonly<Record<string, () => Promise<string>>> = {
   'docs/reference/errors.md': async () => errorsPage(),
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/cli.md': async () => cliPage(),
+  'docs/reference/settings.md': async () => settingsPage(),
 }
 
 const NOTE = 'This page is generated from the program (`npm run golden`).'
@@ -178,6 +190,51 @@ function cliPage(): string {
       'they are used on terminals only.',
     ...sections,
   ])
+}
+
+function settingsPage(): string {
+  const headings = ['Setting', 'Environment', 'Default', 'Values', 'Meaning']
+  const specs: readonly SettingSpec[] = settingFields.map((field) => settingSpecs[field])
+  const parts = settingSections.map((section) => {
+    const rows = specs
+      .filter((spec) => spec.section === section)
+      .map((spec) =>
+        row([
+          code(spec.option === undefined ? spec.name : `--${spec.name}`),
+          code(environmentNameOf(spec)),
+          spec.defaultText ?? (spec.default === '' ? '' : code(String(spec.default))),
+          valuesOf(spec.rule),
+          spec.description,
+        ]),
+      )
+    return `## ${section}\n\n${table(headings, rows)}`
+  })
+  const options = specs.filter(({ option }) => option !== undefined).map(({ name }) => code(`--${name}`))
+  const listed = `${options.slice(0, -1).join(', ')} and ${options.at(-1)}`
+  const keys = [
+    [masterKeyVariable, 'The master key, which encrypts secrets at rest: 32 bytes in base64 or hexadecimal.'],
+    [nextMasterKeyVariable, 'The next master key, for `rotate-master-key` with a key from the environment.'],
+    [settingsFileVariable, 'The settings file; the same as the option `--settings`.'],
+  ] as const
+  return page('Settings', [
+    `${NOTE} \`npx verdigraph settings\` prints every setting with its current value and source.`,
+    'A setting comes from, in this order: the command line, the environment, the settings file (a JSON object), the default. The names in the file ' +
+      `are those of the first column, without dashes. ${listed} are also options of the command line. ` +
+      'An unknown name is an error, in the file and in the environment. Empty variables are ignored, and so are the variables that Kubernetes creates ' +
+      'for a service named `verdigraph`. A request that exceeds a limit fails with an error that names the limit.',
+    ...parts,
+    `## Only in the environment\n\n${table(
+      ['Environment', 'Meaning'],
+      keys.map(([name, meaning]) => row([code(name), meaning])),
+    )}`,
+    'Without a master key in the environment, the first start creates one in the file `master.key` of the data folder.',
+  ])
+}
+
+function valuesOf(rule: SettingRule): string {
+  if (rule.kind !== 'integer') return expectationOf(rule)
+  const max = rule.max === Number.MAX_SAFE_INTEGER ? '2^53 - 1' : String(rule.max)
+  return `${rule.min} to ${max}${rule.unit === '' ? '' : ` ${rule.unit}`}`
 }
 
 const code = (text: string): string => `\`${text}\``

@@ -1,35 +1,43 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+// Reading settings from their sources.
 import { describe, expect, it } from 'vitest'
-import { resolveSettings } from '../../../src/cli/read-settings.ts'
-import { defaultSettings, type Settings, settingSpecs } from '../../../src/settings.ts'
-
-const page = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'reference', 'settings.md'), 'utf8')
-
-describe('the table of settings in docs/reference/settings.md', () => {
-  it.each(Object.keys(settingSpecs) as (keyof Settings)[])('tells name and default of %s', (field) => {
-    const { name, defaultText } = settingSpecs[field]
-    const cells = new RegExp(
-      `^\\| *\`VERDIGRAPH_${name.toUpperCase()}\` *\\| *\`${name}\` *\\|[^|]*\\|([^|]*)\\|`,
-      'm',
-    ).exec(page)
-    const value = String(defaultSettings[field])
-    expect(cells?.[1]?.trim()).toBe(defaultText ?? (value === '' ? '' : `\`${value}\``))
-  })
-})
+import { readSettings, resolveSettings } from '../../../src/cli/read-settings.ts'
+import { defaultSettings, environmentNameOf, settingFields, settingSpecs } from '../../../src/settings.ts'
 
 describe('every setting', () => {
-  it('takes its own default from the environment, where that is not empty', () => {
+  it('has its own name and a description in whole sentences', () => {
+    const names = settingFields.map((field) => settingSpecs[field].name)
+    expect(new Set(names).size).toBe(names.length)
+    for (const field of settingFields) expect(settingSpecs[field].description, field).toMatch(/^(?:[A-Z`].*|0: .*)\.$/s)
+  })
+
+  it('accepts its own default from the environment, unless that is empty', () => {
     const environment = Object.fromEntries(
-      Object.entries(settingSpecs).map(([field, { name }]) => [
-        `VERDIGRAPH_${name.toUpperCase()}`,
-        String(defaultSettings[field as keyof Settings]),
-      ]),
+      settingFields.map((field) => [environmentNameOf(settingSpecs[field]), String(defaultSettings[field])]),
     )
-    const found = resolveSettings({ environment })
-    expect(found.ok && found.value.map(({ field, value }) => [field, value])).toEqual(
-      found.ok && found.value.map(({ field }) => [field, defaultSettings[field]]),
-    )
-    expect(found.ok).toBe(true)
+    expect(readSettings({ environment })).toEqual({ ok: true, value: defaultSettings })
+  })
+
+  it('has a value of its source: option, environment, file, default, in this order', () => {
+    const file = { path: 'f.json', content: { port: 1, host: 'a', workers: 2 } }
+    const environment = { VERDIGRAPH_PORT: '3', VERDIGRAPH_HOST: 'b' }
+    const resolved = resolveSettings({ flags: { port: '4' }, environment, file })
+    const sources = resolved.ok ? resolved.value.filter(({ source }) => source !== null) : []
+    expect(sources).toEqual([
+      { field: 'workers', value: 2, source: 'f.json: workers' },
+      { field: 'host', value: 'b', source: 'VERDIGRAPH_HOST' },
+      { field: 'port', value: 4, source: '--port' },
+    ])
+  })
+
+  it('is rejected with its source and the expected values', () => {
+    const environment = { VERDIGRAPH_PORT: '65536', VERDIGRAPH_LOG_LEVEL: 'debug', VERDIGRAPH_PUBLIC_URL: 'x' }
+    expect(resolveSettings({ environment })).toEqual({
+      ok: false,
+      error: [
+        'VERDIGRAPH_PORT: expected an integer from 0 to 65535, found `65536`',
+        'VERDIGRAPH_PUBLIC_URL: expected an http or https URL without query, fragment and trailing slash, found `x`',
+        'VERDIGRAPH_LOG_LEVEL: expected `info` or `error` or `silent`, found `debug`',
+      ],
+    })
   })
 })
