@@ -2,6 +2,7 @@
 // demand and cached. A token with an unknown key id triggers a refresh, and stale results are used while an issuer is
 // unreachable.
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
+import { LRUCache } from 'lru-cache'
 import { type Clock, isWithin } from '../kernel/clock.ts'
 import { parseJson } from '../kernel/json.ts'
 import { isJsonObject } from '../kernel/json-kind.ts'
@@ -63,7 +64,7 @@ interface IssuerState {
   renewals: number
   countedAtMs: number
   /** When each missing key id was last looked up. */
-  readonly missing: Map<string, number>
+  readonly missing: LRUCache<string, number>
 }
 
 /** The keys of an issuer. `isNew`: fetched for this call, so an immediate refresh would return the same. */
@@ -75,7 +76,7 @@ export interface IssuerKeys {
 /** A cache of issuer metadata. */
 export class Issuers {
   private readonly deps: IssuerClientDeps
-  private readonly issuers = new Map<string, IssuerState>()
+  private readonly issuers = new LRUCache<string, IssuerState>({ max: ISSUERS_MAX })
 
   constructor(parts: IssuerClientDeps) {
     this.deps = parts
@@ -124,10 +125,8 @@ export class Issuers {
         running: null,
         renewals: KEY_REFRESHES_MAX,
         countedAtMs: this.deps.clock.now(),
-        missing: new Map(),
+        missing: new LRUCache({ max: MISSING_KEYS_MAX }),
       }
-      const [oldest] = this.issuers.keys()
-      if (this.issuers.size >= ISSUERS_MAX && oldest !== undefined) this.issuers.delete(oldest)
       this.issuers.set(issuer, known)
     }
     return known
@@ -149,10 +148,7 @@ export class Issuers {
     }
     if (known.renewals === 0) return Promise.resolve()
     known.renewals -= 1
-    if (kid !== null) {
-      if (known.missing.size >= MISSING_KEYS_MAX) known.missing.clear()
-      known.missing.set(kid, now)
-    }
+    if (kid !== null) known.missing.set(kid, now)
     return this.call(issuer, known)
   }
 

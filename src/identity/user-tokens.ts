@@ -2,6 +2,7 @@
 // (docs/decisions/0009-user-tokens.md). Results are cached for a short time under the configuration that produced them.
 
 import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { GraphStore } from '../engine/store.ts'
 import type { Claims, UserToken } from '../kernel/caller.ts'
 import { isWithin } from '../kernel/clock.ts'
@@ -88,8 +89,10 @@ const unavailableResult: Result<never, ServiceError> = err({
 /** Verifies user tokens and caches the results. */
 export class UserTokenAuthenticator {
   private readonly deps: UserTokenAuthenticatorDeps
-  private readonly cache = new Map<string, CachedVerification>()
-  private cacheSize = 0
+  private readonly cache = new LRUCache<string, CachedVerification>({
+    maxSize: CACHE_SIZE_MAX,
+    sizeCalculation: ({ size }) => size,
+  })
   private readonly running = new Map<string, Promise<CachedVerification>>()
 
   constructor(parts: UserTokenAuthenticatorDeps) {
@@ -146,7 +149,7 @@ export class UserTokenAuthenticator {
     const known = this.getCached(key) ?? this.running.get(key)
     if (known !== undefined) return known
     const started = this.verifyUncached(scope, token).then((examined) => {
-      if (examined.untilMs > 0) this.addToCache(key, examined)
+      if (examined.untilMs > 0) this.cache.set(key, examined)
       return examined
     })
     this.running.set(key, started)
@@ -168,21 +171,6 @@ export class UserTokenAuthenticator {
       if (rules.isCurrent(rule)) return cacheEntry(checked, rule, this.deps.clock.now())
     }
     return uncacheable(err({ kind: 'unavailable' }))
-  }
-
-  private addToCache(key: string, examined: CachedVerification): void {
-    this.removeFromCache(key)
-    this.cache.set(key, examined)
-    this.cacheSize += examined.size
-    for (const oldest of this.cache.keys()) {
-      if (this.cacheSize <= CACHE_SIZE_MAX) break
-      this.removeFromCache(oldest)
-    }
-  }
-
-  private removeFromCache(key: string): void {
-    this.cacheSize -= this.cache.get(key)?.size ?? 0
-    this.cache.delete(key)
   }
 
   private async upsertNode(projectId: string, user: CachedVerification, { node }: VerifiedIdentity): Promise<void> {

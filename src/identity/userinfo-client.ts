@@ -1,5 +1,6 @@
 // Calls the user-info endpoint of an issuer with a bearer token (OpenID Connect Core 1.0, section 5.3).
 
+import { LRUCache } from 'lru-cache'
 import type { Claims } from '../kernel/caller.ts'
 import { isWithin } from '../kernel/clock.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -12,7 +13,7 @@ const REPORTED_ENDPOINTS_MAX = 1000
 export class UserInfoClient {
   private readonly deps: IssuerClientDeps
   /** When the outage of an endpoint was last logged. */
-  private readonly reportedAtMs = new Map<string, number>()
+  private readonly reportedAtMs = new LRUCache<string, number>({ max: REPORTED_ENDPOINTS_MAX })
 
   constructor(parts: IssuerClientDeps) {
     this.deps = parts
@@ -49,7 +50,6 @@ export class UserInfoClient {
   private unavailable(endpoint: string, cause: string): Result<never, IssuerUnavailable> {
     const now = this.deps.clock.now()
     if (!isWithin(now, this.reportedAtMs.get(endpoint) ?? Number.NEGATIVE_INFINITY, ISSUER_RETRY_MS)) {
-      if (this.reportedAtMs.size >= REPORTED_ENDPOINTS_MAX) this.reportedAtMs.clear()
       this.reportedAtMs.set(endpoint, now)
       this.deps.report(`the user-info endpoint ${endpoint} returned no usable response: ${cause}`)
     }

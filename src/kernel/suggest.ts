@@ -1,4 +1,5 @@
 // "Did you mean …": finds the known name that a misspelled word most likely means.
+import { distance } from 'fastest-levenshtein'
 
 /**
  * Returns the nearest known name, ignoring case, if its edit distance is at most a third of the word's length; else
@@ -27,20 +28,16 @@ export function suggestion(word: string, known: Iterable<string>): string {
   return near === null ? '' : `; did you mean \`${near}\`?`
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours. */
+/**
+ * Levenshtein distance, but a single swap of adjacent characters counts as one edit, because it is a common typing error.
+ */
 function editDistance(a: string, b: string): number {
-  let beforeLast: number[] = []
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
-      const swapped =
-        i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? beforeLast[j - 2]! + 1 : replaced
-      row.push(Math.min(last[j]! + 1, row[j - 1]! + 1, replaced, swapped))
-    }
-    beforeLast = last
-    last = row
-  }
-  return last[b.length]!
+  return isAdjacentSwap(a, b) ? 1 : distance(a, b)
+}
+
+function isAdjacentSwap(a: string, b: string): boolean {
+  if (a.length !== b.length) return false
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at += 1
+  return at + 1 < a.length && a[at] === b[at + 1] && a[at + 1] === b[at] && a.slice(at + 2) === b.slice(at + 2)
 }

@@ -1,4 +1,6 @@
 // Throttles repeated log messages: an error of many requests is logged once per interval, with a count.
+import { LRUCache } from 'lru-cache'
+
 /**
  * Returns 0 if the message must not be logged now. Otherwise returns how often it occurred since it was last logged,
  * including this time.
@@ -10,12 +12,12 @@ const MESSAGES_MAX = 1000
 
 /** Creates a throttle that passes each message once per `everyMs` milliseconds. */
 export function createLogThrottle(everyMs: number, nowMs: () => number): LogThrottle {
-  const passed = new Map<string, { atMs: number; since: number }>()
+  /** When each message last passed, and how often it occurred since. */
+  const passed = new LRUCache<string, { atMs: number; since: number }>({ max: MESSAGES_MAX })
   return (text) => {
     const now = nowMs()
     const before = passed.get(text)
     if (before === undefined) {
-      if (passed.size >= MESSAGES_MAX) passed.clear()
       passed.set(text, { atMs: now, since: 0 })
       return 1
     }

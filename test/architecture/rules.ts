@@ -82,8 +82,8 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/kernel/'],
-    mayImport: ['src/kernel/'],
-    sentence: 'kernel imports nothing but itself',
+    mayImport: ['src/kernel/', 'fastest-levenshtein'],
+    sentence: 'kernel imports nothing but itself, and fastest-levenshtein for suggestions',
   },
   {
     files: ['src/engine/value/'],
@@ -263,9 +263,18 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/identity/'],
-    mayImport: ['src/identity/', 'src/upstream/client.ts', ...feature, 'jose', 'node:crypto', 'node:fs', 'node:path'],
+    mayImport: [
+      'src/identity/',
+      'src/upstream/client.ts',
+      ...feature,
+      'jose',
+      'lru-cache',
+      'node:crypto',
+      'node:fs',
+      'node:path',
+    ],
     sentence:
-      'identity imports kernel, the engine’s entry points, the shared types, zod, jose, node:crypto, node:fs for the master key, and upstream for requests to issuers; no other feature',
+      'identity imports kernel, the engine’s entry points, the shared types, zod, jose, lru-cache, node:crypto, node:fs for the master key, and upstream for requests to issuers; no other feature',
   },
   {
     files: ['src/config/'],
@@ -377,8 +386,18 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/ops/'],
-    mayImport: ['src/ops/', 'src/kernel/', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'pino'],
-    sentence: 'ops (log, metrics, certificate) imports kernel, node and pino: features hand it what it writes',
+    mayImport: [
+      'src/ops/',
+      'src/kernel/',
+      'lru-cache',
+      'node:crypto',
+      'node:fs',
+      'node:fs/promises',
+      'node:path',
+      'pino',
+    ],
+    sentence:
+      'ops (log, metrics, certificate) imports kernel, node, lru-cache and pino: features hand it what it writes',
   },
   {
     files: ['src/settings.ts'],
