@@ -1,5 +1,6 @@
 // The schema of a knowledge query document: what is returned of the policy's pattern, and what each row writes.
 import { z } from 'zod'
+import { validate } from '../config/validate.ts'
 import {
   ELEMENT_NAME,
   elementNameRule,
@@ -11,9 +12,10 @@ import {
   relationshipTypeLength,
 } from '../kernel/element-rules.ts'
 import type { Result } from '../kernel/result.ts'
-import { aggregateNames, nodePaths, readMember, relationshipPaths, variable } from '../policy/context-document.ts'
+import { aggregateNames, nodePaths, relationshipPaths, variable } from '../policy/context-document.ts'
 import { contextFilter } from '../policy/context-filter.ts'
 import { label } from '../policy/decision-document.ts'
+import { parseDocument } from '../policy/document-json.ts'
 
 const ENTRIES_MAX = 250
 
@@ -98,5 +100,6 @@ export type QueryDocument = z.infer<typeof queryDocument>
 
 /** Parses and validates a document. Issues begin with a path from `query`. */
 export function readQueryDocument(text: string): Result<QueryDocument, readonly string[]> {
-  return readMember(queryDocument, text, 'query')
+  const json = parseDocument(text, 'query')
+  return json.ok ? validate(queryDocument, json.value, 'query') : json
 }

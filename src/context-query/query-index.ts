@@ -2,6 +2,7 @@
 
 import { type ConfigSource, projectsKind, type StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
+import { CompiledOnce } from '../kernel/compiled-once.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import type { Result } from '../kernel/result.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
@@ -18,18 +19,15 @@ interface ProjectQueryIndex {
   readonly active: readonly StoredDocument[]
 }
 
-interface CachedQuery {
-  readonly policy: StoredDocument
-  readonly compiled: Result<CompiledQuery, QueryCompileError>
-}
+type QueryCompilation = Result<CompiledQuery, QueryCompileError>
 
 export class QueryIndex {
   private readonly documents: ConfigSource
   private readonly report: (line: string) => void
   private readonly options: IndexOptions
   private readonly indexes: PerProjectCache<ProjectQueryIndex>
-  /** Compiled queries by stored document, which is never changed; valid for one revision of the policy. */
-  private readonly known = new WeakMap<StoredDocument, CachedQuery>()
+  /** Compiled queries by stored policy and stored query: a query is compiled again when its policy changes. */
+  private readonly byPolicy = new CompiledOnce<StoredDocument, CompiledOnce<StoredDocument, QueryCompilation>>()
 
   /**
    * `report` receives a log line for each query that cannot run. With `options.maxInlineChars`, a method that would
@@ -77,9 +75,9 @@ export class QueryIndex {
 
   /** Returns all ACTIVE queries of a project, in the order of their creation. */
   all(projectId: string): readonly CompiledQuery[] {
-    const allowance = new CompileBudget(this.options)
+    const budget = new CompileBudget(this.options)
     return this.indexes.get(projectId).active.flatMap((document) => {
-      const compiled = this.compiled(document, allowance)
+      const compiled = this.compiled(document, budget)
       return compiled?.ok ? [compiled.value] : []
     })
   }
@@ -90,20 +88,24 @@ export class QueryIndex {
     return { byKey: new Map(active.flatMap((one) => [[one.name, one] as const, [one.id, one] as const])), active }
   }
 
-  private compiledFor(projectId: string, key: string): Result<CompiledQuery, QueryCompileError> | null {
+  private compiledFor(projectId: string, key: string): QueryCompilation | null {
     const document = this.indexes.get(projectId).byKey.get(key)
     return document === undefined ? null : this.compiled(document, new CompileBudget(this.options))
   }
 
-  private compiled(stored: StoredDocument, allowance: CompileBudget): Result<CompiledQuery, QueryCompileError> | null {
+  private compiled(stored: StoredDocument, budget: CompileBudget): QueryCompilation | null {
     const policy = this.documents.get(policiesKind, stored.fields.policy_id as string)
     if (policy === null || policy.fields.status !== 'ACTIVE') return null
-    const known = this.known.get(stored)
-    if (known?.policy === policy) return known.compiled
-    const characters = (stored.fields.query as string).length + (policy.fields.policy as string).length
-    allowance.charge(characters, stored, () => this.compiled(stored, new CompileBudget()))
+    const queries = this.byPolicy.get(policy, () => new CompiledOnce())
+    return queries.get(stored, () => {
+      const characters = (stored.fields.query as string).length + (policy.fields.policy as string).length
+      budget.charge(characters, stored, () => this.compiled(stored, new CompileBudget()))
+      return this.compile(stored, policy)
+    })
+  }
+
+  private compile(stored: StoredDocument, policy: StoredDocument): QueryCompilation {
     const compiled = compileStoredQuery(stored, policy)
-    this.known.set(stored, { policy, compiled })
     // It passed the check when it was stored; the policy may have changed since.
     if (!compiled.ok)
       this.report(`knowledge query ${stored.id} (${stored.name}) cannot be run: ${compiled.error.issue}`)

@@ -1,5 +1,6 @@
 // Finds the external data resolvers of a project by name or id, and compiles them.
 import type { ConfigReader, DocumentFields, StoredDocument } from '../config/kind.ts'
+import { CompiledOnce } from '../kernel/compiled-once.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { UpstreamRequest } from '../upstream/client.ts'
 import { resolversKind } from './external-data-resolver.ts'
@@ -19,8 +20,7 @@ export interface CompiledResolver {
   readonly selection: SelectorPath
 }
 
-/** By stored document, which is never changed: a new revision is another one. */
-const compiled = new WeakMap<StoredDocument, Result<CompiledResolver, string>>()
+const resolvers = new CompiledOnce<StoredDocument, Result<CompiledResolver, string>>()
 
 /** Opens the secret at a path of a document; null if there is none. Throws if the master key does not fit. */
 export type OpenSecret = (document: StoredDocument, path: readonly string[]) => string | readonly string[] | null
@@ -38,9 +38,7 @@ export function findResolver(
   const byId = documents.get(resolversKind, name)
   const document = byId?.project_id === projectId ? byId : documents.getByName(resolversKind, projectId, name)
   if (document === null) return null
-  const known = compiled.get(document) ?? compile(document, open)
-  compiled.set(document, known)
-  return known
+  return resolvers.get(document, () => compile(document, open))
 }
 
 /** Headers that the service sets itself. */

@@ -1,8 +1,7 @@
-// The kind of authorization policies. One that is not DRAFT compiles when it is stored (ruling F7).
+// The configuration kind of authorization policies. A policy that is not DRAFT is compiled when it is stored.
 import { z } from 'zod'
 import {
   type ConfigKind,
-  type DocumentFields,
   envelope,
   envelopeUpdate,
   projectsKind,
@@ -10,12 +9,13 @@ import {
   type StoredDocument,
   tagList,
 } from '../config/kind.ts'
-import { isJsonObject } from '../kernel/json-kind.ts'
-import { err, ok, type Result } from '../kernel/result.ts'
-import { type ContextPolicy, compileContextPolicy } from './compile-context.ts'
-import { type CompiledDocument, compileDecisionPolicy, locationIssues } from './compile-policy.ts'
-import { contextVersion } from './context-document.ts'
+import { err, ok } from '../kernel/result.ts'
+import { locationIssues } from './compile-policy.ts'
+import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
+import { parseDocument } from './document-json.ts'
+import { headerField, isContextPolicy, readPolicyHeader } from './policy-header.ts'
 
+/** Name of the kind. */
 export const policiesKind = 'authorization-policies'
 
 const members = {
@@ -23,7 +23,10 @@ const members = {
   tags: tagList.nullish(),
 }
 
-/** `textMax`: characters of a policy's document (facts 1.7.6). `locationsOf`: the logical locations of a project. */
+/**
+ * Returns the kind. `textMax`: maximum characters of a policy's document. `locationsOf`: returns the locations of a
+ * project.
+ */
 export function authorizationPolicies(
   textMax: number,
   locationsOf: (project: StoredDocument) => Iterable<string>,
@@ -40,95 +43,24 @@ export function authorizationPolicies(
     readShape: { policy: z.string(), status: members.status, tags: z.array(z.string()) },
     secrets: [],
     omittedInLists: ['policy'],
+    hiddenFields: [headerField],
     filters: { type: { kbac: ({ fields }) => !isContextPolicy(fields), ciq: ({ fields }) => isContextPolicy(fields) } },
-    check(fields, { parent }) {
-      const stored = { tags: [], ...fields }
+    check(fields, { parent, current }) {
+      const json = parseDocument(fields.policy as string, 'policy')
+      // An update that keeps the text keeps its header, or the lack of one: the same content is not a new revision.
+      const isSameText = current?.fields.policy === fields.policy
+      const header = isSameText ? {} : { [headerField]: readPolicyHeader(json.ok ? json.value : null) }
+      const stored = { tags: [], ...fields, ...header }
       if (fields.status === 'DRAFT') return ok({ fields: stored })
+      if (!json.ok) return err({ kind: 'invalid', issues: json.error })
       if (isContextPolicy(stored)) {
-        const context = compiledContextPolicy(stored)
+        const context = compiledContextPolicy(stored, json.value)
         return context.ok ? ok({ fields: stored }) : err({ kind: 'invalid', issues: context.error })
       }
-      const compiled = compiledDecisionPolicy(stored)
+      const compiled = compiledDecisionPolicy(stored, json.value)
       if (!compiled.ok) return err({ kind: 'invalid', issues: compiled.error })
       const issues = locationIssues(compiled.value, new Set(locationsOf(parent)))
       return issues.length === 0 ? ok({ fields: stored }) : err({ kind: 'invalid', issues })
     },
   }
-}
-
-const compilations = new WeakMap<DocumentFields, Result<CompiledDocument, readonly string[]>>()
-
-/** Once for each stored revision: what was compiled to check it is what decides. */
-export function compiledDecisionPolicy(fields: DocumentFields): Result<CompiledDocument, readonly string[]> {
-  let compiled = compilations.get(fields)
-  if (compiled === undefined) {
-    compiled = compileDecisionPolicy(fields.policy as string)
-    compilations.set(fields, compiled)
-  }
-  return compiled
-}
-
-const contexts = new WeakMap<DocumentFields, Result<ContextPolicy, readonly string[]>>()
-
-/** The same for a context policy, which decides nothing by itself. */
-export function compiledContextPolicy(fields: DocumentFields): Result<ContextPolicy, readonly string[]> {
-  let context = contexts.get(fields)
-  if (context === undefined) {
-    context = compileContextPolicy(fields.policy as string)
-    contexts.set(fields, context)
-  }
-  return context
-}
-
-/** What of a policy's document can be read without compiling it. */
-export interface PolicyHead {
-  readonly isContext: boolean
-  /** Empty where the document does not tell. */
-  readonly subjectType: string
-  readonly actions: readonly string[]
-  readonly resourceType: string
-}
-
-const heads = new WeakMap<DocumentFields, PolicyHead>()
-
-/** Read once for each stored revision. */
-export function headOf(fields: DocumentFields): PolicyHead {
-  let head = heads.get(fields)
-  if (head === undefined) {
-    head = readHead(fields.policy as string)
-    heads.set(fields, head)
-  }
-  return head
-}
-
-function readHead(text: string): PolicyHead {
-  const document = parsed(text)
-  const actions = member(document, 'actions')
-  return {
-    isContext: member(member(document, 'meta'), 'policy_version') === contextVersion,
-    subjectType: textOf(member(member(document, 'subject'), 'type')),
-    actions: Array.isArray(actions) ? [...new Set(actions.map(textOf))] : [],
-    resourceType: textOf(member(member(document, 'resource'), 'type')),
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-function member(value: unknown, name: string): unknown {
-  return isJsonObject(value) ? value[name] : undefined
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-/** A DRAFT may hold anything; what does not say that it is for context queries counts as a decision policy. */
-export function isContextPolicy(fields: DocumentFields): boolean {
-  return headOf(fields).isContext
 }

@@ -1,9 +1,12 @@
 // Compiles context policies: the document, the pattern of its condition, and what the pattern binds. src/context-query
 // runs them.
+
+import { validate } from '../config/validate.ts'
 import { compileConditionRows, type FilterableCondition } from '../engine/condition-rows.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { type ContextDocument, contextVersion, readContextDocument } from './context-document.ts'
+import { type ContextDocument, contextDocument, contextVersion } from './context-document.ts'
 import { variablesOf } from './context-filter.ts'
+import { parseDocument } from './document-json.ts'
 import { parsePath } from './element-path.ts'
 import { filterExpression } from './filter-expression.ts'
 import { formatDiagnostic } from './format-diagnostic.ts'
@@ -21,8 +24,15 @@ export interface ContextPolicy {
   readonly variables: FilterableCondition['variables']
 }
 
+/** Compiles the text of a context policy. Errors are issues for the author. */
 export function compileContextPolicy(text: string): Result<ContextPolicy, readonly string[]> {
-  const read = readContextDocument(text)
+  const json = parseDocument(text, 'policy')
+  return json.ok ? compileContextDocument(json.value) : json
+}
+
+/** Compiles a parsed context policy document. Errors are issues for the author. */
+export function compileContextDocument(json: unknown): Result<ContextPolicy, readonly string[]> {
+  const read = validate(contextDocument, json, 'policy')
   if (!read.ok) return read
   const document = read.value
   const { cypher, token_filter } = document.condition

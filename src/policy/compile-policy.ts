@@ -1,7 +1,10 @@
 // Compiles decision policies to a condition and a filter, or to issues for the author.
+
+import { validate } from '../config/validate.ts'
 import { compileCondition, type PolicyCondition, platformParameters } from '../engine/conditions.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { type DecisionDocument, type DecisionVersion, readPolicyDocument } from './decision-document.ts'
+import { type DecisionDocument, type DecisionVersion, decisionDocument } from './decision-document.ts'
+import { parseDocument } from './document-json.ts'
 import { formatDiagnostic } from './format-diagnostic.ts'
 import type { PolicyFilter } from './policy-filter.ts'
 import { readPolicyFilter } from './read-policy-filter.ts'
@@ -44,8 +47,15 @@ export interface CompiledPolicy extends CompiledDocument {
 const CYPHER = 'policy.condition.cypher'
 const FILTER = 'policy.condition.filter'
 
+/** Compiles the text of a decision policy. Errors are issues for the author. */
 export function compileDecisionPolicy(text: string): Result<CompiledDocument, readonly string[]> {
-  const read = readPolicyDocument(text)
+  const json = parseDocument(text, 'policy')
+  return json.ok ? compileDecisionDocument(json.value) : json
+}
+
+/** Compiles a parsed decision policy document. Errors are issues for the author. */
+export function compileDecisionDocument(json: unknown): Result<CompiledDocument, readonly string[]> {
+  const read = validate(decisionDocument, json, 'policy')
   if (!read.ok) return read
   const { meta, subject, actions, resource, condition } = read.value
   const version = meta.policy_version as DecisionVersion

@@ -1,12 +1,8 @@
 // The schema of a context policy document (`1.0-ciq`): what a subject may read, write and delete around a pattern.
 import { z } from 'zod'
-import { positionOf } from '../../grammar/diagnostic.ts'
-import { validate } from '../config/validate.ts'
-import { err, type Result } from '../kernel/result.ts'
 import { contextFilter } from './context-filter.ts'
 import { label } from './decision-document.ts'
 import { type PathElementKind, parsePath } from './element-path.ts'
-import { readJsonText } from './json-text.ts'
 
 /** The version of context policies. */
 export const contextVersion = '1.0-ciq'
@@ -36,7 +32,8 @@ export const aggregateNames = z.array(variable).max(ENTRIES_MAX)
 const variables = z.array(variable).max(ENTRIES_MAX)
 const labels = z.array(label).max(ENTRIES_MAX)
 
-const contextDocument = z.strictObject({
+/** Validates a parsed context policy document. */
+export const contextDocument = z.strictObject({
   meta: z.strictObject({ policy_version: z.literal(contextVersion) }),
   subject: z.strictObject({ type: label }),
   condition: z.strictObject({
@@ -82,15 +79,3 @@ const contextDocument = z.strictObject({
 
 /** A validated context policy document. */
 export type ContextDocument = z.infer<typeof contextDocument>
-
-/** The JSON of a string member, or where it is malformed; what is in it is for a schema to say. */
-export function readMember<T>(schema: z.ZodType<T>, text: string, member: string): Result<T, readonly string[]> {
-  const json = readJsonText(text)
-  if (json.ok) return validate(schema, json.value, member)
-  const { line, column } = positionOf(text, json.error.offset)
-  return err([`${member}: malformed JSON at line ${line}, column ${column}: ${json.error.message}`])
-}
-
-export function readContextDocument(text: string): Result<ContextDocument, readonly string[]> {
-  return readMember(contextDocument, text, 'policy')
-}

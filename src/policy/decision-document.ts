@@ -1,10 +1,6 @@
 // The schema of a decision policy document: the JSON in the `policy` member of a stored policy. Members that are not
 // executed are rejected.
 import { z } from 'zod'
-import { positionOf } from '../../grammar/diagnostic.ts'
-import { validate } from '../config/validate.ts'
-import { err, type Result } from '../kernel/result.ts'
-import { readJsonText } from './json-text.ts'
 
 /** The versions of decision policies that the service executes. */
 export const decisionVersions = ['2.0-kbac', '3.0-kbac'] as const
@@ -30,7 +26,8 @@ const action = z
   .max(256)
   .regex(/^[A-Za-z0-9.:_/-]+$/, { error: 'expected letters, digits and `. : _ - /`' })
 
-const decisionDocument = z.strictObject({
+/** Validates a parsed decision policy document. */
+export const decisionDocument = z.strictObject({
   meta: z.strictObject({ policy_version: policyVersion }),
   subject: z.strictObject({ type: label }),
   actions: z
@@ -45,13 +42,3 @@ const decisionDocument = z.strictObject({
 
 /** A validated decision policy document. */
 export type DecisionDocument = z.infer<typeof decisionDocument>
-
-/** Issues name the member by its path from `policy`. */
-export function readPolicyDocument(text: string): Result<DecisionDocument, readonly string[]> {
-  const json = readJsonText(text)
-  if (!json.ok) {
-    const { line, column } = positionOf(text, json.error.offset)
-    return err([`policy: malformed JSON at line ${line}, column ${column}: ${json.error.message}`])
-  }
-  return validate(decisionDocument, json.value, 'policy')
-}

@@ -3,9 +3,12 @@
 
 import { type ConfigSource, projectsKind, type StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
-import { compiledDecisionPolicy, headOf, policiesKind } from './authorization-policy.ts'
+import { CompiledOnce } from '../kernel/compiled-once.ts'
+import { policiesKind } from './authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from './compile-budget.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
+import { compiledDecisionPolicy } from './compiled-policies.ts'
+import { isContextPolicy, policyHeader } from './policy-header.ts'
 
 export type { CompiledPolicy } from './compile-policy.ts'
 
@@ -18,7 +21,7 @@ interface PolicyGroup {
 
 interface ProjectPolicyIndex {
   /** Subject type → action → resource type. */
-  readonly byQuestion: Map<string, Map<string, Map<string, PolicyGroup>>>
+  readonly byRequest: Map<string, Map<string, Map<string, PolicyGroup>>>
   readonly bySubjectType: Map<string, PolicyGroup>
 }
 
@@ -29,7 +32,7 @@ export class PolicyIndex {
   private readonly report: (line: string) => void
   private readonly options: IndexOptions
   /** Compiled policies by stored document, which is never changed; null if it does not compile any more. */
-  private readonly policies = new WeakMap<StoredDocument, CompiledPolicy | null>()
+  private readonly policies = new CompiledOnce<StoredDocument, CompiledPolicy | null>()
   private readonly indexes: PerProjectCache<ProjectPolicyIndex>
 
   /**
@@ -63,13 +66,13 @@ export class PolicyIndex {
    * throws LaneRequiredError (see the constructor).
    */
   find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[] {
-    const group = this.indexes.get(projectId).byQuestion.get(subjectType)?.get(action)?.get(resourceType)
+    const group = this.indexes.get(projectId).byRequest.get(subjectType)?.get(action)?.get(resourceType)
     return group === undefined ? noPolicies : (group.compiled ?? this.compile(group))
   }
 
   /** Returns every action that a policy names for these two types, each once. Compiles nothing. */
   actions(projectId: string, subjectType: string, resourceType: string): readonly string[] {
-    const byAction = this.indexes.get(projectId).byQuestion.get(subjectType)
+    const byAction = this.indexes.get(projectId).byRequest.get(subjectType)
     if (byAction === undefined) return []
     return [...byAction].flatMap(([action, byResource]) => (byResource.has(resourceType) ? [action] : []))
   }
@@ -82,12 +85,12 @@ export class PolicyIndex {
 
   /** By the names in the documents: nothing is compiled for it, and each revision of a document is read once. */
   private fill(projectId: string): ProjectPolicyIndex {
-    const index: ProjectPolicyIndex = { byQuestion: new Map(), bySubjectType: new Map() }
+    const index: ProjectPolicyIndex = { byRequest: new Map(), bySubjectType: new Map() }
     for (const document of this.documents.inScope(policiesKind, projectId)) {
       if (!decides(document)) continue
-      const { subjectType, actions, resourceType } = headOf(document.fields)
+      const { subject_type: subjectType, actions, resource_type: resourceType } = policyHeader(document.fields)
       index.bySubjectType.getOrInsertComputed(subjectType, emptyGroup).documents.push(document)
-      const byAction = index.byQuestion.getOrInsertComputed(
+      const byAction = index.byRequest.getOrInsertComputed(
         subjectType,
         () => new Map<string, Map<string, PolicyGroup>>(),
       )
@@ -100,16 +103,20 @@ export class PolicyIndex {
   }
 
   private compile(group: PolicyGroup): readonly CompiledPolicy[] {
-    const allowance = new CompileBudget(this.options)
-    const compiled = group.documents.map((document) => this.compiledFrom(document, allowance))
+    const budget = new CompileBudget(this.options)
+    const compiled = group.documents.map((document) => this.compiledFrom(document, budget))
     group.compiled = compiled.filter((policy) => policy !== null)
     return group.compiled
   }
 
-  private compiledFrom(document: StoredDocument, allowance: CompileBudget): CompiledPolicy | null {
-    const known = this.policies.get(document)
-    if (known !== undefined) return known
-    allowance.charge(textOf(document).length, document, () => this.compiledFrom(document, new CompileBudget()))
+  private compiledFrom(document: StoredDocument, budget: CompileBudget): CompiledPolicy | null {
+    return this.policies.get(document, () => {
+      budget.charge(textOf(document).length, document, () => this.compiledFrom(document, new CompileBudget()))
+      return this.compilePolicy(document)
+    })
+  }
+
+  private compilePolicy(document: StoredDocument): CompiledPolicy | null {
     const compiled = compiledDecisionPolicy(document.fields)
     // It compiled when it was stored, so the language has changed since.
     if (!compiled.ok) {
@@ -118,11 +125,7 @@ export class PolicyIndex {
       )
     }
     const { id, name, revision, fields } = document
-    const policy = compiled.ok
-      ? { ...compiled.value, id, name, revision, tags: fields.tags as readonly string[] }
-      : null
-    this.policies.set(document, policy)
-    return policy
+    return compiled.ok ? { ...compiled.value, id, name, revision, tags: fields.tags as readonly string[] } : null
   }
 }
 
@@ -135,5 +138,5 @@ function textOf({ fields }: StoredDocument): string {
 }
 
 function decides({ fields }: StoredDocument): boolean {
-  return fields.status === 'ACTIVE' && !headOf(fields).isContext
+  return fields.status === 'ACTIVE' && !isContextPolicy(fields)
 }

@@ -127,6 +127,9 @@ describe('a policy is refused', () => {
     expect(await issuesOf(JSON.stringify(good).replace('}}', `},"condition":{"cypher":"${CYPHER}"}}`))).toEqual([
       expect.stringMatching(/^policy: malformed JSON at line 1, column \d+: the member `condition` is given twice$/),
     ])
+    expect(await issuesOf(JSON.stringify(good).replace('{', '{"__proto__":{"x":1},'))).toEqual([
+      'policy: unknown member `__proto__`',
+    ])
   })
 
   test.each<[string, unknown, string[]]>([
@@ -293,6 +296,61 @@ describe('the library', () => {
     for (const _ of house.library.warming()) expect(house.log).toEqual([])
     expect(find().map((policy) => policy.id)).toEqual([id])
     expect(house.log).toEqual([])
+  })
+
+  describe('reads the header of a policy', () => {
+    const stored = (id: string) => house.documents.get('authorization-policies', id)
+    const header = (actions: string[]) => ({
+      policy_version: '2.0-kbac',
+      subject_type: 'Person',
+      actions,
+      resource_type: 'Car',
+    })
+
+    test('that is stored with each new text, and is not part of the interface', async () => {
+      const id = valueIn(await create(good)).body.id as string
+      expect(stored(id)?.fields.policy_header).toEqual(header(['drive']))
+      const change = { policy: JSON.stringify({ ...good, actions: ['park'] }), status: 'ACTIVE' }
+      valueIn(await house.service.update(house.admin, kind(), id, change, null))
+      expect(stored(id)?.fields.policy_header).toEqual(header(['park']))
+      expect(house.read('authorization-policies', id)).not.toHaveProperty('policy_header')
+      expect(await issuesOf(good, { name: 'own', policy_header: header([]) })).toEqual([
+        'body: unknown member `policy_header`',
+      ])
+    })
+
+    test('from its text where an earlier release stored none, and the same update is no new revision', async () => {
+      const id = valueIn(await create(good)).body.id as string
+      const draft = valueIn(await create('no JSON', { name: 'draft', status: 'DRAFT' })).body.id as string
+      const context = {
+        meta: { policy_version: '1.0-ciq' },
+        subject: { type: 'Person' },
+        condition: { cypher: 'MATCH (subject:Person)' },
+      }
+      const other = valueIn(await create(context, { name: 'context' })).body.id as string
+      await house.documents.write((changes) => {
+        for (const one of [id, draft, other]) {
+          const document = stored(one)
+          if (document === null) throw new Error('not stored')
+          const { policy_header: _, ...fields } = document.fields
+          changes.put({ ...document, fields })
+        }
+      })
+      await house.close()
+      house = await openConfiguration({ dir: house.dir, board: house.board })
+      const { etag } = valueIn(house.service.read(house.admin, kind(), id))
+      expect(find().map((policy) => policy.id)).toEqual([id])
+      const listed = (type: string) =>
+        valueIn(
+          house.service.list(house.admin, kind(), new URLSearchParams(`project_id=${project}&type=${type}`)),
+        ).data.map((one) => one.id)
+      expect(listed('kbac')).toEqual([id, draft])
+      expect(listed('ciq')).toEqual([other])
+      const same = { policy: JSON.stringify(good), status: 'ACTIVE' }
+      expect(valueIn(await house.service.update(house.admin, kind(), id, same, null)).etag).toBe(etag)
+      valueIn(await house.service.update(house.admin, kind(), draft, { ...same, status: 'INACTIVE' }, null))
+      expect(stored(draft)?.fields.policy_header).toEqual(header(['drive']))
+    })
   })
 
   test('lets a stored policy that does not compile any more grant nothing, and says so once', async () => {
