@@ -3,6 +3,7 @@ import type { IParserErrorMessageProvider, IRecognitionException, IToken, TokenT
 import { EOF, tokenMatcher } from 'chevrotain'
 import type { Diagnostic } from './diagnostic.ts'
 import { shorten, spanOf } from './literals.ts'
+import { editDistance } from './suggest.ts'
 import * as t from './tokens.ts'
 import { isReserved, keywords, kw } from './tokens.ts'
 
@@ -139,23 +140,4 @@ function nearestKeyword(word: string, maxEdits: number): string | null {
     }
   }
   return nearest
-}
-
-/** Insertions, deletions, replacements and swaps of neighbours. */
-function editDistance(a: string, b: string): number {
-  let beforeLast: number[] = []
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1
-      let edits = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + same)
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        edits = Math.min(edits, beforeLast[j - 2]! + 1)
-      row.push(edits)
-    }
-    beforeLast = last
-    last = row
-  }
-  return last[b.length]!
 }

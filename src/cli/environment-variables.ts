@@ -1,7 +1,7 @@
 // The environment variables of the program. Variables that an orchestrator creates with the same prefix are ignored,
 // and unknown ones are rejected as probable misspellings.
+import { nearestName } from '../../grammar/suggest.ts'
 import { masterKeyVariable, nextMasterKeyVariable } from '../identity/master-key.ts'
-import { nearestName } from '../kernel/suggest.ts'
 import { environmentNameOf, settingSpecs } from '../settings.ts'
 
 /** Environment variables by name. */

@@ -1,6 +1,6 @@
 // Reads settings from flags, environment and a JSON file, and validates them.
+import { suggestion } from '../../grammar/suggest.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { suggestion } from '../kernel/suggest.ts'
 import {
   defaultSettings,
   environmentNameOf,

@@ -1,64 +1,62 @@
-// What a search found for its first page and could not find in parts is kept for the pages behind it, so that all of them
-// together cost one search. Only tokens lead to it, and nothing depends on it: what is gone, or was found by another
-// process, is found anew.
+// Caches results that a search computed as a whole for its first page, so that all pages together cost one search. Only
+// page tokens refer to an entry, and nothing depends on it: a missing entry, or one of another process, is searched again.
+import { LRUCache } from 'lru-cache'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 
-/** The oldest go when those kept are larger than this together: some 16 million results, or 60,000 short lists. */
-const BYTES_MAX = 64 * 1024 * 1024
+/** Maximum bytes of all cached results: some 16 million nodes, or 60,000 short lists. */
+const CACHED_BYTES_MAX = 64 * 1024 * 1024
 
-/** What is around the results of a list, with the name of its search; measured at 700, and rounded up. */
+/** Bytes charged for each list in addition to its nodes; measured as 700 and rounded up. */
 const BYTES_PER_LIST = 1024
 
+/** What one policy granted in a search. */
 export interface CachedSearchResult {
   /** Ascending. */
   readonly nodes: Uint32Array
-  /** The states of the graphs that it was found in. */
+  /** The versions of the graphs that were searched. */
   readonly graphVersions: string
-  /** No other policy was asked: whatever was granted then is in the list. */
+  /** True if the search had no other policy: then the list holds everything that was granted. */
   readonly isSinglePolicy: boolean
 }
 
+type ResultsByPolicy = ReadonlyMap<CompiledPolicy, CachedSearchResult>
+
+/** An LRU cache of search results, bounded by bytes. */
 export class SearchCache {
-  private readonly bytesMax: number
-  /** The one used last stands last. */
-  private readonly searches = new Map<string, Map<CompiledPolicy, CachedSearchResult>>()
-  private bytes = 0
+  private readonly searches: LRUCache<string, ResultsByPolicy>
+  private readonly maxBytes: number
 
-  constructor(bytesMax = BYTES_MAX) {
-    this.bytesMax = bytesMax
+  constructor(maxBytes = CACHED_BYTES_MAX) {
+    this.maxBytes = maxBytes
+    this.searches = new LRUCache({ maxSize: maxBytes, sizeCalculation: bytesOfAll })
   }
 
+  /** Returns what a policy granted in the search with this key, or null. */
   get(search: string, policy: CompiledPolicy): CachedSearchResult | null {
-    const lists = this.searches.get(search)
-    if (lists === undefined) return null
-    this.searches.delete(search)
-    this.searches.set(search, lists)
-    return lists.get(policy) ?? null
+    return this.searches.get(search)?.get(policy) ?? null
   }
 
-  /** `search` is its name, '' when it has none yet. Returns its name. */
+  /** Stores what a policy granted. `search`: key of the search, '' for a new one. Returns the key. */
   set(search: string, policy: CompiledPolicy, list: CachedSearchResult): string {
-    const { nodes } = list
-    if (bytesOf(list) > this.bytesMax) return search
-    const name = search === '' ? crypto.randomUUID() : search
-    const lists = this.searches.get(name) ?? new Map<CompiledPolicy, CachedSearchResult>()
-    const replaced = lists.get(policy)
-    this.bytes += bytesOf(list) - (replaced === undefined ? 0 : bytesOf(replaced))
-    // What it is a part of may be many times as large.
-    lists.set(policy, { ...list, nodes: nodes.slice() })
-    this.searches.delete(name)
-    this.searches.set(name, lists)
-    for (const oldest of this.searches.keys()) {
-      if (this.bytes <= this.bytesMax) break
-      this.delete(oldest)
-    }
-    return name
+    if (bytesOf(list) > this.maxBytes) return search
+    const key = search === '' ? crypto.randomUUID() : search
+    // Copied, because the buffer that `nodes` is a view of may be many times as large.
+    const stored = { ...list, nodes: list.nodes.slice() }
+    // A new map, so that the cache computes the size again.
+    this.searches.set(key, new Map(this.searches.get(key)).set(policy, stored))
+    return key
   }
 
+  /** Removes all results of a search. */
   delete(search: string): void {
-    for (const list of this.searches.get(search)?.values() ?? []) this.bytes -= bytesOf(list)
     this.searches.delete(search)
   }
+}
+
+function bytesOfAll(results: ResultsByPolicy): number {
+  let bytes = 0
+  for (const list of results.values()) bytes += bytesOf(list)
+  return bytes
 }
 
 function bytesOf({ nodes }: CachedSearchResult): number {

@@ -1,52 +1,44 @@
-// How many calls run at once for one project: the others wait in the order in which they came, and no longer than they may.
+// Limits the concurrent calls of each project. Further calls wait in order, up to a timeout.
+import pLimit, { type LimitFunction } from 'p-limit'
 
-interface WaitingCall {
-  enter(entered: boolean): void
+interface ProjectLimit {
+  readonly limit: LimitFunction
+  /** Running and waiting calls. */
+  calls: number
 }
 
-interface ConcurrencySlots {
-  running: number
-  readonly waiting: Set<WaitingCall>
-}
-
+/** One limit for each key. */
 export class ConcurrencyLimiter {
-  private readonly places: number
-  private readonly gates = new Map<string, ConcurrencySlots>()
+  private readonly maxConcurrent: number
+  private readonly limits = new Map<string, ProjectLimit>()
 
-  constructor(places: number) {
-    this.places = places
+  constructor(maxConcurrent: number) {
+    this.maxConcurrent = maxConcurrent
   }
 
-  /** False: there was no place within the time. Whoever entered leaves. */
-  acquire(key: string, timeMs: number): boolean | Promise<boolean> {
-    const gate = this.gates.get(key) ?? { running: 0, waiting: new Set() }
-    this.gates.set(key, gate)
-    if (gate.running < this.places) {
-      gate.running += 1
-      return true
-    }
-    return new Promise((resolve) => {
-      const waiting: WaitingCall = {
-        enter(entered) {
-          clearTimeout(timer)
-          gate.waiting.delete(waiting)
-          resolve(entered)
-        },
-      }
-      const timer = setTimeout(() => waiting.enter(false), timeMs)
-      gate.waiting.add(waiting)
-    })
-  }
-
-  release(key: string): void {
-    const gate = this.gates.get(key)
-    if (gate === undefined) return
-    const [next] = gate.waiting
-    // The place goes from one to the other.
-    if (next !== undefined) next.enter(true)
-    else {
-      gate.running -= 1
-      if (gate.running === 0) this.gates.delete(key)
-    }
+  /**
+   * Runs `task` as soon as fewer than `maxConcurrent` tasks of `key` run. Returns null if that takes longer than
+   * `timeoutMs`; then `task` never runs. Rejects as `task` does.
+   */
+  async run<T>(key: string, timeoutMs: number, task: () => Promise<T>): Promise<T | null> {
+    const project = this.limits.getOrInsertComputed(key, () => ({ limit: pLimit(this.maxConcurrent), calls: 0 }))
+    project.calls += 1
+    const { promise, resolve, reject } = Promise.withResolvers<T | null>()
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      resolve(null)
+    }, timeoutMs)
+    project
+      .limit(() => {
+        clearTimeout(timer)
+        return isLate ? null : task()
+      })
+      .then(resolve, reject)
+      .finally(() => {
+        project.calls -= 1
+        if (project.calls === 0) this.limits.delete(key)
+      })
+    return promise
   }
 }

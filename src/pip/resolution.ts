@@ -62,14 +62,14 @@ const USED_BYTES_MAX = 32 * 1024 * 1024
 /** The external data resolvers of all projects. */
 export class ExternalDataResolvers {
   readonly deps: ResolverDeps
-  readonly gates: ConcurrencyLimiter
-  readonly answers: ResponseCache
+  readonly limiter: ConcurrencyLimiter
+  readonly responses: ResponseCache
   private readonly reportedAtMs = new Map<string, number>()
 
   constructor(deps: ResolverDeps) {
     this.deps = deps
-    this.gates = new ConcurrencyLimiter(deps.limits.maxConcurrent)
-    this.answers = new ResponseCache(deps.clock, deps.limits.cacheTtlMs)
+    this.limiter = new ConcurrencyLimiter(deps.limits.maxConcurrent)
+    this.responses = new ResponseCache(deps.clock, deps.limits.cacheTtlMs)
   }
 
   /** Starts a resolution for one execution that ends in `timeMs` milliseconds. */
@@ -124,19 +124,19 @@ export class Resolution {
     url: string,
     payload: string | null,
   ): Promise<Result<SelectedValue, ResolutionError>> | Result<SelectedValue, ResolutionError> {
-    const { answers, deps } = this.resolvers
+    const { responses, deps } = this.resolvers
     const key = JSON.stringify([this.projectId, resolver.id, resolver.revision, url, payload])
     const running = this.running.get(key)
     if (running !== undefined) return running
-    const kept = answers.get(key)
-    if (kept !== null) return ok(kept)
+    const cached = responses.get(key)
+    if (cached !== null) return ok(cached)
     if (this.running.size >= deps.limits.maxCalls) return permanentFailure('the execution reached its number of calls')
-    const asked = this.call(resolver, url, payload).then((selected) => {
-      if (selected.ok) answers.set(key, selected.value)
+    const response = this.call(resolver, url, payload).then((selected) => {
+      if (selected.ok) responses.set(key, selected.value)
       return selected
     })
-    this.running.set(key, asked)
-    return asked
+    this.running.set(key, response)
+    return response
   }
 
   private async call(
@@ -144,33 +144,38 @@ export class Resolution {
     url: string,
     payload: string | null,
   ): Promise<Result<SelectedValue, ResolutionError>> {
-    const { gates, deps } = this.resolvers
-    const remainingMs = (): number => this.deadlineMs - performance.now()
     if (this.usedBytes > USED_BYTES_MAX) return permanentFailure(tooManyBytes)
-    if (remainingMs() <= 0 || !(await gates.acquire(this.projectId, remainingMs()))) return temporaryFailure(outOfTime)
-    try {
-      const timeMs = Math.min(deps.limits.timeMs, Math.ceil(remainingMs()))
-      if (timeMs <= 0) return temporaryFailure(outOfTime)
-      const { method, headers } = resolver
-      const { maxBytes } = deps.limits
-      const body = payload === null ? {} : { body: payload }
-      const answer = await deps.upstream.send({
-        url,
-        method,
-        headers,
-        ...body,
-        timeoutMs: timeMs,
-        maxResponseBytes: maxBytes,
-      })
-      if (!answer.ok) return this.failed(resolver, upstreamReasons[answer.error.kind], answer.error.message)
-      const read = parseResponse(answer.value)
-      if (!read.ok) return this.failed(resolver, read.error)
-      const value = select(resolver.selection, read.value)
-      if (!value.ok) return this.failed(resolver, value.error)
-      return ok({ value: value.value, bytes: answer.value.body.length })
-    } finally {
-      gates.release(this.projectId)
-    }
+    const remainingMs = this.deadlineMs - performance.now()
+    if (remainingMs <= 0) return temporaryFailure(outOfTime)
+    const { limiter } = this.resolvers
+    const result = await limiter.run(this.projectId, remainingMs, () => this.send(resolver, url, payload))
+    return result ?? temporaryFailure(outOfTime)
+  }
+
+  private async send(
+    resolver: CompiledResolver,
+    url: string,
+    payload: string | null,
+  ): Promise<Result<SelectedValue, ResolutionError>> {
+    const { limits, upstream } = this.resolvers.deps
+    const timeoutMs = Math.min(limits.timeMs, Math.ceil(this.deadlineMs - performance.now()))
+    if (timeoutMs <= 0) return temporaryFailure(outOfTime)
+    const { method, headers } = resolver
+    const body = payload === null ? {} : { body: payload }
+    const response = await upstream.send({
+      url,
+      method,
+      headers,
+      ...body,
+      timeoutMs,
+      maxResponseBytes: limits.maxBytes,
+    })
+    if (!response.ok) return this.failed(resolver, upstreamReasons[response.error.kind], response.error.message)
+    const parsed = parseResponse(response.value)
+    if (!parsed.ok) return this.failed(resolver, parsed.error)
+    const value = select(resolver.selection, parsed.value)
+    if (!value.ok) return this.failed(resolver, value.error)
+    return ok({ value: value.value, bytes: response.value.body.length })
   }
 
   private failed(resolver: CompiledResolver, reason: string, cause = reason): ResolutionFailure {

@@ -1,61 +1,51 @@
-// What upstreams answered a moment ago, kept for equal requests under the same revision of a resolver.
+// Caches selected values of upstream responses, for equal requests under the same revision of a resolver.
+import { LRUCache } from 'lru-cache'
 import { type Clock, isWithin } from '../kernel/clock.ts'
 
+/** A value selected from a response. */
 export interface SelectedValue {
   /** JSON data. */
   readonly value: unknown
-  /** Of the answer that it was selected from. */
+  /** Size of the whole response. */
   readonly bytes: number
 }
 
-/** All answers together. */
-const KEPT_BYTES_MAX = 16 * 1024 * 1024
-/** What an answer takes beside its bytes. */
-const KEPT_BYTES_LEAST = 512
+/** Maximum bytes of all cached responses. */
+const CACHED_BYTES_MAX = 16 * 1024 * 1024
+/** Bytes charged for an entry in addition to key and response. */
+const ENTRY_BYTES = 512
 
-interface CachedResponse extends SelectedValue {
+interface CachedResponse {
+  readonly selected: SelectedValue
   readonly fromMs: number
 }
 
+/** A cache bounded by bytes and time. */
 export class ResponseCache {
   private readonly clock: Clock
-  private readonly keptMs: number
-  private readonly kept = new Map<string, CachedResponse>()
-  private bytes = 0
+  private readonly ttlMs: number
+  private readonly entries = new LRUCache<string, CachedResponse>({ maxSize: CACHED_BYTES_MAX })
 
-  /** 0 keeps nothing. */
-  constructor(clock: Clock, keptMs: number) {
+  /** `ttlMs`: milliseconds for which a value is returned; 0 caches nothing. */
+  constructor(clock: Clock, ttlMs: number) {
     this.clock = clock
-    this.keptMs = keptMs
+    this.ttlMs = ttlMs
   }
 
+  /** Returns the value of a key, or null. */
   get(key: string): SelectedValue | null {
-    const kept = this.kept.get(key)
-    if (kept === undefined) return null
-    if (isWithin(this.clock.now(), kept.fromMs, this.keptMs)) return kept
-    this.forget(key)
+    const entry = this.entries.get(key)
+    if (entry === undefined) return null
+    // Not the cache's own `ttl`: a clock that was set back must not keep an entry alive.
+    if (isWithin(this.clock.now(), entry.fromMs, this.ttlMs)) return entry.selected
+    this.entries.delete(key)
     return null
   }
 
+  /** Stores a value; evicts the least recently used ones if there are too many bytes. */
   set(key: string, selected: SelectedValue): void {
-    if (this.keptMs === 0) return
-    this.forget(key)
-    this.kept.set(key, { ...selected, fromMs: this.clock.now() })
-    this.bytes += sizeOf(key, selected)
-    for (const oldest of this.kept.keys()) {
-      if (this.bytes <= KEPT_BYTES_MAX) break
-      this.forget(oldest)
-    }
+    if (this.ttlMs === 0) return
+    const size = ENTRY_BYTES + 2 * key.length + selected.bytes
+    this.entries.set(key, { selected, fromMs: this.clock.now() }, { size })
   }
-
-  private forget(key: string): void {
-    const kept = this.kept.get(key)
-    if (kept === undefined) return
-    this.bytes -= sizeOf(key, kept)
-    this.kept.delete(key)
-  }
-}
-
-function sizeOf(key: string, { bytes }: SelectedValue): number {
-  return KEPT_BYTES_LEAST + 2 * key.length + bytes
 }

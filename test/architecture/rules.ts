@@ -77,8 +77,8 @@ const synchronous = [
 export const layerRules: readonly LayerRule[] = [
   {
     files: ['grammar/'],
-    mayImport: ['grammar/', 'chevrotain'],
-    sentence: 'grammar imports chevrotain and itself, and nothing of src',
+    mayImport: ['grammar/', 'chevrotain', 'fastest-levenshtein'],
+    sentence: 'grammar imports chevrotain, fastest-levenshtein and itself, and nothing of src',
   },
   {
     files: ['src/kernel/'],
@@ -251,9 +251,9 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/pdp/'],
-    mayImport: ['src/pdp/', 'src/policy/', ...feature],
+    mayImport: ['src/pdp/', 'src/policy/', ...feature, 'lru-cache'],
     sentence:
-      'a feature imports kernel, the engine’s entry points, zod and the shared types; pdp imports no other feature than policy',
+      'a feature imports kernel, the engine’s entry points, zod and the shared types; pdp also lru-cache, and no other feature than policy',
   },
   {
     files: ['src/context-query/'],
@@ -284,9 +284,9 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/pip/'],
-    mayImport: ['src/pip/', 'src/upstream/client.ts', ...feature],
+    mayImport: ['src/pip/', 'src/upstream/client.ts', ...feature, 'lru-cache', 'p-limit'],
     sentence:
-      'pip imports kernel, the engine’s entry points, the shared types, zod, and upstream for requests to resolvers; no other feature',
+      'pip imports kernel, the engine’s entry points, the shared types, zod, lru-cache, p-limit, and upstream for requests to resolvers; no other feature',
   },
   {
     files: features

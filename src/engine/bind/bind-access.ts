@@ -1,6 +1,6 @@
 // Binds variables and what is read from a value: properties, list items, slices, labels.
 import type { IndexAccess, LabelTest, PropertyAccess, SliceAccess, Span } from '../../../grammar/ast.ts'
-import { suggestion } from '../../kernel/suggest.ts'
+import { suggestion } from '../../../grammar/suggest.ts'
 import type { ElementField } from '../store.ts'
 import { nodeField } from '../value/element-properties.ts'
 import { ANY, staticType } from '../value/static-type.ts'

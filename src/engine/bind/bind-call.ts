@@ -1,6 +1,6 @@
 // Binds calls: functions, aggregates, and exists(). Checks the name, the number of arguments and their static types.
 import type { Expression, FunctionCall, Span } from '../../../grammar/ast.ts'
-import { suggestion } from '../../kernel/suggest.ts'
+import { suggestion } from '../../../grammar/suggest.ts'
 import { aggregateNames, findAggregate } from '../value/aggregate-signatures.ts'
 import { findFunction, functionNames } from '../value/function-table.ts'
 import { ANY, staticType } from '../value/static-type.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nearestName } from '../../../../src/kernel/suggest.ts'
+import { nearestName } from '../../../../grammar/suggest.ts'
 import { bindText, refusalsOf, type Surroundings } from '../../../support/evaluate-expression.ts'
 
 const graph: Surroundings = {

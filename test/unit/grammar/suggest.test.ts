@@ -1,6 +1,6 @@
 // Suggestions for misspelled words.
 import { expect, test } from 'vitest'
-import { nearestName, suggestion } from '../../../src/kernel/suggest.ts'
+import { nearestName, suggestion } from '../../../grammar/suggest.ts'
 
 const names = ['port', 'host', 'workers', 'drain_ms']
 
