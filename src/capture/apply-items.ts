@@ -24,11 +24,6 @@ export interface CaptureItem {
   missing?(has: (key: NodeKey) => boolean): readonly string[]
 }
 
-export const noGraph: Result<never, ServiceError> = err({
-  kind: 'not-found',
-  message: 'knowledge graph not found for this project',
-})
-
 /**
  * Writes the items and returns one id per item, in their order. Error: `invalid` if nodes are missing; then nothing was
  * written. Rejects if a graph cannot be written.
@@ -86,7 +81,7 @@ export function hasNode(graph: GraphStore, { type, externalId }: NodeKey): boole
 
 /** Thrown inside the transaction, so that nothing of the batch is written. */
 class MissingNodesError extends Error {
-  override readonly name = 'MissingNodes'
+  override readonly name = 'MissingNodesError'
   readonly issues: readonly string[]
   constructor(issues: readonly string[]) {
     super('end nodes are missing')

@@ -2,10 +2,10 @@
 // break a rule are rejected before anything is written (422), with every issue.
 import type { MetadataFields, NodeInput, NodeKey, WriteBatch } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
-import type { ServiceError } from '../kernel/errors.ts'
+import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import { err, type Result } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
-import { applyItems, type CaptureDeps, type CaptureItem, noGraph } from './apply-items.ts'
+import { applyItems, type CaptureDeps, type CaptureItem } from './apply-items.ts'
 import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
 import type {
@@ -76,7 +76,7 @@ async function onNodes<T extends NodeKeyInput>(
   applyOf: (node: T) => ApplyItem,
 ): NodeCaptureResult {
   const graphs = deps.graphsOf(caller.projectId)
-  if (graphs === null) return noGraph
+  if (graphs === null) return graphNotFound
   const issues: string[] = []
   const items: CaptureItem[] = []
   body.nodes.forEach((node, index) => {

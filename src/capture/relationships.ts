@@ -3,10 +3,10 @@
 // (docs/decisions/0002-composite-projects-and-locations.md).
 import type { GraphStore, NodeKey, RelationshipKey } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
-import type { ServiceError } from '../kernel/errors.ts'
+import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import { err, type Result } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
-import { applyItems, type CaptureDeps, type CaptureItem, hasNode, noGraph } from './apply-items.ts'
+import { applyItems, type CaptureDeps, type CaptureItem, hasNode } from './apply-items.ts'
 import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
 import type {
@@ -96,7 +96,7 @@ async function onRelationships<T extends RelationshipKeyInput>(
   actionOf: (relationship: T, context: RelationshipContext) => Omit<CaptureItem, 'graph'>,
 ): RelationshipCaptureResult {
   const graphs = deps.graphsOf(caller.projectId)
-  if (graphs === null) return noGraph
+  if (graphs === null) return graphNotFound
   const useGlobal = body.use_global_db === true
   const issues: string[] = []
   const items: CaptureItem[] = []

@@ -12,7 +12,7 @@ import type { BoundNodeWrite, BoundRelationshipWrite, BoundWrites, Deletion } fr
 
 /** Thrown inside the transaction, so that nothing of the call is written. */
 export class WriteRejectedError extends Error {
-  override readonly name = 'Refusal'
+  override readonly name = 'WriteRejectedError'
   readonly error: ServiceError
   constructor(error: ServiceError) {
     super(error.kind)

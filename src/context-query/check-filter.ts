@@ -29,23 +29,25 @@ function mayFilterBy(
   if (isBound && equalityOperators.has(operator)) return true
   const { nodes = [], relationships = [], aggregate_values = [] } = policy.document.allowed_reads ?? {}
   if (kind === 'node' || kind === 'relationship') {
-    const asked = parsePath(text, kind)
-    if (!asked.ok || isKeyEquality(asked.value, operator)) return true
+    const requested = parsePath(text, kind)
+    if (!requested.ok || isKeyEquality(requested.value, operator)) return true
     const readable = (kind === 'node' ? nodes : relationships).flatMap((one) => {
       const path = parsePath(one, kind)
       return path.ok && path.value.variable === name ? [path.value] : []
     })
     // A bare variable is only tested for existence or identity.
-    if (asked.value.kind === 'whole') return readable.length > 0
+    if (requested.value.kind === 'whole') return readable.length > 0
     // Permission for a bare variable includes all its properties.
-    return readable.some((path) => covers(path.kind === 'whole' ? { ...path, kind: 'all' } : path, asked.value))
+    return readable.some((path) => covers(path.kind === 'whole' ? { ...path, kind: 'all' } : path, requested.value))
   }
   return text !== name || aggregate_values.includes(name)
 }
 
 /** Comparing the id or type for equality requires the caller to know it already. */
 function isKeyEquality(path: ElementPath, operator: string): boolean {
-  return path.kind === 'own' && (path.name === 'external_id' || path.name === 'type') && equalityOperators.has(operator)
+  return (
+    path.kind === 'field' && (path.name === 'external_id' || path.name === 'type') && equalityOperators.has(operator)
+  )
 }
 
 const equalityOperators: ReadonlySet<string> = new Set(['=', 'IN'])

@@ -24,7 +24,7 @@ export function queryIssues(query: QueryDocument, policy: ContextPolicy): string
     })
   const deleteIssues = (member: 'delete_nodes' | 'delete_relationships', kind: PathElementKind): string[] =>
     pathIssues(member, query[member], kind, (path) => {
-      if (path.kind === 'own' || (path.kind === 'property' && protectedNames.has(path.name)))
+      if (path.kind === 'field' || (path.kind === 'property' && protectedNames.has(path.name)))
         return 'is a protected name'
       if (path.kind === 'metadata' || path.kind === 'score' || path.kind === 'scores') return 'cannot be deleted'
       const allowed = kind === 'node' ? allowed_deletes?.nodes : allowed_deletes?.relationships
@@ -70,7 +70,7 @@ export function restrictedNamesOf(query: QueryDocument, { document }: ContextPol
   const { allowed_reads } = document
   const restricted = (
     upserts: readonly NonNullable<QueryDocument['upsert_nodes' | 'upsert_relationships']>[number][] = [],
-    asked: readonly string[] = [],
+    requested: readonly string[] = [],
     allowed: readonly string[] = [],
     kind: PathElementKind,
   ): string[] => {
@@ -84,7 +84,7 @@ export function restrictedNamesOf(query: QueryDocument, { document }: ContextPol
       .filter(({ type, name, properties = [] }) => {
         if (type === undefined) return false
         const written = new Set(properties.map((property) => property.type))
-        return parsed(asked)
+        return parsed(requested)
           .filter(({ variable }) => variable === name)
           .some((path) => !isWrittenHere(path, written) && !readable.some((one) => covers(one, path)))
       })
@@ -99,7 +99,7 @@ export function restrictedNamesOf(query: QueryDocument, { document }: ContextPol
 /** A written property is replaced with its metadata; id and update time are those of this write. */
 function isWrittenHere(path: ElementPath, written: ReadonlySet<string>): boolean {
   switch (path.kind) {
-    case 'own':
+    case 'field':
       return path.name !== 'create_time' && path.name !== 'is_identity'
     case 'property':
     case 'metadata':
@@ -123,18 +123,18 @@ function pathIssues(
 }
 
 function pathIssue(
-  asked: ElementPath,
+  requested: ElementPath,
   allowed: readonly string[] = [],
   kind: PathElementKind,
   policy: ContextPolicy,
   what: 'reading' | 'deleting',
 ): string | null {
-  if (!policy.variables.has(asked.variable)) return `the policy does not bind \`${asked.variable}\``
+  if (!policy.variables.has(requested.variable)) return `the policy does not bind \`${requested.variable}\``
   const isCovered = allowed.some((text) => {
     const path = parsePath(text, kind)
-    if (!path.ok || !covers(path.value, asked)) return false
+    if (!path.ok || !covers(path.value, requested)) return false
     // In a deletion `var.*` means all properties and `var` the element itself, so one does not include the other.
-    return what === 'reading' || asked.kind !== 'whole' || path.value.kind === 'whole'
+    return what === 'reading' || requested.kind !== 'whole' || path.value.kind === 'whole'
   })
   return isCovered ? null : `the policy does not allow ${what} it`
 }

@@ -18,7 +18,7 @@ export interface CompiledQuery {
   readonly document: QueryDocument
   readonly policy: ContextPolicy
   /** The pattern of the policy with the filters of policy and query. */
-  readonly reading: ConditionRows
+  readonly conditionRows: ConditionRows
   readonly records: RecordReader
   /** Null for a query that only reads. */
   readonly writes: WritePlan | null
@@ -36,8 +36,8 @@ export function compileQuery(document: QueryDocument, policy: ContextPolicy): Re
   ]
   const expression = filterExpression(filters, policy.variables)
   if (!expression.ok) return expression
-  const reading = policy.source.filtered(expression.value)
-  return reading.ok ? reading : err(reading.error.map(({ message }) => `filter: ${message}`))
+  const conditionRows = policy.source.filtered(expression.value)
+  return conditionRows.ok ? conditionRows : err(conditionRows.error.map(({ message }) => `filter: ${message}`))
 }
 
 /** Why a stored query cannot run. `beyond-policy`: it asks for more than its policy allows now. */
@@ -61,19 +61,19 @@ export function compileStoredQuery(
   if (!document.ok) return broken(document.error)
   const [issue] = queryIssues(document.value, context.value)
   if (issue !== undefined) return err({ kind: 'beyond-policy', issue })
-  const reading = compileQuery(document.value, context.value)
-  if (!reading.ok) return broken(reading.error)
+  const conditionRows = compileQuery(document.value, context.value)
+  if (!conditionRows.ok) return broken(conditionRows.error)
   const writes = compileWrites(document.value)
   if (!writes.ok) return broken(writes.error)
   const records = new RecordReader(document.value, writes.value)
-  const { variables } = reading.value
+  const { variables } = conditionRows.value
   const used = [...records.names, ...(writes.value?.variables ?? [])]
   return ok({
     id: stored.id,
     name: stored.name,
     document: document.value,
     policy: context.value,
-    reading: reading.value,
+    conditionRows: conditionRows.value,
     records,
     writes: writes.value,
     materializedNames: new Set(used.filter((name) => variables.has(name))),

@@ -6,8 +6,8 @@ import { toJson } from '../engine/value/json-conversion.ts'
 import { NodeValue, type PropertyValue, type RelationshipValue, type Value } from '../engine/value/value.ts'
 import type { Resolution } from '../pip/resolution.ts'
 import type { PlaceholderLookup } from '../pip/template.ts'
+import type { BoundParameters } from '../policy/value-reference.ts'
 import { nodeFields } from './node-fields.ts'
-import type { BoundParameters } from './parameters.ts'
 import type { ResponseBudget } from './response-budget.ts'
 
 /** A property to resolve; its place in the record holds null until then. */

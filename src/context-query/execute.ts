@@ -4,14 +4,16 @@ import { Budget, type BudgetLimits } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import type { GraphStore } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
-import type { ServiceError } from '../kernel/errors.ts'
+import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { InlineHistory } from '../kernel/inline-history.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ExternalDataResolvers, Resolution } from '../pip/resolution.ts'
+import { missingParameters } from '../policy/input-parameters.ts'
+import type { BoundParameters } from '../policy/value-reference.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { type DeferredProperty, resolveDeferred } from './deferred-properties.ts'
-import { APPLICATION_TYPE, type BoundParameters, bindParameters, missingParameters } from './parameters.ts'
+import { APPLICATION_TYPE, bindParameters } from './parameters.ts'
 import type { CompiledQuery } from './query-index.ts'
 import { needsResolvers, resolveWriteValues } from './resolve-writes.ts'
 import { ResponseBudget } from './response-budget.ts'
@@ -43,11 +45,6 @@ export interface ContextQueryDeps {
 
 const PAGE_SIZE = 100
 
-const noGraph: Result<never, ServiceError> = err({
-  kind: 'not-found',
-  message: 'knowledge graph not found for this project',
-})
-
 /**
  * Executes a query. A query that writes is atomic and returns all of its rows.
  * Errors: `not-found` (graph or query), `forbidden` (the policy changed, or a write is not allowed), `unauthenticated`,
@@ -60,7 +57,7 @@ export async function executeQuery(
   request: ExecuteRequest,
 ): Promise<Result<ExecuteAnswer, ServiceError>> {
   const graphs = deps.graphsOf(caller.projectId)
-  if (graphs === null) return noGraph
+  if (graphs === null) return graphNotFound
   const query = deps.queries.find(caller.projectId, request.id)
   if (query === null) {
     const beyond = deps.queries.policyViolation(caller.projectId, request.id)
@@ -75,7 +72,11 @@ export async function executeQuery(
   const bound = bindParameters(caller, subjectType, request.input_params, deps.inputStringMax)
   if (!bound.ok) return bound
   const { tokenFilter } = query.policy
-  const named = [...query.reading.parameters, ...(tokenFilter?.parameters ?? []), ...(query.writes?.parameters ?? [])]
+  const named = [
+    ...query.conditionRows.parameters,
+    ...(tokenFilter?.parameters ?? []),
+    ...(query.writes?.parameters ?? []),
+  ]
   const limits = query.document.batch_read === true ? { ...deps.limits, timeMs: deps.batchReadTimeMs } : deps.limits
   const missing = named.filter((name) => !bound.value.has(name))
   if (missing.length > 0) return missingParameters(missing)
@@ -106,7 +107,7 @@ export async function executeQuery(
               query,
               parameters: bound.value,
               limits,
-              untilMs: performance.now() + limits.timeMs,
+              deadlineMs: performance.now() + limits.timeMs,
             },
             query.writes,
             page,
@@ -141,7 +142,7 @@ export function pageOf({ page_token = 0, page_size = PAGE_SIZE }: ExecuteRequest
 
 function readPage(
   graph: GraphStore,
-  { reading, records }: CompiledQuery,
+  { conditionRows, records }: CompiledQuery,
   parameters: BoundParameters,
   limits: BudgetLimits,
   { skip, size }: PageRange,
@@ -152,7 +153,7 @@ function readPage(
   const deferred: DeferredProperty[] = []
   const snapshot = graph.snapshot()
   try {
-    const cursor = reading.open({ snapshot, parameters, limits, budget })
+    const cursor = conditionRows.open({ snapshot, parameters, limits, budget })
     const context = { snapshot, deferred, budget: new ResponseBudget(answerMax, budget) }
     // Skipped rows are matched, but their values are not read.
     for (let row = 0; row < skip; row++) if (!cursor.next()) return { data, deferred }
@@ -166,7 +167,7 @@ function readPage(
 /** Writes to all matched rows. There is one page: all rows, or an error. */
 async function writePage(
   { writesMax, answerMax }: ContextQueryDeps,
-  call: Pick<WriteCall, 'graph' | 'query' | 'parameters' | 'limits' | 'untilMs'>,
+  call: Pick<WriteCall, 'graph' | 'query' | 'parameters' | 'limits' | 'deadlineMs'>,
   writes: WritePlan,
   { skip, size }: PageRange,
   resolution: Resolution,
@@ -191,7 +192,7 @@ async function resolveFor(
   budget.start(limits)
   const snapshot = graph.snapshot()
   try {
-    if (!query.reading.open({ snapshot, parameters, limits, budget }).next()) return ok(null)
+    if (!query.conditionRows.open({ snapshot, parameters, limits, budget }).next()) return ok(null)
   } finally {
     snapshot.close()
   }
@@ -200,7 +201,7 @@ async function resolveFor(
 
 function errorOf(error: ExecutionError, { timeMs }: BudgetLimits): ServiceError {
   if (error.code === 'missing-parameter' && error.subject !== null) {
-    return { kind: 'invalid', issues: [`missing or wrong input params, '${error.subject}'`] }
+    return missingParameters([error.subject]).error
   }
   if (error.code !== 'budget') return { kind: 'invalid', issues: [error.redactedMessage] }
   if (error.subject === 'decisionTimeMs') {

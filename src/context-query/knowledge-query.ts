@@ -47,8 +47,8 @@ export function knowledgeQueries(textMax: number): ConfigKind {
       if (!document.ok) return err({ kind: 'invalid', issues: document.error })
       const issues = queryIssues(document.value, compiled.value)
       if (issues.length > 0) return err({ kind: 'invalid', issues })
-      const reading = compileQuery(document.value, compiled.value)
-      return reading.ok ? ok({ fields }) : err({ kind: 'invalid', issues: reading.error })
+      const conditionRows = compileQuery(document.value, compiled.value)
+      return conditionRows.ok ? ok({ fields }) : err({ kind: 'invalid', issues: conditionRows.error })
     },
   }
 }

@@ -5,7 +5,7 @@ import type { Budget, BudgetLimits } from '../engine/conditions.ts'
 import type { Snapshot } from '../engine/store.ts'
 import type { Value } from '../engine/value/value.ts'
 import { estimateBytes } from '../engine/value/value-size.ts'
-import type { BoundParameters } from './parameters.ts'
+import type { BoundParameters } from '../policy/value-reference.ts'
 
 /** What a record is read from. */
 export interface RecordRow {
@@ -45,7 +45,7 @@ export class MaterializedRow implements RecordRow {
 
 /** Which rows to read, and within which limits. */
 export interface RowsRequest {
-  readonly reading: ConditionRows
+  readonly conditionRows: ConditionRows
   /** Variables to keep. */
   readonly names: ReadonlySet<string>
   readonly parameters: BoundParameters
@@ -55,10 +55,10 @@ export interface RowsRequest {
 }
 
 /** Returns all rows, or null if there are more than `rowsMax`. Throws ExecutionError. */
-export function materializeRows(asked: RowsRequest, snapshot: Snapshot): MaterializedRow[] | null {
-  const { reading, names, parameters, limits, budget, rowsMax } = asked
+export function materializeRows(requested: RowsRequest, snapshot: Snapshot): MaterializedRow[] | null {
+  const { conditionRows, names, parameters, limits, budget, rowsMax } = requested
   budget.start(limits)
-  const cursor = reading.open({ snapshot, parameters, limits, budget })
+  const cursor = conditionRows.open({ snapshot, parameters, limits, budget })
   const rows: MaterializedRow[] = []
   while (cursor.next()) {
     if (rows.length === rowsMax) return null

@@ -3,15 +3,8 @@ import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import {
-  bindInputParams,
-  claimsToMap,
-  type InputParams,
-  inputIssues,
-  missingParameterText,
-} from '../policy/input-parameters.ts'
-
-export type BoundParameters = ReadonlyMap<string, Value>
+import { bindInputParams, claimsToMap, type InputParams, inputIssues } from '../policy/input-parameters.ts'
+import type { BoundParameters } from '../policy/value-reference.ts'
 
 /** Subject type for which the calling agent's application is the subject. */
 export const APPLICATION_TYPE = '_Application'
@@ -37,9 +30,4 @@ export function bindParameters(
   bound.set('svc_token', claimsToMap(caller.user?.delegation))
   bound.set('_appId', subjectType === APPLICATION_TYPE ? caller.applicationId : null)
   return ok(bound)
-}
-
-/** Makes the error for missing input parameters. */
-export function missingParameters(names: Iterable<string>): Result<never, ServiceError> {
-  return err({ kind: 'invalid', issues: [...new Set(names)].map(missingParameterText) })
 }

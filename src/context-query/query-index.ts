@@ -21,6 +21,7 @@ interface ProjectQueryIndex {
 
 type QueryCompilation = Result<CompiledQuery, QueryCompileError>
 
+/** Finds the knowledge queries of a project. */
 export class QueryIndex {
   private readonly documents: ConfigSource
   private readonly report: (line: string) => void

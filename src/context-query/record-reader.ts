@@ -105,7 +105,7 @@ function readerOf(path: ElementPath): ColumnReader {
       return (element, context, into, key) => {
         into[key] = wholeElement(element, context)
       }
-    case 'own':
+    case 'field':
       return (element, { snapshot }, into, key) => {
         into[key] = element instanceof NodeValue ? snapshot.nodeField(element.id, path.name as ElementField) : null
       }

@@ -8,11 +8,11 @@ import { ExecutionError } from '../engine/errors.ts'
 import type { BatchView, GraphStore, GraphVersion, WriteBatch } from '../engine/store.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { BoundParameters } from '../policy/value-reference.ts'
 import { applyWrites, WriteRejectedError } from './apply-writes.ts'
 import type { CompiledQuery } from './compile-query.ts'
 import type { DeferredProperty } from './deferred-properties.ts'
 import { type MaterializedRow, materializeRows, type RowsRequest } from './materialize-rows.ts'
-import type { BoundParameters } from './parameters.ts'
 import { ResponseBudget } from './response-budget.ts'
 import type { RecordData } from './schema.ts'
 import type { BoundWrites } from './write-plan.ts'
@@ -25,7 +25,7 @@ export interface WriteCall {
   readonly bound: BoundWrites
   readonly limits: BudgetLimits
   /** Deadline of the call, on the clock of `performance.now()`. */
-  readonly untilMs: number
+  readonly deadlineMs: number
   /** Maximum matched rows of one call. */
   readonly rowsMax: number
   readonly writesMax: number
@@ -44,7 +44,7 @@ const LOCKED_MS = 500
 
 /** Thrown inside the transaction if the graph has changed and must be read again. */
 class GraphChangedError extends Error {
-  override readonly name = 'Moved'
+  override readonly name = 'GraphChangedError'
 }
 
 /**
@@ -54,18 +54,18 @@ class GraphChangedError extends Error {
 export async function runWrites(call: WriteCall): Promise<Result<WriteOutcome, ServiceError>> {
   try {
     for (;;) {
-      const { rows, stamp, isLong } = readRows(call)
+      const { rows, version, isLong } = readRows(call)
       if (rows.length === 0) return ok({ data: [], deferred: [] })
       const written = await call.graph
         .write((batch) =>
-          withView(batch, (view) => write(call, batch, view, currentRows(call, view, rows, stamp, isLong))),
+          withView(batch, (view) => write(call, batch, view, currentRows(call, view, rows, version, isLong))),
         )
         .catch((error: unknown) => {
           if (error instanceof GraphChangedError) return null
           throw error
         })
       if (written !== null) return ok(written)
-      if (performance.now() > call.untilMs) {
+      if (performance.now() > call.deadlineMs) {
         return err({ kind: 'unavailable', message: 'other writers kept changing the graph', retryAfterS: 1 })
       }
     }
@@ -75,12 +75,12 @@ export async function runWrites(call: WriteCall): Promise<Result<WriteOutcome, S
   }
 }
 
-function readRows(call: WriteCall): { rows: MaterializedRow[]; stamp: GraphVersion; isLong: boolean } {
-  const begun = performance.now()
+function readRows(call: WriteCall): { rows: MaterializedRow[]; version: GraphVersion; isLong: boolean } {
+  const startedMs = performance.now()
   const snapshot = call.graph.snapshot()
   try {
     const rows = checkLimits(call, materializeRows(rowsRequest(call, remainingLimits(call)), snapshot))
-    return { rows, stamp: snapshot.version, isLong: performance.now() - begun > LOCKED_MS }
+    return { rows, version: snapshot.version, isLong: performance.now() - startedMs > LOCKED_MS }
   } finally {
     snapshot.close()
   }
@@ -118,13 +118,13 @@ function currentRows(
 }
 
 /** All reads of one call share its time. */
-function remainingLimits({ limits, untilMs }: WriteCall): BudgetLimits {
-  return { ...limits, timeMs: Math.max(0, untilMs - performance.now()) }
+function remainingLimits({ limits, deadlineMs }: WriteCall): BudgetLimits {
+  return { ...limits, timeMs: Math.max(0, deadlineMs - performance.now()) }
 }
 
 function rowsRequest({ query, parameters, rowsMax }: WriteCall, limits: BudgetLimits): RowsRequest {
-  const { reading, materializedNames: names } = query
-  return { reading, names, parameters, limits, budget: new Budget(), rowsMax }
+  const { conditionRows, materializedNames: names } = query
+  return { conditionRows, names, parameters, limits, budget: new Budget(), rowsMax }
 }
 
 /**

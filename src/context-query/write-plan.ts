@@ -3,7 +3,7 @@
 import type { PropertyInput, PropertyMetadata } from '../engine/store.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type ElementPath, type PathElementKind, parsePath } from '../policy/element-path.ts'
-import type { BoundParameters } from './parameters.ts'
+import type { BoundParameters } from '../policy/value-reference.ts'
 import type { QueryDocument } from './query-document.ts'
 import {
   expectedExternalId,
@@ -213,10 +213,10 @@ class WriteBinder {
         resolver: null,
       }
     }
-    const asked = this.bindValue(resolver as ValueSource, `${at}.external_value`, toExternalId, expectedName)
+    const requested = this.bindValue(resolver as ValueSource, `${at}.external_value`, toExternalId, expectedName)
     return resolver?.kind === 'reference'
-      ? { input: base, resolver: asked }
-      : { input: { ...base, externalValue: asked }, resolver: null }
+      ? { input: base, resolver: requested }
+      : { input: { ...base, externalValue: requested }, resolver: null }
   }
 }
 

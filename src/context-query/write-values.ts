@@ -7,8 +7,9 @@ import { isTimestamp } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { label } from '../policy/decision-document.ts'
+import { missingParameterText } from '../policy/input-parameters.ts'
+import type { BoundParameters } from '../policy/value-reference.ts'
 import { expectedReference, readReference, type ValueReference, valueAt } from '../policy/value-reference.ts'
-import type { BoundParameters } from './parameters.ts'
 
 /** Where a value comes from. */
 export type ValueSource =
@@ -67,9 +68,7 @@ export function valueIssue(source: ValueSource, place: string, expected: string)
   if (source.kind !== 'reference') return `${place}: ${expected}`
   const { root, text } = source.reference
   const isSent = !platformParameters.has(root)
-  return isSent
-    ? `missing or wrong input params, '${text.slice(1)}': ${expected}`
-    : `${place}: \`${text}\`: ${expected}`
+  return isSent ? `${missingParameterText(text.slice(1))}: ${expected}` : `${place}: \`${text}\`: ${expected}`
 }
 
 // -- what a value must be

@@ -1,4 +1,5 @@
 // Errors outside of the query engine, in terms of the domain. The mapping to HTTP status codes is in src/http.
+import { err, type Result } from './result.ts'
 
 /** Carries a ServiceError as an exception, from code whose callers would all just return it. */
 export class ThrownServiceError extends Error {
@@ -107,3 +108,9 @@ export type ServiceError =
   | { readonly kind: 'insufficient-storage'; readonly message: string }
   /** 503: temporarily unavailable; the caller may retry. */
   | { readonly kind: 'unavailable'; readonly message: string; readonly retryAfterS?: number }
+
+/** The error for a project without a graph: it is not provisioned yet, or it was deleted. */
+export const graphNotFound: Result<never, ServiceError> = err({
+  kind: 'not-found',
+  message: 'knowledge graph not found for this project',
+})

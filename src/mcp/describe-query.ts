@@ -42,8 +42,8 @@ export function describeQuery(documents: ConfigReader, query: CompiledQuery): Rp
 }
 
 /** Names of all parameters, sorted and unique. */
-function parameterNames({ reading, policy, writes }: CompiledQuery): string[] {
-  const all = [...reading.parameters, ...(policy.tokenFilter?.parameters ?? []), ...(writes?.parameters ?? [])]
+function parameterNames({ conditionRows, policy, writes }: CompiledQuery): string[] {
+  const all = [...conditionRows.parameters, ...(policy.tokenFilter?.parameters ?? []), ...(writes?.parameters ?? [])]
   return [...new Set(all)].filter((name) => !reservedParameters.has(name)).sort()
 }
 

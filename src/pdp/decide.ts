@@ -3,20 +3,19 @@
 // a 422 error and not a denial, because the parameter might change it. All policies share one budget.
 import type { Budget } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
-import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { ok, type Result } from '../kernel/result.ts'
+import { type MissingParameters, missingParameters } from '../policy/input-parameters.ts'
 import type { FilterAdvice, PolicyFilter } from '../policy/policy-filter.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
+import type { BoundParameters } from '../policy/value-reference.ts'
 import type { DecisionDeps, EvaluationRequest, PolicyError, RequestKind } from './decision-deps.ts'
 import {
   bindParameters,
   firstMissingParameter,
   invalidLocation,
   isBudgetExhausted,
-  type MissingParameters,
-  missingParameters,
   policiesFor,
   rejectsForeignSubject,
   subjectMismatch,
@@ -140,11 +139,7 @@ export function reportPolicyError(
 }
 
 /** The advice says what the caller can do. */
-function filterDenial(
-  budget: Budget,
-  filters: readonly PolicyFilter[],
-  parameters: ReadonlyMap<string, Value>,
-): Decision {
+function filterDenial(budget: Budget, filters: readonly PolicyFilter[], parameters: BoundParameters): Decision {
   const advice = filters.flatMap((filter) => filter.explainRejection(budget, parameters).advice)
   const reason = 'the filter of a matching policy does not admit the token or the parameters'
   return { decision: false, context: advice.length === 0 ? { reason } : { reason, advice } }

@@ -2,12 +2,11 @@
 // stays in the item (AuthZEN 7.2.1): `decision: false` with a reason.
 import type { ExecutionError } from '../engine/errors.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
-import { type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
+import { graphNotFound, type ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { type Decision, decide, type EvaluationContext } from './decide.ts'
 import type { DecisionDeps, DecisionEvent } from './decision-deps.ts'
-import { graphNotFound } from './evaluation-inputs.ts'
 import { type BatchItemResult, type BatchRequest, readItems } from './read-batch.ts'
 import { ReadSession } from './read-session.ts'
 

@@ -1,10 +1,9 @@
 // Evaluates a single request on one snapshot.
 import type { AgentCaller } from '../kernel/caller.ts'
-import type { ServiceError } from '../kernel/errors.ts'
+import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
 import { type Decision, decide } from './decide.ts'
 import type { DecisionDeps, EvaluationRequest } from './decision-deps.ts'
-import { graphNotFound } from './evaluation-inputs.ts'
 import { ReadSession } from './read-session.ts'
 
 /**

@@ -15,14 +15,9 @@ import {
   toValue,
 } from '../policy/input-parameters.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
+import type { BoundParameters } from '../policy/value-reference.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { DecisionDeps, Entity, EvaluationRequest } from './decision-deps.ts'
-
-/** The error for a project without a graph. */
-export const graphNotFound: Result<never, ServiceError> = err({
-  kind: 'not-found',
-  message: 'knowledge graph not found for this project',
-})
 
 /**
  * The error if the user token belongs to another subject (docs/decisions/0009-user-tokens.md). The interface fixes the
@@ -34,7 +29,7 @@ export const subjectMismatch: Result<never, ServiceError> = err({
 })
 
 const noPolicies: readonly CompiledPolicy[] = []
-const noParameters: Result<ReadonlyMap<string, Value>, ServiceError> = ok(new Map())
+const noParameters: Result<BoundParameters, ServiceError> = ok(new Map())
 const emptyMap: ReadonlyMap<string, Value> = new Map()
 
 /** Maximum characters of a location name. */
@@ -81,7 +76,7 @@ export function bindParameters(
   caller: AgentCaller,
   request: EvaluationRequest,
   policies: readonly CompiledPolicy[],
-): Result<ReadonlyMap<string, Value>, ServiceError> {
+): Result<BoundParameters, ServiceError> {
   const params = request.context?.input_params
   const input = params === undefined ? null : inputOf(params, deps.inputStringMax)
   if (input !== null && input.issues.length > 0) return err({ kind: 'invalid', issues: input.issues })
@@ -193,7 +188,7 @@ function readsParameters({ parameters }: CompiledPolicy): boolean {
  */
 export function invalidLocation(
   policies: readonly CompiledPolicy[],
-  parameters: ReadonlyMap<string, Value>,
+  parameters: BoundParameters,
   graphs: ProjectGraphs,
 ): Result<never, ServiceError> | null {
   for (const policy of policies) {
@@ -211,7 +206,7 @@ export function invalidLocation(
 }
 
 /** Returns the first input parameter that the policy needs and the caller did not send, or null. */
-export function firstMissingParameter(policy: CompiledPolicy, parameters: ReadonlyMap<string, Value>): string | null {
+export function firstMissingParameter(policy: CompiledPolicy, parameters: BoundParameters): string | null {
   for (const name of policy.inputParameters) if (!parameters.has(name)) return name
   return null
 }
@@ -224,17 +219,4 @@ const sharedLimits: readonly (string | null)[] = ['traversalStepsMax', 'decision
  */
 export function isBudgetExhausted(error: ExecutionError): boolean {
   return error.code === 'budget' && sharedLimits.includes(error.subject)
-}
-
-/** The error for missing input parameters. A grant by another policy, or for another action, takes precedence. */
-export interface MissingParameters {
-  readonly ok: false
-  readonly error: { readonly kind: 'invalid'; readonly issues: readonly string[] }
-  readonly missing: readonly string[]
-}
-
-/** Makes the error for missing input parameters. */
-export function missingParameters(names: Iterable<string>): MissingParameters {
-  const missing = [...new Set(names)]
-  return { ok: false, error: { kind: 'invalid', issues: missing.map(missingParameterText) }, missing }
 }

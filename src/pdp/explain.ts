@@ -3,15 +3,15 @@
 import type { DecisionTrace, MatchedPattern, ProfileNode } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import { toJson } from '../engine/value/json-conversion.ts'
-import type { Value } from '../engine/value/value.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
-import type { ServiceError } from '../kernel/errors.ts'
+import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import { LaneRequiredError } from '../kernel/lane-required.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
+import type { BoundParameters } from '../policy/value-reference.ts'
 import { decide, type EvaluationContext } from './decide.ts'
 import type { DecisionDeps, EvaluationRequest } from './decision-deps.ts'
-import { bindParameters, graphNotFound, hasAnyTag, policiesFor, tokenMatchesSubject } from './evaluation-inputs.ts'
+import { bindParameters, hasAnyTag, policiesFor, tokenMatchesSubject } from './evaluation-inputs.ts'
 import type {
   EntityName,
   Explanation,
@@ -45,8 +45,8 @@ export function explainDecision(
     const decided = decide(evaluation, session, request)
     if (!decided.ok) return decided
     // An input parameter that none of these policies reads is accepted, as in an evaluation.
-    const asked = policiesFor(deps, caller.projectId, request)
-    const bound = bindParameters(deps, caller, request, asked)
+    const requested = policiesFor(deps, caller.projectId, request)
+    const bound = bindParameters(deps, caller, request, requested)
     if (!bound.ok) return bound
     session.parameters = bound.value
     // Each policy has a budget of its own. All policies together have the time of a batch, because an explanation
@@ -60,7 +60,7 @@ export function explainDecision(
     })
     return ok({
       ...decided.value,
-      parameters: parametersUsed(asked, bound.value, mask),
+      parameters: parametersUsed(requested, bound.value, mask),
       policies: explanations,
       duration_ms: performance.now() - startedMs,
     })
@@ -178,7 +178,7 @@ function stepOf({ operator, detail, rows, reads, timeMs, children }: ProfileNode
 /** Returns the masked values of the parameters that the policies read, from any source. */
 function parametersUsed(
   policies: readonly CompiledPolicy[],
-  parameters: ReadonlyMap<string, Value>,
+  parameters: BoundParameters,
   mask: ParameterMask,
 ): Record<string, unknown> {
   const used = Object.create(null) as Record<string, unknown>

@@ -3,10 +3,10 @@
 import { Budget, type BudgetLimits, type QueryContext } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import type { Snapshot } from '../engine/store.ts'
-import type { Value } from '../engine/value/value.ts'
+import type { BoundParameters } from '../policy/value-reference.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 
-const noParameters: ReadonlyMap<string, Value> = new Map()
+const noParameters: BoundParameters = new Map()
 
 /** The context in which conditions run. Parameters and budget are set anew for each request. */
 export class ReadSession implements QueryContext {
@@ -14,7 +14,7 @@ export class ReadSession implements QueryContext {
   readonly limits: BudgetLimits
   readonly budget = new Budget()
   private readonly isInline: boolean
-  parameters: ReadonlyMap<string, Value> = noParameters
+  parameters: BoundParameters = noParameters
   /** The error that exhausted the budget; null while it lasts. */
   exhausted: ExecutionError | null = null
   /** Reports withheld until the request is answered, because it may have to be repeated in a lane. */

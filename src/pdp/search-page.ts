@@ -162,8 +162,8 @@ function bindingOf({ projectId, agentId, user }: AgentCaller, kind: RequestKind,
   const { subject, resource, action, context } = request
   const tokenSubject = user === null ? null : [user.nodeType, user.subjectId]
   const { name, properties } = action
-  const asked = [kind, knownFields(subject), knownFields(resource), { name, properties }, context ?? null]
-  return writeJson(sortMembers([projectId, agentId, tokenSubject, ...asked]))
+  const requested = [kind, knownFields(subject), knownFields(resource), { name, properties }, context ?? null]
+  return writeJson(sortMembers([projectId, agentId, tokenSubject, ...requested]))
 }
 
 function knownFields({ type, id, properties }: Entity): Entity {

@@ -3,9 +3,9 @@
 import type { Budget } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import { createChunk, type NodeId, type Snapshot } from '../engine/store.ts'
-import type { Value } from '../engine/value/value.ts'
 import type { PolicyFilter } from '../policy/policy-filter.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
+import type { BoundParameters } from '../policy/value-reference.ts'
 import type { EvaluationContext } from './decide.ts'
 import type { EvaluationRequest } from './decision-deps.ts'
 import { isBudgetExhausted } from './evaluation-inputs.ts'
@@ -21,7 +21,7 @@ export interface SearchTask {
   readonly evaluation: EvaluationContext
   readonly policy: CompiledPolicy
   readonly session: ReadSession
-  readonly parameters: ReadonlyMap<string, Value>
+  readonly parameters: BoundParameters
   readonly request: EvaluationRequest
   readonly target: SearchTarget
   /** Result of the filter, or its error; null until it is evaluated. */
@@ -49,11 +49,7 @@ export function filterAdmits(task: SearchTask): boolean {
 }
 
 /** An exhausted budget is thrown: nothing is left for the policies that follow. */
-function admittedBy(
-  budget: Budget,
-  filter: PolicyFilter,
-  parameters: ReadonlyMap<string, Value>,
-): boolean | ExecutionError {
+function admittedBy(budget: Budget, filter: PolicyFilter, parameters: BoundParameters): boolean | ExecutionError {
   try {
     return filter.admits(budget, parameters)
   } catch (error) {

@@ -3,17 +3,16 @@
 // exhausted budget is an error and never a shorter answer. All policies share one budget.
 import { ExecutionError } from '../engine/errors.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
-import type { ServiceError } from '../kernel/errors.ts'
+import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { missingParameters } from '../policy/input-parameters.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import { type EvaluationContext, reportPolicyError } from './decide.ts'
 import type { DecisionDeps, EvaluationRequest, RequestKind } from './decision-deps.ts'
 import {
   bindParameters,
   firstMissingParameter,
-  graphNotFound,
   invalidLocation,
-  missingParameters,
   policiesFor,
   rejectsForeignSubject,
   subjectMismatch,

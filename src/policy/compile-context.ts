@@ -54,8 +54,8 @@ function filterIssues({ condition }: ContextDocument, source: FilterableConditio
   const filters = (condition.filter ?? []).map((filter, i) => ({ filter, at: `policy.condition.filter[${i}]` }))
   const expression = filterExpression(filters, source.variables)
   if (!expression.ok) return expression.error
-  const reading = source.filtered(expression.value)
-  return reading.ok ? [] : reading.error.map(({ message }) => `policy.condition.filter: ${message}`)
+  const conditionRows = source.filtered(expression.value)
+  return conditionRows.ok ? [] : conditionRows.error.map(({ message }) => `policy.condition.filter: ${message}`)
 }
 
 /**
@@ -64,29 +64,29 @@ function filterIssues({ condition }: ContextDocument, source: FilterableConditio
  */
 function unboundVariables(document: ContextDocument, bound: FilterableCondition['variables']): string[] {
   const { condition, allowed_upserts, allowed_deletes } = document
-  const named: [place: string, name: string][] = [
-    ...(condition.filter ?? []).flatMap((filter, i) => placed(`condition.filter[${i}]`, variablesOf(filter))),
-    ...placed('allowed_upserts.nodes.existing_nodes', allowed_upserts?.nodes?.existing_nodes),
-    ...placed(
+  const named: [path: string, name: string][] = [
+    ...(condition.filter ?? []).flatMap((filter, i) => withPath(`condition.filter[${i}]`, variablesOf(filter))),
+    ...withPath('allowed_upserts.nodes.existing_nodes', allowed_upserts?.nodes?.existing_nodes),
+    ...withPath(
       'allowed_upserts.relationships.existing_relationships',
       allowed_upserts?.relationships?.existing_relationships,
     ),
-    ...placed(
+    ...withPath(
       'allowed_deletes.nodes',
       allowed_deletes?.nodes?.map((path) => variableOf(path, 'node')),
     ),
-    ...placed(
+    ...withPath(
       'allowed_deletes.relationships',
       allowed_deletes?.relationships?.map((path) => variableOf(path, 'relationship')),
     ),
   ]
   return named
     .filter(([, name]) => !bound.has(name))
-    .map(([place, name]) => `policy.${place}: the condition binds no \`${name}\``)
+    .map(([path, name]) => `policy.${path}: the condition does not bind \`${name}\``)
 }
 
-function placed(place: string, names: readonly string[] = []): [string, string][] {
-  return names.map((name) => [place, name])
+function withPath(path: string, names: readonly string[] = []): [string, string][] {
+  return names.map((name) => [path, name])
 }
 
 function variableOf(path: string, kind: 'node' | 'relationship'): string {

@@ -10,7 +10,7 @@ export type ElementPath = { readonly variable: string } & (
    * (docs/decisions/0010-context-query-reads.md).
    */
   | { readonly kind: 'all' }
-  | { readonly kind: 'own'; readonly name: string }
+  | { readonly kind: 'field'; readonly name: string }
   | { readonly kind: 'property'; readonly name: string }
   | { readonly kind: 'properties' }
   | { readonly kind: 'metadata'; readonly name: string; readonly field: string }
@@ -43,7 +43,7 @@ export function parsePath(text: string, kind: PathElementKind): Result<ElementPa
   if (first === '*') return second === undefined ? ok({ variable, kind: 'all' }) : error
   if (second === undefined) {
     if (kind === 'relationship') return ok({ variable, kind: 'property', name: first })
-    return nodeFields.has(first) ? ok({ variable, kind: 'own', name: first }) : error
+    return nodeFields.has(first) ? ok({ variable, kind: 'field', name: first }) : error
   }
   if (first === 'property') {
     if (third === undefined) return ok(second === '*' ? { variable, kind: 'properties' } : property(variable, second))
@@ -66,23 +66,23 @@ function property(variable: string, name: string): ElementPath {
 }
 
 /**
- * Returns whether permission for `allowed` includes `asked`. A wildcard does not cover metadata and trust scores; a
+ * Returns whether permission for `allowed` includes `requested`. A wildcard does not cover metadata and trust scores; a
  * bare variable covers only itself.
  */
-export function covers(allowed: ElementPath, asked: ElementPath): boolean {
-  if (allowed.variable !== asked.variable) return false
+export function covers(allowed: ElementPath, requested: ElementPath): boolean {
+  if (allowed.variable !== requested.variable) return false
   switch (allowed.kind) {
     case 'all':
-      return ['whole', 'all', 'own', 'property', 'properties'].includes(asked.kind)
+      return ['whole', 'all', 'field', 'property', 'properties'].includes(requested.kind)
     case 'properties':
-      return asked.kind === 'properties' || asked.kind === 'property'
+      return requested.kind === 'properties' || requested.kind === 'property'
     case 'scores':
-      return asked.kind === 'scores' || asked.kind === 'score'
+      return requested.kind === 'scores' || requested.kind === 'score'
     case 'whole':
-      return asked.kind === 'whole'
+      return requested.kind === 'whole'
     case 'metadata':
-      return asked.kind === 'metadata' && asked.name === allowed.name && asked.field === allowed.field
+      return requested.kind === 'metadata' && requested.name === allowed.name && requested.field === allowed.field
     default:
-      return asked.kind === allowed.kind && asked.name === allowed.name
+      return requested.kind === allowed.kind && requested.name === allowed.name
   }
 }

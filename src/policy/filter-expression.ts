@@ -18,9 +18,9 @@ export function filterExpression(
   variables: FilterVariables,
 ): Result<Expression | null, readonly string[]> {
   const writer = new FilterExpressionBuilder(variables)
-  const deps = filters.map(({ filter, at }) => writer.expression(filter, at))
+  const operands = filters.map(({ filter, at }) => writer.expression(filter, at))
   if (writer.issues.length > 0) return err(writer.issues)
-  return ok(deps.length === 0 ? null : joined('AND', deps))
+  return ok(operands.length === 0 ? null : joined('AND', operands))
 }
 
 function joined(operator: 'AND' | 'OR', operands: readonly Expression[]): Expression {
@@ -94,7 +94,7 @@ class FilterExpressionBuilder {
     if (!path.ok) return this.reject(at, path.error)
     const it = variable(name)
     switch (path.value.kind) {
-      case 'own':
+      case 'field':
         return member(it, path.value.name)
       case 'property':
         return member(member(it, 'property'), path.value.name)

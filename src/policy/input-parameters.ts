@@ -51,6 +51,20 @@ export function missingParameterText(name: string): string {
   return `missing or wrong input params, '${name}'`
 }
 
+/** The error for missing input parameters. */
+export interface MissingParameters {
+  readonly ok: false
+  readonly error: { readonly kind: 'invalid'; readonly issues: readonly string[] }
+  /** Their names, each once. */
+  readonly missing: readonly string[]
+}
+
+/** Makes the error for missing input parameters. */
+export function missingParameters(names: Iterable<string>): MissingParameters {
+  const missing = [...new Set(names)]
+  return { ok: false, error: { kind: 'invalid', issues: missing.map(missingParameterText) }, missing }
+}
+
 const noClaims: ReadonlyMap<string, Value> = new Map()
 
 /** Cached by claims object, because one token serves many requests. */

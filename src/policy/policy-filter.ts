@@ -10,7 +10,7 @@ import { type CompiledRegex, compileRegexCharged } from '../engine/value/regular
 import { includesText } from '../engine/value/string-operations.ts'
 import type { Truth, Value } from '../engine/value/value.ts'
 import { assertNever } from '../kernel/assert.ts'
-import { type ValueReference, valueAt } from './value-reference.ts'
+import { type BoundParameters, type ValueReference, valueAt } from './value-reference.ts'
 
 /** Operators that compare two values of one kind. */
 export const comparisons = ['=', '<>', '<', '<=', '>', '>='] as const
@@ -28,7 +28,6 @@ export type FilterLeafOperator =
 
 /** Texts for the caller of a decision that the filter denied, by name. */
 export type FilterAdvice = Readonly<Record<string, string>>
-type FilterParameters = ReadonlyMap<string, Value>
 
 /** The right side of a leaf. */
 export type FilterOperand =
@@ -90,12 +89,12 @@ export class PolicyFilter {
    * Returns whether the filter is true. Throws a ExecutionError `missing-parameter` if an input parameter has the wrong type
    * for its place.
    */
-  admits(budget: Budget, parameters: FilterParameters): boolean {
+  admits(budget: Budget, parameters: BoundParameters): boolean {
     return truthOf(budget, this.root, parameters) === true
   }
 
   /** Explains why the filter is not true. Call it only if `admits` returned false. */
-  explainRejection(budget: Budget, parameters: FilterParameters): FilterRejection {
+  explainRejection(budget: Budget, parameters: BoundParameters): FilterRejection {
     const advice = new Set<FilterAdvice>()
     const leaves: FailingLeaf[] = []
     collect(budget, this.root, true, parameters, advice, leaves)
@@ -103,7 +102,7 @@ export class PolicyFilter {
   }
 }
 
-function truthOf(budget: Budget, node: PolicyFilterNode, parameters: FilterParameters): Truth {
+function truthOf(budget: Budget, node: PolicyFilterNode, parameters: BoundParameters): Truth {
   budget.chargeSteps(1)
   switch (node.kind) {
     case 'leaf':
@@ -125,7 +124,7 @@ function truthOf(budget: Budget, node: PolicyFilterNode, parameters: FilterParam
 function joined(
   budget: Budget,
   operands: readonly PolicyFilterNode[],
-  parameters: FilterParameters,
+  parameters: BoundParameters,
   decisive: boolean,
 ): Truth {
   let truth: Truth = !decisive
@@ -140,7 +139,7 @@ function joined(
 /**
  * For explanations: a parameter of the wrong type at a place that the decision did not evaluate makes its leaf unknown.
  */
-function truthForExplanation(budget: Budget, node: PolicyFilterNode, parameters: FilterParameters): Truth {
+function truthForExplanation(budget: Budget, node: PolicyFilterNode, parameters: BoundParameters): Truth {
   try {
     return truthOf(budget, node, parameters)
   } catch (error) {
@@ -154,7 +153,7 @@ function collect(
   budget: Budget,
   node: PolicyFilterNode,
   wanted: boolean,
-  parameters: FilterParameters,
+  parameters: BoundParameters,
   advice: Set<FilterAdvice>,
   leaves: FailingLeaf[],
 ): void {
@@ -174,7 +173,7 @@ function collect(
 
 type FilterLeaf = Extract<PolicyFilterNode, { kind: 'leaf' }>
 
-function leafTruth(budget: Budget, { operator, attribute, operand }: FilterLeaf, parameters: FilterParameters): Truth {
+function leafTruth(budget: Budget, { operator, attribute, operand }: FilterLeaf, parameters: BoundParameters): Truth {
   const left = valueAt(attribute, parameters)
   if (operator === 'IS NULL') return left === null
   if (operator === 'IS NOT NULL') return left !== null
@@ -256,7 +255,7 @@ function isComparable(budget: Budget, value: Value, item: Value): boolean {
   return item !== null && sameKind(value, item)
 }
 
-function operandValue(budget: Budget, operand: FilterOperand, parameters: FilterParameters): Value {
+function operandValue(budget: Budget, operand: FilterOperand, parameters: BoundParameters): Value {
   switch (operand.kind) {
     case 'literal':
       return operand.value
@@ -272,7 +271,7 @@ function operandValue(budget: Budget, operand: FilterOperand, parameters: Filter
   }
 }
 
-function instantOf(budget: Budget, operand: FilterOperand, parameters: FilterParameters): number | null {
+function instantOf(budget: Budget, operand: FilterOperand, parameters: BoundParameters): number | null {
   const value = operandValue(budget, operand, parameters)
   const ms = instantMs(value)
   if (ms === null && value !== null) rejectParameter(operand)

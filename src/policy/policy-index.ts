@@ -27,6 +27,7 @@ interface ProjectPolicyIndex {
 
 const noPolicies: readonly CompiledPolicy[] = []
 
+/** Finds the decision policies of a request. */
 export class PolicyIndex {
   private readonly documents: ConfigSource
   private readonly report: (line: string) => void
@@ -54,7 +55,7 @@ export class PolicyIndex {
     const { maxInlineChars = Number.POSITIVE_INFINITY } = this.options
     for (const { id } of [...this.documents.all(projectsKind)]) {
       for (const document of this.documents.inScope(policiesKind, id)) {
-        if (!decides(document) || textOf(document).length > maxInlineChars) continue
+        if (!isActiveDecisionPolicy(document) || textOf(document).length > maxInlineChars) continue
         this.compiledFrom(document, new CompileBudget())
         yield
       }
@@ -83,11 +84,11 @@ export class PolicyIndex {
     return group === undefined ? noPolicies : (group.compiled ?? this.compile(group))
   }
 
-  /** By the names in the documents: nothing is compiled for it, and each revision of a document is read once. */
+  /** Indexes the policies of a project by their headers; compiles nothing. */
   private fill(projectId: string): ProjectPolicyIndex {
     const index: ProjectPolicyIndex = { byRequest: new Map(), bySubjectType: new Map() }
     for (const document of this.documents.inScope(policiesKind, projectId)) {
-      if (!decides(document)) continue
+      if (!isActiveDecisionPolicy(document)) continue
       const { subject_type: subjectType, actions, resource_type: resourceType } = policyHeader(document.fields)
       index.bySubjectType.getOrInsertComputed(subjectType, emptyGroup).documents.push(document)
       const byAction = index.byRequest.getOrInsertComputed(
@@ -137,6 +138,6 @@ function textOf({ fields }: StoredDocument): string {
   return fields.policy as string
 }
 
-function decides({ fields }: StoredDocument): boolean {
+function isActiveDecisionPolicy({ fields }: StoredDocument): boolean {
   return fields.status === 'ACTIVE' && !isContextPolicy(fields)
 }

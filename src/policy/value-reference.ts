@@ -3,6 +3,9 @@
 import type { Value } from '../engine/value/value.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 
+/** Values by parameter name, without `$`. */
+export type BoundParameters = ReadonlyMap<string, Value>
+
 /** A parsed reference. */
 export interface ValueReference {
   /** The parameter without `$`: `token` for `$token.sub`. */
@@ -55,7 +58,7 @@ export function readReference(text: string): Result<ValueReference, string> {
 }
 
 /** Returns the value of a reference; null if a step of the path is absent. */
-export function valueAt({ root, path }: ValueReference, parameters: ReadonlyMap<string, Value>): Value {
+export function valueAt({ root, path }: ValueReference, parameters: BoundParameters): Value {
   let value: Value = parameters.get(root) ?? null
   for (const step of path) {
     if (!(value instanceof Map)) return null

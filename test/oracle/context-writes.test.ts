@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 import { parse } from '../../grammar/index.ts'
 import type { StoredDocument } from '../../src/config/kind.ts'
 import { compileStoredQuery } from '../../src/context-query/compile-query.ts'
-import type { BoundParameters } from '../../src/context-query/parameters.ts'
 import { runWrites } from '../../src/context-query/run-writes.ts'
 import { createChunk, type GraphStore } from '../../src/engine/store.ts'
 import { fromJson } from '../../src/engine/value/json-conversion.ts'
+import type { BoundParameters } from '../../src/policy/value-reference.ts'
 import { openEnvironment } from '../../src/store/graph/environment.ts'
 import { Random, testSeed } from '../generate/random.ts'
 import {
@@ -189,7 +189,7 @@ async function tried(
     parameters: given,
     bound: bound.value,
     limits: { stepsMax: 1_000_000, timeMs: 10_000 },
-    untilMs: performance.now() + 10_000,
+    deadlineMs: performance.now() + 10_000,
     rowsMax: 1000,
     writesMax: 10_000,
     answerMax: 1_000_000,

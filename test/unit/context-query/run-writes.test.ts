@@ -82,7 +82,7 @@ describe('a graph to which others write', () => {
       writesMax: 10,
       answerMax: 10_000,
     }
-    return runWrites({ graph, limits, untilMs: performance.now() + timeMs, ...call })
+    return runWrites({ graph, limits, deadlineMs: performance.now() + timeMs, ...call })
   }
   const bound = () => {
     const result = compiled().writes?.bind(new Map())
@@ -154,10 +154,10 @@ describe('a graph to which others write', () => {
     }
     const limits = { stepsMax: 1_000_000, timeMs: 60_000 }
     // Resolvers were asked before, for all of it.
-    const over = runWrites({ graph: environment, limits, untilMs: performance.now(), ...long })
+    const over = runWrites({ graph: environment, limits, deadlineMs: performance.now(), ...long })
     await expect(over).rejects.toThrow('the time limit of 0 ms is reached')
-    const untilMs = performance.now() + limits.timeMs
-    expect((await runWrites({ graph: environment, limits, untilMs, ...long })).ok).toBe(true)
+    const deadlineMs = performance.now() + limits.timeMs
+    expect((await runWrites({ graph: environment, limits, deadlineMs: deadlineMs, ...long })).ok).toBe(true)
   })
 
   test('keeps nothing of a call that a fault ends within the transaction', async () => {
@@ -196,8 +196,8 @@ test('a composite project gets proxies of what a query makes, and loses those of
     const bound = query.writes?.bind(new Map())
     if (bound?.ok !== true) throw new Error('the query binds')
     const limits = { stepsMax: 1_000_000, timeMs: 10_000 }
-    const untilMs = performance.now() + limits.timeMs
-    const call = { graph, query, limits, untilMs, bound: bound.value, rowsMax: 10, writesMax: 10, answerMax: 10_000 }
+    const deadlineMs = performance.now() + limits.timeMs
+    const call = { graph, query, limits, deadlineMs, bound: bound.value, rowsMax: 10, writesMax: 10, answerMax: 10_000 }
     expect((await runWrites({ ...call, parameters: new Map() })).ok).toBe(true)
     expect(checkProxies(global, [own])).toEqual([])
     const has = (type: string, externalId: string) =>

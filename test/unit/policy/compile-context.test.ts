@@ -86,13 +86,13 @@ describe('a context policy', () => {
       'writes to what is not bound',
       { allowed_upserts: { nodes: { existing_nodes: ['bike'] } } },
       undefined,
-      ['policy.allowed_upserts.nodes.existing_nodes: the condition binds no `bike`'],
+      ['policy.allowed_upserts.nodes.existing_nodes: the condition does not bind `bike`'],
     ],
     [
       'a filter on what is not bound',
       { condition: { filter: [{ operator: '=', attribute: 'bike.external_id', value: 1 }] } },
       undefined,
-      ['policy.condition.filter[0]: the condition binds no `bike`'],
+      ['policy.condition.filter[0]: the condition does not bind `bike`'],
     ],
     [
       'a filter that names no path of its variable',

@@ -68,10 +68,10 @@ describe('JSON in a string', () => {
     ['{\n"a":1,}', 2, 7, 'expected a key in double quotes, found `}`'],
     ['[1 2]', 1, 4, 'expected `,` or `]`, found `2`'],
     ['{"a":1} x', 1, 9, 'expected the end, found `x`'],
-    ['{"a":"b', 1, 6, 'the string has no end'],
+    ['{"a":"b', 1, 6, 'the string is not terminated'],
     ["{'a':1}", 1, 2, "expected a key in double quotes, found `'`"],
     ['{"a":1e999}', 1, 6, 'the number is out of range'],
-    ['{"a":01}', 1, 6, 'not a number as JSON writes it'],
+    ['{"a":01}', 1, 6, 'not a valid JSON number'],
     ['{"a":1,"\\u0061":2}', 1, 8, 'the member `a` is given twice'],
     ['['.repeat(201), 1, 201, 'nested deeper than 200 levels'],
   ])('%s is refused at line %i, column %i', (text, line, column, message) => {
