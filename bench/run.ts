@@ -7,9 +7,10 @@ import { search } from './engine/search.bench.ts'
 import { type Bench, type BenchRecord, type BenchReport, machine } from './harness.ts'
 import { evaluation } from './http/evaluation.bench.ts'
 import { mcp } from './http/mcp.bench.ts'
+import { micro } from './micro/micro.bench.ts'
 import { ingest } from './store/ingest.bench.ts'
 
-const benches: readonly Bench[] = [decision, engine, search, evaluation, context, mcp, ingest, cerbos]
+const benches: readonly Bench[] = [decision, engine, search, evaluation, context, mcp, ingest, micro, cerbos]
 
 const args = process.argv.slice(2)
 const seedAt = args.indexOf('--seed')
