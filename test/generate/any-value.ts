@@ -1,4 +1,4 @@
-// Values of every kind for property tests, dense in the places where kinds meet: around 2^53, signed zero, nested nulls.
+// Values of every kind for property tests, dense where kinds meet: around 2^53, signed zero, nested nulls.
 import fc from 'fast-check'
 import {
   DateTimeValue,
@@ -52,7 +52,7 @@ const paths = fc
       .map(([ns, rs]) => new PathValue(ns, rs)),
   )
 
-// Few days, times and offsets, so that one instant comes under many names.
+// Few days, times and offsets, so that one instant occurs under several names.
 const days = fc.constantFrom(-1, 0, 1, 16_000)
 const hours = fc.integer({ min: 0, max: 3 }).map((hour) => hour * 3_600_000_000_000)
 const offsets = fc.constantFrom(-3600, 0, 3600)
@@ -82,7 +82,7 @@ export const anyValue: fc.Arbitrary<Value> = fc.letrec<{ value: Value }>((tie) =
   ),
 })).value
 
-/** A value in the name of a test. */
+/** A value as part of a test title. */
 export function show(value: Value): string {
   return Bun.inspect(value).replace(/\s+/g, ' ')
 }

@@ -1,6 +1,6 @@
-// Writes clauses one after the other and keeps account of the names in reach. Conditions and row queries are both made of
-// these; weighted towards what engines get wrong: relationship uniqueness, nulls from optional matches, aggregates,
-// renamed variables, subqueries in the middle.
+// Writes clauses one after the other and keeps track of the names in scope. Conditions and row queries are both built
+// from these. Weighted towards frequent engine errors: relationship uniqueness, nulls from optional matches,
+// aggregates, renamed variables, nested subqueries.
 
 import { NODE_TYPES } from './graph.ts'
 import { PathWriter } from './path-text.ts'
@@ -8,7 +8,7 @@ import { predicate } from './predicate.ts'
 import type { Random } from './random.ts'
 import { copyOf, emptyScope, type GeneratedScope, NamesInScope, restrict, someNodes } from './scope.ts'
 
-/** What a subquery gives back: a name that all its branches return. */
+/** The name that a subquery returns: all its branches return it. */
 type Returned = 'node' | 'number' | 'list'
 
 export class ClauseWriter {
@@ -17,7 +17,7 @@ export class ClauseWriter {
   readonly names: NamesInScope
   protected readonly chance: Random
   protected readonly types: Readonly<Record<string, string>>
-  /** Names that every WITH passes on. */
+  /** Names that every WITH keeps. */
   readonly kept: readonly string[]
 
   constructor(chance: Random, types: Readonly<Record<string, string>>, kept: readonly string[]) {
@@ -42,7 +42,7 @@ export class ClauseWriter {
     return `${word} ${patterns.join(', ')}${conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : ''}`
   }
 
-  /** One or two clauses that say more about what is there. */
+  /** One or two clauses that add constraints on the names in scope. */
   another(): string[] {
     const { chance } = this
     return chance.weighted<() => string[]>([
@@ -57,7 +57,7 @@ export class ClauseWriter {
     ])()
   }
 
-  /** A match from something known, which may be null. */
+  /** A match from a known node, which may be null. */
   private onward(): string {
     const { chance, scope } = this
     const again = [...scope.relationships, ...scope.trails]
@@ -70,7 +70,7 @@ export class ClauseWriter {
     return this.match('MATCH', [this.paths.path(from, chance.odds(0.4) ? chance.pick(scope.nodes) : null, scope)])
   }
 
-  /** A relationship, or a trail of them, that is known already and is looked at again. */
+  /** A match of a relationship, or a path of them, that is already bound. */
   private followed(name: string): string {
     const { chance, scope } = this
     const end = (): string => {
@@ -106,7 +106,7 @@ export class ClauseWriter {
     return [clause, `WITH * WHERE ${test}`]
   }
 
-  /** A count or another aggregate over what matched, mostly compared with a number. */
+  /** A count or another aggregate over the matches, mostly compared with a number. */
   private threshold(): string {
     const { chance, scope } = this
     const counted = [...someNodes(scope), ...scope.relationships]
@@ -132,7 +132,7 @@ export class ClauseWriter {
     return `WITH ${[...carried, `${text} AS ${name}`].join(', ')}${where}`
   }
 
-  /** collect, with a quantifier over it, or taken apart again so that its items are matched from. */
+  /** collect with a quantifier over it, or unwound again so that its items start another match. */
   private collected(): string[] {
     const { chance, scope } = this
     const node = chance.pick(someNodes(scope))
@@ -156,7 +156,7 @@ export class ClauseWriter {
     return [clause, `UNWIND ${list} AS ${item}`, ...(chance.odds(0.7) ? [this.onwardFrom(item)] : [])]
   }
 
-  /** Relationships collected and taken apart again, as values that a pattern must make relationships of. */
+  /** Relationships collected and unwound again: values that a pattern must turn back into relationships. */
   private relationshipsCollected(): string[] {
     const { scope } = this
     const relationship = this.chance.pick(scope.relationships)
@@ -177,12 +177,12 @@ export class ClauseWriter {
     return clause
   }
 
-  /** A name goes on under another, and what had it may have it no more. */
+  /** Renames a variable; the old name may be reused. */
   private renamed(): string[] {
     const { chance, scope } = this
     const free = scope.nodes.filter((name) => !this.kept.includes(name))
     if (free.length === 0) {
-      // The kept names are rebound: what was the resource is now a step on the way to it.
+      // The kept names are rebound: the former resource becomes a step on the path to the new one.
       const [name] = this.kept.slice(-1)
       if (!name || !scope.nodes.includes(name)) return [this.threshold()]
       const old = this.names.fresh('o')
@@ -210,7 +210,7 @@ export class ClauseWriter {
     return [`WITH ${[...others, `${name} AS ${fresh}`].join(', ')}`, this.onwardFrom(fresh)]
   }
 
-  /** What came last beside what was there before. */
+  /** The newest variable combined with an older one. */
   private compared(): string {
     const { chance, scope } = this
     const [known, last] = [chance.pick(scope.nodes), someNodes(scope).at(-1)]
@@ -239,7 +239,7 @@ export class ClauseWriter {
     return [`UNWIND ${list} AS ${name}`, ...where]
   }
 
-  /** The kept names always go on; the others sometimes, so that the group is coarser or finer. */
+  /** Always keeps the required names and sometimes others, so that grouping is coarser or finer. */
   carry(): string[] {
     const { chance, scope } = this
     const kept = this.kept.filter((name) => scope.nodes.includes(name))
@@ -254,7 +254,7 @@ export class ClauseWriter {
     return carried
   }
 
-  /** DISTINCT, and paging in an order that leaves no ties but between equal rows. */
+  /** DISTINCT, and paging in an order in which only equal rows are tied. */
   barrier(): string {
     const { chance, scope } = this
     const nodes = this.kept.length > 0 ? [...this.kept] : scope.nodes.slice(0, 2)
@@ -262,11 +262,11 @@ export class ClauseWriter {
     restrict(scope, nodes)
     const paged = chance.odds(0.7) ? paging(chance, nodes) : ''
     const where = chance.odds(0.3) ? ` WHERE ${predicate(chance, scope)}` : ''
-    // Without DISTINCT duplicates count against the limit: that is meant.
+    // Without DISTINCT duplicates count against the limit, as intended.
     return `WITH ${chance.odds(0.5) ? 'DISTINCT ' : ''}${nodes.join(', ')}${paged}${where}`
   }
 
-  /** An aggregate over the whole graph before anything is pinned, used as a bound later. */
+  /** An aggregate over the whole graph before any variable is bound, used later as a bound. */
   aggregateFirst(): string[] {
     const type = this.chance.pick(NODE_TYPES)
     const text = this.chance.pick(['count(p)', 'max(p.num)', 'avg(p.num)', 'count(DISTINCT p.name)'])
@@ -286,7 +286,7 @@ export class ClauseWriter {
 
   // -------------------------------------------------------------- subqueries
 
-  /** CALL { }: correlated by its parentheses or by WITH, or not at all; one branch, or a union. */
+  /** CALL { }: correlated by its parentheses or by WITH, or uncorrelated; one branch or a union. */
   call(): string {
     const { chance, scope } = this
     const style = chance.weighted([
@@ -322,7 +322,7 @@ export class ClauseWriter {
     return this.chance.odds(0.6) ? ' UNION ' : ' UNION ALL '
   }
 
-  /** A bound in the middle of a branch, behind which what was imported is still there. */
+  /** A WITH in the middle of a branch; imported variables stay in scope after it. */
   private bounded(found: string, seen: string, inner: GeneratedScope): string {
     const { chance } = this
     const key = chance.odds(0.3) ? `${seen}.num, ` : ''
@@ -339,7 +339,7 @@ export class ClauseWriter {
     return `WITH ${chance.odds(0.4) ? 'DISTINCT ' : ''}${found}${order}${where} ${next}`
   }
 
-  /** Set when a branch of the present subquery may return null for its node. */
+  /** Set if a branch of the current subquery may return null for its node. */
   private givesNull = false
 
   private branch(
@@ -362,7 +362,7 @@ export class ClauseWriter {
     return `${clauses.join(' ')} ${this.returning(found, returned, name)}`
   }
 
-  /** A subquery in a subquery, which only narrows. */
+  /** A subquery in a subquery, which only filters. */
   private nested(found: string): string {
     const { chance, names } = this
     const [end, one] = [names.fresh('v'), names.fresh('x')]
@@ -389,7 +389,7 @@ export class ClauseWriter {
   }
 }
 
-/** An order over all of the nodes, and a part of it. */
+/** An order over all nodes, and a slice of it. */
 export function paging(chance: Random, nodes: readonly string[]): string {
   const [first] = nodes
   const key = first

@@ -1,4 +1,4 @@
-// Random policy conditions: patterns that bring in subject and resource, and clauses that say more about them.
+// Random policy conditions: patterns that bind subject and resource, and clauses that constrain them further.
 import type { ReferenceValue } from '../oracle/cypher/values.ts'
 import { ClauseWriter, paging } from './clause-text.ts'
 import { NODE_TYPES } from './graph.ts'
@@ -55,14 +55,14 @@ class ConditionWriter extends ClauseWriter {
       [1, 2],
     ] as const)
     for (let count = 0; count < more; count++) clauses.push(...this.another())
-    // Whatever happened, both names are there now; a barrier with DISTINCT, paging or a threshold may follow.
+    // Both names are bound here; a WITH with DISTINCT, paging or a threshold may follow.
     if (chance.odds(0.25)) clauses.push(this.barrier())
     return clauses
   }
 
   /**
-   * Hardly any conditions, as in many real policies; in one MATCH, or in two, between which relationships may be walked
-   * again. Nobody looks at the middle, or one condition does.
+   * Few conditions, as in many real policies; in one MATCH, or in two that may traverse the same relationship. The
+   * middle node has at most one condition.
    */
   private plain(): string[] {
     const { chance, paths, scope } = this
@@ -90,7 +90,7 @@ class ConditionWriter extends ClauseWriter {
     return this.chance.odds(0.7) ? ['subject', 'resource'] : ['resource', 'subject']
   }
 
-  /** Patterns that bring in subject and resource, joined or each for itself. */
+  /** Patterns that bind subject and resource, connected or separate. */
   private ends(): string[] {
     const { chance, paths, scope } = this
     if (chance.odds(0.1)) return [paths.node('subject', scope), paths.node('resource', scope)]
@@ -104,7 +104,7 @@ class ConditionWriter extends ClauseWriter {
     return patterns
   }
 
-  /** The union of two ways to the same right, which a condition can only say inside CALL. */
+  /** The union of two paths to the same permission, which a condition can only express inside CALL. */
   private endsByCall(): string[] {
     const { chance, scope } = this
     const branches = Array.from({ length: chance.odds(0.75) ? 2 : 1 }, () => {
@@ -112,7 +112,7 @@ class ConditionWriter extends ClauseWriter {
       const [from, to] = this.direction()
       const match = inner.match(this.word(), [inner.paths.path(from, to, inner.scope)])
       const columns = chance.odds(0.7) ? ['subject', 'resource'] : ['resource', 'subject']
-      // Columns of a union stand in the order of its first part.
+      // Columns of a union are in the order of its first part.
       const paged = chance.odds(0.15) ? paging(chance, columns) : ''
       return `${match} RETURN ${chance.odds(0.2) ? 'DISTINCT ' : ''}subject, resource${paged}`
     })
@@ -143,7 +143,7 @@ class ConditionWriter extends ClauseWriter {
     return [subject, `CALL { ${branches.map((branch) => `WITH subject ${branch}`).join(joint)} }`]
   }
 
-  /** The ends are matched under other names and get theirs by WITH. */
+  /** The ends are matched under other names and renamed by WITH. */
   private endsByName(): string[] {
     const { chance, scope, paths } = this
     const [a, b] = [this.names.fresh('v'), this.names.fresh('v')]

@@ -1,5 +1,5 @@
-// Random filters of decision policies: trees of all operators over parameters, claims and ends, with values that fit and
-// values that do not.
+// Random filters of decision policies: trees of all operators over parameters, claims and entities, with matching and
+// non-matching values.
 import type { Random } from './random.ts'
 
 const attributes = [

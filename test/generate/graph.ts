@@ -1,4 +1,5 @@
-// Small random graphs, dense enough for parallel paths, loops and near misses, poor enough in values for equal ones to meet.
+// Small random graphs: dense enough for parallel paths, loops and near misses, with few values so that equal ones
+// occur.
 import type { GraphNode, GraphRelationship, ReferenceGraph, ReferenceValue } from '../oracle/cypher/values.ts'
 import type { Random } from './random.ts'
 
@@ -6,26 +7,26 @@ export const NODE_TYPES = ['Person', 'Team', 'Doc'] as const
 export const RELATIONSHIP_TYPES = ['A', 'B', 'C'] as const
 export const EXTRA_LABELS = ['Hot', 'Cold'] as const
 
-/** Numbers of both kinds, among them equal ones of different kinds. */
+/** Integers and floats, among them equal ones of different types. */
 const NUMBERS: readonly ReferenceValue[] = [0n, 1n, 1.0, 2n, 1.5, 3n, -1n]
 const STRINGS: readonly ReferenceValue[] = ['a', 'b', 'ab', '', 'A']
 const ODDMENTS: readonly ReferenceValue[] = [1n, 1.0, '1', true, false, ['a', 'b'], [1n, 2n], [], 'a']
 
-/** What each property holds, so that a condition can use it without a type error; any of them may be missing. */
+/** The type of each property, so that a condition can use it without a type error; any property may be missing. */
 export const NODE_PROPERTIES = {
   num: (chance: Random): ReferenceValue => chance.pick(NUMBERS),
   name: (chance: Random): ReferenceValue => chance.pick(STRINGS),
   flag: (chance: Random): ReferenceValue => chance.odds(0.5),
   tags: (chance: Random): ReferenceValue =>
     Array.from({ length: chance.between(0, 3) }, () => chance.pick(['a', 'b', 'c'])),
-  /** Any kind at all: for equality, IN and comparison only. */
+  /** Any type: only for equality, IN and comparison. */
   odd: (chance: Random): ReferenceValue => chance.pick(ODDMENTS),
 } as const
 export const RELATIONSHIP_PROPERTIES = { since: NODE_PROPERTIES.num, role: NODE_PROPERTIES.name } as const
 
 export function randomGraph(chance: Random): ReferenceGraph {
   const types = NODE_TYPES.slice(0, chance.between(2, 3))
-  // Only type and external id together name a node: now and then two types share the ids.
+  // Only type and external id together identify a node: sometimes two types share ids.
   const shared = chance.odds(0.2)
   // A label may also be the type of other nodes.
   const labels = [...EXTRA_LABELS, ...(chance.odds(0.3) ? NODE_TYPES : [])]
@@ -56,7 +57,7 @@ export function randomGraph(chance: Random): ReferenceGraph {
   for (const [source, target] of ends) {
     const type = chance.pick(kinds)
     const properties = someOf(RELATIONSHIP_PROPERTIES, chance)
-    // Captured relationships merge by (source, type, target).
+    // Captured relationships are merged by (source, type, target).
     relationships.set([source.type, source.externalId, type, target.type, target.externalId].join(' '), {
       kind: 'relationship',
       source,
@@ -76,7 +77,7 @@ function anywhere(nodes: readonly GraphNode[], chance: Random): Ends {
   return Array.from({ length: count }, () => [chance.pick(nodes), chance.pick(nodes)])
 }
 
-/** Deep: each node below an earlier one, mostly the one just before, and a few relationships across. */
+/** Deep: each node is connected to an earlier one, mostly the previous one, plus a few cross relationships. */
 function hierarchy(nodes: readonly GraphNode[], chance: Random): Ends {
   const tree = nodes.slice(1).map((node, index): [GraphNode, GraphNode] => {
     const parent = chance.odds(0.6) ? (nodes[index] as GraphNode) : chance.pick(nodes.slice(0, index + 1))

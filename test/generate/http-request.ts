@@ -1,5 +1,5 @@
-// Requests made from the interface description: every operation, mostly as described, often with something wrong, and
-// with identifiers that earlier answers gave, so that what is made is used, changed and removed again.
+// Generates requests from the interface description: every operation, mostly valid, often with one error. Identifiers
+// of earlier responses are reused, so that created objects are used, updated and deleted.
 import type { OpenApiDocument, OperationObject } from '../../src/http/openapi/objects.ts'
 import { type SampleContext, samples } from '../support/kind-samples.ts'
 import { type Schema, spoilt, valueBy, type Words } from './json-schema-values.ts'
@@ -16,13 +16,13 @@ export interface MadeRequest {
 export interface Callers {
   readonly agentKeys: readonly string[]
   readonly tokens: readonly string[]
-  /** Of end users: good ones and others. */
+  /** Of end users: valid ones and invalid ones. */
   readonly userTokens: readonly string[]
 }
 
-/** What earlier answers told: identifiers by the kind in the path, and ETags. */
+/** What earlier responses returned: identifiers by their kind in the path, and ETags. */
 export class SeenIdentifiers {
-  /** Never changed or removed: without these the rest would be refused. */
+  /** Never updated or deleted: without these all other requests would be refused. */
   readonly kept = new Set<string>()
   readonly secrets = new Set<string>()
   private readonly ids = new Map<string, string[]>()
@@ -32,7 +32,7 @@ export class SeenIdentifiers {
 
   add(kind: string, id: string): void {
     const ids = this.ids.get(kind) ?? []
-    // What is kept and the newest: enough to meet again, and the old ones are mostly gone.
+    // The protected identifiers and the newest ones: enough to meet again; older ones are mostly deleted.
     this.ids.set(kind, [...ids.filter((one, i) => this.kept.has(one) || i > ids.length - 20), id])
   }
 
@@ -51,11 +51,11 @@ export class SeenIdentifiers {
   id(kind: string, chance: Random): string {
     const ids = this.ids.get(kind) ?? []
     if (ids.length === 0 || chance.odds(0.05)) return 'gid:0ABCDEFGHJKMNPQRSTVWXYZ0123'
-    // The newest is the likeliest to be there still.
+    // The newest most likely still exists.
     return chance.odds(0.5) ? (ids.at(-1) as string) : chance.pick(ids)
   }
 
-  /** One that nobody removes, else the newest. */
+  /** A protected one, else the newest. */
   home(kind: string): string {
     const ids = this.ids.get(kind) ?? ['']
     return ids.find((id) => this.kept.has(id)) ?? (ids.at(-1) as string)
@@ -65,7 +65,7 @@ export class SeenIdentifiers {
     return chance.pick(this.etags)
   }
 
-  /** A secret that must be met nowhere again. */
+  /** A secret that must not appear anywhere again. */
   canary(): string {
     this.canaries += 1
     const secret = `canary-${this.canaries}-${crypto.randomUUID()}`
@@ -74,7 +74,7 @@ export class SeenIdentifiers {
   }
 }
 
-/** Members that point at another document, and the kind of it. */
+/** Members that refer to another document, and its kind. */
 const references: Readonly<Record<string, string>> = {
   organization_id: 'organizations',
   project_id: 'projects',
@@ -156,7 +156,7 @@ export class RequestMaker {
     return this.operations.map(({ operation }) => operation.operationId)
   }
 
-  /** Null: what it would do is left out, because the rest of the run needs what it would take away. */
+  /** Null: this request is skipped, because it would delete what the rest of the run needs. */
   make(chance: Random): MadeRequest | null {
     const { method, path, operation } = chance.pick(this.operations)
     const kind = path.includes('/mcp/') ? 'mcp-projects' : (/^\/configs\/v1\/([^/]+)/.exec(path)?.[1] ?? '')
@@ -202,7 +202,7 @@ export class RequestMaker {
     return { ...(body as object), id }
   }
 
-  /** A body of this kind that means something, its secrets fresh; undefined: there is none. */
+  /** A meaningful body of this kind with fresh secrets; undefined if there is none. */
   private sample(kind: string, method: string, chance: Random): unknown {
     const sample = samples[kind]
     if (sample === undefined) return undefined
@@ -220,7 +220,8 @@ export class RequestMaker {
         ? { ...sample.body(world), ...(namelessKinds.has(kind) ? {} : { name: this.word('name', chance) }) }
         : { ...sample.always?.(world), ...sample.change?.body }
     let text = JSON.stringify(body)
-    // An issuer and an audience belong to one configuration, so one issuer would let one of them be at a time.
+    // An issuer and audience pair belongs to one configuration, so a single issuer would allow only one of them at a
+    // time.
     text = text.replaceAll('https://accounts.example', `https://accounts-${chance.between(1, 50)}.example`)
     for (const secret of sample.secrets ?? []) text = text.replaceAll(secret, this.known.canary())
     return JSON.parse(text)

@@ -1,10 +1,10 @@
-// Values by a JSON schema: such as it takes, and such with one thing wrong.
+// Values from a JSON schema: valid ones, and ones with a single error.
 import type { Random } from './random.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 
 export interface Words {
-  /** A string for a member of that name; null: any that the schema takes. */
+  /** A string for a member of that name; null: any string that the schema accepts. */
   string(member: string, chance: Random): string | null
   resolve(reference: string): Schema
 }
@@ -51,7 +51,7 @@ function objectBy(schema: Schema, words: Words, chance: Random, depth: number): 
   const members = Object.entries((schema.properties ?? {}) as Record<string, Schema>)
     .filter(([name]) => required.has(name) || (depth <= DEPTH_MAX && chance.odds(0.4)))
     .map(([name, of]) => [name, valueBy(of, words, chance, name, depth + 1)])
-  // Of an object of which nothing else is said, anything may be a member.
+  // An object schema without properties accepts any member.
   const more = schema.additionalProperties ?? (schema.properties === undefined ? {} : false)
   if (members.length === 0 && typeof more === 'object' && more !== null) {
     for (let i = chance.between(0, 3); i > 0; i--) {
@@ -106,7 +106,7 @@ const strange: readonly unknown[] = [
   { constructor: 1 },
 ]
 
-/** The same with one place of it changed to what is hardly meant there. */
+/** The same value with one place changed to something unexpected. */
 export function spoilt(value: unknown, chance: Random): unknown {
   const copy = structuredClone(value)
   const holders: (Record<string, unknown> | unknown[])[] = []

@@ -4,10 +4,10 @@ import { EXTRA_LABELS, NODE_TYPES, RELATIONSHIP_TYPES } from './graph.ts'
 import type { Random } from './random.ts'
 import { type GeneratedScope, type NamesInScope, someNodes } from './scope.ts'
 
-/** What patterns may still cost the reference, which tries everything. */
+/** The remaining cost of patterns for the reference interpreter, which tries every assignment. */
 export interface Effort {
   steps: number
-  /** Steps that may walk without an end. */
+  /** Steps without an upper bound. */
   unbounded: number
 }
 
@@ -17,7 +17,7 @@ export class PathWriter {
   private readonly effort: Effort
   private readonly chance: Random
   private readonly names: NamesInScope
-  /** The type that a name is meant to have. */
+  /** The intended type of a name. */
   private readonly types: Readonly<Record<string, string>>
   constructor(
     chance: Random,
@@ -31,7 +31,7 @@ export class PathWriter {
     this.effort = effort
   }
 
-  /** A chain from one name to another (null: to anything); now and then with a name of its own. */
+  /** A chain from one name to another (null: to any node), sometimes with a path name. */
   path(from: string, to: string | null, scope: GeneratedScope): string {
     const { chance, effort } = this
     const wanted = chance.weighted([
@@ -62,7 +62,7 @@ export class PathWriter {
     const { chance } = this
     const known = [...scope.nodes]
     if (name && !someNodes(scope).includes(name)) scope.nodes.push(name)
-    // A label of another type than the one asked for is now and then meant, but grants nothing.
+    // Sometimes the label is that of another type than the requested one, which then grants nothing.
     const own = name ? this.types[name] : undefined
     const type = (): string => (own && chance.odds(0.9) ? own : chance.pick(NODE_TYPES))
     const labels = chance.weighted<() => string>([
@@ -81,7 +81,7 @@ export class PathWriter {
     return `(${name ?? ''}${labels}${map}${where})`
   }
 
-  /** Keys and properties that an index may be asked for, in every kind of value; sideways to other names as well. */
+  /** Keys and properties for which an index may be used, with values of every kind; also from other variables. */
   private map(known: readonly string[]): string {
     const { chance } = this
     const entry = chance.weighted<() => string>([
@@ -138,7 +138,7 @@ export class PathWriter {
       name = this.names.fresh('r')
       ;(isTrail ? scope.trails : scope.relationships).push(name)
     }
-    // Anything but alternatives is refused on a step of variable length.
+    // A variable-length step accepts only alternatives of types.
     const stranger = !isTrail && types === '' && chance.odds(0.05) ? `:!${chance.pick(RELATIONSHIP_TYPES)}` : ''
     const where = name && !isTrail && chance.odds(0.1) ? ` WHERE ${name}.since ${chance.pick(['>', '='])} 1` : ''
     const inside = `${name}${types}${stranger}${range}${map}${where}`

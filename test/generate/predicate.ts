@@ -1,5 +1,5 @@
-// Random conditions over the names in scope. They never fault on any generated graph, so that every engine has an answer;
-// nulls, mixed kinds and negations are frequent.
+// Random conditions over the names in scope. They never fail on a generated graph, so that every engine has a result.
+// Nulls, mixed types and negations are frequent.
 
 import { EXTRA_LABELS, NODE_TYPES, RELATIONSHIP_TYPES } from './graph.ts'
 import type { Random } from './random.ts'
@@ -161,7 +161,7 @@ export function number(chance: Random, node: string, scope: GeneratedScope): str
   return chance.weighted(choices)
 }
 
-/** Between two known names, or from one to anything. */
+/** Between two known names, or from one to any node. */
 function patternPredicate(chance: Random, known: readonly string[]): string {
   const end = chance.weighted([
     [3, `(${chance.pick(known)})`],

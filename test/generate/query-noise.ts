@@ -1,4 +1,4 @@
-// Texts that a parser may be given: bytes, tokens in any order, queries with pieces cut out and put in, and deep or long ones.
+// Texts for the parser: bytes, tokens in any order, queries with pieces removed and inserted, and deep or long ones.
 import { keywords } from '../../grammar/tokens.ts'
 import { randomCondition } from './condition.ts'
 import type { Random } from './random.ts'
@@ -129,7 +129,7 @@ export class Noise {
     return text
   }
 
-  /** Edits whole words, so that more is left to be read. */
+  /** Edits whole words, so that more of the text stays parseable. */
   private retokened(query: string): string {
     const { chance } = this
     const tokens = tokensOf(query)
@@ -181,7 +181,7 @@ export class Noise {
     ])
   }
 
-  /** Repeats one construct beside itself. */
+  /** Repeats one construct next to itself. */
   private long(): string {
     const { chance } = this
     const times = chance.pick([50, 200, 1000])

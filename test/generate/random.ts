@@ -6,7 +6,7 @@ export class Random {
     this.state = seed >>> 0
   }
 
-  /** The mulberry32 step: 32 bits of state, uniform enough for choosing test cases. */
+  /** One step of mulberry32: 32 bits of state, uniform enough to choose test cases. */
   private next(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0
     let mixed = this.state
@@ -15,7 +15,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 
-  /** From `min` to `max`, both included. */
+  /** From `min` to `max`, both inclusive. */
   between(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1))
   }
@@ -31,7 +31,7 @@ export class Random {
     return item
   }
 
-  /** Picks by weight. */
+  /** Picks an item by weight. */
   weighted<T>(items: readonly (readonly [weight: number, item: T])[]): T {
     let left = this.next() * items.reduce((sum, [weight]) => sum + weight, 0)
     for (const [weight, item] of items) {
@@ -42,12 +42,12 @@ export class Random {
   }
 }
 
-/** The seed of runs that nothing else seeds; any number would do. */
+/** The default seed of tests; any number would do. */
 const FIXED_SEED = 20_261_120
 
 /**
- * The seed of tests: VERDIGRAPH_SEED, else a fixed one, so that a failure is reproducible from the commit alone. The caller
- * prints it.
+ * The seed of tests: VERDIGRAPH_SEED, else a fixed one, so that a failure is reproducible from the commit alone. The
+ * caller prints it.
  */
 export function testSeed(): number {
   return seedFromEnvironment() ?? FIXED_SEED

@@ -1,4 +1,4 @@
-// Random queries that end in RETURN: columns of every kind of value, aggregates, DISTINCT, order and paging, and unions.
+// Random queries that end in RETURN: columns of every type, aggregates, DISTINCT, order and paging, and unions.
 import type { ReferenceValue } from '../oracle/cypher/values.ts'
 import { ClauseWriter } from './clause-text.ts'
 import { PARAMETERS } from './condition.ts'
@@ -10,19 +10,19 @@ import { counted, orderedList, valueList } from './subquery.ts'
 export interface GeneratedRows {
   readonly text: string
   readonly parameters: ReadonlyMap<string, ReferenceValue>
-  /** Columns that the rows are ordered by, first the weightiest; empty where the order is left open. */
+  /** Columns of ORDER BY, most significant first; empty if the order is unspecified. */
   readonly orderedBy: readonly string[]
-  /** All columns are among those: rows that are tied are equal. */
+  /** All columns are among them: tied rows are equal. */
   readonly ordered: boolean
 }
 
-/** Columns whose lists come in no order have this beginning. */
+/** Columns whose lists have no order start with this prefix. */
 export const BAG = 'bag'
 
 interface GeneratedColumn {
   readonly expression: string
   readonly name: string
-  /** A kind that ORDER BY gives an order to. */
+  /** A type that ORDER BY can order. */
   readonly sortable: boolean
 }
 
@@ -68,7 +68,7 @@ class RowsWriter extends ClauseWriter {
     return this.match('MATCH', patterns)
   }
 
-  /** Between known nodes, or from one, over others that nobody asks for again: how many ways there are is what is left. */
+  /** Between known nodes, or from one, over nodes that are not used again: only the number of paths remains. */
   private throughOthers(): string {
     const { chance, names, paths, scope } = this
     const [a, b, middle] = [names.fresh('v'), names.fresh('v'), names.fresh('v')]
@@ -87,17 +87,17 @@ class RowsWriter extends ClauseWriter {
   private shortest(): string {
     const { chance, names, scope } = this
     const [a, b, p] = [names.fresh('v'), names.fresh('v'), names.fresh('p')]
-    // The WITH between the two matches passes on no others.
+    // The WITH between the two matches keeps only these.
     restrict(scope, [])
     scope.nodes.push(a, b)
     scope.paths.push(p)
     const word = chance.odds(0.5) ? 'shortestPath' : 'allShortestPaths'
     const step = chance.pick(['-[*]-', '-[:A|B*..4]->', '<-[*0..]-', '-[:A*]-', '-[*..3 {since: 1}]->'])
-    // From a node undirected to itself there is no shortest way, which is a fault.
+    // From a node undirected to itself there is no shortest path, which is an error.
     const isFault = step.endsWith('-') && step.startsWith('-') && !step.includes('*0')
     const round = !isFault && chance.odds(0.3) ? `${a} = ${b}` : `${a} <> ${b}`
     const ends = `MATCH (${a}), (${b}) WHERE ${round} AND ${predicate(chance, { ...scope, paths: [] })} WITH ${a}, ${b}`
-    // One of several shortest ways may be any of them: only its length is asked for.
+    // Any of several shortest paths may be returned: only the length is compared.
     if (word === 'shortestPath') scope.paths = []
     const length = names.fresh('x')
     if (word === 'shortestPath') scope.numbers.push(length)
@@ -188,7 +188,7 @@ class RowsWriter extends ClauseWriter {
       [1, () => counted(chance, node, known)],
       [1, () => orderedList(chance, node, known)],
       [1, () => `CASE ${node}.flag WHEN true THEN 'yes' WHEN false THEN ${node}.num ELSE ${node}.name END`],
-      // As an operand a pattern may stand where it could not stand alone.
+      // As an operand a pattern is allowed where it is not allowed alone.
       [3, () => `(${predicate(chance, scope, 1)}) OR false`],
       [1, () => `NOT (${predicate(chance, scope, 1)})`],
       [0.5, () => '$texts'],
@@ -238,7 +238,7 @@ class RowsWriter extends ClauseWriter {
   ): Omit<GeneratedRows, 'parameters'> {
     const { chance } = this
     const items = columns.map(({ expression, name }) => `${expression} AS ${name}`)
-    // Two bags that differ in order alone would be two rows.
+    // Two unordered lists that differ only in order would be two rows.
     const isDistinct = distinct && columns.every(({ name }) => !name.startsWith(BAG))
     const text = [...clauses, `RETURN ${isDistinct ? 'DISTINCT ' : ''}${items.join(', ')}`].join('\n')
     const sortable = columns.filter((column) => column.sortable).map(({ name }) => name)
@@ -258,7 +258,7 @@ class RowsWriter extends ClauseWriter {
     return this.returned(clauses, chance.odds(0.3) ? columns.reverse() : columns, chance.odds(0.1))
   }
 
-  /** What is sorted is collected in that order. */
+  /** Sorted values are collected in that order. */
   private collectedInOrder(clauses: readonly string[]): Omit<GeneratedRows, 'parameters'> {
     const [node] = this.scope.nodes
     const distinct = this.chance.odds(0.5) ? 'DISTINCT ' : ''
@@ -267,7 +267,7 @@ class RowsWriter extends ClauseWriter {
     return { text, orderedBy: [], ordered: false }
   }
 
-  /** A bag would group by the order of its items. */
+  /** An unordered list would be grouped by the order of its items. */
   private groupingKey(): GeneratedColumn {
     for (;;) {
       const column = this.chance.odds(0.7) ? this.scalar() : this.column()
@@ -275,7 +275,7 @@ class RowsWriter extends ClauseWriter {
     }
   }
 
-  /** Parts of their own, with columns of the same names. */
+  /** Independent parts with columns of the same names. */
   private union(): Omit<GeneratedRows, 'parameters'> {
     const { chance } = this
     const count = chance.between(1, 2)

@@ -1,13 +1,13 @@
-// The names that are in reach while a query is written, by what they hold.
+// The names in scope while a query is written, by what they hold.
 
 export interface GeneratedScope {
-  /** Nodes that are there in every row. */
+  /** Nodes that are not null in any row. */
   nodes: string[]
-  /** Nodes that may be null: an optional match or a subquery brought them in. */
+  /** Nodes that may be null: from an optional match or a subquery. */
   maybe: string[]
   /** Relationships; may be null. */
   relationships: string[]
-  /** Lists of relationships (a step of variable length); may be null. */
+  /** Lists of relationships (a variable-length step); may be null. */
   trails: string[]
   /** Numbers or null. */
   numbers: string[]
@@ -37,15 +37,15 @@ export const kinds = Object.keys(emptyScope()) as (keyof GeneratedScope)[]
 
 export const allNames = (scope: GeneratedScope): string[] => kinds.flatMap((kind) => scope[kind])
 
-/** After WITH: what is not among the names is gone. */
+/** After WITH: only the kept names remain. */
 export function restrict(scope: GeneratedScope, names: readonly string[]): void {
   for (const kind of kinds) scope[kind] = scope[kind].filter((name) => names.includes(name))
 }
 
-/** Nodes to ask something of; null has an answer to everything that is asked here. */
+/** Nodes for use in expressions; every expression that is generated here accepts null. */
 export const someNodes = (scope: GeneratedScope): string[] => [...scope.nodes, ...scope.maybe]
 
-/** Hands out names that no part of the query has yet. */
+/** Returns names that no part of the query uses yet. */
 export class NamesInScope {
   private count = 0
   fresh(letter: string): string {

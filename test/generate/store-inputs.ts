@@ -1,10 +1,10 @@
-// What may be written to a store, as fast-check arbitraries: awkward texts, all kinds of values, steps of a batch.
+// Store inputs as fast-check arbitraries: awkward texts, all types of values, steps of a batch.
 import fc from 'fast-check'
 import type { MetadataFields, NodeInput, NodeKey, PropertyInput, WriteBatch } from '../../src/engine/store.ts'
 import type { PropertyValue } from '../../src/engine/value/value.ts'
 import { Float } from '../../src/kernel/float.ts'
 
-/** Any sequence of UTF-16 units, lone surrogates among them, and texts that encoders are known to mistreat. */
+/** Any sequence of UTF-16 units, including lone surrogates and texts that encoders often handle wrongly. */
 export const anyText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 12 }).map((units) => String.fromCharCode(...units)),
@@ -68,7 +68,7 @@ export function property(name: fc.Arbitrary<string>, value = propertyValue): fc.
   )
 }
 
-// -- steps of a batch, over few names so that they meet
+// -- steps of a batch, over few names so that they collide
 
 export const TYPES = ['A', 'B', 'C']
 export const EXTERNAL_IDS = ['', 'x', 'y', 'ñ', '\ud800']
@@ -115,7 +115,7 @@ export type BatchStep =
       readonly names: string[]
     }
   | { readonly do: 'create node'; readonly labels: string[]; readonly properties: PropertyInput[] }
-  /** As many parallel relationships between the nodes of two keys, where both exist. */
+  /** So many parallel relationships between the nodes of two keys, if both exist. */
   | {
       readonly do: 'create relationships'
       readonly source: NodeKey
@@ -185,7 +185,7 @@ export const step: fc.Arbitrary<BatchStep> = fc.oneof(
   },
 )
 
-/** Takes the step and tells what the batch answered, global ids left out. */
+/** Applies the step and returns the result of the batch without global ids. */
 export function take(step: BatchStep, batch: WriteBatch): unknown {
   switch (step.do) {
     case 'upsert node': {

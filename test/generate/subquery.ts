@@ -1,4 +1,4 @@
-// Queries inside expressions: EXISTS, COUNT and COLLECT with a pattern or a whole query in them, and pattern comprehensions.
+// Queries inside expressions: EXISTS, COUNT and COLLECT with a pattern or a whole query, and pattern comprehensions.
 
 import { NODE_TYPES, RELATIONSHIP_TYPES } from './graph.ts'
 import type { Random } from './random.ts'
@@ -47,7 +47,7 @@ function whole(chance: Random, node: string, known: readonly string[], returned:
       () => `${match} WITH DISTINCT e ORDER BY e.external_id, e.type LIMIT ${chance.between(1, 2)} RETURN ${returned}`,
     ],
     [0.5, () => `OPTIONAL ${match} RETURN ${returned}`],
-    // What is outside is still there behind a WITH.
+    // Outer variables stay in scope after a WITH.
     [
       1,
       () =>
@@ -82,7 +82,7 @@ export function counted(chance: Random, node: string, known: readonly string[]):
   return `COUNT { ${chance.odds(0.5) ? 'MATCH ' : ''}${path}${where} }`
 }
 
-/** The same in the order that it asks for. */
+/** The same in the order of its ORDER BY. */
 export function orderedList(chance: Random, node: string, known: readonly string[]): string {
   const { path, where } = pattern(chance, node, known)
   const [distinct, key] = chance.pick([

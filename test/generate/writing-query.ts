@@ -1,16 +1,16 @@
-// Random graphs, context policies and queries that write under them: mostly what the policy lets be written, and often not.
+// Random graphs, context policies and queries that write under them: mostly allowed by the policy, and often not.
 import type { GraphNode, GraphRelationship, ReferenceGraph } from '../oracle/cypher/values.ts'
 import type { Random } from './random.ts'
 
 const TYPES = ['TA', 'TB', 'TC']
-/** Names of the service, which a policy may list and nobody writes. */
+/** Reserved names, which a policy may list but no query can write. */
 const OWN_TYPE = '_Own'
 const OWN_RELATIONSHIP = '_T'
 const LABELS = ['TB', 'LX', 'LY']
 const RELATIONSHIPS = ['R', 'S']
 const PROPERTIES = ['p', 'q', 's']
 
-/** The subject's type. */
+/** The type of the subject. */
 export const SUBJECT = 'TA'
 
 interface GeneratedWriteCondition {
@@ -152,7 +152,7 @@ function randomQuery(
   condition: GeneratedWriteCondition,
   policy: WritingPolicy,
 ): Record<string, unknown> {
-  /** Mostly of what is allowed. */
+  /** Mostly allowed ones. */
   const choose = <T>(allowed: readonly T[], all: readonly T[]): T | null => {
     const from = allowed.length > 0 && chance.odds(0.97) ? allowed : chance.odds(0.96) ? [] : all
     return from.length === 0 ? null : chance.pick(from)

@@ -1,4 +1,4 @@
-// The page of railroad diagrams: one for each rule of the parser, from the productions that it runs by. The page stands alone
+// The page of railroad diagrams: one for each parser rule, from the productions that run. The page is self-contained
 // and loads nothing.
 
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ export function diagramsText(): string {
   return `${HEAD}<nav>${contents}</nav>\n${sections.join('\n')}\n</main>\n</html>\n`
 }
 
-/** From the whole text inwards: a rule stands before the rules that it names. */
+/** Top-down: a rule precedes the rules that it names. */
 function inReadingOrder(rules: readonly Production[]): Production[] {
   const byName = new Map(rules.map((rule) => [rule.name as string, rule]))
   const ordered = new Set<Production>()
@@ -91,7 +91,7 @@ function pieceOf(production: Production): DiagramPiece {
   }
 }
 
-/** Words and signs stand as they are written; other tokens by what they are. */
+/** Keywords and punctuation as written; other tokens by their name. */
 function terminal({ name = '', label = name }: Production): DiagramPiece {
   const isSign = label.startsWith('`')
   const text = isSign ? label.slice(1, -1) : label

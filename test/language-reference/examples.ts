@@ -1,4 +1,4 @@
-// One example for each function and aggregate of the language; what it gives is found by running it.
+// One example for each function and aggregate; its result is found by running it.
 
 /** Over `n` (ann), `r` (her OWNS), `m` (car) and `p` (the path), as in forms.ts. */
 export const functionExamples: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
-// Every clause, pattern form and operator of the language: one example each, and where it is tested. The page in
-// grammar/README.md is made of this; what an example gives, and which dialects admit it, is found by running it.
+// Every clause, pattern form and operator of the language: one example each, and where it is tested. The tables in
+// grammar/README.md are generated from this; results and dialects of an example are found by running it.
 
 export interface LanguageForm {
   readonly form: string
@@ -8,11 +8,11 @@ export interface LanguageForm {
    * Examples of expressions begin neither with a clause nor with `CALL`.
    */
   readonly example: string
-  /** A category of the TCK, or a file below test/ and a word of it. */
+  /** A category of the TCK, or a file below test/ and a string in it. */
   readonly test: string | readonly [file: string, word: string]
 }
 
-/** What the examples are asked of. */
+/** The graph of the examples. */
 export const sampleGraph = `
 (ann:Person:Vip {age: 30, name: 'Ann'})-[:MEMBER {since: 2020}]->(red:Team)-[:OWNS]->(van:Car {wheels: 4})
 (bob:Person {age: 40})-[:MEMBER {since: 2023}]->(red)
@@ -20,7 +20,10 @@ export const sampleGraph = `
 (cyd:Person)-[:KNOWS]->(bob)-[:OWNS]->(bike:Car {wheels: 2})
 `.trim()
 
-const own: readonly [string, string] = ['language-reference/language-reference.test.ts', 'example']
+const own: readonly [string, string] = [
+  'language-reference/language-reference.test.ts',
+  'every example of the language page is run, and the page is up to date',
+]
 const queries = (word: string): readonly [string, string] => [
   'unit/engine/conditions.subqueries-and-unions.test.ts',
   word,
@@ -336,7 +339,7 @@ export const expressions: readonly LanguageForm[] = [
   { form: 'DISTINCT in an aggregate', example: 'count(DISTINCT n.age)', test: 'expressions/aggregation' },
 ]
 
-/** What is not run, each with a text of it; the code and the words are those of the refusal. */
+/** Forms that are not executed, each with an example text; code and message are those of the diagnostic. */
 export interface RefusedForm {
   readonly what: string
   readonly example: string
@@ -383,7 +386,7 @@ export const refused: readonly RefusedForm[] = [
   },
 ]
 
-/** Too long to be shown; each is refused with the code that it names. */
+/** Texts too long to print; each is refused with the given code. */
 export const limits: readonly { readonly what: string; readonly example: string }[] = [
   { what: 'more than 200 levels of nesting', example: `RETURN ${'('.repeat(201)}1${')'.repeat(201)} AS x` },
   { what: 'more than 1,000 operations in one chain', example: `RETURN ${'1 + '.repeat(1_001)}1 AS x` },

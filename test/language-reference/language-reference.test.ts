@@ -1,5 +1,5 @@
-// The language page is what the code's own tables and the examples say: every clause, pattern, operator and function has an
-// example, which is run, and a test that holds its word.
+// Checks that the language page matches the tables of the code and the examples. Every clause, pattern, operator and
+// function has an example, which is run, and a test.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { diagramsPath, diagramsText } from './diagrams.ts'
@@ -7,7 +7,7 @@ import { pageText, readmePath } from './page.ts'
 
 const renew = 'bun test/language-reference/write.ts --write'
 
-test('every example on the language page is run, and the page is up to date', async () => {
+test('every example of the language page is run, and the page is up to date', async () => {
   expect(await pageText(), renew).toBe(readFileSync(readmePath, 'utf8'))
 })
 
@@ -15,7 +15,7 @@ test('the diagrams are those of the grammar', () => {
   expect(diagramsText() === readFileSync(diagramsPath, 'utf8'), renew).toBe(true)
 })
 
-test('the page of diagrams stands alone: it loads nothing, and every link has its place', () => {
+test('the page of diagrams is self-contained: it loads nothing, and every link has a target', () => {
   const page = diagramsText()
   expect(page).not.toMatch(/<script|<link|<img|@import|url\(|https?:/)
   const places = new Set([...page.matchAll(/ id="(\w+)"/g)].map(([, place]) => place))

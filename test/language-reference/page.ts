@@ -1,5 +1,5 @@
-// The language page and the diagrams, made of the code's own tables and of the examples: what stands between the marks of
-// grammar/README.md is written here, the rest by people.
+// The language page and the diagrams, generated from the tables of the code and the examples. Text between the markers
+// of grammar/README.md is generated, the rest is written by hand.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { keywords } from '../../grammar/tokens.ts'
@@ -37,7 +37,9 @@ export async function pageText(): Promise<string> {
   }
 }
 
-/** Each part stands between `<!-- NAME -->` and `<!-- /NAME -->`; a part without marks, or marks without a part, is a fault. */
+/**
+ * Each part is between `<!-- NAME -->` and `<!-- /NAME -->`. Throws if a part has no markers, or markers have no part.
+ */
 function fill(text: string, parts: Readonly<Record<string, string>>): string {
   const marks = [...text.matchAll(/<!-- (\w+) -->/g)].map(([, name]) => name)
   const missing = Object.keys(parts).filter((name) => !marks.includes(name))
@@ -50,7 +52,7 @@ function fill(text: string, parts: Readonly<Record<string, string>>): string {
 
 // ---------------------------------------------------------------- tables
 
-/** In the layout that the formatter of the checkout gives tables. */
+/** In the table layout of the formatter. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
   const widths = head.map((_, column) => Math.max(3, ...cells.map((row) => [...(row[column] ?? '')].length)))
@@ -60,7 +62,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(first!), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...others.map(line)].join('\n')
 }
 
-/** Back-ticks around a text that may hold them itself. */
+/** Quotes a text in back-ticks; the text may contain back-ticks. */
 const code = (text: string): string => (text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``)
 
 function dialectTable(): string {
@@ -130,7 +132,7 @@ function refuseStrangers(described: readonly string[], known: readonly string[])
   if (strangers.length > 0) throw new Error(`examples of what is no function: ${strangers}`)
 }
 
-/** `split(string, string or list) → list`; what may be left out in brackets; other names behind it. */
+/** `split(string, string or list) → list`; optional arguments in brackets, then other names of the function. */
 function signature({ name, argsMin, argsMax, parameterKinds, resultType }: CypherFunction): string {
   const count = Number.isFinite(argsMax) ? argsMax : argsMin
   const args = Array.from({ length: count }, (_, i) => {
@@ -144,7 +146,7 @@ function signature({ name, argsMin, argsMax, parameterKinds, resultType }: Cyphe
 
 // ---------------------------------------------------------------- where it is tested
 
-/** A category of the TCK of which cases pass, or a file that holds the word. */
+/** A TCK category with passing cases, or a file that contains the string. */
 function testOf(test: LanguageForm['test']): string {
   if (typeof test === 'string') {
     if (!(readBaseline().passed[test]! > 0)) throw new Error(`the TCK has no passing cases in ${test}`)
@@ -158,7 +160,7 @@ function testOf(test: LanguageForm['test']): string {
 const link = (file: string): string =>
   `[${file.replace(/\.(test\.ts|scenario\.yaml|ts|case|plan)$/, '')}](../test/${file})`
 
-/** Those of functions before all others; a list, so that a new test elsewhere does not change the page. */
+/** Tests of functions come first. A fixed list, so that a new test elsewhere does not change the page. */
 const functionTests: readonly string[] = [
   'unit/engine/value/functions/graph.test.ts',
   'unit/engine/value/function-table.test.ts',
@@ -171,7 +173,7 @@ const functionTests: readonly string[] = [
   'scenarios/thresholds.scenario.yaml',
 ]
 
-/** The first test that calls it, or has its name as a text; else the test of this page. */
+/** The first test that calls the function or contains its name as a string; else the test of this page. */
 function testOfFunction(name: string): string {
   const escaped = name.replace('.', '\\.')
   const use = new RegExp(`(?<![\\w.])${escaped}\\(|'${escaped}'`, 'i')

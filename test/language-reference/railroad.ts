@@ -1,4 +1,5 @@
-// Lays out railroad diagrams: each piece has a width and what it needs above and below its line, and draws itself at a point.
+// Lays out railroad diagrams. Each piece has a width and the space it needs above and below its line, and draws itself
+// at a point.
 
 export interface DiagramPiece {
   readonly width: number
@@ -22,7 +23,7 @@ const rail = (x: number, y: number, length: number): string =>
 
 export const skip: DiagramPiece = { width: 0, up: 0, down: 0, draw: () => '' }
 
-/** `kind` is its class in the page's style; with an address it is a link. */
+/** `kind` is its CSS class; with an address it is a link. */
 export function box(text: string, kind: 'word' | 'token' | 'rule', address?: string): DiagramPiece {
   const width = text.length * CHARACTER + 20
   return {
@@ -94,7 +95,7 @@ export function choice(pieces: readonly DiagramPiece[]): DiagramPiece {
 
 export const optional = (piece: DiagramPiece): DiagramPiece => choice([skip, piece])
 
-/** Once or more; the way back goes over the separator. */
+/** One or more times; the return line passes the separator. */
 export function repeated(piece: DiagramPiece, separator: DiagramPiece = skip): DiagramPiece {
   const inner = Math.max(piece.width, separator.width)
   const side = 2 * ARC
@@ -127,7 +128,7 @@ export function repeated(piece: DiagramPiece, separator: DiagramPiece = skip): D
   }
 }
 
-/** One diagram as an SVG element of its own size. */
+/** One diagram as an SVG element with its own size. */
 export function svg(piece: DiagramPiece, title: string): string {
   const margin = 12
   const [width, y] = [piece.width + 2 * margin + 40, piece.up + margin]

@@ -1,4 +1,4 @@
-// Runs an example of the language page on the sample graph: what it gives, and which dialects admit it.
+// Runs an example of the language page on the sample graph: its result, and the dialects that accept it.
 import { positionOf } from '../../grammar/diagnostic.ts'
 import { compileCondition, type DialectName } from '../../src/engine/conditions.ts'
 import {
@@ -23,7 +23,7 @@ export interface Shown {
   readonly dialects: string
 }
 
-/** The library's own row among the dialects stands for what it takes with RETURN, which no policy may have. */
+/** The row of the library among the dialects: what it accepts with RETURN, which policies do not allow. */
 const POLICY_DIALECTS: readonly DialectName[] = ['2.0-kbac', '3.0-kbac', '1.0-ciq']
 
 const expressionQuery = (expression: string): string => `MATCH p = (n:Vip)-[r:OWNS]->(m) RETURN ${expression} AS value`
@@ -100,7 +100,7 @@ export class Examples {
   }
 }
 
-/** Why the text is refused, in the words of the first issue. */
+/** Why the text is refused: the message of the first diagnostic. */
 export function refusalOf(text: string, dialect: DialectName): { readonly code: string; readonly message: string } {
   const asRows = dialect === 'open'
   const compiled = asRows
@@ -114,13 +114,13 @@ function withoutBraces(text: string): string {
   return text.replaceAll(/\{[^{}]*\}/g, '')
 }
 
-/** In which policies the text may stand. */
+/** The dialects that accept the text. */
 function admitting(text: string): string {
   const admits = POLICY_DIALECTS.filter((dialect) => {
     const compiled = compileCondition({ text, dialect, subjectType: 'Person', resourceType: 'Car' })
     if (compiled.ok) return true
     const [issue] = compiled.error
-    // What follows a clause that is not admitted may well miss its variables.
+    // Clauses after one that is not allowed may lack its variables.
     if (issue!.code === 'ForbiddenClause') return false
     const { line, column } = positionOf(text, issue!.span.start)
     throw new Error(`${text}: ${line}:${column} ${issue!.message}`)
@@ -128,7 +128,7 @@ function admitting(text: string): string {
   return admits.length === POLICY_DIALECTS.length ? 'all' : ['library', ...admits].join(', ')
 }
 
-/** As Cypher would write the value; elements by their external ids. */
+/** As Cypher writes the value; elements by their external ids. */
 function shown(cell: ResultValue, snapshot: Snapshot): string {
   const inner = (item: unknown): string => shown(item as ResultValue, snapshot)
   if (cell === null || typeof cell === 'boolean') return String(cell)

@@ -1,5 +1,6 @@
-// Writes the generated parts of grammar/README.md and the page of diagrams: bun test/language-reference/write.ts --write
-// It stands with the tests because it runs the engine, which the grammar's own floor knows nothing of.
+// Writes the generated parts of grammar/README.md and the page of diagrams:
+// bun test/language-reference/write.ts --write
+// It is part of the tests because it runs the engine, which the grammar must not import.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { diagramsPath, diagramsText } from './diagrams.ts'
 import { pageText, readmePath } from './page.ts'

@@ -1,4 +1,4 @@
-// Who can be asked about a world: each entry answers the same questions by its own way, and all must agree.
+// The engines that run a scenario. Each evaluates the same questions in its own way, and all must agree.
 import { printValue } from '../support/graph-notation.ts'
 import type { RefusedPolicy, Scenario, ScenarioParameters } from './read-scenario.ts'
 
@@ -9,31 +9,31 @@ export interface ScenarioQuestion {
   readonly parameters: ScenarioParameters
 }
 
-/** A world set up for asking. */
+/** A scenario that is set up for evaluation. */
 export interface OpenScenario {
-  /** False for questions that this way of asking cannot carry (token claims over HTTP without a token). */
+  /** False for questions that this engine cannot express (token claims over HTTP without a token). */
   carries(parameters: ScenarioParameters): boolean
   evaluate(question: ScenarioQuestion, subjectId: string, resourceId: string): Promise<boolean>
   /** In any order. */
   resources(question: ScenarioQuestion, subjectId: string): Promise<string[]>
   subjects(question: ScenarioQuestion, resourceId: string): Promise<string[]>
-  /** What is said of a policy that must not compile; null when it is taken. */
+  /** The message for a policy that must not compile; null if it is accepted. */
   refusal(policy: RefusedPolicy): Promise<string | null>
   close(): Promise<void>
 }
 
 export interface ScenarioEngine {
   readonly name: string
-  /** False where the engine takes conditions as they are and leaves refusing to others. */
+  /** False if the engine does not compile conditions and so cannot refuse them. */
   readonly refuses: boolean
   open(world: Scenario): Promise<OpenScenario>
 }
 
-/** A question in one line; equal questions read the same. */
+/** A question as one line; equal questions give equal lines. */
 export const describeQuestion = (question: ScenarioQuestion): string =>
   `${question.subjectType} ${question.action} ${question.resourceType} ${printValue(question.parameters)}`
 
-/** The policies that have a say in a question. */
+/** The policies that apply to a question. */
 export const policiesFor = (world: Scenario, question: ScenarioQuestion) =>
   world.policies.filter(
     (policy) =>

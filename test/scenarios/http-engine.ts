@@ -1,11 +1,14 @@
-// The whole service over HTTP: a project of its own for each world, captured, configured and asked as a client would.
+// The whole service over HTTP: each scenario is a project, captured, configured and queried as a client would.
 
 import { captureBodies, exactJson } from '../support/convert-graph.ts'
 import { startService, type TestService } from '../support/service.ts'
 import type { OpenScenario, ScenarioEngine, ScenarioQuestion } from './engines.ts'
 import type { RefusedPolicy, Scenario, WorldPolicy } from './read-scenario.ts'
 
-/** A missing or unusable parameter is the caller's fault (ruling D2); it is not a grant. */
+/**
+ * A missing or unusable parameter is the caller's error, so it is not a grant
+ * (docs/decisions/0008-policy-filters-and-parameters.md).
+ */
 const UNPROCESSABLE = 422
 
 export const httpEngine: ScenarioEngine = {
@@ -35,7 +38,7 @@ async function configure(service: TestService, { name, cypher, version, subject,
   await service.addPolicy({ name, cypher, version, subject, actions, resource })
 }
 
-/** The answer of a call that has to be taken; null where a parameter was missing. */
+/** The body of a call that must succeed; null if a parameter was missing. */
 async function post(service: TestService, path: string, raw: string): Promise<Record<string, unknown> | null> {
   const answer = await service.send(path, { raw, headers: { 'x-svc-clientkey': service.key } })
   if (answer.status === 200) return answer.body
@@ -50,7 +53,7 @@ class ServedWorld implements OpenScenario {
     this.service = service
   }
 
-  /** Claims come from a validated token only; nobody may send them as a parameter. */
+  /** Claims come only from a verified token; callers cannot send them as parameters. */
   carries(parameters: ScenarioQuestion['parameters']): boolean {
     return !parameters.has('token')
   }

@@ -7,7 +7,7 @@ export interface Child {
   readonly words: readonly string[]
 }
 
-/** Processes that end during the look are left out. */
+/** Processes that end during the scan are left out. */
 export function childrenOf(parent: number): Child[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

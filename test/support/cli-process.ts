@@ -1,10 +1,10 @@
-// The command line as a real process, started through the bin of the package, or as the file that VERDIGRAPH_TESTED names:
-// the single binary, for one.
+// The command line as a real process, started through the bin of the package, or as the file that VERDIGRAPH_TESTED
+// names, for example the single binary.
 import { join } from 'node:path'
 
 const bin = process.env.VERDIGRAPH_TESTED ?? join(import.meta.dirname, '..', '..', 'src', 'cli', 'verdigraph.sh')
 
-/** That of this process, without what a run of tests takes from it: `VERDIGRAPH_SEED` is no setting. */
+/** The environment of this process without variables of the test run: `VERDIGRAPH_SEED` is not a setting. */
 export const ownEnvironment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith('VERDIGRAPH_')),
 )
@@ -15,7 +15,7 @@ export interface Finished {
   readonly stderr: string
 }
 
-/** `through`: a program, with its arguments, that runs the command: as another user, for one. */
+/** `through`: a program with arguments that runs the command, for example as another user. */
 export async function runCommand(
   args: readonly string[],
   environment: Record<string, string> = {},
@@ -30,16 +30,16 @@ export interface Server {
   readonly url: string
   /** All lines so far. */
   output(): string
-  /** Resolves with the output when it holds the text. */
+  /** Resolves with the output once it contains the text. */
   printed(text: string): Promise<string>
-  /** What it wrote to its error stream, once it has ended. */
+  /** Its standard error, once it has ended. */
   errors(): Promise<string>
-  /** Answers the exit code; negative numbers stand for no signal. */
+  /** Returns the exit code; negative numbers stand for no signal. */
   kill(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>
   readonly pid: number
 }
 
-/** Resolves when the server says that it listens. */
+/** Resolves when the server reports that it listens. */
 export async function startServer(
   args: readonly string[],
   environment: Record<string, string> = {},
@@ -78,7 +78,7 @@ export async function startServer(
 
 const running = new Set<Bun.Subprocess>()
 
-/** For the end of a test that failed half-way. */
+/** Cleans up after a test that failed midway. */
 export async function killAll(): Promise<void> {
   for (const child of running) child.kill('SIGKILL')
   await Promise.all([...running].map((child) => child.exited))

@@ -1,4 +1,4 @@
-// Builds the configuration rooms over a real database in a temporary folder, the way the application wires them.
+// Builds the configuration services over a real database in a temporary folder, as the application wires them.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,14 +27,14 @@ import { openStore } from './open-collections.ts'
 
 export const START_MS = Date.parse('2026-01-15T12:00:00.000Z')
 
-/** Stands where the databases of the projects are: knows which exist and which system nodes they hold. */
+/** Stands in for the project databases: records which exist and which system nodes they contain. */
 export class RecordingProvisioner implements Provisioner, SystemGraph {
   readonly nodes = new Map<string, Set<string>>()
   readonly layouts = new Map<string, GraphLayout>()
   /** Names of constituents with data: `eu-db`, `global`. */
   readonly withData = new Set<string>()
   readonly opened = new Set<string>()
-  /** What `create` waits for before it is done; rejects where provisioning is to fail. */
+  /** `create` waits for this before it completes; it rejects if provisioning is to fail. */
   gate: Promise<void> = Promise.resolve()
 
   async create(projectId: string, layout: GraphLayout): Promise<void> {
@@ -89,7 +89,7 @@ export interface ConfigurationFixture {
   readonly viewer: ServiceAccountCaller
   readonly log: string[]
   kind(path: string): ConfigKind
-  /** Creates and answers the body; throws where the service refuses. */
+  /** Creates and returns the body; throws if the service refuses. */
   create(path: string, body: DocumentFields): Promise<DocumentFields & { id: string }>
   read(path: string, id: string): DocumentFields
   close(): Promise<void>
@@ -108,7 +108,7 @@ export function removeTemporaryFolders(): void {
   for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true })
 }
 
-/** Opening the same folder again is a restart. */
+/** Opening the same folder again simulates a restart. */
 export async function openConfiguration(
   from: { dir?: string; clock?: ManualClock; board?: RecordingProvisioner } = {},
 ): Promise<ConfigurationFixture> {
@@ -161,7 +161,7 @@ export async function openConfiguration(
   return house
 }
 
-/** A project that is ACTIVE, with an application, an agent and a key. */
+/** An ACTIVE project with an application, an agent and a key. */
 export interface ProjectFixture extends ConfigurationFixture {
   readonly project: string
   readonly application: string
@@ -200,7 +200,7 @@ export function errorIn(result: Result<unknown, ServiceError>): ServiceError {
   return result.error
 }
 
-/** Every byte below the folder but the master key's own file, as one searchable text. */
+/** All bytes below the folder except the master key file, as one searchable text. */
 export function bytesBelow(dir: string): string {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name !== 'master.key')

@@ -1,5 +1,5 @@
-// A service with an agent for context queries, and tokens of a person that it takes: signed by a key that is pinned.
-import type { AppOverrides } from '../../src/app/overrides.ts'
+// A service with an agent for context queries, and tokens of a person, signed by a pinned key.
+import type { AppOverrides } from '../../src/app.ts'
 import type { Settings } from '../../src/settings.ts'
 import { startService, type TestResponse, type TestService } from './service.ts'
 import { makePeople } from './user-tokens.ts'
@@ -8,11 +8,11 @@ export interface ContextService {
   readonly service: TestService
   /** Of an agent with CIQ and Capture. */
   readonly key: string
-  /** A token of the person, with claims of its own. */
+  /** A token of the person with additional claims. */
   tokenOf(subject: string, claims?: Record<string, unknown>): Promise<string>
-  /** Stores a 1.0-ciq policy and a query under it; answers the query's id. */
+  /** Stores a 1.0-ciq policy and a query for it; returns the query's id. */
   addQuery(name: string, policy: object, query: object): Promise<string>
-  /** Both must be taken; throws what was said against them. */
+  /** Both must be accepted; throws the error message if not. */
   execute(id: string, more?: object, token?: string): Promise<TestResponse>
   capture(path: string, body: object): Promise<TestResponse>
   stop(): Promise<void>

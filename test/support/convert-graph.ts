@@ -1,10 +1,10 @@
-// Carries the graph and parameters of a world over: to the store's inputs, to engine values and to capture bodies.
+// Converts the graph and parameters of a scenario to store inputs, engine values and capture bodies.
 import type { NodeInput, NodeKey, PropertyInput, RelationshipInput, WriteBatch } from '../../src/engine/store.ts'
 import type { Value as EngineValue, PropertyValue } from '../../src/engine/value/value.ts'
 import { Float } from '../../src/kernel/float.ts'
 import type { GraphNode, ReferenceGraph, ReferenceValue } from '../oracle/cypher/values.ts'
 
-/** The reference keeps INTEGER as bigint and FLOAT as number; the engine keeps number and a Float box. */
+/** The reference represents INTEGER as bigint and FLOAT as number; the engine uses number and a Float box. */
 export function engineValue(value: ReferenceValue): EngineValue {
   if (typeof value === 'number') return new Float(value)
   if (typeof value === 'bigint')
@@ -47,7 +47,7 @@ export function writeGraph(graph: ReferenceGraph, batch: WriteBatch): void {
 
 // ---------------------------------------------------------------- capture bodies
 
-/** At most this many items go into one capture call. */
+/** Maximum number of items in one capture call. */
 const CAPTURE_ITEMS_MAX = 250
 
 const wireProperties = (properties: ReadonlyMap<string, ReferenceValue>): unknown[] =>

@@ -1,4 +1,5 @@
-// Holds an answer against the interface description: is its status told, are its headers, is its body of the schema?
+// Checks a response against the interface description: its status and headers must be described, and its body must
+// match the schema.
 import { Ajv2020 as Ajv, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { type OpenApiDocument, type OperationObject, resolveResponse } from '../../src/http/openapi/objects.ts'
@@ -9,7 +10,7 @@ export interface ObservedResponse {
   readonly text: string
 }
 
-/** Of every answer: told once in the description's introduction, or the runtime's own. */
+/** Headers of every response: described once in the introduction, or set by the runtime. */
 const everywhere = new Set([
   'x-request-id',
   'cache-control',
@@ -37,7 +38,7 @@ export class DescribedResponses {
       .map((path) => ({ path, template: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}/?$`) }))
   }
 
-  /** Null: no path of the description, or no method of the path. */
+  /** Null if the description has no such path, or the path no such method. */
   operation(method: string, url: string): { readonly path: string; readonly operation: OperationObject | null } | null {
     const asked = url.replace(/[?#].*$/, '')
     const endpoint = this.endpoints.find(({ template }) => template.test(asked))
@@ -47,7 +48,7 @@ export class DescribedResponses {
     return { path: endpoint.path, operation: operations[name] ?? null }
   }
 
-  /** Empty: just as described. */
+  /** Empty if the response is as described. */
   faults(method: string, url: string, { status, headers, text }: ObservedResponse): string[] {
     const found = this.operation(method, url)
     if (found?.operation == null) return this.faultsOffTheMap(method, found !== null, { status, headers, text })

@@ -1,4 +1,5 @@
-// Text → one expression, bound, compiled and run over a frame laid out by hand: the whole way of an expression, without plans.
+// Text → one expression, bound, compiled and run over a frame set up by hand: the whole path of an expression, without
+// plans.
 import type { Expression } from '../../grammar/ast.ts'
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
 import { parse } from '../../grammar/index.ts'
@@ -17,7 +18,7 @@ import type { Snapshot } from '../../src/engine/store.ts'
 import { StatementClock } from '../../src/engine/value/expression-context.ts'
 import type { Value } from '../../src/engine/value/value.ts'
 
-/** A variable in scope: what kind of slot it has and what the slot holds. */
+/** A variable in scope: the kind of its slot and the slot's value. */
 export interface FrameValue {
   readonly kind: SlotKind
   readonly holds: unknown
@@ -27,11 +28,11 @@ export interface Surroundings {
   readonly variables?: Readonly<Record<string, FrameValue>>
   readonly parameters?: Readonly<Record<string, Value>>
   readonly snapshot?: Snapshot
-  /** Aggregates are taken as in RETURN. */
+  /** Aggregates are allowed, as in RETURN. */
   readonly aggregating?: boolean
   readonly place?: ExpressionPosition
   readonly stepsMax?: number
-  /** What every EXISTS and pattern predicate answers. */
+  /** The result of every EXISTS and pattern predicate. */
   readonly exists?: boolean
 }
 
@@ -43,7 +44,7 @@ export interface BoundText {
   readonly frameSize: number
 }
 
-/** `text` may be anything that can stand after RETURN; conditions that cannot are read from WHERE. */
+/** `text` is anything that is valid after RETURN; conditions that are not are read from WHERE. */
 export function expressionOf(text: string, place: ExpressionPosition = 'open'): Expression {
   const query = place === 'condition' ? `MATCH (anything) WHERE ${text} RETURN 1` : `RETURN ${text} AS it`
   const parsed = parse(query)
@@ -100,17 +101,17 @@ export function bindText(text: string, around: Surroundings = {}): BoundText {
   return { bound, issues, parameters, aggregates, frameSize: next }
 }
 
-/** The codes of the issues, in the order of the text. */
+/** The codes of the diagnostics, in the order of the text. */
 export function refusalsOf(text: string, around: Surroundings = {}): readonly string[] {
   return bindText(text, around).issues.map((issue) => issue.code)
 }
 
-/** Queries inside expressions need a graph: test/unit/engine/conditions.subqueries-and-unions.test.ts asks them. */
+/** Subqueries need a graph: test/unit/engine/conditions.subqueries-and-unions.test.ts tests them. */
 function queryElsewhere(): never {
   throw new Error('not asked here')
 }
 
-/** The value, after the truth and the test were seen to say the same where it is a truth. */
+/** The value; a boolean is also evaluated as truth and as test, and all three must agree. */
 export function evaluate(text: string, around: Surroundings = {}): Value {
   const { bound, issues, frameSize } = bindText(text, around)
   if (issues.length > 0) throw new Error(issues.map(({ code, message }) => `${code}: ${message}`).join('\n'))

@@ -1,12 +1,12 @@
-// Reads the messages of an event stream one by one, as a client does: comments are skipped, and the end is a null.
+// Reads the messages of an event stream one by one, as a client does: skips comments, returns null at the end.
 
 export interface Events {
   readonly status: number
   readonly type: string | null
   readonly headers: Headers
-  /** The next message; null: the stream has ended. */
+  /** The next message; null if the stream has ended. */
   next(): Promise<unknown>
-  /** Of an answer that is no stream. */
+  /** Of a response that is not a stream. */
   json(): Promise<Record<string, unknown>>
   leave(): Promise<void>
 }

@@ -1,5 +1,5 @@
-// The arrow notation of the worlds, both ways:
-// `(ann:Person:Vip {age: 30, identity: true})-[:MEMBER {since: 1}]->(red:Team)<-[:OWNS]-(bob)`, one or more chains a line.
+// The arrow notation of scenarios, parsed and printed: `(ann:Person:Vip {age: 30, identity: true})-[:MEMBER {since:
+// 1}]->(red:Team)<-[:OWNS]-(bob)`, one or more chains per line.
 import type { GraphNode, GraphRelationship, ReferenceGraph, ReferenceValue } from '../oracle/cypher/values.ts'
 
 type MutableNode = { -readonly [K in keyof GraphNode]: GraphNode[K] } & {
@@ -7,7 +7,7 @@ type MutableNode = { -readonly [K in keyof GraphNode]: GraphNode[K] } & {
   properties: Map<string, ReferenceValue>
 }
 
-/** A graph in arrow notation that cannot be read; says line, column and what was expected. */
+/** A graph in arrow notation that cannot be parsed; the message has line, column and the expected token. */
 export class NotationError extends Error {
   override readonly name = 'ArrowFault'
 }
@@ -109,7 +109,7 @@ class NotationReader {
     return word === 'true'
   }
 
-  /** A name is a word, or quoted where it holds anything else. */
+  /** A name is a word, or a quoted string if it contains anything else. */
   private name(what: string): string {
     return this.quoted() ?? this.pattern(/[\p{L}\p{N}_][\p{L}\p{N}_-]*/uy) ?? this.fail(`${what} is expected`)
   }
@@ -158,7 +158,7 @@ class NotationReader {
 const word = (name: string): string => (/^[\p{L}\p{N}_][\p{L}\p{N}_-]*$/u.test(name) ? name : quote(name))
 const quote = (text: string): string => `'${text.replace(/['\\]/g, '\\$&')}'`
 
-/** A value as the notation and Cypher both write it: 1 and 1.0 stay apart. */
+/** A value as both the notation and Cypher write it: 1 and 1.0 stay distinct. */
 export function printValue(value: ReferenceValue): string {
   if (value === null) return 'null'
   if (typeof value === 'string') return quote(value)
@@ -171,7 +171,7 @@ export function printValue(value: ReferenceValue): string {
 const writeMap = (map: ReadonlyMap<string, ReferenceValue>): string =>
   `{${[...map].map(([key, value]) => `${word(key)}: ${printValue(value)}`).join(', ')}}`
 
-/** Nodes first, one a line, then relationships. */
+/** Nodes first, one per line, then relationships. */
 export function printGraph(graph: ReferenceGraph): string {
   const several = new Set(
     graph.nodes.map((node) => node.externalId).filter((id, index, all) => all.indexOf(id) !== index),

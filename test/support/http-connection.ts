@@ -1,5 +1,5 @@
-// One keep-alive connection to a served port, and so to one of the processes behind it: a request goes out when the answer
-// before it has come.
+// One keep-alive connection to a served port, and so to one of its worker processes. A request is sent when the
+// previous response has arrived.
 import type { Socket } from 'bun'
 
 export interface HttpReply {
@@ -93,10 +93,10 @@ async function workerOf(line: HttpConnection): Promise<number> {
   return (JSON.parse(body) as { worker: number }).worker
 }
 
-/** So many lines to each of the workers 1 to `workers`, by worker. Waits for one that is about to come. */
+/** So many connections to each of the workers 1 to `workers`, by worker. Waits for a worker that is about to start. */
 export async function connectionsTo(url: string, workers: number, each: number): Promise<readonly HttpConnection[][]> {
   const lines: HttpConnection[][] = Array.from({ length: workers }, () => [])
-  // The system spreads connections by a hash of both ports.
+  // The system distributes connections by a hash of both ports.
   for (let tries = 0; lines.some((ones) => ones.length < each); tries++) {
     if (tries > 8 * workers * each) await Bun.sleep(10)
     const line = await HttpConnection.to(url)

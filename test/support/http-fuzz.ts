@@ -1,5 +1,5 @@
-// Asks a real service whatever the interface description lets one think of, and collects what must not be: an answer
-// of 5xx, an answer off the description, a secret in an answer or in the log, a failure in the log.
+// Sends a real service random requests derived from the interface description, and collects violations: a 5xx response,
+// a response that is not described, a secret in a response or in the log, an error in the log.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ import { makeKey, type SigningKey } from './token-issuer.ts'
 
 export interface FuzzReport {
   readonly asked: number
-  /** Operation → status → how often. */
+  /** Operation → status → count. */
   readonly statuses: ReadonlyMap<string, ReadonlyMap<number, number>>
   readonly operationIds: readonly string[]
   readonly logLines: number
@@ -90,7 +90,7 @@ class FuzzRun {
       signal: leaving.signal,
       ...(body === null ? {} : { body }),
     })
-    // A stream of notices is open for as long as its reader likes.
+    // An event stream stays open as long as its reader wants.
     const isOpen = method === 'GET' && response.headers.get('content-type') === 'text/event-stream'
     const text = isOpen ? '' : await response.text()
     if (isOpen) leaving.abort()
@@ -104,7 +104,7 @@ class FuzzRun {
       )
     }
     if (response.status >= 500) found(`a ${response.status}`)
-    // Who sends a request takes `..` out of its path.
+    // HTTP clients remove `..` from the path.
     const { pathname, search } = new URL(`${this.url}${url}`)
     const faults = this.described.faults(method, `${pathname}${search}`, {
       status: response.status,
@@ -126,14 +126,14 @@ class FuzzRun {
     if (method !== 'POST' || response.status !== 201 || kind === undefined) return
     const made = JSON.parse(text) as Record<string, unknown>
     if (typeof made.id === 'string') this.known.add(kind, made.id)
-    // Shown this once, and never again.
+    // Returned this once, and never again.
     for (const name of ['api_key', 'token']) {
       if (typeof made[name] === 'string') this.known.secrets.add(made[name])
     }
   }
 }
 
-/** A project with an agent of every permission, and one with none that it needs. */
+/** A project with an agent that has every permission, and one that has none of the needed ones. */
 async function settle(
   url: string,
   token: string,
@@ -166,7 +166,7 @@ async function settle(
     const credential = await create('application-agent-credentials', { application_agent_id: agent.id })
     agentKeys.push(credential.api_key as string)
   }
-  // A project of its own, because a project has one MCP server at most, and the run makes some.
+  // A project of its own, because a project has at most one MCP server, and the run creates some.
   const mcp = await create('projects', { organization_id: organizationId, name: 'mcp', region: 'local' })
   known.add('mcp-projects', mcp.id as string)
   const agent = await create('application-agents', {
@@ -193,7 +193,7 @@ async function settle(
   return { agentKeys: [...Array(5).fill(agentKeys[0]), agentKeys[1] as string], tokens: [token], userTokens }
 }
 
-/** Of an issuer whose key is given: most are good, and one is over, one is meant for others, one is forged. */
+/** From an issuer with a pinned key: most are valid; one is expired, one is for another audience, one is forged. */
 async function userTokensFor(introspect: (body: object) => Promise<unknown>): Promise<string[]> {
   const key = await makeKey('pinned')
   const [issuer, audience] = ['https://pinned.example', 'fuzz']

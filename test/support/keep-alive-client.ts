@@ -1,8 +1,8 @@
-// A connection that asks one request after another until an answer says that it is closed.
+// A connection that sends one request after another until a response announces that it closes.
 import { connect } from 'node:net'
 
 export interface KeptConnection {
-  /** Resolves after some answers. */
+  /** Resolves after a number of responses. */
   readonly begun: Promise<void>
   readonly ended: Promise<ConnectionEnd>
 }
@@ -14,7 +14,7 @@ export interface ConnectionEnd {
   readonly lastSaysClose: boolean
 }
 
-/** `ask`: what request number `sent` asks for, and the body of its answer. */
+/** `ask`: the request with number `sent`, and its expected body. */
 export function askUntilClosed(
   hostname: string,
   port: number,

@@ -1,8 +1,8 @@
-// One sample for each kind of configuration: a body that is taken, a change of it, what reads back, and what is refused.
-// The battery makes of them every test that all kinds share.
+// One sample for each kind of configuration: a valid body, an update, the body read back, and what is refused. The CRUD
+// conformance test derives all common tests from them.
 import type { DocumentFields } from '../../src/config/kind.ts'
 
-/** What samples refer to; all of it is in one project. */
+/** The documents that samples refer to, all in one project. */
 export interface SampleContext {
   readonly organization: string
   readonly project: string
@@ -15,17 +15,17 @@ export interface SampleContext {
 }
 
 export interface Sample {
-  /** Without `name`, which the battery gives where the kind has names. */
+  /** Without `name`, which the conformance test adds if the kind has names. */
   body(world: SampleContext): DocumentFields
-  /** What reads back beside the envelope. */
+  /** The members read back in addition to the envelope. */
   reads(world: SampleContext): DocumentFields
   /** Bodies of an update that change something, and the members that then read back. */
   readonly change?: { readonly body: DocumentFields; readonly reads: DocumentFields }
-  /** Members of an update that must be sent whatever changes. */
+  /** Members that an update must always contain. */
   always?(world: SampleContext): DocumentFields
-  /** What is patched into the body, and the whole list of issues. A member that is undefined is left out. */
+  /** The patch of the body, and the complete list of issues. A member that is undefined is removed. */
   readonly refused: readonly (readonly [patch: DocumentFields, issues: readonly string[]])[]
-  /** Texts that no answer after the create may hold. */
+  /** Texts that no response after the create may contain. */
   readonly secrets?: readonly string[]
   /** Members that lists leave empty without `full_fetch`. */
   readonly heavy?: readonly string[]
@@ -269,7 +269,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       online_validation: { cache_ttl: 60 },
       perform_upsert: false,
     }),
-    // Facts 1.7.8: an update gives matchers and validation as a whole.
+    // An update replaces matchers and validation as a whole.
     always: () => ({
       jwt_matcher: { issuer: 'https://accounts.example', audience: 'fleet' },
       online_validation: { cache_ttl: 60 },
@@ -386,7 +386,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       tags: [],
     }),
     change: {
-      // The secret of a provider that stays is kept; the other spelling is taken.
+      // The secret of a provider that stays is kept; the other spelling is accepted.
       body: {
         providers: { kafka: { streaming_broker: openBroker }, bus: { queue_service: { queue_or_topic_name: 'b' } } },
       },
@@ -512,7 +512,7 @@ export const samples: Readonly<Record<string, Sample>> = {
         ['auth_params: expected at most 32 pairs'],
       ],
       [{ auth_params: { role_arn: 7 } }, ['auth_params.role_arn: expected string, found number']],
-      // A name that maps would leave out without a word.
+      // A name that a plain object would drop silently.
       [{ auth_params: JSON.parse('{"__proto__":"v"}') }, ['auth_params: unknown member `__proto__`']],
       [
         { provider: 'PLATFORM_MANAGED' },

@@ -1,5 +1,5 @@
-// A service with an MCP server: a bound agent, people whose tokens it takes, a small graph, a policy and knowledge queries.
-// The tokens are of a real OpenID provider, or signed by a key that is pinned, which costs nothing.
+// A service with an MCP server: a bound agent, people with tokens, a small graph, a policy and knowledge queries. The
+// tokens are those of a real OpenID provider, or signed by a pinned key, which is cheap.
 import { SignJWT } from 'jose'
 import type { AppOverrides } from '../../src/app/overrides.ts'
 import type { Settings } from '../../src/settings.ts'
@@ -16,12 +16,14 @@ export interface McpService {
   readonly agentId: string
   readonly introspectId: string
   readonly serverId: string
-  /** A token of the person: of the pinned key. */
+  /** A token of the person, signed by the pinned key. */
   tokenOf(subject: string, members?: TokenMembers): Promise<string>
   create(kind: string, body: object): Promise<string>
-  /** Another project of the service, whose server takes the same tokens; it has the policy of the first, and no query. */
+  /**
+   * Another project of the service, whose server accepts the same tokens; it has the policy of the first, and no query.
+   */
   addProject(name: string): Promise<OtherProject>
-  /** One message in the stateless revision, with all that it demands. */
+  /** One message in the stateless revision, with all its required headers. */
   ask(token: string, method: string, params?: object, more?: McpRequestOptions): Promise<TestResponse>
   /** One message in the session style. */
   tell(token: string, session: string | null, message: object, headers?: Record<string, string>): Promise<TestResponse>
@@ -50,7 +52,7 @@ interface McpRequestOptions {
 export interface McpMembers {
   readonly settings?: Partial<Settings>
   readonly overrides?: AppOverrides
-  /** In the place of the pinned key. */
+  /** Instead of the pinned key. */
   readonly provider?: { readonly issuer: string; readonly audience: string }
 }
 
@@ -153,7 +155,7 @@ async function addProject(
   while ((await service.configure('GET', `projects/${project_id}`)).body.ikg_status === 'PENDING') await Bun.sleep(5)
   const application_id = await create('applications', { project_id, name })
   const api_permissions = ['Authorization', 'CIQ']
-  // Which project is told by the application alone.
+  // Only the application determines the project.
   const agent = { project_id: undefined, application_id, name, api_permissions }
   const introspect = await service.configure('GET', `token-introspects/${introspectId}`)
   const { jwt_matcher, offline_validation } = introspect.body
@@ -172,7 +174,7 @@ async function addProject(
   return { projectId: project_id, path: `/mcp/v1/${project_id}`, policyId }
 }
 
-/** Ann owns the cars c1 and c2, bob owns c3; owners drive; two queries read and one would write. */
+/** Ann owns the cars c1 and c2, bob owns c3; owners drive; two queries read and one writes. */
 async function furnish(service: TestService, create: McpService['create']): Promise<void> {
   const cars = ['c1', 'c2', 'c3']
   await service.ask('/capture/v1/nodes', {

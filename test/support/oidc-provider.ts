@@ -1,4 +1,5 @@
-// A certified OpenID provider (oidc-provider) in this process, with a grant that gives anybody's tokens without a browser.
+// A certified OpenID provider (oidc-provider) in this process, with a grant that issues tokens for any user without a
+// browser.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair } from 'jose'
@@ -6,9 +7,9 @@ import { Provider } from 'oidc-provider'
 
 export interface OpenIdProvider {
   readonly issuer: string
-  /** A JWT for that audience, with what the provider says about the user. */
+  /** A JWT for that audience, with what the provider knows about the user. */
   accessTokenFor(sub: string, audience: string): Promise<string>
-  /** Opaque; its user-info endpoint knows it. */
+  /** Opaque; its user-info endpoint accepts it. */
   opaqueToken(sub: string): Promise<string>
   revoke(token: string): Promise<void>
   readonly userinfoEndpoint: string
@@ -32,7 +33,7 @@ export async function startProvider(): Promise<OpenIdProvider> {
     jwt: { sign: { alg: 'RS256' as const } },
   })
   const { warn, info } = console
-  // It tells of its own defaults at length, and nothing else.
+  // It logs warnings about its defaults, and nothing else.
   console.warn = console.info = () => undefined
   const provider = new Provider(issuer, {
     jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'provider', use: 'sig', alg: 'RS256' } as never] },

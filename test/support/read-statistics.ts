@@ -1,16 +1,17 @@
-// Counts what a store touches of its databases: to tell work that grows with the graph from work that does not.
+// Counts the database reads and writes of a store, to distinguish work that grows with the graph from work that does
+// not.
 import type { LmdbEnvironment } from '../../src/store/graph/environment.ts'
 import type { RawDatabase } from '../../src/store/lmdb/raw-database.ts'
 
 export interface ReadStatistics {
-  /** Values read one by one, and those that a range went over. */
+  /** Values read individually, and values in ranges that were scanned. */
   reads: number
   bytesRead: number
   writes: number
   bytesWritten: number
 }
 
-/** From now on; what is answered counts on. */
+/** Starts counting; the returned object is updated continuously. */
 export function countReads(environment: LmdbEnvironment): ReadStatistics {
   const touched: ReadStatistics = { reads: 0, bytesRead: 0, writes: 0, bytesWritten: 0 }
   for (const database of Object.values(environment.databases) as { raw: RawDatabase<unknown> }[]) {

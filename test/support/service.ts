@@ -1,5 +1,6 @@
-// A real service for tests: an application in a temporary folder, listening on a free port, and a project to work in.
-// Every answer is held against the interface description; one that is off it fails the test that asked.
+// A real service for tests: an application in a temporary folder, listening on a free port, and a project. Every
+// response is checked against the interface description; a response that is not described fails the test that made the
+// request.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +20,7 @@ export interface TestResponse {
 export interface TestRequest {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON; `raw` is sent as it is. */
+  /** Sent as JSON; `raw` is sent unchanged. */
   readonly body?: unknown
   readonly raw?: string | Uint8Array | ReadableStream<Uint8Array>
 }
@@ -58,7 +59,7 @@ export interface PolicyInput {
   readonly tags?: readonly string[]
 }
 
-/** A busy machine is no reason for another answer: who asks about a limit of time sets it. */
+/** A busy machine must not change responses: tests of time limits set them explicitly. */
 const patient = { decisionTimeMs: 60_000, batchTimeMs: 60_000, executeTimeMs: 60_000, upstreamTimeMs: 30_000 }
 
 export async function startService(

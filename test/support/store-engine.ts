@@ -25,7 +25,7 @@ export interface StoredGraph {
   close(): Promise<void>
 }
 
-/** Writes the graph as a capture would, into an environment of its own; small chunks make long lists of short ones. */
+/** Writes the graph as a capture would, into its own environment; small chunks turn short lists into long ones. */
 export async function storeGraph(graph: ReferenceGraph, chunks?: { entriesPerChunk: number }): Promise<StoredGraph> {
   const folder = await mkdtemp(join(tmpdir(), 'verdigraph-world-'))
   const environment = openEnvironment(folder, { clock: systemClock, sync: false, ...chunks })
@@ -46,8 +46,8 @@ export async function storeGraph(graph: ReferenceGraph, chunks?: { entriesPerChu
 }
 
 /**
- * Asks within one snapshot. As in a decision, a condition that lacks a parameter is not asked at all, and a fault is the
- * answer of a policy that grants nothing (ruling D1).
+ * Evaluates within one snapshot. As in a decision, a condition with a missing parameter is not evaluated, and a policy
+ * that fails grants nothing.
  */
 export function ask<T>(
   environment: LmdbEnvironment,
@@ -72,7 +72,7 @@ export function ask<T>(
   }
 }
 
-/** One line an issue: where, and what. */
+/** One line per diagnostic: position and message. */
 export function compiled(
   policy: { cypher: string; subject: string; resource: string; version: string },
   rules: Rules,
@@ -81,7 +81,7 @@ export function compiled(
   const result = compileCondition(
     {
       text: policy.cypher,
-      // No decision carries a token yet, so the policy dialects refuse its claims; the engine has them all the same.
+      // The policy dialects refuse claims without a token; the engine supports them nevertheless.
       dialect: policy.cypher.includes('$token') ? 'open' : (policy.version as DialectName),
       subjectType: policy.subject,
       resourceType: policy.resource,
@@ -97,7 +97,7 @@ export function compiled(
     .join('\n')
 }
 
-/** Every check is also asked why, and must hear of the same decision. */
+/** Every check is also explained, and the explanation must have the same decision. */
 function checkAndWhy(condition: PolicyCondition, asking: QueryContext, subjectId: string, resourceId: string): boolean {
   const granted = condition.check(asking, subjectId, resourceId)
   const why = condition.trace(asking, subjectId, resourceId)

@@ -1,4 +1,4 @@
-// Folders that live as long as the tests of one file: test/support/each-file.ts sees to it.
+// Temporary folders that are removed after the tests of a file: see test/support/each-file.ts.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// An issuer of tokens that does what a test tells it: a real HTTP server with real keys, which can lie, dawdle and fail.
+// A token issuer under the control of a test: a real HTTP server with real keys, which can lie, delay and fail.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose'
@@ -16,13 +16,13 @@ export type Respond = (request: IncomingMessage, response: ServerResponse) => vo
 
 export interface TestIssuer {
   readonly url: string
-  /** Paths in the order in which they were asked for. */
+  /** Paths in the order of the requests. */
   readonly calls: string[]
-  /** What is published at `/jwks`. */
+  /** The keys published at `/jwks`. */
   keys: SigningKey[]
-  /** In the place of what a path answers by itself. */
+  /** Overrides the response of a path. */
   readonly instead: Map<string, Respond>
-  /** By token: what user-info says. A token that is not here is answered 401. */
+  /** The user-info response by token. An unknown token gets 401. */
   readonly userinfo: Map<string, object>
   sign(
     claims: Readonly<Record<string, unknown>>,
@@ -75,7 +75,7 @@ export async function startIssuer(): Promise<TestIssuer> {
     new Promise((resolve) => {
       server = createServer(answer)
       const listen = (): void => void server.listen(port, '127.0.0.1')
-      // Somebody's outgoing connection may have the port just now.
+      // Another outgoing connection may use the port at this moment.
       server.on('error', () => setTimeout(listen, 20))
       server.on('listening', () => {
         port = (server.address() as AddressInfo).port

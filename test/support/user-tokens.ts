@@ -1,4 +1,4 @@
-// Tokens of people, signed by a key that is pinned: what a token introspect says of them, and the tokens.
+// Tokens of people, signed by a pinned key: the token introspect configuration that accepts them, and the tokens.
 import { SignJWT } from 'jose'
 import { makeKey } from './token-issuer.ts'
 
@@ -6,9 +6,9 @@ const ISSUER = 'https://people.example.org'
 const AUDIENCE = 'verdigraph'
 
 export interface People {
-  /** The body of a token introspect, but for its project. */
+  /** The body of a token introspect configuration, without its project. */
   readonly introspect: object
-  /** A token of the person, with claims of its own. */
+  /** A token of the person with additional claims. */
   tokenOf(subject: string, claims?: Readonly<Record<string, unknown>>): Promise<string>
 }
 

@@ -1,4 +1,4 @@
-// A served folder with several workers, a project in it, and a way to ask a certain one of them.
+// A served folder with several workers, a project in it, and connections to a chosen worker.
 import { runCommand, type Server, startServer } from './cli-process.ts'
 import { connectionsTo, HttpConnection, type HttpReply } from './http-connection.ts'
 
@@ -40,7 +40,10 @@ export function bodyOf(reply: HttpReply, status: number): Record<string, string>
   return JSON.parse(reply.body)
 }
 
-/** An ACTIVE project with an agent that may ask and capture, made over that line; `members` are more of the project's. */
+/**
+ * An ACTIVE project with an agent that may decide and capture, created over that connection; `members` are more members
+ * of the project.
+ */
 export async function makeProject(
   crew: WorkerFixture,
   line: HttpConnection,

@@ -1,5 +1,5 @@
-// The process that runs cases for run.ts, one after the other, and says on its output where it is: a case that never ends or
-// takes the process down costs that one case.
+// The process that runs cases for run.ts, one after the other, and prints its progress: a case that hangs or crashes
+// the process costs only that case.
 // bun test/tck/answer.ts DIR FIRST RULES
 import { writeSync } from 'node:fs'
 import { Fixtures } from './fixtures.ts'
@@ -9,7 +9,7 @@ import { readSuite } from './suite.ts'
 const [folder = '', first = '0', rules = 'on'] = process.argv.slice(2)
 const { cases, named } = readSuite(folder)
 const fixtures = new Fixtures(named)
-// Synchronous, so that what was said is out before a case can hang.
+// Synchronous, so that the output is written before a case can hang.
 const say = (message: object): void => {
   writeSync(1, `${JSON.stringify(message)}\n`)
 }

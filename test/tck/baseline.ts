@@ -1,5 +1,5 @@
-// The score that was reached once and may only improve: counts per category, and the ids that are known to fail, each with
-// its reason. The cases themselves stay where they are.
+// The committed score, which may only improve: counts per category, and the ids of known failures with their reasons.
+// The cases themselves are not part of the repository.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Score } from './score.ts'
@@ -9,7 +9,7 @@ const path = join(import.meta.dirname, 'baseline.json')
 export interface Baseline {
   /** Passed cases of the open half, by category. */
   readonly passed: Readonly<Record<string, number>>
-  /** Why each known failure is one. */
+  /** The reason of each known failure. */
   readonly failing: Readonly<Record<string, string>>
 }
 
@@ -17,7 +17,7 @@ export function readBaseline(): Baseline {
   return JSON.parse(readFileSync(path, 'utf8')) as Baseline
 }
 
-/** Reasons that were written down are kept; a new failure comes with the runner's word, to be replaced by a person's. */
+/** Recorded reasons are kept; a new failure has the runner's message until a person replaces it. */
 export function writeBaseline(score: Score): void {
   const known = readBaseline().failing
   const passed = [...score.categories].map(([category, tally]) => [category, tally.passed] as const).sort()
@@ -26,7 +26,7 @@ export function writeBaseline(score: Score): void {
   writeFileSync(path, `${JSON.stringify(baseline, null, 2)}\n`)
 }
 
-/** What is worse than the baseline, and what is better and must be written down; empty when it is just as it was. */
+/** What is worse than the baseline, and what is better and must be recorded; empty if both are equal. */
 export function againstBaseline(score: Score, baseline: Baseline): string[] {
   const told: string[] = []
   const failing = new Set(score.failures.map(({ item }) => item.id))

@@ -1,4 +1,4 @@
-// One case of the JSON form of the openCypher TCK, and its tagged values as ours.
+// One case of the openCypher TCK in JSON form, and its tagged values converted to ours.
 
 import type { PropertyInput, WriteBatch } from '../../src/engine/store.ts'
 import { construct } from '../../src/engine/value/temporal/construct.ts'
@@ -52,7 +52,7 @@ export interface TckCase {
   readonly category: string
   /** `empty`, `any`, or the name of a named graph. */
   readonly graph?: string
-  /** The TCK's own set-up, as text; `fixture` is what it leaves. */
+  /** The set-up of the TCK, as text; `fixture` is its result. */
   readonly setup?: readonly string[]
   readonly fixture?: TckFixture
   readonly params?: Readonly<Record<string, Tagged>>

@@ -1,4 +1,4 @@
-// Results against the TCK's tagged values: comparison of results, not Cypher's `=`.
+// Compares results with the tagged values of the TCK: equality of results, not Cypher's `=`.
 
 import type {
   NodeResult,
@@ -11,7 +11,7 @@ import { isTemporal } from '../../src/engine/value/temporal/temporal.ts'
 import { Float } from '../../src/kernel/float.ts'
 import { type Expectation, type Tagged, toValue } from './case.ts'
 
-/** Null when they agree; else what differs, in a line. */
+/** Null if they agree; else the difference, in one line. */
 export function difference(rows: QueryResult, expected: Exclude<Expectation, { kind: 'error' }>): string | null {
   if (expected.kind === 'empty') return rows.rows.length === 0 ? null : `expected no rows, got ${rows.rows.length}`
   if (rows.columns.join('\n') !== expected.columns.join('\n')) {
@@ -80,7 +80,7 @@ function ofCell(cell: ResultValue, loose: boolean): string {
   if (typeof cell === 'number' || typeof cell === 'bigint') return `int ${cell}`
   if (typeof cell === 'string') return JSON.stringify(cell)
   if (cell instanceof Float) return float(cell.value)
-  // The cases write a temporal as its text.
+  // The cases write a temporal value as its text.
   if (isTemporal(cell)) return JSON.stringify(String(cell))
   if (cell instanceof Map) return map([...cell].map(([key, value]) => [key, ofCell(value as ResultValue, loose)]))
   if (Array.isArray(cell))

@@ -1,4 +1,4 @@
-// The graphs of the cases in real stores: written through the write API, one store for each graph that differs.
+// The graphs of the cases in real stores: written through the write API, one store for each distinct graph.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ export class Fixtures {
   private fixtureOf(item: TckCase): TckFixture {
     if (item.fixture) return item.fixture
     if ((item.setup ?? []).length > 0) throw new Error('the case has a set-up, but no fixture to load')
-    // `any`: the result may not depend on the data.
+    // `any`: the result must not depend on the data.
     if (item.graph === 'empty' || item.graph === 'any' || item.graph === undefined) return NO_DATA
     const named = this.named[item.graph]
     if (!named) throw new Error(`the graph \`${item.graph}\` is not among the named graphs`)

@@ -1,4 +1,4 @@
-// Runs one case and judges it: rows against rows, errors at three levels, the time, and that the graph is as it was.
+// Runs one case and checks it: rows, errors at three levels, the time, and that the graph is unchanged.
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
 import { ExecutionError } from '../../src/engine/errors.ts'
 import type { EngineOptions } from '../../src/engine/planned-query.ts'
@@ -7,7 +7,7 @@ import type { GraphStore } from '../../src/engine/store.ts'
 import { type TckCase, toValue } from './case.ts'
 import { difference } from './compare.ts'
 
-/** How long a case may take, from text to rows. */
+/** The time limit of a case, from text to rows. */
 export const CASE_MS_MAX = 2_000
 
 const limits = { stepsMax: 50_000_000, timeMs: CASE_MS_MAX }
@@ -15,11 +15,11 @@ const limits = { stepsMax: 50_000_000, timeMs: CASE_MS_MAX }
 export interface CaseVerdict {
   readonly passed: boolean
   /**
-   * Of a case that expects an error: 0 nothing was raised, 1 something was, 2 with the right type, 3 with the right
-   * type, phase and detail. Null where rows are expected.
+   * For a case that expects an error: 0 no error, 1 an error, 2 the right type, 3 the right type, phase and detail.
+   * Null if rows are expected.
    */
   readonly level: 0 | 1 | 2 | 3 | null
-  /** Null when it passed. */
+  /** Null if it passed. */
   readonly why: string | null
 }
 
@@ -32,7 +32,7 @@ interface Raised {
 
 type CaseOutcome = { readonly raised: Raised } | { readonly raised: null; readonly rows: QueryResult }
 
-/** A case that is too slow is so each time; a busy machine is not. */
+/** A case that is too slow is too slow in every try; a busy machine is not. */
 export const TRIES = 3
 
 export function runCase(item: TckCase, store: GraphStore, options: EngineOptions): CaseVerdict {
@@ -53,7 +53,7 @@ function tryCase(item: TckCase, store: GraphStore, options: EngineOptions): { ve
 }
 
 function outcomeOf(item: TckCase, store: GraphStore, options: EngineOptions): CaseOutcome {
-  // Compiling is not even given a store, so what it refuses is refused before any data is read.
+  // Compilation has no store, so what it refuses is refused before any data is read.
   const compiled = compileRowsQuery(item.query, options)
   if (!compiled.ok) return { raised: ofIssues(compiled.error) }
   const snapshot = store.snapshot()
@@ -93,7 +93,7 @@ function told({ types, phase, details, message }: Raised): string {
 
 function ofIssues(issues: readonly Diagnostic[]): Raised {
   const details = issues.map((issue) => issue.code)
-  // The suite calls a mistaken type a syntax error where the text alone shows it, and a type error where it may be either.
+  // The suite calls a type mismatch a syntax error if the text alone shows it, and a type error if it may be either.
   const types = details.includes('InvalidArgumentType') ? ['SyntaxError', 'TypeError'] : ['SyntaxError']
   return { phase: 'compile time', types, details, message: issues[0]!.message }
 }
@@ -109,7 +109,7 @@ const types: Readonly<Record<ExecutionError['code'], string>> = {
 }
 
 function ofFault({ code, detail, message }: ExecutionError): Raised {
-  // A count of SKIP or LIMIT that comes as a parameter is an error of syntax to the suite, found late.
+  // The suite calls an invalid SKIP or LIMIT parameter a syntax error, at run time.
   const type = /^(SKIP|LIMIT) /.test(message) ? 'SyntaxError' : types[code]
   return { phase: 'runtime', types: [type], details: detail === null ? [] : [detail], message }
 }

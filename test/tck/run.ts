@@ -9,12 +9,12 @@ import { Score } from './score.ts'
 import { readSuite } from './suite.ts'
 
 const USAGE = 'usage: npm run tck -- DIR [--failures] [--only=TEXT] [--rules=off] [--write-baseline]'
-/** On top of all tries of a case: a busy machine is not a hang. */
+/** In addition to all tries of a case: a busy machine is not a hang. */
 const PATIENCE_MS = TRIES * CASE_MS_MAX + 3_000
 
 type WorkerMessage = { readonly begun: number } | { readonly index: number; readonly verdict: CaseVerdict }
 
-/** Verdicts in the order of the cases; the process that answers is ended and begun anew where it hangs or dies. */
+/** Verdicts in the order of the cases. A process that hangs or crashes is killed and started again. */
 async function verdicts(folder: string, count: number, rules: string): Promise<CaseVerdict[]> {
   const found: CaseVerdict[] = []
   while (found.length < count) {
@@ -24,7 +24,7 @@ async function verdicts(folder: string, count: number, rules: string): Promise<C
   return found
 }
 
-/** Takes the answers of one process until it ends; says what became of the case that it owes. */
+/** Reads the output of one process until it ends; reports the case that it did not finish. */
 async function answersFrom(folder: string, found: CaseVerdict[], rules: string): Promise<string> {
   const script = join(import.meta.dirname, 'answer.ts')
   const child = Bun.spawn([process.execPath, script, folder, String(found.length), rules], {

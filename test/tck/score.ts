@@ -1,4 +1,4 @@
-// Adds verdicts up: per category, temporal and quantifier cases apart, errors at their three levels.
+// Sums verdicts: per category, temporal and quantifier cases separately, errors at their three levels.
 import type { TckCase } from './case.ts'
 import type { CaseVerdict } from './run-case.ts'
 
@@ -15,7 +15,7 @@ export interface Failure {
 export class Score {
   readonly categories = new Map<string, CategoryScore>()
   readonly failures: Failure[] = []
-  /** By level 0 to 3: how many cases that expect an error came that far and no further. */
+  /** By level 0 to 3: how many cases that expect an error reached that level and no higher one. */
   private readonly errors = [0, 0, 0, 0]
 
   add(item: TckCase, verdict: CaseVerdict): void {

@@ -1,4 +1,4 @@
-// The queries of the shared openCypher suite, where the folder stands beside the checkout.
+// The queries of the shared openCypher suite, if its folder is next to the checkout.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 const folder = new URL('../../../shared/tck/open/', import.meta.url)

@@ -1,4 +1,4 @@
-// Reads a folder of cases in the JSON form of the openCypher TCK: nested or flat, with its named graphs or without.
+// Reads a folder of cases in the JSON form of the openCypher TCK: nested or flat, with or without its named graphs.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { TckCase, TckFixture } from './case.ts'
@@ -9,10 +9,10 @@ export interface TckSuite {
 }
 
 const NAMED_GRAPHS = 'named-graphs.json'
-/** The named graphs may stand beside the folder of cases, or beside the folder above it. */
+/** The named graphs may be next to the folder of cases, or next to its parent folder. */
 const PARENTS_SEARCHED = 3
 
-/** Every JSON file below the folder counts; entries that are not cases (an index, say) are passed over. */
+/** Reads every JSON file below the folder; entries that are not cases (for example an index) are skipped. */
 export function readSuite(folder: string): TckSuite {
   const top = resolve(folder)
   if (!existsSync(top)) throw new Error(`there is no folder ${folder}`)

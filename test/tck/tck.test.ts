@@ -1,5 +1,5 @@
-// The open half of the openCypher TCK, where it stands beside the checkout: no worse than the committed baseline, and the
-// same with the optimiser's rules off.
+// The open half of the openCypher TCK, if its folder is next to the checkout: not worse than the committed baseline,
+// and the same with optimiser rules off.
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { againstBaseline, readBaseline } from './baseline.ts'
@@ -28,7 +28,7 @@ describe.skipIf(!present)('the open half of the openCypher TCK', () => {
   })
 })
 
-describe('the judge of cases', () => {
+describe('the checker of cases', () => {
   const wanting = (query: string, expect: TckCase['expect']): TckCase => ({ id: query, category: 'own', query, expect })
   const error = (type: string, phase: string, detail: string): TckCase['expect'] => ({
     kind: 'error',
@@ -68,7 +68,7 @@ describe('the judge of cases', () => {
     }
   })
 
-  test('a case that names an unknown graph, or has a set-up and nothing to load, does not run on another graph', async () => {
+  test('a case that names an unknown graph, or has a set-up and no fixture, does not run on another graph', async () => {
     const fixtures = new Fixtures({})
     await expect(fixtures.store({ ...wanting('RETURN 1 AS x', one), graph: 'no-such' })).rejects.toThrow('no-such')
     await expect(fixtures.store({ ...wanting('RETURN 1 AS x', one), setup: ['CREATE ()'] })).rejects.toThrow('set-up')
