@@ -1,4 +1,5 @@
-// One random case asked in three ways, and what came of it; a difference is told with the case as a world to paste.
+// Evaluates one random case in three ways and compares the results; a difference is printed with the case as a scenario
+// file.
 import type { NodePage, QueryContext } from '../../src/engine/conditions.ts'
 import { ExecutionError } from '../../src/engine/errors.ts'
 import { type GeneratedCondition, randomCondition } from '../generate/condition.ts'
@@ -9,7 +10,7 @@ import { decide } from './cypher/decide.ts'
 import { TooManyRowsError } from './cypher/pattern.ts'
 import type { ReferenceGraph } from './cypher/values.ts'
 
-/** What one way of asking says of all pairs; each line is one answer, so that two ways can be compared. */
+/** The results of one engine for all pairs; each line is one result, so that two engines can be compared. */
 type ConditionAnswers = readonly string[]
 export type ComparisonOutcome =
   | { readonly kind: 'agree'; readonly size: number }
@@ -21,10 +22,10 @@ export interface ConditionCase extends GeneratedCondition {
   readonly graph: ReferenceGraph
 }
 
-/** The graphs are small, so lists are cut early: a walk has to go on from one chunk to the next. */
+/** The graphs are small, so lists are split early: a traversal must continue from one chunk to the next. */
 export const SHORT_CHUNKS = { entriesPerChunk: 2 }
 
-/** A condition for the graph. Most random ones grant nothing, so it is drawn again a few times for one that does. */
+/** A condition for the graph. Most random conditions grant nothing, so up to a few are drawn until one grants. */
 export function randomCase(chance: Random, graph: ReferenceGraph, drawsMax = 4): ConditionCase {
   let drawn: ConditionCase = { graph, ...randomCondition(chance) }
   for (let draw = 1; draw < drawsMax && !grants(drawn); draw++) drawn = { graph, ...randomCondition(chance) }
@@ -35,7 +36,7 @@ function grants(case_: ConditionCase): boolean {
   try {
     return referencePairs(case_).size > 0
   } catch {
-    // Told, as a refusal or as too large, where the case is settled.
+    // Recorded as a refusal or as too large when the case is settled.
     return false
   }
 }
@@ -55,7 +56,7 @@ const policyOf = (condition: GeneratedCondition) => ({
 const ids = (graph: ReferenceGraph, type: string): string[] =>
   graph.nodes.filter((node) => node.type === type).map((node) => node.externalId)
 
-/** From the set of pairs: what every check and every search should say. */
+/** From the set of pairs: what every check and every search must return. */
 function expectedAnswers(case_: ConditionCase, pairs: ReadonlySet<string>): ConditionAnswers {
   const [subjects, resources] = [ids(case_.graph, case_.subjectType), ids(case_.graph, case_.resourceType)]
   return [
@@ -65,7 +66,10 @@ function expectedAnswers(case_: ConditionCase, pairs: ReadonlySet<string>): Cond
   ]
 }
 
-/** Searches that leave off after a few nodes and go on from there, merging what they may: whole they are the search. */
+/**
+ * Incremental searches that stop after a few nodes and resume there, with merges where possible; joined they are the
+ * whole search.
+ */
 function answersInSteps(case_: ConditionCase, stored: StoredGraph): ConditionAnswers {
   const engine = compiled(policyOf(case_), 'on', { gatheredMax: 0 })
   if (typeof engine === 'string') return []
@@ -121,7 +125,7 @@ function engineAnswers(
   )
 }
 
-/** The first answer that differs, with both sides. */
+/** The first result that differs, from both sides. */
 function difference(expected: ConditionAnswers, found: ConditionAnswers, name: string): string | null {
   const at = expected.findIndex((line, index) => line !== found[index])
   if (at < 0 && found.length === expected.length) return null
@@ -149,7 +153,7 @@ function outcomeOf(case_: ConditionCase, stored: StoredGraph): ComparisonOutcome
   return { kind: 'agree', size: pairs.size }
 }
 
-/** A crash is a difference too. */
+/** An exception is a difference too. */
 export function settled(case_: ConditionCase, stored: StoredGraph): ComparisonOutcome {
   try {
     return outcomeOf(case_, stored)
@@ -159,7 +163,7 @@ export function settled(case_: ConditionCase, stored: StoredGraph): ComparisonOu
   }
 }
 
-/** Ready to be pasted into test/worlds. */
+/** As a scenario file for test/scenarios. */
 export function asWorld(case_: ConditionCase, why: string): string {
   const indent = (text: string, by: string): string => text.split('\n').join(`\n${by}`)
   return [

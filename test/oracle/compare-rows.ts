@@ -1,5 +1,5 @@
-// One random query with rows asked in three ways: rules on, rules off, and the reference; compared as bags, and in order where
-// the order is told.
+// Evaluates one random row query in three ways: rules on, rules off, and the reference interpreter. Rows are compared
+// as multisets, and in order where ORDER BY determines it.
 import { parse } from '../../grammar/index.ts'
 import { ExecutionError } from '../../src/engine/errors.ts'
 import { compileRowsQuery } from '../../src/engine/rows-query.ts'
@@ -14,15 +14,15 @@ import { TooManyRowsError } from './cypher/pattern.ts'
 import { ReferenceEvaluationError, type ReferenceGraph } from './cypher/values.ts'
 import { cellText, type ElementNames, elementNames, valueText } from './row-text.ts'
 
-/** A query with rows over a graph. */
+/** A row query over a graph. */
 export interface RowsCase extends GeneratedRows {
   readonly graph: ReferenceGraph
 }
 
-/** Rows as texts, in the order in which they came; or that the run failed. */
+/** Rows as texts, in the order in which they came; or the failure of the run. */
 type FoundRows = { readonly columns: readonly string[]; readonly rows: readonly (readonly string[])[] } | 'a fault'
 
-/** Most random queries have no rows on a small graph, so it is drawn again a few times for one that has. */
+/** Most random queries have no rows on a small graph, so up to a few are drawn until one has rows. */
 export function randomRowsCase(chance: Random, graph: ReferenceGraph, drawsMax = 3): RowsCase {
   let drawn: RowsCase = { graph, ...randomRows(chance) }
   for (let draw = 1; draw < drawsMax && !hasRows(drawn); draw++) drawn = { graph, ...randomRows(chance) }
@@ -34,12 +34,12 @@ function hasRows(case_: RowsCase): boolean {
     const found = referenceRows(case_)
     return found !== 'a fault' && found.rows.length > 0
   } catch {
-    // Told, as a refusal or as too large, where the case is settled.
+    // Recorded as a refusal or as too large when the case is settled.
     return false
   }
 }
 
-/** 1 and 1.0 are one value to DISTINCT, groups and order, and which of the two stands for both is open. */
+/** 1 and 1.0 are one value to DISTINCT, groups and order; which of the two represents both is unspecified. */
 const isLoose = (text: string): boolean =>
   /\b(DISTINCT|UNION|ORDER BY|count|sum|avg|min|max|collect|percentile\w+)\b/.test(text)
 
@@ -132,7 +132,7 @@ function shown(found: FoundRows): string {
   return `${rows.length} rows ${rows.slice(0, 6).join(' ')}`
 }
 
-/** A crash is a difference too. */
+/** An exception is a difference too. */
 export function settledRows(case_: RowsCase, stored: StoredGraph): ComparisonOutcome {
   try {
     return outcomeOf(case_, stored)
@@ -142,7 +142,7 @@ export function settledRows(case_: RowsCase, stored: StoredGraph): ComparisonOut
   }
 }
 
-/** Ready to be made a test of. */
+/** As the text of a test. */
 export function asRowsWorld({ graph, text, parameters }: RowsCase, why: string): string {
   const indent = (lines: string, by: string): string => lines.split('\n').join(`\n${by}`)
   return [

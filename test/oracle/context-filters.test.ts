@@ -1,5 +1,6 @@
-// No row outside the policy: random patterns and filters over random graphs, read by the engine and by the reference
-// interpreter. The reference is given the filter as text that this test writes, not as the product writes it.
+// Context filters return no row outside the policy: random patterns and filters over random graphs, evaluated by the
+// engine and by the reference interpreter. This test writes the filter for the reference as text, independently of the
+// product.
 import { expect, test } from 'vitest'
 import { parse } from '../../grammar/index.ts'
 import { compileConditionRows, type FilterableCondition } from '../../src/engine/condition-rows.ts'
@@ -25,7 +26,7 @@ const DRAWS = 6
 
 interface WrittenFilter {
   readonly filter: ContextFilter
-  /** The same in Cypher. */
+  /** The same filter in Cypher. */
   readonly text: string
 }
 
@@ -161,7 +162,7 @@ function byEngine(
   }
 }
 
-test('a filtered reading gives the rows that the reference gives, and no others', async () => {
+test('a filtered query returns exactly the rows of the reference', async () => {
   const seed = testSeed()
   console.log(`VERDIGRAPH_SEED=${seed}`)
   const differ: string[] = []
@@ -175,7 +176,7 @@ test('a filtered reading gives the rows that the reference gives, and no others'
       for (let turn = 0; turn < POLICIES; turn++) {
         const { text, subjectType } = randomCondition(chance)
         const source = compileConditionRows({ text, dialect: '1.0-ciq', subjectType })
-        // Subqueries by CALL are not of this language.
+        // The context dialect has no CALL subqueries.
         if (!source.ok) continue
         const nodes = [...source.value.variables].filter(([, kind]) => kind === 'node').map(([name]) => name)
         const writer = new FilterWriter(chance, nodes)
@@ -184,14 +185,15 @@ test('a filtered reading gives the rows that the reference gives, and no others'
             byReference(graph, `${text}\nWITH * WHERE ${written.text}`, subjectType, nodes)
           let drawn = writer.filter()
           let expected = ask(drawn)
-          // Most filters keep nothing of a small graph.
+          // Most filters match nothing in a small graph.
           for (let draw = 1; draw < DRAWS && expected.length === 0; draw++) {
             drawn = writer.filter()
             expected = ask(drawn)
           }
           const { filter, text: filterText } = drawn
           const found = byEngine(stored, source.value, filter, nodes)
-          // Which of several faults or rows comes first is open; a policy that faults for the reference may be cut off before.
+          // The order of several errors or rows is unspecified; a policy that fails in the reference may stop earlier
+          // in the engine.
           if (expected === 'a fault' || found === 'a fault') continue
           if (JSON.stringify(expected) === JSON.stringify(found)) {
             agreed += 1

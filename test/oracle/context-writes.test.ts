@@ -1,5 +1,5 @@
-// No write outside of the policy: whatever a query asks, the graph after it differs from the graph before it only in what the
-// policy lets be written around the rows that the reference interpreter finds. A refusal leaves no trace at all.
+// Context queries write nothing outside the policy: after any query the graph differs only in what the policy allows
+// around the rows of the reference interpreter. A refused query leaves no trace.
 import { expect, test } from 'vitest'
 import { parse } from '../../grammar/index.ts'
 import type { StoredDocument } from '../../src/config/kind.ts'
@@ -32,11 +32,11 @@ interface WriteReport {
   readonly ends: readonly string[]
   /** As text, by name. */
   readonly properties: ReadonlyMap<string, string>
-  /** All of it but the properties that it may lose. */
+  /** All of the element except the properties that may be deleted. */
   readonly rest: string
 }
 
-/** Everything in the graph but ids and times: nodes by type and external id, relationships by ends and type. */
+/** The whole graph without ids and times: nodes by type and external id, relationships by end nodes and type. */
 function dump(graph: GraphStore): { nodes: Map<string, WriteReport>; relationships: Map<string, WriteReport> } {
   const snapshot = graph.snapshot()
   const nodes = new Map<string, WriteReport>()
@@ -83,7 +83,7 @@ function dump(graph: GraphStore): { nodes: Map<string, WriteReport>; relationshi
   return { nodes, relationships }
 }
 
-/** What variables stand for in any row. */
+/** The elements that variables are bound to in any row. */
 function bindings(rows: readonly Bindings[], names: readonly string[]): Set<string> {
   const keys = (value: ReferenceValue): string[] => {
     if (Array.isArray(value)) return (value as readonly ReferenceValue[]).flatMap(keys)
@@ -98,7 +98,7 @@ function same(before: WriteReport, after: WriteReport): boolean {
   return before.rest === after.rest && JSON.stringify([...before.properties]) === JSON.stringify([...after.properties])
 }
 
-/** It only lost properties, each of which some path lets be deleted. */
+/** True if the element only lost properties that some allowed path covers. */
 function onlyLost(before: WriteReport, after: WriteReport, mayLose: (property: string) => boolean): boolean {
   if (before.rest !== after.rest) return false
   for (const [name, text] of after.properties) if (before.properties.get(name) !== text) return false
@@ -219,7 +219,7 @@ function plain({ nodes, relationships }: ReturnType<typeof dump>): unknown {
   return [...nodes, ...relationships].map(([key, { rest, properties }]) => [key, rest, [...properties]])
 }
 
-test(`${CASES} random queries write nothing that their random policies do not let be written`, async () => {
+test(`${CASES} random queries write only what their random policies allow`, async () => {
   const seed = testSeed()
   console.log(`VERDIGRAPH_SEED=${seed}`)
   const outcomes = new Map<PolicyWriteOutcome, number>()
@@ -245,13 +245,13 @@ test(`${CASES} random queries write nothing that their random policies do not le
     await environment.close()
   }
   console.log(JSON.stringify(Object.fromEntries(outcomes)))
-  // A test in which hardly anything is written, or hardly anything refused, would prove nothing.
+  // Without enough writes and refusals the test would prove nothing.
   expect(outcomes.get('changed') ?? 0).toBeGreaterThan(CASES / 8)
   expect(outcomes.get('refused when run') ?? 0).toBeGreaterThan(CASES / 40)
   expect(outcomes.get('refused when stored') ?? 0).toBeGreaterThan(CASES / 40)
 }, 120_000)
 
-/** All keys that a case may leave behind. */
+/** All keys that a case may leave in the graph. */
 const kept = ['TA', 'TB', 'TC', '_Own'].flatMap((type) =>
   [...Array.from({ length: 7 }, (_, i) => `n${i}`), 'fresh'].map((externalId) => ({ type, externalId })),
 )

@@ -1,5 +1,5 @@
-// Evaluations, batches, searches, pages and explanations agree, and reflect the current graph. test/stress/decision-consistency.ts
-// runs more cases.
+// Evaluations, batches, searches, pages and explanations agree, and reflect the current graph.
+// test/stress/decision-consistency.ts runs more cases.
 import { describe, expect, it } from 'vitest'
 import { testSeed } from '../generate/random.ts'
 import { agreement } from './decision-consistency.ts'

@@ -1,5 +1,5 @@
-// For a generated world, every way of asking says the same: evaluations, batches, the three searches, their pages, and
-// explanations. The decisions are the service's own, over a real store, without HTTP.
+// Checks on generated graphs that all kinds of requests agree: evaluations, batches, the three searches, their pages,
+// and explanations. The decisions are those of the service, over a real store, without HTTP.
 
 import { DerivedSigner } from '../../src/identity/derived-signer.ts'
 import type { AgentCaller } from '../../src/kernel/caller.ts'
@@ -29,7 +29,7 @@ export interface ConsistencyResult {
   readonly policies: number
   readonly pairs: number
   readonly permits: number
-  /** Questions that were refused alike: a parameter was missing, a limit was reached. */
+  /** Requests that were all refused: a parameter was missing, or a limit was reached. */
   readonly refused: number
   readonly differences: readonly string[]
 }
@@ -87,10 +87,10 @@ const parameters = {
   claims: { level: 2, act: { sub: 'b' } },
 }
 
-/** What is no pattern, no moment, no list, no number. */
+/** Values that are not a pattern, a time, a list or a number. */
 const unfit = ['(', 7, [], true, { a: 1 }]
 
-/** Now and then one is not sent, or is not what its place takes. */
+/** Sometimes a parameter is missing or has the wrong type. */
 function randomParameters(chance: Random): Record<string, unknown> {
   const sent = Object.entries(parameters).filter(() => chance.odds(0.96))
   return Object.fromEntries(sent.map(([name, value]) => [name, chance.odds(0.1) ? chance.pick(unfit) : value]))
@@ -108,7 +108,7 @@ function randomPolicies(chance: Random, graph: ReferenceGraph): CompiledPolicy[]
       condition: { cypher: text, ...(chance.odds(0.4) ? { filter: randomFilter(chance) } : {}) },
     }
     const compiled = compileDecisionPolicy(JSON.stringify(document))
-    // The generator writes more than a policy may hold.
+    // The generator writes more than a policy may contain.
     if (!compiled.ok) continue
     const id = `policy-${policies.length}`
     policies.push({ ...compiled.value, id, name: id, revision: 1, tags: chance.odds(0.5) ? ['t1'] : [] })
@@ -139,7 +139,7 @@ export async function agreement(worlds: number, seed: number): Promise<Consisten
   return tally
 }
 
-/** What was answered, as one word. */
+/** The outcome as one word. */
 type DecisionOutcome = 'permit' | 'deny' | 'refused'
 
 class ConsistencyCase {
@@ -185,7 +185,7 @@ class ConsistencyCase {
     }
   }
 
-  /** One by one, all in one batch, and explained. */
+  /** Individually, all in one batch, and explained. */
   private evaluations(requests: readonly EvaluationRequest[], differences: string[]): DecisionOutcome[] {
     const { parts } = this
     const single = requests.map((request) => evaluate(parts, caller, 'r', request))
@@ -262,7 +262,7 @@ class ConsistencyCase {
     }
   }
 
-  /** Whole, and in pages. */
+  /** Complete, and in pages. */
   private compareSearch(
     what: string,
     ask: (page?: object) => Result<{ results: readonly object[]; page?: PageMembers | undefined }, ServiceError>,
@@ -271,14 +271,14 @@ class ConsistencyCase {
   ): void {
     const expected = [...answers].filter(([, answer]) => answer === 'permit').map(([name]) => name)
     const whole = ask()
-    // What a limit leaves unfound is refused, never left out; there is nothing to compare then.
+    // A search that reaches a limit is refused, never incomplete; there is nothing to compare then.
     if (!whole.ok && whole.error.kind === 'budget') return
     const found = whole.ok ? whole.value.results.map(nameOf).sort() : []
     if (String(found) !== String([...expected].sort())) {
       const said = whole.ok ? found : JSON.stringify(whole.error)
       differences.push(`${what}: the search says ${said}, evaluations ${expected}`)
     }
-    // It is refused where some of the evaluations are and nothing is found (a parameter is missing, or wrong).
+    // Refused if some evaluations are refused and nothing is found (a parameter is missing, or wrong).
     const isRefused = expected.length === 0 && [...answers.values()].includes('refused')
     if (answers.size > 0 && whole.ok === isRefused) {
       differences.push(`${what}: the search is ${whole.ok ? 'answered' : 'refused'}, evaluations are not`)

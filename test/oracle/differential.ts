@@ -1,4 +1,4 @@
-// Many comparisons, round by round: each round is a graph of its own seed, with conditions and queries with rows asked of it.
+// Runs many comparisons in rounds: each round has a graph of its own seed, with conditions and row queries.
 
 import { randomGraph } from '../generate/graph.ts'
 import { Random } from '../generate/random.ts'
@@ -9,12 +9,12 @@ import type { ReferenceGraph } from './cypher/values.ts'
 import { type ShrinkCase, shrink } from './shrink.ts'
 
 export interface Campaign {
-  /** Round i has the seed `seed + i`, so that a run goes on where another has ended. */
+  /** Round i has the seed `seed + i`, so that a run can continue where another ended. */
   readonly seed: number
   readonly rounds: number
   readonly conditionsPerRound: number
   readonly rowsPerRound: number
-  /** After so many differences it stops. */
+  /** Stops after this many differences. */
   readonly failuresMax: number
 }
 
@@ -30,9 +30,9 @@ export interface ComparisonCounts {
 export interface Findings {
   readonly conditions: ComparisonCounts
   readonly rows: ComparisonCounts
-  /** The seed after the last round that was run. */
+  /** The seed after the last round. */
   nextSeed: number
-  /** Each with its seed and the smallest world that still shows it. */
+  /** Each with its seed and the smallest case that still differs. */
   readonly failures: string[]
   readonly refusals: Map<string, string>
 }

@@ -1,4 +1,4 @@
-// Relationships are deleted and made again; the decision, the search and the batch asked next must know.
+// Deletes and re-creates relationships; the next decision, search and batch must see each change.
 import { evaluate } from '../../src/pdp/evaluate.ts'
 import { evaluateBatch } from '../../src/pdp/evaluate-batch.ts'
 import { searchResources } from '../../src/pdp/search.ts'
@@ -9,7 +9,7 @@ import { caller, partsOver } from './decision-consistency.ts'
 
 export interface Revokes {
   readonly revokes: number
-  /** Permits after a revoke, denials after a grant. */
+  /** Permits after a revocation, denials after a grant. */
   readonly stalePermits: number
   readonly staleDenials: number
 }

@@ -1,4 +1,5 @@
-// Values of the reference and cells of the engine as the same texts, so that rows can be compared without either's equality.
+// Values of the reference and result values of the engine as the same texts, so that rows can be compared without the
+// equality of either.
 import type { NodeResult, PathResult, RelationshipResult, ResultValue } from '../../src/engine/rows-query.ts'
 import type { Snapshot } from '../../src/engine/store.ts'
 import { isTemporal } from '../../src/engine/value/temporal/temporal.ts'
@@ -14,9 +15,9 @@ import {
 } from './cypher/values.ts'
 
 export interface TextForm {
-  /** 1 and 1.0 are the same. */
+  /** 1 and 1.0 are equal. */
   readonly loose: boolean
-  /** The items of a list stand in no order. */
+  /** The items of lists have no order. */
   readonly bag: boolean
 }
 
@@ -32,7 +33,7 @@ const mapText = (entries: (readonly [string, string])[]): string =>
 const nodeText = (name: string, labels: readonly string[], properties: string): string =>
   `(${name} ${[...labels].sort().join(':')} ${properties})`
 
-/** Which way a relationship stands in a path is part of the path. */
+/** The direction of a relationship is part of the path. */
 const pathText = (nodes: readonly string[], relationships: readonly string[]): string =>
   `<${nodes.map((node, i) => node + (relationships[i] ?? '')).join('')}>`
 
@@ -69,7 +70,7 @@ const ofPath = ({ nodes, relationships }: ReferencePath, form: TextForm): string
 
 // ---------------------------------------------------------------- the engine's cells
 
-/** The type and external id of a node: ids mean nothing to the reference. */
+/** The type and external id of a node: internal ids have no meaning in the reference. */
 export type ElementNames = (id: number) => string
 
 export function elementNames(snapshot: Snapshot): ElementNames {

@@ -1,8 +1,8 @@
-// Smaller texts of a query, one removal each, made on its syntax tree. Some do not bind any more; who asks will see.
+// Smaller texts of a query, each with one part of the syntax tree removed. Some no longer bind; the caller checks that.
 import { parse } from '../../grammar/index.ts'
 import { print } from '../../grammar/print.ts'
 
-/** Parts that a tree can do without. */
+/** Parts that a tree can omit. */
 const LEFT_OUT = new Set(['where', 'properties', 'labels', 'types', 'range', 'skip', 'limit', 'variable', 'otherwise'])
 const SWITCHED_OFF = new Set(['distinct', 'optional', 'descending'])
 
@@ -17,7 +17,7 @@ export function* smallerTexts(text: string): Generator<string> {
     try {
       printed = print(smaller as never)
     } catch {
-      // A path without nodes, and the like.
+      // For example a path without nodes.
       continue
     }
     if (seen.has(printed)) continue
@@ -45,11 +45,11 @@ function* smallerTrees(tree: SyntaxTree): Generator<unknown> {
   }
 }
 
-/** What a node of the tree can be replaced by, or cut down to. */
+/** Candidates that replace a node of the tree, or shorten it. */
 function* ownSmaller(tree: SyntaxTree): Generator<unknown> {
   switch (tree.kind) {
     case 'query': {
-      // The body of a subquery is of that kind too, with the query inside.
+      // The body of a subquery has this form too, with the query inside.
       const parts = (tree.parts ?? []) as unknown[]
       if (parts.length > 1) for (const part of parts) yield { ...tree, parts: [part], unions: [] }
       return

@@ -1,4 +1,4 @@
-// Makes a failing case smaller for as long as it still fails: parts of the query, then nodes, relationships, properties.
+// Shrinks a failing case as long as it still fails: parts of the query, then nodes, relationships, properties.
 import type { GraphNode, GraphRelationship, ReferenceGraph } from './cypher/values.ts'
 import { smallerTexts } from './shrink-query.ts'
 
@@ -8,10 +8,10 @@ export interface ShrinkCase {
 }
 
 const TRIES_MAX = 1_500
-/** A case that is slow to ask is slow to shrink; what is found by then is small enough to read. */
+/** A case that is slow to evaluate is slow to shrink; what is found by then is small enough to read. */
 const TIME_MS_MAX = 60_000
 
-/** Tries every single removal, takes the first that still fails, and starts again until none does. */
+/** Tries every single removal, takes the first that still fails, and repeats until none does. */
 export async function shrink<C extends ShrinkCase>(start: C, fails: (smaller: C) => Promise<boolean>): Promise<C> {
   const began = performance.now()
   let smallest = start
@@ -62,7 +62,7 @@ const withoutNode = (graph: ReferenceGraph, node: GraphNode): ReferenceGraph => 
   relationships: graph.relationships.filter((each) => each.source !== node && each.target !== node),
 })
 
-/** Relationships hold their ends, so they are made anew. */
+/** Relationships refer to their end nodes, so they are created again. */
 function replaceNode(graph: ReferenceGraph, old: GraphNode, fresh: GraphNode): ReferenceGraph {
   const end = (node: GraphNode): GraphNode => (node === old ? fresh : node)
   return {

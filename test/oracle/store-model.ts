@@ -1,4 +1,5 @@
-// A graph as plain maps, written to as a store is, and everything readable of either as plain data to be compared.
+// A graph as plain maps with the write interface of a store, and all readable content of either as plain data for
+// comparison.
 import {
   type Chunk,
   createChunk,
@@ -57,7 +58,7 @@ export class GraphModel implements WriteBatch {
     this.clock = clock
   }
 
-  /** Records are never changed in place, so the maps are all there is to keep. */
+  /** Records are immutable, so copying the maps copies the graph. */
   copy(): GraphModel {
     const copy = new GraphModel(this.clock)
     copy.nodes = new Map(this.nodes)
@@ -67,7 +68,7 @@ export class GraphModel implements WriteBatch {
     return copy
   }
 
-  /** A model has no transaction to be read within. */
+  /** The model has no transaction to read within. */
   view(): null {
     return null
   }
@@ -202,7 +203,7 @@ function merge(old: ModelProperties, inputs: readonly PropertyInput[], updatedMs
   return merged
 }
 
-/** Null when none of the names is there. */
+/** Null if none of the names exists. */
 function without(old: ModelProperties, names: readonly string[]): ModelProperties | null {
   const rest = new Map([...old].filter(([name]) => !names.includes(name)))
   return rest.size === old.size ? null : rest
@@ -218,7 +219,7 @@ export interface NamePool {
   readonly values: readonly PropertyValue[]
 }
 
-/** One line for each fact, ascending: two graphs are equal when their lines are. */
+/** One line per fact, sorted: two graphs are equal if their lines are. */
 export function factsOfModel(model: GraphModel, names: NamePool): string[] {
   const facts: string[] = []
   const say = (...words: unknown[]): void => void facts.push(words.map(show).join(' '))
@@ -288,7 +289,7 @@ function saySaved(say: FactWriter, element: string, id: number, name: string, pr
   say(element, 'saved', id, name, value ?? null, externalValue ?? null, metadata ?? null, updatedMs)
 }
 
-/** What the index puts together: equal scalars, 1 and 1.0 among them. Lists are not indexed. */
+/** Values that the index treats as equal: equal scalars, including 1 and 1.0. Lists are not indexed. */
 function isCandidate(stored: PropertyValue | undefined, value: PropertyValue): boolean {
   if (stored === undefined || Array.isArray(stored) || Array.isArray(value)) return false
   const plain = (scalar: PropertyValue): unknown =>

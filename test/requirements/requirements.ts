@@ -621,7 +621,7 @@ export const requirements: readonly Requirement[] = [
       ['http/context-query/execute.test.ts', 'gives a person the rows of its own token, path by path'],
       ['http/context-query/filters.test.ts', 'takes parameters, members of them, and lists of them'],
       ['http/context-query/filters.test.ts', 'never reads a value as text of the query'],
-      ['oracle/context-filters.test.ts', 'gives the rows that the reference gives, and no others'],
+      ['oracle/context-filters.test.ts', 'a filtered query returns exactly the rows of the reference'],
     ],
   },
   {
@@ -871,12 +871,7 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-W10',
     sentence: 'no query can write outside its policy; a refused call leaves no trace',
-    shownBy: [
-      [
-        'oracle/context-writes.test.ts',
-        'random queries write nothing that their random policies do not let be written',
-      ],
-    ],
+    shownBy: [['oracle/context-writes.test.ts', 'random queries write only what their random policies allow']],
   },
   {
     id: 'REQ-E1',

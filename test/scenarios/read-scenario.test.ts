@@ -4,7 +4,7 @@ import { printGraph, readGraph } from '../support/graph-notation.ts'
 import { readScenario } from './read-scenario.ts'
 
 describe('the arrow notation', () => {
-  it('is read and written back the same, numbers of both kinds included', () => {
+  it('is parsed and printed unchanged, integers and floats included', () => {
     const text = [
       "(ann:Person:Vip {age: 30, height: 1.0, tags: ['a', 'o\\'b'], identity: true})",
       "('doc.7 x':Document)",
@@ -13,7 +13,7 @@ describe('the arrow notation', () => {
     expect(printGraph(readGraph(text))).toBe(text)
   })
 
-  it('takes arrows in both directions and lets a bare name stand for the node told before', () => {
+  it('accepts arrows in both directions and bare names for nodes that are declared earlier', () => {
     const { nodes, relationships } = readGraph('(a:X)-[:R]->(b:Y)<-[:S]-(a) // and a comment\n(b)-[:T]->(b)')
     expect(nodes.map((node) => node.externalId)).toEqual(['a', 'b'])
     expect(relationships.map((each) => `${each.source.externalId} ${each.type} ${each.target.externalId}`)).toEqual([
@@ -35,11 +35,11 @@ describe('the arrow notation', () => {
   })
 })
 
-describe('a world', () => {
+describe('a scenario file', () => {
   const graph = 'graph: |\n  (ann:Person)-[:OWNS]->(c1:Car)\n'
   const policy = "  - {subject: Person, action: drive, resource: Car, cypher: 'MATCH (subject)-[:OWNS]->(resource)'}\n"
 
-  it('keeps integers and floats of its parameters apart', () => {
+  it('keeps integers and floats of its parameters distinct', () => {
     const world = readScenario(
       'w',
       `${graph}policies:\n${policy}resources:\n  - [Person:ann, drive, {a: 4, b: 4.0, c: [1.5, x]}, [c1]]\n`,
@@ -75,7 +75,7 @@ describe('capture bodies', () => {
     )
   })
 
-  it('hold at most 250 items each', () => {
+  it('contain at most 250 items each', () => {
     const text = Array.from({ length: 251 }, (_, index) => `(n${index}:Node)`).join('\n')
     const { nodes, relationships } = captureBodies(readGraph(`${text}\n(n0)-[:R {w: 1}]->(n1)`))
     expect(nodes.map((body) => JSON.parse(body).nodes.length)).toEqual([250, 1])

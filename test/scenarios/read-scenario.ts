@@ -1,4 +1,4 @@
-// Reads a world: a small graph, policies over it, and what they are expected to answer. Anything unknown in it is a fault.
+// Reads a scenario file: a small graph, policies over it, and the expected results. Unknown members are errors.
 import { parseDocument } from 'yaml'
 import type { GraphNode, ReferenceGraph, ReferenceValue } from '../oracle/cypher/values.ts'
 import { readGraph } from '../support/graph-notation.ts'
@@ -27,7 +27,7 @@ export interface ExpectedDecision {
   readonly granted: boolean
 }
 
-/** Either end given, the ids of the other end expected. */
+/** One end is given; the ids of the other end are expected. */
 export interface ExpectedSearch {
   readonly given: EntityRef
   readonly action: string
@@ -55,7 +55,7 @@ export interface Scenario {
   readonly refused: readonly RefusedPolicy[]
 }
 
-/** A world that cannot be read: names the world, the place in it and what is wrong there. */
+/** A scenario that cannot be read: names the scenario, the place in it and the error. */
 export class WorldFault extends Error {
   override readonly name = 'WorldFault'
 }
@@ -66,7 +66,7 @@ export function readScenario(name: string, text: string): Scenario {
   return new WorldReader(name).world(document.toJS({ mapAsMap: true }))
 }
 
-/** Nothing that a world says is skipped: a list entry that is not as it should be stops the reading. */
+/** Nothing in a scenario is skipped: an invalid list entry is an error. */
 class WorldReader {
   private readonly name: string
   constructor(name: string) {

@@ -1,9 +1,9 @@
-// The naive interpreter as one of the engines: the union of what its policies grant, and searches as projections of it.
+// The reference interpreter as an engine: the union of what its policies grant; searches are projections of it.
 import { decide } from '../oracle/cypher/decide.ts'
 import { describeQuestion, policiesFor, type ScenarioEngine, type ScenarioQuestion } from './engines.ts'
 import type { Scenario } from './read-scenario.ts'
 
-/** `subjectId|resourceId` of every pair that some policy grants (ruling D1). */
+/** `subjectId|resourceId` of every pair that some policy grants. */
 export function grantedPairs(world: Scenario, question: ScenarioQuestion): Set<string> {
   const granted = policiesFor(world, question).map((policy) =>
     decide(
@@ -19,7 +19,7 @@ export const referenceEngine: ScenarioEngine = {
   name: 'the reference interpreter',
   refuses: false,
   open: async (world) => {
-    // The relation has nothing to do with who is asked about, so it is found once for each question.
+    // The relation does not depend on the given entity, so it is computed once per question.
     const relations = new Map<string, Set<string>>()
     const relationOf = (question: ScenarioQuestion): Set<string> => {
       const key = describeQuestion(question)

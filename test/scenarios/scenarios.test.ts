@@ -1,5 +1,5 @@
-// Every world through every engine: the stated expectations, and for every pair of the world
-// search contains x ⇔ evaluate(x) is true ⇔ the reference grants it.
+// Runs every scenario through every engine: the expected results, and for every pair of the scenario search contains x
+// ⇔ evaluate(x) is true ⇔ the reference grants it.
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { storeEngine } from '../support/store-engine.ts'
@@ -16,7 +16,7 @@ const worlds = readdirSync(folder)
 
 const engines: readonly ScenarioEngine[] = [referenceEngine, storeEngine('off'), storeEngine('on'), httpEngine]
 
-/** Every question that the world asks somewhere, once. */
+/** Every question of the scenario, once. */
 function questionsOf(world: Scenario): ScenarioQuestion[] {
   const asked = new Map<string, ScenarioQuestion>()
   const add = (
@@ -38,14 +38,14 @@ const idsOf = (world: Scenario, type: string): string[] =>
   world.graph.nodes.filter((node) => node.type === type).map((node) => node.externalId)
 
 describe.each(engines)('$name', (engine) => {
-  describe.each(worlds)('in the world of $name', (world) => {
+  describe.each(worlds)('in the scenario $name', (world) => {
     let open: OpenScenario
     beforeAll(async () => {
       open = await engine.open(world)
     })
     afterAll(() => open?.close())
 
-    test('decides as stated', async () => {
+    test('has the expected decisions', async () => {
       const wrong: string[] = []
       for (const { subject, action, resource, parameters, granted } of world.decisions) {
         if (!open.carries(parameters)) continue
@@ -57,7 +57,7 @@ describe.each(engines)('$name', (engine) => {
       expect(wrong).toEqual([])
     })
 
-    test('finds what is stated', async () => {
+    test('has the expected search results', async () => {
       const found: string[] = []
       const stated: string[] = []
       for (const { given, action, soughtType, parameters, ids } of world.resources) {
@@ -104,7 +104,7 @@ describe.each(engines)('$name', (engine) => {
 
     if (!engine.refuses || world.refused.length === 0) return
 
-    test('refuses what must not compile, and says why', async () => {
+    test('refuses what must not compile, with the expected message', async () => {
       const wrong: string[] = []
       for (const policy of world.refused) {
         const refusal = await open.refusal(policy)

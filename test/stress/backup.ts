@@ -1,5 +1,5 @@
-// Backs up a project while another process writes to it without a pause, restores each backup, and looks whether what comes
-// out is a state that existed: in each environment, and in both together at one moment.
+// Backs up a project while another process writes to it continuously, restores each backup, and checks that the result
+// is a state that existed: in each environment, and in both at the same time.
 // Run alone: bun test/stress/backup.ts [--rounds 50]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -40,7 +40,7 @@ export async function backupRounds(rounds: number, pauseMs = 20): Promise<Backup
   let spentMs = 0
   try {
     for (let round = 0; round < rounds; round++) {
-      // Each backup has more to show than the one before, on however slow a disk.
+      // Each backup contains more than the previous one, also on a slow disk.
       await written.beyond(counts.at(-1) ?? 0)
       const out = join(folder, `${round}.backup`)
       const restored = join(folder, `${round}`)
@@ -51,7 +51,7 @@ export async function backupRounds(rounds: number, pauseMs = 20): Promise<Backup
       const found = await stateOf(restored, project)
       faults.push(...found.faults.map((fault) => `round ${round}: ${fault}`))
       const [first = 0, second = 0] = found.counts
-      // The writer goes to the first environment first.
+      // The writer writes to the first environment first.
       if (first !== second && first !== second + 1)
         faults.push(`round ${round}: ${first} batches in one environment when there were ${second} in the other`)
       if (first < (counts.at(-1) ?? 0)) faults.push(`round ${round}: fewer batches than in the backup before`)
@@ -68,7 +68,7 @@ export async function backupRounds(rounds: number, pauseMs = 20): Promise<Backup
   return { rounds, from: counts[0] ?? 0, to: counts.at(-1) ?? 0, secondsPerBackup: spentMs / rounds / 1000, faults }
 }
 
-/** Reads the numbers that a process counts on its lines. */
+/** Reads the numbers that a process prints. */
 function follow(lines: ReadableStream<Uint8Array>) {
   let last = 0
   let rest = ''

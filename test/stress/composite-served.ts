@@ -1,5 +1,5 @@
-// Kills workers of a served composite project, and the process over them, in the middle of captures at several locations:
-// every acknowledged batch is there whole with its proxies, no batch is there by halves, and decisions follow what is there.
+// Kills workers of a served composite project, and their supervisor, during captures at several locations. Every
+// acknowledged batch is complete with its proxies, no batch is present in part, and decisions match the stored graph.
 // Run alone: bun test/stress/composite-served.ts [--rounds 20] [--seed N]
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,11 +33,11 @@ export interface ServedOutcome {
   readonly faults: readonly string[]
 }
 
-/** The car that a person sees and the one that it does not, both at one place. */
+/** The car that a person may see and the one that the person may not, both at one place. */
 interface SentBatch {
   readonly name: string
   readonly place: ServedPlace
-  /** What is acknowledged: the nodes, and then the relationships of all of them. */
+  /** The acknowledged nodes, and then the relationships of all of them. */
   stage: 'nothing' | 'nodes' | 'relationships'
   pending: boolean
 }
@@ -102,10 +102,10 @@ export async function servedRounds(rounds: number, seed: number): Promise<Served
         workersKilled += 1
         const victim = chance.pick(childrenOf(server.pid))
         process.kill(victim, 'SIGKILL')
-        // The other goes on meanwhile, and the new one comes in.
+        // The other worker continues, and the new one starts.
         while (childrenOf(server.pid).includes(victim) || childrenOf(server.pid).length < 2) await Bun.sleep(10)
         await Bun.sleep(chance.between(0, 200))
-        // Whoever takes a place follows, before it listens, what the one before it left undone.
+        // A replacement repairs what the previous worker left unfinished before it listens.
         for (const line of (await connectionsTo(server.url, 2, 1)).flat()) line.close()
         stopped = true
         await Promise.all(writers)
@@ -168,7 +168,7 @@ function bodyFor({ name, place }: SentBatch, stage: 'nodes' | 'relationships'): 
     : { relationships: of((i) => ({ source: node('Person', i), target: node('Car', i), type: 'SEES' })) }
 }
 
-/** None of a process that has ended. */
+/** Empty for a process that has ended. */
 export function childrenOf(pid: number): number[] {
   if (!existsSync(`/proc/${pid}`)) return []
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()

@@ -1,5 +1,5 @@
-// Kills a process that writes to a composite project, again and again: every acknowledged node is there with its proxy,
-// every removed one is gone with it, and no proxy stands for nothing once the notes are followed.
+// Kills a process that writes to a composite project, again and again. Every acknowledged node exists with its proxy,
+// every deleted one is gone with its proxy, and no proxy is without a node once the intents are replayed.
 // Run alone: bun test/stress/composite.ts [--rounds 200] [--seed N]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ const parts = ['default', { database: 'db1' }, { database: 'db2' }] as const
 export interface CompositeOutcome {
   readonly rounds: number
   readonly acknowledged: number
-  /** Rounds after which a proxy was wrong until the notes were followed. */
+  /** Rounds after which a proxy was wrong until the intents were replayed. */
   readonly repaired: number
   readonly faults: readonly string[]
 }
@@ -60,13 +60,16 @@ export async function compositeRounds(rounds: number, seed: number): Promise<Com
   return { rounds, acknowledged: states.size, repaired, faults }
 }
 
-/** After so many lines, which take a fast disk less time than a slow one, and then a little more: the kill comes anywhere. */
+/**
+ * Waits for this many lines, which is independent of the speed of the disk, and then a little more: the kill can hit
+ * any point.
+ */
 interface CompositeLoad {
   readonly lines: number
   readonly moreMs: number
 }
 
-/** The complete lines that it said. */
+/** The complete lines of its output. */
 async function writeUntilKilled(
   folder: string,
   project: string,

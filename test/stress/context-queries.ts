@@ -1,5 +1,5 @@
-// Random context policies and queries over HTTP, against a naive model in plain objects: records, the order over pages, and
-// what writes leave behind, read back from an export. `bun test/stress/context-queries.ts --cases 5000 [--seed N]`.
+// Random context policies and queries over HTTP, compared with the service oracle: records, the order over pages, and
+// the graph after writes, read back from an export. `bun test/stress/context-queries.ts --cases 5000 [--seed N]`.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ const argument = (name: string, otherwise: number): number => {
 }
 const cases = argument('cases', 1000)
 const seed = argument('seed', stressSeed())
-/** Then another world is begun, in another data folder. */
+/** After this many cases a new graph is created, in another data folder. */
 const CASES_PER_WORLD = 100
 const DRAWS = 6
 const CLAIMS = { level: 2, roles: ['n1', 'p0'], act: { sub: 'p3' }, email: 'p1@example.org' }
@@ -96,7 +96,7 @@ async function compareSchema(service: ContextService, graph: NaiveGraph, text: s
   if (want !== found) differ.push(`${text}\ndata schema: expected ${want}\nfound ${found}`)
 }
 
-/** Most conditions find nothing in a small graph: the first one that does, of some. */
+/** Most conditions find nothing in a small graph: draws several and takes the first that does. */
 function fruitful(draw: () => NaiveContextCase, graph: NaiveGraph, sub: string | null): NaiveContextCase {
   for (let draws = 0; ; draws++) {
     const one = draw()
@@ -123,7 +123,7 @@ interface Turn {
   readonly chance: Random
 }
 
-/** The graph as it is afterwards. */
+/** The graph afterwards. */
 async function tried(
   service: ContextService,
   one: NaiveContextCase,
@@ -167,7 +167,7 @@ async function tried(
   return graph
 }
 
-/** Of a policy that lets less than the query asks for: the query is not run, and no other one like it is taken. */
+/** For a policy that allows less than the query needs: the query is not run, and no similar one is stored. */
 async function refused(
   service: ContextService,
   id: string,
@@ -221,7 +221,7 @@ function narrowedPolicy(one: NaiveContextCase, chance: Random): NaiveContextCase
     ['relationships', one.deleteRelationships],
   ] as const) {
     for (const path of paths) {
-      // `var.*` lets all properties be deleted, and with them this one.
+      // `var.*` allows the deletion of all properties, including this one.
       const left = others(
         one.allowedDeletes[member],
         (allowed) => allowed !== path && !(naiveCovers(allowed, path) && path.includes('.')),
@@ -272,7 +272,7 @@ if (differ.length > 0) {
   console.error(differ.slice(0, 5).join('\n\n'))
   console.error(`${differ.length} differ`)
 }
-// A run in which hardly anything is found or written would prove nothing.
+// Without enough results and writes the run would prove nothing.
 const few = (['rows', 'paged', 'wrote', 'narrowed'] as const).filter((what) => (counts.get(what) ?? 0) < cases / 50)
 if (few.length > 0) console.error(`hardly any: ${few.join(', ')}`)
 process.exit(differ.length + few.length > 0 ? 1 : 0)

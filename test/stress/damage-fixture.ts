@@ -1,4 +1,4 @@
-// A graph in which what is missing decides as often as what is there, and the questions asked of it.
+// A graph in which a missing element decides as often as an existing one, and the questions about it.
 import { Graph } from '../../src/engine/graph.ts'
 import { DataCorruptionError, OperationalError } from '../../src/kernel/errors.ts'
 import { openStore } from '../../src/store/graph/open-store.ts'
@@ -11,7 +11,7 @@ const person = (i: number): [string, string] => ['Person', `person-${i}`]
 const document = (i: number): [string, string] => ['Document', `document-${i}`]
 const keyOf = ([type, externalId]: [string, string]) => ({ type, externalId })
 
-/** Written in many batches, so that lists, records and labels lie on pages of different age. */
+/** Written in many batches, so that lists, records and labels are on pages of different age. */
 export async function writeWorld(folder: string): Promise<void> {
   const store = openStore(folder, { sync: false })
   const graph = new Graph(store)
@@ -70,10 +70,13 @@ const CONDITIONS: Readonly<Record<string, string>> = {
 
 const SEARCHES = ['member', 'noTeam', 'notGuest', 'notSuspended', 'follows'] as const
 
-/** By question: the answer, or what was told in its place. */
+/** By question: the answer, or the error. */
 export type DamageAnswers = Readonly<Record<string, string>>
 
-/** Asks everything, `step` of the persons apart. Writes a line for each answer, since the process may end at any question. */
+/**
+ * Asks all questions, for every `step`th person. Prints a line for each answer, since the process may end at any
+ * question.
+ */
 export async function ask(
   folder: string,
   step: number,
@@ -97,7 +100,7 @@ export async function ask(
   for (let i = 0; i < PERSONS; i += step) {
     for (const [name, condition] of conditions) {
       const isPerson = name.toLowerCase().includes('follow')
-      // Every other one is banned from what it asks for, and person 0 and 1 are those with the long lists.
+      // Every other person is banned from the resource; persons 0 and 1 have the long lists.
       const subject = isPerson && i % 3 === 0 ? person(1) : person(i)
       const resource = isPerson ? person(i % 2 === 0 ? 0 : i) : document(((i % 2 === 0 ? i : i + 1) * 7) % DOCUMENTS)
       const parameters = {

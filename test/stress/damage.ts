@@ -1,5 +1,5 @@
-// Changes bytes of a graph's file at random places, each in a copy of its own, and asks what was asked of the whole one.
-// A decision may be refused, and a process may end, but none may come out another way without an error.
+// Changes bytes of a data file at random places, each in a separate copy, and repeats all questions. A decision may be
+// refused, and the process may end, but no decision may differ without an error.
 // Run alone: bun test/stress/damage.ts [--flips 200] [--structure] [--step 7] [--seed N]
 import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,9 +11,9 @@ import { numberAfter } from './flags.ts'
 
 export interface DamageOutcome {
   readonly flips: number
-  /** All answers as before: the byte was of no page in use, or of no question. */
+  /** All answers as before: the byte is on no used page, or irrelevant to the questions. */
   readonly same: number
-  /** Some question or the opening was refused as damage; the others were answered as before. */
+  /** Some question or the opening was refused as corrupted; the others had the same answer. */
   readonly told: number
   /** Some question failed with an error of another kind. */
   readonly failed: number
@@ -22,9 +22,9 @@ export interface DamageOutcome {
   /** Of all flips, those that `verify` finds. */
   readonly verified: number
   readonly opening: number
-  /** Questions asked of each copy. */
+  /** Questions for each copy. */
   readonly questions: number
-  /** Decisions that came out another way without an error: must be empty. */
+  /** Decisions that differ without an error: must be empty. */
   readonly wrong: readonly string[]
 }
 
@@ -80,7 +80,7 @@ export async function damageRounds(
   }
 }
 
-/** In the head of a page of a tree, in its directory, or in the head of an entry: what tells where everything stands. */
+/** In the header of a tree page, in its directory, or in the header of an entry: the structure of the page. */
 function structuralPlace(bytes: Buffer, chance: Random): number {
   for (;;) {
     const page = chance.between(0, bytes.length / PAGE - 1) * PAGE
@@ -101,7 +101,7 @@ async function answersOf(folder: string, step: number): Promise<{ answers: Damag
   const text = await child.stdout.text()
   await child.exited
   const answers: Record<string, string> = {}
-  // The last line of a process that was ended may be cut off.
+  // The last line of a killed process may be truncated.
   for (const line of text.slice(0, text.lastIndexOf('\n')).split('\n')) {
     const [question = '', answer = ''] = line.split('\t')
     answers[question] = answer

@@ -1,4 +1,4 @@
-// Generated worlds in which every way of asking must say the same; then revokes, each asked about at once.
+// Generated graphs on which all kinds of requests must agree; then revocations, each followed by a decision at once.
 // Run alone: bun test/stress/decision-consistency.ts [--worlds 2000] [--revokes 100000] [--seed 1]
 import { parseArgs } from 'node:util'
 import { stressSeed } from '../generate/random.ts'

@@ -1,6 +1,7 @@
-// Decisions, searches, pages, batches and explanations over HTTP, against a naive model that shares nothing with the engine:
-// random policies of both versions over the databases of composite projects, with filters, tokens, tags and odd parameters.
-// Run alone: bun test/stress/decisions-http.ts [--worlds 300] [--workers 1] [--seed N]. World n has the seed N + n.
+// Decisions, searches, pages, batches and explanations over HTTP, compared with the service oracle, which shares no
+// code with the engine. Random policies of both versions over the databases of composite projects, with filters,
+// tokens, tags and unusual parameters.
+// Run alone: bun test/stress/decisions-http.ts [--worlds 300] [--workers 1] [--seed N]. Graph n has the seed N + n.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,9 +36,9 @@ import { numberAfter } from './flags.ts'
 
 const POLICIES = 14
 const ROUNDS = 3
-/** Questions that are asked at a time. */
+/** Concurrent requests. */
 const LANES = 32
-/** Pages of the size that is usual, and pages so small that every answer has several. */
+/** Pages of the usual size, and pages so small that every result has several. */
 const PAGE_MAXES = [null, 3] as const
 
 const worlds = numberAfter('--worlds', 100)
@@ -80,7 +81,7 @@ async function worldDiffers(crew: WorkerFixture, worldSeed: number): Promise<str
   return null
 }
 
-/** A new project that holds both. */
+/** A new project with graph and policies. */
 async function filled(
   crew: WorkerFixture,
   world: DecisionGraph,
@@ -114,7 +115,7 @@ async function postAs(crew: WorkerFixture, { key }: WorkerProject, { claims }: R
   }
 }
 
-/** A question changes nothing: where a connection that was silent ends just as it is taken again, it is asked anew. */
+/** A decision has no side effect: a request on an idle connection that closes at that moment is repeated. */
 async function read(url: string, request: RequestInit): Promise<Response> {
   try {
     return await fetch(url, request)
@@ -131,7 +132,7 @@ async function reported(crew: WorkerFixture, found: DecisionCase, where: string)
     return difference(post, { graphs: graphsOf(world), policies }, sent, question, uncounted)
   }
   const isShown = async (one: DecisionCase): Promise<boolean> => (await differs(one)) !== null
-  // What was seen once and is not there when it is asked again is told as it was.
+  // A difference that does not occur again is reported as it was first seen.
   const smallest = (await isShown(found)) ? await made(found, isShown) : null
   const { world, policies, sent, question } = smallest ?? found
   return [
@@ -144,7 +145,7 @@ async function reported(crew: WorkerFixture, found: DecisionCase, where: string)
   ].join('\n')
 }
 
-/** Smaller by one part after the other. */
+/** Shrinks by one part after the other. */
 async function made(found: DecisionCase, isShown: (one: DecisionCase) => Promise<boolean>): Promise<DecisionCase> {
   let one = found
   const over = async <T>(items: readonly T[], put: (items: readonly T[]) => DecisionCase): Promise<void> => {
@@ -153,7 +154,7 @@ async function made(found: DecisionCase, isShown: (one: DecisionCase) => Promise
   if (one.question.kind === 'batch') {
     const { question } = one
     const left = await shrinkList(question.items, async (items) => {
-      // Of no items it is an evaluation, and another case.
+      // A batch without items is an evaluation, which is another case.
       return items.length > 0 && isShown({ ...one, question: { ...question, items } })
     })
     one = { ...one, question: { ...question, items: left } }
@@ -210,7 +211,7 @@ try {
     crews.push(await startWorkers(join(folder, String(i)), workers, { VERDIGRAPH_LOG_LEVEL: 'error', ...environment }))
   }
   for (let world = 0; world < worlds && differing === null; world++) {
-    // By the seed, so that a world is the same when it is asked for alone.
+    // By the seed, so that a single graph can be repeated alone.
     differing = await worldDiffers(crews[(seed + world) % crews.length] as WorkerFixture, seed + world)
     count('worlds')
   }
@@ -221,7 +222,7 @@ try {
 }
 console.log(JSON.stringify(Object.fromEntries([...counts].sort())))
 if (differing !== null) console.error(differing)
-// A run in which hardly anything is found or refused would prove nothing.
+// Without enough results and refusals the run would prove nothing.
 const few = ['permits', 'denials', 'refused 422', 'advised', 'matched', 'searches that found', 'batches'].filter(
   (what) => (counts.get(what) ?? 0) < worlds * 2,
 )

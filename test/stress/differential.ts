@@ -1,7 +1,7 @@
-// The long run of the differential test: engine with rules on = engine with rules off = reference, on random graphs.
+// The long run of the differential test: engine with rules = engine without rules = reference, on random graphs.
 // bun test/stress/differential.ts [--comparisons 200000] [--seed N] [--failures 5]
-// Rounds are numbered by their seeds: a run can be cut into slices, one beginning with the seed that another ended with, and
-// slices can run beside each other.
+// The seed numbers the rounds: a run can be split into slices, each starting with the seed where another ended; slices
+// can run concurrently.
 import { parseArgs } from 'node:util'
 import { stressSeed } from '../generate/random.ts'
 import { type Campaign, campaign, compared, type Findings } from '../oracle/differential.ts'

@@ -1,6 +1,7 @@
-// Whether one tenant can stop another: simple decisions of a steady tenant are measured while a hostile one does each of the
-// things of a table, and then eight of them at once. The served process is a black box behind HTTP.
-// Run alone: bun test/stress/isolation.ts [--short] [--seconds 6] [--scene "query trails"] [--tries 2] [--seed N] [--list]
+// Measures whether one tenant can delay another: the decisions of a steady tenant while a hostile tenant applies each
+// load of a table, and then eight loads at once. The served process is a black box over HTTP.
+// Run alone: bun test/stress/isolation.ts [--short] [--seconds 6] [--scene "query trails"] [--tries 2] [--seed N]
+// [--list]
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,15 +15,18 @@ import type { HostileResult, RequestOutcome } from './isolation/hostile-tenant.t
 import { type HostileLoadName, sceneNames, sceneOf } from './isolation/loads.ts'
 import { RATE, type SteadyResult } from './isolation/steady-tenant.ts'
 
-/** The short form judges by factors: the longest stall in units of the baseline of the same run, which counts as at least so much.
- * The baseline is there the middle one of the run: a single stall of a busy machine would raise a factor by ten times as much. */
+/**
+ * The short form uses factors: the longest stall relative to the baseline of the same run, which counts as at least
+ * this value. The baseline is the median of the run, because a single stall of a busy machine would distort the factor
+ * tenfold.
+ */
 const BASELINE_MIN_MS = 20
 const SHORT_FACTOR = 10
-/** A scene is asked for a baseline of its own after so many others. */
+/** After this many loads the baseline is measured again. */
 const SCENES_PER_BASELINE = 9
-/** Answers that are missing at the end of a scene are waited for this long; then the server is killed. */
+/** How long to wait for missing responses at the end of a load; then the server is killed. */
 const WAIT_MS = 20_000
-/** An answer may be so much later than the limit of its request. */
+/** A response may be this much later than the limit of its request. */
 const OVERRUN_MS = 250
 
 interface IsolationRow {
@@ -79,10 +83,10 @@ class IsolationRun {
     this.world = world
     this.flags = flags
     await this.steady.open(world)
-    // The first lane starts when it is needed; its start is waiting time and not the time of a request.
+    // The first lane starts on demand; its start counts as waiting time, not as time of a request.
     const headers = { authorization: `Bearer ${world.admin}` }
     await fetch(`${world.url}/configs/v1/organizations/current`, { headers })
-    // What is compiled and read at first need is there before the first measurement.
+    // Compilation and first reads happen before the first measurement.
     await this.steady.start()
     await Bun.sleep(1000)
     await this.steady.stop(WAIT_MS)
@@ -120,7 +124,7 @@ class IsolationRun {
     } finally {
       await prepared.end()
       rmSync(folder, { recursive: true, force: true })
-      // What the scene has left behind is cleared away before the next one is measured.
+      // Cleans up after the load before the next one is measured.
       await Bun.sleep(300)
     }
   }
@@ -143,7 +147,7 @@ function line(cells: readonly (string | number)[]): string {
 
 const ms = (value: number): string => (value < 10 ? value.toFixed(1) : String(Math.round(value)))
 
-/** How the requests of the hostile tenant ended: by what and status, how many, and their times. */
+/** How the requests of the hostile tenant ended: by error and status, how many, and their times. */
 export function endedAs(outcomes: readonly RequestOutcome[]): string {
   const groups = Map.groupBy(outcomes, ({ what, status }) => `${what} ${status === 0 ? 'no answer' : status}`)
   return [...groups]
@@ -160,7 +164,7 @@ export function endedAs(outcomes: readonly RequestOutcome[]): string {
     .join('; ')
 }
 
-/** How much longer than its limit a request took that was alone, at most. */
+/** How much longer than its limit a single request took, at most. */
 function overrunMs(hostile: HostileResult | null): number {
   return Math.max(0, ...(hostile?.outcomes ?? []).map((one) => (one.limitMs === null ? 0 : one.ms - one.limitMs)))
 }
@@ -179,7 +183,7 @@ function barOf(name: HostileLoadName, baselineMs: number): number {
   return isShort ? Math.max(baselineMs, BASELINE_MIN_MS) * SHORT_FACTOR : baselineMs + sceneOf(name).bar
 }
 
-/** What is wrong with a scene; empty when it passes. */
+/** The failure of a load; empty if it passes. */
 function faultsOf({ name, steady, hostile }: IsolationRow, baselineMs: number): string[] {
   const scene = sceneOf(name as HostileLoadName)
   const bar = barOf(name as HostileLoadName, baselineMs)
@@ -224,7 +228,7 @@ try {
     }
     await baseline()
     const missed = rows.filter((row) => faultsOf(row, baselineMs).length > 0)
-    // A machine that does other things too has stalls of its own: what missed its bar is tried again.
+    // A machine with other work has stalls of its own: a missed limit is measured again.
     for (const row of missed) {
       let best = faultsOf(row, baselineMs)
       for (let done = 1; done < tries && best.length > 0; done++) {

@@ -1,5 +1,5 @@
-// What the kill run sends, and what must be there afterwards: groups of items that always change together, so that an item
-// that differs from its group is half of a batch.
+// The captures of the kill run, and the expected state afterwards: groups of items that always change together, so that
+// an item that differs from its group reveals a partial batch.
 import type { StoredProperty } from '../../src/engine/store.ts'
 import type { Random } from '../generate/random.ts'
 
@@ -7,9 +7,9 @@ export const HOLDER = { type: 'Robot', external_id: 'holder' }
 export const ITEM = 'Item'
 export const GROUP_ITEMS = 25
 
-/** What each item of a group is like. */
+/** The state of each item of a group. */
 export interface GroupState {
-  /** Null: there is no such node. */
+  /** Null: the node does not exist. */
   readonly node: { readonly batch: string; readonly note: string | null; readonly source: string | null } | null
   /** The relationship from the holder; null: none. */
   readonly held: { readonly since: string | null } | null
@@ -17,7 +17,7 @@ export interface GroupState {
 
 export const NOTHING: GroupState = { node: null, held: null }
 
-/** One batch: where it goes, what it says, and what the group is like once it is stored. */
+/** One batch: its endpoint, its body, and the state of the group once it is stored. */
 export interface GroupStep {
   readonly path: string
   readonly body: object
@@ -28,7 +28,7 @@ export function itemsOf(group: string): string[] {
   return Array.from({ length: GROUP_ITEMS }, (_, i) => `${group}-${i}`)
 }
 
-/** A batch that a group in this state can take; `name` stands in what it writes. */
+/** A batch that a group in this state can apply; `name` is part of the written values. */
 export function stepFrom(state: GroupState, group: string, name: string, chance: Random): GroupStep {
   const keys = itemsOf(group).map((external_id) => ({ type: ITEM, external_id }))
   const relationships = (more: object) => keys.map((target) => ({ source: HOLDER, type: 'HOLDS', target, ...more }))
@@ -81,7 +81,7 @@ export function stepFrom(state: GroupState, group: string, name: string, chance:
   return chance.pick(steps)
 }
 
-/** A state as it is found in the store. */
+/** A state as found in the store. */
 export function stateOf(
   node: ReadonlyMap<string, StoredProperty> | null,
   held: ReadonlyMap<string, StoredProperty> | null,

@@ -1,5 +1,5 @@
-// Kills a server in the middle of a mixed capture load, again and again, and looks whether it kept its word: every batch
-// that was acknowledged is there, no batch is there by halves, all that is stored agrees, and the server starts by itself.
+// Kills a server during a mixed capture load, again and again, and checks its guarantees: every acknowledged batch is
+// stored, no batch is stored in part, all stored data is consistent, and the server restarts by itself.
 // Run alone: bun test/stress/kill.ts [--rounds 20] [--seed N]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,34 +24,39 @@ import {
 } from './kill-model.ts'
 
 const WRITERS = 4
-/** Few, so that each is written again and again: made, changed, stripped and deleted. */
+/** Few, so that each is written repeatedly: created, changed, stripped and deleted. */
 const GROUPS_PER_WRITER = 6
 /** All items on one page. */
 const PATIENT = {
   VERDIGRAPH_DECISION_TIME_MS: '60000',
   VERDIGRAPH_SEARCH_PAGE_MAX: String(WRITERS * GROUPS_PER_WRITER * GROUP_ITEMS),
 }
-/** So many answers, which take a fast disk less time than a slow one, and then a little more: the kill comes anywhere. */
+/**
+ * Waits for so many responses, which is independent of the speed of the disk, and then a little more: the kill can hit
+ * any point.
+ */
 const LOAD = { answersMin: 4, answersMax: 100, moreMsMax: 10 }
 
 export interface KillOutcome {
   readonly rounds: number
   readonly acknowledged: number
-  /** Acknowledged, by what they did. */
+  /** Acknowledged batches by kind. */
   readonly byPath: Readonly<Record<string, number>>
-  /** Batches that were cut off before their answer, and were found whole. */
+  /** Batches that had no response before the kill and were found complete. */
   readonly whole: number
   readonly absent: number
   readonly lost: number
   readonly halves: number
-  /** From the command to the line that it listens; doing nothing takes the runtime `bareMs`, and the processor is at it for `cpuMs`. */
+  /**
+   * From the command to the line that it listens; an empty program takes `bareMs`, and `cpuMs` is the processor time.
+   */
   readonly startMs: {
     readonly median: number
     readonly max: number
     readonly bareMs: number
     readonly cpuMs: number | null
   }
-  /** Empty when all is well. */
+  /** Empty if all checks pass. */
   readonly faults: readonly string[]
 }
 
@@ -60,7 +65,7 @@ interface KilledProject {
   readonly key: string
 }
 
-/** Of one group: what was acknowledged last, and the batch after it that has no answer. */
+/** Of one group: the last acknowledged batch, and the next one, which has no response. */
 interface AcknowledgedState {
   state: GroupState
   pending: GroupStep | null
@@ -105,7 +110,7 @@ export async function killRounds(rounds: number, seed: number): Promise<KillOutc
           halves += 1
           faults.push(`${told} several: ${JSON.stringify([...new Set(found.map((one) => JSON.stringify(one)))])}`)
         } else if (pending !== null && isSame(first, pending.after)) {
-          // What it would leave as it is tells nothing.
+          // A batch that changes nothing proves nothing.
           if (!isSame(state, pending.after)) whole += 1
         } else if (isSame(first, state)) absent += pending === null ? 0 : 1
         else {
@@ -139,7 +144,7 @@ interface CaptureLoad {
   readonly byPath: Record<string, number>
 }
 
-/** Each writer has groups of its own and sends one batch after the other, until nobody answers any more. */
+/** Each writer has its own groups and sends one batch after another until the server is gone. */
 async function loadUntilKilled(server: Server, project: KilledProject, load: CaptureLoad): Promise<void> {
   const { round, moreMs, groups, chance, byPath } = load
   const answered = Promise.withResolvers<void>()
@@ -172,7 +177,7 @@ async function loadUntilKilled(server: Server, project: KilledProject, load: Cap
   await Promise.all(writers)
 }
 
-/** What is inconsistent, and every item of these groups, read from the files beside the server. */
+/** Inconsistencies, and every item of these groups, read from the files while the server runs. */
 async function readBeside(data: string, project: KilledProject, groups: readonly string[]) {
   const catalog = openCatalog(data, { clock: systemClock, readOnly: true })
   try {
@@ -207,7 +212,7 @@ function statesOf(snapshot: Snapshot, group: string): GroupState[] {
   })
 }
 
-/** What the server itself answers is what its files hold. */
+/** The responses of the server match its files. */
 async function expectServed(
   server: Server,
   project: KilledProject,
@@ -237,14 +242,16 @@ async function idsFound(server: Server, project: KilledProject, action: string):
   return new Set(results.map(({ id }) => id))
 }
 
-/** How long the runtime takes to do nothing. */
+/** The time of an empty program. */
 async function bareStartMs(): Promise<number> {
   const start = performance.now()
   await Bun.spawn([process.execPath, '-e', '0'], { stdout: 'ignore', stderr: 'ignore' }).exited
   return performance.now() - start
 }
 
-/** What a process has had of the processors, which says more on a busy machine; null where the system does not tell. */
+/**
+ * The processor time of a process, which is more reliable on a busy machine; null if the system does not provide it.
+ */
 function processorMs(pid: number): number | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')

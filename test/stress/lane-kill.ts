@@ -1,6 +1,6 @@
-// Mixed requests beside naive models, while the lanes of the served process are killed: decisions, batches, searches,
-// knowledge queries that read and that write, captures, deletions and configuration. A request whose lane is killed may be
-// refused with 408, 503 or 504; no answer may be wrong, no acknowledged write lost, and no write done by halves.
+// Mixed requests compared with oracles while the lanes of the served process are killed: decisions, batches, searches,
+// knowledge queries that read and write, captures, deletions and configuration. A request whose lane is killed may be
+// refused with 408, 503 or 504. No response may be wrong, no acknowledged write lost, and no write done in part.
 // Run alone: bun test/stress/lane-kill.ts [--requests 20000] [--workers 1] [--seed N] [--no-kills]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,9 +14,12 @@ import { DecisionStream } from './isolation/decision-stream.ts'
 import { lanesOf } from './isolation/fixture.ts'
 import { Requests, StreamError } from './isolation/requests.ts'
 
-/** Streams of requests that run at once, each with a project of its own. */
+/** Concurrent streams of requests, each with a project of its own. */
 const STREAMS = { decisions: 4, contexts: 4 } as const
-/** Requests between two kills, by chance, and then a few milliseconds: a lane that starts slowly still gets work done. */
+/**
+ * A random number of requests between two kills, and then a few milliseconds, so that a lane that starts slowly still
+ * completes requests.
+ */
 const KILL_REQUESTS = { min: 5, max: 40 } as const
 const KILL_MS_MAX = 50
 
@@ -39,7 +42,7 @@ async function killLanes(crew: WorkerFixture, sent: Requests, chance: Random): P
       process.kill(chance.pick(lanes).pid, 'SIGKILL')
       kills.done += 1
     } catch (fault) {
-      // It has ended by itself since it was found.
+      // It has ended since it was found.
       if ((fault as { code?: string }).code !== 'ESRCH') throw fault
     }
   }
@@ -94,7 +97,7 @@ console.log(
   JSON.stringify({ requests: requests?.done ?? 0, kills: kills.done, lanesSeen: kills.lanesSeen, seconds, counts }),
 )
 for (const fault of faults.slice(0, 5)) console.error(fault)
-// A run in which hardly anything is found, written or killed would prove nothing.
+// Without enough results, writes and kills the run would prove nothing.
 const wanted = ['permits', 'denials', 'searches that found', 'batches', 'rows', 'wrote', 'captured', 'policies', 'dear']
 const few = wanted.filter((what) => Number(counts[what] ?? 0) < requestsMax / 1000)
 if (faults.length === 0 && few.length > 0) console.error(`hardly any: ${few.join(', ')}`)

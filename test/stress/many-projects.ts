@@ -1,6 +1,7 @@
-// Makes many projects in one process that may have fewer open, writes a node to each, reads all of them in another order
-// while some are held open, and measures what opening one again costs. Every count must be right, and files bounded.
-// Run alone: bun test/stress/many-projects.ts [--projects 5000] [--open 0] [--seed N]; --open 0: as many as by default
+// Creates many projects in one process that may have fewer open, writes a node to each, reads all of them in another
+// order while some are held open, and measures the cost of reopening one. Every count must be right, and the number of
+// files bounded.
+// Run alone: bun test/stress/many-projects.ts [--projects 5000] [--open 0] [--seed N]; --open 0: the default limit
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +36,7 @@ for (const [at, id] of ids.entries()) {
   if (at % 100 === 0) countFiles()
 }
 
-// Snapshots that are open while all others are opened, and writes that are under way while others make way.
+// Snapshots that stay open while all others are opened, and writes in progress while others are closed.
 const held = ids.slice(0, 20).map((id) => ({ id, snapshot: catalog.graph(id, 'default')!.snapshot() }))
 const stores = ids.slice(20, 40).map((id) => ({ id, store: catalog.graph(id, 'default')! }))
 const times: number[] = []

@@ -1,5 +1,5 @@
-// The official conformance suite of MCP against a real service, for both revisions, with what it is known to find written
-// down: an unknown failure fails, and so does a known one that passes. The suite shows no token, so a proxy adds one.
+// The official MCP conformance suite against a real service, for both revisions. Known failures are recorded: an
+// unknown failure fails, and so does a known one that passes. The suite sends no token, so a proxy adds one.
 // `bun test/stress/mcp-conformance.ts [--revision 2025-11-25]`
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, request as send } from 'node:http'
@@ -16,7 +16,7 @@ const house = await startMcpService()
 const token = await house.tokenOf('ann', { expires: '1 hour' })
 const { hostname, port } = new URL(house.url)
 
-/** Everything goes on as it came, the names of host and origin too: only the token is added. */
+/** Forwards everything unchanged, including host and origin: only the token is added. */
 const proxy = createServer((asked, answer) => {
   const headers = { ...asked.headers, authorization: `Bearer ${token}` }
   const passed = send({ hostname, port, path: asked.url, method: asked.method, headers }, (given) => {
@@ -47,7 +47,7 @@ for (const revision of revisions) {
   const counts = new Map<string, number>()
   for (const { status } of checks) counts.set(status, (counts.get(status) ?? 0) + 1)
   const told = [...counts].sort().map(([status, count]) => `${status.toLowerCase()} ${count}`)
-  // Every message of ours was held against the schema of its revision.
+  // Every message of ours was checked against the schema of its revision.
   const wire = checks.filter(({ id, status }) => id === 'wire-schema-valid' && status === 'FAILURE').length
   console.log(`${revision}: ${checks.length} checks: ${told.join(', ')}; off the wire schema: ${wire}; exit ${code}`)
   if (code !== 0 || checks.length === 0 || wire > 0) {

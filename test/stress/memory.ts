@@ -1,5 +1,5 @@
-// What the served process and its helper processes hold in memory: before requests that ask for much, at most during them,
-// and afterwards, when they must be back within one and a half times of before.
+// The memory of the served process and its helper processes: before memory-intensive requests, the maximum during them,
+// and afterwards, when it must return to one and a half times the value before.
 // Run alone: bun test/stress/memory.ts [--small] [--scene bodies] [--seconds 8] [--settle 60] [--list]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -18,7 +18,7 @@ import {
   serveWorld,
 } from './isolation/fixture.ts'
 
-/** Memory afterwards, in units of before. */
+/** Memory afterwards relative to before. */
 const FACTOR = 1.5
 const SAMPLE_MS = 50
 const BODY_BYTES = 4 * 1024 * 1024
@@ -49,7 +49,7 @@ function post(world: IsolationFixture, path: string, body: string): Promise<Resp
   return fetch(`${world.url}${path}`, { method: 'POST', headers, body, signal: AbortSignal.timeout(30_000) })
 }
 
-/** The same request from so many callers, again and again. */
+/** Repeats the same request from so many concurrent callers. */
 function floods(callers: number, path: string, make: (world: IsolationFixture) => string): MemoryLoad['run'] {
   return async (world, isOver) => {
     const statuses = new Statuses()
@@ -58,7 +58,7 @@ function floods(callers: number, path: string, make: (world: IsolationFixture) =
       while (!isOver()) {
         try {
           const response = await post(world, path, body)
-          // Answers of tens of megabytes are read and dropped.
+          // Responses of tens of megabytes are read and dropped.
           if (response.body !== null) for await (const _ of response.body) if (isOver()) break
           statuses.add(response.status)
           if (response.status === 503) await Bun.sleep(50)
@@ -177,7 +177,7 @@ const mebibytes = ([own, helpers]: readonly [number, number]): string => {
 }
 const total = ([own, helpers]: readonly [number, number]): number => own + helpers
 
-/** Small requests of the kinds that the scenes send: helper processes are started, and what is compiled is compiled. */
+/** Small requests of the same kinds: starts helper processes and compiles what is needed. */
 async function warmUp(world: IsolationFixture): Promise<void> {
   const endMs = performance.now() + 3000
   do {
@@ -209,7 +209,7 @@ try {
     }
     const sampler = setInterval(sample, SAMPLE_MS)
     const endMs = performance.now() + seconds * 1000
-    // Requests that are under way at the end have 30 seconds at most.
+    // Requests in progress at the end have at most 30 seconds.
     const ended = await run(world, () => performance.now() > endMs)
     const startMs = performance.now()
     let after = held(server.pid)

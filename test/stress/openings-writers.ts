@@ -1,5 +1,5 @@
-// Those who write to a plain and to a composite project over HTTP while others open it, and what must be there afterwards:
-// all that was answered with 200, with its proxies and its relationships.
+// Writers to a plain and to a composite project over HTTP while other processes open the folder, and the expected
+// result: all that was answered with 200, with its proxies and its relationships.
 
 import type { Snapshot } from '../../src/engine/store.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -8,7 +8,7 @@ import type { Constituent } from '../../src/store/tenancy/project-graphs.ts'
 import { capture, HttpConnection, type WorkerProject } from '../support/worker-fixture.ts'
 
 const PLACES = ['eu', 'us', 'home'] as const
-/** By place, as the connection of the composite project has it. */
+/** By place, named as in the connection of the composite project. */
 const PARTS = { eu: { database: 'eu-db' }, us: { database: 'us-db' }, home: 'default' } as const
 
 export const COMPOSITE_PARTS: readonly Constituent[] = [...Object.values(PARTS), 'global']
@@ -25,7 +25,7 @@ type Send = (project: WorkerProject, path: string, body: object) => Promise<bool
 
 export class Writers {
   acknowledged = 0
-  /** Connections that were lost with a request under way. */
+  /** Connections that were lost with a request in progress. */
   cut = 0
   private readonly parts: WritersParts
   private readonly plain: string[] = []
@@ -39,7 +39,7 @@ export class Writers {
     this.parts = parts
   }
 
-  /** So many to each project. */
+  /** Number of writers per project. */
   async write(each: number): Promise<void> {
     const all = Array.from({ length: each }, (_, writer) => [this.writePlain(writer), this.writeJoined(writer)])
     await Promise.all(all.flat())
@@ -53,7 +53,7 @@ export class Writers {
     })
   }
 
-  /** Each is joined to the one before it, which is at another place. */
+  /** Each node is connected to the previous one, which is at another place. */
   private async writeJoined(writer: number): Promise<void> {
     const { composite } = this.parts
     const nodeOf = (n: number) => ({
@@ -92,7 +92,7 @@ export class Writers {
     for (let n = 0; !this.parts.isOver(); n++) await one(send, n)
   }
 
-  /** What was acknowledged is there, and trees, lists and proxies agree. */
+  /** All acknowledged data exists, and trees, lists and proxies are consistent. */
   async readAll(data: string): Promise<void> {
     const { plain, composite, fault } = this.parts
     const catalog = openCatalog(data, { clock: systemClock, readOnly: true })

@@ -1,5 +1,6 @@
-// Opens what is served again and again, while three workers write to a plain and to a composite project and are stopped and
-// killed: nothing acknowledged is lost, no answer is but 200, and the trees are sound. Beside it run verify, backup and export.
+// Opens a served folder again and again while three workers write to a plain and to a composite project and are stopped
+// and killed. Nothing acknowledged is lost, every response is 200, and the trees are valid. Verify, backup and export
+// run concurrently.
 // Run alone: bun test/stress/openings.ts [--seconds 60] [--seed N]
 import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +24,7 @@ import { COMPOSITE_PARTS, Writers } from './openings-writers.ts'
 
 const WORKERS = 3
 const WRITERS = 4
-/** A write waits for ten seconds before it is refused: nobody is stopped for as long. */
+/** A write waits for ten seconds before it is refused: no process is stopped for as long. */
 const STOP_MAX_MS = 800
 
 interface OpenedServer {
@@ -76,7 +77,7 @@ class OpeningsRun {
     const { acknowledged, cut } = this.writers
     Object.assign(this.outcome, { acknowledged, cut })
     const { crew, data } = this.served
-    // Whoever takes a place follows, before it listens, what the one before it left undone.
+    // A replacement repairs what the previous worker left unfinished before it listens.
     for (const line of (await connectionsTo(crew.server.url, WORKERS, 1)).flat()) line.close()
     await this.succeeds('verify', '--data', data)
     await crew.close()
@@ -92,7 +93,7 @@ class OpeningsRun {
     this.outcome.faults.push(what)
   }
 
-  /** As any program does that reads beside a server. */
+  /** Like any program that reads next to a server. */
   private async open(): Promise<void> {
     const { data, plain, composite } = this.served
     const root = (project: WorkerProject) => join(data, 'projects', projectFolderNameOrNull(project.id)!)
@@ -136,7 +137,7 @@ class OpeningsRun {
       await Bun.sleep(this.chance.between(50, 500))
       const workers = childrenOf(pid)
       const victim = this.chance.pick(workers)
-      // A place that is lost often is filled later and later: the others are left to write meanwhile.
+      // A worker that crashes often is restarted later and later: the others write in the meantime.
       if (workers.length === WORKERS && this.chance.odds(0.4)) {
         send('SIGKILL', victim)
         this.outcome.killed += 1
@@ -158,10 +159,10 @@ function hasRoomInMemory(): boolean {
 }
 
 export async function openBesideWriters(seconds: number, seed: number): Promise<OpeningsOutcome> {
-  // In memory where there is such a place: the faster the commits, the more of them stand beside an opening.
+  // In memory if possible: the faster the commits, the more of them coincide with an opening.
   const folder = mkdtempSync(join(hasRoomInMemory() ? '/dev/shm' : tmpdir(), 'verdigraph-openings-'))
   const end = async (): Promise<void> => {
-    // Workers too: one that is stopped, or begins, does not see that nobody is over it any more.
+    // Workers too: one that is stopped or starting does not see that its supervisor is gone.
     for (const pid of descendantsOf(process.pid)) send('SIGKILL', pid)
     await killAll()
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
@@ -184,7 +185,7 @@ export async function openBesideWriters(seconds: number, seed: number): Promise<
   }
 }
 
-/** Those over others first. */
+/** Supervisors first. */
 function descendantsOf(pid: number): number[] {
   const children = childrenOf(pid)
   return [...children, ...children.flatMap(descendantsOf)]
@@ -194,7 +195,7 @@ function send(signal: NodeJS.Signals, pid: number): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has ended: a worker that was killed a moment ago is a child until it is waited for.
+    // It has ended: a killed worker is a child until its parent waits for it.
   }
 }
 

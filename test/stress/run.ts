@@ -11,7 +11,7 @@ interface StressProgram {
   readonly short: { readonly flags: string; readonly limitSeconds: number } | null
 }
 
-// Short forms on CI draw no seed, so that a red run is reproducible from the commit.
+// Short forms on CI use a fixed seed, so that a failure is reproducible from the commit.
 const programs: Readonly<Record<string, StressProgram>> = {
   differential: {
     about: 'engine with rules, engine without rules and reference interpreter agree on random queries',
@@ -110,7 +110,7 @@ if (args.every((arg) => Object.hasOwn(programs, arg) && programs[arg]?.short)) p
 const [name, ...flags] = args as [string, ...string[]]
 process.exit(await run(name, flags, null))
 
-/** Runs one after the other, also after a failure; the last line is the sum. Resolves to the exit code. */
+/** Runs one program after another, also after a failure; the last line is the sum. Resolves to the exit code. */
 async function runShortForms(names: readonly string[]): Promise<number> {
   const failed: string[] = []
   for (const name of names) {
@@ -128,7 +128,7 @@ async function runShortForms(names: readonly string[]): Promise<number> {
   return failed.length === 0 ? 0 : 1
 }
 
-/** Resolves to the exit code of the program; after the limit it is killed. */
+/** Resolves to the exit code of the program; it is killed after the limit. */
 async function run(name: string, flags: readonly string[], limitSeconds: number | null): Promise<number> {
   const child = Bun.spawn(commandOf(name, flags), {
     stdin: 'ignore',

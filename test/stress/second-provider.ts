@@ -1,6 +1,7 @@
 // User tokens of a second, independent provider: glewlwyd, a C program whose access tokens are JWTs (RFC 9068) that its
-// user-info endpoint takes. `bun test/stress/second-provider.ts [folder]`: where its Debian packages are unpacked; without,
-// the installed one. It is told everything over its own interface, in a temporary folder.
+// user-info endpoint accepts.
+// `bun test/stress/second-provider.ts [folder]`: the folder of its unpacked Debian packages; without it, the installed
+// one. It is configured through its own API, in a temporary folder.
 
 import { Database } from 'bun:sqlite'
 import { spawn } from 'node:child_process'

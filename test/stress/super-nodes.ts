@@ -1,5 +1,5 @@
-// A node with very many relationships, and what the store touches to add one, delete one, check one, and read the first of
-// them: as much as for a node with few.
+// A node with very many relationships: the store accesses to add one, delete one, check one, and read the first ones
+// must be as few as for a node with few.
 // Run alone: bun test/stress/super-nodes.ts [--degree 1000000]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,10 +19,10 @@ const HUB = { type: 'Group', externalId: 'all' }
 const member = (number: number) => ({ type: 'Person', externalId: `person-${number}` })
 const LOAD_ITEMS = 50_000
 
-/** Those that grow with the node: they tell, or count, all that there is. */
+/** Operations that grow with the node: they return or count everything. */
 export const WHOLE = ['find all members', 'count the members of a search', 'all pages of its members'] as const
 
-/** A page reads what it tells and looks a little ahead, in a long list by way of its index: so much, however long that is. */
+/** A page reads its results and a little ahead, in a long list through its index: a bounded amount at any length. */
 export const PAGES = [
   'first page of those who belong',
   'second page of those who belong',
@@ -32,7 +32,7 @@ export const PAGES = [
 export const PAGE_READS_MAX = 400
 
 const PAGE = 100
-/** Of the pages that are joined to the whole. */
+/** Of the pages that together are the whole result. */
 const LARGE_PAGE = 10_000
 
 export interface Work extends ReadStatistics {
@@ -46,10 +46,10 @@ export interface SuperNodeWork {
   readonly findings: readonly string[]
 }
 
-/** Each piece of work is done twice and the second counted: the first may bring names that the process has not met. */
+/** Each operation is done twice and the second one counted: the first may add names that are new to the process. */
 export async function superNodeWork(degree: number): Promise<SuperNodeWork> {
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-super-'))
-  // Without what is kept in memory, so that every reading is counted.
+  // Without the cache, so that every read is counted.
   const environment = openEnvironment(folder, { clock: systemClock, sync: false, cacheBytes: 0 })
   try {
     const at = Math.floor(degree / 2)
@@ -85,7 +85,7 @@ export async function superNodeWork(degree: number): Promise<SuperNodeWork> {
       environment.write(
         (batch) => batch.deleteRelationship({ source: member(number), type: 'IN', target: HUB }) !== null,
       )
-    // Nodes of low number stand in front of all others in the list, and those in the middle amidst it.
+    // Nodes with low numbers precede all others in the list; those in the middle are inside it.
     await measure('add to the front of the list', (time) => enter(-time))
     await measure('add what is there', () => enter(at))
     await measure('delete from the middle', (time) => leave(at + time))

@@ -1,5 +1,5 @@
-// Writes at one worker and asks at another, again and again: what one has acknowledged, the very next request at any
-// other sees. Relationships are made and deleted, properties changed, policies stored and switched off.
+// Writes at one worker and reads at another, again and again: the next request at any other worker sees what one has
+// acknowledged. Relationships are created and deleted, properties changed, policies stored and deactivated.
 // Run alone: bun test/stress/workers.ts [--pairs 100000] [--revokes 100000] [--policies 1000] [--workers 2] [--seed N]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,16 +18,16 @@ import {
 } from '../support/worker-fixture.ts'
 import { numberAfter } from './flags.ts'
 
-/** Pairs of writer and reader at a time, each with people and pages of its own. */
+/** Concurrent pairs of writer and reader, each with its own people and pages. */
 const LANES = 32
 
 export interface WorkersOutcome {
   pairs: number
   revokes: number
   policies: number
-  /** A permit that an acknowledged write had taken away before it was asked for. */
+  /** A permit after the acknowledged revocation of it. */
   stalePermits: number
-  /** A denial after an acknowledged write had granted. */
+  /** A denial after an acknowledged grant. */
   staleDenials: number
   readonly seconds: { pairs: number; revokes: number; policies: number }
 }
@@ -54,7 +54,7 @@ export async function askAcrossWorkers(task: WorkersTask): Promise<WorkersOutcom
   }
 }
 
-/** Of a crew that is served. */
+/** Of a served folder with workers. */
 export async function askCrew(crew: WorkerFixture, { workers, pairs, revokes, policies, seed }: WorkersTask) {
   const lanes = await connectionsTo(crew.server.url, workers, LANES)
   const [first] = lanes[0] as HttpConnection[]
@@ -76,7 +76,7 @@ export async function askCrew(crew: WorkerFixture, { workers, pairs, revokes, po
     if (found && !expected) outcome.stalePermits += 1
     if (!found && expected) outcome.staleDenials += 1
   }
-  /** Two different workers' lines of one lane. */
+  /** Connections to two different workers. */
   const two = (lane: number): [HttpConnection, HttpConnection] => {
     const writer = chance.between(0, workers - 1)
     const reader = (writer + chance.between(1, workers - 1)) % workers
@@ -111,7 +111,7 @@ export async function askCrew(crew: WorkerFixture, { workers, pairs, revokes, po
     const [writer, reader] = two(lane)
     const isOpen = !(states.get(lane) ?? false)
     states.set(lane, isOpen)
-    // Every hundredth write brings a name that no process has met.
+    // Every hundredth write adds a name that is new to all processes.
     const news = chance.odds(0.01) ? [{ type: `news_${chance.between(0, 999_999_999)}`, value: 1 }] : []
     const properties = [{ type: 'state', value: isOpen ? 'open' : 'shut' }, ...news]
     await captured(writer, project, 'nodes', {

@@ -1,4 +1,4 @@
-// The aggregates of the reference interpreter, each over the whole list of its values. Nulls do not take part.
+// The aggregates of the reference interpreter, each over the complete list of its values. Nulls are ignored.
 import { integer } from './functions.ts'
 import {
   equivalenceKey,
@@ -21,7 +21,7 @@ export const AGGREGATES: ReadonlySet<string> = new Set([
   'percentiledisc',
 ])
 
-/** `all`: the values of the argument, one for each row of the group; `parameter`: the second argument. */
+/** `all`: the values of the argument, one per row of the group; `parameter`: the second argument. */
 export function aggregate(
   name: string,
   all: readonly ReferenceValue[],
@@ -62,7 +62,7 @@ export function aggregate(
   }
 }
 
-/** Asked only where there is something to take it of. */
+/** Evaluated only for a non-empty list. */
 function fraction(value: ReferenceValue): number {
   if (!isNumber(value) || value < 0 || value > 1) throw new ReferenceEvaluationError('a percentile is between 0 and 1')
   return Number(value)

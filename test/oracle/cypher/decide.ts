@@ -1,5 +1,5 @@
-// The meaning of a policy condition that every engine must agree with: the relation of the (subject, resource) pairs
-// for which the whole condition, run with nothing pinned, has a row.
+// The meaning of a policy condition that every engine must share: the relation of the (subject, resource) pairs for
+// which the whole condition, run without any fixed variable, has a row.
 import type { Query } from '../../../grammar/ast.ts'
 import { parse } from '../../../grammar/index.ts'
 import { Interpreter } from './interpreter.ts'
@@ -11,7 +11,7 @@ export interface ReferencePolicy {
   readonly resourceType: string
 }
 
-/** `subjectId|resourceId` of every granted pair. A fault (type error, missing parameter) grants nothing. */
+/** `subjectId|resourceId` of every granted pair. An error (type error, missing parameter) grants nothing. */
 export function decide(
   graph: ReferenceGraph,
   policy: ReferencePolicy,
@@ -25,7 +25,7 @@ export function decide(
   }
 }
 
-/** The same, with the fault thrown. Types are the nodes' own types, not further labels. */
+/** The same, but throws the error. Types are the nodes' own types, not further labels. */
 export function relation(
   graph: ReferenceGraph,
   policy: ReferencePolicy,
@@ -47,7 +47,7 @@ export function relation(
   return pairs
 }
 
-/** A condition needs all parameters that its text names, read or not. */
+/** A condition requires all parameters that its text names, also unused ones. */
 export function parameterNames(query: Query): Set<string> {
   const names = new Set<string>()
   const look = (tree: unknown): void => {

@@ -1,4 +1,5 @@
-// Evaluates an expression of the syntax tree over an environment of names, clause by clause of the language and nothing else.
+// Evaluates an expression of the syntax tree over an environment of names, following the definition of the language
+// directly.
 import type {
   Binary,
   Case,
@@ -32,11 +33,11 @@ import {
 
 export type Bindings = ReadonlyMap<string, ReferenceValue>
 
-/** What an expression needs beside its environment. */
+/** What an expression needs in addition to its environment. */
 export interface ReferenceContext {
   readonly parameters: ReadonlyMap<string, ReferenceValue>
   readonly identities: Identities
-  /** The rows of a pattern or a subquery, given the environment. */
+  /** The rows of a pattern or a subquery for the environment. */
   rows(body: SubqueryBody | PathPattern, where: Expression | null, environment: Bindings): readonly Bindings[]
 }
 
@@ -45,7 +46,7 @@ export const bind = (environment: Bindings, name: string, value: ReferenceValue)
 
 // ---------------------------------------------------------------- elements
 
-/** Ruling G4: a node's own fields win, every captured property is there as `n.x` and as `n.property.x`. */
+/** A node's own fields take precedence; every captured property is available as `n.x` and as `n.property.x`. */
 export function property(of: ReferenceValue, key: string): ReferenceValue {
   if (of === null) return null
   if (isMap(of)) return of.get(key) ?? null
@@ -135,7 +136,7 @@ function position(index: ReferenceValue, length: number): number {
 
 // ---------------------------------------------------------------- expressions
 
-/** `group` is set where aggregates may stand: the rows that an aggregate runs over. */
+/** `group` is set where aggregates are allowed: the rows that an aggregate runs over. */
 export function evaluate(
   expression: Expression,
   environment: Bindings,
@@ -335,7 +336,7 @@ function listOrNull(value: ReferenceValue): readonly ReferenceValue[] | null {
   throw new ReferenceEvaluationError('a list is expected')
 }
 
-/** CASE: the first branch that is true, not merely not false. */
+/** CASE: the first branch that is true; null is not true. */
 function chosen(expression: Case, value: (e: Expression) => ReferenceValue): ReferenceValue {
   const subject = expression.subject ? value(expression.subject) : null
   for (const { when, then } of expression.branches) {

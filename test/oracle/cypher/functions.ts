@@ -1,5 +1,5 @@
-// The functions of the reference interpreter: one line of meaning each, for those that policies and context queries use.
-// What follows the clock or a random source is left out, and so are temporals.
+// The functions of the reference interpreter, one line each, for those that policies and context queries use. Functions
+// of the clock or of random numbers, and temporal functions, are left out.
 import {
   equal,
   isList,
@@ -15,7 +15,7 @@ import {
 
 const INTEGER_MAX = 2n ** 63n - 1n
 
-/** An integer of 64 bits, or a fault. */
+/** A 64-bit integer, or an error. */
 export function integer(value: bigint): bigint {
   if (value > INTEGER_MAX || value < -INTEGER_MAX - 1n) throw new ReferenceEvaluationError('integer overflow')
   return value
@@ -35,7 +35,7 @@ const count = (name: string, value: ReferenceValue): number =>
 
 // ---------------------------------------------------------------- conversions
 
-/** `undefined`: a value of that kind has no such form, which is a fault, against null for a text that is none. */
+/** `undefined`: the value cannot be converted, which is an error; null: a text that is not such a value. */
 type Converted = ReferenceValue | undefined
 
 const NUMERAL = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$/
@@ -77,7 +77,7 @@ const CONVERSIONS: Readonly<Record<string, (value: ReferenceValue) => Converted>
 
 // ---------------------------------------------------------------- the table
 
-/** Of arguments that are not null: null of a null is said once, below. */
+/** For arguments that are not null; null arguments are handled below. */
 type Meaning = (a: ReferenceValue, b: ReferenceValue, c: ReferenceValue) => ReferenceValue
 
 const FUNCTIONS: Readonly<Record<string, readonly [min: number, max: number, meaning: Meaning]>> = {
@@ -152,7 +152,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['rels', 'relationships'],
 ])
 
-/** Both ends included; a step that leads away gives nothing. */
+/** Both ends inclusive; a step away from the end gives an empty list. */
 function range(from: ReferenceValue, to: ReferenceValue, step: ReferenceValue | undefined): ReferenceValue {
   const by = step === undefined ? 1n : step
   if (typeof from !== 'bigint' || typeof to !== 'bigint' || typeof by !== 'bigint' || by === 0n) return wrong('range')

@@ -1,4 +1,5 @@
-// Runs a query clause by clause over lists of environments, exactly in the order of the text: no plan, no index, no slots.
+// Runs a query clause by clause over lists of environments, exactly in the order of the text: no plan, no index, no
+// slots.
 import type {
   CallClause,
   Clause,
@@ -22,7 +23,7 @@ import {
   totalOrder,
 } from './values.ts'
 
-/** A projected row: the new names, what ORDER BY and WHERE may see, and the rows it stands for if it aggregates. */
+/** A projected row: the new names, the scope of ORDER BY and WHERE, and the rows of its group if it aggregates. */
 interface Projected {
   readonly names: Bindings
   readonly visible: Bindings
@@ -45,12 +46,12 @@ export class Interpreter {
     }
   }
 
-  /** The rows that the query leaves, as bags of names. */
+  /** The rows of the query, as multisets of names. */
   run(query: Query, given: Bindings = new Map()): Bindings[] {
     return this.union(query, () => ({ row: given, imported: given }))
   }
 
-  /** Each part on its own, from what `start` gives it. */
+  /** Each part separately, from the rows of `start`. */
   private union(query: Query, start: (part: SingleQuery) => Start): Bindings[] {
     const rows = query.parts.flatMap((part) => {
       const { row, imported } = start(part)
@@ -101,7 +102,7 @@ export class Interpreter {
 
   // -------------------------------------------------------------- WITH and RETURN
 
-  /** Project, make distinct, sort, skip, limit: in that order. */
+  /** Project, deduplicate, sort, skip, limit: in that order. */
   private project(projection: Projection, rows: readonly Bindings[], imported: Bindings): Projected[] {
     const aggregating = projection.items.some((item) => hasAggregate(item.expression))
     let projected = aggregating ? this.grouped(projection, rows) : rows.map((row) => this.projectRow(projection, row))
@@ -126,7 +127,7 @@ export class Interpreter {
     return { names, visible: new Map([...row, ...names]), group: null }
   }
 
-  /** The items without an aggregate are the keys of the groups. Without keys there is one group, even of no rows. */
+  /** The items without an aggregate are the grouping keys. Without keys there is one group, even without rows. */
   private grouped(projection: Projection, rows: readonly Bindings[]): Projected[] {
     const keys = projection.items.filter((item) => !hasAggregate(item.expression))
     const groups = new Map<string, Bindings[]>()
@@ -174,7 +175,7 @@ export class Interpreter {
   }
 }
 
-/** The row that a part begins with, and the names in it that no WITH can take out of scope. */
+/** The first row of a part, and its names that no WITH removes from the scope. */
 interface Start {
   readonly row: Bindings
   readonly imported: Bindings
@@ -183,7 +184,7 @@ interface Start {
 function passedIn({ imports }: CallClause, part: SingleQuery, row: Bindings): Start {
   const nothing: Bindings = new Map()
   if (imports === '*') return { row, imported: row }
-  // A first WITH passes on what it names, as any WITH does; without one nothing is seen.
+  // A leading WITH keeps the names in it, as any WITH does; without one no outer name is visible.
   if (imports === null) return { row: part.clauses[0]?.kind === 'with' ? row : nothing, imported: nothing }
   const imported = new Map(imports.map(({ text }) => [text, row.get(text) as ReferenceValue]))
   return { row: imported, imported }
@@ -194,7 +195,7 @@ function columnOf(item: ProjectionItem): string {
   return item.expression.kind === 'variable' ? item.expression.name : item.text
 }
 
-/** Looks through an expression, but not into subqueries: theirs are aggregates of their own. */
+/** Searches an expression, but not its subqueries: these have aggregates of their own. */
 function hasAggregate(tree: unknown): boolean {
   if (tree === null || typeof tree !== 'object') return false
   const { kind, name } = tree as { kind?: unknown; name?: { text?: unknown } }

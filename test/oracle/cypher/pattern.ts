@@ -1,5 +1,5 @@
-// Finds every way in which the patterns of one MATCH lie in a graph, by trying all of them.
-// Labels, types and relationship uniqueness prune the walk; maps and conditions are asked of each complete find.
+// Finds all matches of the patterns of one MATCH in a graph by trying every assignment. Labels, types and relationship
+// uniqueness prune the search; property maps and conditions are checked on each complete match.
 import type {
   Expression,
   HopRange,
@@ -23,7 +23,7 @@ import {
   type ReferenceValue,
 } from './values.ts'
 
-/** A find so far: the names, the relationships used, and which element stands for which part of the pattern. */
+/** A partial match: the names, the used relationships, and the element for each part of the pattern. */
 interface PatternSearch {
   readonly names: Bindings
   readonly used: readonly GraphRelationship[]
@@ -33,13 +33,13 @@ interface PatternSearch {
 interface ReferenceTrail {
   readonly end: GraphNode
   readonly relationships: readonly GraphRelationship[]
-  /** The nodes passed, without the first. */
+  /** The nodes of the path, without the first. */
   readonly nodes: readonly GraphNode[]
 }
 
 export type EvaluateExpression = (expression: Expression, environment: Bindings) => ReferenceValue
 
-/** The reference tries everything, so a dense graph and an unbounded pattern may be beyond it. */
+/** The reference tries every assignment, so a dense graph with an unbounded pattern may exceed its limit. */
 export class TooManyRowsError extends Error {
   override readonly name = 'TooLarge'
 }
@@ -64,14 +64,14 @@ export class Matcher {
       .map((find) => find.names)
   }
 
-  /** The names that the patterns bring in. */
+  /** The names that the patterns bind. */
   static names(patterns: readonly PathPattern[]): string[] {
     return patterns
       .flatMap((pattern) => [pattern, ...pattern.nodes, ...pattern.relationships])
       .flatMap((part) => (part.variable ? [part.variable.text] : []))
   }
 
-  /** All ways to lay one path pattern, with what is used already being used. */
+  /** All matches of one path pattern, given the relationships that are already used. */
   private lay(pattern: PathPattern, find: PatternSearch): PatternSearch[] {
     const [first] = pattern.nodes
     if (!first) throw new Error('a path without nodes')
@@ -106,7 +106,7 @@ export class Matcher {
     )
   }
 
-  /** The node stands for the pattern, unless a label or an earlier meaning of the name is against it. */
+  /** The node matches the pattern, unless a label or an earlier binding of the name contradicts it. */
   private place(pattern: NodePattern, node: GraphNode, find: PatternSearch): PatternSearch[] {
     if (pattern.labels && !matchesLabels(pattern.labels, labelsOf(node))) return []
     const parts = [...find.parts, [pattern, node] as const]
@@ -116,7 +116,7 @@ export class Matcher {
     return [{ ...find, parts, names: bind(find.names, pattern.variable.text, node) }]
   }
 
-  /** The trail stands for the relationship pattern; with a range its value is the list. */
+  /** The path matches the relationship pattern; with a range its value is the list. */
   private take(
     pattern: RelationshipPattern,
     trail: ReferenceTrail,
@@ -126,7 +126,7 @@ export class Matcher {
     const value = pattern.range || shortest ? trail.relationships : (trail.relationships[0] as GraphRelationship)
     const taken = {
       ...find,
-      // A shortest way is a question of its own: it may go where the other patterns of the MATCH go.
+      // A shortest path is independent: it may use relationships of the other patterns of the MATCH.
       used: shortest ? find.used : [...find.used, ...trail.relationships],
       parts: [...find.parts, ...trail.relationships.map((each) => [pattern, each] as const)],
     }
@@ -136,7 +136,7 @@ export class Matcher {
     return [{ ...taken, names: bind(find.names, pattern.variable.text, value) }]
   }
 
-  /** Every walk of the pattern's length from the node that uses no relationship twice, nor one that the find uses. */
+  /** Every path of the pattern's length from the node that uses no relationship twice and none of the partial match. */
   private trails(pattern: RelationshipPattern, from: GraphNode, find: PatternSearch): ReferenceTrail[] {
     const [min, max] = bounds(pattern.range)
     const found: ReferenceTrail[] = []
@@ -156,7 +156,7 @@ export class Matcher {
     return found
   }
 
-  /** To every node, the ways that no other is shorter than; all of them, or one. */
+  /** The shortest paths to every node: all of them, or one. */
   private shortest(pattern: RelationshipPattern, from: GraphNode, find: PatternSearch, all: boolean): ReferenceTrail[] {
     const best = new Map<GraphNode, ReferenceTrail[]>()
     for (const trail of this.trails(pattern, from, { ...find, used: [] })) {
@@ -202,7 +202,7 @@ export class Matcher {
   }
 }
 
-/** A name that comes with a value stands for an element or for nothing; anything else in a pattern is a fault. */
+/** A bound name is an element or null; any other value in a pattern is an error. */
 function checkGiven(pattern: PathPattern, given: Bindings): void {
   const nameOf = (part: NodePattern | RelationshipPattern): ReferenceValue =>
     (part.variable && given.get(part.variable.text)) ?? null
@@ -220,7 +220,7 @@ function checkGiven(pattern: PathPattern, given: Bindings): void {
   }
 }
 
-/** A self-loop is one way on, whatever the arrow. */
+/** A self-loop is one step in either direction. */
 function farEnds(relationship: GraphRelationship, near: GraphNode, direction: 'right' | 'left' | 'both'): GraphNode[] {
   const ends = new Set<GraphNode>()
   if (direction !== 'left' && relationship.source === near) ends.add(relationship.target)

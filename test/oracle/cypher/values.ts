@@ -1,5 +1,5 @@
-// What a cell of the reference interpreter can hold, and what equality and order mean there.
-// An INTEGER is a bigint and a FLOAT is a number, so the two cannot be confused; nothing here is shared with the engine.
+// The values of the reference interpreter, and their equality and order. An INTEGER is a bigint and a FLOAT is a
+// number, so the two cannot be confused; nothing here is shared with the engine.
 
 export type ReferenceValue =
   | null
@@ -42,12 +42,12 @@ export interface ReferenceGraph {
   readonly relationships: readonly GraphRelationship[]
 }
 
-/** The run failed: a type error, a missing parameter, arithmetic out of range. A policy that faults grants nothing. */
+/** The run failed: a type error, a missing parameter, arithmetic out of range. A policy that fails grants nothing. */
 export class ReferenceEvaluationError extends Error {
   override readonly name = 'ReferenceFault'
 }
 
-/** The text uses a part of the language that this interpreter does not have. */
+/** The text uses a part of the language that this interpreter does not implement. */
 export class NotInReference extends Error {
   override readonly name = 'NotInReference'
 }
@@ -65,7 +65,7 @@ export const isPath = (value: ReferenceValue): value is ReferencePath => kindOf(
 
 // ---------------------------------------------------------------- three-valued truth
 
-/** False as soon as one is false; else unknown as soon as one is unknown. */
+/** False if one is false; else null if one is null. */
 export function conjunction(truths: readonly ReferenceTruth[]): ReferenceTruth {
   if (truths.includes(false)) return false
   return truths.includes(null) ? null : true
@@ -80,13 +80,13 @@ export const negation = (truth: ReferenceTruth): ReferenceTruth => (truth === nu
 
 // ---------------------------------------------------------------- equality and comparison
 
-/** JavaScript compares bigint and number by their mathematical values; NaN is on no side of anything. */
+/** JavaScript compares bigint and number by their mathematical values; NaN is neither less nor greater. */
 function compareNumbers(a: bigint | number, b: bigint | number): number {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number.NaN
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** The `=` of the language. Values of different kinds are unequal, not incomparable. */
+/** The `=` of the language. Values of different types are unequal, not incomparable. */
 export function equal(a: ReferenceValue, b: ReferenceValue): ReferenceTruth {
   if (a === null || b === null) return null
   if (isNumber(a) && isNumber(b)) return compareNumbers(a, b) === 0
@@ -102,7 +102,7 @@ export function equal(a: ReferenceValue, b: ReferenceValue): ReferenceTruth {
   return a === b
 }
 
-/** Negative, zero or positive; NaN where no comparison holds; null where the two cannot be compared. */
+/** Negative, zero or positive; NaN if no comparison holds; null if the two are incomparable. */
 export function compare(a: ReferenceValue, b: ReferenceValue): number | null {
   if (isNumber(a) && isNumber(b)) return compareNumbers(a, b)
   if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0
@@ -124,7 +124,7 @@ export function member(item: ReferenceValue, list: readonly ReferenceValue[]): R
 
 // ---------------------------------------------------------------- equivalence (DISTINCT, grouping) and total order
 
-/** Two values are the same for DISTINCT and grouping exactly when their keys are the same text; null is the same as null. */
+/** Two values are equal for DISTINCT and grouping exactly if their keys are equal texts; null equals null. */
 export function equivalenceKey(value: ReferenceValue, identities: Identities): string {
   if (value === null) return 'null'
   if (typeof value === 'number') return Number.isInteger(value) ? `n${BigInt(value)}` : `n${value}`
@@ -142,7 +142,7 @@ export function equivalenceKey(value: ReferenceValue, identities: Identities): s
   return identities.of(value as ReferenceElement)
 }
 
-/** Numbers the elements of a graph, since an element is the same as itself only. */
+/** Numbers the elements of a graph: an element equals only itself. */
 export class Identities {
   private readonly numbers = new Map<ReferenceElement, string>()
   constructor(graph: ReferenceGraph) {

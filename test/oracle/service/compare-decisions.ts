@@ -1,4 +1,4 @@
-// Asks a question about decisions and says in what the answer is not what the naive model expects: null where it agrees.
+// Sends a decision request and describes how the response differs from the oracle: null if it agrees.
 import {
   type DecisionSetup,
   type EntityPair,
@@ -61,7 +61,7 @@ interface Body {
 export type Post = (path: string, body: object) => Promise<ServiceResponse>
 export type CountDecisions = (what: string) => void
 
-/** A promise of null: as expected. Of text: what is not, with what was answered and expected. */
+/** Resolves to null if the response is as expected; else to the difference, with actual and expected response. */
 export async function difference(
   post: Post,
   scene: DecisionSetup,
@@ -159,7 +159,7 @@ class DecisionComparison {
       resource: () => resourcesOf(pair.types),
       action: () => ACTIONS,
     }[wanted]()
-    // The subjects are not the person of the token, and what is looked for has no properties.
+    // The subjects are not the person of the token, and the searched entities have no properties.
     const sent = {
       ...this.sent,
       ...(wanted === 'subject' ? { claims: null } : wanted === 'action' ? { action: null } : {}),
@@ -187,7 +187,7 @@ class DecisionComparison {
       : `pages of ${limit} join to ${paged}, and the whole is ${whole}`
   }
 
-  /** The names on all of them; a text where a page says what cannot be. */
+  /** The names on all pages; a text if a page is invalid. */
   private async pages(
     path: string,
     body: object,

@@ -1,4 +1,4 @@
-// Random context policies with queries that keep within them, over the graph of `world.ts`.
+// Random context policies with queries that keep within them, over the graph of `random-graph.ts`.
 import type { Random } from '../../generate/random.ts'
 import type {
   JoinRule,
@@ -105,7 +105,7 @@ class CaseWriter {
     return { nodes, relationships, aggregate_values }
   }
 
-  /** Paths within those that are allowed. */
+  /** Paths within the allowed ones. */
   private asked(allowed: readonly string[]): string[] {
     const { chance } = this
     const paths = allowed
@@ -131,7 +131,7 @@ class CaseWriter {
     return [...new Set(paths)]
   }
 
-  /** By what may be read; null where that is nothing that one value can be asked of. */
+  /** By what may be read; null if no readable path has a single value. */
   private filterWithin({
     nodes,
     relationships,
@@ -266,7 +266,7 @@ class CaseWriter {
     ])
   }
 
-  /** For one of the writes: two that set the labels of one node would make the outcome a question of the order of rows. */
+  /** For one of the writes: if two set the labels of one node, the result would depend on the order of rows. */
   private labels(odds: number): string[] | null {
     const { chance } = this
     if (this.labelled || !chance.odds(odds)) return null
@@ -274,7 +274,7 @@ class CaseWriter {
     return EXTRA_LABELS.filter(() => chance.odds(0.6))
   }
 
-  /** Names that two writes share would make the outcome a question of the order of rows. */
+  /** Names shared by two writes would make the result depend on the order of rows. */
   private properties(of: string): NaivePropertyWrite[] {
     const { chance } = this
     const value = (): Term =>

@@ -1,4 +1,4 @@
-// A context query by the naive model: which records it gives, and what it leaves behind in the graph.
+// Evaluates a context query in the service oracle: the records that it returns, and the graph that it leaves.
 import {
   isElement,
   type NaiveCell,
@@ -20,7 +20,7 @@ export interface NaivePropertyWrite {
 
 export interface NaiveNodeWrite {
   readonly name: string
-  /** Null: the pattern has it. */
+  /** Null if the pattern binds it. */
   readonly key: { readonly type: string; readonly externalId: Term } | null
   readonly labels: readonly string[] | null
   readonly properties: readonly NaivePropertyWrite[]
@@ -49,7 +49,7 @@ export interface NaiveContextCase {
   readonly existingNodes: readonly string[]
   readonly existingRelationships: readonly string[]
   readonly allowedDeletes: { nodes: string[]; relationships: string[] }
-  /** Paths that are asked for. */
+  /** Requested paths. */
   readonly nodes: readonly string[]
   readonly relationships: readonly string[]
   readonly aggregates: readonly string[]
@@ -59,7 +59,7 @@ export interface NaiveContextCase {
   readonly deleteRelationships: readonly string[]
 }
 
-/** The statuses that such an answer may have. */
+/** The possible status codes of such a response. */
 export interface NaiveRefusal {
   readonly statuses: readonly number[]
 }
@@ -70,7 +70,7 @@ export interface NaiveRecord {
   readonly aggregate_values: Record<string, unknown>
 }
 
-/** Of one call; its refusal is for other tests. */
+/** Within one call; exceeding it is tested elsewhere. */
 const WRITES_MAX = 10_000
 
 /** For each row. */
@@ -78,7 +78,7 @@ export function writesOf(one: NaiveContextCase): number {
   return one.nodeWrites.length + one.relationshipWrites.length + one.deleteNodes.length + one.deleteRelationships.length
 }
 
-/** Changes the graph as the query would; of a refusal, too, so that the caller keeps another one. */
+/** Changes the graph as the query would, even if it is refused: the caller passes a copy. */
 export function naiveAnswer(
   one: NaiveContextCase,
   graph: NaiveGraph,
@@ -90,7 +90,7 @@ export function naiveAnswer(
     const filters = [...one.policyFilters, ...(one.queryFilter === null ? [] : [one.queryFilter])]
     return filters.every((filter) => truthOf(filter, row, parameters) === true)
   })
-  // Values are known before the graph is asked.
+  // Values are known before the graph is read.
   const terms = [...one.nodeWrites, ...one.relationshipWrites].flatMap(({ properties }) =>
     properties.flatMap(({ term, metadata }) => [term, ...metadata.map((entry) => entry.term)]),
   )
@@ -144,7 +144,7 @@ class NaiveWriter {
     }
   }
 
-  /** What was there before is told only as far as the policy lets it be read, or as it was just written. */
+  /** Existing data is returned only if the policy allows it to be read, or if it was just written. */
   private met(
     element: NaiveNode | NaiveRelationship,
     created: boolean,
@@ -225,7 +225,7 @@ function isNode(cell: NaiveCell): cell is NaiveNode {
   return cell !== null && isElement(cell) && cell.kind === 'node'
 }
 
-/** Interface, allowed_reads; ruling C3. */
+/** `allowed_reads` of the policy (docs/decisions/0010-context-query-reads.md). */
 export function naiveCovers(allowed: string, asked: string): boolean {
   if (allowed === asked) return true
   const [name, ...rest] = asked.split('.')

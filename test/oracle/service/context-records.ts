@@ -1,6 +1,6 @@
-// Answers of context queries as text that can be compared.
+// Responses of context queries as text that can be compared.
 
-/** One text for answers that mean the same: no ids, no times, lists of no order sorted. */
+/** One text for equivalent responses: without ids and times, unordered lists sorted. */
 export function canonical(data: unknown): string {
   if (Array.isArray(data)) return `[${data.filter(isTold).map(canonical).sort().join(',')}]`
   if (typeof data !== 'object' || data === null) return JSON.stringify(data)
@@ -23,13 +23,13 @@ export function canonical(data: unknown): string {
   return `{${members.join(',')}}`
 }
 
-/** Of `[{type, value}]`, not those that tell ids and times. */
+/** Of `[{type, value}]`, without those that return ids and times. */
 function isTold(item: unknown): boolean {
   if (typeof item !== 'object' || item === null || !('value' in item) || !('type' in item)) return true
   return !['id', 'create_time', 'update_time'].includes(item.type as string)
 }
 
-/** One record of an answer. */
+/** One record of a response. */
 export function recordText({ nodes = {}, relationships = {}, aggregate_values = {} }: Record<string, unknown>): string {
   return canonical({ nodes, relationships, aggregate_values })
 }

@@ -52,7 +52,7 @@ function propertyJson({ name, term, metadata }: NaivePropertyWrite): object {
   }
 }
 
-/** As an attribute, and behind `@` as a value. */
+/** As an attribute, and after `@` as a value. */
 function pathText(term: Term): string {
   switch (term.kind) {
     case 'variable':
@@ -150,7 +150,7 @@ function cypherText(term: Term): string {
   if (term.kind === 'literal') {
     return JSON.stringify(term.value).replaceAll('"', "'")
   }
-  // Both ways to write a property mean the same (ruling G4).
+  // Both ways to write a property are equivalent.
   if (term.kind === 'property' && term.name.length % 2 === 0) return `${term.of}.${term.name}`
   return pathText(term)
 }

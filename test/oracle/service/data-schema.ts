@@ -1,4 +1,4 @@
-// The data schema by the naive model: what kinds of nodes and relationships there are, with their properties, counted.
+// The data schema by the oracle: node and relationship types with their properties and counts.
 import type { NaiveGraph, NaiveProperty, NaiveStoredValue } from './graph.ts'
 
 type NaiveProperties = ReadonlyMap<string, NaiveProperty>

@@ -1,4 +1,4 @@
-// Conditions of decision policies: each in Cypher, and beside it what it says of a subject and a resource of a plain graph.
+// Conditions of decision policies: each in Cypher, and as a function of subject and resource over a plain graph.
 import { type DecisionParameters, referenced } from './decision-filter.ts'
 import { hasRelationship, targetsOf } from './decision-graph.ts'
 import type { NaiveCell, NaiveGraph, NaiveNode } from './graph.ts'
@@ -9,7 +9,7 @@ const documents: EndTypes = ['User', 'Doc']
 const users: EndTypes = ['User', 'User']
 export const END_TYPES = [documents, users] as const
 
-/** The condition cannot be computed: its policy grants nothing. */
+/** The condition cannot be evaluated: its policy grants nothing. */
 export class NaiveConditionError extends Error {}
 
 export interface DecisionCondition {
@@ -19,7 +19,7 @@ export interface DecisionCondition {
   holds(at: GraphView, subject: NaiveNode, resource: NaiveNode): boolean
 }
 
-/** One graph and what was sent, and the small questions that conditions are made of. */
+/** One graph and the request contents, and the basic questions that conditions consist of. */
 export class GraphView {
   readonly graph: NaiveGraph
   readonly parameters: DecisionParameters
@@ -122,7 +122,7 @@ export const CONDITIONS: readonly DecisionCondition[] = [
       .filter((n) => n !== null)
     const fit = numbers.filter((n): n is number => typeof n === 'number' && n !== 0)
     const holds = fit.some((n) => Math.trunc(6 / n) > 1)
-    // Which of the rows comes first is nobody's business.
+    // The order of the rows is unspecified.
     if (holds && fit.length < numbers.length) throw new UnmodelledError('a row that holds beside one that is a fault')
     if (fit.length < numbers.length) throw new NaiveConditionError('no division')
     return holds

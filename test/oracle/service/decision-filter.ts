@@ -1,4 +1,4 @@
-// Filters of decision policies by the naive model: random ones, what they say of parameters, and whose advice is told.
+// Filters of decision policies in the oracle: random ones, their truth for given parameters, and their advice.
 import type { Random } from '../../generate/random.ts'
 import type { NaiveCell } from './graph.ts'
 import { type NaiveTruth, same } from './terms.ts'
@@ -14,7 +14,7 @@ export interface DecisionFilter {
 
 export type DecisionParameters = ReadonlyMap<string, unknown>
 
-/** What an operator cannot take was sent as a parameter: the policy says nothing, and the parameter is told. */
+/** A parameter has a value that the operator does not accept: the policy is skipped, and the parameter is reported. */
 export class WrongParameterError extends Error {
   readonly parameter: string
   constructor(parameter: string) {
@@ -30,7 +30,7 @@ const ENDS: Readonly<Record<string, string>> = {
   'resource.type': 'resource_type',
 }
 
-/** `$name.member`, or one of the words for the two ends. */
+/** `$name.member`, or one of the keywords for the two ends. */
 export function referenced(text: string, parameters: DecisionParameters): unknown {
   const end = ENDS[text]
   if (end !== undefined) return parameters.get(end) ?? null
@@ -53,7 +53,7 @@ const not = (truth: NaiveTruth): NaiveTruth => (truth === null ? null : !truth)
 const rootOf = (value: unknown): string | null =>
   typeof value === 'string' && value.startsWith('$') ? (value.slice(1).split('.')[0] ?? null) : null
 
-/** Claims are no parameters that a caller could send otherwise. */
+/** Claims are not parameters that a caller could send. */
 function refuseParameter(value: unknown): void {
   const root = rootOf(value)
   if (root !== null && root !== 'token') throw new WrongParameterError(root)
@@ -66,7 +66,7 @@ function momentOf(value: unknown): number | null {
   return typeof value === 'string' && MOMENT.test(value) ? Date.parse(value) : null
 }
 
-/** Lists by their first items that are not the same; where one begins as the other, the shorter is less. */
+/** Compares lists by their first different items; a prefix is less than the longer list. */
 function less(a: unknown, b: unknown): NaiveTruth {
   if (!Array.isArray(a) || !Array.isArray(b)) {
     if (a === null || b === null || kindOf(a) !== kindOf(b)) return null
@@ -167,7 +167,7 @@ function patternOf(text: string): RegExp | null {
   }
 }
 
-/** Of a filter that does not admit: the advice of itself and of what in it is to blame, in the order of the document. */
+/** For a filter that is not true: its advice and that of the responsible operands, in the order of the document. */
 export function adviceOf(filter: DecisionFilter, parameters: DecisionParameters, wanted = true): object[] {
   const own = filter.advice === undefined ? [] : [filter.advice]
   if (filter.operator === 'NOT') {

@@ -1,10 +1,11 @@
-// A small random world over the databases of a composite project, as captures bring it in and as plain graphs by location.
+// A small random graph over the databases of a composite project, as captures create it and as plain graphs by
+// location.
 import type { Random } from '../../generate/random.ts'
 import { NaiveGraph, type NaiveNode, relationshipKey, type Scalar } from './graph.ts'
 
 /** `home` is the database of the project itself; `whole` the composite one, with a proxy of every node. */
 type GraphPlace = 'home' | 'eu' | 'us' | 'whole'
-/** By each of these names a policy may name a database; two mean the same one. */
+/** The names by which a policy may name a database; two of them are equivalent. */
 export const LOCATIONS = ['eu', 'us', 'home', 'whole', 'eu2'] as const
 export type DecisionLocation = (typeof LOCATIONS)[number]
 export type NaiveGraphs = Readonly<Record<DecisionLocation, NaiveGraph>>
@@ -83,7 +84,7 @@ export function randomDecisionGraph(chance: Random): DecisionGraph {
 
 const endOf = ({ type, id }: PlacedEnd): PlacedEnd => ({ type, id })
 
-/** What is left of the relationships when nodes are gone. */
+/** The remaining relationships after nodes are deleted. */
 export function withoutDangling({ nodes, relationships }: DecisionGraph): DecisionGraph {
   const isThere = (place: GraphPlace, { type, id }: PlacedEnd): boolean =>
     nodes.some((node) => (place === 'whole' || node.place === place) && node.type === type && node.id === id)
@@ -116,7 +117,7 @@ export function nodeAt(graph: NaiveGraph, type: string, id: string): NaiveNode |
   return graph.nodes.get(`${type}/${id}`)
 }
 
-/** The nodes that relationships of the type lead to. */
+/** The target nodes of relationships of the type. */
 export function targetsOf(graph: NaiveGraph, source: NaiveNode, type: string): NaiveNode[] {
   return [...graph.relationships.values()]
     .filter((one) => one.source === source && one.type === type)
@@ -128,7 +129,7 @@ export function hasRelationship(graph: NaiveGraph, source: NaiveNode, type: stri
   return graph.relationships.has(relationshipKey({ kind: 'relationship', source, type, target, properties }))
 }
 
-/** The bodies of the captures that make it, in their order. */
+/** The bodies of the captures that create it, in order. */
 export function capturesOf({
   nodes,
   relationships,

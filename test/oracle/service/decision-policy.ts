@@ -1,4 +1,4 @@
-// Random decision policies: the document as it is stored, and what the condition says of two ends by plain graphs.
+// Random decision policies: the document as stored, and the condition evaluated over plain graphs.
 import type { Random } from '../../generate/random.ts'
 import {
   CONDITIONS,
@@ -31,7 +31,7 @@ export interface DecisionPolicy {
   readonly tags: readonly string[]
   /** More than one: a union. */
   readonly branches: readonly Branch[]
-  /** The branches stand in a subquery. */
+  /** The branches are inside a subquery. */
   readonly called: boolean
   readonly filter: DecisionFilter | null
 }

@@ -1,9 +1,9 @@
-// Questions about decisions as a client asks them: random ones over all ends of two types, and their paths and bodies.
+// Decision requests: random ones over all entities of two types, with their paths and bodies.
 import type { Random } from '../../generate/random.ts'
 import type { EntityPair, RequestContents } from './decision.ts'
 import type { EndTypes } from './decision-condition.ts'
 
-/** Of the last of each there is none. */
+/** The last entity of each does not exist. */
 export const ACTIONS = ['read', 'edit', 'own', 'view', 'none']
 const USERS = ['u0', 'u1', 'u2', 'u3', 'zz']
 const DOCUMENTS = ['d0', 'd1', 'd2', 'd3', 'd4', 'zz']
@@ -19,12 +19,12 @@ export interface EvaluationQuestion {
 export interface SearchQuestion {
   readonly kind: 'search'
   readonly wanted: 'subject' | 'resource' | 'action'
-  /** What is wanted is not looked at. */
+  /** The searched member is ignored. */
   readonly pair: EntityPair
-  /** Sent where an id has no business. */
+  /** Sent where an id is ignored. */
   readonly stray: boolean
   readonly limit: number
-  /** With each token again. */
+  /** Again with each token. */
   readonly isLimitRepeated: boolean
 }
 
@@ -32,10 +32,10 @@ type RequestMember = 'subject' | 'action' | 'resource'
 
 export interface NaiveBatchItem {
   readonly pair: EntityPair
-  /** Left to the default, where that is the same. */
+  /** Taken from the default if it is equal. */
   readonly left: readonly RequestMember[]
   readonly hasContext: boolean
-  /** What makes it no request. */
+  /** Makes the request invalid. */
   readonly broken: { readonly member: RequestMember; readonly value: unknown } | null
 }
 
@@ -88,7 +88,7 @@ function randomBatch(chance: Random, pairs: readonly EntityPair[]): BatchQuestio
   const isResourceEmpty = chance.odds(0.1)
   const items = Array.from({ length }, (_, i) => {
     const one = chance.pick(pairs)
-    // Else hardly any would be like the default.
+    // Otherwise hardly any item would equal the default.
     const like = Object.fromEntries(members.filter(() => chance.odds(0.4)).map((member) => [member, pair[member]]))
     const own: EntityPair = { ...one, ...like }
     const fits = (member: RequestMember) => members.includes(member) && !(member === 'resource' && isResourceEmpty)

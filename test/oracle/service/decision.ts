@@ -1,4 +1,4 @@
-// What a decision must be by the naive model: the answer, the refusal, the advice, and what became of each policy.
+// The decision that the oracle expects: the outcome, the refusal, the advice, and the outcome of each policy.
 import { type EndTypes, NaiveConditionError } from './decision-condition.ts'
 import { adviceOf, type DecisionParameters, filterTruth, WrongParameterError } from './decision-filter.ts'
 import { LOCATIONS, type NaiveGraphs } from './decision-graph.ts'
@@ -11,11 +11,11 @@ export interface EntityPair {
   readonly resource: string
 }
 
-/** What all questions of one round send along. */
+/** What all requests of one round send. */
 export interface RequestContents {
   readonly input: Readonly<Record<string, unknown>>
   readonly tags: readonly string[] | null
-  /** Properties of the two ends and of the action. */
+  /** Properties of the two entities and of the action. */
   readonly subject: object | null
   readonly resource: object | null
   readonly action: object | null
@@ -34,17 +34,17 @@ export type NaiveDecision =
   | {
       readonly status: 200
       readonly decision: boolean
-      /** Null where no filter refused. */
+      /** Null if no filter refused. */
       readonly advice: readonly object[] | null
       readonly outcomes: ReadonlyMap<string, NaivePolicyOutcome>
     }
-  /** `parameters`: the one that is told is one of each policy's. */
+  /** `parameters`: the reported one is one of each policy's. */
   | { readonly status: 422; readonly isLocation: boolean; readonly errors: readonly (readonly string[])[] }
   | { readonly status: 403 }
 
 export const ISSUER_CLAIMS = { iss: 'https://people.example.org', aud: 'verdigraph' }
 
-/** Throws `Unmodelled` where it depends on the order of rows. */
+/** Throws `UnmodelledError` if the result depends on the order of rows. */
 export function naiveDecision(
   scene: DecisionSetup,
   { types, subject, action, resource }: EntityPair,

@@ -1,5 +1,5 @@
-// A graph in plain objects, for the naive model of context queries: it shares nothing with the engine or its reference
-// interpreter, so that a mistake that these two have in common is seen.
+// A graph in plain objects, for the oracle of context queries. It shares no code with the engine or the reference
+// interpreter, so that an error that both have in common is found.
 
 export type Scalar = string | number | boolean
 export type NaiveStoredValue = Scalar | readonly Scalar[]
@@ -7,7 +7,7 @@ export type NaiveCell = NaiveStoredValue | NaiveNode | NaiveRelationship | reado
 
 export interface NaiveProperty {
   readonly value: NaiveStoredValue
-  /** As a capture names its fields; those of `custom_metadata` beside the others. */
+  /** Named like the fields of a capture; those of `custom_metadata` next to the others. */
   readonly metadata: Readonly<Record<string, Scalar>>
 }
 
@@ -94,7 +94,7 @@ export class NaiveGraph {
       : this.relationships.get(relationshipKey(element)) === element
   }
 
-  /** Everything but ids and times, in one order. */
+  /** Everything except ids and times, in a fixed order. */
   lines(): string[] {
     const nodes = [...this.nodes.values()].map((node) =>
       JSON.stringify([

@@ -1,4 +1,4 @@
-// Rows of a condition by the naive model: every way to lay its patterns over the graph is tried, one after the other.
+// Rows of a condition in the oracle: tries every assignment of its patterns to the graph.
 import { isElement, type NaiveCell, type NaiveGraph, type NaiveNode, type NaiveRelationship } from './graph.ts'
 import {
   identity,
@@ -42,7 +42,7 @@ export type NaiveClause =
       readonly chains: readonly ChainPattern[]
       readonly where: NaiveCondition | null
     }
-  /** The subjects alone, each once, by external id and type, and some of them. */
+  /** The subjects, each once, by external id and type, and some of them. */
   | { readonly kind: 'some-subjects'; readonly skip: number; readonly limit: number }
   | {
       readonly kind: 'with'
@@ -93,7 +93,7 @@ function matched(
 
 interface Laid {
   readonly row: NaiveRow
-  /** No relationship stands twice in one MATCH. */
+  /** No relationship is used twice in one MATCH. */
   readonly used: ReadonlySet<NaiveRelationship>
 }
 
@@ -161,7 +161,7 @@ class NaiveChain {
     )
   }
 
-  /** Null: it cannot stand there. */
+  /** Null if it cannot match. */
   private withNode({ name, label, properties }: NaiveNodePattern, node: NaiveNode, row: NaiveRow): NaiveRow | null {
     if (name !== null && row.has(name) && row.get(name) !== node) return null
     if (label !== null && !node.labels.has(label)) return null
@@ -207,7 +207,7 @@ function someSubjects({ skip, limit }: { skip: number; limit: number }, rows: re
 
 function waysOf(graph: NaiveGraph, parameters: NaiveParameters): PathExists {
   return (chain, row) => {
-    // A node that an optional match did not find is joined to nothing.
+    // A node that an optional match did not find has no relationships.
     if (chain.nodes.some(({ name }) => name !== null && (row.get(name) ?? null) === null)) return false
     return new NaiveChain(chain, graph, parameters).lay({ row, used: new Set() }).length > 0
   }

@@ -1,4 +1,5 @@
-// Random conditions of context policies over the graph of `world.ts`: patterns, optional ones, groups and what they ask.
+// Random conditions of context policies over the graph of `random-graph.ts`: patterns, optional ones, groups and
+// conditions on them.
 import type { Random } from '../../generate/random.ts'
 import type { ChainPattern, NaiveClause, NaiveNodePattern, StepPattern } from './match.ts'
 import { EXTRA_LABELS, NAMES, PROPERTIES, RELATIONSHIP_TYPES, TYPES } from './random-graph.ts'
@@ -6,7 +7,7 @@ import type { NaiveComparison, NaiveCondition, Term } from './terms.ts'
 
 export type ConditionVariableKind = 'node' | 'nodes' | 'relationship' | 'relationships' | 'value'
 
-/** What stands in scope after the condition. */
+/** The names in scope after the condition. */
 export type ConditionScope = Map<string, ConditionVariableKind>
 
 export class RandomCondition {
@@ -35,7 +36,7 @@ export class RandomCondition {
     )
       clauses.push(this.match(true, false))
     if (chance.odds(0.08)) {
-      // What is asked behind it must not be asked before it.
+      // Conditions on it must not precede it.
       clauses.push({ kind: 'some-subjects', skip: chance.between(0, 2), limit: chance.between(1, 4) })
       this.scope = new Map([['subject', 'node']])
     }
@@ -54,7 +55,7 @@ export class RandomCondition {
     if (!optional && chance.odds(0.15)) chains.push(this.chain(null))
     const filtered = chance.odds(optional ? 0.25 : 0.2) ? this.condition() : null
     const where = chance.odds(0.12) ? this.pathCondition(filtered) : filtered
-    // What a WHERE asks of the optional part's own variables is asked before they are null.
+    // A WHERE is checked on the optional variables before they become null.
     return { kind: 'match', optional: optional && known.size > 0, chains, where }
   }
 
@@ -237,14 +238,14 @@ export class RandomCondition {
     return { kind: 'comparison', operator, left, right }
   }
 
-  /** Of nodes that are known, whether they are joined: in Cypher alone, filters have no word for it. */
+  /** Whether two known nodes are connected: only in Cypher, filters cannot express it. */
   private pathCondition(beside: NaiveCondition | null): NaiveCondition {
     const { chance } = this
     const names = [...this.scope].filter(([, kind]) => kind === 'node').map(([name]) => name)
     const node = (name: string | null, label: string | null): NaiveNodePattern => ({ name, label, properties: [] })
     const scope = new Map(this.scope)
     const step: StepPattern = { ...this.step(), name: null }
-    // What it would have been called is not bound by it.
+    // The name is not bound by it.
     this.scope = scope
     const end = chance.odds(0.5) ? node(chance.pick(names), null) : node(null, chance.pick(TYPES))
     const path: NaiveCondition = {

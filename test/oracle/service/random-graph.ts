@@ -1,4 +1,4 @@
-// A small random world, as captures bring it in.
+// A small random graph, as captures create it.
 import type { Random } from '../../generate/random.ts'
 
 export const TYPES = ['Person', 'Car', 'Team', 'Note']
@@ -6,7 +6,7 @@ export const EXTRA_LABELS = ['Vip', 'Fast']
 export const RELATIONSHIP_TYPES = ['OWNS', 'MEMBER', 'KNOWS', 'SEES', 'ABOUT']
 export const PROPERTIES = ['num', 'name', 'flag', 'tags', 'odd']
 export const NAMES = ['n0', 'n1', 'n2', 'p1', 'x n1']
-/** Fields of metadata; `by` is a custom one. */
+/** Metadata fields; `by` is a custom one. */
 export const METADATA = ['source', 'assurance_level', 'by']
 
 const COUNTS = { Person: 5, Car: 5, Team: 2, Note: 3 } as const

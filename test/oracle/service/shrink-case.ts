@@ -1,6 +1,6 @@
-// Makes a case that shows a difference smaller, for as long as it still shows one.
+// Shrinks a case that shows a difference, as long as it still shows one.
 
-/** Items without those that are not needed: chunks first, then one by one. */
+/** The items without unnecessary ones: removes chunks first, then single items. */
 export async function shrinkList<T>(
   items: readonly T[],
   isShown: (items: readonly T[]) => Promise<boolean>,
@@ -17,7 +17,7 @@ export async function shrinkList<T>(
   return left
 }
 
-/** The first of the simpler ones that still shows it, and so on; else the one that was given. */
+/** Repeatedly the first simpler candidate that still shows the difference; else the given one. */
 export async function shrinkValue<T>(
   given: T,
   simpler: (one: T) => readonly T[],

@@ -1,4 +1,4 @@
-// Terms and conditions of the naive model: what a filter or a WHERE says of a row, three-valued, with null for open.
+// Terms and conditions of the oracle: the three-valued truth of a filter or a WHERE for a row; null means unknown.
 
 import { isElement, type NaiveCell, type NaiveRelationship, type Scalar } from './graph.ts'
 import type { ChainPattern } from './match.ts'
@@ -30,14 +30,14 @@ export type NaiveCondition =
   | { readonly kind: 'null-test'; readonly left: Term; readonly negated: boolean }
   | { readonly kind: 'and' | 'or'; readonly operands: readonly NaiveCondition[] }
   | { readonly kind: 'not'; readonly operand: NaiveCondition }
-  /** Whether there is such a way. */
+  /** Whether such a path exists. */
   | { readonly kind: 'path'; readonly chain: ChainPattern }
 
 export type NaiveRow = ReadonlyMap<string, NaiveCell>
 export type NaiveParameters = Readonly<Record<string, unknown>>
 export type NaiveTruth = boolean | null
 
-/** What the model has no word for: such a case is left out. */
+/** The oracle does not model this: such a case is skipped. */
 export class UnmodelledError extends Error {}
 
 export function termValue(term: Term, row: NaiveRow, parameters: NaiveParameters): NaiveCell {
@@ -161,7 +161,7 @@ function notMore(a: NaiveCell, b: NaiveCell): NaiveTruth {
   return truth === null ? null : !truth
 }
 
-/** One text for what Cypher holds to be one value. */
+/** One text for values that are equal in Cypher. */
 export function identity(cell: NaiveCell): string {
   if (cell === null) return 'null'
   if (Array.isArray(cell)) return `[${cell.map((item: NaiveCell) => identity(item)).join(',')}]`

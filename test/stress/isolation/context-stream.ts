@@ -1,5 +1,5 @@
-// Knowledge queries of one project beside the naive model: records, and after writes and captures the whole graph, read from
-// an export. After a request that a lane refused, the graph must be what it was before, or what it is afterwards.
+// Knowledge queries of one project compared with the service oracle: records, and after writes and captures the whole
+// graph, read from an export. After a request that a lane refused, the graph must be either the old or the new one.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ import { LaneRefusalError, type Requests, StreamError } from './requests.ts'
 const DRAWS = 12
 const CLAIMS = { level: 2, roles: ['n1', 'p0'], act: { sub: 'p3' }, email: 'p1@example.org' }
 const TRIES_MAX = 100
-/** Queries that are kept to be run again. */
+/** Queries that are kept for later runs. */
 const QUERIES = 30
 const NOTES = 8
 
@@ -88,7 +88,7 @@ export class ContextStream {
     }
   }
 
-  /** The graph as it is, which must be one of these; answers which. */
+  /** Reads the current graph, which must be one of these; returns which. */
   private async compare(expected: readonly NaiveGraph[], after: string): Promise<number> {
     const found = await this.exported()
     this.requests.count('graphs compared')
@@ -118,7 +118,7 @@ export class ContextStream {
     return { 'x-svc-clientkey': this.key, ...(token !== null && { authorization: `Bearer ${token}` }) }
   }
 
-  /** The answer of the model, and the graph that it leaves; null where the model has no answer. */
+  /** The result of the oracle, and the graph that it leaves; null if the oracle does not model the case. */
   private expected({ one, sub }: Pick<PendingQuery, 'one' | 'sub'>) {
     const after = (this.graph as NaiveGraph).copy()
     try {
@@ -136,7 +136,7 @@ export class ContextStream {
     await this.ask(asked)
   }
 
-  /** Most conditions find nothing in a small graph: the first one that does, of some. */
+  /** Most conditions find nothing in a small graph: draws several and takes the first that does. */
   private async store(): Promise<PendingQuery> {
     const { chance } = this
     let draft: Pick<PendingQuery, 'one' | 'sub'>
@@ -220,13 +220,13 @@ export class ContextStream {
     }
   }
 
-  /** A lane that is killed may still be committing. */
+  /** A killed lane may still be committing. */
   private async compareRefused(before: NaiveGraph, after: NaiveGraph, text: string): Promise<number> {
     await Bun.sleep(20)
     return this.compare([before, after], text)
   }
 
-  // -- what takes long and writes
+  // -- slow requests that write
 
   private async addDearQuery(): Promise<void> {
     const cypher =
@@ -300,7 +300,7 @@ export class ContextStream {
     }
   }
 
-  /** Several notes at a time, so that a batch of which a part is stored shows. */
+  /** Several nodes at a time, so that a partly stored batch is visible. */
   private batch(): { path: string; body: object; apply: (graph: NaiveGraph) => void } {
     const { chance } = this
     const ids = Array.from({ length: NOTES }, (_, i) => `k${i}`).filter(() => chance.odds(0.6))

@@ -1,5 +1,5 @@
-// Decisions, searches, batches and explanations of one composite project beside the naive model, while its graph and its
-// policies change.
+// Decisions, searches, batches and explanations of one composite project compared with the service oracle, while its
+// graph and its policies change.
 import type { Random } from '../../generate/random.ts'
 import { difference, type Post, type ServiceResponse } from '../../oracle/service/compare-decisions.ts'
 import type { RequestContents } from '../../oracle/service/decision.ts'
@@ -24,9 +24,9 @@ import { makePeople } from '../../support/user-tokens.ts'
 import { type Requests, StreamError } from './requests.ts'
 
 const POLICIES = 10
-/** Questions between two changes. */
+/** Requests between two changes. */
 const QUESTIONS = 12
-/** Items of the list that a dear decision adds up, which takes tens of milliseconds. */
+/** Items of the list that an expensive decision sums up, which takes tens of milliseconds. */
 const DEAR_ITEMS = 3000
 
 interface StoredPolicy extends DecisionPolicy {
@@ -92,7 +92,7 @@ export class DecisionStream {
     )
   }
 
-  // -- what takes long
+  // -- slow requests
 
   private async addDearPolicy(): Promise<void> {
     const cypher =
@@ -101,7 +101,7 @@ export class DecisionStream {
       meta: { policy_version: '3.0-kbac' },
       subject: { type: 'User' },
       actions: ['dear'],
-      // No random policy is of this type, so that a search for actions does not meet this one.
+      // No random policy has this type, so that an action search does not include this policy.
       resource: { type: 'Group' },
       condition: { cypher },
     }

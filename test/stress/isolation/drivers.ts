@@ -1,11 +1,11 @@
-// The driver processes of the stress runs, started and spoken to over IPC.
+// The driver processes of the stress runs, controlled over IPC.
 import { join } from 'node:path'
 import type { IsolationFixture } from './fixture.ts'
 import type { HostileCommand, HostileResult } from './hostile-tenant.ts'
 import { GRACE_MS } from './hostile-tenant.ts'
 import type { SteadyCommand, SteadyResult } from './steady-tenant.ts'
 
-/** Preparing a scene builds a few megabytes of text. */
+/** Preparing a load builds a few megabytes of text. */
 const READY_MS = 20_000
 
 export class Driver {
@@ -35,7 +35,7 @@ export class Driver {
     this.waiting = null
   }
 
-  /** Sends the command and waits for the answer to it. */
+  /** Sends the command and waits for its result. */
   ask<T>(command: unknown, timeMs: number): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.waiting = { resolve, reject }
@@ -76,7 +76,7 @@ export class SteadyDriver {
   }
 }
 
-/** A scene that is prepared; `run` does it for so many seconds and answers what became of its requests. */
+/** A prepared load; `run` applies it for so many seconds and returns the results of its requests. */
 export interface PreparedLoad {
   run(seconds: number): Promise<HostileResult>
   end(): Promise<void>

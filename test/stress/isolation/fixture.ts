@@ -1,11 +1,14 @@
-// The world of the stress runs: a data folder with a steady tenant and a hostile one, and the served process over it.
-// Large graphs are imported before the folder is served, which takes a tenth of the time that captures would take.
+// The fixture of the isolation runs: a data folder with a steady tenant and a hostile one, and the served process.
+// Large graphs are imported before the folder is served, which takes a tenth of the time of captures.
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand, type Server, startServer } from '../../support/cli-process.ts'
 import { makePeople } from '../../support/user-tokens.ts'
 
-/** Limits of the served process, milliseconds: shorter than the defaults, so that a scene of a few seconds reaches them. */
+/**
+ * Limits of the served process in milliseconds: shorter than the defaults, so that a load of a few seconds reaches
+ * them.
+ */
 export const LIMITS = { decision: 1000, batch: 2000, execute: 2000, batchRead: 3000, upstream: 1500 } as const
 export type LimitName = keyof typeof LIMITS
 
@@ -14,7 +17,7 @@ export interface Tenant {
   readonly key: string
 }
 
-/** All that a driver process needs; it is handed over as JSON. */
+/** All that a driver process needs; passed as JSON. */
 export interface IsolationFixture {
   readonly url: string
   readonly pid: number
@@ -26,7 +29,7 @@ export interface IsolationFixture {
     readonly queries: Readonly<Record<string, string>>
     /** Token of a person of the hostile project. */
     readonly token: string
-    /** Token of an issuer that accepts connections and never answers. */
+    /** Token of an issuer that accepts connections and never responds. */
     readonly hungToken: string
   }
   readonly sizes: TenantSizes
@@ -35,7 +38,7 @@ export interface IsolationFixture {
 export interface TenantSizes {
   /** Nodes of the type `Big`. */
   readonly big: number
-  /** Characters of the text that each of them holds. */
+  /** Characters of text in each of them. */
   readonly textLength: number
   /** Relationships of each `Hub`. */
   readonly degree: number
@@ -49,7 +52,7 @@ export const SMALL_SIZES: TenantSizes = { big: 60_000, textLength: 280, degree: 
 
 /** People and pages of the steady tenant: `person-N` wrote `page-N`. */
 export const STEADY_PEOPLE = 1000
-/** Resources that a search of the hostile tenant looks at. */
+/** Resources that a search of the hostile tenant visits. */
 export const CANDIDATES = { Sheet: 100, Page: 2000 } as const
 
 export interface Prepared {
@@ -62,7 +65,7 @@ export interface Prepared {
 
 type Create = (kind: string, body: object) => Promise<Record<string, string>>
 
-/** Settings of the served process. `more`: further variables of its environment. */
+/** Settings of the served process. `more`: additional environment variables. */
 export function environmentOf(more: Readonly<Record<string, string>> = {}): Record<string, string> {
   return {
     VERDIGRAPH_LOG_LEVEL: 'error',
@@ -76,7 +79,7 @@ export function environmentOf(more: Readonly<Record<string, string>> = {}): Reco
   }
 }
 
-/** Makes both tenants in `folder` and imports their graphs. `hungPort`: of a listener that never answers. */
+/** Creates both tenants in `folder` and imports their graphs. `hungPort`: of a listener that never responds. */
 export async function prepareWorld(folder: string, sizes: TenantSizes, hungPort: number): Promise<Prepared> {
   const data = join(folder, 'data')
   const initialised = await command(['init', '--data', data, '--json'])
@@ -155,11 +158,11 @@ export function policy(project_id: string, action: string, cypher: string, more:
 }
 
 const ENDS = 'MATCH (subject:Person), (resource:Page)'
-/** No trail has a weight below zero, so all of them are walked. */
+/** No path has a weight below zero, so all of them are visited. */
 export const TRAILS = "(a:Dense {external_id: 'd0'})-[r:NEAR*1..9]->(b:Dense)"
 export const NEVER = 'all(x IN r WHERE x.weight < 0) OR size([x IN r WHERE x.weight > 5]) > 100'
 
-/** Actions of the hostile tenant, each with one policy that computes for long on what the caller sends. */
+/** Actions of the hostile tenant, each with one policy that computes for long on the values of the caller. */
 export const DEAR_ACTIONS: Readonly<Record<string, string>> = {
   trails: `${ENDS}, ${TRAILS} WHERE ${NEVER}`,
   reduce: `${ENDS} WHERE reduce(s = 0, x IN $list | s + size(toUpper($text))) < 0`,
@@ -220,7 +223,7 @@ async function furnishHostile(create: Create, project_id: string, app_agent_id: 
   }
   await create('authorization-policies', policy(project_id, 'read', `${ENDS} WHERE subject.external_id = 'h0'`))
   const operand = { operator: '=~', attribute: '$text', value: '$pattern' }
-  // A part of the filter speaks of the candidate, and the dear part does not.
+  // One part of the filter depends on the candidate; the expensive part does not.
   const filter = {
     operator: 'AND',
     operands: [
@@ -282,7 +285,7 @@ async function furnishHostile(create: Create, project_id: string, app_agent_id: 
   return { queries, token: await people.tokenOf('h0'), hungToken: withIssuer(hungToken, issuer) }
 }
 
-/** The same token with another issuer: nothing ever fetches the keys that would show that its signature is wrong. */
+/** The same token with another issuer: its keys are never fetched, so its invalid signature is never detected. */
 function withIssuer(token: string, iss: string): string {
   const [head = '', claims = '', signature = ''] = token.split('.')
   const read = JSON.parse(Buffer.from(claims, 'base64url').toString())
@@ -363,14 +366,14 @@ export interface ProcessInfo {
   readonly command: string
 }
 
-/** Descendants of a process, by the process table of Linux; empty elsewhere. */
+/** Descendants of a process, from the process table of Linux; empty on other systems. */
 export function descendantsOf(pid: number): ProcessInfo[] {
   if (!existsSync('/proc/self/stat')) return []
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const stat = readOr(`/proc/${name}/stat`)
-    // The name of the program stands in parentheses and may hold blanks.
+    // The program name is in parentheses and may contain spaces.
     const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
     if (Number.isInteger(parent)) parents.set(Number(name), parent)
   }
@@ -386,12 +389,12 @@ export function descendantsOf(pid: number): ProcessInfo[] {
   return found
 }
 
-/** Helper processes that do the large work of a served process. */
+/** Helper processes that run the expensive requests of a served process. */
 export function lanesOf(pid: number): ProcessInfo[] {
   return descendantsOf(pid).filter(({ command }) => /(^|[\s/-])lane(\s|$)/.test(command))
 }
 
-/** Resident memory of a process, bytes; 0 where it has ended. */
+/** Resident memory of a process in bytes; 0 if it has ended. */
 export function residentBytes(pid: number): number {
   const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readOr(`/proc/${pid}/status`))?.[1]
   return kibibytes === undefined ? 0 : Number(kibibytes) * 1024

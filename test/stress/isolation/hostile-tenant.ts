@@ -1,11 +1,11 @@
-// The hostile tenant: does one thing of the table for some seconds, and says how each of its requests ended.
-// Runs as a process of its own at a low priority, one for each scene.
+// The hostile tenant: applies one load for some seconds and reports how each of its requests ended. Runs as a separate
+// process with low priority, one per load.
 import { connect, type Socket } from 'node:net'
 import { type IsolationFixture, LIMITS, type LimitName } from './fixture.ts'
 import type { HostileLoadName } from './loads.ts'
 import { sceneOf } from './loads.ts'
 
-/** Requests that have no answer so long after the end of the scene are given up. */
+/** Requests without a response so long after the end of the load are abandoned. */
 export const GRACE_MS = 15_000
 
 export interface HostileCommand {
@@ -17,18 +17,18 @@ export interface HostileCommand {
 
 export interface RequestOutcome {
   readonly what: string
-  /** 0: no answer. */
+  /** 0: no response. */
   readonly status: number
   readonly ms: number
-  /** The limit that bounds it, milliseconds, where it was the only request under way; else null. */
+  /** The limit of the request in milliseconds if it was the only one in progress; else null. */
   readonly limitMs: number | null
-  /** Start of the body of an answer that is not 200. */
+  /** Start of the body of a response that is not 200. */
   readonly text: string
 }
 
 export interface HostileResult {
   readonly outcomes: readonly RequestOutcome[]
-  /** What else is to be told. */
+  /** Further remarks. */
   readonly notes: readonly string[]
 }
 
@@ -37,18 +37,18 @@ export interface Request {
   readonly path: string
   readonly body?: string | Uint8Array<ArrayBuffer>
   readonly headers?: Readonly<Record<string, string>>
-  /** Given where the request is the only one of its scene under way. */
+  /** Given if the request is the only one of its load in progress. */
   readonly limit?: LimitName
 }
 
 export class Hostile {
   readonly world: IsolationFixture
-  /** For files of the scene. */
+  /** For files of the load. */
   readonly folder: string
   readonly outcomes: RequestOutcome[] = []
   readonly notes: string[] = []
   endMs = 0
-  /** Several scenes at once: no request is alone. */
+  /** Several loads at once: no request is alone. */
   isCrowded = false
 
   constructor({ world, folder }: HostileCommand) {
@@ -60,7 +60,7 @@ export class Hostile {
     return performance.now() >= this.endMs
   }
 
-  /** Sends a request and notes how it ended; never throws. */
+  /** Sends a request and records how it ended; never throws. */
   async send(what: string, { method = 'POST', path, body, headers = {}, limit }: Request): Promise<RequestOutcome> {
     const startMs = performance.now()
     const leftMs = Math.max(1, this.endMs + GRACE_MS - startMs)
@@ -85,20 +85,20 @@ export class Hostile {
     return outcome
   }
 
-  /** One request after the other until the scene is over, from so many callers. */
+  /** Sends one request after another until the end of the load, from so many concurrent callers. */
   async loop(what: string, callers: number, request: () => Request): Promise<void> {
     await Promise.all(
       Array.from({ length: callers }, async () => {
         while (!this.isOver) {
           const { status } = await this.send(what, request())
-          // A refusal is cheap: without a pause the scene would be a flood of refusals.
+          // A refusal is cheap: without a pause the load would be a flood of refusals.
           if (status === 503 || status === 429 || status === 0) await Bun.sleep(50)
         }
       }),
     )
   }
 
-  /** So many requests at once, and again when all are answered. */
+  /** So many concurrent requests, repeated when all have a response. */
   async rounds(what: string, atOnce: number, request: () => Request): Promise<void> {
     while (!this.isOver) await Promise.all(Array.from({ length: atOnce }, () => this.send(what, request())))
   }
@@ -113,7 +113,7 @@ export class Hostile {
     })
   }
 
-  /** A plain connection; null where it is refused. */
+  /** A plain connection; null if it is refused. */
   connection(): Promise<Socket | null> {
     const { hostname, port } = new URL(this.world.url)
     return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// What the hostile tenant does, one scene for each row of the table, with the bar of the steady tenant's longest stall.
+// The loads of the hostile tenant, one per row of the table, with the limit of the steady tenant's longest stall.
 import { spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
@@ -7,21 +7,21 @@ import { descendantsOf, type LimitName, lanesOf, policy } from './fixture.ts'
 import type { Hostile, Request } from './hostile-tenant.ts'
 
 export interface HostileLoad {
-  /** Milliseconds that the longest stall may be above the baseline, in the full form. */
+  /** How many milliseconds the longest stall may be above the baseline, in the full form. */
   readonly bar: number
   /** Part of the short form. */
   readonly isShort?: boolean
-  /** Settings of a server of its own; without it the scene shares one with the others. */
+  /** Settings of a separate server; without them the load shares a server with the others. */
   readonly flags?: readonly string[]
-  /** Errors of the steady tenant that are expected: requests in a process that is killed. */
+  /** Expected errors of the steady tenant: requests in a process that is killed. */
   readonly errorsMax?: number
-  /** Builds what is sent, before the measurement, and answers what is run in it. */
+  /** Prepares the requests before the measurement, and returns what is run during it. */
   prepare(hostile: Hostile): Promise<() => Promise<void>> | (() => Promise<void>)
 }
 
 const repeat = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 
-/** Letters a and b by chance, so that hundreds of partial matches of the pattern are followed at each of them. */
+/** Random letters a and b, so that the pattern has hundreds of partial matches at each of them. */
 function randomText(length: number, seed: number): string {
   const chance = new Random(seed)
   return repeat(length, () => (chance.odds(0.5) ? 'a' : 'b')).join('')
@@ -30,7 +30,7 @@ function randomText(length: number, seed: number): string {
 const PATTERN = '.*b.{300}c'
 const EMOJI = '\u{1F600}'.repeat(16_000)
 
-// -- questions
+// -- requests
 
 function question(action: string, input_params: object = {}, resource = 'Page') {
   return {
@@ -41,7 +41,7 @@ function question(action: string, input_params: object = {}, resource = 'Page') 
   }
 }
 
-/** What the policies of the actions are asked with. */
+/** The parameters of the actions' policies. */
 function parametersOf(action: string): object {
   const list = repeat(50_000, (i) => i)
   const text = 'long text '.repeat(6000)
@@ -70,7 +70,7 @@ const evaluation = (body: object): Request => ({
   body: JSON.stringify(body),
   limit: 'decision',
 })
-/** Bounded as a batch: each policy is decided and explained. */
+/** Limited like a batch: each policy is decided and explained. */
 const explanation = (body: object): Request => ({ ...evaluation(body), path: '/access/v1/explain', limit: 'batch' })
 
 function execution(hostile: Hostile, name: string, input_params: object = {}, more: object = {}): Request {
@@ -81,7 +81,7 @@ function execution(hostile: Hostile, name: string, input_params: object = {}, mo
 
 const several = ({ limit: _, ...request }: Request): Request => request
 
-/** One request after the other. */
+/** One request after another. */
 const alone = (bar: number, what: string, make: (hostile: Hostile) => Request, isShort = false): HostileLoad => ({
   bar,
   isShort,
@@ -187,7 +187,7 @@ const deletes: HostileLoad = {
       for (let hub = 0; hub < hubs && !hostile.isOver; hub++) {
         const nodes = [{ type: 'Hub', external_id: `hub-${hub}` }]
         await hostile.send(`delete hub ${hub}`, { path: '/capture/v1/nodes/delete', body: JSON.stringify({ nodes }) })
-        // A hub that is gone costs nothing.
+        // A deleted hub is cheap.
         if (hub === 0) await Bun.sleep(200)
       }
       await hostile.untilOver()
@@ -238,7 +238,7 @@ const idle: HostileLoad = {
   },
 }
 
-/** Heads and bodies that come a byte at a time, on 200 connections. */
+/** Heads and bodies that arrive a byte at a time, on 200 connections. */
 const slow = (start: (hostile: Hostile) => string): HostileLoad => ({
   bar: 50,
   prepare: (hostile) => async () => {
@@ -357,7 +357,7 @@ const fileOf = (hostile: Hostile): string => {
 const killsWorker: HostileLoad = {
   bar: 50,
   flags: ['--workers', '2'],
-  // Two or three requests are under way in a worker that is killed.
+  // Two or three requests are in progress in a worker that is killed.
   errorsMax: 10,
   prepare: (hostile) => async () => {
     while (!hostile.isOver) {
@@ -375,7 +375,7 @@ const killsWorker: HostileLoad = {
   },
 }
 
-/** Of the scenes that stop a process longest, eight at once. */
+/** Eight of the loads with the longest stalls at once. */
 const EIGHT = [
   'batch',
   'query trails',
@@ -432,7 +432,7 @@ const hostileLoads = {
   '5,000 idle connections': idle,
   'slow heads': slow(() => 'POST /access/v1/evaluation HTTP/1.1\r\nhost: slow\r\nx-slow: '),
   'slow bodies': slow(slowBody),
-  // Each of them fits the serving loop, and all of them together would hold it.
+  // Each of them fits the budget of the event loop, but all of them together would block it.
   '64 medium bodies': {
     bar: 30,
     isShort: true,

@@ -1,10 +1,10 @@
-// Requests of the run that kills lanes: counted, and read once: what a killed lane may answer, and what nothing may.
+// Requests of the lane-kill run: counted, and checked for what a killed lane may return and what no response may be.
 import type { WorkerFixture } from '../../support/worker-fixture.ts'
 
-/** An answer that is wrong; ends the run. */
+/** A wrong response; ends the run. */
 export class StreamError extends Error {}
 
-/** A request that its lane did not finish. Whether a write was done is not known. */
+/** A request that its lane did not finish. Whether a write happened is unknown. */
 export class LaneRefusalError extends Error {}
 
 export interface StressReply {
@@ -46,13 +46,16 @@ export class Requests {
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1)
   }
 
-  /** Throws LaneRefusal for 408, 503 and 504, and StreamFault for one that does not say why, and for 500 and no answer. */
+  /**
+   * Throws LaneRefusalError for 408, 503 and 504, and StreamError for one without a reason, for 500 and for no
+   * response.
+   */
   async send(path: string, { method = 'POST', headers, body }: SentRequest): Promise<StressReply> {
     this.done += 1
     const started = performance.now()
     let response: Response
     try {
-      // On a connection of its own: one that is kept may end just as it is taken again.
+      // On a separate connection: a reused idle one may close at the same moment.
       response = await fetch(`${this.crew.server.url}${path}`, {
         method,
         headers: { 'content-type': 'application/json', ...headers },
@@ -79,7 +82,7 @@ export class Requests {
     return { status, text, body: parsed }
   }
 
-  /** For what may be done twice: again until no lane refuses it. */
+  /** For idempotent requests: repeats until no lane refuses. */
   async again<T>(run: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
@@ -92,7 +95,7 @@ export class Requests {
     }
   }
 
-  /** The document that is made; one of that name that a refused try has made counts as made. */
+  /** The created document; one with that name from a refused try counts as created. */
   async create(kind: string, document: { readonly name: string; readonly project_id?: string }): Promise<string> {
     const { admin: headers } = this.crew
     let isRepeated = false
@@ -114,7 +117,7 @@ export class Requests {
     return found.body.id as string
   }
 
-  /** A project with an application and an agent that may do everything. */
+  /** A project with an application and an agent with all permissions. */
   async project(name: string, more: object = {}): Promise<{ id: string; application: string; key: string }> {
     const { organization: organization_id, admin: headers } = this.crew
     const id = await this.create('projects', { organization_id, name, region: 'local', ...more } as { name: string })
@@ -127,7 +130,7 @@ export class Requests {
       let tries = 0
       const made = await this.again(() => {
         tries += 1
-        // A refused try may have made one of the same name.
+        // A refused try may have created one with the same name.
         return this.send(`/configs/v1/${kind}`, { headers, body: { name: `${name}-${tries}`, ...body } })
       })
       if (made.status !== 201) throw new StreamError(`creating ${kind} answered ${made.status}: ${made.text}`)

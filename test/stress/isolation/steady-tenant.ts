@@ -1,42 +1,42 @@
-// The steady tenant: sends simple decisions at a fixed rate, never waiting for answers, and measures how long each takes.
-// Runs as a process of its own, driven over IPC, so that work of the other drivers does not delay it.
+// The steady tenant: sends simple decisions at a fixed rate without waiting for responses, and measures the time of
+// each. Runs as a separate process, controlled over IPC, so that work of the other drivers does not delay it.
 import type { Socket } from 'bun'
 import { Random } from '../../generate/random.ts'
 import { type IsolationFixture, STEADY_PEOPLE } from './fixture.ts'
 
 /** Decisions per second. */
 export const RATE = 200
-/** Connections that are opened at once, before the first request. */
+/** Connections that are opened before the first request. */
 const CONNECTIONS = 16
 const CONNECTIONS_MAX = 4000
-/** Requests to `/health`, one for so many decisions. */
+/** Requests to `/health`: one per so many decisions. */
 const HEALTH_EVERY = 20
 
 export type SteadyCommand =
   | { readonly do: 'open'; readonly world: IsolationFixture; readonly seed: number }
   | { readonly do: 'start' }
-  /** `waitMs`: how long answers that are missing are waited for. */
+  /** `waitMs`: how long to wait for missing responses. */
   | { readonly do: 'stop'; readonly waitMs: number }
 
-/** Times are milliseconds. */
+/** Times are in milliseconds. */
 export interface SteadyResult {
   readonly sent: number
   readonly p50: number
   readonly p99: number
-  /** The longest time that a decision took; of one without an answer, how long it has been waited for. */
+  /** The longest time of a decision; for one without a response, the time waited so far. */
   readonly longest: number
   readonly healthLongest: number
-  /** Answers with another status than 200, and connections that were lost. */
+  /** Responses with another status than 200, and lost connections. */
   readonly errors: number
-  /** Decisions that are not what the graph says. */
+  /** Decisions that do not match the graph. */
   readonly wrong: number
   readonly unanswered: number
-  /** How late this process itself was, at most: not part of the other times. */
+  /** The maximum lateness of this process itself: not part of the other times. */
   readonly driverLate: number
 }
 
 interface PendingDecision {
-  /** When it was sent: when it was due, and the lateness of this process on top. */
+  /** The send time: when it was due, plus the lateness of this process. */
   readonly atMs: number
   readonly expected: string | null
 }
