@@ -53,7 +53,7 @@ class VisitedNodes {
 export function handWritten(store: LmdbEnvironment): BenchmarkedEngine {
   const symbols = store.snapshot()
   const label = (type: Type): SymbolId => symbols.symbol('label', type)
-  const side = (direction: Direction, type: RelationshipType): number =>
+  const edgeList = (direction: Direction, type: RelationshipType): number =>
     edgeListId(direction, symbols.symbol('type', type))
   const user = label('User')
   const document = label('Document')
@@ -61,21 +61,21 @@ export function handWritten(store: LmdbEnvironment): BenchmarkedEngine {
   const level = symbols.symbol('property', 'level')
   const kind = symbols.symbol('property', 'kind')
   const size = symbols.symbol('property', 'size')
-  const owns = side('out', 'OWNS')
-  const isOwned = side('in', 'OWNS')
-  const memberOf = side('out', 'MEMBER_OF')
-  const childOf = side('out', 'CHILD_OF')
-  const canView = side('out', 'CAN_VIEW')
-  const isViewed = side('in', 'CAN_VIEW')
-  const liesIn = side('out', 'IN')
-  const holds = side('in', 'IN')
-  const knows = side('out', 'KNOWS')
-  const isKnown = side('in', 'KNOWS')
+  const owns = edgeList('out', 'OWNS')
+  const isOwned = edgeList('in', 'OWNS')
+  const memberOf = edgeList('out', 'MEMBER_OF')
+  const childOf = edgeList('out', 'CHILD_OF')
+  const canView = edgeList('out', 'CAN_VIEW')
+  const isViewed = edgeList('in', 'CAN_VIEW')
+  const liesIn = edgeList('out', 'IN')
+  const holds = edgeList('in', 'IN')
+  const knows = edgeList('out', 'KNOWS')
+  const isKnown = edgeList('in', 'KNOWS')
   const nodes = symbols.header().nodes
   symbols.close()
 
   const upsertKey = { type: 0, externalId: '' }
-  const listKey = { node: 0, side: 0 }
+  const listKey = { node: 0, edgeList: 0 }
   let databases: Databases
   let reading: ReadOptions
 
@@ -86,9 +86,9 @@ export function handWritten(store: LmdbEnvironment): BenchmarkedEngine {
   }
 
   /** Appends the neighbours on one side, all of them or those not yet marked. */
-  const append = (node: NodeId, side: number, ids: ExternalIds, marks: VisitedNodes | null): void => {
+  const append = (node: NodeId, edgeList: number, ids: ExternalIds, marks: VisitedNodes | null): void => {
     listKey.node = node
-    listKey.side = side
+    listKey.edgeList = edgeList
     const list = databases.adjacency.get(listKey, reading)
     if (list === null) return
     let { words } = list
@@ -119,15 +119,15 @@ export function handWritten(store: LmdbEnvironment): BenchmarkedEngine {
   const marks = new VisitedNodes(nodes)
   const otherMarks = new VisitedNodes(nodes)
 
-  const fill = (ids: ExternalIds, node: NodeId, side: number): void => {
+  const fill = (ids: ExternalIds, node: NodeId, edgeList: number): void => {
     ids.length = 0
-    append(node, side, ids, null)
+    append(node, edgeList, ids, null)
   }
 
-  const fillThrough = (ids: ExternalIds, starts: ExternalIds, side: number): void => {
+  const fillThrough = (ids: ExternalIds, starts: ExternalIds, edgeList: number): void => {
     ids.length = 0
     marks.clear()
-    for (let at = 0; at < starts.length; at++) append(starts.words[at]!, side, ids, marks)
+    for (let at = 0; at < starts.length; at++) append(starts.words[at]!, edgeList, ids, marks)
   }
 
   const externalIds = (ids: ExternalIds): string[] => {

@@ -155,8 +155,8 @@ class Exporter {
     // The symbol table is complete once a snapshot was taken.
     const names = environment.symbols
     const key = (id: NodeId, databases: Databases, reading: ReadOptions): NodeKey => {
-      const window = databases.nodes.getRequired(id, reading)
-      return { type: names.name('label', typeOf(window)), externalId: externalIdOf(window) }
+      const valueView = databases.nodes.getRequired(id, reading)
+      return { type: names.name('label', typeOf(valueView)), externalId: externalIdOf(valueView) }
     }
     let done = 0
     const step = async (text: string, items: number, what: string): Promise<void> => {
@@ -166,8 +166,8 @@ class Exporter {
     }
     for (let from = 1; from > 0; ) {
       const read = environment.inspect((databases, reading) =>
-        readPage(databases.nodes, from, reading, (id, window) => {
-          const node = readNode(window)
+        readPage(databases.nodes, from, reading, (id, valueView) => {
+          const node = readNode(valueView)
           if (node.type === 0) throw new OperationalError(`node ${id} has no key and cannot be exported`)
           const labels = node.labels.map((label) => names.name('label', label))
           const type = names.name('label', node.type)
@@ -181,8 +181,8 @@ class Exporter {
     for (let from = 1; from > 0; ) {
       const read = environment.inspect((databases, reading) => {
         const found: { id: number; record: ReturnType<typeof readRelationship> }[] = []
-        const page = readPage(databases.relationships, from, reading, (id, window) => {
-          found.push({ id, record: readRelationship(window) })
+        const page = readPage(databases.relationships, from, reading, (id, valueView) => {
+          found.push({ id, record: readRelationship(valueView) })
           return ''
         })
         const text = found.map(({ record }) =>
@@ -216,13 +216,13 @@ function readPage(
   database: Database<number>,
   from: number,
   reading: ReadOptions,
-  line: (id: number, window: Parameters<typeof readNode>[0]) => string,
+  line: (id: number, valueView: Parameters<typeof readNode>[0]) => string,
 ): { text: string; items: number; next: number } {
   let text = ''
   let items = 0
   let last = 0
-  for (const { key, window } of database.entries({ start: from, end: undefined, limit: PAGE_ITEMS, ...reading })) {
-    text += line(key, window)
+  for (const { key, valueView } of database.entries({ start: from, end: undefined, limit: PAGE_ITEMS, ...reading })) {
+    text += line(key, valueView)
     items += 1
     last = key
   }

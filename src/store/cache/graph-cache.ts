@@ -111,12 +111,12 @@ export class GraphCache {
   /** Invalidates the keys of own batches if only those lead from the cached version to the given one. Else returns false. */
   private invalidateOwnBatches(writer: number, commit: number): boolean {
     const way: OwnBatch[] = []
-    let stamp: GraphVersion = { writer, commit }
-    while (stamp.commit !== this.commit || stamp.writer !== this.writer) {
-      const batch = stamp.writer === this.ownWriter ? this.batches.get(stamp.commit) : undefined
+    let version: GraphVersion = { writer, commit }
+    while (version.commit !== this.commit || version.writer !== this.writer) {
+      const batch = version.writer === this.ownWriter ? this.batches.get(version.commit) : undefined
       if (batch === undefined) return false
       way.push(batch)
-      stamp = batch.before
+      version = batch.before
     }
     for (const { touched } of way) for (const { database, key } of touched) this.invalidate(database, key)
     return true
@@ -125,8 +125,8 @@ export class GraphCache {
   private invalidate(database: Database<unknown>, key: unknown): void {
     const { databases } = this
     if (database === databases.adjacency) {
-      const { node, side } = key as AdjacencyKey
-      this.lists.delete(node, side)
+      const { node, edgeList } = key as AdjacencyKey
+      this.lists.delete(node, edgeList)
     } else if (database === databases.upsertKeys) {
       const { type, externalId } = key as UpsertKey
       this.keys.delete(type, externalId)

@@ -29,9 +29,9 @@ export class Collections implements DocumentStore {
         () => {},
       )
       this.documents = openKeyed(this.file, 'documents', documentKeys, DOCUMENTS_DESCRIPTION)
-    } catch (fault) {
+    } catch (error) {
       void this.file.close()
-      throw fault
+      throw error
     }
   }
 
@@ -68,9 +68,9 @@ export class Collections implements DocumentStore {
     checkKey(collection, '')
     const documents: [string, unknown][] = []
     const start = { collection, key: '' }
-    for (const { key, window } of this.documents.entries({ start, end: undefined, ...view })) {
+    for (const { key, valueView } of this.documents.entries({ start, end: undefined, ...view })) {
       if (key.collection !== collection) break
-      documents.push([key.key, parse(window)])
+      documents.push([key.key, parse(valueView)])
     }
     return documents
   }
@@ -81,11 +81,11 @@ export class Collections implements DocumentStore {
    */
   async transact<T>(change: (tx: DocumentTransaction) => T): Promise<T> {
     const outcome = await this.file.transaction(() => this.attempt(change))
-    if ('fault' in outcome) throw outcome.fault
+    if ('error' in outcome) throw outcome.error
     return outcome.value
   }
 
-  private attempt<T>(change: (tx: DocumentTransaction) => T): { value: T } | { fault: unknown } {
+  private attempt<T>(change: (tx: DocumentTransaction) => T): { value: T } | { error: unknown } {
     const pending = new Map<string, PendingDocument>()
     let open = true
     const name = (collection: string, key: string): string => {
@@ -116,25 +116,25 @@ export class Collections implements DocumentStore {
       assert(!(value instanceof Promise), 'a change is synchronous')
       this.apply([...pending.values()])
       return { value }
-    } catch (fault) {
-      return { fault }
+    } catch (error) {
+      return { error }
     } finally {
       open = false
     }
   }
 
   private apply(pending: readonly PendingDocument[]): void {
-    const sink = new ByteWriter()
+    const writer = new ByteWriter()
     const operations = new PendingWrites()
     for (const { collection, key, json } of pending) {
       if (json === null) operations.remove(this.documents, { collection, key })
       else {
-        operations.begin(sink)
-        sink.text(json)
-        operations.put(this.documents, { collection, key }, sink)
+        operations.begin(writer)
+        writer.text(json)
+        operations.put(this.documents, { collection, key }, writer)
       }
     }
-    operations.apply(sink)
+    operations.apply(writer)
   }
 
   /** False if the file was removed or replaced, so that no process would read what is written to it. */
@@ -165,8 +165,10 @@ function checkKey(collection: string, key: string): void {
   assert(collection.length + key.length <= DOCUMENT_KEY_UNITS_MAX, 'a document key is short')
 }
 
-function parse(window: ValueView | null): unknown {
-  return window === null ? null : JSON.parse(window.text.toString('utf8', 4, 4 + window.view.getUint32(0, true)))
+function parse(valueView: ValueView | null): unknown {
+  return valueView === null
+    ? null
+    : JSON.parse(valueView.text.toString('utf8', 4, 4 + valueView.view.getUint32(0, true)))
 }
 
 /** Opens the documents in a folder, and creates it if it does not exist. Throws LayoutError if it contains a graph. */

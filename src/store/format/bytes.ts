@@ -174,7 +174,7 @@ export function viewOfRead(bytes: Uint8Array): ValueView {
 
 /** Returns a writer that contains these bytes. */
 export function writerWith(bytes: Uint8Array): ByteWriter {
-  const sink = new ByteWriter(bytes.length + 8)
-  sink.raw(bytes)
-  return sink
+  const writer = new ByteWriter(bytes.length + 8)
+  writer.raw(bytes)
+  return writer
 }

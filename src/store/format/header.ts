@@ -71,15 +71,15 @@ export function readSymbolCounts({ words }: ValueView): SymbolCounts {
 }
 
 /** Encodes a header, without checksum. */
-export function writeHeader(sink: ByteWriter, header: EnvironmentHeader): void {
-  for (const count of header.symbols) sink.u32(count)
-  sink.u32(header.nextNode)
-  sink.u32(header.nextRelationship)
-  sink.u32(header.nextChunk)
-  sink.u32(header.nodes)
-  sink.u32(header.relationships)
-  sink.u32(header.writer)
-  sink.u32(header.commit)
+export function writeHeader(writer: ByteWriter, header: EnvironmentHeader): void {
+  for (const count of header.symbols) writer.u32(count)
+  writer.u32(header.nextNode)
+  writer.u32(header.nextRelationship)
+  writer.u32(header.nextChunk)
+  writer.u32(header.nodes)
+  writer.u32(header.relationships)
+  writer.u32(header.writer)
+  writer.u32(header.commit)
 }
 
 /** Reads the version from the bytes of a stored header at any alignment. Returns null if the bytes are too short. */

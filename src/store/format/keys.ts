@@ -52,64 +52,64 @@ export function edgeListId(direction: Direction, type: SymbolId): number {
 }
 
 /** The direction of an edge list. */
-export function edgeListDirection(side: number): Direction {
-  return side < INCOMING ? 'out' : 'in'
+export function edgeListDirection(edgeList: number): Direction {
+  return edgeList < INCOMING ? 'out' : 'in'
 }
 
 /** The relationship type of an edge list; 0 for the list of types. */
-export function edgeListType(side: number): SymbolId {
-  return side & 0x7fffffff
+export function edgeListType(edgeList: number): SymbolId {
+  return edgeList & 0x7fffffff
 }
 
 /** The id of the edge list that holds the same relationships at the other end. */
-export function oppositeEdgeListId(side: number): number {
-  return (side ^ INCOMING) >>> 0
+export function oppositeEdgeListId(edgeList: number): number {
+  return (edgeList ^ INCOMING) >>> 0
 }
 
 /** The id of the list of types for the direction of an edge list. */
-export function typeListId(side: number): number {
-  return (side & INCOMING) >>> 0
+export function typeListId(edgeList: number): number {
+  return (edgeList & INCOMING) >>> 0
 }
 
 /** Key of an edge list, or of a list of types. */
 export interface AdjacencyKey {
   node: NodeId
-  side: number
+  edgeList: number
 }
 
 /** Codec of AdjacencyKey. */
 export const adjacencyKeys: KeyCodec<AdjacencyKey> = {
-  seed: ({ node, side }) => seedWithWords(KEY_SEED.adjacency, node, side),
+  seed: ({ node, edgeList }) => seedWithWords(KEY_SEED.adjacency, node, edgeList),
   writeKey(key, target, at) {
     writeWord(key.node, target, at)
-    writeWord(key.side, target, at + 4)
+    writeWord(key.edgeList, target, at + 4)
     return at + 8
   },
-  readKey: (source, at) => ({ node: readWord(source, at), side: readWord(source, at + 4) }),
+  readKey: (source, at) => ({ node: readWord(source, at), edgeList: readWord(source, at + 4) }),
 }
 
 /** Key of a chunk of a long list: the lowest entry the chunk may hold. The greatest key at or below an entry names its chunk. */
 export interface ChunkKey {
   node: NodeId
-  side: number
+  edgeList: number
   neighbour: NodeId
   relationship: RelationshipId
 }
 
 /** Codec of ChunkKey. */
 export const chunkKeys: KeyCodec<ChunkKey> = {
-  seed: ({ node, side, neighbour, relationship }) =>
-    seedWithWords(seedWithWords(KEY_SEED.chunkIndex, node, side), neighbour, relationship),
+  seed: ({ node, edgeList, neighbour, relationship }) =>
+    seedWithWords(seedWithWords(KEY_SEED.chunkIndex, node, edgeList), neighbour, relationship),
   writeKey(key, target, at) {
     writeWord(key.node, target, at)
-    writeWord(key.side, target, at + 4)
+    writeWord(key.edgeList, target, at + 4)
     writeWord(key.neighbour, target, at + 8)
     writeWord(key.relationship, target, at + 12)
     return at + 16
   },
   readKey: (source, at) => ({
     node: readWord(source, at),
-    side: readWord(source, at + 4),
+    edgeList: readWord(source, at + 4),
     neighbour: readWord(source, at + 8),
     relationship: readWord(source, at + 12),
   }),
@@ -298,9 +298,9 @@ export const indexKeys: KeyCodec<IndexKey> = {
     writeWord(key.label, target, at)
     writeWord(key.property, target, at + 4)
     target.set(key.scalar, at + 8)
-    const behind = at + 8 + key.scalar.length
-    writeWord(key.node, target, behind)
-    return behind + 4
+    const offset = at + 8 + key.scalar.length
+    writeWord(key.node, target, offset)
+    return offset + 4
   },
   readKey: (source, start, end) => ({
     label: readWord(source, start),
@@ -326,14 +326,14 @@ export interface DocumentKey {
 export const documentKeys: KeyCodec<DocumentKey> = {
   seed: ({ collection, key }) => seedWithText(seedWithText(KEY_SEED.documents, collection), key),
   writeKey(key, target, at) {
-    const behind = writeCodePoints(key.collection, target, at)
+    const offset = writeCodePoints(key.collection, target, at)
     // Collection names contain no zero character, so the first zero byte ends the name.
-    target[behind] = 0
-    return writeCodePoints(key.key, target, behind + 1)
+    target[offset] = 0
+    return writeCodePoints(key.key, target, offset + 1)
   },
   readKey(source, start, end) {
-    let behind = start
-    while (behind < end && source[behind] !== 0) behind += 1
-    return { collection: readCodePoints(source, start, behind), key: readCodePoints(source, behind + 1, end) }
+    let offset = start
+    while (offset < end && source[offset] !== 0) offset += 1
+    return { collection: readCodePoints(source, start, offset), key: readCodePoints(source, offset + 1, end) }
   },
 }

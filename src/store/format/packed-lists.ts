@@ -28,6 +28,23 @@ export function lowerBound(words: Uint32Array, start: number, count: number, val
   return low
 }
 
+/** Whether an entry of an edge list comes before another one. */
+export function isEntryBefore(
+  neighbour: NodeId,
+  relationship: RelationshipId,
+  otherNeighbour: NodeId,
+  otherRelationship: RelationshipId,
+): boolean {
+  return neighbour < otherNeighbour || (neighbour === otherNeighbour && relationship < otherRelationship)
+}
+
+/** Copies words into an array of the given capacity. */
+export function growWords(words: Uint32Array, capacity: number): Uint32Array<ArrayBuffer> {
+  const grown = new Uint32Array(capacity)
+  grown.set(words)
+  return grown
+}
+
 /** A sorted list of entries that a batch edits in memory. */
 export class EntryList {
   neighbours: Uint32Array
@@ -98,10 +115,7 @@ export class EntryList {
   }
 
   private resize(capacity: number): void {
-    const { neighbours, relationships } = this
-    this.neighbours = new Uint32Array(capacity)
-    this.neighbours.set(neighbours)
-    this.relationships = new Uint32Array(capacity)
-    this.relationships.set(relationships)
+    this.neighbours = growWords(this.neighbours, capacity)
+    this.relationships = growWords(this.relationships, capacity)
   }
 }

@@ -24,59 +24,59 @@ const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
 
 /** Appends a property value. Fails an assertion for values that a property cannot hold. */
-export function writeValue(sink: ByteWriter, value: PropertyValue): void {
+export function writeValue(writer: ByteWriter, value: PropertyValue): void {
   if (!Array.isArray(value)) {
-    writeScalar(sink, value as PropertyScalar)
+    writeScalar(writer, value as PropertyScalar)
     return
   }
-  sink.u8(LIST)
-  sink.u32(value.length)
-  for (const item of value as readonly PropertyScalar[]) writeScalar(sink, item)
+  writer.u8(LIST)
+  writer.u32(value.length)
+  for (const item of value as readonly PropertyScalar[]) writeScalar(writer, item)
 }
 
-function writeScalar(sink: ByteWriter, value: PropertyScalar): void {
+function writeScalar(writer: ByteWriter, value: PropertyScalar): void {
   if (typeof value === 'string') {
-    sink.u8(STRING)
-    sink.text(value)
+    writer.u8(STRING)
+    writer.text(value)
   } else if (typeof value === 'boolean') {
-    sink.u8(value ? TRUE : FALSE)
+    writer.u8(value ? TRUE : FALSE)
   } else if (typeof value === 'number') {
     assert(Number.isSafeInteger(value), 'a plain number is a safe integer')
     if (value === (value | 0)) {
-      sink.u8(SMALL_INTEGER)
-      sink.i32(value)
+      writer.u8(SMALL_INTEGER)
+      writer.i32(value)
     } else {
-      sink.u8(INTEGER)
-      sink.f64(value)
+      writer.u8(INTEGER)
+      writer.f64(value)
     }
   } else if (typeof value === 'bigint') {
     assert(value >= INT64_MIN && value <= INT64_MAX, 'an integer has 64 bits')
-    sink.u8(LARGE_INTEGER)
-    sink.i64(value)
+    writer.u8(LARGE_INTEGER)
+    writer.i64(value)
   } else if (isTemporal(value)) {
-    writeTemporal(sink, value)
+    writeTemporal(writer, value)
   } else {
     assert(value instanceof Float, 'a property holds scalars and lists of scalars')
-    sink.u8(FLOAT)
-    sink.f64(value.value)
+    writer.u8(FLOAT)
+    writer.f64(value.value)
   }
 }
 
 /** Reads the property value at offset `at`. Throws Error for an unknown tag. */
-export function readValue(window: ValueView, at: number): PropertyValue {
-  if (window.view.getUint8(at) !== LIST) return readScalar(window, at)
-  const length = window.view.getUint32(at + 1, true)
+export function readValue(valueView: ValueView, at: number): PropertyValue {
+  if (valueView.view.getUint8(at) !== LIST) return readScalar(valueView, at)
+  const length = valueView.view.getUint32(at + 1, true)
   const items: PropertyScalar[] = []
   let next = at + 5
   for (let i = 0; i < length; i++) {
-    items.push(readScalar(window, next))
-    next += scalarSize(window, next)
+    items.push(readScalar(valueView, next))
+    next += scalarSize(valueView, next)
   }
   return items
 }
 
-function readScalar(window: ValueView, at: number): PropertyScalar {
-  const { view, text } = window
+function readScalar(valueView: ValueView, at: number): PropertyScalar {
+  const { view, text } = valueView
   const tag = view.getUint8(at)
   switch (tag) {
     case STRING:
@@ -94,13 +94,13 @@ function readScalar(window: ValueView, at: number): PropertyScalar {
     case LARGE_INTEGER:
       return view.getBigInt64(at + 1, true)
     default:
-      if (isTemporalTag(tag)) return readTemporal(window, at)
+      if (isTemporalTag(tag)) return readTemporal(valueView, at)
       throw new Error(`a stored value has the unknown tag ${tag}`)
   }
 }
 
-function scalarSize(window: ValueView, at: number): number {
-  const { view } = window
+function scalarSize(valueView: ValueView, at: number): number {
+  const { view } = valueView
   const tag = view.getUint8(at)
   switch (tag) {
     case STRING:
@@ -111,6 +111,6 @@ function scalarSize(window: ValueView, at: number): number {
     case FALSE:
       return 1
     default:
-      return isTemporalTag(tag) ? temporalSize(window, at) : 9
+      return isTemporalTag(tag) ? temporalSize(valueView, at) : 9
   }
 }

@@ -70,19 +70,19 @@ type CommonFields = Pick<RelationshipRecord, 'type' | 'createdMs' | 'updatedMs' 
 
 /** Writes the fixed fields except the global id. Returns the offset of the record. */
 function writeFixedPart(
-  sink: ByteWriter,
+  writer: ByteWriter,
   { type, createdMs, updatedMs, properties }: CommonFields,
   flags: number,
   count: number,
 ): number {
-  const start = sink.reserve(FIXED_BYTES)
-  sink.patch(start, RECORD_VERSION | (flags << 8))
-  sink.patch(start + REFERENCE_COUNT * 4, count)
-  sink.patchF64(start + CREATED_AT, createdMs)
-  sink.patchF64(start + UPDATED_AT, updatedMs)
-  sink.patch(start + PROPERTY_COUNT * 4, properties.size)
-  sink.patch(start + TYPE * 4, type)
-  patchLengths(sink, start, 0, 0)
+  const start = writer.reserve(FIXED_BYTES)
+  writer.patch(start, RECORD_VERSION | (flags << 8))
+  writer.patch(start + REFERENCE_COUNT * 4, count)
+  writer.patchF64(start + CREATED_AT, createdMs)
+  writer.patchF64(start + UPDATED_AT, updatedMs)
+  writer.patch(start + PROPERTY_COUNT * 4, properties.size)
+  writer.patch(start + TYPE * 4, type)
+  patchLengths(writer, start, 0, 0)
   return start
 }
 
@@ -97,54 +97,54 @@ function patchLengths({ bytes }: ByteWriter, start: number, externalId: number, 
 }
 
 /** Writes the properties and fills the directory, which was reserved at offset `directory`. */
-function writeProperties(sink: ByteWriter, start: number, directory: number, properties: StoredProperties): void {
+function writeProperties(writer: ByteWriter, start: number, directory: number, properties: StoredProperties): void {
   if (properties.size === 0) return
   let at = directory
   for (const symbol of [...properties.keys()].sort((a, b) => a - b)) {
-    sink.patch(at, symbol)
-    sink.patch(at + 4, sink.length - start)
+    writer.patch(at, symbol)
+    writer.patch(at + 4, writer.length - start)
     at += 8
-    writeProperty(sink, properties.get(symbol)!)
+    writeProperty(writer, properties.get(symbol)!)
   }
 }
 
 /** Appends a node record. */
-export function writeNode(sink: ByteWriter, node: NodeRecord): void {
+export function writeNode(writer: ByteWriter, node: NodeRecord): void {
   const { labels, properties } = node
   const flags = (node.isIdentity ? IS_IDENTITY : 0) | (node.location === null ? 0 : HAS_LOCATION)
-  const start = writeFixedPart(sink, node, flags, labels.length)
-  writeGid(sink, start, node.gid)
-  for (let i = 0; i < labels.length; i++) sink.u32(labels[i]!)
-  const directory = sink.zeros(properties.size * 8)
-  const externalId = sink.textWithoutLength(node.externalId)
-  const location = node.location === null ? 0 : sink.textWithoutLength(node.location)
-  patchLengths(sink, start, externalId, location)
-  writeProperties(sink, start, directory, properties)
+  const start = writeFixedPart(writer, node, flags, labels.length)
+  writeGid(writer, start, node.gid)
+  for (let i = 0; i < labels.length; i++) writer.u32(labels[i]!)
+  const directory = writer.zeros(properties.size * 8)
+  const externalId = writer.textWithoutLength(node.externalId)
+  const location = node.location === null ? 0 : writer.textWithoutLength(node.location)
+  patchLengths(writer, start, externalId, location)
+  writeProperties(writer, start, directory, properties)
 }
 
 /** Appends a relationship record. */
-export function writeRelationship(sink: ByteWriter, relationship: RelationshipRecord): void {
-  const start = writeFixedPart(sink, relationship, 0, 2)
-  writeGid(sink, start, relationship.gid)
-  writeEndpoints(sink, start, relationship)
+export function writeRelationship(writer: ByteWriter, relationship: RelationshipRecord): void {
+  const start = writeFixedPart(writer, relationship, 0, 2)
+  writeGid(writer, start, relationship.gid)
+  writeEndpoints(writer, start, relationship)
 }
 
 /** Appends a relationship record and mints its global id in place. */
-export function writeNewRelationship(sink: ByteWriter, relationship: Omit<RelationshipRecord, 'gid'>): void {
-  const start = writeFixedPart(sink, relationship, 0, 2)
-  writeGidSuffix(sink.bytes, start + GID_AT, relationship.updatedMs)
-  writeEndpoints(sink, start, relationship)
+export function writeNewRelationship(writer: ByteWriter, relationship: Omit<RelationshipRecord, 'gid'>): void {
+  const start = writeFixedPart(writer, relationship, 0, 2)
+  writeGidSuffix(writer.bytes, start + GID_AT, relationship.updatedMs)
+  writeEndpoints(writer, start, relationship)
 }
 
 function writeEndpoints(
-  sink: ByteWriter,
+  writer: ByteWriter,
   start: number,
   { source, target, properties }: Omit<RelationshipRecord, 'gid'>,
 ): void {
-  sink.u32(source)
-  sink.u32(target)
-  const directory = sink.zeros(properties.size * 8)
-  writeProperties(sink, start, directory, properties)
+  writer.u32(source)
+  writer.u32(target)
+  const directory = writer.zeros(properties.size * 8)
+  writeProperties(writer, start, directory, properties)
 }
 
 // -- properties: time of the last change, flags, metadata if present, then the value
@@ -153,36 +153,36 @@ const EXTERNAL = 1
 const METADATA = 2
 const METADATA_AT = 9
 
-function writeProperty(sink: ByteWriter, property: StoredProperty): void {
-  sink.f64(property.updatedMs)
-  sink.u8((property.externalValue === null ? 0 : EXTERNAL) | (property.metadata === null ? 0 : METADATA))
-  if (property.metadata !== null) sink.text(writeJson(property.metadata))
+function writeProperty(writer: ByteWriter, property: StoredProperty): void {
+  writer.f64(property.updatedMs)
+  writer.u8((property.externalValue === null ? 0 : EXTERNAL) | (property.metadata === null ? 0 : METADATA))
+  if (property.metadata !== null) writer.text(writeJson(property.metadata))
   if (property.externalValue !== null) {
-    sink.text(property.externalValue)
+    writer.text(property.externalValue)
   } else {
     assert(property.value !== null, 'a property has a value or a resolver')
-    writeValue(sink, property.value)
+    writeValue(writer, property.value)
   }
 }
 
 function valueOffset({ view }: ValueView, at: number): number {
-  const behind = at + METADATA_AT
-  return (view.getUint8(at + 8) & METADATA) === 0 ? behind : behind + 4 + view.getUint32(behind, true)
+  const offset = at + METADATA_AT
+  return (view.getUint8(at + 8) & METADATA) === 0 ? offset : offset + 4 + view.getUint32(offset, true)
 }
 
 function readTextAt({ view, text }: ValueView, at: number): string {
   return readText(text, at + 4, at + 4 + view.getUint32(at, true))
 }
 
-function readProperty(window: ValueView, at: number): StoredProperty {
-  const flags = window.view.getUint8(at + 8)
+function readProperty(valueView: ValueView, at: number): StoredProperty {
+  const flags = valueView.view.getUint8(at + 8)
   const external = (flags & EXTERNAL) !== 0
-  const valueStart = valueOffset(window, at)
+  const valueStart = valueOffset(valueView, at)
   return {
-    value: external ? null : readValue(window, valueStart),
-    externalValue: external ? readTextAt(window, valueStart) : null,
-    updatedMs: window.view.getFloat64(at, true),
-    metadata: (flags & METADATA) === 0 ? null : readMetadata(readTextAt(window, at + METADATA_AT)),
+    value: external ? null : readValue(valueView, valueStart),
+    externalValue: external ? readTextAt(valueView, valueStart) : null,
+    updatedMs: valueView.view.getFloat64(at, true),
+    metadata: (flags & METADATA) === 0 ? null : readMetadata(readTextAt(valueView, at + METADATA_AT)),
   }
 }
 
@@ -196,8 +196,8 @@ function readMetadata(text: string): PropertyMetadata {
 // -- reading single fields from the raw bytes
 
 /** Throws Error if the record has another version. Call it before any other read of a record. */
-export function checkVersion(window: ValueView): void {
-  const version = window.view.getUint8(0)
+export function checkVersion(valueView: ValueView): void {
+  const version = valueView.view.getUint8(0)
   if (version !== RECORD_VERSION) throw new Error(`a record has the unknown version ${version}`)
 }
 
@@ -220,32 +220,32 @@ function findProperty({ words }: ValueView, symbol: SymbolId): number {
 }
 
 /** The value of a property. Null if the element does not have it, or if an external resolver supplies it. */
-export function propertyOf(window: ValueView, symbol: SymbolId): PropertyValue | null {
-  const at = findProperty(window, symbol)
-  if (at === 0 || (window.view.getUint8(at + 8) & EXTERNAL) !== 0) return null
-  return readValue(window, valueOffset(window, at))
+export function propertyOf(valueView: ValueView, symbol: SymbolId): PropertyValue | null {
+  const at = findProperty(valueView, symbol)
+  if (at === 0 || (valueView.view.getUint8(at + 8) & EXTERNAL) !== 0) return null
+  return readValue(valueView, valueOffset(valueView, at))
 }
 
 /** A property with its metadata, or null. */
-export function storedPropertyOf(window: ValueView, symbol: SymbolId): StoredProperty | null {
-  const at = findProperty(window, symbol)
-  return at === 0 ? null : readProperty(window, at)
+export function storedPropertyOf(valueView: ValueView, symbol: SymbolId): StoredProperty | null {
+  const at = findProperty(valueView, symbol)
+  return at === 0 ? null : readProperty(valueView, at)
 }
 
 /** All properties, ascending by symbol. */
-export function storedPropertiesOf(window: ValueView): Map<SymbolId, StoredProperty> {
-  const { words } = window
+export function storedPropertiesOf(valueView: ValueView): Map<SymbolId, StoredProperty> {
+  const { words } = valueView
   const start = REFERENCES + words[REFERENCE_COUNT]!
   const properties = new Map<SymbolId, StoredProperty>()
   for (let i = 0; i < words[PROPERTY_COUNT]!; i++) {
-    properties.set(words[start + i * 2]!, readProperty(window, words[start + i * 2 + 1]!))
+    properties.set(words[start + i * 2]!, readProperty(valueView, words[start + i * 2 + 1]!))
   }
   return properties
 }
 
 /** Node type or relationship type. */
-export function typeOf(window: ValueView): SymbolId {
-  return window.words[TYPE]!
+export function typeOf(valueView: ValueView): SymbolId {
+  return valueView.words[TYPE]!
 }
 
 /** The labels of a node record, ascending. */
@@ -256,33 +256,33 @@ export function labelsOf({ words }: ValueView): SymbolId[] {
 }
 
 /** The source of a relationship record. */
-export function sourceOf(window: ValueView): NodeId {
-  return window.words[REFERENCES]!
+export function sourceOf(valueView: ValueView): NodeId {
+  return valueView.words[REFERENCES]!
 }
 
 /** The target of a relationship record. */
-export function targetOf(window: ValueView): NodeId {
-  return window.words[REFERENCES + 1]!
+export function targetOf(valueView: ValueView): NodeId {
+  return valueView.words[REFERENCES + 1]!
 }
 
 /** The global id, with its prefix `gid:`. */
-export function gidOf(window: ValueView): string {
-  return GID_PREFIX + window.text.toString('latin1', GID_AT, GID_AT + GID_LENGTH - GID_PREFIX.length)
+export function gidOf(valueView: ValueView): string {
+  return GID_PREFIX + valueView.text.toString('latin1', GID_AT, GID_AT + GID_LENGTH - GID_PREFIX.length)
 }
 
 /** Creation time in milliseconds since the epoch. */
-export function createdMsOf(window: ValueView): number {
-  return window.view.getFloat64(CREATED_AT, true)
+export function createdMsOf(valueView: ValueView): number {
+  return valueView.view.getFloat64(CREATED_AT, true)
 }
 
 /** Time of the last change in milliseconds since the epoch. */
-export function updatedMsOf(window: ValueView): number {
-  return window.view.getFloat64(UPDATED_AT, true)
+export function updatedMsOf(valueView: ValueView): number {
+  return valueView.view.getFloat64(UPDATED_AT, true)
 }
 
 /** Whether a node is an identity (a subject). */
-export function isIdentityOf(window: ValueView): boolean {
-  return (window.view.getUint8(1) & IS_IDENTITY) !== 0
+export function isIdentityOf(valueView: ValueView): boolean {
+  return (valueView.view.getUint8(1) & IS_IDENTITY) !== 0
 }
 
 function variablePartAt({ words }: ValueView): number {
@@ -290,47 +290,47 @@ function variablePartAt({ words }: ValueView): number {
 }
 
 /** The external id of a node record. */
-export function externalIdOf(window: ValueView): string {
-  const start = variablePartAt(window)
-  return readText(window.text, start, start + window.view.getUint16(EXTERNAL_ID_LENGTH_AT, true))
+export function externalIdOf(valueView: ValueView): string {
+  const start = variablePartAt(valueView)
+  return readText(valueView.text, start, start + valueView.view.getUint16(EXTERNAL_ID_LENGTH_AT, true))
 }
 
 /** The location of a node record, or null. */
-export function locationOf(window: ValueView): string | null {
-  const { view } = window
+export function locationOf(valueView: ValueView): string | null {
+  const { view } = valueView
   if ((view.getUint8(1) & HAS_LOCATION) === 0) return null
-  const start = variablePartAt(window) + view.getUint16(EXTERNAL_ID_LENGTH_AT, true)
-  return readText(window.text, start, start + view.getUint32(LOCATION_LENGTH_AT, true))
+  const start = variablePartAt(valueView) + view.getUint16(EXTERNAL_ID_LENGTH_AT, true)
+  return readText(valueView.text, start, start + view.getUint32(LOCATION_LENGTH_AT, true))
 }
 
 // -- reading whole records
 
 /** Decodes a node record. Throws Error for an unknown record version. */
-export function readNode(window: ValueView): NodeRecord {
-  checkVersion(window)
+export function readNode(valueView: ValueView): NodeRecord {
+  checkVersion(valueView)
   return {
-    type: typeOf(window),
-    externalId: externalIdOf(window),
-    labels: labelsOf(window),
-    isIdentity: isIdentityOf(window),
-    location: locationOf(window),
-    gid: gidOf(window),
-    createdMs: createdMsOf(window),
-    updatedMs: updatedMsOf(window),
-    properties: storedPropertiesOf(window),
+    type: typeOf(valueView),
+    externalId: externalIdOf(valueView),
+    labels: labelsOf(valueView),
+    isIdentity: isIdentityOf(valueView),
+    location: locationOf(valueView),
+    gid: gidOf(valueView),
+    createdMs: createdMsOf(valueView),
+    updatedMs: updatedMsOf(valueView),
+    properties: storedPropertiesOf(valueView),
   }
 }
 
 /** Decodes a relationship record. Throws Error for an unknown record version. */
-export function readRelationship(window: ValueView): RelationshipRecord {
-  checkVersion(window)
+export function readRelationship(valueView: ValueView): RelationshipRecord {
+  checkVersion(valueView)
   return {
-    type: typeOf(window),
-    source: sourceOf(window),
-    target: targetOf(window),
-    gid: gidOf(window),
-    createdMs: createdMsOf(window),
-    updatedMs: updatedMsOf(window),
-    properties: storedPropertiesOf(window),
+    type: typeOf(valueView),
+    source: sourceOf(valueView),
+    target: targetOf(valueView),
+    gid: gidOf(valueView),
+    createdMs: createdMsOf(valueView),
+    updatedMs: updatedMsOf(valueView),
+    properties: storedPropertiesOf(valueView),
   }
 }

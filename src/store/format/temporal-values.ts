@@ -29,41 +29,41 @@ export function isTemporalTag(tag: number): boolean {
 }
 
 /** Appends a temporal value with its tag. */
-export function writeTemporal(sink: ByteWriter, value: AnyTemporal): void {
-  sink.u8(tags[value.kind])
+export function writeTemporal(writer: ByteWriter, value: AnyTemporal): void {
+  writer.u8(tags[value.kind])
   switch (value.kind) {
     case 'date':
-      sink.f64(value.day)
+      writer.f64(value.day)
       return
     case 'localtime':
-      sink.f64(value.nanos)
+      writer.f64(value.nanos)
       return
     case 'time':
-      sink.f64(value.nanos)
-      sink.i32(value.offset)
+      writer.f64(value.nanos)
+      writer.i32(value.offset)
       return
     case 'localdatetime':
-      sink.f64(value.day)
-      sink.f64(value.nanos)
+      writer.f64(value.day)
+      writer.f64(value.nanos)
       return
     case 'datetime':
-      sink.f64(value.day)
-      sink.f64(value.nanos)
-      sink.i32(value.offset)
+      writer.f64(value.day)
+      writer.f64(value.nanos)
+      writer.i32(value.offset)
       // A zone name is never empty, so an empty text means no zone.
-      sink.text(value.zone ?? '')
+      writer.text(value.zone ?? '')
       return
     case 'duration':
-      sink.f64(value.months)
-      sink.f64(value.days)
-      sink.i64(value.nanos / NANOS_PER_SECOND)
-      sink.i32(Number(value.nanos % NANOS_PER_SECOND))
+      writer.f64(value.months)
+      writer.f64(value.days)
+      writer.i64(value.nanos / NANOS_PER_SECOND)
+      writer.i32(Number(value.nanos % NANOS_PER_SECOND))
   }
 }
 
 /** Reads a temporal value. `at` is the offset of its tag. */
 export function readTemporal({ view, text }: ValueView, at: number): AnyTemporal {
-  const double = (behind: number): number => view.getFloat64(at + behind, true)
+  const double = (offset: number): number => view.getFloat64(at + offset, true)
   switch (view.getUint8(at)) {
     case tags.date:
       return new DateValue(double(1))

@@ -6,7 +6,7 @@ import type { NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { ByteWriter } from '../format/bytes.ts'
 import { type AdjacencyKey, type ChunkKey, edgeListId, edgeListType, typeListId } from '../format/keys.ts'
-import { CHUNK_HEAD_BYTES, EntryList, LONG_LIST_HEAD_BYTES, lowerBound } from '../format/packed-lists.ts'
+import { CHUNK_HEAD_BYTES, EntryList, isEntryBefore, LONG_LIST_HEAD_BYTES, lowerBound } from '../format/packed-lists.ts'
 import type { Databases } from '../lmdb/databases.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
 
@@ -28,7 +28,7 @@ interface EditedChunk {
 
 interface EditedList {
   readonly node: NodeId
-  readonly side: number
+  readonly edgeList: number
   count: number
   /** The entries of a short list; null for a long list. */
   short: EntryList | null
@@ -40,15 +40,24 @@ interface EditedList {
 
 interface EditedTypeList {
   readonly node: NodeId
-  readonly side: number
+  readonly edgeList: number
   types: SymbolId[]
   dirty: boolean
 }
 
 const LOWEST: ChunkStart = { neighbour: 0, relationship: 0 }
 
-function isBelow(a: ChunkStart, neighbour: NodeId, relationship: RelationshipId): boolean {
-  return a.neighbour < neighbour || (a.neighbour === neighbour && a.relationship < relationship)
+function isBefore(a: ChunkStart, b: ChunkStart): boolean {
+  return isEntryBefore(a.neighbour, a.relationship, b.neighbour, b.relationship)
+}
+
+function getOrCreate<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = create()
+    map.set(key, value)
+  }
+  return value
 }
 
 /** The edge lists and lists of types that a batch edits. */
@@ -141,28 +150,19 @@ export class AdjacencyEdits {
 
   // -- loading
 
-  private list(node: NodeId, side: number): EditedList {
-    let sides = this.lists.get(node)
-    if (sides === undefined) {
-      sides = new Map()
-      this.lists.set(node, sides)
-    }
-    let list = sides.get(side)
-    if (list === undefined) {
-      list = this.load(node, side)
-      sides.set(side, list)
-    }
-    return list
+  private list(node: NodeId, edgeList: number): EditedList {
+    const lists = getOrCreate(this.lists, node, () => new Map<number, EditedList>())
+    return getOrCreate(lists, edgeList, () => this.load(node, edgeList))
   }
 
-  private load(node: NodeId, side: number): EditedList {
-    const list: EditedList = { node, side, count: 0, short: null, firstChunk: 0, loaded: [], dirty: false }
-    const window = node >= this.firstNewNode ? null : this.databases.adjacency.get({ node, side })
-    if (window === null) {
+  private load(node: NodeId, edgeList: number): EditedList {
+    const list: EditedList = { node, edgeList, count: 0, short: null, firstChunk: 0, loaded: [], dirty: false }
+    const valueView = node >= this.firstNewNode ? null : this.databases.adjacency.get({ node, edgeList })
+    if (valueView === null) {
       list.short = new EntryList(2)
       return list
     }
-    const { words, byteLength } = window
+    const { words, byteLength } = valueView
     if (byteLength === LONG_LIST_HEAD_BYTES) {
       list.count = words[0]!
       list.firstChunk = words[1]!
@@ -181,9 +181,8 @@ export class AdjacencyEdits {
   }
 
   private keep(list: EditedList, chunk: EditedChunk): EditedChunk {
-    const { neighbour, relationship } = chunk.low
     let at = list.loaded.length
-    while (at > 0 && !isBelow(list.loaded[at - 1]!.low, neighbour, relationship)) at -= 1
+    while (at > 0 && !isBefore(list.loaded[at - 1]!.low, chunk.low)) at -= 1
     list.loaded.splice(at, 0, chunk)
     return chunk
   }
@@ -193,11 +192,11 @@ export class AdjacencyEdits {
     for (const loaded of list.loaded) if (loaded.id === id) return loaded
     // The chunk is stored: its index key is the next one after this chunk's that is not removed.
     let low: ChunkStart = chunk.low
-    const start: ChunkKey = { node: list.node, side: list.side, ...low }
-    const end = { node: list.node, side: list.side, neighbour: 0xffffffff, relationship: 0xffffffff }
-    for (const { key, window } of this.databases.chunkIndex.entries({ start, end })) {
+    const start: ChunkKey = { node: list.node, edgeList: list.edgeList, ...low }
+    const end = { node: list.node, edgeList: list.edgeList, neighbour: 0xffffffff, relationship: 0xffffffff }
+    for (const { key, valueView } of this.databases.chunkIndex.entries({ start, end })) {
       low = { neighbour: key.neighbour, relationship: key.relationship }
-      if (window.words[0] === id) break
+      if (valueView.words[0] === id) break
     }
     return this.loadChunk(list, low, id)
   }
@@ -206,10 +205,10 @@ export class AdjacencyEdits {
   private chunkFor(list: EditedList, neighbour: NodeId, relationship: RelationshipId): EditedChunk {
     let own: EditedChunk | null = null
     for (const chunk of list.loaded) {
-      if (isBelow({ neighbour, relationship }, chunk.low.neighbour, chunk.low.relationship)) break
+      if (isBefore({ neighbour, relationship }, chunk.low)) break
       if (!chunk.removed) own = chunk
     }
-    let start: ChunkKey = { node: list.node, side: list.side, neighbour, relationship }
+    let start: ChunkKey = { node: list.node, edgeList: list.edgeList, neighbour, relationship }
     for (;;) {
       const stored = this.storedChunkAtOrBelow(start)
       // A list that became long in this batch has no stored chunk.
@@ -218,10 +217,10 @@ export class AdjacencyEdits {
       const loaded = list.loaded.find((chunk) => chunk.id === stored.id)
       if (loaded?.removed === true) {
         if (low.neighbour === 0 && low.relationship === 0) break
-        start = { node: list.node, side: list.side, ...below(low) }
+        start = { node: list.node, edgeList: list.edgeList, ...below(low) }
         continue
       }
-      if (own !== null && !isBelow(own.low, low.neighbour, low.relationship)) break
+      if (own !== null && !isBefore(own.low, low)) break
       return this.loadChunk(list, low, stored.id)
     }
     assert(own !== null, 'a long list has a first chunk')
@@ -229,14 +228,14 @@ export class AdjacencyEdits {
   }
 
   private storedChunkAtOrBelow(start: ChunkKey): { low: ChunkStart; id: number } | null {
-    for (const { key, window } of this.databases.chunkIndex.entries({
+    for (const { key, valueView } of this.databases.chunkIndex.entries({
       start,
       end: undefined,
       limit: 1,
       reverse: true,
     })) {
-      if (key.node !== start.node || key.side !== start.side) return null
-      return { low: { neighbour: key.neighbour, relationship: key.relationship }, id: window.words[0]! }
+      if (key.node !== start.node || key.edgeList !== start.edgeList) return null
+      return { low: { neighbour: key.neighbour, relationship: key.relationship }, id: valueView.words[0]! }
     }
     return null
   }
@@ -334,32 +333,25 @@ export class AdjacencyEdits {
 
   // -- types at a node
 
-  private typesOf(node: NodeId, side: number): EditedTypeList {
-    let sides = this.types.get(node)
-    if (sides === undefined) {
-      sides = new Map()
-      this.types.set(node, sides)
-    }
-    let types = sides.get(side)
-    if (types === undefined) {
-      const window = node >= this.firstNewNode ? null : this.databases.adjacency.get({ node, side })
-      const words = window === null ? [] : [...window.words.subarray(0, window.byteLength >>> 2)]
-      types = { node, side, types: words, dirty: false }
-      sides.set(side, types)
-    }
-    return types
+  private typesOf(node: NodeId, edgeList: number): EditedTypeList {
+    const lists = getOrCreate(this.types, node, () => new Map<number, EditedTypeList>())
+    return getOrCreate(lists, edgeList, () => {
+      const valueView = node >= this.firstNewNode ? null : this.databases.adjacency.get({ node, edgeList })
+      const types = valueView === null ? [] : [...valueView.words.subarray(0, valueView.byteLength >>> 2)]
+      return { node, edgeList, types, dirty: false }
+    })
   }
 
   private addType(list: EditedList): void {
-    const types = this.typesOf(list.node, typeListId(list.side))
-    types.types.push(edgeListType(list.side))
+    const types = this.typesOf(list.node, typeListId(list.edgeList))
+    types.types.push(edgeListType(list.edgeList))
     types.types.sort((a, b) => a - b)
     types.dirty = true
   }
 
   private removeType(list: EditedList): void {
-    const types = this.typesOf(list.node, typeListId(list.side))
-    const type = edgeListType(list.side)
+    const types = this.typesOf(list.node, typeListId(list.edgeList))
+    const type = edgeListType(list.edgeList)
     types.types = types.types.filter((other) => other !== type)
     types.dirty = true
   }
@@ -367,59 +359,59 @@ export class AdjacencyEdits {
   // -- encoding
 
   /** Encodes all changed lists into the writer. */
-  encode(sink: ByteWriter, operations: PendingWrites): void {
+  encode(writer: ByteWriter, operations: PendingWrites): void {
     const { adjacency, chunks, chunkIndex } = this.databases
-    for (const sides of this.lists.values()) {
-      for (const list of sides.values()) {
+    for (const edgeLists of this.lists.values()) {
+      for (const list of edgeLists.values()) {
         if (!list.dirty) continue
-        const key: AdjacencyKey = { node: list.node, side: list.side }
+        const key: AdjacencyKey = { node: list.node, edgeList: list.edgeList }
         if (list.count === 0) operations.remove(adjacency, key)
         else {
-          operations.begin(sink)
-          if (list.short !== null) writePairs(sink, list.short)
+          operations.begin(writer)
+          if (list.short !== null) writePairs(writer, list.short)
           else {
-            sink.u32(list.count)
-            sink.u32(list.firstChunk)
-            sink.u32(0)
+            writer.u32(list.count)
+            writer.u32(list.firstChunk)
+            writer.u32(0)
           }
-          operations.put(adjacency, key, sink)
+          operations.put(adjacency, key, writer)
         }
         // Removals first: a new first chunk may have the key of a removed one.
         for (const chunk of list.loaded) {
           if (!chunk.removed || !chunk.stored) continue
           operations.remove(chunks, chunk.id)
-          operations.remove(chunkIndex, { node: list.node, side: list.side, ...chunk.low })
+          operations.remove(chunkIndex, { node: list.node, edgeList: list.edgeList, ...chunk.low })
         }
         for (const chunk of list.loaded) {
           if (chunk.removed || !chunk.dirty) continue
-          operations.begin(sink)
-          sink.u32(chunk.next)
-          writePairs(sink, chunk.pairs)
-          operations.put(chunks, chunk.id, sink)
+          operations.begin(writer)
+          writer.u32(chunk.next)
+          writePairs(writer, chunk.pairs)
+          operations.put(chunks, chunk.id, writer)
           if (chunk.stored) continue
-          operations.begin(sink)
-          sink.u32(chunk.id)
-          operations.put(chunkIndex, { node: list.node, side: list.side, ...chunk.low }, sink)
+          operations.begin(writer)
+          writer.u32(chunk.id)
+          operations.put(chunkIndex, { node: list.node, edgeList: list.edgeList, ...chunk.low }, writer)
         }
       }
     }
-    for (const sides of this.types.values()) {
-      for (const { node, side, types, dirty } of sides.values()) {
+    for (const edgeLists of this.types.values()) {
+      for (const { node, edgeList, types, dirty } of edgeLists.values()) {
         if (!dirty) continue
-        if (types.length === 0) operations.remove(adjacency, { node, side })
+        if (types.length === 0) operations.remove(adjacency, { node, edgeList })
         else {
-          operations.begin(sink)
-          for (const type of types) sink.u32(type)
-          operations.put(adjacency, { node, side }, sink)
+          operations.begin(writer)
+          for (const type of types) writer.u32(type)
+          operations.put(adjacency, { node, edgeList }, writer)
         }
       }
     }
   }
 }
 
-function writePairs(sink: ByteWriter, pairs: EntryList): void {
-  sink.wordRun(pairs.neighbours, pairs.length)
-  sink.wordRun(pairs.relationships, pairs.length)
+function writePairs(writer: ByteWriter, pairs: EntryList): void {
+  writer.wordRun(pairs.neighbours, pairs.length)
+  writer.wordRun(pairs.relationships, pairs.length)
 }
 
 /** The greatest possible entry below. */

@@ -10,11 +10,10 @@ import type {
   SymbolKind,
 } from '../../engine/store.ts'
 import type { PropertyValue } from '../../engine/value/value.ts'
-import { timestamp } from '../../kernel/clock.ts'
 import type { GraphVersion } from '../format/header.ts'
 import type { NodeRecord, RelationshipRecord, StoredProperties } from '../format/records.ts'
 import { IN_WRITE_TRANSACTION } from '../lmdb/read-transactions.ts'
-import { LmdbSnapshot } from './snapshot.ts'
+import { LmdbSnapshot, sharedField } from './snapshot.ts'
 import type { SnapshotSource } from './version-reader.ts'
 
 /** The part of a batch that a view reads. */
@@ -41,8 +40,8 @@ const NO_EPOCH = 0
 export class LmdbBatchView extends LmdbSnapshot implements BatchView {
   private readonly edits: BatchEdits
 
-  constructor(opener: SnapshotSource, edits: BatchEdits) {
-    super(opener, IN_WRITE_TRANSACTION, NO_EPOCH, edits.before)
+  constructor(source: SnapshotSource, edits: BatchEdits) {
+    super(source, IN_WRITE_TRANSACTION, NO_EPOCH, edits.before)
     this.edits = edits
   }
 
@@ -97,7 +96,7 @@ export class LmdbBatchView extends LmdbSnapshot implements BatchView {
       case 'location':
         return now.location
       default:
-        return sharedField(now, field)
+        return sharedField(field, now)
     }
   }
 
@@ -141,7 +140,7 @@ export class LmdbBatchView extends LmdbSnapshot implements BatchView {
     const now = this.edits.relationships.now(relationship)
     if (now === undefined) return super.relationshipField(relationship, field)
     if (now === null) return null
-    return field === 'type' ? this.symbolName('type', now.type) : sharedField(now, field)
+    return field === 'type' ? this.symbolName('type', now.type) : sharedField(field, now)
   }
 
   override relationshipProperties(relationship: RelationshipId): ReadonlyMap<string, PropertyValue> {
@@ -169,21 +168,5 @@ export class LmdbBatchView extends LmdbSnapshot implements BatchView {
     const values = new Map<string, PropertyValue>()
     for (const [name, { value }] of this.byName(record)) if (value !== null) values.set(name, value)
     return values
-  }
-}
-
-function sharedField(
-  { createdMs, updatedMs, gid }: { readonly createdMs: number; readonly updatedMs: number; readonly gid: string },
-  field: ElementField,
-): PropertyValue | null {
-  switch (field) {
-    case 'create_time':
-      return timestamp(createdMs)
-    case 'update_time':
-      return timestamp(updatedMs)
-    case 'id':
-      return gid
-    default:
-      return null
   }
 }

@@ -3,7 +3,7 @@
 import type { Direction, NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
 import type { ByteWriter, ValueView } from '../format/bytes.ts'
 import { type ChunkKey, edgeListId } from '../format/keys.ts'
-import { CHUNK_HEAD_BYTES, LONG_LIST_HEAD_BYTES } from '../format/packed-lists.ts'
+import { CHUNK_HEAD_BYTES, growWords, isEntryBefore, LONG_LIST_HEAD_BYTES } from '../format/packed-lists.ts'
 import type { Databases } from '../lmdb/databases.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
 
@@ -25,7 +25,7 @@ export class BulkAdjacency {
   private readonly entriesMax: number
   private readonly firstNewNode: NodeId
   private readonly takeChunkId: () => number
-  private readonly sink: ByteWriter
+  private readonly writer: ByteWriter
   private readonly operations: PendingWrites
   /** Entries of the current list: those to add, then the merged ones. */
   private added = new EntryColumns(1024)
@@ -37,14 +37,14 @@ export class BulkAdjacency {
     entriesMax: number,
     firstNewNode: NodeId,
     takeChunkId: () => number,
-    sink: ByteWriter,
+    writer: ByteWriter,
     operations: PendingWrites,
   ) {
     this.databases = databases
     this.entriesMax = entriesMax
     this.firstNewNode = firstNewNode
     this.takeChunkId = takeChunkId
-    this.sink = sink
+    this.writer = writer
     this.operations = operations
   }
 
@@ -62,7 +62,7 @@ export class BulkAdjacency {
       while (end < length && order[end * 2 + 1] === node) end += 1
       const mine = typesInRange(order, types, start, end)
       // Read only if a list is missing: a node with a list has its type in the list of types.
-      let known: readonly SymbolId[] | null = null
+      let listed: readonly SymbolId[] | null = null
       let union: readonly SymbolId[] = NONE
       for (const type of mine) {
         const { added } = this
@@ -73,37 +73,37 @@ export class BulkAdjacency {
         }
         if (added.length === 0) continue
         this.sort(added)
-        const side = edgeListId(direction, type)
-        const stored = node < this.firstNewNode ? this.databases.adjacency.get({ node, side }) : null
+        const edgeList = edgeListId(direction, type)
+        const stored = node < this.firstNewNode ? this.databases.adjacency.get({ node, edgeList }) : null
         if (stored !== null) {
-          this.addToList(node, side, stored, same, firstId)
+          this.addToList(node, edgeList, stored, same, firstId)
           continue
         }
-        if (known === null) {
-          known = this.storedTypes(node, direction)
-          union = known
+        if (listed === null) {
+          listed = this.storedTypes(node, direction)
+          union = listed
         }
-        if (known.includes(type)) throw this.databases.adjacency.damageError({ node, side }, 'is missing')
-        this.addToList(node, side, null, same, firstId)
+        if (listed.includes(type)) throw this.databases.adjacency.damageError({ node, edgeList }, 'is missing')
+        this.addToList(node, edgeList, null, same, firstId)
         union = [...union, type]
       }
-      if (known !== null && union !== known) this.putTypes(node, direction, union)
+      if (listed !== null && union !== listed) this.putTypes(node, direction, union)
       start = end
     }
   }
 
   private storedTypes(node: NodeId, direction: Direction): readonly SymbolId[] {
     if (node >= this.firstNewNode) return NONE
-    const window = this.databases.adjacency.get({ node, side: edgeListId(direction, 0) })
-    return window === null ? NONE : [...window.words.subarray(0, window.byteLength >>> 2)]
+    const valueView = this.databases.adjacency.get({ node, edgeList: edgeListId(direction, 0) })
+    return valueView === null ? NONE : [...valueView.words.subarray(0, valueView.byteLength >>> 2)]
   }
 
   private putTypes(node: NodeId, direction: Direction, types: readonly SymbolId[]): void {
-    const { operations, sink } = this
-    operations.begin(sink)
-    if (types.length === 1) sink.u32(types[0]!)
-    else for (const type of types.toSorted((a, b) => a - b)) sink.u32(type)
-    operations.put(this.databases.adjacency, { node, side: edgeListId(direction, 0) }, sink)
+    const { operations, writer } = this
+    operations.begin(writer)
+    if (types.length === 1) writer.u32(types[0]!)
+    else for (const type of types.toSorted((a, b) => a - b)) writer.u32(type)
+    operations.put(this.databases.adjacency, { node, edgeList: edgeListId(direction, 0) }, writer)
   }
 
   /** Sorts by neighbour. Entries of one neighbour stay in the order of their ids. */
@@ -138,64 +138,65 @@ export class BulkAdjacency {
 
   private addToList(
     node: NodeId,
-    side: number,
-    window: ValueView | null,
+    edgeList: number,
+    valueView: ValueView | null,
     same: Uint32Array,
     firstId: RelationshipId,
   ): void {
-    const { added, merged, operations, sink } = this
+    const { added, merged, operations, writer } = this
     const { adjacency } = this.databases
-    const key = { node, side }
-    if (window?.byteLength === LONG_LIST_HEAD_BYTES) {
-      const { words } = window
+    const key = { node, edgeList }
+    if (valueView?.byteLength === LONG_LIST_HEAD_BYTES) {
+      const { words } = valueView
       const [count, first] = [words[0]!, words[1]!]
-      const more = this.addToChunks(node, side, same, firstId)
-      if (more > 0) this.putHead(node, side, count + more, first)
+      const more = this.addToChunks(node, edgeList, same, firstId)
+      if (more > 0) this.putHead(node, edgeList, count + more, first)
       return
     }
-    const stored = window === null ? 0 : window.byteLength >>> 3
-    const words = window === null ? NO_WORDS : window.words
+    const stored = valueView === null ? 0 : valueView.byteLength >>> 3
+    const words = valueView === null ? NO_WORDS : valueView.words
     const more = merged.merge(words, 0, stored, added, 0, added.length, same, firstId)
     if (more === 0) return
     if (merged.length <= this.entriesMax) {
-      operations.begin(sink)
-      merged.write(sink, 0, merged.length)
-      operations.put(adjacency, key, sink)
+      operations.begin(writer)
+      merged.write(writer, 0, merged.length)
+      operations.put(adjacency, key, writer)
       return
     }
     const id = this.takeChunkId()
-    this.putChunks(node, side, id, 0, true)
-    this.putHead(node, side, merged.length, id)
+    this.putChunks(node, edgeList, id, 0, true)
+    this.putHead(node, edgeList, merged.length, id)
   }
 
-  private putHead(node: NodeId, side: number, count: number, firstChunk: number): void {
-    const { operations, sink } = this
-    operations.begin(sink)
-    sink.u32(count)
-    sink.u32(firstChunk)
-    sink.u32(0)
-    operations.put(this.databases.adjacency, { node, side }, sink)
+  private putHead(node: NodeId, edgeList: number, count: number, firstChunk: number): void {
+    const { operations, writer } = this
+    operations.begin(writer)
+    writer.u32(count)
+    writer.u32(firstChunk)
+    writer.u32(0)
+    operations.put(this.databases.adjacency, { node, edgeList }, writer)
   }
 
   /** Returns how many entries were added. */
-  private addToChunks(node: NodeId, side: number, same: Uint32Array, firstId: RelationshipId): number {
+  private addToChunks(node: NodeId, edgeList: number, same: Uint32Array, firstId: RelationshipId): number {
     const { added, merged } = this
     const { chunks } = this.databases
     let count = 0
     for (let at = 0; at < added.length; ) {
       const entry = { neighbour: added.neighbours[at]!, relationship: added.relationships[at]! }
-      const { id, low, next } = this.chunkOf({ node, side, ...entry })
+      const { id, low, next } = this.chunkOf({ node, edgeList, ...entry })
       let end = at + 1
       while (
         end < added.length &&
-        (next === null || isBelow(added.neighbours[end]!, added.relationships[end]!, next.neighbour, next.relationship))
+        (next === null ||
+          isEntryBefore(added.neighbours[end]!, added.relationships[end]!, next.neighbour, next.relationship))
       )
         end += 1
       const { words, byteLength } = chunks.getRequired(id)
       const following = words[0]!
       const stored = (byteLength - CHUNK_HEAD_BYTES) >>> 3
       const more = merged.merge(words, 1, stored, added, at, end, same, firstId)
-      if (more > 0) this.putChunks(node, side, id, following, false, low)
+      if (more > 0) this.putChunks(node, edgeList, id, following, false, low)
       count += more
       at = end
     }
@@ -206,43 +207,50 @@ export class BulkAdjacency {
   private chunkOf(start: ChunkKey): { id: number; low: ChunkKey; next: ChunkKey | null } {
     const { chunkIndex } = this.databases
     let found: { id: number; low: ChunkKey } | null = null
-    for (const { key, window } of chunkIndex.entries({ start, end: undefined, limit: 1, reverse: true }))
-      found = { id: window.words[0]!, low: key }
-    if (found === null || found.low.node !== start.node || found.low.side !== start.side)
+    for (const { key, valueView } of chunkIndex.entries({ start, end: undefined, limit: 1, reverse: true }))
+      found = { id: valueView.words[0]!, low: key }
+    if (found === null || found.low.node !== start.node || found.low.edgeList !== start.edgeList)
       throw chunkIndex.damageError(start, 'is missing')
     let next: ChunkKey | null = null
     for (const key of chunkIndex.raw.getKeys({ start: found.low, end: undefined, limit: 2 }))
       if (
-        isBelow(found.low.neighbour, found.low.relationship, key.neighbour, key.relationship) ||
+        isEntryBefore(found.low.neighbour, found.low.relationship, key.neighbour, key.relationship) ||
         key.node !== start.node
       )
-        next = key.node === start.node && key.side === start.side ? key : null
+        next = key.node === start.node && key.edgeList === start.edgeList ? key : null
     return { ...found, next }
   }
 
   /** Writes `merged` as chunks, the first with the given id. The last chunk of a list is filled, because lists grow at the end. */
-  private putChunks(node: NodeId, side: number, id: number, following: number, isNew: boolean, low?: ChunkKey): void {
-    const { merged, entriesMax, operations, sink } = this
+  private putChunks(
+    node: NodeId,
+    edgeList: number,
+    id: number,
+    following: number,
+    isNew: boolean,
+    low?: ChunkKey,
+  ): void {
+    const { merged, entriesMax, operations, writer } = this
     const { chunks, chunkIndex } = this.databases
     const { length } = merged
-    const pieces = Math.ceil(length / entriesMax)
-    const size = following === 0 ? entriesMax : Math.ceil(length / pieces)
+    const count = Math.ceil(length / entriesMax)
+    const size = following === 0 ? entriesMax : Math.ceil(length / count)
     let current = id
     for (let from = 0; from < length; from += size) {
       const to = Math.min(length, from + size)
       const next = to < length ? this.takeChunkId() : following
-      operations.begin(sink)
-      sink.u32(next)
-      merged.write(sink, from, to)
-      operations.put(chunks, current, sink)
+      operations.begin(writer)
+      writer.u32(next)
+      merged.write(writer, from, to)
+      operations.put(chunks, current, writer)
       if (from > 0 || isNew) {
         const key =
           from === 0
-            ? (low ?? { node, side, neighbour: 0, relationship: 0 })
-            : { node, side, neighbour: merged.neighbours[from]!, relationship: merged.relationships[from]! }
-        operations.begin(sink)
-        sink.u32(current)
-        operations.put(chunkIndex, key, sink)
+            ? (low ?? { node, edgeList, neighbour: 0, relationship: 0 })
+            : { node, edgeList, neighbour: merged.neighbours[from]!, relationship: merged.relationships[from]! }
+        operations.begin(writer)
+        writer.u32(current)
+        operations.put(chunkIndex, key, writer)
       }
       current = next
     }
@@ -251,10 +259,6 @@ export class BulkAdjacency {
 
 const NONE: readonly SymbolId[] = []
 const NO_WORDS = new Uint32Array(0)
-
-function isBelow(neighbour: number, relationship: number, than: number, thanRelationship: number): boolean {
-  return neighbour < than || (neighbour === than && relationship < thanRelationship)
-}
 
 /** Pairs of (index, node), ascending by node, then by index. */
 function sortByNode(nodes: Uint32Array, length: number): Uint32Array {
@@ -291,11 +295,8 @@ class EntryColumns {
 
   private ensureCapacity(length: number): void {
     if (length <= this.neighbours.length) return
-    const { neighbours, relationships } = this
-    this.neighbours = new Uint32Array(length * 2)
-    this.neighbours.set(neighbours)
-    this.relationships = new Uint32Array(length * 2)
-    this.relationships.set(relationships)
+    this.neighbours = growWords(this.neighbours, length * 2)
+    this.relationships = growWords(this.relationships, length * 2)
   }
 
   push(neighbour: NodeId, relationship: RelationshipId): void {
@@ -341,17 +342,17 @@ class EntryColumns {
       neighbours[length] = neighbour
       relationships[length++] = relationship
     }
-    const taken = length - i
+    const addedCount = length - i
     for (; i < stored; i++) {
       neighbours[length] = words[start + i]!
       relationships[length++] = words[start + stored + i]!
     }
     this.length = length
-    return taken
+    return addedCount
   }
 
-  write(sink: ByteWriter, from: number, to: number): void {
-    sink.wordRun(this.neighbours, to - from, from)
-    sink.wordRun(this.relationships, to - from, from)
+  write(writer: ByteWriter, from: number, to: number): void {
+    writer.wordRun(this.neighbours, to - from, from)
+    writer.wordRun(this.relationships, to - from, from)
   }
 }

@@ -1,9 +1,11 @@
 // One batch of a bulk load. Unlike other batches it keeps relationships in columns instead of objects, adds them to the edge
 // lists at the end, and writes everything in key order. No other process may write to the environment meanwhile.
+
 import type { NodeId, NodeInput, NodeKey, RelationshipId, SymbolId } from '../../engine/store.ts'
 import { type ByteWriter, copyToView } from '../format/bytes.ts'
 import { allocateId } from '../format/header.ts'
 import type { IndexKey, UpsertKey } from '../format/keys.ts'
+import { growWords } from '../format/packed-lists.ts'
 import {
   type RelationshipRecord,
   readRelationship,
@@ -53,11 +55,11 @@ export class BulkBatch extends LmdbWriteBatch {
   private same = NO_WORDS
   private checkpoint: string | null | undefined = undefined
 
-  constructor(start: WriteBatchOptions, known: BulkKeyCache, sink: ByteWriter) {
+  constructor(start: WriteBatchOptions, known: BulkKeyCache, writer: ByteWriter) {
     // All elements of the batch get the same time.
     const now = start.clock.now()
     const { databases, entriesPerChunk, version } = start
-    super({ ...start, clock: { now: () => now } }, new BulkKeyEdits(databases.upsertKeys, known), sink)
+    super({ ...start, clock: { now: () => now } }, new BulkKeyEdits(databases.upsertKeys, known), writer)
     known.beginBatch(this.baseVersion, version, this.header.nodes === 0)
     this.entriesPerChunk = entriesPerChunk
     this.firstNewNode = this.header.nextNode
@@ -106,9 +108,9 @@ export class BulkBatch extends LmdbWriteBatch {
   }
 
   private grow(): void {
-    this.sources = doubled(this.sources)
-    this.types = doubled(this.types)
-    this.targets = doubled(this.targets)
+    this.sources = growWords(this.sources, this.sources.length * 2)
+    this.types = growWords(this.types, this.types.length * 2)
+    this.targets = growWords(this.targets, this.targets.length * 2)
     const starts = new Float64Array(this.sources.length + 1)
     starts.set(this.starts)
     this.starts = starts
@@ -198,16 +200,10 @@ export class BulkBatch extends LmdbWriteBatch {
   }
 }
 
-function doubled(column: Uint32Array): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(column.length * 2)
-  larger.set(column)
-  return larger
-}
-
 /** The checkpoint of the last load, or null. */
 export function readCheckpoint({ meta }: Databases): string | null {
-  const window = meta.get(CHECKPOINT_KEY)
-  return window === null ? null : window.text.toString('utf8', 4, 4 + window.words[0]!)
+  const valueView = meta.get(CHECKPOINT_KEY)
+  return valueView === null ? null : valueView.text.toString('utf8', 4, 4 + valueView.words[0]!)
 }
 
 /** Approximates the order of the encoded keys. A deviation costs time and nothing else. */

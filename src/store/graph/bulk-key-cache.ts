@@ -1,8 +1,10 @@
 // Caches the ids of the nodes that a bulk load has seen, so that their keys are not read from the database again. The cache is
 // flat memory, because a million strings in maps would cost more garbage collection than the load itself.
+
 import type { NodeId, SymbolId } from '../../engine/store.ts'
 import { seedWithText } from '../format/checksum.ts'
 import type { GraphVersion } from '../format/header.ts'
+import { growWords } from '../format/packed-lists.ts'
 
 /** Words per generation. Two generations keep recent keys and bound the memory of a load of any size. */
 const WORDS_MAX = 1 << 24
@@ -12,7 +14,7 @@ const HEAD_WORDS = 3
 
 /** Node ids by type and external id. A load deletes no node, so entries stay valid from batch to batch. */
 export class BulkKeyCache {
-  private stamp: GraphVersion = { writer: 0, commit: 0 }
+  private version: GraphVersion = { writer: 0, commit: 0 }
   private readonly wordsMax: number
   private young = new KeyGeneration()
   private old = new KeyGeneration()
@@ -26,7 +28,7 @@ export class BulkKeyCache {
 
   /** Clears the cache unless the batch builds on the previous batch of the load: if that failed, or others wrote meanwhile. */
   beginBatch(before: GraphVersion, own: GraphVersion, isEmpty: boolean): void {
-    if (before.writer !== this.stamp.writer || before.commit !== this.stamp.commit) {
+    if (before.writer !== this.version.writer || before.commit !== this.version.commit) {
       this.young.clear()
       this.old.clear()
       this.isWhole = isEmpty
@@ -37,7 +39,7 @@ export class BulkKeyCache {
       this.old = this.young
       this.young = old
     }
-    this.stamp = own
+    this.version = own
   }
 
   /** 0: the node does not exist; null: unknown, read the database. */
@@ -93,7 +95,7 @@ class KeyGeneration {
     const { length } = text
     const start = this.length
     const end = start + HEAD_WORDS + ((length + 1) >>> 1)
-    if (end > this.words.length) this.words = withCapacity(this.words, end)
+    if (end > this.words.length) this.words = growWords(this.words, Math.max(end, this.words.length * 2))
     const { words } = this
     words[start] = type
     words[start + 1] = id
@@ -130,10 +132,4 @@ function insertSlot(slots: Uint32Array, hash: number, entry: number): void {
   while (slots[at + 1] !== 0) at = (at + 2) & mask
   slots[at] = hash
   slots[at + 1] = entry
-}
-
-function withCapacity(words: Uint32Array, length: number): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(Math.max(length, words.length * 2))
-  larger.set(words)
-  return larger
 }

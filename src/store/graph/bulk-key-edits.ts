@@ -12,15 +12,15 @@ export class BulkKeyEdits extends KeyEdits {
   private readonly cache: BulkKeyCache
   private readonly added: ChangedKey[] = []
 
-  constructor(database: Database<UpsertKey>, known: BulkKeyCache) {
+  constructor(database: Database<UpsertKey>, cached: BulkKeyCache) {
     super(database)
-    this.cache = known
+    this.cache = cached
   }
 
   override find(type: SymbolId, externalId: string): NodeId {
     if (type === 0) return 0
-    const known = this.cache.find(type, externalId)
-    if (known !== null) return known
+    const cached = this.cache.find(type, externalId)
+    if (cached !== null) return cached
     const id = super.find(type, externalId)
     if (id !== 0) this.cache.add(type, externalId, id)
     return id

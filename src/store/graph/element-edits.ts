@@ -30,14 +30,14 @@ interface EditableRecord {
 /** The edited records of one kind of element. */
 export class ElementEdits<R extends EditableRecord> {
   private readonly database: Database<number>
-  private readonly readRecord: (window: ValueView) => R
-  private readonly writeRecord: (sink: ByteWriter, record: R) => void
+  private readonly readRecord: (valueView: ValueView) => R
+  private readonly writeRecord: (writer: ByteWriter, record: R) => void
   private readonly edited = new Map<number, EditedRecord<R>>()
 
   constructor(
     database: Database<number>,
-    readRecord: (window: ValueView) => R,
-    writeRecord: (sink: ByteWriter, record: R) => void,
+    readRecord: (valueView: ValueView) => R,
+    writeRecord: (writer: ByteWriter, record: R) => void,
   ) {
     this.database = database
     this.readRecord = readRecord
@@ -59,8 +59,8 @@ export class ElementEdits<R extends EditableRecord> {
   at(id: number): EditedRecord<R> {
     let edited = this.edited.get(id)
     if (edited === undefined) {
-      const window = this.database.get(id)
-      const record = window === null ? null : this.readRecord(window)
+      const valueView = this.database.get(id)
+      const record = valueView === null ? null : this.readRecord(valueView)
       edited = { before: record, now: record }
       this.edited.set(id, edited)
     }
@@ -82,9 +82,9 @@ export class ElementEdits<R extends EditableRecord> {
 
   /** Encodes changed records, after a call of `tell` for each. Returns the change of the element count by type. */
   protected encodeRecords(
-    sink: ByteWriter,
+    writer: ByteWriter,
     operations: PendingWrites,
-    tell?: (id: number, before: R | null, now: R | null) => void,
+    onChange?: (id: number, before: R | null, now: R | null) => void,
   ): Map<SymbolId, number> {
     const counts = new Map<SymbolId, number>()
     for (const [id, { before, now }] of this.edited) {
@@ -92,12 +92,12 @@ export class ElementEdits<R extends EditableRecord> {
       const { type } = (now ?? before)!
       const step = (now === null ? 0 : 1) - (before === null ? 0 : 1)
       if (step !== 0) counts.set(type, (counts.get(type) ?? 0) + step)
-      tell?.(id, before, now)
+      onChange?.(id, before, now)
       if (now === null) operations.remove(this.database, id)
       else {
-        operations.begin(sink)
-        this.writeRecord(sink, now)
-        operations.put(this.database, id, sink)
+        operations.begin(writer)
+        this.writeRecord(writer, now)
+        operations.put(this.database, id, writer)
       }
     }
     return counts

@@ -74,9 +74,9 @@ export class LmdbEnvironment implements GraphStore {
       this.databases = openDatabases(this.file, meta)
       this.negativeLookup = new NegativeLookup(path, this.databases, () => this.readLatestVersion())
       this.cache = new GraphCache(this.databases, this.writer, options.cacheBytes ?? DEFAULT_CACHE_BYTES)
-    } catch (fault) {
+    } catch (error) {
       void this.file.close()
-      throw fault
+      throw error
     }
   }
 
@@ -92,87 +92,89 @@ export class LmdbEnvironment implements GraphStore {
       )
     }
     const commits = this.file.readTransactions.commitCount()
-    const view = this.file.readTransactions.acquire()
-    const header = this.readHeader(view)
+    const transaction = this.file.readTransactions.acquire()
+    const header = this.readHeader(transaction)
     const { words } = header
     const writer = words[WRITER_WORD]!
     const commit = words[COMMIT_WORD]!
     const { symbols } = this
     if (words[0] !== symbols.count(0) || words[1] !== symbols.count(1) || words[2] !== symbols.count(2)) {
-      this.completeSymbols(readSymbolCounts(header), view)
+      this.completeSymbols(readSymbolCounts(header), transaction)
     }
-    const stamp = { writer, commit }
+    const version = { writer, commit }
     // Uncommitted writes of a batch may never be committed.
-    if (!this.cache.isWriting) this.file.readTransactions.allowReuse(view, commits, stamp)
-    return new LmdbSnapshot(this, view, this.cache.epochOf(writer, commit), stamp)
+    if (!this.cache.isWriting) this.file.readTransactions.allowReuse(transaction, commits, version)
+    return new LmdbSnapshot(this, transaction, this.cache.epochOf(writer, commit), version)
   }
 
-  private readHeader(view: ReadTransaction): ValueView {
+  private readHeader(transaction: ReadTransaction): ValueView {
     try {
-      return this.databases.meta.getRequired(HEADER_KEY, view)
-    } catch (fault) {
-      this.file.readTransactions.release(view)
-      throw fault
+      return this.databases.meta.getRequired(HEADER_KEY, transaction)
+    } catch (error) {
+      this.file.readTransactions.release(transaction)
+      throw error
     }
   }
 
-  private completeSymbols(counts: SymbolCounts, view: ReadTransaction): void {
+  private completeSymbols(counts: SymbolCounts, transaction: ReadTransaction): void {
     try {
-      const all = this.symbols.complete(counts, this.databases.symbols, view)
+      const all = this.symbols.complete(counts, this.databases.symbols, transaction)
       // Within a batch the header is visible, and the names that the batch adds are not.
       if (!all && !this.cache.isWriting) throw missingSymbolsError(this.databases)
-    } catch (fault) {
-      this.file.readTransactions.release(view)
-      throw fault
+    } catch (error) {
+      this.file.readTransactions.release(transaction)
+      throw error
     }
   }
 
   /** Calls `look` with the databases and one read transaction. For checkers. */
-  inspect<T>(look: (databases: Databases, reading: ReadOptions) => T): T {
-    const view = this.file.readTransactions.acquire()
+  inspect<T>(read: (databases: Databases, readOptions: ReadOptions) => T): T {
+    const transaction = this.file.readTransactions.acquire()
     try {
-      return look(this.databases, view)
+      return read(this.databases, transaction)
     } finally {
-      this.file.readTransactions.release(view)
+      this.file.readTransactions.release(transaction)
     }
   }
 
   /** Verifies a lookup for a snapshot (NegativeLookup). Within a batch it is skipped: its writes are in no page yet. */
-  verifyCount<K>(database: Database<K>, start: K, end: K | null, count: number, stamp: GraphVersion): void {
-    if (!this.cache.isWriting) this.negativeLookup.verifyCount(database, start, end, count, stamp)
+  verifyCount<K>(database: Database<K>, start: K, end: K | null, count: number, version: GraphVersion): void {
+    if (!this.cache.isWriting) this.negativeLookup.verifyCount(database, start, end, count, version)
   }
 
   private readLatestVersion(): GraphVersion {
-    const view = this.file.readTransactions.acquire()
+    const transaction = this.file.readTransactions.acquire()
     try {
-      const { words } = this.databases.meta.getRequired(HEADER_KEY, view)
+      const { words } = this.databases.meta.getRequired(HEADER_KEY, transaction)
       return { writer: words[WRITER_WORD]!, commit: words[COMMIT_WORD]! }
     } finally {
-      this.file.readTransactions.release(view)
+      this.file.readTransactions.release(transaction)
     }
   }
 
   /** Whether the flag is set. */
-  hasFlag(mark: EnvironmentFlag): boolean {
-    return this.inspect(({ meta }, view) => meta.get({ kind: META_KIND.flag, symbol: mark }, view) !== null)
+  hasFlag(flag: EnvironmentFlag): boolean {
+    return this.inspect(
+      ({ meta }, transaction) => meta.get({ kind: META_KIND.flag, symbol: flag }, transaction) !== null,
+    )
   }
 
   /** The intents that batches have written and not removed, by number. */
   intents(): ReadonlyMap<number, string> {
-    return this.inspect(({ meta }, view) => {
-      const notes = new Map<number, string>()
+    return this.inspect(({ meta }, transaction) => {
+      const intents = new Map<number, string>()
       const start = { kind: META_KIND.intent, symbol: 0 }
-      for (const { key, window } of meta.entries({ start, end: undefined, ...view })) {
+      for (const { key, valueView } of meta.entries({ start, end: undefined, ...transaction })) {
         if (key.kind !== META_KIND.intent) break
-        notes.set(key.symbol, readText(window.text, 4, 4 + window.view.getUint32(0, true)))
+        intents.set(key.symbol, readText(valueView.text, 4, 4 + valueView.view.getUint32(0, true)))
       }
-      return notes
+      return intents
     })
   }
 
   /** Releases the read transaction of a snapshot. */
-  release(view: ReadTransaction): void {
-    this.file.readTransactions.release(view)
+  release(transaction: ReadTransaction): void {
+    this.file.readTransactions.release(transaction)
   }
 
   /**
@@ -207,23 +209,23 @@ export class LmdbEnvironment implements GraphStore {
     // An error is returned as a value: after a throw lmdb-js would still commit what shares the transaction.
     const outcome = await this.file
       .transaction(() => this.attempt(begin, change))
-      .catch((fault: unknown) => {
+      .catch((error: unknown) => {
         this.writerSymbols = null
-        throw fault
+        throw error
       })
-    if ('fault' in outcome) throw outcome.fault
+    if ('error' in outcome) throw outcome.error
     return outcome.value
   }
 
   private attempt<B extends LmdbWriteBatch, T>(
     begin: (start: WriteBatchOptions) => B,
     change: (batch: B) => T,
-  ): { value: T } | { fault: unknown } {
+  ): { value: T } | { error: unknown } {
     this.writerSymbols ??= new SymbolTable()
     this.lastBatch = (this.lastBatch + 1) >>> 0
     const { databases, clock, entriesPerChunk, writerSymbols: symbols } = this
-    const stamp = { writer: this.writer, commit: this.lastBatch }
-    const batch = begin({ databases, symbols, clock, entriesPerChunk, version: stamp })
+    const version = { writer: this.writer, commit: this.lastBatch }
+    const batch = begin({ databases, symbols, clock, entriesPerChunk, version })
     batch.openView = () => this.batchViewOf(batch)
     const epoch = this.cache.beginWriting()
     try {
@@ -233,10 +235,10 @@ export class LmdbEnvironment implements GraphStore {
       batch.apply()
       const { touched } = batch
       // Without the changed keys the cache cannot be invalidated selectively and is cleared.
-      if (touched !== null) this.cache.addOwnBatch(stamp.commit, batch.baseVersion, touched)
+      if (touched !== null) this.cache.addOwnBatch(version.commit, batch.baseVersion, touched)
       return { value }
-    } catch (fault) {
-      return { fault }
+    } catch (error) {
+      return { error }
     } finally {
       batch.close()
       this.cache.endWriting(epoch)

@@ -15,26 +15,26 @@ export class FlagEdits {
     this.meta = meta
   }
 
-  has(mark: EnvironmentFlag): boolean {
-    return this.flags.get(mark) ?? this.meta.get({ kind: META_KIND.flag, symbol: mark }) !== null
+  has(flag: EnvironmentFlag): boolean {
+    return this.flags.get(flag) ?? this.meta.get({ kind: META_KIND.flag, symbol: flag }) !== null
   }
 
-  set(mark: EnvironmentFlag): void {
-    this.flags.set(mark, true)
+  set(flag: EnvironmentFlag): void {
+    this.flags.set(flag, true)
   }
 
-  remove(mark: EnvironmentFlag): void {
-    this.flags.set(mark, false)
+  remove(flag: EnvironmentFlag): void {
+    this.flags.set(flag, false)
   }
 
-  encode(sink: ByteWriter, operations: PendingWrites): void {
-    for (const [mark, isSet] of this.flags) {
-      const key = { kind: META_KIND.flag, symbol: mark }
+  encode(writer: ByteWriter, operations: PendingWrites): void {
+    for (const [flag, isSet] of this.flags) {
+      const key = { kind: META_KIND.flag, symbol: flag }
       if (!isSet) operations.remove(this.meta, key)
       else {
-        operations.begin(sink)
-        sink.u32(1)
-        operations.put(this.meta, key, sink)
+        operations.begin(writer)
+        writer.u32(1)
+        operations.put(this.meta, key, writer)
       }
     }
   }
@@ -59,14 +59,14 @@ export class IntentEdits {
     this.intents.set(number, null)
   }
 
-  encode(sink: ByteWriter, operations: PendingWrites): void {
+  encode(writer: ByteWriter, operations: PendingWrites): void {
     for (const [number, text] of this.intents) {
       const key = { kind: META_KIND.intent, symbol: number }
       if (text === null) operations.remove(this.meta, key)
       else {
-        operations.begin(sink)
-        sink.text(text)
-        operations.put(this.meta, key, sink)
+        operations.begin(writer)
+        writer.text(text)
+        operations.put(this.meta, key, writer)
       }
     }
   }

@@ -38,13 +38,13 @@ export class KeyEdits {
     return this.keys.values()
   }
 
-  encode(sink: ByteWriter, operations: PendingWrites): void {
+  encode(writer: ByteWriter, operations: PendingWrites): void {
     for (const { type, externalId, node } of this.changed()) {
       if (node === 0) operations.remove(this.database, { type, externalId })
       else {
-        operations.begin(sink)
-        sink.u32(node)
-        operations.put(this.database, { type, externalId }, sink)
+        operations.begin(writer)
+        writer.u32(node)
+        operations.put(this.database, { type, externalId }, writer)
       }
     }
   }

@@ -27,7 +27,7 @@ export class LabelEdits {
     node: NodeId,
     before: NodeRecord | null,
     now: NodeRecord | null,
-    sink: ByteWriter,
+    writer: ByteWriter,
     operations: PendingWrites,
   ): void {
     const labelsBefore = before?.labels ?? []
@@ -57,8 +57,8 @@ export class LabelEdits {
       for (const label of labelsNow) {
         if (stood && labelsBefore.includes(label)) continue
         // An index entry has an empty value.
-        operations.begin(sink)
-        operations.put(this.databases.index, { label, property, scalar, node }, sink)
+        operations.begin(writer)
+        operations.put(this.databases.index, { label, property, scalar, node }, writer)
       }
     }
   }
@@ -82,14 +82,14 @@ export class LabelEdits {
     let words = blocks.get(block)
     if (words === undefined) {
       words = new Uint32Array(BLOCK_WORDS)
-      const window = this.databases.labels.get({ label, block })
-      if (window !== null) words.set(window.words.subarray(0, BLOCK_WORDS))
+      const valueView = this.databases.labels.get({ label, block })
+      if (valueView !== null) words.set(valueView.words.subarray(0, BLOCK_WORDS))
       blocks.set(block, words)
     }
     return words
   }
 
-  encode(sink: ByteWriter, operations: PendingWrites): void {
+  encode(writer: ByteWriter, operations: PendingWrites): void {
     for (const [label, blocks] of this.blocks) {
       for (const [block, words] of blocks) {
         const key = { label, block }
@@ -97,9 +97,9 @@ export class LabelEdits {
           operations.remove(this.databases.labels, key)
           continue
         }
-        operations.begin(sink)
-        sink.wordRun(words, BLOCK_WORDS)
-        operations.put(this.databases.labels, key, sink)
+        operations.begin(writer)
+        writer.wordRun(words, BLOCK_WORDS)
+        operations.put(this.databases.labels, key, writer)
       }
     }
   }

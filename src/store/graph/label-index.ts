@@ -20,7 +20,7 @@ export function nodesWithLabel(state: VersionReader, label: SymbolId, from: numb
   const end = { label: label + 1, block: 0 }
   const { labels } = state.databases
   let found = 0
-  for (const { key, window } of labels.entries({ start, end, ...state.readOptions })) {
+  for (const { key, valueView } of labels.entries({ start, end, ...state.readOptions })) {
     const base = key.block * NODES_PER_BLOCK
     if (chunk.length >= IDS_PER_CHUNK) {
       state.verifyCount(labels, start, key, found)
@@ -28,7 +28,7 @@ export function nodesWithLabel(state: VersionReader, label: SymbolId, from: numb
       chunk.next = base
       return
     }
-    appendBits(window.words, base, chunk)
+    appendBits(valueView.words, base, chunk)
     if (found === 0 && base < from) dropBelow(from, chunk)
     found += 1
   }
@@ -74,9 +74,10 @@ export function hasLabel(state: VersionReader, node: NodeId, label: SymbolId): b
   if (hot && labels.find(label, block)) return labels.size !== 0 && isSet(labels.words, labels.at, bit)
   labelKey.label = label
   labelKey.block = block
-  const window = state.read(state.databases.labels, labelKey)
-  if (hot) labels.put(label, block, window === null ? NO_WORDS : window.words, window === null ? 0 : BLOCK_WORDS)
-  return window !== null && isSet(window.words, 0, bit)
+  const valueView = state.read(state.databases.labels, labelKey)
+  if (hot)
+    labels.put(label, block, valueView === null ? NO_WORDS : valueView.words, valueView === null ? 0 : BLOCK_WORDS)
+  return valueView !== null && isSet(valueView.words, 0, bit)
 }
 
 function isSet(words: Uint32Array, start: number, bit: number): boolean {

@@ -23,9 +23,9 @@ export class NewSymbols implements SymbolInterner {
   private readonly added: NewSymbol[] = []
   private readonly ids = new Map<string, SymbolId>()
 
-  constructor(database: Database<SymbolKey>, known: SymbolTable, header: EnvironmentHeader) {
+  constructor(database: Database<SymbolKey>, existing: SymbolTable, header: EnvironmentHeader) {
     this.database = database
-    this.existing = known
+    this.existing = existing
     this.header = header
   }
 
@@ -51,11 +51,11 @@ export class NewSymbols implements SymbolInterner {
     return added?.name ?? this.existing.name(kind, id)
   }
 
-  encode(sink: ByteWriter, operations: PendingWrites): void {
+  encode(writer: ByteWriter, operations: PendingWrites): void {
     for (const { kind, symbol, name } of this.added) {
-      operations.begin(sink)
-      sink.text(name)
-      operations.put(this.database, { kind, symbol }, sink)
+      operations.begin(writer)
+      writer.text(name)
+      operations.put(this.database, { kind, symbol }, writer)
     }
   }
 

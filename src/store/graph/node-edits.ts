@@ -39,10 +39,10 @@ export class NodeEdits extends ElementEdits<NodeRecord> {
     this.keys = keys
   }
 
-  upsert(input: NodeInput, given: PreservedFields, now: number): UpsertResult {
+  upsert(input: NodeInput, preserved: PreservedFields, now: number): UpsertResult {
     const type = this.symbols.intern('label', input.type)
     const id = this.keys.find(type, input.externalId)
-    if (id === 0) return this.insert(type, input, given, now)
+    if (id === 0) return this.insert(type, input, preserved, now)
     const edited = this.at(id)
     const old = edited.now
     assert(old !== null, 'an upsert key names a node')
@@ -57,9 +57,9 @@ export class NodeEdits extends ElementEdits<NodeRecord> {
     return { id, gid: old.gid, created: false }
   }
 
-  private insert(type: SymbolId, input: NodeInput, given: PreservedFields, now: number): UpsertResult {
+  private insert(type: SymbolId, input: NodeInput, preserved: PreservedFields, now: number): UpsertResult {
     const id = allocateId(this.header, 'nextNode')
-    const gid = given.gid ?? mintGid(now)
+    const gid = preserved.gid ?? mintGid(now)
     this.add(id, {
       type,
       externalId: input.externalId,
@@ -67,7 +67,7 @@ export class NodeEdits extends ElementEdits<NodeRecord> {
       isIdentity: input.isIdentity ?? false,
       location: input.location ?? null,
       gid,
-      createdMs: given.createdMs ?? now,
+      createdMs: preserved.createdMs ?? now,
       updatedMs: now,
       properties: withProperties(NO_PROPERTIES, input.properties, now, this.symbols),
     })
@@ -114,12 +114,12 @@ export class NodeEdits extends ElementEdits<NodeRecord> {
     return gid
   }
 
-  encode(sink: ByteWriter, operations: PendingWrites): NodeCounts {
+  encode(writer: ByteWriter, operations: PendingWrites): NodeCounts {
     const labels = new LabelEdits(this.databases)
-    const byType = this.encodeRecords(sink, operations, (id, before, now) => {
-      labels.change(id, before, now, sink, operations)
+    const byType = this.encodeRecords(writer, operations, (id, before, now) => {
+      labels.change(id, before, now, writer, operations)
     })
-    labels.encode(sink, operations)
+    labels.encode(writer, operations)
     return { byLabel: labels.counts, byType }
   }
 }

@@ -34,8 +34,8 @@ export function withProperties(
   if (inputs === undefined || inputs.length === 0) return properties
   const merged = new Map(properties)
   for (const input of inputs) {
-    const given = (input.value === undefined ? 0 : 1) + (input.externalValue === undefined ? 0 : 1)
-    assert(given === 1, 'a property has either a value or a resolver')
+    const count = (input.value === undefined ? 0 : 1) + (input.externalValue === undefined ? 0 : 1)
+    assert(count === 1, 'a property has either a value or a resolver')
     if (input.externalValue !== undefined) {
       for (const name of [input.name, '']) symbols.intern('property', externalPropertyName(name))
     }

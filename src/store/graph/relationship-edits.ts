@@ -53,10 +53,10 @@ export class RelationshipEdits extends ElementEdits<RelationshipRecord> {
     source: NodeId,
     type: SymbolId,
     target: NodeId,
-    given: readonly PropertyInput[] | undefined,
+    inputs: readonly PropertyInput[] | undefined,
     now: number,
   ): UpsertResult {
-    const properties = withProperties(NO_PROPERTIES, given, now, this.symbols)
+    const properties = withProperties(NO_PROPERTIES, inputs, now, this.symbols)
     const id = allocateId(this.header, 'nextRelationship')
     const gid = mintGid(now)
     this.add(id, { type, source, target, gid, createdMs: now, updatedMs: now, properties })
@@ -85,9 +85,9 @@ export class RelationshipEdits extends ElementEdits<RelationshipRecord> {
   }
 
   /** Encodes all changes. Returns the change of the relationship count by type. */
-  encode(sink: ByteWriter, operations: PendingWrites): Map<SymbolId, number> {
-    const counts = this.encodeRecords(sink, operations)
-    this.adjacency.encode(sink, operations)
+  encode(writer: ByteWriter, operations: PendingWrites): Map<SymbolId, number> {
+    const counts = this.encodeRecords(writer, operations)
+    this.adjacency.encode(writer, operations)
     return counts
   }
 }

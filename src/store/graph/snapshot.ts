@@ -33,9 +33,9 @@ const metaKey: SymbolKey = { kind: 0, symbol: 0 }
 export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
   readonly symbolEpoch: number
 
-  constructor(opener: SnapshotSource, view: ReadTransaction, epoch: number, stamp: GraphVersion) {
-    super(opener, view, epoch, stamp)
-    this.symbolEpoch = opener.symbols.epoch
+  constructor(source: SnapshotSource, view: ReadTransaction, epoch: number, version: GraphVersion) {
+    super(source, view, epoch, version)
+    this.symbolEpoch = source.symbols.epoch
   }
 
   symbol(kind: SymbolKind, name: string): SymbolId {
@@ -52,8 +52,8 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
     if (label === 0 || externalId.length > EXTERNAL_ID_UNITS_MAX) return 0
     const hot = this.isCacheCurrent
     if (hot) {
-      const known = this.cache.keys.find(label, externalId) ?? this.cache.absent.find(label, externalId)
-      if (known !== undefined) return known
+      const cached = this.cache.keys.find(label, externalId) ?? this.cache.absent.find(label, externalId)
+      if (cached !== undefined) return cached
     }
     upsertKey.type = label
     upsertKey.externalId = externalId
@@ -81,9 +81,9 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
   // -- reading elements
 
   private record(database: Database<number>, id: number): ValueView | null {
-    const window = this.read(database, id)
-    if (window !== null) records.checkVersion(window)
-    return window
+    const valueView = this.read(database, id)
+    if (valueView !== null) records.checkVersion(valueView)
+    return valueView
   }
 
   hasLabel(node: NodeId, label: SymbolId): boolean {
@@ -91,8 +91,8 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
   }
 
   labels(node: NodeId): readonly SymbolId[] {
-    const window = this.record(this.databases.nodes, node)
-    return window === null ? [] : records.labelsOf(window)
+    const valueView = this.record(this.databases.nodes, node)
+    return valueView === null ? [] : records.labelsOf(valueView)
   }
 
   nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null {
@@ -103,34 +103,34 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
     const hot = this.isCacheCurrent
     const { nodes } = this.cache
     if (hot) {
-      const known = nodes.find(column, node)
-      if (known !== undefined) return known
+      const cached = nodes.find(column, node)
+      if (cached !== undefined) return cached
     }
-    const window = this.record(this.databases.nodes, node)
-    const value = window === null ? null : this.readColumn(window, column)
+    const valueView = this.record(this.databases.nodes, node)
+    const value = valueView === null ? null : this.readColumn(valueView, column)
     if (hot) nodes.put(column, node, value)
     return value
   }
 
-  private readColumn(window: ValueView, column: number): PropertyValue | null {
-    if (column >= COLUMN.firstProperty) return records.propertyOf(window, column - COLUMN.firstProperty)
-    const type = records.typeOf(window)
+  private readColumn(valueView: ValueView, column: number): PropertyValue | null {
+    if (column >= COLUMN.firstProperty) return records.propertyOf(valueView, column - COLUMN.firstProperty)
+    const type = records.typeOf(valueView)
     if (type === 0) return null
-    return column === COLUMN.type ? this.symbolName('label', type) : records.externalIdOf(window)
+    return column === COLUMN.type ? this.symbolName('label', type) : records.externalIdOf(valueView)
   }
 
   nodeField(node: NodeId, field: ElementField): PropertyValue | null {
     if (field === 'external_id') return this.nodeColumn(node, COLUMN.externalId)
     if (field === 'type') return this.nodeColumn(node, COLUMN.type)
-    const window = this.record(this.databases.nodes, node)
-    if (window === null) return null
+    const valueView = this.record(this.databases.nodes, node)
+    if (valueView === null) return null
     switch (field) {
       case 'is_identity':
-        return records.isIdentityOf(window)
+        return records.isIdentityOf(valueView)
       case 'location':
-        return records.locationOf(window)
+        return records.locationOf(valueView)
       default:
-        return sharedField(window, field)
+        return sharedField(field, new StoredFields(valueView))
     }
   }
 
@@ -138,11 +138,11 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
     const ids: (string | null)[] = []
     const hot = this.isCacheCurrent
     for (const node of nodes) {
-      const known = hot ? this.cache.nodes.find(COLUMN.externalId, node) : undefined
-      if (known !== undefined) ids.push(known as string | null)
+      const cached = hot ? this.cache.nodes.find(COLUMN.externalId, node) : undefined
+      if (cached !== undefined) ids.push(cached as string | null)
       else {
-        const window = this.record(this.databases.nodes, node)
-        ids.push(window === null || records.typeOf(window) === 0 ? null : records.externalIdOf(window))
+        const valueView = this.record(this.databases.nodes, node)
+        ids.push(valueView === null || records.typeOf(valueView) === 0 ? null : records.externalIdOf(valueView))
       }
     }
     return ids
@@ -153,23 +153,23 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
   }
 
   nodeStoredProperty(node: NodeId, property: SymbolId): StoredProperty | null {
-    const window = this.record(this.databases.nodes, node)
-    return window === null ? null : records.storedPropertyOf(window, property)
+    const valueView = this.record(this.databases.nodes, node)
+    return valueView === null ? null : records.storedPropertyOf(valueView, property)
   }
 
   relationshipType(relationship: RelationshipId): SymbolId {
-    const window = this.record(this.databases.relationships, relationship)
-    return window === null ? 0 : records.typeOf(window)
+    const valueView = this.record(this.databases.relationships, relationship)
+    return valueView === null ? 0 : records.typeOf(valueView)
   }
 
   relationshipSource(relationship: RelationshipId): NodeId {
-    const window = this.record(this.databases.relationships, relationship)
-    return window === null ? 0 : records.sourceOf(window)
+    const valueView = this.record(this.databases.relationships, relationship)
+    return valueView === null ? 0 : records.sourceOf(valueView)
   }
 
   relationshipTarget(relationship: RelationshipId): NodeId {
-    const window = this.record(this.databases.relationships, relationship)
-    return window === null ? 0 : records.targetOf(window)
+    const valueView = this.record(this.databases.relationships, relationship)
+    return valueView === null ? 0 : records.targetOf(valueView)
   }
 
   relationshipProperty(relationship: RelationshipId, property: SymbolId): PropertyValue | null {
@@ -178,19 +178,21 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
     const { relationships } = this.cache
     const column = COLUMN.firstProperty + property
     if (hot) {
-      const known = relationships.find(column, relationship)
-      if (known !== undefined) return known
+      const cached = relationships.find(column, relationship)
+      if (cached !== undefined) return cached
     }
-    const window = this.record(this.databases.relationships, relationship)
-    const value = window === null ? null : records.propertyOf(window, property)
+    const valueView = this.record(this.databases.relationships, relationship)
+    const value = valueView === null ? null : records.propertyOf(valueView, property)
     if (hot) relationships.put(column, relationship, value)
     return value
   }
 
   relationshipField(relationship: RelationshipId, field: ElementField): PropertyValue | null {
-    const window = this.record(this.databases.relationships, relationship)
-    if (window === null) return null
-    return field === 'type' ? this.symbolName('type', records.typeOf(window)) : sharedField(window, field)
+    const valueView = this.record(this.databases.relationships, relationship)
+    if (valueView === null) return null
+    return field === 'type'
+      ? this.symbolName('type', records.typeOf(valueView))
+      : sharedField(field, new StoredFields(valueView))
   }
 
   relationshipProperties(relationship: RelationshipId): ReadonlyMap<string, PropertyValue> {
@@ -198,8 +200,8 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
   }
 
   relationshipStoredProperty(relationship: RelationshipId, property: SymbolId): StoredProperty | null {
-    const window = this.record(this.databases.relationships, relationship)
-    return window === null ? null : records.storedPropertyOf(window, property)
+    const valueView = this.record(this.databases.relationships, relationship)
+    return valueView === null ? null : records.storedPropertyOf(valueView, property)
   }
 
   nodeStoredProperties(node: NodeId): ReadonlyMap<string, StoredProperty> {
@@ -210,16 +212,16 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
     return this.stored(this.record(this.databases.relationships, relationship))
   }
 
-  private stored(window: ValueView | null): ReadonlyMap<string, StoredProperty> {
-    if (window === null) return new Map()
-    const stored = [...records.storedPropertiesOf(window)]
+  private stored(valueView: ValueView | null): ReadonlyMap<string, StoredProperty> {
+    if (valueView === null) return new Map()
+    const stored = [...records.storedPropertiesOf(valueView)]
     return new Map(stored.map(([symbol, property]) => [this.symbolName('property', symbol), property]))
   }
 
-  private named(window: ValueView | null): ReadonlyMap<string, PropertyValue> {
+  private named(valueView: ValueView | null): ReadonlyMap<string, PropertyValue> {
     const named = new Map<string, PropertyValue>()
-    if (window === null) return named
-    for (const [symbol, { value }] of records.storedPropertiesOf(window)) {
+    if (valueView === null) return named
+    for (const [symbol, { value }] of records.storedPropertiesOf(valueView)) {
       if (value !== null) named.set(this.symbolName('property', symbol), value)
     }
     return named
@@ -249,8 +251,8 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
     const { counts } = this.cache
     const key = countKey(kind, symbol)
     if (hot) {
-      const known = counts.get(key)
-      if (known !== undefined) return known
+      const cached = counts.get(key)
+      if (cached !== undefined) return cached
     }
     metaKey.kind = kind
     metaKey.symbol = symbol
@@ -260,14 +262,43 @@ export class LmdbSnapshot extends AdjacencyReader implements Snapshot {
   }
 }
 
-function sharedField(window: ValueView, field: ElementField): PropertyValue | null {
+/** The record fields that a snapshot returns for nodes and for relationships. */
+interface SharedFields {
+  readonly createdMs: number
+  readonly updatedMs: number
+  readonly gid: string
+}
+
+/** Reads the shared fields of a stored record, each when it is needed. */
+class StoredFields implements SharedFields {
+  private readonly record: ValueView
+
+  constructor(record: ValueView) {
+    this.record = record
+  }
+
+  get createdMs(): number {
+    return records.createdMsOf(this.record)
+  }
+
+  get updatedMs(): number {
+    return records.updatedMsOf(this.record)
+  }
+
+  get gid(): string {
+    return records.gidOf(this.record)
+  }
+}
+
+/** The value of a field that nodes and relationships share. Null for other fields. */
+export function sharedField(field: ElementField, record: SharedFields): PropertyValue | null {
   switch (field) {
     case 'create_time':
-      return timestamp(records.createdMsOf(window))
+      return timestamp(record.createdMs)
     case 'update_time':
-      return timestamp(records.updatedMsOf(window))
+      return timestamp(record.updatedMs)
     case 'id':
-      return records.gidOf(window)
+      return record.gid
     default:
       return null
   }

@@ -44,14 +44,14 @@ export class SymbolTable {
   }
 
   /** Reads the names added since by any process. Returns false if some are missing in the database. */
-  complete(counts: SymbolCounts, database: Database<SymbolKey>, reading?: ReadOptions): boolean {
+  complete(counts: SymbolCounts, database: Database<SymbolKey>, readOptions?: ReadOptions): boolean {
     for (let kind = 0; kind < 3; kind++) {
       const start = { kind, symbol: this.count(kind) + 1 }
       const end = { kind, symbol: counts[kind]! + 1 }
       if (start.symbol >= end.symbol) continue
-      for (const { key, window } of database.entries({ start, end, ...reading })) {
+      for (const { key, valueView } of database.entries({ start, end, ...readOptions })) {
         if (key.symbol !== this.count(kind) + 1) break
-        this.add(kind, symbolText(window))
+        this.add(kind, symbolText(valueView))
       }
     }
     return this.isComplete(counts)

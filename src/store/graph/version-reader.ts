@@ -15,9 +15,9 @@ export interface SnapshotSource {
   readonly databases: Databases
   readonly symbols: SymbolTable
   readonly cache: GraphCache
-  release(view: ReadTransaction): void
+  release(transaction: ReadTransaction): void
   /** Throws DataCorruptionError unless the database holds `count` entries from `start` to `end`, or of the key `start`. */
-  verifyCount<K>(database: Database<K>, start: K, end: K | null, count: number, stamp: GraphVersion): void
+  verifyCount<K>(database: Database<K>, start: K, end: K | null, count: number, version: GraphVersion): void
 }
 
 /** The base of a snapshot: reads keys of one version. */
@@ -26,17 +26,17 @@ export class VersionReader {
   readonly databases: Databases
   readonly cache: GraphCache
   protected readonly source: SnapshotSource
-  private readonly view: ReadTransaction
+  private readonly transaction: ReadTransaction
   private readonly epoch: number
   private open = true
 
-  constructor(opener: SnapshotSource, view: ReadTransaction, epoch: number, stamp: GraphVersion) {
-    this.source = opener
-    this.databases = opener.databases
-    this.view = view
-    this.cache = opener.cache
+  constructor(source: SnapshotSource, transaction: ReadTransaction, epoch: number, version: GraphVersion) {
+    this.source = source
+    this.databases = source.databases
+    this.transaction = transaction
+    this.cache = source.cache
     this.epoch = epoch
-    this.version = stamp
+    this.version = version
   }
 
   /** Identifies the environment. */
@@ -47,7 +47,7 @@ export class VersionReader {
   close(): void {
     if (!this.open) return
     this.open = false
-    this.source.release(this.view)
+    this.source.release(this.transaction)
   }
 
   /** Whether the cache has the version of this snapshot. */
@@ -59,20 +59,20 @@ export class VersionReader {
   /** For a range read, whose result the caller has to verify with `verifyCount`. */
   get readOptions(): ReadOptions {
     assert(this.open, 'a snapshot is not used after it is closed')
-    return this.view
+    return this.transaction
   }
 
   read<K>(database: Database<K>, key: K): ValueView | null {
     assert(this.open, 'a snapshot is not used after it is closed')
-    const window = database.get(key, this.view)
-    if (window === null) this.source.verifyCount(database, key, null, 0, this.version)
-    return window
+    const valueView = database.get(key, this.transaction)
+    if (valueView === null) this.source.verifyCount(database, key, null, 0, this.version)
+    return valueView
   }
 
   /** Reads a key that must exist. Throws DataCorruptionError. */
   readRequired<K>(database: Database<K>, key: K): ValueView {
     assert(this.open, 'a snapshot is not used after it is closed')
-    return database.getRequired(key, this.view)
+    return database.getRequired(key, this.transaction)
   }
 
   /** Verifies the number of entries of a range. Throws DataCorruptionError. */

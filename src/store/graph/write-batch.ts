@@ -77,7 +77,7 @@ export class LmdbWriteBatch implements WriteBatch {
   constructor(
     { databases, symbols, clock, entriesPerChunk, version }: WriteBatchOptions,
     keys = new KeyEdits(databases.upsertKeys),
-    sink = new ByteWriter(),
+    writer = new ByteWriter(),
   ) {
     const header = readHeader(databases.meta.getRequired(HEADER_KEY))
     const counts = header.symbols
@@ -90,7 +90,7 @@ export class LmdbWriteBatch implements WriteBatch {
     this.databases = databases
     this.clock = clock
     this.header = header
-    this.writer = sink
+    this.writer = writer
     this.symbols = new NewSymbols(databases.symbols, symbols, header)
     this.keys = keys
     this.nodes = new NodeEdits(databases, header, this.symbols, keys)
@@ -134,10 +134,10 @@ export class LmdbWriteBatch implements WriteBatch {
 
   // -- nodes
 
-  upsertNode(input: NodeInput, given: PreservedFields = {}): UpsertResult {
+  upsertNode(input: NodeInput, preserved: PreservedFields = {}): UpsertResult {
     this.assertOpen()
     assert(input.externalId.length <= EXTERNAL_ID_UNITS_MAX, 'an external id has at most 256 characters')
-    const upserted = this.nodes.upsert(input, given, given.updatedMs ?? given.createdMs ?? this.clock.now())
+    const upserted = this.nodes.upsert(input, preserved, preserved.updatedMs ?? preserved.createdMs ?? this.clock.now())
     this.onNodeTouched?.(input, upserted.created || input.location !== undefined)
     return upserted
   }

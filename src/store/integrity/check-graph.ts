@@ -12,7 +12,7 @@ import {
   NODES_PER_BLOCK,
   scalarKey,
 } from '../format/keys.ts'
-import { BLOCK_BYTES, CHUNK_HEAD_BYTES, LONG_LIST_HEAD_BYTES } from '../format/packed-lists.ts'
+import { BLOCK_BYTES, CHUNK_HEAD_BYTES, isEntryBefore, LONG_LIST_HEAD_BYTES } from '../format/packed-lists.ts'
 import { type NodeRecord, type RelationshipRecord, readNode, readRelationship } from '../format/records.ts'
 import { SYMBOL_KINDS, symbolText } from '../format/symbol-names.ts'
 import { CHECKSUM_MISMATCH, type Database, formatKey } from '../lmdb/database.ts'
@@ -30,7 +30,7 @@ export interface InspectableGraph {
 
 /** Returns every inconsistency as a sentence; empty if the graph is sound. */
 export function checkGraph(graph: InspectableGraph): string[] {
-  return graph.inspect((databases, reading) => new GraphCheck(databases, reading).run())
+  return graph.inspect((databases, readOptions) => new GraphCheck(databases, readOptions).run())
 }
 
 /** Entries found minus entries expected, by name. */
@@ -48,14 +48,14 @@ class CountBalance {
 
 class GraphCheck {
   private readonly databases: Databases
-  private readonly reading: ReadOptions
+  private readonly readOptions: ReadOptions
   private readonly findings: string[] = []
   private readonly balance = new CountBalance()
   private header: EnvironmentHeader = emptyHeader()
 
-  constructor(databases: Databases, reading: ReadOptions) {
+  constructor(databases: Databases, readOptions: ReadOptions) {
     this.databases = databases
-    this.reading = reading
+    this.readOptions = readOptions
   }
 
   run(): string[] {
@@ -81,35 +81,35 @@ class GraphCheck {
   /** Returns a copy, because reads continue while it is used. Null also for a damaged value, which is reported elsewhere. */
   private read<K>(database: Database<K>, key: K): ValueView | null {
     try {
-      const window = database.get(key, this.reading)
-      if (window === null) return null
-      return copyToView(window.source.subarray(0, window.byteLength))
-    } catch (fault) {
-      if (fault instanceof DataCorruptionError) return null
-      throw fault
+      const valueView = database.get(key, this.readOptions)
+      if (valueView === null) return null
+      return copyToView(valueView.source.subarray(0, valueView.byteLength))
+    } catch (error) {
+      if (error instanceof DataCorruptionError) return null
+      throw error
     }
   }
 
-  private *entries<K>(database: Database<K>, start: K): Iterable<{ key: K; window: ValueView }> {
-    const range = { start, end: undefined, ...this.reading }
+  private *entries<K>(database: Database<K>, start: K): Iterable<{ key: K; valueView: ValueView }> {
+    const range = { start, end: undefined, ...this.readOptions }
     try {
-      for (const { key, window } of database.scanUnchecked(range)) {
-        if (window === null) this.report(`${database.name} ${formatKey(key)} ${CHECKSUM_MISMATCH}`)
-        else yield { key, window }
+      for (const { key, valueView } of database.scanUnchecked(range)) {
+        if (valueView === null) this.report(`${database.name} ${formatKey(key)} ${CHECKSUM_MISMATCH}`)
+        else yield { key, valueView }
       }
-    } catch (fault) {
-      if (!(fault instanceof DataCorruptionError)) throw fault
-      this.report(`${database.name} cannot be read completely: ${fault.message}`)
+    } catch (error) {
+      if (!(error instanceof DataCorruptionError)) throw error
+      this.report(`${database.name} cannot be read completely: ${error.message}`)
     }
   }
 
   private meta(): void {
     // The layout entry, which comes first, has no checksum.
-    for (const { key, window } of this.entries(this.databases.meta, { kind: META_KIND.header, symbol: 0 })) {
-      const { words } = window
+    for (const { key, valueView } of this.entries(this.databases.meta, { kind: META_KIND.header, symbol: 0 })) {
+      const { words } = valueView
       switch (key.kind) {
         case META_KIND.header:
-          this.header = readHeader(window)
+          this.header = readHeader(valueView)
           this.balance.add('count of nodes', this.header.nodes)
           this.balance.add('count of relationships', this.header.relationships)
           break
@@ -127,37 +127,37 @@ class GraphCheck {
   }
 
   private symbols(): void {
-    const seen: string[][] = [[], [], []]
-    for (const { key, window } of this.entries(this.databases.symbols, { kind: 0, symbol: 0 })) {
-      const names = seen[key.kind]
+    const namesByKind: string[][] = [[], [], []]
+    for (const { key, valueView } of this.entries(this.databases.symbols, { kind: 0, symbol: 0 })) {
+      const names = namesByKind[key.kind]
       if (names === undefined) this.report(`symbol ${key.symbol} has an unknown kind`)
       else {
-        names.push(symbolText(window))
+        names.push(symbolText(valueView))
         if (key.symbol !== names.length) this.report(`${SYMBOL_KINDS[key.kind]} symbol ${names.length} is missing`)
       }
     }
-    for (const [kind, names] of seen.entries()) {
+    for (const [kind, names] of namesByKind.entries()) {
       if (new Set(names).size !== names.length) this.report(`two ${SYMBOL_KINDS[kind]} symbols have the same name`)
       if (names.length !== this.header.symbols[kind]) this.report(`the count of ${SYMBOL_KINDS[kind]} symbols is wrong`)
     }
   }
 
-  private known(kind: number, symbol: SymbolId, where: string): void {
+  private checkSymbol(kind: number, symbol: SymbolId, where: string): void {
     if (symbol < 1 || symbol > this.header.symbols[kind]!) {
       this.report(`${where} has the unknown ${SYMBOL_KINDS[kind]} symbol ${symbol}`)
     }
   }
 
   private nodes(): void {
-    for (const { key: id, window } of this.entries(this.databases.nodes, 1)) {
-      const node = this.decode(`node ${id}`, () => readNode(window))
+    for (const { key: id, valueView } of this.entries(this.databases.nodes, 1)) {
+      const node = this.decode(`node ${id}`, () => readNode(valueView))
       if (node === null) continue
       if (id >= this.header.nextNode) this.report(`node ${id} has an id that was never assigned`)
       this.balance.add('count of nodes', -1)
       this.balance.add('entries of all nodes', -1)
       this.nodeKey(id, node)
       for (const [at, label] of node.labels.entries()) {
-        this.known(0, label, `node ${id}`)
+        this.checkSymbol(0, label, `node ${id}`)
         if (at > 0 && node.labels[at - 1]! >= label) this.report(`labels of node ${id} are out of order`)
         this.balance.add(`count of label ${label}`, -1)
         this.balance.add(`entries of label ${label}`, -1)
@@ -171,8 +171,8 @@ class GraphCheck {
   private decode<T>(what: string, decode: () => T): T | null {
     try {
       return decode()
-    } catch (fault) {
-      this.report(`${what} cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`)
+    } catch (error) {
+      this.report(`${what} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
       return null
     }
   }
@@ -188,7 +188,7 @@ class GraphCheck {
 
   private nodeIndex(id: NodeId, node: NodeRecord): void {
     for (const [property, { value }] of node.properties) {
-      this.known(2, property, `node ${id}`)
+      this.checkSymbol(2, property, `node ${id}`)
       const scalar = value === null ? null : scalarKey(value)
       if (scalar === null) continue
       for (const label of node.labels) {
@@ -209,16 +209,16 @@ class GraphCheck {
   private upsertKeys(): void {
     for (const { key } of this.entries(this.databases.upsertKeys, { type: 0, externalId: '' })) {
       this.balance.add('upsert keys', 1)
-      this.known(0, key.type, 'an upsert key')
+      this.checkSymbol(0, key.type, 'an upsert key')
     }
   }
 
   private labels(): void {
-    for (const { key, window } of this.entries(this.databases.labels, { label: 0, block: 0 })) {
+    for (const { key, valueView } of this.entries(this.databases.labels, { label: 0, block: 0 })) {
       let bits = 0
-      for (const word of window.words.subarray(0, window.byteLength >>> 2))
+      for (const word of valueView.words.subarray(0, valueView.byteLength >>> 2))
         for (let rest = word; rest !== 0; rest &= rest - 1) bits += 1
-      if (window.byteLength !== BLOCK_BYTES || bits === 0)
+      if (valueView.byteLength !== BLOCK_BYTES || bits === 0)
         this.report(`block ${key.block} of label ${key.label} is empty`)
       this.balance.add(key.label === 0 ? 'entries of all nodes' : `entries of label ${key.label}`, bits)
     }
@@ -232,13 +232,13 @@ class GraphCheck {
   }
 
   private relationships(): void {
-    for (const { key: id, window } of this.entries(this.databases.relationships, 1)) {
-      const relationship = this.decode(`relationship ${id}`, () => readRelationship(window))
+    for (const { key: id, valueView } of this.entries(this.databases.relationships, 1)) {
+      const relationship = this.decode(`relationship ${id}`, () => readRelationship(valueView))
       if (relationship === null) continue
       const { type, source, target } = relationship
       if (id >= this.header.nextRelationship) this.report(`relationship ${id} has an id that was never assigned`)
-      this.known(1, type, `relationship ${id}`)
-      for (const property of relationship.properties.keys()) this.known(2, property, `relationship ${id}`)
+      this.checkSymbol(1, type, `relationship ${id}`)
+      for (const property of relationship.properties.keys()) this.checkSymbol(2, property, `relationship ${id}`)
       for (const node of [source, target]) {
         if (this.read(this.databases.nodes, node) === null) this.report(`an end node of relationship ${id} is missing`)
       }
@@ -255,26 +255,26 @@ class GraphCheck {
     let listed = new Set<number>()
     let found = new Set<number>()
     const close = (): void => {
-      if (listed.size !== found.size || [...listed].some((side) => !found.has(side))) {
+      if (listed.size !== found.size || [...listed].some((edgeList) => !found.has(edgeList))) {
         this.report(`the list of types at node ${node} does not match its edge lists`)
       }
       listed = new Set()
       found = new Set()
     }
-    for (const { key, window } of this.entries(this.databases.adjacency, { node: 0, side: 0 })) {
+    for (const { key, valueView } of this.entries(this.databases.adjacency, { node: 0, edgeList: 0 })) {
       if (key.node !== node) {
         close()
         node = key.node
       }
-      if (edgeListType(key.side) !== 0) {
-        found.add(key.side)
-        if (window.byteLength === LONG_LIST_HEAD_BYTES) this.longList(key, window.words)
-        else this.entriesOf(key, window.words, 0, window.byteLength / 8, null)
+      if (edgeListType(key.edgeList) !== 0) {
+        found.add(key.edgeList)
+        if (valueView.byteLength === LONG_LIST_HEAD_BYTES) this.longList(key, valueView.words)
+        else this.entriesOf(key, valueView.words, 0, valueView.byteLength / 8, null)
         continue
       }
-      const types = [...window.words.subarray(0, window.byteLength / 4)]
+      const types = [...valueView.words.subarray(0, valueView.byteLength / 4)]
       for (const [at, type] of types.entries()) {
-        listed.add(edgeListId(edgeListDirection(key.side), type))
+        listed.add(edgeListId(edgeListDirection(key.edgeList), type))
         if (at > 0 && types[at - 1]! >= type) this.report(`the types at node ${node} are out of order`)
       }
     }
@@ -283,14 +283,14 @@ class GraphCheck {
 
   /** Walks the chunk chain and the chunk index in parallel. */
   private longList(key: AdjacencyKey, head: Uint32Array): void {
-    const name = `the list of type ${edgeListType(key.side)} at node ${key.node}`
+    const name = `the list of type ${edgeListType(key.edgeList)} at node ${key.node}`
     let id = head[1]!
     let count = 0
     let last: [number, number] | null = null
     const start = { ...key, neighbour: 0, relationship: 0 }
-    for (const { key: low, window } of this.entries(this.databases.chunkIndex, start)) {
-      if (low.node !== key.node || low.side !== key.side) break
-      if (window.words[0] !== id) {
+    for (const { key: low, valueView } of this.entries(this.databases.chunkIndex, start)) {
+      if (low.node !== key.node || low.edgeList !== key.edgeList) break
+      if (valueView.words[0] !== id) {
         this.report(`${name} has a chain that differs from its index`)
         return
       }
@@ -324,8 +324,8 @@ class GraphCheck {
     count: number,
     low: [number, number] | null,
   ): void {
-    const type = edgeListType(key.side)
-    const outgoing = edgeListDirection(key.side) === 'out'
+    const type = edgeListType(key.edgeList)
+    const outgoing = edgeListDirection(key.edgeList) === 'out'
     let last = low
     for (let i = 0; i < count; i++) {
       const entry: [number, number] = [words[start + i]!, words[start + count + i]!]
@@ -354,7 +354,7 @@ class GraphCheck {
       this.balance.add('chunks', 1)
       if (key >= this.header.nextChunk) this.report(`chunk ${key} has an id that was never assigned`)
     }
-    const start = { node: 0, side: 0, neighbour: 0, relationship: 0 }
+    const start = { node: 0, edgeList: 0, neighbour: 0, relationship: 0 }
     for (const _ of this.entries(this.databases.chunkIndex, start)) {
       this.balance.add('chunk index entries', 1)
     }
@@ -362,5 +362,5 @@ class GraphCheck {
 }
 
 function isBefore(a: readonly [number, number], b: readonly [number, number]): boolean {
-  return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1])
+  return isEntryBefore(a[0], a[1], b[0], b[1])
 }

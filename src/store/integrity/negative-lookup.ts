@@ -11,9 +11,9 @@ import { type EncodedRange, PageCounter, PageError, type VersionSource } from '.
 export class NegativeLookup {
   private readonly path: string
   private readonly source: VersionSource
-  private absence: PageCounter | null = null
+  private counter: PageCounter | null = null
   /** Reused for each call. */
-  private readonly stretch: EncodedRange = {
+  private readonly range: EncodedRange = {
     start: new Uint8Array(KEY_BUFFER_BYTES),
     end: new Uint8Array(KEY_BUFFER_BYTES),
     startLength: 0,
@@ -31,23 +31,23 @@ export class NegativeLookup {
    * `end` null, `count` entries of the key `start`. A read transaction of that version must be open, so that its pages are not
    * reused.
    */
-  verifyCount<K>(database: Database<K>, start: K, end: K | null, count: number, stamp: GraphVersion): void {
+  verifyCount<K>(database: Database<K>, start: K, end: K | null, count: number, version: GraphVersion): void {
     let found: number | null
     try {
-      this.absence ??= new PageCounter(this.path, this.source)
-      const { stretch } = this
-      stretch.startLength = database.codec.writeKey(start, stretch.start, 0)
-      stretch.endLength = end === null ? null : database.codec.writeKey(end, stretch.end, 0)
-      found = this.absence.count(database, stretch, stamp)
-    } catch (fault) {
-      if (fault instanceof PageError) throw new DataCorruptionError(GRAPH_DESCRIPTION, fault.message)
-      throw fault
+      this.counter ??= new PageCounter(this.path, this.source)
+      const { range } = this
+      range.startLength = database.codec.writeKey(start, range.start, 0)
+      range.endLength = end === null ? null : database.codec.writeKey(end, range.end, 0)
+      found = this.counter.count(database, range, version)
+    } catch (error) {
+      if (error instanceof PageError) throw new DataCorruptionError(GRAPH_DESCRIPTION, error.message)
+      throw error
     }
     if (found !== null && found !== count) throw database.damageError(start, 'exists, but a lookup does not find it')
   }
 
   close(): void {
-    this.absence?.close()
-    this.absence = null
+    this.counter?.close()
+    this.counter = null
   }
 }

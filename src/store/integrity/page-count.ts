@@ -44,17 +44,17 @@ export class PageCounter {
   private readonly file: PageFile
   private readonly source: VersionSource
   private readonly pages: VerifiedPageCache
-  private stamp: GraphVersion = { writer: 0, commit: 0 }
+  private version: GraphVersion = { writer: 0, commit: 0 }
   private trees: ReadonlyMap<string, PageTree> | null = null
-  private readonly here: TreeCursor
-  private readonly before: TreeCursor
+  private readonly cursor: TreeCursor
+  private readonly previous: TreeCursor
 
   constructor(path: string, source: VersionSource) {
     this.file = new PageFile(path)
     this.source = source
     this.pages = new VerifiedPageCache(this.file)
-    this.here = new TreeCursor(this.pages)
-    this.before = new TreeCursor(this.pages)
+    this.cursor = new TreeCursor(this.pages)
+    this.previous = new TreeCursor(this.pages)
   }
 
   close(): void {
@@ -65,9 +65,9 @@ export class PageCounter {
    * Counts the entries of the range in that version. Returns null if the file has a later version, because the pages of the
    * older one can no longer be found. Throws PageError for a damaged page.
    */
-  count(database: ChecksummedEntries, stretch: EncodedRange, stamp: GraphVersion): number | null {
+  count(database: ChecksummedEntries, range: EncodedRange, version: GraphVersion): number | null {
     this.pages.beginLookup()
-    const trees = this.treesAt(stamp)
+    const trees = this.treesAt(version)
     if (trees === null) return null
     const { name } = database
     const tree = trees.get(name)
@@ -76,7 +76,7 @@ export class PageCounter {
       if (tree.entries !== 0) throw new PageError(`${name} has no pages but ${tree.entries} entries`)
       return 0
     }
-    return this.countIn(database, tree, stretch)
+    return this.countIn(database, tree, range)
   }
 
   private countIn(
@@ -84,23 +84,23 @@ export class PageCounter {
     tree: PageTree,
     { start, startLength, end, endLength }: EncodedRange,
   ): number {
-    const { here, before } = this
-    here.seek(tree, start, startLength)
-    if (here.index > 0) this.expectSound(database, here.leaf, here.index - 1)
+    const { cursor, previous } = this
+    cursor.seek(tree, start, startLength)
+    if (cursor.index > 0) this.expectSound(database, cursor.leaf, cursor.index - 1)
     else {
-      before.seek(tree, start, startLength)
-      if (before.stepBack(tree)) this.expectSound(database, before.leaf, before.index)
+      previous.seek(tree, start, startLength)
+      if (previous.stepBack(tree)) this.expectSound(database, previous.leaf, previous.index)
     }
     let found = 0
     for (;;) {
-      if (here.index === here.leaf.count && !here.step(tree)) return found
+      if (cursor.index === cursor.leaf.count && !cursor.step(tree)) return found
       if (endLength === null) {
-        if (here.leaf.compare(here.index, start, tree.integerKeys, startLength) !== 0) break
-      } else if (here.leaf.compare(here.index, end, tree.integerKeys, endLength) >= 0) break
+        if (cursor.leaf.compare(cursor.index, start, tree.integerKeys, startLength) !== 0) break
+      } else if (cursor.leaf.compare(cursor.index, end, tree.integerKeys, endLength) >= 0) break
       found += 1
-      here.index += 1
+      cursor.index += 1
     }
-    this.expectSound(database, here.leaf, here.index)
+    this.expectSound(database, cursor.leaf, cursor.index)
     return found
   }
 
@@ -114,7 +114,7 @@ export class PageCounter {
   }
 
   private treesAt({ writer, commit }: GraphVersion): ReadonlyMap<string, PageTree> | null {
-    if (this.trees !== null && writer === this.stamp.writer && commit === this.stamp.commit) return this.trees
+    if (this.trees !== null && writer === this.version.writer && commit === this.version.commit) return this.trees
     this.trees = null
     for (let look = 0; look < READ_ATTEMPTS_MAX; look++) {
       const metas = this.file.metas()
@@ -125,7 +125,7 @@ export class PageCounter {
         const trees = this.named(main)
         const found = this.stampOf(trees.get(this.source.headerDatabase))
         if (found.writer !== writer || found.commit !== commit) continue
-        this.stamp = found
+        this.version = found
         this.trees = trees
         return trees
       }
@@ -136,29 +136,29 @@ export class PageCounter {
   }
 
   private named(main: PageTree): Map<string, PageTree> {
-    const { here } = this
+    const { cursor } = this
     const trees = new Map<string, PageTree>()
     if (main.root === null) return trees
-    here.seek(main, FIRST_KEY, 0)
+    cursor.seek(main, FIRST_KEY, 0)
     do {
-      for (let i = 0; i < here.leaf.count; i++) {
-        const tree = here.leaf.tree(i)
-        if (tree !== null) trees.set(here.leaf.name(i), tree)
+      for (let i = 0; i < cursor.leaf.count; i++) {
+        const tree = cursor.leaf.tree(i)
+        if (tree !== null) trees.set(cursor.leaf.name(i), tree)
       }
-      here.index = here.leaf.count
-    } while (here.step(main))
+      cursor.index = cursor.leaf.count
+    } while (cursor.step(main))
     return trees
   }
 
   private stampOf(tree: PageTree | undefined): GraphVersion {
-    const { here } = this
+    const { cursor } = this
     const { headerKey, readVersion } = this.source
     if (tree !== undefined && tree.root !== null) {
-      here.seek(tree, headerKey, headerKey.length)
-      const isThere = here.index < here.leaf.count && here.leaf.compare(here.index, headerKey, false) === 0
-      const value = isThere ? here.leaf.value(here.index, this.file) : null
-      const stamp = value === null ? null : readVersion(value)
-      if (stamp !== null) return stamp
+      cursor.seek(tree, headerKey, headerKey.length)
+      const isThere = cursor.index < cursor.leaf.count && cursor.leaf.compare(cursor.index, headerKey, false) === 0
+      const value = isThere ? cursor.leaf.value(cursor.index, this.file) : null
+      const version = value === null ? null : readVersion(value)
+      if (version !== null) return version
     }
     throw new PageError('the header is damaged')
   }
@@ -169,13 +169,13 @@ class TreeCursor {
   leaf: VerifiedPage
   /** Index in the leaf; the count of its entries if the key comes after all of them. */
   index = 0
-  private readonly known: VerifiedPageCache
+  private readonly pageCache: VerifiedPageCache
   private readonly pages: VerifiedPage[] = []
   private readonly indexes: number[] = []
 
-  constructor(known: VerifiedPageCache) {
-    this.known = known
-    this.leaf = new VerifiedPage(known.file.pageBytes)
+  constructor(pageCache: VerifiedPageCache) {
+    this.pageCache = pageCache
+    this.leaf = new VerifiedPage(pageCache.file.pageBytes)
   }
 
   /** Moves to the first entry that is not below the key. `length`: bytes of the key. */
@@ -244,18 +244,18 @@ class TreeCursor {
     return this.load(tree, page.child(index), this.depth + 1, page.number, index)
   }
 
-  private load(tree: PageTree, number: number, depth: number, parent = 0, place = 0): VerifiedPage {
-    const page = this.known.load(number, tree.integerKeys)
+  private load(tree: PageTree, number: number, depth: number, parent = 0, parentIndex = 0): VerifiedPage {
+    const page = this.pageCache.load(number, tree.integerKeys)
     this.pages[depth] = page
     this.depth = depth
     if (page.isLeaf !== depth >= tree.depth) throw new PageError(`page ${number} is at the wrong depth`)
     // The key ranges of two positions in a tree are disjoint: a page that fits one position fits no other.
-    if (page.inTree === tree && page.parent === parent && page.parentIndex === place) return page
-    const fault = findBoundsDamage(page, tree.integerKeys, this.bound(depth, 0), this.bound(depth, 1))
-    if (fault !== null) throw new PageError(fault)
+    if (page.inTree === tree && page.parent === parent && page.parentIndex === parentIndex) return page
+    const damage = findBoundsDamage(page, tree.integerKeys, this.bound(depth, 0), this.bound(depth, 1))
+    if (damage !== null) throw new PageError(damage)
     page.inTree = tree
     page.parent = parent
-    page.parentIndex = place
+    page.parentIndex = parentIndex
     return page
   }
 

@@ -67,7 +67,7 @@ export class VerifiedPageCache {
   private spare: VerifiedPage[] = []
   /** The transaction of each page found to be sound, whether it is copied or not. */
   private readonly sound = new Map<number, number>()
-  private moment = 0
+  private version = 0
 
   constructor(file: PageFile) {
     this.file = file
@@ -75,7 +75,7 @@ export class VerifiedPageCache {
 
   /** The file has another version: pages may have other content under the same number. */
   nextVersion(): void {
-    this.moment += 1
+    this.version += 1
   }
 
   /** Starts another lookup. The pages of the previous one must not be used any more. */
@@ -91,31 +91,31 @@ export class VerifiedPageCache {
    */
   load(number: number, integerKeys: boolean): VerifiedPage {
     const slot = number & (COPIES_MAX - 1)
-    const known = this.copies[slot]
-    if (known !== undefined && known.number === number) {
-      if (known.seenInVersion === this.moment) return known
-      if (this.file.transactionOf(number) === known.transaction) {
-        known.seenInVersion = this.moment
-        known.inTree = null
-        return known
+    const copy = this.copies[slot]
+    if (copy !== undefined && copy.number === number) {
+      if (copy.seenInVersion === this.version) return copy
+      if (this.file.transactionOf(number) === copy.transaction) {
+        copy.seenInVersion = this.version
+        copy.inTree = null
+        return copy
       }
     }
     const page = this.readAndVerify(number, integerKeys)
-    if (known !== undefined) this.retired.push(known)
+    if (copy !== undefined) this.retired.push(copy)
     this.copies[slot] = page
     return page
   }
 
   private readAndVerify(number: number, integerKeys: boolean): VerifiedPage {
     const page = this.spare.pop() ?? new VerifiedPage(this.file.pageBytes)
-    let fault = page.load(this.file, number)
-    if (fault === null && this.sound.get(number) !== page.transaction) {
-      fault = page.findEntryDamage(this.file) ?? findOrderDamage(page, integerKeys)
+    let damage = page.load(this.file, number)
+    if (damage === null && this.sound.get(number) !== page.transaction) {
+      damage = page.findEntryDamage(this.file) ?? findOrderDamage(page, integerKeys)
       if (this.sound.size >= VERIFIED_PAGES_MAX) this.sound.clear()
-      if (fault === null) this.sound.set(number, page.transaction)
+      if (damage === null) this.sound.set(number, page.transaction)
     }
-    if (fault !== null) throw new PageError(fault)
-    page.seenInVersion = this.moment
+    if (damage !== null) throw new PageError(damage)
+    page.seenInVersion = this.version
     page.clearVerified()
     return page
   }

@@ -33,10 +33,10 @@ export async function verifyFolder(folder: string, at: (what: string) => void): 
     at('the file')
     const { kind } = await readFolderLayout(folder)
     return kind === documentsLayout.kind ? await verifyDocuments(folder, at) : await verifyGraph(folder, at)
-  } catch (fault) {
-    if (fault instanceof LayoutError) throw fault
-    if (fault instanceof OperationalError || fault instanceof DataCorruptionError) return [fault.message]
-    throw fault
+  } catch (error) {
+    if (error instanceof LayoutError) throw error
+    if (error instanceof OperationalError || error instanceof DataCorruptionError) return [error.message]
+    throw error
   }
 }
 
@@ -79,9 +79,9 @@ async function verifyDocuments(folder: string, at: (what: string) => void): Prom
   }
 }
 
-function* damagedValues<K>(database: Database<K>, start: K, reading: ReadOptions): Iterable<string> {
-  for (const { key, window } of database.scanUnchecked({ start, end: undefined, ...reading })) {
-    if (window === null) yield `${database.name} ${formatKey(key)} ${CHECKSUM_MISMATCH}`
+function* damagedValues<K>(database: Database<K>, start: K, readOptions: ReadOptions): Iterable<string> {
+  for (const { key, valueView } of database.scanUnchecked({ start, end: undefined, ...readOptions })) {
+    if (valueView === null) yield `${database.name} ${formatKey(key)} ${CHECKSUM_MISMATCH}`
   }
 }
 

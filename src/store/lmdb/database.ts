@@ -38,33 +38,33 @@ export class Database<K> {
    * Reads a value; null if the key does not exist. Valid until the next read of any database. Within a write transaction the
    * read sees its uncommitted writes. Throws DataCorruptionError.
    */
-  get(key: K, reading?: ReadOptions): ValueView | null {
+  get(key: K, readOptions?: ReadOptions): ValueView | null {
     let bytes: Uint8Array | undefined
     try {
-      bytes = this.raw.getBinaryFast(key, reading)
+      bytes = this.raw.getBinaryFast(key, readOptions)
     } catch (failure) {
       throw this.asDamage(failure)
     }
     if (bytes === undefined) return null
-    const window = viewOfRead(bytes)
-    this.verifyAndStrip(key, window)
-    return window
+    const valueView = viewOfRead(bytes)
+    this.verifyAndStrip(key, valueView)
+    return valueView
   }
 
   /** As `get`; throws DataCorruptionError if the key does not exist. */
-  getRequired(key: K, reading?: ReadOptions): ValueView {
-    const window = this.get(key, reading)
-    if (window === null) throw this.damageError(key, 'is missing')
-    return window
+  getRequired(key: K, readOptions?: ReadOptions): ValueView {
+    const valueView = this.get(key, readOptions)
+    if (valueView === null) throw this.damageError(key, 'is missing')
+    return valueView
   }
 
   /** Iterates over a range. Each entry has its own view. Throws DataCorruptionError. */
-  *entries(range: RangeOptions<K>): Iterable<{ key: K; window: ValueView }> {
+  *entries(range: RangeOptions<K>): Iterable<{ key: K; valueView: ValueView }> {
     try {
       for (const { key, value } of this.raw.getRange(range)) {
-        const window = copyToView(value)
-        this.verifyAndStrip(key, window)
-        yield { key, window }
+        const valueView = copyToView(value)
+        this.verifyAndStrip(key, valueView)
+        yield { key, valueView }
       }
     } catch (failure) {
       throw this.asDamage(failure)
@@ -72,20 +72,20 @@ export class Database<K> {
   }
 
   /** As `entries`, but yields null for a value with a wrong checksum and continues. For checkers. */
-  *scanUnchecked(range: RangeOptions<K>): Iterable<{ key: K; window: ValueView | null }> {
+  *scanUnchecked(range: RangeOptions<K>): Iterable<{ key: K; valueView: ValueView | null }> {
     try {
       for (const { key, value } of this.raw.getRange(range)) {
-        const window = copyToView(value)
-        yield { key, window: this.matchesChecksum(key, window) ? withoutChecksum(window) : null }
+        const valueView = copyToView(value)
+        yield { key, valueView: this.matchesChecksum(key, valueView) ? withoutChecksum(valueView) : null }
       }
     } catch (failure) {
       throw this.asDamage(failure)
     }
   }
 
-  private verifyAndStrip(key: K, window: ValueView): void {
-    if (!this.matchesChecksum(key, window)) throw this.damageError(key, CHECKSUM_MISMATCH)
-    withoutChecksum(window)
+  private verifyAndStrip(key: K, valueView: ValueView): void {
+    if (!this.matchesChecksum(key, valueView)) throw this.damageError(key, CHECKSUM_MISMATCH)
+    withoutChecksum(valueView)
   }
 
   private matchesChecksum(key: K, { words, byteLength }: ValueView): boolean {
@@ -94,29 +94,29 @@ export class Database<K> {
   }
 
   /** Pads the value that starts at `start` in the writer to whole words and appends its checksum. */
-  seal(key: K, sink: ByteWriter, start: number): void {
+  seal(key: K, writer: ByteWriter, start: number): void {
     assert((start & 3) === 0, 'a value begins at a word')
-    const rest = -sink.length & 3
-    if (rest > 0) sink.zeros(rest)
+    const rest = -writer.length & 3
+    if (rest > 0) writer.zeros(rest)
     const first = start >>> 2
-    sink.u32(checksum(sink.words(), first, (sink.length >>> 2) - first, this.codec.seed(key)))
+    writer.u32(checksum(writer.words(), first, (writer.length >>> 2) - first, this.codec.seed(key)))
   }
 
   /** Within a write transaction: puts a value sealed in the writer, from `start` to `end`. */
-  putSealed(key: K, sink: ByteWriter, start: number, end: number): void {
-    putSlice(this.raw, key, sink.bytes, start, end)
+  putSealed(key: K, writer: ByteWriter, start: number, end: number): void {
+    putSlice(this.raw, key, writer.bytes, start, end)
   }
 
   /** As `putSealed`, for a key that is most likely greater than all others. */
-  appendSealed(key: K, sink: ByteWriter, start: number, end: number): void {
-    appendSlice(this.raw, key, sink.bytes, start, end)
+  appendSealed(key: K, writer: ByteWriter, start: number, end: number): void {
+    appendSlice(this.raw, key, writer.bytes, start, end)
   }
 
   /** Within a write transaction: seals and puts a value. */
   put(key: K, value: Uint8Array): void {
-    const sink = writerWith(value)
-    this.seal(key, sink, 0)
-    this.raw.put(key, sink.written())
+    const writer = writerWith(value)
+    this.seal(key, writer, 0)
+    this.raw.put(key, writer.written())
   }
 
   /** Within a write transaction: removes a key. */
@@ -151,9 +151,9 @@ export class Database<K> {
   }
 }
 
-function withoutChecksum(window: ValueView): ValueView {
-  window.byteLength -= CHECKSUM_BYTES
-  return window
+function withoutChecksum(valueView: ValueView): ValueView {
+  valueView.byteLength -= CHECKSUM_BYTES
+  return valueView
 }
 
 /** Formats a key for a message to an operator. */

@@ -104,9 +104,9 @@ export function openDatabases(file: LmdbFile, meta: Database<SymbolKey>): Databa
 
 /** Writes the header of an empty graph, within a write transaction. */
 export function putEmptyHeader(meta: Database<SymbolKey>): void {
-  const sink = new ByteWriter(64)
-  writeHeader(sink, emptyHeader())
-  meta.put(HEADER_KEY, sink.written())
+  const writer = new ByteWriter(64)
+  writeHeader(writer, emptyHeader())
+  meta.put(HEADER_KEY, writer.written())
 }
 
 /** The error for an environment with fewer symbols than its header says. */

@@ -13,8 +13,8 @@ const PROBE_BYTES = 2 ** 20
  * removes a probe file of 1 MiB next to `file`.
  */
 export function diskFullReason(failure: unknown, folder: string, file: string): string | null {
-  const told = diskFullReasonOf(failure)
-  if (told !== null) return told
+  const reason = diskFullReasonOf(failure)
+  if (reason !== null) return reason
   try {
     const { bavail, bsize } = statfsSync(folder)
     return bavail * bsize < FREE_MIN_BYTES ? 'the disk is full' : probeQuota(file)

@@ -72,10 +72,10 @@ export async function readFolderLayout(folder: string): Promise<{ kind: number; 
 
 /** Encodes a layout entry. It has no checksum, so that every version of the program can read it. */
 export function encodeLayout({ kind, version }: FolderLayout): Uint8Array {
-  const sink = new ByteWriter(64)
-  sink.u32(kind)
-  sink.u32(version)
-  return sink.written()
+  const writer = new ByteWriter(64)
+  writer.u32(kind)
+  writer.u32(version)
+  return writer.written()
 }
 
 /** Reads the layout entry; null in a new folder. Throws LayoutError for an invalid entry. */

@@ -51,16 +51,16 @@ export class LmdbFile {
     const file = join(path, DATA_FILE)
     this.file = file
     this.releaseAddressSpace = reserveAddressSpace(path, options.mapBytes ?? MAP_BYTES)
-    let gate: OpenLock | null = null
+    let lock: OpenLock | null = null
     try {
       if (!this.isReadOnly) mkdirSync(path, { recursive: true, mode: 0o700 })
-      gate = OpenLock.of(file)
-      this.openLock = gate
-      this.root = gate.runExclusive(() => openChecked(path, options), options.lockTimeoutMs)
+      lock = OpenLock.of(file)
+      this.openLock = lock
+      this.root = lock.runExclusive(() => openChecked(path, options), options.lockTimeoutMs)
       this.inode = statSync(file).ino
       this.readTransactions = new ReadTransactions((this.root as unknown as { env: object }).env, this.commitCounter)
     } catch (failure) {
-      gate?.close()
+      lock?.close()
       this.releaseAddressSpace()
       if (failure instanceof OperationalError) throw failure
       throw new OperationalError(`the store in ${path} cannot be opened: ${(failure as Error).message}`)

@@ -29,14 +29,14 @@ const BATCH_ENTRIES = 20_000
 const BATCH_BYTES = 32 * 2 ** 20
 
 /** Writes the value in the new format, without its checksum. */
-type ValueRewrite = (sink: ByteWriter, old: Uint8Array) => void
+type ValueRewrite = (writer: ByteWriter, old: Uint8Array) => void
 
-const copyValue: ValueRewrite = (sink, old) => sink.raw(old)
+const copyValue: ValueRewrite = (writer, old) => writer.raw(old)
 /** In the old format a zero byte followed each name. */
-const rewriteName: ValueRewrite = (sink, old) => prependLength(sink, old.subarray(0, old.length - 1))
-const prependLength: ValueRewrite = (sink, old) => {
-  sink.u32(old.length)
-  sink.raw(old)
+const rewriteName: ValueRewrite = (writer, old) => prependLength(writer, old.subarray(0, old.length - 1))
+const prependLength: ValueRewrite = (writer, old) => {
+  writer.u32(old.length)
+  writer.raw(old)
 }
 /** In the old format an index entry had a value of one byte, because values could not be empty. */
 const dropValue: ValueRewrite = () => {}
@@ -104,9 +104,9 @@ async function rewriteGraph(from: LmdbFile, to: LmdbFile): Promise<void> {
   await copy((d) => d.upsertKeys, { type: 0, externalId: '' }, copyValue)
   await copy((d) => d.nodes, 1, copyValue)
   await copy((d) => d.relationships, 1, copyValue)
-  await copy((d) => d.adjacency, { node: 0, side: 0 }, copyValue)
+  await copy((d) => d.adjacency, { node: 0, edgeList: 0 }, copyValue)
   await copy((d) => d.chunks, 1, copyValue)
-  await copy((d) => d.chunkIndex, { node: 0, side: 0, neighbour: 0, relationship: 0 }, copyValue)
+  await copy((d) => d.chunkIndex, { node: 0, edgeList: 0, neighbour: 0, relationship: 0 }, copyValue)
   await copy((d) => d.labels, { label: 0, block: 0 }, copyValue)
   await copy((d) => d.index, { label: 0, property: 0, scalar: new Uint8Array(0), node: 0 }, dropValue)
   // Last, so that an incomplete copy has no header.
@@ -132,11 +132,11 @@ async function writeLayout(
 
 async function rewriteAll<K>(to: LmdbFile, old: Database<K>, next: Database<K>, start: K, rewrite: ValueRewrite) {
   let batch: { key: K; start: number; end: number }[] = []
-  let sink = new ByteWriter()
+  let writer = new ByteWriter()
   const put = async (): Promise<void> => {
-    const [entries, written] = [batch, sink]
+    const [entries, written] = [batch, writer]
     batch = []
-    sink = new ByteWriter()
+    writer = new ByteWriter()
     await to.transaction(() => {
       for (const entry of entries) next.putSealed(entry.key, written, entry.start, entry.end)
     })
@@ -147,14 +147,14 @@ async function rewriteAll<K>(to: LmdbFile, old: Database<K>, next: Database<K>, 
     from = null
     // No read transaction is open while a batch is written.
     for (const { key, value } of old.raw.getRange(range)) {
-      if (batch.length === BATCH_ENTRIES || sink.length > BATCH_BYTES) {
+      if (batch.length === BATCH_ENTRIES || writer.length > BATCH_BYTES) {
         from = key
         break
       }
-      const begin = sink.length
-      rewrite(sink, value.subarray(0, value.length))
-      next.seal(key, sink, begin)
-      batch.push({ key, start: begin, end: sink.length })
+      const begin = writer.length
+      rewrite(writer, value.subarray(0, value.length))
+      next.seal(key, writer, begin)
+      batch.push({ key, start: begin, end: writer.length })
     }
     if (batch.length > 0) await put()
   }

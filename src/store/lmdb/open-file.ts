@@ -46,9 +46,9 @@ export interface LmdbFileOptions {
  * `open` throws.
  */
 export async function openWhenUnwritten<T>(path: string, open: () => T, lockTimeoutMs?: number): Promise<T> {
-  let gate: OpenLock
+  let lock: OpenLock
   try {
-    gate = OpenLock.of(join(path, DATA_FILE))
+    lock = OpenLock.of(join(path, DATA_FILE))
   } catch {
     // `open` reports the problem with the folder.
     return open()
@@ -56,17 +56,17 @@ export async function openWhenUnwritten<T>(path: string, open: () => T, lockTime
   try {
     // Within the lock the file state is only compared, so a large file does not block the event loop.
     await checkFileInSlices(join(path, DATA_FILE)).catch(() => undefined)
-    return await gate.runExclusiveAsync(open, lockTimeoutMs)
+    return await lock.runExclusiveAsync(open, lockTimeoutMs)
   } finally {
-    gate.close()
+    lock.close()
   }
 }
 
 /** Opens the file after a check for damage. Call it while no process writes, because a change would look like damage. */
 export function openChecked(path: string, options: LmdbFileOptions): RootDatabase {
   const file = join(path, DATA_FILE)
-  const fault = findDamage(file)
-  if (fault !== null) throw new OperationalError(`${file} ${fault}`)
+  const damage = findDamage(file)
+  if (damage !== null) throw new OperationalError(`${file} ${damage}`)
   allocateReaderTable(path)
   if (!canRegisterReaders(path)) {
     throw new OperationalError(
@@ -102,8 +102,8 @@ function allocateReaderTable(path: string): void {
     // Fails if another process has created the table meanwhile.
     linkSync(draft, file)
   } catch (failure) {
-    const lack = diskFullReasonOf(failure)
-    if (lack !== null) throw new OperationalError(`not enough disk space for a store in ${path}: ${lack}`)
+    const reason = diskFullReasonOf(failure)
+    if (reason !== null) throw new OperationalError(`not enough disk space for a store in ${path}: ${reason}`)
   } finally {
     rmSync(draft, { force: true })
   }

@@ -63,13 +63,13 @@ export class OpenLock {
   static of(file: string): OpenLock {
     const { dev, ino } = statSync(dirname(file))
     const name = `${dev}:${ino}`
-    let gate = openLocks.get(name)
-    if (gate === undefined) {
-      gate = new OpenLock(name, file, hasFlock() ? openSync(dirname(file), 'r') : null)
-      openLocks.set(name, gate)
+    let lock = openLocks.get(name)
+    if (lock === undefined) {
+      lock = new OpenLock(name, file, hasFlock() ? openSync(dirname(file), 'r') : null)
+      openLocks.set(name, lock)
     }
-    gate.users++
-    return gate
+    lock.users++
+    return lock
   }
 
   /**

@@ -21,15 +21,15 @@ export class PendingWrites {
   private start = 0
 
   /** Starts the next value at the current end of the writer. */
-  begin(sink: ByteWriter): void {
-    this.start = sink.length
+  begin(writer: ByteWriter): void {
+    this.start = writer.length
   }
 
   /** Seals the value since `begin` and records it under the key. */
-  put<K>(database: Database<K>, key: K, sink: ByteWriter): void {
-    assert(sink.length >= this.start, 'a value begins where it was begun')
-    database.seal(key, sink, this.start)
-    this.list.push({ database: database as Database<unknown>, key, start: this.start, end: sink.length })
+  put<K>(database: Database<K>, key: K, writer: ByteWriter): void {
+    assert(writer.length >= this.start, 'a value begins where it was begun')
+    database.seal(key, writer, this.start)
+    this.list.push({ database: database as Database<unknown>, key, start: this.start, end: writer.length })
   }
 
   /** Moves the writes of one database to the end and sorts them by key. Each key must occur once. */
@@ -53,10 +53,10 @@ export class PendingWrites {
   }
 
   /** Within a write transaction: executes all writes. */
-  apply(sink: ByteWriter): void {
+  apply(writer: ByteWriter): void {
     for (const { database, key, start, end } of this.list) {
       if (start < 0) database.remove(key)
-      else database.putSealed(key, sink, start, end)
+      else database.putSealed(key, writer, start, end)
     }
   }
 }

@@ -21,7 +21,7 @@ export interface RangeOptions<K> extends Partial<ReadOptions> {
  */
 export interface RawDatabase<K> {
   /** Returns a buffer that the next read of any database overwrites. */
-  getBinaryFast(key: K, reading?: ReadOptions): Uint8Array | undefined
+  getBinaryFast(key: K, readOptions?: ReadOptions): Uint8Array | undefined
   getRange(range: RangeOptions<K>): Iterable<{ key: K; value: Uint8Array }>
   getKeys(range: RangeOptions<K>): Iterable<K>
   put(key: K, value: Uint8Array, options?: { readonly append: boolean }): unknown
@@ -42,16 +42,16 @@ export function putSlice<K>(database: RawDatabase<K>, key: K, bytes: Uint8Array,
  * the key is not the greatest.
  */
 export function appendSlice<K>(database: RawDatabase<K>, key: K, bytes: Uint8Array, start: number, end: number): void {
-  const piece = sliceOptions(bytes, start, end)
-  const { result } = database.put(key, piece, APPEND) as { result?: boolean }
-  if (result === false) database.put(key, piece)
+  const slice = sliceOptions(bytes, start, end)
+  const { result } = database.put(key, slice, APPEND) as { result?: boolean }
+  if (result === false) database.put(key, slice)
 }
 
 const APPEND = { append: true }
 
 function sliceOptions(bytes: Uint8Array, start: number, end: number): Uint8Array {
-  const piece = bytes as Uint8Array & { start: number; end: number }
-  piece.start = start
-  piece.end = end
-  return piece
+  const slice = bytes as Uint8Array & { start: number; end: number }
+  slice.start = start
+  slice.end = end
+  return slice
 }

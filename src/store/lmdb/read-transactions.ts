@@ -53,13 +53,13 @@ export class ReadTransactions {
   /** Returns a transaction that sees the latest commit. Release it in the same turn of the event loop. */
   acquire(): ReadTransaction {
     if (this.closed) throw new Error('assertion failed: the store is closed')
-    const resting = this.free.pop()
-    if (resting !== undefined) return resting
-    const transaction = new Txn(this.environment, MDB_RDONLY)
-    resetTxn(transaction.address)
-    const view: ReadTransaction = { transaction, commits: null, graphVersion: null }
-    this.all.add(view)
-    return view
+    const unused = this.free.pop()
+    if (unused !== undefined) return unused
+    const native = new Txn(this.environment, MDB_RDONLY)
+    resetTxn(native.address)
+    const transaction: ReadTransaction = { transaction: native, commits: null, graphVersion: null }
+    this.all.add(transaction)
+    return transaction
   }
 
   /** The commit count, to be read before a reusable transaction begins. Null if commits are not counted. */
@@ -68,10 +68,10 @@ export class ReadTransactions {
   }
 
   /** Allows reuse of a transaction that began after `commits` was read, until the next commit. */
-  allowReuse(view: ReadTransaction, commits: number | null, stamp: GraphVersion): void {
-    view.commits = commits
-    view.graphVersion = stamp
-    this.newest = view
+  allowReuse(transaction: ReadTransaction, commits: number | null, graphVersion: GraphVersion): void {
+    transaction.commits = commits
+    transaction.graphVersion = graphVersion
+    this.newest = transaction
   }
 
   /**
@@ -88,12 +88,12 @@ export class ReadTransactions {
   }
 
   /** Releases the pages of the transaction, at the latest after this turn. The next read through it begins anew. */
-  release(view: ReadTransaction): void {
-    if (view.commits === null || view !== this.newest || this.closed) {
-      this.reset(view)
+  release(transaction: ReadTransaction): void {
+    if (transaction.commits === null || transaction !== this.newest || this.closed) {
+      this.reset(transaction)
       return
     }
-    this.recent = view
+    this.recent = transaction
     if (this.isResetScheduled) return
     this.isResetScheduled = true
     setImmediate(() => {
@@ -104,11 +104,11 @@ export class ReadTransactions {
     })
   }
 
-  private reset(view: ReadTransaction): void {
-    view.commits = null
-    if (this.closed || view.transaction === undefined) return
-    resetTxn(view.transaction.address)
-    this.free.push(view)
+  private reset(transaction: ReadTransaction): void {
+    transaction.commits = null
+    if (this.closed || transaction.transaction === undefined) return
+    resetTxn(transaction.transaction.address)
+    this.free.push(transaction)
   }
 
   /** Whether no transaction is in use. */
@@ -125,7 +125,7 @@ export class ReadTransactions {
   /** Aborts all transactions. Call it before the environment is closed. */
   close(): void {
     this.closed = true
-    for (const view of this.all) view.transaction?.abort()
+    for (const transaction of this.all) transaction.transaction?.abort()
     this.all.clear()
   }
 }

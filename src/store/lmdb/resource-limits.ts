@@ -33,8 +33,8 @@ export function maxOpenGraphs(): number {
 
 function readMaxOpenFiles(): number {
   try {
-    const told = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
-    return told === undefined ? DEFAULT_FILES_MAX : Number(told)
+    const reported = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return reported === undefined ? DEFAULT_FILES_MAX : Number(reported)
   } catch {
     return DEFAULT_FILES_MAX
   }
@@ -50,13 +50,13 @@ export function reserveAddressSpace(path: string, mapBytes: number): () => void 
   if (mappedBytes + mapBytes > ADDRESS_BYTES) {
     throw limitError(path, 'the address space of this process is full')
   }
-  const lack = findFileShortage()
-  if (lack !== null) throw limitError(path, lack)
+  const shortage = findFileShortage()
+  if (shortage !== null) throw limitError(path, shortage)
   mappedBytes += mapBytes
-  let isTaken = true
+  let isReserved = true
   return () => {
-    if (isTaken) mappedBytes -= mapBytes
-    isTaken = false
+    if (isReserved) mappedBytes -= mapBytes
+    isReserved = false
   }
 }
 

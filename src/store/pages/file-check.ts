@@ -30,7 +30,7 @@ interface CheckedState {
   /** Size, timestamps, and number of the newest commit. */
   readonly fileState: string
   /** The damage that the check found; null for a sound file. */
-  readonly fault: string | null
+  readonly damage: string | null
 }
 
 /** By device and inode: state and result of files that this process has checked, or opened and closed. */
@@ -41,10 +41,10 @@ const recentlySound = new Set<string>()
 
 /** Call it after LMDB has closed the file. The file is not checked again until its state changes. */
 export function rememberFileState(path: string): void {
-  const found = readFileState(path)
-  if (found === null) return
-  if (Date.now() - found.changedMs > TIMESTAMP_TICK_MS) remember(found, null)
-  else checkedFiles.delete(found.name)
+  const state = readFileState(path)
+  if (state === null) return
+  if (Date.now() - state.changedMs > TIMESTAMP_TICK_MS) remember(state, null)
+  else checkedFiles.delete(state.name)
 }
 
 interface FileState {
@@ -53,9 +53,9 @@ interface FileState {
   readonly changedMs: number
 }
 
-function remember({ name, look }: FileState, fault: string | null): void {
+function remember({ name, look }: FileState, damage: string | null): void {
   if (checkedFiles.size >= REMEMBERED_FILES_MAX) checkedFiles.clear()
-  checkedFiles.set(name, { fileState: look, fault })
+  checkedFiles.set(name, { fileState: look, damage })
 }
 
 /**
@@ -95,14 +95,14 @@ export async function checkFileInSlices(path: string): Promise<void> {
   for (let checks = 0; checks < CHECK_ATTEMPTS_MAX; checks++) {
     const before = readFileState(path)
     if (before === null || checkedFiles.get(before.name)?.fileState === before.look) return
-    const fault = await runInSlices(checkFile(path, PAGES_PER_OPEN))
+    const damage = await runInSlices(checkFile(path, PAGES_PER_OPEN))
     if (readFileState(path)?.look === before.look) {
-      remember(before, fault)
+      remember(before, damage)
       return
     }
     // LMDB gives a reused page a newer transaction number, so the pages found sound were sound at the older commit.
     if (recentlySound.size >= REMEMBERED_FILES_MAX) recentlySound.clear()
-    if (fault === null) recentlySound.add(before.name)
+    if (damage === null) recentlySound.add(before.name)
     else recentlySound.delete(before.name)
   }
 }
@@ -128,45 +128,45 @@ export function findFileDamage(path: string): string | null {
     const isOld = existsSync(join(dirname(path), LMDB_LOCK_FILE))
     return isOld ? 'is missing, although the folder was used before' : null
   }
-  const found = readFileState(path)
-  if (found === null) return runToEnd(checkFile(path, PAGES_PER_OPEN))
-  const known = checkedFiles.get(found.name)
-  if (known?.fileState === found.look) return known.fault
+  const state = readFileState(path)
+  if (state === null) return runToEnd(checkFile(path, PAGES_PER_OPEN))
+  const remembered = checkedFiles.get(state.name)
+  if (remembered?.fileState === state.look) return remembered.damage
   // Valid for one opening only: the next one runs `checkFileInSlices` again.
-  const wasSound = recentlySound.delete(found.name)
+  const wasSound = recentlySound.delete(state.name)
   return runToEnd(checkFile(path, wasSound ? PAGES_SINCE_SOUND : PAGES_PER_OPEN))
 }
 
 /** Yields after each page. */
 function* checkFile(path: string, pagesMax: number): Generator<void, string | null> {
-  const found = yield* checkSize(path)
-  if ('fault' in found) return found.fault
+  const state = yield* checkSize(path)
+  if ('damage' in state) return state.damage
   // `checkSize` walks a file with missing pages completely.
-  return found.isWalked ? null : yield* checkPages(path, { leaves: false, pagesMax })
+  return state.isWalked ? null : yield* checkPages(path, { leaves: false, pagesMax })
 }
 
-function* checkSize(path: string): Generator<void, { readonly fault: string } | { readonly isWalked: boolean }> {
+function* checkSize(path: string): Generator<void, { readonly damage: string } | { readonly isWalked: boolean }> {
   const file = openSync(path, 'r')
   try {
     const first = readMetaPage(file, 0)
     const second = first === null ? null : readMetaPage(file, first.pageBytes)
     const { size } = fstatSync(file)
-    if (size === 0) return { fault: 'is empty' }
+    if (size === 0) return { damage: 'is empty' }
     if (first === null || second === null || first.pageBytes !== second.pageBytes) {
-      return { fault: 'is not a database, or damaged' }
+      return { damage: 'is not a database, or damaged' }
     }
     const { pageBytes } = first
-    if (size % pageBytes !== 0) return { fault: `is damaged: ${size} bytes is not a multiple of the page size` }
+    if (size % pageBytes !== 0) return { damage: `is damaged: ${size} bytes is not a multiple of the page size` }
     const newest = first.transaction >= second.transaction ? first : second
     if (newest.lastPage * pageBytes > newest.mapBytes) {
-      return { fault: 'is damaged: it refers to more pages than its maximum size allows' }
+      return { damage: 'is damaged: it refers to more pages than its maximum size allows' }
     }
     const pages = size / pageBytes
     if (pages > newest.lastPage) return { isWalked: false }
-    const fault = yield* checkPages(path, { leaves: true, pagesMax: Number.POSITIVE_INFINITY })
-    return fault === null
+    const damage = yield* checkPages(path, { leaves: true, pagesMax: Number.POSITIVE_INFINITY })
+    return damage === null
       ? { isWalked: true }
-      : { fault: `is damaged: it has ${pages} of ${newest.lastPage + 1} pages` }
+      : { damage: `is damaged: it has ${pages} of ${newest.lastPage + 1} pages` }
   } finally {
     closeSync(file)
   }
@@ -191,8 +191,8 @@ function* checkPages(path: string, options: WalkOptions): Generator<void, string
   try {
     const metas = file.metas()
     if (metas === null) return 'is not a database, or damaged'
-    const fault = findMetaDamage(file, metas) ?? (yield* walkTrees(file, metas[0], options))
-    return fault === null ? null : `is damaged: ${fault}`
+    const damage = findMetaDamage(file, metas) ?? (yield* walkTrees(file, metas[0], options))
+    return damage === null ? null : `is damaged: ${damage}`
   } finally {
     file.close()
   }
@@ -210,8 +210,8 @@ function findMetaDamage(file: PageFile, [newest, older]: readonly [MetaPage, Met
   if (!isCopy && transaction !== older.transaction + 1) return 'its meta pages are not from consecutive commits'
   if (main.root === null) return null
   const page = new TreePage(file.pageBytes)
-  const fault = page.load(file, main.root)
-  if (fault !== null) return fault
+  const damage = page.load(file, main.root)
+  if (damage !== null) return damage
   const isOfCommit = page.transaction === transaction || (isCopy && page.transaction === 1)
   return isOfCommit ? null : `root page ${main.root} is not from the newest commit`
 }

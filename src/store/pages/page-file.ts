@@ -51,7 +51,7 @@ export interface MetaPage {
 const TREE_BYTES = 48
 
 function readTree(view: DataView, at: number): PageTree {
-  const long = (behind: number): number => Number(view.getBigUint64(at + behind, true))
+  const long = (offset: number): number => Number(view.getBigUint64(at + offset, true))
   const root = view.getBigUint64(at + 40, true)
   return {
     root: root === NO_PAGE ? null : Number(root),
@@ -249,12 +249,12 @@ export class TreePage {
   value(i: number, file: PageFile): Uint8Array | null {
     const at = this.entryAt(i)
     const length = this.lengthAt(at)
-    const apart = this.overflow(i)
+    const overflow = this.overflow(i)
     const start = this.keyEnd(i)
-    if (apart === null) return this.bytes.subarray(start, start + length)
-    if (findOverflowDamage(file, apart, length) !== null) return null
-    const bytes = new Uint8Array(apart.pages * file.pageBytes)
-    return file.read(apart.page, bytes) ? bytes.subarray(PAGE_HEADER, PAGE_HEADER + length) : null
+    if (overflow === null) return this.bytes.subarray(start, start + length)
+    if (findOverflowDamage(file, overflow, length) !== null) return null
+    const bytes = new Uint8Array(overflow.pages * file.pageBytes)
+    return file.read(overflow.page, bytes) ? bytes.subarray(PAGE_HEADER, PAGE_HEADER + length) : null
   }
 
   /** Length in bytes of the value of entry `i` of a leaf. */

@@ -76,9 +76,9 @@ class TreeWalk {
       })
       for (const [name, tree] of named) yield* this.tree(name, tree)
       return null
-    } catch (found) {
-      if (found instanceof TreeDamage) return found.message
-      throw found
+    } catch (error) {
+      if (error instanceof TreeDamage) return error.message
+      throw error
     }
   }
 
@@ -88,10 +88,10 @@ class TreeWalk {
       return
     }
     if (tree.depth < 1 || tree.depth > DEPTH_MAX) throw new TreeDamage(`${name}: the depth ${tree.depth} is invalid`)
-    const seen: PageCounts = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
+    const counts: PageCounts = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
     const bounds: KeyBounds = { low: null, high: null, transaction: this.meta.transaction }
-    if (this.countPage(name, tree, tree.root, 1, seen, each !== undefined)) {
-      yield* this.page(name, tree, tree.root, 1, bounds, seen, each)
+    if (this.countPage(name, tree, tree.root, 1, counts, each !== undefined)) {
+      yield* this.page(name, tree, tree.root, 1, bounds, counts, each)
     }
     if (this.left <= 0) return
     const leaves = this.options.leaves || each !== undefined
@@ -99,8 +99,8 @@ class TreeWalk {
       ? ['branchPages', 'leafPages', 'overflowPages', 'entries']
       : ['branchPages', 'leafPages']
     for (const count of counted) {
-      if (seen[count] !== tree[count])
-        throw new TreeDamage(`${name}: ${count} is ${tree[count]} and should be ${seen[count]}`)
+      if (counts[count] !== tree[count])
+        throw new TreeDamage(`${name}: ${count} is ${tree[count]} and should be ${counts[count]}`)
     }
   }
 
@@ -110,13 +110,13 @@ class TreeWalk {
     tree: PageTree,
     number: number,
     depth: number,
-    seen: PageCounts,
+    counts: PageCounts,
     isRead: boolean,
   ): boolean {
     const isLeaf = depth === tree.depth
     this.markReached(name, number)
-    if (isLeaf) seen.leafPages += 1
-    else seen.branchPages += 1
+    if (isLeaf) counts.leafPages += 1
+    else counts.branchPages += 1
     if ((isLeaf && !this.options.leaves && !isRead) || this.left <= 0) return false
     this.left -= 1
     return true
@@ -128,23 +128,23 @@ class TreeWalk {
     number: number,
     depth: number,
     bounds: KeyBounds,
-    seen: PageCounts,
+    counts: PageCounts,
     each?: (page: TreePage, i: number) => void,
   ): Generator<void, void> {
     yield
     const isLeaf = depth === tree.depth
     const page = this.pageFor(depth)
     const { integerKeys } = tree
-    const fault =
+    const damage =
       page.load(this.file, number) ??
       page.findEntryDamage(this.file) ??
       findOrderDamage(page, integerKeys) ??
       findBoundsDamage(page, integerKeys, bounds.low, bounds.high)
-    if (fault !== null) throw new TreeDamage(`${name}: ${fault}`)
+    if (damage !== null) throw new TreeDamage(`${name}: ${damage}`)
     if (page.isLeaf !== isLeaf) throw new TreeDamage(`${name}: page ${number} is at the wrong depth`)
     if (page.transaction > bounds.transaction) throw new TreeDamage(`${name}: page ${number} is newer than its parent`)
-    if (isLeaf) this.leaf(name, page, seen, each)
-    else yield* this.branch(name, tree, page, depth, bounds, seen, each)
+    if (isLeaf) this.leaf(name, page, counts, each)
+    else yield* this.branch(name, tree, page, depth, bounds, counts, each)
   }
 
   private pageFor(depth: number): TreePage {
@@ -162,28 +162,28 @@ class TreeWalk {
     page: TreePage,
     depth: number,
     bounds: KeyBounds,
-    seen: PageCounts,
+    counts: PageCounts,
     each?: (page: TreePage, i: number) => void,
   ): Generator<void, void> {
     for (let i = 0; i < page.count; i++) {
       const child = page.child(i)
-      if (!this.countPage(name, tree, child, depth + 1, seen, each !== undefined)) continue
+      if (!this.countPage(name, tree, child, depth + 1, counts, each !== undefined)) continue
       const low = i === 0 ? bounds.low : page.key(i)
       const high = i + 1 === page.count ? bounds.high : page.key(i + 1)
-      yield* this.page(name, tree, child, depth + 1, { low, high, transaction: page.transaction }, seen, each)
+      yield* this.page(name, tree, child, depth + 1, { low, high, transaction: page.transaction }, counts, each)
     }
   }
 
-  private leaf(name: string, page: TreePage, seen: PageCounts, each?: (page: TreePage, i: number) => void): void {
-    seen.entries += page.count
+  private leaf(name: string, page: TreePage, counts: PageCounts, each?: (page: TreePage, i: number) => void): void {
+    counts.entries += page.count
     for (let i = 0; i < page.count; i++) {
       each?.(page, i)
-      const apart = page.overflow(i)
-      if (apart === null) continue
-      const fault = findOverflowDamage(this.file, apart, page.lengthOf(i))
-      if (fault !== null) throw new TreeDamage(`${name}: ${fault}`)
-      seen.overflowPages += apart.pages
-      for (let at = apart.page; at < apart.page + apart.pages; at++) this.markReached(name, at)
+      const overflow = page.overflow(i)
+      if (overflow === null) continue
+      const damage = findOverflowDamage(this.file, overflow, page.lengthOf(i))
+      if (damage !== null) throw new TreeDamage(`${name}: ${damage}`)
+      counts.overflowPages += overflow.pages
+      for (let at = overflow.page; at < overflow.page + overflow.pages; at++) this.markReached(name, at)
     }
   }
 

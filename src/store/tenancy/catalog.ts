@@ -25,7 +25,7 @@ import {
 } from './composite.ts'
 import { type OpenConstituent, OpenProjects, ReopeningStore } from './open-projects.ts'
 import { constituentFolderName, listConstituentFolders, projectFolderName } from './project-folders.ts'
-import type { GraphLayout, Constituent as Part } from './project-graphs.ts'
+import type { Constituent, GraphLayout } from './project-graphs.ts'
 
 const singleGraphLayout: GraphLayout = { isComposite: false, locations: new Map() }
 
@@ -68,26 +68,26 @@ export class Catalog {
   }
 
   private async createConstituents(projectId: string, layout: GraphLayout): Promise<void> {
-    const parts: Part[] = ['default', ...layout.locations.values()]
-    if (layout.isComposite) parts.push('global')
-    for (const part of parts) await this.openAsync(projectId, this.folderOf(part), true)
+    const constituents: Constituent[] = ['default', ...layout.locations.values()]
+    if (layout.isComposite) constituents.push('global')
+    for (const constituent of constituents) await this.openAsync(projectId, this.folderOf(constituent), true)
     if (layout.isComposite) await flagConstituents(this.compositeGraphsOf(projectId))
   }
 
   /** The graph of a constituent. Null if it does not exist. Opens it if necessary and then blocks. */
-  graph(projectId: string, part: Part): GraphStore | null {
-    return this.find(projectId, part)?.store ?? null
+  graph(projectId: string, constituent: Constituent): GraphStore | null {
+    return this.find(projectId, constituent)?.store ?? null
   }
 
   /**
    * Returns all inconsistencies of a graph as sentences; for the global graph also those of its proxies. Null if it does not
    * exist. For tests: it reads everything and blocks the process.
    */
-  check(projectId: string, part: Part): string[] | null {
-    const found = this.find(projectId, part)
+  check(projectId: string, constituent: Constituent): string[] | null {
+    const found = this.find(projectId, constituent)
     if (found === null) return null
     const findings = checkGraph(found.environment)
-    if (part !== 'global') return findings
+    if (constituent !== 'global') return findings
     const constituents = this.constituentsOf(projectId).flatMap(
       (folder) => this.openNow(projectId, folder, false)?.environment ?? [],
     )
@@ -95,17 +95,17 @@ export class Catalog {
   }
 
   /** Whether the constituent exists, open or not, created by any process. */
-  exists(projectId: string, part: Part): boolean {
-    const folder = this.folderOf(part)
+  exists(projectId: string, constituent: Constituent): boolean {
+    const folder = this.folderOf(constituent)
     return this.open.find(projectId, folder) !== undefined || holdsEnvironment(this.pathOf(projectId, folder))
   }
 
   /** Whether the graph has nodes; the global graph, which has only proxies, relationships. Call `openAll` before. */
-  holdsData(projectId: string, part: Part): boolean {
-    const snapshot = this.find(projectId, part)?.store.snapshot()
+  holdsData(projectId: string, constituent: Constituent): boolean {
+    const snapshot = this.find(projectId, constituent)?.store.snapshot()
     if (snapshot === undefined) return false
     try {
-      return (part === 'global' ? snapshot.relationshipCount(null) : snapshot.nodeCount(null)) > 0
+      return (constituent === 'global' ? snapshot.relationshipCount(null) : snapshot.nodeCount(null)) > 0
     } finally {
       snapshot.close()
     }
@@ -117,8 +117,8 @@ export class Catalog {
    */
   async openAll(projectId: string): Promise<void> {
     for (const folder of ['global', ...this.constituentsOf(projectId)]) {
-      await this.openAsync(projectId, folder, false).catch((fault: unknown) => {
-        if (fault instanceof LockTimeoutError) throw fault
+      await this.openAsync(projectId, folder, false).catch((error: unknown) => {
+        if (error instanceof LockTimeoutError) throw error
       })
     }
   }
@@ -157,8 +157,8 @@ export class Catalog {
       constituentsNow: () => {
         const all: LmdbEnvironment[] = []
         for (const folder of this.constituentsOf(projectId)) {
-          const known = this.open.find(projectId, folder)
-          if (known !== undefined) all.push(known.environment)
+          const alreadyOpen = this.open.find(projectId, folder)
+          if (alreadyOpen !== undefined) all.push(alreadyOpen.environment)
           else if (holdsEnvironment(this.pathOf(projectId, folder))) return null
         }
         return all
@@ -171,16 +171,16 @@ export class Catalog {
     return ['default', ...listConstituentFolders(join(this.root, projectFolderName(projectId)))]
   }
 
-  private find(projectId: string, part: Part): OpenConstituent | null {
-    const folder = this.folderOf(part)
-    const known = this.open.find(projectId, folder)
-    if (known !== undefined) return known
+  private find(projectId: string, constituent: Constituent): OpenConstituent | null {
+    const folder = this.folderOf(constituent)
+    const alreadyOpen = this.open.find(projectId, folder)
+    if (alreadyOpen !== undefined) return alreadyOpen
     return isGid(projectId) ? this.openNow(projectId, folder, false) : null
   }
 
   private async openAsync(projectId: string, folder: string, make: boolean): Promise<OpenConstituent | null> {
-    const known = this.open.find(projectId, folder)
-    if (known !== undefined) return known
+    const alreadyOpen = this.open.find(projectId, folder)
+    if (alreadyOpen !== undefined) return alreadyOpen
     const path = this.pathOf(projectId, folder)
     if (!make && !holdsEnvironment(path)) return null
     if (make) mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -188,8 +188,8 @@ export class Catalog {
     const open = () => openWhenUnwritten(path, () => this.openNow(projectId, folder, make), this.options.lockTimeoutMs)
     try {
       return await open()
-    } catch (fault) {
-      if (!(fault instanceof ResourceLimitError)) throw fault
+    } catch (error) {
+      if (!(error instanceof ResourceLimitError)) throw error
       await this.open.evictFor(projectId, EVICT_COUNT)
       return await open()
     }
@@ -200,8 +200,8 @@ export class Catalog {
   }
 
   private openNow(projectId: string, folder: string, make: boolean): OpenConstituent | null {
-    const known = this.open.find(projectId, folder)
-    if (known !== undefined) return known
+    const alreadyOpen = this.open.find(projectId, folder)
+    if (alreadyOpen !== undefined) return alreadyOpen
     const path = this.pathOf(projectId, folder)
     if (!make && !holdsEnvironment(path)) return null
     mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -225,12 +225,12 @@ export class Catalog {
     return opened.store
   }
 
-  private folderOf(part: Part): string {
-    if (typeof part === 'string') return part
-    let folder = this.folders.get(part)
+  private folderOf(constituent: Constituent): string {
+    if (typeof constituent === 'string') return constituent
+    let folder = this.folders.get(constituent)
     if (folder === undefined) {
-      folder = constituentFolderName(part)
-      this.folders.set(part, folder)
+      folder = constituentFolderName(constituent)
+      this.folders.set(constituent, folder)
     }
     return folder
   }

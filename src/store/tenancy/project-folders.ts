@@ -7,7 +7,7 @@ import { assert } from '../../kernel/assert.ts'
 import { CONSTITUENTS_FOLDER, PROJECTS_FOLDER, REMOVED_PREFIX } from '../../kernel/data-folder.ts'
 import { isGid } from '../../kernel/ids.ts'
 import { baseName } from '../lmdb/environment-folder.ts'
-import type { Constituent as Part } from './project-graphs.ts'
+import type { Constituent } from './project-graphs.ts'
 
 /** The folders of the further constituents in the folder of a project, relative to it. */
 export function listConstituentFolders(project: string): string[] {
@@ -31,9 +31,9 @@ export function projectFolderNameOrNull(projectId: string): string | null {
 }
 
 /** The folder of a constituent, relative to the folder of its project. */
-export function constituentFolderName(part: Part): string {
+export function constituentFolderName(constituent: Constituent): string {
   // A database name is free text of any length; its hash is a valid name on every file system.
-  return typeof part === 'string' ? part : join(CONSTITUENTS_FOLDER, hash(part.database))
+  return typeof constituent === 'string' ? constituent : join(CONSTITUENTS_FOLDER, hash(constituent.database))
 }
 
 function hash(text: string): string {

@@ -46,7 +46,7 @@ describe('keys sort as their fields do, and read back', () => {
     const key = fc.tuple(word, fc.constantFrom('out' as const, 'in' as const), type)
     fc.assert(
       fc.property(key, key, (a, b) => {
-        const [left, right] = [a, b].map(([node, direction, type]) => ({ node, side: edgeListId(direction, type) }))
+        const [left, right] = [a, b].map(([node, direction, type]) => ({ node, edgeList: edgeListId(direction, type) }))
         const [leftBytes, rightBytes] = [bytesOf(adjacencyKeys, left!), bytesOf(adjacencyKeys, right!)]
         const fields = ([node, direction, type]: typeof a): number[] => [node, direction === 'out' ? 0 : 1, type]
         expect(sign(Buffer.compare(leftBytes, rightBytes))).toBe(sign(compareFields(fields(a), fields(b))))
@@ -56,7 +56,7 @@ describe('keys sort as their fields do, and read back', () => {
   })
 
   test('chunks: by list, then by entry', () => {
-    const key = fc.record({ node: word, side: word, neighbour: word, relationship: word })
+    const key = fc.record({ node: word, edgeList: word, neighbour: word, relationship: word })
     fc.assert(
       fc.property(key, key, (a, b) => {
         const order = compareFields(Object.values(a), Object.values(b))

@@ -57,11 +57,11 @@ const relationship: fc.Arbitrary<RelationshipRecord> = fc.record({
 })
 
 /** Behind other bytes in the sink, as in a batch. */
-function encode(write: (sink: ByteWriter) => void): ValueView {
-  const sink = new ByteWriter(16)
-  sink.u8(7)
-  write(sink)
-  return copyToView(sink.bytes.subarray(1, sink.length))
+function encode(write: (writer: ByteWriter) => void): ValueView {
+  const writer = new ByteWriter(16)
+  writer.u8(7)
+  write(writer)
+  return copyToView(writer.bytes.subarray(1, writer.length))
 }
 
 describe('records', () => {
@@ -78,7 +78,7 @@ describe('records', () => {
   test('a node reads back as it was written', () => {
     fc.assert(
       fc.property(node, (record) => {
-        expect(readNode(encode((sink) => writeNode(sink, record)))).toEqual(record)
+        expect(readNode(encode((writer) => writeNode(writer, record)))).toEqual(record)
       }),
       { numRuns: 300 },
     )
@@ -87,7 +87,7 @@ describe('records', () => {
   test('a relationship reads back as it was written', () => {
     fc.assert(
       fc.property(relationship, (record) => {
-        expect(readRelationship(encode((sink) => writeRelationship(sink, record)))).toEqual(record)
+        expect(readRelationship(encode((writer) => writeRelationship(writer, record)))).toEqual(record)
       }),
       { numRuns: 300 },
     )
@@ -96,13 +96,13 @@ describe('records', () => {
   test('every property is found alone, and one that is not there is not', () => {
     fc.assert(
       fc.property(node, symbol, (record, absent) => {
-        const window = encode((sink) => writeNode(sink, record))
+        const valueView = encode((writer) => writeNode(writer, record))
         for (const [name, property] of record.properties) {
-          expect(propertyOf(window, name)).toEqual(property.value)
-          expect(storedPropertyOf(window, name)).toEqual(property)
+          expect(propertyOf(valueView, name)).toEqual(property.value)
+          expect(storedPropertyOf(valueView, name)).toEqual(property)
         }
-        if (!record.properties.has(absent)) expect(storedPropertyOf(window, absent)).toBeNull()
-        expect([gidOf(window), externalIdOf(window)]).toEqual([record.gid, record.externalId])
+        if (!record.properties.has(absent)) expect(storedPropertyOf(valueView, absent)).toBeNull()
+        expect([gidOf(valueView), externalIdOf(valueView)]).toEqual([record.gid, record.externalId])
       }),
       { numRuns: 300 },
     )
@@ -113,7 +113,7 @@ describe('records', () => {
       fc.property(propertyValue, node, (value, record) => {
         const properties = new Map([[1, { value, externalValue: null, updatedMs: 0, metadata: null }]])
         const read = propertyOf(
-          encode((sink) => writeNode(sink, { ...record, properties })),
+          encode((writer) => writeNode(writer, { ...record, properties })),
           1,
         )
         expect(read).toStrictEqual(value)
@@ -125,10 +125,10 @@ describe('records', () => {
   test('a record of another version is refused', () => {
     fc.assert(
       fc.property(node, (record) => {
-        const window = encode((sink) => writeNode(sink, record))
-        window.view.setUint8(0, 2)
-        expect(() => checkVersion(window)).toThrow('a record has the unknown version 2')
-        expect(() => readNode(window)).toThrow('a record has the unknown version 2')
+        const valueView = encode((writer) => writeNode(writer, record))
+        valueView.view.setUint8(0, 2)
+        expect(() => checkVersion(valueView)).toThrow('a record has the unknown version 2')
+        expect(() => readNode(valueView)).toThrow('a record has the unknown version 2')
       }),
       { numRuns: 5 },
     )

@@ -49,22 +49,26 @@ describe('the checker finds', () => {
       (d) => d.relationships.remove(1),
       'relationship 1 does not match its entry in the list at node 1',
     ],
-    ['a lost list', (d) => d.adjacency.remove({ node: 2, side: edgeListId('in', 1) }), 'incoming entries: 1 too few'],
+    [
+      'a lost list',
+      (d) => d.adjacency.remove({ node: 2, edgeList: edgeListId('in', 1) }),
+      'incoming entries: 1 too few',
+    ],
     [
       'a list with a wrong neighbour',
-      (d) => d.adjacency.put({ node: 1, side: edgeListId('out', 1) }, bytes(1, 1)),
+      (d) => d.adjacency.put({ node: 1, edgeList: edgeListId('out', 1) }, bytes(1, 1)),
       'relationship 1 does not match its entry in the list at node 1',
     ],
     [
       'types that a node does not have',
-      (d) => d.adjacency.put({ node: 1, side: edgeListId('in', 0) }, bytes(1)),
+      (d) => d.adjacency.put({ node: 1, edgeList: edgeListId('in', 0) }, bytes(1)),
       'the list of types at node 1 does not match its edge lists',
     ],
     ['a lost chunk', (d) => d.chunks.remove(1), 'refers to chunk 1, which is missing'],
     ['a chunk left over', (d) => d.chunks.put(9, bytes(0, 2, 2)), 'chunks: 1 too many'],
     [
       'a wrong count of a long list',
-      (d) => d.adjacency.put({ node: 1, side: edgeListId('out', 2) }, bytes(7, 1, 0)),
+      (d) => d.adjacency.put({ node: 1, edgeList: edgeListId('out', 2) }, bytes(7, 1, 0)),
       'has 6 entries and a recorded count of 7',
     ],
     [
