@@ -104,7 +104,7 @@ test('a served folder is backed up beside its server, and the restored one answe
   const restored = join(folder, 'restored')
   const back = await runCommand(['restore', '--data', restored, '--in', out])
   expect(back.stderr).toBe('')
-  expect(back.stdout).toContain('put the master.key of the original into the folder')
+  expect(back.stdout).toContain('copy the original master.key into the folder')
   const keyless = await runCommand(['serve', '--data', restored, '--port', '0'])
   expect(keyless.stderr).toContain('master.key')
   expect(keyless.exitCode).toBe(1)
