@@ -17,12 +17,14 @@ import type { Settings } from '../settings.ts'
 import { trustScoreProfiles } from '../trust/trust-score-profile.ts'
 import type { Upstream } from '../upstream/client.ts'
 
+/** Collaborators of the kinds. */
 export interface KindDeps {
   readonly environment: ProjectKindsDeps
   readonly upstream: Upstream
   readonly clock: Clock
 }
 
+/** Returns all kinds. */
 export function createConfigKinds(
   settings: Settings,
   { environment, upstream, clock }: KindDeps,

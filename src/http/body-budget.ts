@@ -6,6 +6,7 @@ export const SMALL_BODY_BYTES = 64 * 1024
 
 const RETRY_AFTER_S = 1
 
+/** Limits of a budget. */
 export interface BodyBudgetOptions {
   /** Limit for all bodies in memory, bytes. */
   readonly totalBytesMax: number
@@ -13,6 +14,7 @@ export interface BodyBudgetOptions {
   readonly callerBytesMax: number
 }
 
+/** The request bodies in memory of one server. */
 export class BodyBudget {
   private readonly options: BodyBudgetOptions
   private reserved = 0

@@ -43,6 +43,7 @@ class PendingBody {
   }
 }
 
+/** The timeout of all bodies of one server. */
 export class BodyTimeout {
   private readonly timeoutTicks: number
   private readonly graceMs: number

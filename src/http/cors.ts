@@ -2,6 +2,7 @@
 // in a header, never a cookie.
 import type { Route } from './route.ts'
 
+/** The CORS headers of responses. */
 export interface Cors {
   /** Headers of a response to a request with this `Origin`; null: without one. */
   responseHeaders(origin: string | null): Readonly<Record<string, string>>

@@ -3,6 +3,7 @@
 import { assertNever } from '../kernel/assert.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 
+/** Status, body members and headers of an error response. */
 export interface ErrorResponse {
   readonly status: number
   readonly message: string
@@ -10,6 +11,7 @@ export interface ErrorResponse {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** Returns the response to an error. */
 export function toErrorResponse(error: ServiceError): ErrorResponse {
   switch (error.kind) {
     case 'malformed':
@@ -107,6 +109,7 @@ function challenge({ invalidToken, challenge }: Extract<ServiceError, { kind: 'u
 /** The response to an unexpected error. It contains no detail; the log does. */
 export const internalErrorResponse: ErrorResponse = { status: 500, message: 'Internal Server Error' }
 
+/** Serializes the body of an error response. */
 export function errorBodyText(problem: ErrorResponse): string {
   return problem.errors === undefined
     ? JSON.stringify({ message: problem.message })

@@ -19,6 +19,7 @@ interface Allowance {
   atMs: number
 }
 
+/** The budget of the event loop of one process, as token buckets of milliseconds. */
 export class EventLoopBudget {
   private readonly projects = new Map<string, Allowance>()
   private readonly agents = new Map<string, Allowance>()

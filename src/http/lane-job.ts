@@ -11,6 +11,7 @@ export interface ForwardedRequestHead {
   readonly requestId: string
 }
 
+/** A request to run in a lane. */
 export interface LaneJob {
   /** The project that is charged for the lane, or the organization for configuration. */
   readonly project: string
@@ -30,6 +31,7 @@ export interface LaneJob {
   head(): ForwardedRequestHead
 }
 
+/** Runs requests in lanes. */
 export interface LaneRunner {
   /** Runs the request in a lane. Rejects with ThrownServiceError: `unavailable` or `timed-out`. */
   run(job: LaneJob): Promise<HttpResponse>

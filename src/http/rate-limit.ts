@@ -12,6 +12,7 @@ interface TokenBucket {
 /** With more buckets than this, full ones are dropped. */
 const BUCKETS_MAX = 10_000
 
+/** Creates a limiter; null if `perSecond` is 0, which means no limit. `burst`: size of a bucket; 0: `perSecond`. */
 export function createRateLimiter(perSecond: number, burst: number, nowMs: () => number): RateLimiter | null {
   if (perSecond === 0) return null
   const size = burst === 0 ? perSecond : burst

@@ -10,6 +10,7 @@ const FIELD_VALUE = /^[\x20-\x7e\x80-\xff]+$/
 const process = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
 let counter = 0
 
+/** Returns the request id for the header `X-Request-ID` of a request; null: absent. */
 export function requestIdOf(given: string | null): string {
   if (given !== null && given.length <= LENGTH_MAX && FIELD_VALUE.test(given)) return given
   counter += 1

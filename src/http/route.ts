@@ -5,6 +5,7 @@ import type { ApiPermission, Caller } from '../kernel/caller.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
 
+/** Methods that routes handle. HEAD and OPTIONS are derived. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /**
@@ -53,6 +54,7 @@ export interface HttpRequest {
   body(caller: string): Promise<Uint8Array> | Uint8Array
 }
 
+/** A response for the HTTP server to write. */
 export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -95,6 +97,7 @@ export interface RequestContext {
   json(numbers: 'exact' | 'plain', caller?: string): Promise<Result<unknown, ServiceError>>
 }
 
+/** The response of a handler. */
 export interface RouteResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
@@ -115,6 +118,7 @@ export interface Tag {
 /** The setting that limits the time of a request in a lane: decision, batch, knowledge query or write. */
 export type LaneLimit = 'decision' | 'batch' | 'query' | 'write'
 
+/** How a route uses lanes. */
 export interface LaneUse {
   /** True: every request of the route runs in a lane, because it writes, or because its cost is not known in advance. */
   readonly always?: true
@@ -123,6 +127,7 @@ export interface LaneUse {
   readonly writes?: 'once' | 'idempotent'
 }
 
+/** A route: what it matches, who may call it, what it accepts and returns. */
 export interface Route {
   readonly method: Method
   /** Path template, such as `/configs/v1/applications/{id}`. A trailing slash in a request is ignored. */

@@ -2,8 +2,10 @@
 // A trailing slash is ignored; a GET route also serves HEAD.
 import type { Method, Route } from './route.ts'
 
+/** The parameters of a fixed path. */
 export const noParameters: Readonly<Record<string, string>> = Object.freeze({})
 
+/** The result of routing a request. */
 export type RouteMatch =
   | { readonly kind: 'route'; readonly route: Route; readonly pathParameters: Readonly<Record<string, string>> }
   /** The path exists, but not with this method. `allow` is sorted. */
@@ -15,12 +17,14 @@ interface PathTemplate {
   readonly methods: Map<string, Route>
 }
 
+/** Finds routes. */
 export interface Router {
   match(method: string, path: string): RouteMatch
 }
 
 const noMatch: RouteMatch = { kind: 'none' }
 
+/** Creates a router. Throws if two routes match the same requests. */
 export function createRouter(routes: readonly Route[]): Router {
   const exact = new Map<string, Map<string, RouteMatch>>()
   const endpoints = new Map<string, PathTemplate>()

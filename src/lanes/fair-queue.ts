@@ -2,6 +2,7 @@
 // with many or long requests delays only itself (Goyal, Vin, Cheng, SIGCOMM 1996). A request is charged its real running
 // time when it ends.
 
+/** Identifies who is charged for a request. */
 export interface QueueItem {
   /** The project that is charged for the request, or the organization for configuration. */
   readonly project: string
@@ -31,6 +32,7 @@ class ProjectFairShare<Job> extends FairShare {
 /** With more projects than this, idle ones are dropped. */
 const IDLE_PROJECTS_MAX = 10_000
 
+/** A queue of requests, fair by project and by agent. */
 export class FairQueue<Job extends QueueItem> {
   private readonly projectMax: number
   private readonly projects = new Map<string, ProjectFairShare<Job>>()

@@ -2,6 +2,7 @@
 // A frame is two lengths (unsigned 32 bits, little endian), a JSON head and a body of bytes.
 import type { Socket } from 'node:net'
 
+/** The head of a response frame. */
 export interface ResponseHead {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -44,6 +45,7 @@ function waitForDrain(socket: Socket): Promise<void> {
   })
 }
 
+/** Receives the frames of a socket. */
 export interface FrameReader {
   /** Called with the head and the length of the body, before any byte of the body. */
   head(head: unknown, bodyBytes: number): void

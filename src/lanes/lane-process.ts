@@ -8,6 +8,7 @@ import { type ResponseHead, readFrames, writeFrame } from './frames.ts'
 /** Responses up to this size are buffered; longer ones are streamed to the client. */
 const BUFFERED_RESPONSE_BYTES = 1024 * 1024
 
+/** A response of a lane; a large body is a stream. */
 export interface LaneResponse extends ResponseHead {
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
 }
@@ -37,6 +38,7 @@ export class LaneEndedError extends Error {
   override readonly name = 'LaneEndedError'
 }
 
+/** Options of a lane process. */
 export interface LaneProcessOptions {
   /** The command line. The process id of this process is appended as the last argument. */
   readonly command: readonly string[]
@@ -50,6 +52,7 @@ export interface LaneProcessOptions {
   onExit(how: string): void
 }
 
+/** A lane as a child process. The constructor starts it. */
 export class LaneProcess {
   readonly number: number
   private readonly options: LaneProcessOptions

@@ -35,6 +35,7 @@ class ForwardedRequest implements HttpRequest {
   }
 }
 
+/** Options of the server in a lane. */
 export interface LaneServerOptions {
   readonly handle: RequestHandler
   /** Path of the Unix socket. Only the current user may connect. */
@@ -45,11 +46,13 @@ export interface LaneServerOptions {
   onResponse(ms: number, bytes: number): void
 }
 
+/** A running server. */
 export interface LaneServer {
   /** Resolves when all running requests have ended and the socket is closed. */
   close(): Promise<void>
 }
 
+/** Starts the server. Rejects with the error of the system if the socket cannot be created. */
 export async function startLaneServer(options: LaneServerOptions): Promise<LaneServer> {
   const { handle, takeCounts, onResponse } = options
   const running = new Set<Promise<void>>()

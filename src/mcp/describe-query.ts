@@ -10,6 +10,7 @@ import type { RpcObject } from './json-rpc.ts'
 /** Parameters that the service sets. */
 const reservedParameters = new Set(['token', 'svc_token', '_appId'])
 
+/** Returns the description of a query as a JSON object. */
 export function describeQuery(documents: ConfigReader, query: CompiledQuery): RpcObject {
   const fields = documents.get(queriesKind, query.id)?.fields ?? {}
   const { display_name, description } = fields as Readonly<Record<string, string | undefined>>

@@ -2,6 +2,7 @@
 import { assertNever } from '../kernel/assert.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 
+/** Returns the text for an error. */
 export function errorText(error: ServiceError): string {
   switch (error.kind) {
     case 'malformed':

@@ -4,6 +4,7 @@ import type { McpServer } from './servers.ts'
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
+/** The schema of the metadata document. */
 export const resourceMetadata = z.object({
   resource: z.string(),
   authorization_servers: z.array(z.string()).min(1),

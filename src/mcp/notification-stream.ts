@@ -5,6 +5,7 @@ type StreamResult = IteratorResult<string, void>
 
 const streamEnd: StreamResult = { value: undefined, done: true }
 
+/** A stream that can be pushed to and read once. */
 export class NotificationStream implements AsyncIterator<string, void> {
   private readonly pending = new Set<string>()
   private ended = false

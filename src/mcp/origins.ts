@@ -1,6 +1,7 @@
 // Checks the `Origin` header, which only browsers send. This prevents DNS rebinding: a page that resolved its own name to a
 // local address still sends its foreign origin.
 
+/** Returns whether a page of this origin may call the host. */
 export type OriginCheck = (origin: string, host: string | null) => boolean
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i

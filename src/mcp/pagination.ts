@@ -4,6 +4,7 @@ import { invalidParams, type RpcError, type RpcObject } from './json-rpc.ts'
 
 const CURSOR_FORM = /^[A-Za-z0-9_-]{1,1024}$/
 
+/** One page of a list. `next` is empty on the last page. */
 export interface ListPage<T> {
   readonly entries: readonly T[]
   readonly next: { readonly nextCursor?: string }

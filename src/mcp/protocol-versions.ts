@@ -2,7 +2,9 @@
 import { isJsonObject } from '../kernel/json-kind.ts'
 import { type RpcError, type RpcObject, rpcCodes } from './json-rpc.ts'
 
+/** The version without sessions. */
 export const STATELESS_VERSION = '2026-07-28'
+/** The newest version with sessions. */
 export const SESSION_VERSION = '2025-11-25'
 
 /** Versions that a request may name, newest first. */
@@ -11,7 +13,9 @@ export const supportedVersions = [STATELESS_VERSION, SESSION_VERSION] as const
 /** Versions that a session may have. What this server sends is the same in all of them. */
 export const sessionVersions: ReadonlySet<string> = new Set([SESSION_VERSION, '2025-06-18', '2025-03-26'])
 
+/** The header with the protocol version. */
 export const PROTOCOL_VERSION_HEADER = 'mcp-protocol-version'
+/** The member of `_meta` with the protocol version. */
 export const PROTOCOL_VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 
 /**
@@ -30,6 +34,7 @@ export function isStatelessVersion(revision: string | null): boolean {
   return revision !== null && /^\d{4}-\d{2}-\d{2}$/.test(revision) && revision >= STATELESS_VERSION
 }
 
+/** The error for an unsupported protocol version. */
 export function unsupportedVersion(requested: string): RpcError {
   return {
     code: rpcCodes.unsupportedVersion,

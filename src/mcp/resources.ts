@@ -14,6 +14,7 @@ import type { McpCaller, McpDeps, McpMethod } from './method.ts'
 import { paginate } from './pagination.ts'
 import type { McpServer } from './servers.ts'
 
+/** The URI of the collection of all queries, and prefix of each query. */
 export const COLLECTION_URI = 'svc://knowledge-queries/'
 const URI_TEMPLATE = `${COLLECTION_URI}{name}`
 const MIME_TYPE = 'application/json'
@@ -92,6 +93,7 @@ export function isResourceUri(uri: string): boolean {
   return uri.startsWith(COLLECTION_URI)
 }
 
+/** The method `resources/list`. */
 export const listResources: McpMethod = (parts, caller, params) => {
   const all = [collection, ...queriesFor(parts, caller).map((query) => listEntry(parts, query))]
   const page = paginate('resources', all, ({ uri }) => uri, params, parts.pageMax)
@@ -110,6 +112,7 @@ function listEntry({ documents }: McpDeps, query: CompiledQuery) {
   }
 }
 
+/** The method `resources/templates/list`. */
 export const listTemplates: McpMethod = (parts, _caller, params) => {
   const page = paginate('templates', templates, ({ name }) => name, params, parts.pageMax)
   return page.ok ? ok({ resourceTemplates: page.value.entries, ...page.value.next }) : page
@@ -136,6 +139,7 @@ function readContent(parts: McpDeps, caller: McpCaller, uri: string): RpcObject 
   return query === undefined ? null : describeQuery(parts.documents, query)
 }
 
+/** The method `completion/complete`: names of queries by prefix. */
 export const complete: McpMethod = (parts, caller, params) => {
   const asked = readCompletion(params)
   if (!asked.ok) return asked
@@ -155,4 +159,5 @@ function readCompletion({ ref, argument }: RpcObject): Result<string, RpcError> 
   return ok(argument.value)
 }
 
+/** Error codes for an unknown resource, which differ between the protocol versions. */
 export const notFoundCodes = { session: rpcCodes.resourceNotFound, stateless: rpcCodes.invalidParams } as const

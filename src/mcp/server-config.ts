@@ -12,6 +12,7 @@ import {
 } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 
+/** The path of the kind. */
 export const mcpServersKind = 'mcp-servers'
 
 const scopes = z
@@ -20,6 +21,7 @@ const scopes = z
   .max(100)
   .refine((all) => new Set(all).size === all.length, { error: 'duplicate scope' })
 
+/** The descriptor of the kind. */
 export const mcpServers: ConfigKind = {
   path: mcpServersKind,
   label: 'MCP server',

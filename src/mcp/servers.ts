@@ -5,6 +5,7 @@ import { assert } from '../kernel/assert.ts'
 import type { AgentCaller, ApiPermission } from '../kernel/caller.ts'
 import { mcpServersKind } from './server-config.ts'
 
+/** The configuration of an enabled server. */
 export interface McpServer {
   readonly projectId: string
   readonly tokenIntrospectId: string
@@ -18,6 +19,7 @@ export interface McpServer {
 /** Kinds that a server is built from: a change of one of them invalidates the cache entry of its project. */
 const watchedKinds = new Set([mcpServersKind, tokenIntrospectsKind, applicationAgentsKind])
 
+/** Reads and caches the servers of all projects. */
 export class McpServers {
   private readonly documents: ConfigSource
   /** By project id. Projects without a server are not cached, because callers can invent project ids. */

@@ -21,11 +21,13 @@ const listedTools = tools
   })
   .sort((a, b) => (a.name < b.name ? -1 : 1))
 
+/** The method `tools/list`. */
 export const listTools: McpMethod = (parts, _caller, params) => {
   const page = paginate('tools', listedTools, ({ name }) => name, params, parts.pageMax)
   return page.ok ? ok({ tools: page.value.entries, ...page.value.next }) : page
 }
 
+/** The method `tools/call`. */
 export const callTool: McpMethod = (parts, caller, params) => {
   const { name, arguments: given = {} } = params
   if (typeof name !== 'string') return invalidParams(`name: expected string, found ${jsonKindOf(name)}`)

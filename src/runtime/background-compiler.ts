@@ -7,6 +7,7 @@ const DOCUMENT_CHARS_MAX = 16_384
 const COMPILE_INTERVAL_MS = 1000
 const PENDING_MAX = 1000
 
+/** The queue of documents to compile. */
 export class BackgroundCompiler {
   private readonly pending = new Map<object, () => void>()
   private timer: ReturnType<typeof setTimeout> | null = null

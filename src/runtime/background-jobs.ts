@@ -14,6 +14,7 @@ const CATCH_UP_INTERVAL_MS = 25
 /** Length of a precompilation slice, and of the pause after it in which requests run. The first policy takes about 2 ms. */
 const COMPILE_SLICE_MS = 2
 
+/** Collaborators of the jobs. */
 export interface BackgroundJobsDeps {
   readonly dataDir: string
   readonly documents: ConfigRepository
@@ -28,6 +29,7 @@ export interface BackgroundJobsDeps {
   readonly isSoleProcess: boolean
 }
 
+/** The background jobs of one process. */
 export class BackgroundJobs {
   private readonly parts: BackgroundJobsDeps
   private readonly elections: LeaderElection

@@ -6,6 +6,7 @@ import type { GraphStore } from '../engine/store.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import type { Constituent, GraphLayout, ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 
+/** Collaborators of the registry: the configuration, and the catalog of graphs. */
 export interface GraphRegistryDeps {
   readonly documents: ConfigReader
   /** Returns an open constituent, or null if it does not exist. Throws OperationalError if it cannot be opened. */
@@ -19,6 +20,7 @@ export interface GraphRegistryDeps {
   readonly report: (line: string) => void
 }
 
+/** The graphs of all projects. */
 export class GraphRegistry {
   private readonly deps: GraphRegistryDeps
   private readonly unavailable = new Set<string>()

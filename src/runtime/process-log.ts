@@ -10,6 +10,7 @@ import type { Settings } from '../settings.ts'
 /** Minimum time between two log lines for the same error, milliseconds. */
 const REPEAT_INTERVAL_MS = 60_000
 
+/** Opens the log of the process on standard error. Master keys are redacted. */
 export function openProcessLog({ logLevel }: Settings, clock: Clock): Log {
   const secrets = [process.env[masterKeyVariable] ?? '', process.env[nextMasterKeyVariable] ?? '']
   return openLog({ clock, level: logLevel, secrets, write: (line) => process.stderr.write(line) })

@@ -36,11 +36,14 @@ const manifestSchema = z.strictObject({
   members: z.array(memberSchema),
 })
 
+/** The manifest of a backup. */
 export type Manifest = z.infer<typeof manifestSchema>
+/** A member in the manifest. */
 export type ArchiveMember = Manifest['members'][number]
 
 type ByteChunks = AsyncIterable<Uint8Array>
 
+/** A file to pack. */
 export interface ArchiveSource {
   readonly name: string
   readonly kind: ArchiveMember['kind']

@@ -20,6 +20,7 @@ import { type ArchiveSource, type Manifest, syncPath, writeArchive } from './arc
 import { belongsToProject, databaseFolders, type TransferredDocument } from './database-folders.ts'
 import { createStaging } from './staging.ts'
 
+/** Options of a backup. */
 export interface BackupRequest {
   readonly dataDir: string
   readonly out: string
@@ -30,6 +31,7 @@ export interface BackupRequest {
   readonly note: (what: string) => void
 }
 
+/** The manifest of a backup and the length of its file. */
 export interface BackupResult {
   readonly manifest: Manifest
   readonly bytes: number

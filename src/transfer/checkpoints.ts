@@ -14,6 +14,7 @@ interface Checkpoint {
   readonly hash: string
 }
 
+/** Reads, verifies and writes the checkpoints of one import. */
 export class Checkpoints {
   private readonly own: ImportMark
   /** Checkpoints of the graphs opened so far whose prefix is not verified yet, by offset. */

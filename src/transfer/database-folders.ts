@@ -30,6 +30,7 @@ export function documentKey(
   return collection === PAST_DOCUMENTS ? `${id}.${revision}` : id
 }
 
+/** Returns whether a document belongs to a project, or to the organization. */
 export function belongsToProject({ kind, id, project_id = '' }: TransferredDocument, projectId: string): boolean {
   return kind === projectsKind ? id === projectId : project_id === '' || project_id === projectId
 }

@@ -14,6 +14,7 @@ import { LineError, readObject } from './line-fields.ts'
 
 type DocumentCollection = typeof CURRENT_DOCUMENTS | typeof PAST_DOCUMENTS
 
+/** Collects, checks and writes the documents of one import. */
 export class DocumentImporter {
   count = 0
   private readonly dataDir: string

@@ -35,6 +35,7 @@ import { createStaging } from './staging.ts'
 /** Elements read at a time, before the event loop gets control. */
 const PAGE_ITEMS = 2000
 
+/** Options of an export. */
 export interface ExportRequest {
   readonly dataDir: string
   /** Path of the file; `-` is the standard output. */
@@ -43,6 +44,7 @@ export interface ExportRequest {
   readonly progress: (done: number, total: number, what: string) => void
 }
 
+/** What was exported. */
 export interface ExportResult extends ExportTotals {
   /** Number of secrets in the configuration. They stay encrypted with the master key, which is not exported. */
   readonly sealed: number

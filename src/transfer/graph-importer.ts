@@ -15,10 +15,12 @@ export function graphFolder(dataDir: string, { project, part }: GraphSection): s
   return join(dataDir, PROJECTS_FOLDER, projectFolderNameOrNull(project) ?? 'none', ...part.split('/'))
 }
 
+/** Returns whether the constituent has a database. */
 export function hasGraph(dataDir: string, section: GraphSection): boolean {
   return existsSync(join(graphFolder(dataDir, section), DATA_FILE))
 }
 
+/** The graphs of one import. */
 export class GraphImporter {
   private readonly dataDir: string
   private readonly scratchFolder: string | null

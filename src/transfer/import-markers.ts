@@ -5,12 +5,14 @@ import { join } from 'node:path'
 import { IMPORT_MARKER_FILE } from '../kernel/data-folder.ts'
 import { syncPath } from './archive.ts'
 
+/** A running or interrupted import. */
 export interface ImportMark {
   readonly file: string
   /** Identifies the import across resumes. Checkpoints of another import of the same file have another id. */
   readonly id: string
 }
 
+/** Reads the marker file; empty if there is none. */
 export function readImportMarks(dataDir: string): ImportMark[] {
   const mark = join(dataDir, IMPORT_MARKER_FILE)
   return existsSync(mark) ? readFileSync(mark, 'utf8').split('\n').filter(Boolean).map(parseMark) : []
@@ -21,6 +23,7 @@ function parseMark(line: string): ImportMark {
   return { file, id }
 }
 
+/** Replaces the marker file, or removes it if there are no imports. */
 export function writeImportMarks(dataDir: string, imports: readonly ImportMark[]): void {
   const mark = join(dataDir, IMPORT_MARKER_FILE)
   if (imports.length === 0) rmSync(mark)
@@ -40,6 +43,7 @@ export function interruptedImportMessage(dataDir: string): string | null {
   return `an import of ${files.join(', ')} into the folder ${dataDir} was interrupted: finish it with \`verdigraph import --resume\``
 }
 
+/** The source of an import for messages. */
 export function sourceName(file: string): string {
   return file === '-' ? 'the standard input' : file
 }

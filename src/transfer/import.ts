@@ -15,6 +15,7 @@ import type { ExportTotals } from './line-format.ts'
 import { LineImporter } from './line-importer.ts'
 import { createStaging } from './staging.ts'
 
+/** Options of an import. */
 export interface ImportRequest {
   readonly dataDir: string
   /** Path of the file; `-` is the standard input. */
@@ -27,6 +28,7 @@ export interface ImportRequest {
   readonly batchWeight?: number
 }
 
+/** What was imported. */
 export interface ImportResult extends ExportTotals {
   /** Elements that an earlier run imported. */
   readonly skipped: number

@@ -121,6 +121,7 @@ export class LineBatch {
   }
 }
 
+/** Reads a file in batches of lines. */
 export class LineReader {
   /** Length of the file; null for the standard input. */
   readonly bytes: number | null

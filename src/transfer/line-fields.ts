@@ -21,20 +21,24 @@ export class LineError extends Error {
 
 export type Members = Readonly<Record<string, unknown>>
 
+/** Returns the object in the only member of a line. Throws LineError if there are others. */
 export function soleMember(members: Members, name: string): Members {
   for (const other of Object.keys(members)) if (other !== name) throw new LineError(other, 'unknown field')
   return readObject(members[name], name)
 }
 
+/** Reads an object. Throws LineError. */
 export function readObject(value: unknown, field: string): Members {
   if (!isJsonObject(value)) throw new LineError(field, `expected an object, found ${jsonKindOf(value)}`)
   return value as Members
 }
 
+/** Throws LineError if the object has another member than these. */
 export function rejectUnknown(members: Members, names: ReadonlySet<string>, field: string): void {
   for (const name in members) if (!names.has(name)) throw new LineError(`${field}.${name}`, 'unknown field')
 }
 
+/** Reads a string with a length in Unicode code points. Throws LineError. */
 export function readText(value: unknown, field: string, { min, max }: LengthRange): string {
   if (typeof value !== 'string') throw new LineError(field, `expected a string, found ${jsonKindOf(value)}`)
   if (value.length < 2 * min - 1 || value.length > max) {
@@ -49,6 +53,7 @@ export function readText(value: unknown, field: string, { min, max }: LengthRang
 /** Valid names seen so far: imports repeat few names very often. */
 const validNames = new Map<LengthRange, Set<string>>()
 
+/** Reads the name of a label, relationship type or property. Throws LineError. */
 export function readName(value: unknown, field: string, length: LengthRange): string {
   const found = readText(value, field, length)
   let good = validNames.get(length)
@@ -72,6 +77,7 @@ const TIME: LengthRange = { min: 1, max: 64 }
 let lastTimeText: string | null = null
 let lastMs = 0
 
+/** Reads an RFC 3339 timestamp; returns milliseconds. Throws LineError. */
 export function readTime(value: unknown, field: string): number {
   if (value === lastTimeText) return lastMs
   const found = readText(value, field, TIME)
@@ -90,6 +96,7 @@ export function parseTime(text: string): number | null {
   return ms
 }
 
+/** Reads an id of this service. Throws LineError. */
 export function readId(value: unknown, field: string): string {
   if (typeof value !== 'string' || value.length !== 30 || !isGid(value))
     throw new LineError(field, 'expected an id of this service: `gid:` followed by 26 characters')

@@ -9,21 +9,26 @@ import { writeJson } from '../kernel/json.ts'
 import type { BulkNode, BulkRelationship } from '../store/graph/bulk-batch.ts'
 import type { TransferredDocument } from './database-folders.ts'
 
+/** The name of the format, in the header line. */
 export const FORMAT = 'verdigraph-export'
+/** The version of the format, in the header line. */
 export const VERSION = 1
 
+/** A `graph` line: the lines after it go to this constituent. */
 export interface GraphSection {
   readonly project: string
   /** The constituent, as its path below the folder of the project. */
   readonly part: string
 }
 
+/** The `end` line: the counts of an export. */
 export interface ExportTotals {
   readonly configuration: number
   readonly nodes: number
   readonly relationships: number
 }
 
+/** A parsed line. */
 export type ExportLine =
   | { readonly kind: 'header' }
   | { readonly kind: 'configuration' | 'past'; readonly document: TransferredDocument }
@@ -34,6 +39,7 @@ export type ExportLine =
 
 // -- writing
 
+/** A property of an exported element. Either `value` or `externalValue` is null. */
 export interface ExportedProperty {
   readonly name: string
   readonly value: PropertyValue | null
@@ -42,6 +48,7 @@ export interface ExportedProperty {
   readonly metadata: PropertyMetadata | null
 }
 
+/** A node with names instead of symbols. */
 export interface ExportedNode extends NodeKey {
   readonly labels: readonly string[]
   readonly isIdentity: boolean
@@ -52,6 +59,7 @@ export interface ExportedNode extends NodeKey {
   readonly properties: readonly ExportedProperty[]
 }
 
+/** A relationship with names instead of symbols. */
 export interface ExportedRelationship {
   readonly source: NodeKey
   readonly target: NodeKey
@@ -62,8 +70,10 @@ export interface ExportedRelationship {
   readonly properties: readonly ExportedProperty[]
 }
 
+/** The first line of an export. */
 export const headerLine = `${JSON.stringify({ format: FORMAT, version: VERSION })}\n`
 
+/** The line of a current document. */
 export function configurationLine(document: unknown): string {
   return `${JSON.stringify({ configuration: document })}\n`
 }
@@ -73,14 +83,17 @@ export function pastLine(document: unknown): string {
   return `${JSON.stringify({ past: document })}\n`
 }
 
+/** The line that begins a graph. */
 export function graphLine(section: GraphSection): string {
   return `${JSON.stringify({ graph: section })}\n`
 }
 
+/** The last line of an export. */
 export function endLine(end: ExportTotals): string {
   return `${JSON.stringify({ end })}\n`
 }
 
+/** The line of a node. */
 export function nodeLine(node: ExportedNode): string {
   const labels = node.labels.filter((label) => label !== node.type)
   return `${writeJson({
@@ -95,6 +108,7 @@ export function nodeLine(node: ExportedNode): string {
   })}\n`
 }
 
+/** The line of a relationship. */
 export function relationshipLine(relationship: ExportedRelationship): string {
   const { source, target, type } = relationship
   return `${writeJson({

@@ -13,6 +13,7 @@ import type { ExportTotals, GraphSection } from './line-format.ts'
 import { LocationCheck } from './location-check.ts'
 import { parseLine } from './parse-line.ts'
 
+/** Where lines are imported to. */
 export interface ImportTarget {
   readonly dataDir: string
   /** Set: all graphs go into this project, whatever project a line names. */
@@ -27,6 +28,7 @@ interface ElementCounts {
   relationships: number
 }
 
+/** Applies the lines of one import. */
 export class LineImporter {
   /** Elements written by this run. */
   readonly count: ElementCounts = { nodes: 0, relationships: 0 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { WriteStream } from 'node:fs'
 import { OperationalError } from '../kernel/errors.ts'
 
+/** Writes to a stream that the caller has opened. */
 export class LineWriter {
   private readonly stream: WriteStream | typeof process.stdout
   private error: unknown = null

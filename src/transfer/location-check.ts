@@ -5,6 +5,7 @@ import { constituentFolderName } from '../store/tenancy/project-folders.ts'
 import type { GraphLayout } from '../store/tenancy/project-graphs.ts'
 import { LineError } from './line-fields.ts'
 
+/** Checks the locations of the nodes of one constituent. */
 export class LocationCheck {
   private readonly layout: GraphLayout
   private readonly part: string

@@ -8,6 +8,7 @@ import { documentsLayout, graphLayout, readFolderLayout } from '../store/lmdb/la
 import { type ArchiveMember, type Manifest, readArchive, syncPath } from './archive.ts'
 import { createStaging } from './staging.ts'
 
+/** Options of a restore. `progress` gets bytes read and total. */
 export interface RestoreRequest {
   readonly from: string
   readonly dataDir: string

@@ -9,6 +9,7 @@ import { type FileLock, lockFile } from '../store/process/file-lock.ts'
 /** The random suffix that `mkdtemp` appends. */
 const RANDOM_SUFFIX = /^[A-Za-z0-9]{6}$/
 
+/** A locked staging folder. */
 export interface Staging {
   readonly folder: string
   /** Removes the lock file from the folder. Call it before the folder itself is renamed. */

@@ -1,5 +1,5 @@
 // A service with an agent for context queries, and tokens of a person, signed by a pinned key.
-import type { AppOverrides } from '../../src/app.ts'
+import type { AppOverrides } from '../../src/app/overrides.ts'
 import type { Settings } from '../../src/settings.ts'
 import { startService, type TestResponse, type TestService } from './service.ts'
 import { makePeople } from './user-tokens.ts'

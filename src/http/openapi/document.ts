@@ -7,6 +7,7 @@ import { errorResponseComponents, headerComponents, responseObjects } from './re
 import { SchemaComponents } from './schemas.ts'
 import { securityRequirements, securitySchemes } from './security.ts'
 
+/** Builds the document. `version`: version of the product. Throws if a tag or a schema id is used with two meanings. */
 export function buildOpenApiDocument(
   routes: readonly Route[],
   openapi: OpenApiVersion,

@@ -8,6 +8,7 @@ const annNode = { type: 'Person', external_id: 'ann' }
 const carNode = { type: 'Car', external_id: 'c1' }
 const owns = { source: annNode, type: 'OWNS', target: carNode }
 
+/** Operation id → example body. */
 export const examples: Readonly<Record<string, unknown>> = {
   upsertNodes: {
     nodes: [

@@ -1,8 +1,10 @@
 // The objects of an OpenAPI document, as far as this service uses them.
 import type { JsonSchema } from './schemas.ts'
 
+/** The versions of OpenAPI that are served. */
 export type OpenApiVersion = '3.1.1' | '3.2.0'
 
+/** The root object (OpenAPI Object). */
 export interface OpenApiDocument {
   readonly openapi: OpenApiVersion
   readonly info: {
@@ -20,6 +22,7 @@ export interface OpenApiDocument {
   readonly [member: string]: unknown
 }
 
+/** An operation of a path (Operation Object). */
 export interface OperationObject {
   readonly operationId: string
   readonly tags: readonly string[]
@@ -31,6 +34,7 @@ export interface OperationObject {
   readonly responses: Readonly<Record<string, ResponseObject | ReferenceObject>>
 }
 
+/** A parameter of an operation (Parameter Object). */
 export interface ParameterObject {
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
@@ -39,16 +43,19 @@ export interface ParameterObject {
   readonly schema: JsonSchema
 }
 
+/** A reference to a component (Reference Object). */
 export interface ReferenceObject {
   readonly $ref: string
 }
 
+/** A response of an operation (Response Object). */
 export interface ResponseObject {
   readonly description: string
   readonly headers: Readonly<Record<string, unknown>>
   readonly content?: MediaTypeMap
 }
 
+/** Media type → schema and example of a body. */
 export type MediaTypeMap = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>
 
 /** The response of an operation with a status, with references resolved; undefined: there is none. */

@@ -4,6 +4,7 @@ import type { Auth, Route } from '../route.ts'
 import type { ParameterObject } from './objects.ts'
 import type { SchemaComponents } from './schemas.ts'
 
+/** Returns the parameters of a route; registers their schemas in `components`. */
 export function parameterObjects(route: Route, components: SchemaComponents): ParameterObject[] {
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
   const inPath = names.map(

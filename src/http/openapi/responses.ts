@@ -4,6 +4,7 @@ import { errorBody, type Route } from '../route.ts'
 import type { ReferenceObject, ResponseObject } from './objects.ts'
 import type { SchemaComponents } from './schemas.ts'
 
+/** Headers that several responses share, by component name. */
 export const headerComponents = {
   RequestId: {
     description: 'Identifies the request in the log: the id sent by the caller, or a new one.',
@@ -68,6 +69,7 @@ function mayWrite({ auth, method }: Route): boolean {
   return auth.kind === 'service-account' && method !== 'GET'
 }
 
+/** Returns status → response of a route; registers the schemas in `components`. */
 export function responseObjects(
   route: Route,
   components: SchemaComponents,

@@ -4,6 +4,7 @@ import { type JsonSchema, jsonSchemaOf } from '../../config/json-schema.ts'
 
 export type { JsonSchema } from '../../config/json-schema.ts'
 
+/** Collects the schemas with an id while the document is built. */
 export class SchemaComponents {
   private readonly byId = new Map<string, JsonSchema>()
 

@@ -2,6 +2,7 @@
 import type { Auth } from '../route.ts'
 import type { OperationObject } from './objects.ts'
 
+/** The ways to authenticate, by component name. */
 export const securitySchemes = {
   agentKey: {
     type: 'apiKey',
@@ -29,6 +30,7 @@ export const securitySchemes = {
   },
 }
 
+/** Returns the alternatives to authenticate for a route; empty: public. */
 export function securityRequirements(auth: Auth): OperationObject['security'] {
   switch (auth.kind) {
     case 'public':

@@ -26,6 +26,7 @@ const tag: Tag = {
   description: 'Writes nodes and relationships. A response with status 200 means that they are on disk.',
 }
 
+/** Builds the routes. `itemsMax`: maximum number of items in one request. */
 export function captureRoutes(parts: CaptureDeps, itemsMax: number): Route[] {
   type Capture<B> = (parts: CaptureDeps, caller: AgentCaller, body: B) => Promise<Result<BatchResult, ServiceError>>
   const route = <B>(

@@ -8,6 +8,7 @@ import { serviceAccountOf } from './callers.ts'
 
 const auth: Auth = { kind: 'service-account' }
 
+/** Builds the routes of all kinds. */
 export function configRoutes(service: ConfigService): Route[] {
   return [organizationRoute(service), ...service.kinds.flatMap((kind) => kindRoutes(service, kind))]
 }

@@ -14,6 +14,7 @@ const tag: Tag = {
 
 const whoami = z.strictObject({ type: z.string(), id: z.string() })
 
+/** Builds the routes. */
 export function contextRoutes(parts: ContextQueryDeps): Route[] {
   return [
     {

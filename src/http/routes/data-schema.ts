@@ -11,6 +11,7 @@ const tag: Tag = { name: 'Data schema', description: 'The types of nodes and rel
 /** Reads the schema; null if the project has no graph, or nothing was captured yet. */
 export type ReadDataSchema = (caller: AgentCaller) => Promise<DataSchema | null>
 
+/** Builds the route. */
 export function dataSchemaRoutes(read: ReadDataSchema): Route[] {
   return [
     {

@@ -44,6 +44,7 @@ const requestHeaders = {
   'X-SVC-Token': 'A delegation token of the same user, in addition to the user token.',
 }
 
+/** How the URL of the endpoint is determined. */
 export interface McpUrlOptions {
   /** Public URL of the service; empty: derived from the `Host` header. */
   readonly publicUrl: string
@@ -51,6 +52,7 @@ export interface McpUrlOptions {
   readonly secure: boolean
 }
 
+/** Builds the routes. */
 export function mcpRoutes(endpoint: McpEndpoint, options: McpUrlOptions): Route[] {
   return [
     {

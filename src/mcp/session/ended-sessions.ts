@@ -21,6 +21,7 @@ const ENDED_MAX = 10_000
 /** The collection of project summaries, by project id. */
 const SUMMARIES = 'mcp-ended'
 
+/** The ended sessions in the document store. */
 export class StoredEndedSessions implements EndedSessions {
   private readonly store: DocumentStore
   private readonly counter: ChangeCounter

@@ -19,6 +19,7 @@ export interface EndedSessions {
   sweep(isThere: (projectId: string) => boolean): Promise<void>
 }
 
+/** The content of a valid session id. */
 export interface OpenSession {
   readonly key: string
   readonly openedMs: number
@@ -31,6 +32,7 @@ const SESSION_ID = /^([0-9a-z]{1,12})\.([0-9-]{10})\.([A-Za-z0-9_-]{22})\.([A-Za
 /** Maximum number of cached ids; at the limit the cache is cleared. */
 const CACHED_MAX = 10_000
 
+/** Issues, verifies and ends session ids. */
 export class SessionIds {
   /** Verified sessions by id and holder. */
   private readonly cache = new Map<string, OpenSession>()

@@ -24,15 +24,18 @@ const entityTypeSchema = (who: string): unknown => ({
   required: ['type'],
 })
 
+/** The subject of an evaluation. */
 export const subject: SchemaProperties = {
   subject: entitySchema('the subject that wants to act'),
   subject_type: textSchema('flat form of subject.type'),
   subject_id: textSchema('flat form of subject.id'),
 }
+/** The subject type of a search. */
 export const searchedSubject: SchemaProperties = {
   subject: entityTypeSchema('the type of the subjects to search for'),
   subject_type: textSchema('flat form of subject.type'),
 }
+/** The action. */
 export const action: SchemaProperties = {
   action: {
     type: 'object',
@@ -42,15 +45,18 @@ export const action: SchemaProperties = {
   },
   action_name: textSchema('flat form of action.name'),
 }
+/** The resource of an evaluation. */
 export const resource: SchemaProperties = {
   resource: entitySchema('the resource to act on'),
   resource_type: textSchema('flat form of resource.type'),
   resource_id: textSchema('flat form of resource.id'),
 }
+/** The resource type of a search. */
 export const searchedResource: SchemaProperties = {
   resource: entityTypeSchema('the type of the resources to search for'),
   resource_type: textSchema('flat form of resource.type'),
 }
+/** The context. */
 export const context: SchemaProperties = {
   context: {
     type: 'object',
@@ -61,6 +67,7 @@ export const context: SchemaProperties = {
     },
   },
 }
+/** The page of a search. */
 export const page: SchemaProperties = {
   page: {
     type: 'object',
@@ -69,6 +76,7 @@ export const page: SchemaProperties = {
   },
 }
 
+/** The input schema of a tool with these arguments. */
 export function inputSchema(...parts: readonly SchemaProperties[]): ObjectSchema {
   return { type: 'object', properties: Object.assign({}, ...parts) as SchemaProperties, additionalProperties: false }
 }

@@ -13,6 +13,7 @@ const flatForms: readonly (readonly [member: string, flat: Readonly<Record<strin
 
 const flatNames = flatForms.flatMap(([, flat]) => Object.values(flat))
 
+/** Converts the arguments of one evaluation or search. Errors: `malformed`. */
 export function toNested(given: RpcObject): Result<RpcObject, ServiceError> {
   if (!hasFlatArgument(given)) return ok(given)
   const issues: string[] = []

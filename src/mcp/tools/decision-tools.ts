@@ -39,6 +39,7 @@ const options = { type: 'object', properties: { evaluations_semantic: { enum: se
 /** Fields that all tools share. */
 const common = { annotations: readOnlyAnnotations, permission: 'Authorization' } as const
 
+/** All AuthZEN tools. */
 export const decisionTools: readonly Tool[] = [
   {
     ...common,

@@ -9,6 +9,7 @@ import { objectSchema, type Tool } from './tool.ts'
 /** Maximum number of names listed in the error for an unknown query. */
 const LISTED_NAMES_MAX = 20
 
+/** The tool `ciq_execute`. */
 export const queryTool: Tool = {
   name: 'ciq_execute',
   title: 'Run a knowledge query',

@@ -7,6 +7,7 @@ import type { Result } from '../../kernel/result.ts'
 import type { RpcObject } from '../json-rpc.ts'
 import type { McpDeps } from '../method.ts'
 
+/** A JSON Schema whose root is an object. */
 export interface ObjectSchema {
   readonly type: 'object'
   readonly properties: Readonly<Record<string, unknown>>
@@ -18,6 +19,7 @@ export function objectSchema(schema: z.ZodObject): ObjectSchema {
   return jsonSchemaOf(schema, 'input') as ObjectSchema
 }
 
+/** The successful result of a tool. */
 export interface ToolOutput {
   /** The structured result, which conforms to the output schema. */
   readonly structured: RpcObject
@@ -25,6 +27,7 @@ export interface ToolOutput {
   readonly hint?: string
 }
 
+/** The descriptor of a tool. */
 export interface Tool {
   readonly name: string
   readonly title: string
