@@ -25,12 +25,15 @@ export type ElementField = 'external_id' | 'type' | 'create_time' | 'update_time
  * the same buffer. The snapshot grows the arrays as needed.
  */
 export interface Chunk {
+  /** Node ids. */
   ids: Uint32Array
   /** Parallel to `ids` for neighbours; unused for nodes. */
   relationships: Uint32Array
+  /** Number of valid entries. */
   length: number
   /** Whether another chunk follows. Pass `next` as `from` to read it. */
   more: boolean
+  /** Position of the next chunk; meaningful only if `more`. */
   next: number
 }
 
@@ -41,8 +44,9 @@ export function createChunk(): Chunk {
 
 /** Names a state of one graph: equal versions mean equal contents. */
 export interface GraphVersion {
-  /** The environment object that wrote the last batch (random), and the number of that batch. */
+  /** Random number of the environment object that wrote the last batch. */
   readonly writer: number
+  /** Number of that batch among the batches of its writer. */
   readonly commit: number
 }
 
@@ -101,27 +105,39 @@ export interface Snapshot {
   relationshipTypesAt(node: NodeId, direction: Direction): readonly SymbolId[]
 
   // -- reading elements. Null, an empty list or 0 if the element does not exist.
+  /** Whether the node has the label. */
   hasLabel(node: NodeId, label: SymbolId): boolean
   /** Ascending; includes the node type. */
   labels(node: NodeId): readonly SymbolId[]
   /** Null if the node does not have the property, or if a resolver supplies it (see `nodeStoredProperty`). */
   nodeProperty(node: NodeId, property: SymbolId): PropertyValue | null
+  /** A field of a node. Null if it has no value. */
   nodeField(node: NodeId, field: ElementField): PropertyValue | null
   /** External ids in the order of the nodes. Does not fill the cache, so that a large list evicts nothing. */
   externalIds(nodes: Iterable<NodeId>): (string | null)[]
   /** Stored values by property name, without those that resolvers supply. */
   nodeProperties(node: NodeId): ReadonlyMap<string, PropertyValue>
+  /** The type, or 0. */
   relationshipType(relationship: RelationshipId): SymbolId
+  /** The source node, or 0. */
   relationshipSource(relationship: RelationshipId): NodeId
+  /** The target node, or 0. */
   relationshipTarget(relationship: RelationshipId): NodeId
+  /** As `nodeProperty`. */
   relationshipProperty(relationship: RelationshipId, property: SymbolId): PropertyValue | null
+  /** A field of a relationship. Null if it has no value. */
   relationshipField(relationship: RelationshipId, field: ElementField): PropertyValue | null
+  /** As `nodeProperties`. */
   relationshipProperties(relationship: RelationshipId): ReadonlyMap<string, PropertyValue>
 
   // -- reading properties with metadata, update times and resolvers, which the engine does not use
+  /** A property with its metadata, or null. */
   nodeStoredProperty(node: NodeId, property: SymbolId): StoredProperty | null
+  /** All properties by name. */
   nodeStoredProperties(node: NodeId): ReadonlyMap<string, StoredProperty>
+  /** A property with its metadata, or null. */
   relationshipStoredProperty(relationship: RelationshipId, property: SymbolId): StoredProperty | null
+  /** All properties by name. */
   relationshipStoredProperties(relationship: RelationshipId): ReadonlyMap<string, StoredProperty>
 
   // -- counting, for the planner. Counts are exact at each commit.
@@ -138,6 +154,7 @@ export interface Snapshot {
 
 /** Identifies a node: type and external id are unique together. */
 export interface NodeKey {
+  /** The node type, which is also a label. */
   readonly type: string
   /** At most 256 characters. */
   readonly externalId: string
@@ -145,7 +162,9 @@ export interface NodeKey {
 
 /** Metadata of a property. */
 export interface PropertyMetadata {
+  /** Where the value comes from. */
   readonly source?: string
+  /** Assurance level of the value. */
   readonly assuranceLevel?: number
   /** RFC 3339. */
   readonly verifiedTime?: string
@@ -161,20 +180,27 @@ export interface StoredProperty {
   readonly externalValue: string | null
   /** Time of the last change in milliseconds since the epoch. */
   readonly updatedMs: number
+  /** Null if none was given. */
   readonly metadata: PropertyMetadata | null
 }
 
-/** Names of metadata fields: `own` are those of PropertyMetadata, `custom` those of its custom object. */
+/** Names of metadata fields. */
 export interface MetadataFields {
+  /** Fields of PropertyMetadata. */
   readonly own: readonly Exclude<keyof PropertyMetadata, 'custom'>[]
+  /** Keys of the custom object. */
   readonly custom: readonly string[]
 }
 
 /** A property to write: a value, or the name of an external data resolver that supplies it when it is read. */
 export interface PropertyInput {
+  /** Name of the property. */
   readonly name: string
+  /** The value. Exactly one of `value` and `externalValue` is given. */
   readonly value?: PropertyValue
+  /** Name of the resolver. */
   readonly externalValue?: string
+  /** Replaces the metadata; if missing, the metadata is removed. */
   readonly metadata?: PropertyMetadata
 }
 
@@ -182,7 +208,9 @@ export interface PropertyInput {
 export interface NodeInput extends NodeKey {
   /** Replaces the labels other than the type. */
   readonly labels?: readonly string[]
+  /** Whether the node is an identity (a subject). */
   readonly isIdentity?: boolean
+  /** The logical location, in a composite project. */
   readonly location?: string
   /** Replaces the given properties; others keep their values. */
   readonly properties?: readonly PropertyInput[]
@@ -190,8 +218,11 @@ export interface NodeInput extends NodeKey {
 
 /** Identifies a relationship: end nodes and type are unique together. */
 export interface RelationshipKey {
+  /** The start node. */
   readonly source: NodeKey
+  /** The end node. */
   readonly target: NodeKey
+  /** The relationship type. */
   readonly type: string
 }
 
@@ -203,9 +234,11 @@ export interface RelationshipInput extends RelationshipKey {
 
 /** The result of an upsert. */
 export interface UpsertResult {
+  /** Id of the node or relationship. */
   readonly id: number
   /** The global id, with its prefix `gid:`. */
   readonly gid: string
+  /** False if the element existed before. */
   readonly created: boolean
 }
 
@@ -224,9 +257,13 @@ export interface WriteBatch {
   upsertRelationship(relationship: RelationshipInput): UpsertResult | null
   /** Deletes the node and its relationships. */
   deleteNode(key: NodeKey): string | null
+  /** Deletes the named properties of a node. */
   deleteNodeProperties(key: NodeKey, names: readonly string[]): string | null
+  /** Deletes fields of the metadata of a property. */
   deleteNodePropertyMetadata(key: NodeKey, property: string, fields: MetadataFields): string | null
+  /** Deletes the relationship, with parallel ones. */
   deleteRelationship(key: RelationshipKey): string | null
+  /** Deletes the named properties of a relationship. */
   deleteRelationshipProperties(key: RelationshipKey, names: readonly string[]): string | null
   /** Creates a node without upsert key, for graphs that are not captured. */
   createNode(labels: readonly string[], properties: readonly PropertyInput[]): NodeId
@@ -242,7 +279,7 @@ export interface WriteBatch {
 }
 
 /**
- * What a batch reads of its graph. Finding, expanding and `version` show the graph before the batch, so patterns must be matched
+ * The view that a batch has of its graph. Finding, expanding and `version` show the graph before the batch, so patterns must be matched
  * before the first write. Reads of an element by its id show it with the writes of the batch.
  */
 export interface BatchView extends Snapshot {

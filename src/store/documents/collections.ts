@@ -1,4 +1,4 @@
-// Named collections of JSON documents: configuration, and other data that must survive a crash. Knows nothing of graphs. A read
+// Named collections of JSON documents: configuration, and other data that must survive a crash. Independent of graphs. A read
 // sees the last commit of any process.
 
 import { assert } from '../../kernel/assert.ts'

@@ -136,7 +136,7 @@ export class ValueView {
   /** Length of the value in bytes. */
   byteLength: number
 
-  /** `capacity`: size in bytes of the memory behind `source`, which may be larger than its current value. */
+  /** `capacity`: size in bytes of the memory of `source`, which may be larger than its current value. */
   constructor(source: Uint8Array, capacity: number) {
     this.source = source
     this.byteLength = source.length

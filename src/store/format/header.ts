@@ -25,8 +25,9 @@ export interface EnvironmentHeader {
 /** Ids have 32 bits. The greatest value is reserved as the end of a range. */
 const ID_MAX = 0xfffffffe
 
-/** Word offsets of the version. A snapshot reads only the symbol counts and these two. */
+/** Word offset of `writer`. A snapshot reads only the symbol counts and the version. */
 export const WRITER_WORD = 8
+/** Word offset of `commit`. */
 export const COMMIT_WORD = 9
 
 /** The header of an empty graph. Id 0 is never assigned. */

@@ -296,7 +296,7 @@ export class AdjacencyEdits {
     const at = pairs.search(neighbour, relationship)
     assert(
       at < pairs.length && pairs.neighbours[at] === neighbour && pairs.relationships[at] === relationship,
-      'a relationship stands in the lists of both its ends',
+      'a relationship is in the lists of both its end nodes',
     )
     pairs.removeAt(at)
     if (chunk !== null) {

@@ -1,4 +1,4 @@
-// What a write batch reads of its own graph: a snapshot of the version that the batch builds on, in which elements that the
+// The view that a write batch has of its own graph: a snapshot of the version that the batch builds on, in which elements that the
 // batch has changed appear as changed. It neither reads nor fills the cache.
 import type {
   BatchView,

@@ -1,5 +1,5 @@
 // One batch of a bulk load. Unlike other batches it keeps relationships in columns instead of objects, adds them to the edge
-// lists at the end, and writes everything in key order. No other process may write to the environment meanwhile.
+// lists at the end, and writes everything in key order. No other process may write to the environment during a load.
 
 import type { NodeId, NodeInput, NodeKey, RelationshipId, SymbolId } from '../../engine/store.ts'
 import { type ByteWriter, copyToView } from '../format/bytes.ts'

@@ -26,7 +26,7 @@ export class BulkKeyCache {
     this.wordsMax = wordsMax
   }
 
-  /** Clears the cache unless the batch builds on the previous batch of the load: if that failed, or others wrote meanwhile. */
+  /** Clears the cache unless the batch builds on the previous batch of the load: if that failed, or others have written since. */
   beginBatch(before: GraphVersion, own: GraphVersion, isEmpty: boolean): void {
     if (before.writer !== this.version.writer || before.commit !== this.version.commit) {
       this.young.clear()

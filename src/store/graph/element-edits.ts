@@ -12,7 +12,7 @@ export interface EditedRecord<R> {
   now: R | null
 }
 
-/** What an imported element keeps of its origin. Missing fields get new values. Times are milliseconds since the epoch. */
+/** Fields that an imported element keeps. Missing fields get new values. Times are milliseconds since the epoch. */
 export interface PreservedFields {
   readonly gid?: string
   readonly createdMs?: number

@@ -36,6 +36,7 @@ import { LmdbWriteBatch, type WriteBatchOptions } from './write-batch.ts'
 
 /** Options of a graph environment. */
 export interface EnvironmentOptions extends LmdbFileOptions {
+  /** Source of creation and update times. */
   readonly clock: Clock
   /** Entries per chunk of a long list. Smaller values are for tests; reading does not depend on it. */
   readonly entriesPerChunk?: number
@@ -45,8 +46,11 @@ export interface EnvironmentOptions extends LmdbFileOptions {
 
 /** A graph store in one folder. */
 export class LmdbEnvironment implements GraphStore {
+  /** The named databases. */
   readonly databases: Databases
+  /** The symbols as of the newest snapshot. */
   readonly symbols = new SymbolTable()
+  /** The cache of the newest version. */
   readonly cache: GraphCache
   private readonly negativeLookup: NegativeLookup
   private readonly file: LmdbFile
@@ -185,7 +189,7 @@ export class LmdbEnvironment implements GraphStore {
     return this.commit((start) => new LmdbWriteBatch(start), change)
   }
 
-  /** As `write`, for a large batch of mostly new elements. No other process may write meanwhile. */
+  /** As `write`, for a large batch of mostly new elements. No other process may write at the same time. */
   bulkLoad<T>(change: (batch: BulkBatch) => T): Promise<T> {
     return this.commit((start) => {
       this.bulkWriter.length = 0

@@ -1,4 +1,4 @@
-// What a batch stores next to the graph: flags, which describe the environment, and intents, which record work in another
+// Data that a batch stores next to the graph: flags, which describe the environment, and intents, which record work in another
 // environment that a crash may interrupt.
 import type { ByteWriter } from '../format/bytes.ts'
 import type { SymbolKey } from '../format/keys.ts'

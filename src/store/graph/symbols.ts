@@ -1,4 +1,4 @@
-// The interned names of one environment, in memory. Names are only added, so their count tells whether the table is complete.
+// The interned names of one environment, in memory. Names are only added, so the table is complete if its count is right.
 import type { SymbolId, SymbolKind } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { SymbolCounts } from '../format/header.ts'

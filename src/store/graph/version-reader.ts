@@ -10,7 +10,7 @@ import type { ReadOptions } from '../lmdb/raw-database.ts'
 import type { ReadTransaction } from '../lmdb/read-transactions.ts'
 import type { SymbolTable } from './symbols.ts'
 
-/** What a snapshot needs of its environment. */
+/** The part of an environment that snapshots use. */
 export interface SnapshotSource {
   readonly databases: Databases
   readonly symbols: SymbolTable

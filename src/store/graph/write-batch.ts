@@ -37,7 +37,7 @@ import { withoutMetadata, withoutProperties } from './property-edits.ts'
 import { RelationshipEdits } from './relationship-edits.ts'
 import type { SymbolTable } from './symbols.ts'
 
-/** What a batch starts with. */
+/** Inputs of a batch. */
 export interface WriteBatchOptions {
   readonly databases: Databases
   /** The symbols of the version that the batch builds on. New ones are added when the batch is applied. */
@@ -53,7 +53,7 @@ export class LmdbWriteBatch implements WriteBatch {
   /** The version that the batch builds on. */
   readonly baseVersion: GraphVersion
   readonly baseSymbolCounts: SymbolCounts
-  /** What `view` reads of the batch. */
+  /** The edits that `view` shows. */
   readonly edits: BatchEdits
   readonly flags: FlagEdits
   readonly intents: IntentEdits

@@ -47,7 +47,7 @@ async function verifyGraph(folder: string, at: (what: string) => void): Promise<
     checkLayout(file, meta, graphLayout, true, () => {})
     const databases = openDatabases(file, meta)
     const transaction = file.readTransactions.acquire()
-    // This begins the read transaction: from here on LMDB reuses none of the pages.
+    // This begins the read transaction: from here on LMDB reuses no page of this version.
     meta.getRequired(HEADER_KEY, transaction)
     at('pages')
     const damage = findPageDamage(folder)
@@ -67,7 +67,7 @@ async function verifyDocuments(folder: string, at: (what: string) => void): Prom
     const documents = openKeyed(file, 'documents', documentKeys, DOCUMENTS_DESCRIPTION)
     const first = { collection: '', key: '' }
     const transaction = file.readTransactions.acquire()
-    // This begins the read transaction: from here on LMDB reuses none of the pages.
+    // This begins the read transaction: from here on LMDB reuses no page of this version.
     documents.get(first, transaction)
     at('pages')
     const damage = findPageDamage(folder)

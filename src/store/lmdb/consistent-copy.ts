@@ -22,8 +22,8 @@ export interface PinnedEnvironment {
 }
 
 /**
- * Runs `work` with consistent read transactions on all folders. Other processes may write meanwhile, but the pages that they
- * free are not reused until `work` ends. Locks are acquired in the order of the paths, so that concurrent calls cannot
+ * Runs `work` with consistent read transactions on all folders. Other processes may write during `work`, but the pages
+ * that they free are not reused until it ends. Locks are acquired in the order of the paths, so that concurrent calls cannot
  * deadlock. Throws OperationalError if an environment cannot be opened, LockTimeoutError if other processes keep writing.
  */
 export async function pinTogether<T>(

@@ -24,7 +24,7 @@ export class Database<K> {
   /** The lmdb-js database, with checksums: for code that handles bytes. */
   readonly raw: RawDatabase<K>
   readonly codec: KeyCodec<K>
-  /** What the database holds, as named in an error for a caller of the service. */
+  /** Names the content of the database in an error for a caller of the service. */
   private readonly holds: string
 
   constructor(name: string, raw: RawDatabase<K>, codec: KeyCodec<K>, holds: string) {

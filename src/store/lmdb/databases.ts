@@ -67,12 +67,12 @@ export interface Databases {
   readonly index: Database<IndexKey>
 }
 
-/** What a graph environment holds, as named in a DataCorruptionError. */
+/** Names the content of a graph environment in a DataCorruptionError. */
 export const GRAPH_DESCRIPTION = 'the knowledge graph of this project'
-/** What an environment of documents holds, as named in a DataCorruptionError. */
+/** Names the content of an environment of documents in a DataCorruptionError. */
 export const DOCUMENTS_DESCRIPTION = 'the configuration'
 
-/** Opens `meta`. `holds`: what the environment holds, as named in a DataCorruptionError. */
+/** Opens `meta`. `holds` names the content of the environment in a DataCorruptionError. */
 export function openMeta(file: LmdbFile, holds: string): Database<SymbolKey> {
   return openKeyed(file, 'meta', symbolKeys, holds)
 }
@@ -109,7 +109,7 @@ export function putEmptyHeader(meta: Database<SymbolKey>): void {
   meta.put(HEADER_KEY, writer.written())
 }
 
-/** The error for an environment with fewer symbols than its header says. */
+/** The error for an environment with fewer symbols than its header counts. */
 export function missingSymbolsError({ symbols }: Databases): DataCorruptionError {
   return new DataCorruptionError(GRAPH_DESCRIPTION, `${symbols.name} are incomplete`)
 }

@@ -1,5 +1,5 @@
-// Determines whether a commit failed for lack of disk space. LMDB reports this with several error codes. If the code does not
-// tell, the system is queried: free space of the disk, file size limit, and quota of this user.
+// Determines whether a commit failed for lack of disk space. LMDB reports this with several error codes. If the code is
+// ambiguous, the system is queried: free space of the disk, file size limit, and quota of this user.
 import { closeSync, ftruncateSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
 import { constants } from 'node:os'
 
@@ -42,7 +42,7 @@ function probeQuota(file: string): string | null {
 
 const { ENOSPC, EDQUOT, EFBIG } = constants.errno
 
-/** By name of the error code, and by errno, which is what LMDB reports. */
+/** By name of the error code, and by errno, which LMDB reports. */
 const reasonsByCode = new Map<unknown, string>([
   ...['ENOSPC', ENOSPC].map((code) => [code, 'the disk is full'] as const),
   ...['EDQUOT', EDQUOT].map((code) => [code, 'the disk quota of this user is exhausted'] as const),

@@ -51,7 +51,7 @@ export function checkLayout(
   }
   if (readOnly) throw new LayoutError(`the folder does not contain ${layout.contents}`)
   file.transactionSync(() => {
-    // Another process may have initialized the folder meanwhile.
+    // Another process may have initialized the folder since.
     if (readLayout(meta) !== null) return
     meta.raw.put(LAYOUT_KEY, encodeLayout(layout))
     first()

@@ -42,14 +42,14 @@ const prependLength: ValueRewrite = (writer, old) => {
 const dropValue: ValueRewrite = () => {}
 
 /**
- * Migrates a folder. Returns false if it has the present layout already. No other process may use the folder meanwhile. After
+ * Migrates a folder. Returns false if it has the present layout already. No other process may use the folder at the same time. After
  * a crash the next call finishes the migration. Throws LayoutError for a layout that it cannot migrate.
  */
 export async function migrateFolder(folder: string): Promise<boolean> {
   const target = migrationTarget(folder)
   const backup = migrationBackup(folder)
-  // A crash between the two renames leaves the backup and the complete target. A process that opened the folder meanwhile left
-  // at most an empty folder.
+  // A crash between the two renames leaves the backup and the complete target. A process that opened the folder since left at
+  // most an empty folder.
   if (!existsSync(join(folder, DATA_FILE)) && existsSync(backup)) {
     rmSync(folder, { recursive: true, force: true })
     renameSync(existsSync(target) ? target : backup, folder)

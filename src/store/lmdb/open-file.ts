@@ -99,7 +99,7 @@ function allocateReaderTable(path: string): void {
   try {
     writeFileSync(draft, new Uint8Array(READER_TABLE_BYTES), { mode: 0o600 })
     truncateSync(draft, READERS_MAX * READER_BYTES)
-    // Fails if another process has created the table meanwhile.
+    // Fails if another process has created the table since.
     linkSync(draft, file)
   } catch (failure) {
     const reason = diskFullReasonOf(failure)
@@ -133,7 +133,7 @@ function packageOptions(path: string, options: LmdbFileOptions): RootDatabaseOpt
     noSubdir: false,
     noSync: options.sync === false,
     readOnly: options.readOnly === true,
-    // The promise of a commit resolves when it is on disk. Writes that wait meanwhile share the next commit.
+    // The promise of a commit resolves when it is on disk. Writes that wait for it share the next commit.
     overlappingSync: false,
   }
 }

@@ -12,7 +12,7 @@ import { EXCLUSIVE, hasFlock, SHARED, tryFlock, UNLOCK } from '../process/flock.
 /** Default: how long an opener waits for writers, and a writer for openers. */
 const LOCK_TIMEOUT_MS = 10_000
 const WRITER_LOCK_TIMEOUT_MS = 1000
-/** For openings by a command, which nobody else waits for: a transaction of an import, or a slow disk, may take long. */
+/** For openings by a command, which blocks no requests: a transaction of an import, or a slow disk, may take long. */
 export const COMMAND_LOCK_TIMEOUT_MS = 120_000
 const POLL_INTERVAL_MS = 1
 

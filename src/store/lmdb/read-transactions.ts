@@ -87,7 +87,7 @@ export class ReadTransactions {
     return null
   }
 
-  /** Releases the pages of the transaction, at the latest after this turn. The next read through it begins anew. */
+  /** Releases the pages of the transaction, at the latest after this turn. The next read through it begins another one. */
   release(transaction: ReadTransaction): void {
     if (transaction.commits === null || transaction !== this.newest || this.closed) {
       this.reset(transaction)

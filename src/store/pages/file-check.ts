@@ -1,6 +1,6 @@
 // Checks an LMDB file before LMDB maps it. LMDB trusts its pages and ends the process if one is missing. Always checked: both
-// meta pages and their roots. Branch pages are checked up to a limit, so that opening stays fast. A file shorter than its meta
-// page says is walked completely, because LMDB may leave free pages at the end unwritten.
+// meta pages and their roots. Branch pages are checked up to a limit, so that opening stays fast. A file with fewer pages than
+// its meta page counts is walked completely, because LMDB may leave free pages at the end unwritten.
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LMDB_LOCK_FILE } from '../../kernel/data-folder.ts'
@@ -88,8 +88,8 @@ function readFileState(path: string): FileState | null {
 }
 
 /**
- * Runs the check of `findFileDamage` in slices of about 1 ms and remembers its result. Other processes may write to the file
- * meanwhile: the result counts only if no commit happened during the check.
+ * Runs the check of `findFileDamage` in slices of about 1 ms and remembers its result. Other processes may write to the file:
+ * the result counts only if no commit happened during the check.
  */
 export async function checkFileInSlices(path: string): Promise<void> {
   for (let checks = 0; checks < CHECK_ATTEMPTS_MAX; checks++) {

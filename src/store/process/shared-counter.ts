@@ -18,7 +18,7 @@ export interface SharedCounter {
 export function openSharedCounter(path: string): SharedCounter {
   const file = openSync(path, 'a', 0o600)
   try {
-    // Written, not only extended: touching mapped memory without disk space behind it ends the process. Appended, so that
+    // Written, not only extended: touching mapped memory that has no disk space ends the process. Appended, so that
     // two processes that come here concurrently do not overwrite each other.
     if (fstatSync(file).size < BYTES) writeSync(file, new Uint8Array(BYTES))
   } finally {

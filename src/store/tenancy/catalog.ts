@@ -166,7 +166,7 @@ export class Catalog {
     }
   }
 
-  /** Read each time, because another process may create one. The files tell what exists, not the configuration. */
+  /** Read each time, because another process may create one. The files define what exists, not the configuration. */
   private constituentsOf(projectId: string): string[] {
     return ['default', ...listConstituentFolders(join(this.root, projectFolderName(projectId)))]
   }

@@ -117,7 +117,7 @@ function readKeys(constituent: LmdbEnvironment, from: number): { keys: NodeKey[]
 
 // -- updating proxies
 
-/** What a node and its proxy share in addition to their key. */
+/** The fields that a node and its proxy share in addition to their key. */
 export interface ProxyIdentity {
   readonly gid: string
   readonly location: string | null

@@ -1,5 +1,5 @@
-// Names of the folders of projects and of their constituents, and which of them exist. The files tell what exists, not the
-// configuration.
+// Names of the folders of projects and of their constituents, and which of them exist. The files define what exists, not
+// the configuration.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'

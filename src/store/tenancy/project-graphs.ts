@@ -18,7 +18,7 @@ export interface GraphLayout {
 
 /** The graphs of one project. Locations are logical: callers do not learn where a graph is stored. */
 export interface ProjectGraphs {
-  /** What has no location. Conditions see this graph unless they have a `USE` clause. */
+  /** The graph of everything without location. Conditions see this graph unless they have a `USE` clause. */
   readonly default: GraphStore
   /** The global graph of a composite project: a proxy of each node, and relationships between locations. Null for others. */
   readonly global: GraphStore | null
