@@ -1,7 +1,7 @@
 // All settings of the process, each declared once: names, default, allowed values and description. The type Settings, the
 // defaults, the environment variables, the command-line options, their help and docs/reference/settings.md derive from it.
 
-/** Who may read: everybody, callers with a service-account token, or nobody. */
+/** Read access: everybody, callers with a service-account token, or no access. */
 export type Access = 'public' | 'account' | 'off'
 
 /** The values that a setting accepts. */
@@ -132,7 +132,7 @@ export const settingSpecs = {
     'description_access',
     ['public', 'account', 'off'],
     'public',
-    'Who may read `/docs` and `/openapi.json`: everybody, callers with a service-account token, or nobody.',
+    'Who may read `/docs` and `/openapi.json`: everybody (`public`), callers with a service-account token (`account`), or no one (`off`).',
   ),
   agentRequestsPerS: integer(
     'Network',
@@ -279,7 +279,7 @@ export const settingSpecs = {
     'batch_time_ms',
     10_000,
     [1, 600_000, 'milliseconds'],
-    'Time limit of a batch of evaluations or an explanation. Items that have not started by then are not evaluated.',
+    'Time limit of a batch of evaluations or an explanation. The remaining items are not evaluated.',
   ),
   searchPageMax: integer(
     'Decisions and searches',
@@ -436,7 +436,7 @@ export const settingSpecs = {
     'metrics_access',
     ['public', 'account', 'off'],
     'account',
-    'Who may read `/metrics`: everybody, callers with a service-account token, or nobody.',
+    'Who may read `/metrics`: everybody (`public`), callers with a service-account token (`account`), or no one (`off`).',
   ),
 } as const satisfies Record<string, SettingSpec>
 
@@ -461,7 +461,7 @@ export function environmentNameOf({ name }: Pick<SettingSpec, 'name'>): string {
   return `VERDIGRAPH_${name.toUpperCase()}`
 }
 
-/** What a rule accepts, for messages and the reference. */
+/** Describes the values that a rule accepts, for messages and the reference. */
 export function expectationOf(rule: SettingRule): string {
   switch (rule.kind) {
     case 'text':

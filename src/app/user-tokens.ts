@@ -15,8 +15,8 @@ export function createUserTokens({
   upstream,
   inlineMs,
 }: Platform): UserTokenAuthenticator {
-  const { upstreamTimeMs: timeMs, upstreamBytesMax: bytesMax } = settings
-  const clientDeps: IssuerClientDeps = { upstream, clock, timeMs, bytesMax, report }
+  const { upstreamTimeMs: timeoutMs, upstreamBytesMax: maxBytes } = settings
+  const clientDeps: IssuerClientDeps = { upstream, clock, timeoutMs, maxBytes, report }
   return new UserTokenAuthenticator({
     mayWrite: inlineMs === null,
     rules: new TokenRules(documents),

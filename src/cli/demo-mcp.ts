@@ -18,15 +18,15 @@ export async function prepareMcp(requests: DemoClient, projectId: string, dataDi
   const agent = { name: 'assistant', application_id, api_permissions }
   const app_agent_id = await requests.ensure('application-agents', scope, agent)
 
-  const taken = {
+  const accepted = {
     jwt_matcher: demoIssuer,
     offline_validation: { public_jwks: [await memberPublicKey(dataDir)] },
     ikg_node_type: 'Person',
   }
-  const token_introspect_id = await ensure('token-introspects', { name: 'members', ...taken } as { name: string })
+  const token_introspect_id = await ensure('token-introspects', { name: 'members', ...accepted } as { name: string })
   // An existing document may pin another key: from an interrupted start, or from a restored backup.
-  const pinned = await requests.put(`token-introspects/${token_introspect_id}`, taken)
-  if (pinned.status !== 200) throw requestFailed("pinning the key of the demo's members", pinned)
+  const updated = await requests.put(`token-introspects/${token_introspect_id}`, accepted)
+  if (updated.status !== 200) throw requestFailed("pinning the key of the demo's members", updated)
 
   const policies = new Map<string, string>()
   for (const { policy, ...envelope } of queries.policies) {

@@ -29,15 +29,15 @@ export function withoutServiceLinks(environment: EnvironmentVariables): Environm
 
 /** One message for each unknown variable. Empty variables are ignored. */
 export function unknownVariables(environment: EnvironmentVariables): string[] {
-  const known = new Set([
+  const names = new Set([
     ...Object.values(settingSpecs).map(environmentNameOf),
     masterKeyVariable,
     nextMasterKeyVariable,
     settingsFileVariable,
   ])
   return Object.entries(withoutServiceLinks(environment))
-    .filter(([name, value]) => PREFIX.test(name) && !known.has(name) && (value ?? '') !== '')
-    .map(([name]) => `${name}: unknown setting${hintFor(name, known)}`)
+    .filter(([name, value]) => PREFIX.test(name) && !names.has(name) && (value ?? '') !== '')
+    .map(([name]) => `${name}: unknown setting${hintFor(name, names)}`)
     .sort()
 }
 

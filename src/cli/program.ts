@@ -143,9 +143,9 @@ export function program(): Command {
     .description('print every setting with its value and source')
     .option('--json', 'print one line of JSON', false)
     .action((flags: Flags & { json: boolean }) => {
-      const found = resolveSettings(sourcesFrom(flags))
-      if (!found.ok) throw new CliError(found.error)
-      for (const line of formatSettings(found.value, process.env, flags.json)) console.log(line)
+      const resolved = resolveSettings(sourcesFrom(flags))
+      if (!resolved.ok) throw new CliError(resolved.error)
+      for (const line of formatSettings(resolved.value, process.env, flags.json)) console.log(line)
       const unknown = unknownVariables(process.env)
       if (unknown.length > 0) throw new CliError(unknown)
     })
@@ -205,8 +205,8 @@ function asHelp(description: string): string {
 /** Reads the settings, and prints a warning if other users can access the data folder. */
 function settingsFrom(flags: Flags): Settings {
   const settings = readSettingsFrom(flags)
-  const wide = folderPermissionWarning(settings.dataDir)
-  if (wide !== null) printNotice(`warning: ${wide}`)
+  const warning = folderPermissionWarning(settings.dataDir)
+  if (warning !== null) printNotice(`warning: ${warning}`)
   return settings
 }
 

@@ -61,20 +61,20 @@ async function rotateIn(dataDir: string, folder: string): Promise<RotationSummar
   try {
     const { resealed, unopened } = await collections.transact(({ all, put }) => {
       const resealed: string[] = []
-      const kept: string[] = []
+      const upToDate: string[] = []
       const unopened: string[] = []
       const stored = documentCollections.flatMap((collection) =>
         all(collection).map(([key, document]) => ({ collection, key, document })),
       )
       for (const { collection, key, document } of stored) {
-        const done = rotateSecrets(document, box)
-        if (done.resealed.length > 0) put(collection, key, done.value)
-        resealed.push(...done.resealed)
-        kept.push(...done.upToDate)
-        unopened.push(...done.unopened)
+        const rotated = rotateSecrets(document, box)
+        if (rotated.resealed.length > 0) put(collection, key, rotated.value)
+        resealed.push(...rotated.resealed)
+        upToDate.push(...rotated.upToDate)
+        unopened.push(...rotated.unopened)
       }
       // A key that decrypts nothing is the wrong key: write nothing and delete no key.
-      if (unopened.length > 0 && resealed.length + kept.length === 0) {
+      if (unopened.length > 0 && resealed.length + upToDate.length === 0) {
         throw new CliError([`the secrets in ${dataDir} were encrypted with another master key`])
       }
       return { resealed, unopened }

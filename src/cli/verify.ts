@@ -18,7 +18,7 @@ const NO_PERMISSION = 'no permission to read it or to write its lock.mdb'
 
 /** One line of the child's output. */
 interface VerifyMessage {
-  /** What is read next. */
+  /** The part that is read next. */
   readonly at?: string
   readonly finding?: string
   /** Why the environment cannot be read. */
@@ -70,23 +70,23 @@ function printVerdict({ folder, findings, refused }: FolderVerdict): void {
 
 /** Paths of environments below the data folder, the configuration first, and paths that this user cannot read. */
 function foldersIn(dataDir: string): { folders: string[]; closed: string[] } {
-  const found: string[] = []
-  const closed: string[] = []
-  const look = (folder: string): void => {
+  const environments: string[] = []
+  const unreadable: string[] = []
+  const visit = (folder: string): void => {
     const names = entriesOf(folder)
     if (names === null) {
-      closed.push(relative(dataDir, folder) || dataDir)
+      unreadable.push(relative(dataDir, folder) || dataDir)
       return
     }
     // A folder with a lock file and without data file has lost its data.
-    if (names.some(({ name }) => name === DATA_FILE || name === LMDB_LOCK_FILE)) found.push(relative(dataDir, folder))
-    for (const entry of names) if (entry.isDirectory()) look(join(folder, entry.name))
+    if (names.some(({ name }) => name === DATA_FILE || name === LMDB_LOCK_FILE)) environments.push(relative(dataDir, folder))
+    for (const entry of names) if (entry.isDirectory()) visit(join(folder, entry.name))
   }
-  if (existsSync(dataDir)) look(dataDir)
-  const folders = found.sort(
+  if (existsSync(dataDir)) visit(dataDir)
+  const folders = environments.sort(
     (a, b) => Number(b === CONFIGURATION_FOLDER) - Number(a === CONFIGURATION_FOLDER) || (a < b ? -1 : 1),
   )
-  return { folders, closed }
+  return { folders, closed: unreadable }
 }
 
 /** Null: no permission. */

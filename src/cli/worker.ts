@@ -69,9 +69,9 @@ export async function runWorker(parent: number): Promise<void> {
 
   process.on('message', (message: SupervisorCommand) => {
     handleCommand(message).catch((failure: unknown) => {
-      const known =
+      const expected =
         failure instanceof CliError ? failure.lines : failure instanceof OperationalError ? [failure.message] : null
-      for (const line of known ?? [String((failure as Error).stack ?? failure)]) printError(line)
+      for (const line of expected ?? [String((failure as Error).stack ?? failure)]) printError(line)
       process.exit(1)
     })
   })

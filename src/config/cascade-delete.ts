@@ -8,10 +8,10 @@ export function withDescendants(
   draft: DocumentDraft,
   document: StoredDocument,
 ): StoredDocument[] {
-  const below = kinds
+  const children = kinds
     .filter((kind) => kind.parent.kind === document.kind)
     .flatMap((kind) => draft.children(kind.path, document.id))
-  return [...below.flatMap((child) => withDescendants(kinds, draft, child)), document]
+  return [...children.flatMap((child) => withDescendants(kinds, draft, child)), document]
 }
 
 /**
@@ -26,15 +26,15 @@ export function tombstoneOf(
   nowMs: number,
 ): StoredDocument | null {
   if (document === removed) return null
-  const left = kinds.find(({ path }) => path === document.kind)?.tombstone?.(document, removed, reader)
-  if (left === null || left === undefined) return null
+  const tombstone = kinds.find(({ path }) => path === document.kind)?.tombstone?.(document, removed, reader)
+  if (tombstone === null || tombstone === undefined) return null
   return {
     ...document,
     kind: tombstoneKind(document.kind),
     id: mintGid(nowMs),
     parent_id: '',
     name: '',
-    fields: { ...left.fields, until: left.until },
+    fields: { ...tombstone.fields, until: tombstone.until },
   }
 }
 

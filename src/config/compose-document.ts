@@ -19,7 +19,7 @@ import {
 } from './kind.ts'
 import { dropEmptySecrets, keepStoredSecrets, redirectedSecretErrors, sealSecrets } from './secrets.ts'
 
-/** What creating and updating a document need. */
+/** Inputs for creating and updating a document. */
 export interface ComposeContext {
   readonly kind: ConfigKind
   readonly draft: DocumentDraft
@@ -92,11 +92,11 @@ export function updatedFields(
   body: DocumentFields,
 ): Result<CheckedFields, ServiceError> {
   const sealed = sealSecrets(body, kind, current.id, sealer, current.fields)
-  const kept = Object.entries({ ...current.fields, ...sealed }).filter(([, value]) => value !== '')
+  const members = Object.entries({ ...current.fields, ...sealed }).filter(([, value]) => value !== '')
   const parent = draft.get(kind.parent.kind, current.parent_id)
   assert(parent !== null, 'deleting a parent deletes its children')
-  const fields = dropEmptySecrets(keepStoredSecrets(Object.fromEntries(kept), current.fields, kind), kind)
-  const checked = kind.check(fields, { reader: draft, current, parent, body: body })
+  const fields = dropEmptySecrets(keepStoredSecrets(Object.fromEntries(members), current.fields, kind), kind)
+  const checked = kind.check(fields, { reader: draft, current, parent, body })
   if (!checked.ok) return checked
   // Checked on the fields to be stored: a secret that this update removes is not sent anywhere.
   const stranded = redirectedSecretErrors(checked.value.fields, current.fields, body, kind)

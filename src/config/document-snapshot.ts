@@ -69,13 +69,13 @@ export class DocumentSnapshot implements ConfigReader {
   with(document: StoredDocument): DocumentSnapshot {
     const frozen = deepFreeze(document)
     const before = this.get(frozen.kind, frozen.id)
-    const leaving = before === null ? [] : groupsOf(before).filter((group) => !groupsOf(frozen).includes(group))
+    const leftGroups = before === null ? [] : groupsOf(before).filter((group) => !groupsOf(frozen).includes(group))
     return new DocumentSnapshot(
       this.byId.set(frozen.id, frozen),
       withName(before === null ? this.byName : withoutName(this.byName, before), frozen),
       groupsOf(frozen).reduce(
         (groups, group) => groups.update(group, noIds, (ids) => ids.add(frozen.id)),
-        withoutMember(this.groups, leaving, frozen.id),
+        withoutMember(this.groups, leftGroups, frozen.id),
       ),
     )
   }

@@ -1,5 +1,5 @@
-// What a configuration kind declares about itself, and the shapes in which stored configuration is read and written.
-// The service has no switch over kinds: a new kind is one record of type ConfigKind.
+// Declarations of configuration kinds, and the shapes in which stored configuration is read and written. The service
+// has no switch over kinds: a new kind is one record of type ConfigKind.
 import { z } from 'zod'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
@@ -16,9 +16,12 @@ export const applicationAgentsKind = 'application-agents'
 /** The five authorship members that create and update return (docs/decisions/0012-configuration-resources.md). */
 export interface Authorship {
   readonly id: string
+  /** RFC 3339, like `update_time`. */
   readonly create_time: string
+  /** Id of the service account. */
   readonly created_by: string
   readonly update_time: string
+  /** Id of the service account. */
   readonly updated_by: string
 }
 
@@ -27,8 +30,10 @@ export type DocumentFields = Readonly<Record<string, unknown>>
 
 /** A stored configuration document: frozen JSON. `revision` counts from 1. */
 export interface StoredDocument extends Authorship {
+  /** The kind name, such as `projects`. */
   readonly kind: string
   readonly revision: number
+  /** The organization that owns the document. */
   readonly organization_id: string
   /** Empty for a document outside of projects. */
   readonly project_id: string
@@ -77,7 +82,9 @@ export interface ConfigSource extends ConfigReader {
 
 /** A change in progress: reads return what it has written so far. */
 export interface DocumentDraft extends ConfigReader {
+  /** Creates or replaces a document. */
   put(document: StoredDocument): void
+  /** Deletes a document; no effect if there is none. */
   remove(kind: string, id: string): void
 }
 
@@ -100,6 +107,7 @@ export interface ConfigWriter extends ConfigSource {
  * with the ciphertext.
  */
 export interface Sealer {
+  /** Encrypts `plain` for `path`. */
   seal(plain: string, path: string): string
   /** Decrypts. Throws if the key or the path differs, or if the text was changed. */
   open(sealed: string, path: string): string
@@ -110,11 +118,12 @@ export function secretPath(kind: string, id: string, path: string): string {
   return `${kind}/${id}/${path}`
 }
 
-/** What a kind's check may read. */
+/** Inputs of a kind's check. */
 export interface CheckContext {
   readonly reader: ConfigReader
   /** Null on create. */
   readonly current: StoredDocument | null
+  /** The parent of the document. */
   readonly parent: StoredDocument
   /** The request body, for checks that depend on which members the caller sent. */
   readonly body: DocumentFields
@@ -144,6 +153,7 @@ export interface ConfigKind {
   readonly parent: { readonly field: string; readonly kind: string }
   /** The documents are outside of projects: names are unique in the organization, and lists are of the organization. */
   readonly inOrganization?: true
+  /** The operations that the interface offers for this kind. */
   readonly operations: {
     readonly create: boolean
     /** Responses of kinds without update have no ETag. */
@@ -168,8 +178,8 @@ export interface ConfigKind {
   readonly secrets: readonly string[]
   /**
    * Where each secret is sent: by its path in `secrets`, the paths of the fields that name the destination. Their `*`
-   * steps are those of the secret. Whoever changes a destination must send the secret again; otherwise an editor could
-   * have it sent to a server of their own.
+   * steps are those of the secret. A change of a destination requires the secret again; otherwise an editor could have
+   * it sent to a server of their own.
    */
   readonly secretDestinations?: Readonly<Record<string, readonly string[]>>
   /** Fields that responses omit although they are not secret. */
@@ -183,8 +193,8 @@ export interface ConfigKind {
   /** Awaited before an update is checked. The check itself runs within a write and is synchronous. */
   beforeUpdate?(document: StoredDocument, body: DocumentFields): Promise<void>
   /**
-   * Checks what the schema cannot express: references, compilation, rules between fields. `fields` is what would be
-   * stored; an update is already merged into the current document. No side effects except drawing random numbers.
+   * Checks what the schema cannot express: references, compilation, rules between fields. `fields` are the fields to
+   * store; an update is already merged into the current document. No side effects except drawing random numbers.
    * Errors: `invalid`, `conflict`.
    */
   check(fields: DocumentFields, context: CheckContext): Result<CheckedFields, ServiceError>
@@ -229,7 +239,7 @@ export function withArticle({ label }: ConfigKind): string {
   return /^[aeiou]/i.test(label) ? `an ${label}` : `a ${label}`
 }
 
-/** What is kept of a deleted document. */
+/** The remains of a deleted document. */
 export interface Tombstone {
   readonly fields: DocumentFields
   /** RFC 3339. Expired tombstones are deleted at each start. */

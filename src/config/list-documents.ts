@@ -29,10 +29,10 @@ export function listDocuments(
 ): Result<DocumentList, ServiceError> {
   const inOrganization = kind.inOrganization === true
   const scopeField = scopeFieldOf(kind)
-  const known = [scopeField, kind.parent.field, 'search', 'full_fetch', ...Object.keys(kind.filters ?? {})]
+  const parameters = [scopeField, kind.parent.field, 'search', 'full_fetch', ...Object.keys(kind.filters ?? {})]
   const issues: string[] = []
   for (const name of new Set(query.keys())) {
-    if (!known.includes(name)) issues.push(`query: unknown parameter \`${name}\``)
+    if (!parameters.includes(name)) issues.push(`query: unknown parameter \`${name}\``)
     else if (query.getAll(name).length > 1) issues.push(`${name}: given more than once`)
   }
 
@@ -50,7 +50,7 @@ export function listDocuments(
   const full = query.get('full_fetch') ?? 'false'
   if (full !== 'true' && full !== 'false') issues.push(`full_fetch: expected \`true\` or \`false\`, found \`${full}\``)
 
-  let admits = (_document: StoredDocument): boolean => true
+  let matches = (_document: StoredDocument): boolean => true
   for (const [name, values] of Object.entries(kind.filters ?? {})) {
     const value = query.get(name)
     if (value === null) continue
@@ -60,21 +60,22 @@ export function listDocuments(
       issues.push(`${name}: expected ${allowed.join(' or ')}, found \`${value}\``)
       continue
     }
-    const before = admits
-    admits = (document) => before(document) && filter(document)
+    const before = matches
+    matches = (document) => before(document) && filter(document)
   }
   if (issues.length > 0) return err({ kind: 'invalid', issues })
 
-  const words = (query.get('search') ?? '').toLowerCase()
-  const pool = scopeId === null ? reader.children(kind.path, parentId as string) : reader.inScope(kind.path, scopeId)
+  const searchText = (query.get('search') ?? '').toLowerCase()
+  const candidates =
+    scopeId === null ? reader.children(kind.path, parentId as string) : reader.inScope(kind.path, scopeId)
   return ok({
     full: full === 'true',
-    documents: pool.filter(
+    documents: candidates.filter(
       (document) =>
         document.organization_id === organizationId &&
         (parentId === null || document.parent_id === parentId) &&
-        admits(document) &&
-        matchesSearch(document, words),
+        matches(document) &&
+        matchesSearch(document, searchText),
     ),
   })
 }

@@ -49,9 +49,9 @@ export class Outbox {
    */
   run(intents: readonly StoredDocument[]): Promise<void> {
     if (intents.length === 0) return Promise.resolve()
-    const done = this.tail.then(() => this.perform(intents))
-    this.tail = done.catch(() => undefined)
-    return done
+    const run = this.tail.then(() => this.perform(intents))
+    this.tail = run.catch(() => undefined)
+    return run
   }
 
   /**

@@ -27,11 +27,11 @@ export class PerProjectCache<T> {
 
   /** Returns the cached value, or computes it. Caches it only if the project exists. */
   get(projectId: string): T {
-    const known = this.values.get(projectId)
-    if (known !== undefined) return known
-    const made = this.compute(projectId)
+    const cached = this.values.get(projectId)
+    if (cached !== undefined) return cached
+    const value = this.compute(projectId)
     // An unknown project id must not occupy memory.
-    if (this.documents.get(projectsKind, projectId) !== null) this.values.set(projectId, made)
-    return made
+    if (this.documents.get(projectsKind, projectId) !== null) this.values.set(projectId, value)
+    return value
   }
 }

@@ -18,7 +18,7 @@ import {
 import { ikgStatus, type Provisioning } from './provisioning.ts'
 import type { SystemGraph } from './system-nodes.ts'
 
-/** What the side effects of these kinds use. */
+/** Collaborators of the side effects of these kinds. */
 export interface ProjectKindsDeps {
   readonly reader: ConfigReader
   readonly systemGraph: SystemGraph

@@ -26,14 +26,14 @@ export interface Provisioner {
   /** Creates the proxies of nodes that were captured before the project became composite. Reads all nodes. */
   completeProxies(projectId: string): Promise<void>
   /** Creates the proxies of captures that a crash interrupted between a constituent and the global graph. */
-  followNotes(projectId: string): Promise<void>
+  replayIntents(projectId: string): Promise<void>
   /** Opens all databases of the project without blocking the event loop. */
   openAll(projectId: string): Promise<void>
   /** Whether a constituent contains nodes. Requires `openAll`. */
   holdsData(projectId: string, constituent: Constituent): boolean
 }
 
-/** What provisioning uses. `report` writes one line to the operator's log. */
+/** Collaborators of provisioning. `report` writes one line to the operator's log. */
 export interface ProvisioningDeps {
   readonly documents: ConfigWriter
   readonly provisioner: Provisioner
@@ -115,7 +115,7 @@ export class Provisioning {
   async replayIntents(): Promise<void> {
     for (const project of this.deps.documents.all(projectsKind)) {
       if (!layoutOf(project).isComposite || project.fields.ikg_status !== 'ACTIVE') continue
-      await this.deps.provisioner.followNotes(project.id).catch((failure: unknown) => {
+      await this.deps.provisioner.replayIntents(project.id).catch((failure: unknown) => {
         this.deps.report(`the global graph of project ${project.id} could not be completed: ${String(failure)}`)
       })
     }
@@ -158,7 +158,7 @@ export class Provisioning {
       this.deps.report(`provisioning of project ${projectId} failed: ${String(failure)}`)
       await this.setStatus(projectId, 'PENDING', 'FAILED').catch(() => undefined)
     } finally {
-      // Another process that deleted the project does not know of databases created since.
+      // The process that deleted the project may not have seen databases created since.
       if (this.isGone(projectId)) await this.remove(projectId)
     }
   }

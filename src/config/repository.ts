@@ -16,12 +16,14 @@ const HEADS = 'configuration-head'
 const HEAD = 'head'
 /** Collection with the ids that each of the last commits changed, by commit number. */
 const LOG = 'configuration-log'
-/** A process that is further behind reads all documents again. */
+/** A process that missed more commits than this reads all documents again. */
 const LOG_LENGTH = 1000
 
 /** A number in shared memory: all processes on the store see a write at once. */
 export interface CommitCounter {
+  /** Reads the current value. */
   load(): number
+  /** Sets the value for all processes. */
   store(value: number): void
 }
 
@@ -38,6 +40,7 @@ interface RepositoryState {
   readonly documents: DocumentSnapshot
 }
 
+/** The configuration of a data folder: implements ConfigWriter on a DocumentStore. */
 export class ConfigRepository implements ConfigWriter {
   private readonly store: DocumentStore
   private readonly counter: CommitCounter
@@ -169,13 +172,13 @@ function advance(
 /** The ids changed since `from`; the ids of all present and past documents if the log does not reach back so far. */
 function changedIdsSince(from: RepositoryState, { commit }: CommitHead, reading: DocumentReader): ReadonlySet<string> {
   const touched = new Set<string>()
-  let known = commit > from.head.commit && commit - from.head.commit < LOG_LENGTH
-  for (let number = from.head.commit + 1; known && number <= commit; number++) {
+  let isLogComplete = commit > from.head.commit && commit - from.head.commit < LOG_LENGTH
+  for (let number = from.head.commit + 1; isLogComplete && number <= commit; number++) {
     const ids = reading.get(LOG, logKey(number)) as readonly string[] | null
-    known = ids !== null
+    isLogComplete = ids !== null
     for (const id of ids ?? []) touched.add(id)
   }
-  if (known) return touched
+  if (isLogComplete) return touched
   return new Set([...from.documents.ids(), ...reading.all(CURRENT_DOCUMENTS).map(([id]) => id)])
 }
 

@@ -23,10 +23,12 @@ export function sealSecrets(
   }
   return secretPaths(kind, body).reduce((sealed, path) => {
     const plain = memberAt(body, path)
-    const kept = memberAt(stored, path)
+    const storedSecret = memberAt(stored, path)
     const next = Array.isArray(plain)
-      ? plain.map((item, i) => sealedText(item, Array.isArray(kept) ? kept[i] : undefined, [...path, String(i)]))
-      : sealedText(plain, kept, path)
+      ? plain.map((item, i) =>
+          sealedText(item, Array.isArray(storedSecret) ? storedSecret[i] : undefined, [...path, String(i)]),
+        )
+      : sealedText(plain, storedSecret, path)
     return withMember(sealed, path, next)
   }, body)
 }

@@ -27,15 +27,18 @@ import { validate } from './validate.ts'
 
 /** A response body with its ETag. */
 export interface ConfigResponse {
+  /** The JSON body. */
   readonly body: DocumentFields
   /** In quotes, for the header; null for kinds without update. */
   readonly etag: string | null
 }
 
-/** What the configuration service uses. */
+/** Collaborators of the configuration service. */
 export interface ConfigServiceDeps {
   readonly kinds: readonly ConfigKind[]
+  /** The stored configuration. */
   readonly documents: ConfigWriter
+  /** Encrypts secret fields. */
   readonly sealer: Sealer
   readonly clock: Clock
   /** Writes one line to the operator's log. */
@@ -81,10 +84,15 @@ export class ConfigService {
     if (!read.ok) return err({ kind: 'invalid', issues: read.error })
     const nowMs = this.clock.now()
     const stored = await this.documents.write((draft) => {
-      const made = newDocument({ kind, draft, sealer: this.sealer }, caller, normalisedBody(kind, read.value), nowMs)
-      if (!made.ok) return made
-      draft.put(made.value.document)
-      return ok({ ...made.value, intents: this.outbox.record(draft, 'created', made.value.document, nowMs) })
+      const composed = newDocument(
+        { kind, draft, sealer: this.sealer },
+        caller,
+        normalisedBody(kind, read.value),
+        nowMs,
+      )
+      if (!composed.ok) return composed
+      draft.put(composed.value.document)
+      return ok({ ...composed.value, intents: this.outbox.record(draft, 'created', composed.value.document, nowMs) })
     })
     if (!stored.ok) return stored
     const { document, shown, intents } = stored.value
@@ -110,9 +118,9 @@ export class ConfigService {
       ? this.find(caller, kind, key)
       : findByName(this.documents, caller.organizationId, kind, key, query)
     if (!found.ok) return found
-    const asked = findRevision(this.documents, kind, found.value, query.get('version') ?? '')
-    if (!asked.ok) return asked
-    return ok({ body: representationOf(asked.value, kind, this.documents), etag: etagFor(kind, asked.value) })
+    const revision = findRevision(this.documents, kind, found.value, query.get('version') ?? '')
+    if (!revision.ok) return revision
+    return ok({ body: representationOf(revision.value, kind, this.documents), etag: etagFor(kind, revision.value) })
   }
 
   /** The caller's own organization. */

@@ -24,7 +24,7 @@ interface SinkProviderKind {
    * Members that determine where the secret is sent, or who can read it in transit. Empty if the secret contains its
    * destination.
    */
-  readonly secretGoesTo: readonly string[]
+  readonly secretDestinations: readonly string[]
 }
 
 const secret = (max: number) => z.string().max(max).nullish()
@@ -46,13 +46,13 @@ const providerKinds = {
     }),
     secret: 'password',
     secretRequired: false,
-    secretGoesTo: ['brokers', 'disable_tls', 'tls_skip_verify'],
+    secretDestinations: ['brokers', 'disable_tls', 'tls_skip_verify'],
   },
   event_topic: {
     schema: z.strictObject({ topic_endpoint: z.string().min(1).max(1024), access_key: secret(1024) }),
     secret: 'access_key',
     secretRequired: true,
-    secretGoesTo: ['topic_endpoint'],
+    secretDestinations: ['topic_endpoint'],
   },
   queue_service: {
     schema: z
@@ -74,7 +74,7 @@ const providerKinds = {
       }),
     secret: 'connectionString',
     secretRequired: true,
-    secretGoesTo: [],
+    secretDestinations: [],
   },
   pub_sub: {
     schema: z.strictObject({
@@ -84,7 +84,7 @@ const providerKinds = {
     }),
     secret: 'credentials_json',
     secretRequired: true,
-    secretGoesTo: [],
+    secretDestinations: [],
   },
 } satisfies Record<string, SinkProviderKind>
 
@@ -182,7 +182,7 @@ export const eventSinks: ConfigKind = {
   secretDestinations: Object.fromEntries(
     providerNames.map((name) => [
       `providers.*.${name}.${providerKinds[name].secret}`,
-      providerKinds[name].secretGoesTo.map((member) => `providers.*.${name}.${member}`),
+      providerKinds[name].secretDestinations.map((member) => `providers.*.${name}.${member}`),
     ]),
   ),
   omittedInLists: [],

@@ -72,8 +72,8 @@ export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
         shown: { api_key: key },
       })
     },
-    // A key outlives its project: a request with it is told that the graph no longer exists, and not that the key is
-    // unknown.
+    // A key outlives its project: a request with it gets the error that the graph no longer exists, and not that the
+    // key is unknown.
     tombstone({ parent_id, fields }, removed, reader) {
       if (removed.kind !== projectsKind) return null
       const permissions = reader.get(applicationAgentsKind, parent_id)?.fields.api_permissions ?? []

@@ -64,7 +64,7 @@ export class AgentKeys {
     this.clock = clock
     for (const agent of documents.all(applicationAgentsKind)) this.putAgent(agent)
     for (const credential of documents.all(agentCredentialsKind)) this.putCredential(credential)
-    for (const gone of documents.all(tombstonesKind)) this.putTombstone(gone)
+    for (const tombstone of documents.all(tombstonesKind)) this.putTombstone(tombstone)
     documents.subscribe((changes) => {
       for (const { before, after } of changes) {
         const kind = (after ?? before)?.kind

@@ -28,10 +28,10 @@ export interface BootstrapResult {
 export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: Clock): Promise<BootstrapResult> {
   // Read without a transaction, which would wait for processes that write.
   if (documents.all(organizationsKind).length > 0) return { created: false, admin: findAdmin(documents) }
-  const made = firstDocuments(sealer, clock.now())
+  const documentsToCreate = firstDocuments(sealer, clock.now())
   const created = await documents.write((draft) => {
     if (draft.all(organizationsKind).length > 0) return false
-    for (const document of made) draft.put(document)
+    for (const document of documentsToCreate) draft.put(document)
     return true
   })
   return { created, admin: findAdmin(documents) }
@@ -43,9 +43,9 @@ export async function bootstrap(documents: ConfigWriter, sealer: Sealer, clock: 
  */
 export function findAdmin(documents: ConfigReader): ServiceAccountCaller {
   const editors = documents.all(serviceAccountsKind).filter(({ fields }) => fields.role === 'all_editor')
-  const hasKeyHere = ({ id }: StoredDocument): boolean =>
+  const hasStoredKey = ({ id }: StoredDocument): boolean =>
     documents.children(serviceAccountCredentialsKind, id).some(({ fields }) => fields[privateKeyPath] !== undefined)
-  const admin = editors.find(hasKeyHere) ?? editors[0]
+  const admin = editors.find(hasStoredKey) ?? editors[0]
   if (admin === undefined) {
     throw new OperationalError('the data folder has an organization without an admin service account')
   }

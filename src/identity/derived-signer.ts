@@ -18,10 +18,14 @@ export class DerivedSigner {
 
   /** Whether `signature` is the signature of `text`. Compares in constant time. */
   verify(text: string, signature: string): boolean {
-    const given = Buffer.from(signature, 'base64url')
-    const right = this.mac(text)
+    const actual = Buffer.from(signature, 'base64url')
+    const expected = this.mac(text)
     // Base64url can encode the same bytes in several ways; only the canonical one is accepted.
-    return given.length === right.length && timingSafeEqual(given, right) && signature === right.toString('base64url')
+    return (
+      actual.length === expected.length &&
+      timingSafeEqual(actual, expected) &&
+      signature === expected.toString('base64url')
+    )
   }
 
   private mac(text: string): Buffer {

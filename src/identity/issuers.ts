@@ -37,14 +37,14 @@ export type KeySet = ReturnType<typeof createLocalJWKSet>
 /** The issuer is unreachable; the cause is logged. */
 export type IssuerUnavailable = 'unavailable'
 
-/** What calls to issuers use. */
+/** Collaborators and limits of calls to issuers. */
 export interface IssuerClientDeps {
   readonly upstream: Upstream
   readonly clock: Clock
   /** Time limit of one call, milliseconds. */
-  readonly timeMs: number
+  readonly timeoutMs: number
   /** Size limit of one response, bytes. */
-  readonly bytesMax: number
+  readonly maxBytes: number
   /** Writes one line to the operator's log. */
   readonly report: (line: string) => void
 }
@@ -115,9 +115,9 @@ export class Issuers {
   }
 
   private stateOf(issuer: string): IssuerState {
-    let known = this.issuers.get(issuer)
-    if (known === undefined) {
-      known = {
+    let state = this.issuers.get(issuer)
+    if (state === undefined) {
+      state = {
         metadata: null,
         fetchedAtMs: 0,
         triedAtMs: Number.NEGATIVE_INFINITY,
@@ -127,9 +127,9 @@ export class Issuers {
         countedAtMs: this.deps.clock.now(),
         missing: new LRUCache({ max: MISSING_KEYS_MAX }),
       }
-      this.issuers.set(issuer, known)
+      this.issuers.set(issuer, state)
     }
-    return known
+    return state
   }
 
   /** Refreshes because of an unknown key id, within the limits. */
@@ -194,9 +194,9 @@ export class Issuers {
   }
 
   private async read(url: string): Promise<Result<Record<string, unknown>, string>> {
-    const { upstream, timeMs, bytesMax } = this.deps
+    const { upstream, timeoutMs, maxBytes } = this.deps
     const headers = [['accept', 'application/json']] as const
-    const answer = await upstream.send({ url, method: 'GET', headers, timeoutMs: timeMs, maxResponseBytes: bytesMax })
+    const answer = await upstream.send({ url, method: 'GET', headers, timeoutMs, maxResponseBytes: maxBytes })
     if (!answer.ok) return err(`${url}: ${answer.error.message}`)
     if (answer.value.status !== 200) return err(`${url} answered ${answer.value.status}`)
     const object = parseJsonObject(answer.value.body)

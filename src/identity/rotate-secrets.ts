@@ -26,39 +26,39 @@ interface SecretPosition {
  */
 export function rotateSecrets(document: unknown, box: SecretBox): RotatedDocument {
   const resealed: string[] = []
-  const kept: string[] = []
+  const upToDate: string[] = []
   const unopened: string[] = []
 
-  function textIn(text: string, position: SecretPosition): string {
+  function rotateText(text: string, position: SecretPosition): string {
     if (!isSealedText(text)) return text
     const path = secretPath(position.kind, position.id, position.path.join('.'))
     try {
-      const anew = box.rewrap(text, path)
-      ;(anew === null ? kept : resealed).push(path)
-      return anew ?? text
+      const rotated = box.rewrap(text, path)
+      ;(rotated === null ? upToDate : resealed).push(path)
+      return rotated ?? text
     } catch {
       unopened.push(path)
       return text
     }
   }
 
-  function valueIn(value: unknown, place: SecretPosition): unknown {
-    if (typeof value === 'string') return textIn(value, place)
+  function rotateValue(value: unknown, place: SecretPosition): unknown {
+    if (typeof value === 'string') return rotateText(value, place)
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) {
-      return value.map((item, i) => valueIn(item, { ...place, path: [...place.path, String(i)] }))
+      return value.map((item, i) => rotateValue(item, { ...place, path: [...place.path, String(i)] }))
     }
     const { kind, id, fields } = value as Record<string, unknown>
     if (typeof kind === 'string' && typeof id === 'string' && typeof fields === 'object') {
-      return { ...value, fields: valueIn(fields, { kind, id, path: [] }) }
+      return { ...value, fields: rotateValue(fields, { kind, id, path: [] }) }
     }
     const members = Object.entries(value).map(([name, member]) => [
       name,
-      valueIn(member, { ...place, path: [...place.path, name] }),
+      rotateValue(member, { ...place, path: [...place.path, name] }),
     ])
     return Object.fromEntries(members)
   }
 
-  const value = valueIn(document, { kind: '', id: '', path: [] })
-  return { value: resealed.length === 0 ? document : value, resealed, upToDate: kept, unopened }
+  const value = rotateValue(document, { kind: '', id: '', path: [] })
+  return { value: resealed.length === 0 ? document : value, resealed, upToDate, unopened }
 }

@@ -108,8 +108,8 @@ export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigK
         const key = readPublicKey(provided)
         if (!key.ok) return err({ kind: 'invalid', issues: [`${member}: ${key.error}`] })
         // The key of a token must identify its account.
-        const taken = reader.all(serviceAccountCredentialsKind).some((other) => other.fields.kid === key.value.kid)
-        if (taken) return err({ kind: 'conflict', message: `another credential has the key \`${key.value.kid}\`` })
+        const isTaken = reader.all(serviceAccountCredentialsKind).some((other) => other.fields.kid === key.value.kid)
+        if (isTaken) return err({ kind: 'conflict', message: `another credential has the key \`${key.value.kid}\`` })
         return ok({ fields: stored(key.value) })
       }
       const key = mintSigningKey()

@@ -63,7 +63,7 @@ function thumbprintOf({ kty, crv, x, y, n, e }: JWK): string {
   return hash('sha256', JSON.stringify(members), 'base64url')
 }
 
-/** What a service-account token contains. */
+/** Inputs of a service-account token. Times in seconds since the Unix epoch. */
 export interface ServiceTokenClaims {
   readonly accountId: string
   readonly issuedAtS: number

@@ -1,5 +1,5 @@
-// The configuration kind of token introspections: which tokens a project accepts, how they are verified, and what
-// becomes of their claims (docs/decisions/0009-user-tokens.md).
+// The configuration kind of token introspections: which tokens a project accepts, how they are verified, and how their
+// claims are used (docs/decisions/0009-user-tokens.md).
 import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
 import {
@@ -79,7 +79,7 @@ const matcherSchemas = {
 }
 
 /** The kind `token-introspects`. `upstream` validates the URLs of issuers and endpoints. */
-export function tokenIntrospects(upstream: Pick<Upstream, 'refusalOf'>): ConfigKind {
+export function tokenIntrospects(upstream: Pick<Upstream, 'urlError'>): ConfigKind {
   return {
     path: tokenIntrospectsKind,
     label: 'token introspect configuration',
@@ -150,7 +150,7 @@ function withoutNullMembers(fields: DocumentFields): DocumentFields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined))
 }
 
-function validationIssues(fields: TokenIntrospectFields, upstream: Pick<Upstream, 'refusalOf'>): string[] {
+function validationIssues(fields: TokenIntrospectFields, upstream: Pick<Upstream, 'urlError'>): string[] {
   const { jwt_matcher, opaque_matcher, offline_validation, online_validation } = fields
   const issues: string[] = []
   if ((jwt_matcher === undefined) === (opaque_matcher === undefined)) {
@@ -166,7 +166,7 @@ function validationIssues(fields: TokenIntrospectFields, upstream: Pick<Upstream
   if (opaque_matcher !== undefined && online_validation !== undefined && endpoint === undefined) {
     issues.push('online_validation.userinfo_endpoint: required for opaque tokens')
   }
-  const refusedEndpoint = endpoint === undefined ? null : upstream.refusalOf(endpoint)
+  const refusedEndpoint = endpoint === undefined ? null : upstream.urlError(endpoint)
   if (refusedEndpoint !== null) issues.push(`online_validation.userinfo_endpoint: ${refusedEndpoint}`)
   const jwks = offline_validation?.public_jwks ?? []
   jwks.forEach((text, i) => {
@@ -175,7 +175,7 @@ function validationIssues(fields: TokenIntrospectFields, upstream: Pick<Upstream
   })
   // With pinned keys the issuer is never called, so its name need not be a URL.
   if (jwt_matcher !== undefined && jwks.length === 0) {
-    const refusal = upstream.refusalOf(jwt_matcher.issuer)
+    const refusal = upstream.urlError(jwt_matcher.issuer)
     if (refusal !== null) issues.push(`jwt_matcher.issuer: ${refusal}`)
   }
   if (fields.perform_upsert && fields.ikg_node_type === undefined) {

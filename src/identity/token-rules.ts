@@ -53,11 +53,11 @@ export class TokenRules {
   }
 
   private load(projectId: string): void {
-    const present = new Map(this.rulesOf(projectId).map((rule) => [rule.id, rule]))
+    const existingRules = new Map(this.rulesOf(projectId).map((rule) => [rule.id, rule]))
     const rules = this.documents.inScope(tokenIntrospectsKind, projectId).map((document) => {
       const rule = ruleOf(document)
-      const known = present.get(rule.id)
-      return known !== undefined && isSameRule(known, rule) ? known : rule
+      const existing = existingRules.get(rule.id)
+      return existing !== undefined && isSameRule(existing, rule) ? existing : rule
     })
     if (rules.length === 0) this.byProject.delete(projectId)
     else this.byProject.set(projectId, rules)

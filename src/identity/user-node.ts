@@ -40,8 +40,8 @@ function changedProperties(graph: GraphStore, user: UserNode): readonly Property
       if (value === null || hasProperty(snapshot, node, name, value)) continue
       changes.push({ name, value, metadata: { source: user.source } })
     }
-    const known = node !== 0 && snapshot.nodeField(node, 'is_identity') === true
-    return known && changes.length === 0 ? null : changes
+    const exists = node !== 0 && snapshot.nodeField(node, 'is_identity') === true
+    return exists && changes.length === 0 ? null : changes
   } finally {
     snapshot.close()
   }

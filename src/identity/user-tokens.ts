@@ -40,8 +40,9 @@ interface TokenScope {
   readonly only: string | null
 }
 
-/** What token authentication uses. */
+/** Collaborators of token authentication. */
 export interface UserTokenAuthenticatorDeps extends TokenVerificationDeps {
+  /** The token configurations of all projects. */
   readonly rules: TokenRules
   /** False: a request whose user node must be written ends with LaneRequiredError. */
   readonly mayWrite: boolean
@@ -49,7 +50,7 @@ export interface UserTokenAuthenticatorDeps extends TokenVerificationDeps {
   graphOf(projectId: string): Promise<GraphStore | null> | GraphStore | null
 }
 
-/** The error is the reason in the challenge: it names a rule and repeats nothing of the token. */
+/** The error is the reason in the challenge: it names a rule and contains no part of the token. */
 type Verification = Result<VerifiedIdentity, TokenError>
 
 interface VerifiedIdentity {
@@ -74,12 +75,12 @@ interface CachedVerification {
   nodeUpserted: boolean | Promise<void>
 }
 
-const malformedToken: Verification = err({ kind: 'refused', why: 'the token is malformed' })
+const malformedToken: Verification = err({ kind: 'refused', reason: 'the token is malformed' })
 const noMatchingRule: Verification = err({
   kind: 'refused',
-  why: 'the project accepts no tokens of this issuer and audience',
+  reason: 'the project accepts no tokens of this issuer and audience',
 })
-const noOpaqueRule: Verification = err({ kind: 'refused', why: 'the project accepts no opaque tokens' })
+const noOpaqueRule: Verification = err({ kind: 'refused', reason: 'the project accepts no opaque tokens' })
 const unavailableResult: Result<never, ServiceError> = err({
   kind: 'unavailable',
   message: 'Unable to verify the end-user token, retry the request',
@@ -136,18 +137,18 @@ export class UserTokenAuthenticator {
   }
 
   private getCached(key: string): CachedVerification | null {
-    const known = this.cache.get(key)
-    if (known === undefined || known.rule === null) return null
-    const { fromMs, untilMs } = known
+    const cached = this.cache.get(key)
+    if (cached === undefined || cached.rule === null) return null
+    const { fromMs, untilMs } = cached
     const isFresh = isWithin(this.deps.clock.now(), fromMs, untilMs - fromMs)
-    return isFresh && this.deps.rules.isCurrent(known.rule) ? known : null
+    return isFresh && this.deps.rules.isCurrent(cached.rule) ? cached : null
   }
 
   /** At most one verification of a token runs at a time. */
   private verify(scope: TokenScope, token: string): CachedVerification | Promise<CachedVerification> {
     const key = keyOf(scope, token)
-    const known = this.getCached(key) ?? this.running.get(key)
-    if (known !== undefined) return known
+    const pending = this.getCached(key) ?? this.running.get(key)
+    if (pending !== undefined) return pending
     const started = this.verifyUncached(scope, token).then((examined) => {
       if (examined.untilMs > 0) this.cache.set(key, examined)
       return examined
@@ -255,16 +256,16 @@ function combineTokens(user: Verification, delegated: Verification | null): Resu
 }
 
 function tokenErrorResult(header: TokenHeader, fault: TokenError): Result<never, ServiceError> {
-  return fault.kind === 'unavailable' ? unavailableResult : invalidTokenError(header, fault.why)
+  return fault.kind === 'unavailable' ? unavailableResult : invalidTokenError(header, fault.reason)
 }
 
 type TokenHeader = 'Authorization' | 'X-SVC-Token'
 
-function invalidTokenError(header: TokenHeader, why: string): Result<never, ServiceError> {
+function invalidTokenError(header: TokenHeader, reason: string): Result<never, ServiceError> {
   const message = `Invalid token in ${header} header`
   return header === 'Authorization'
-    ? err({ kind: 'unauthenticated', message, invalidToken: why })
-    : err({ kind: 'unauthenticated', message, invalidToken: why, isDelegation: true })
+    ? err({ kind: 'unauthenticated', message, invalidToken: reason })
+    : err({ kind: 'unauthenticated', message, invalidToken: reason, isDelegation: true })
 }
 
 function invalidDelegationError(how: string): Result<never, ServiceError> {

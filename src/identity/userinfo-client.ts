@@ -21,7 +21,7 @@ export class UserInfoClient {
 
   /** Returns the claims of the response. Errors: `refused` if the issuer rejects the token, `unavailable`. */
   async fetch(endpoint: string, token: string): Promise<Result<Claims, 'refused' | IssuerUnavailable>> {
-    const { upstream, timeMs, bytesMax } = this.deps
+    const { upstream, timeoutMs, maxBytes } = this.deps
     const headers = [
       ['accept', 'application/json'],
       ['authorization', `Bearer ${token}`],
@@ -30,8 +30,8 @@ export class UserInfoClient {
       url: endpoint,
       method: 'GET',
       headers,
-      timeoutMs: timeMs,
-      maxResponseBytes: bytesMax,
+      timeoutMs,
+      maxResponseBytes: maxBytes,
     })
     if (!answer.ok) return this.unavailable(endpoint, answer.error.message)
     const { status, body } = answer.value

@@ -20,7 +20,7 @@ const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 const CLOCK_SKEW_S = 30
 
 /** `refused`: the token is invalid, with the reason. `unavailable`: the issuer cannot be reached now. */
-export type TokenError = { readonly kind: 'refused'; readonly why: string } | { readonly kind: 'unavailable' }
+export type TokenError = { readonly kind: 'refused'; readonly reason: string } | { readonly kind: 'unavailable' }
 
 /** A valid token. */
 export interface VerifiedToken {
@@ -31,7 +31,7 @@ export interface VerifiedToken {
   readonly source: string
 }
 
-/** What verification uses. */
+/** Collaborators of token verification. */
 export interface TokenVerificationDeps {
   readonly issuers: Issuers
   readonly userInfo: UserInfoClient
@@ -60,8 +60,8 @@ export function decodeToken(token: string): UnverifiedToken | 'malformed' {
 
 /**
  * Selects the rule for a token. A JWT belongs to the first configuration with its issuer and one of its audiences; any
- * other token to the one for opaque tokens. A JWT is never sent to an opaque-token endpoint, which may belong to
- * somebody else.
+ * other token to the one for opaque tokens. A JWT is never sent to an opaque-token endpoint, because a third party may
+ * run it.
  */
 export function ruleFor(rules: readonly TokenRule[], read: UnverifiedToken): TokenRule | null {
   if (read === null) return rules.find(({ jwt }) => jwt === null) ?? null
@@ -149,7 +149,7 @@ type SignatureResult = 'valid' | 'invalid' | 'no-key'
 
 function signatureError(check: SignatureResult): TokenError | null {
   if (check === 'valid') return null
-  return { kind: 'refused', why: check === 'no-key' ? 'the issuer has no such key' : 'the signature is not valid' }
+  return { kind: 'refused', reason: check === 'no-key' ? 'the issuer has no such key' : 'the signature is not valid' }
 }
 
 async function verifyWith(
@@ -232,6 +232,6 @@ async function verifyOpaqueToken(
   return ok({ claims: info.value, expiresAtMs, source: validation.endpoint })
 }
 
-function refusedToken(why: string): Result<never, TokenError> {
-  return err({ kind: 'refused', why })
+function refusedToken(reason: string): Result<never, TokenError> {
+  return err({ kind: 'refused', reason })
 }

@@ -34,9 +34,13 @@ export interface UserToken {
 /** An application agent, authenticated by its key. */
 export interface AgentCaller {
   readonly kind: 'agent'
+  /** Document id of the agent. */
   readonly agentId: string
+  /** The application that the agent belongs to. */
   readonly applicationId: string
+  /** The project that the key gives access to. */
   readonly projectId: string
+  /** The APIs that the agent may call. */
   readonly permissions: ReadonlySet<ApiPermission>
   /** Null: no user token was sent, or the route accepts none. */
   readonly user: UserToken | null
@@ -48,8 +52,11 @@ export type ServiceAccountRole = 'all_editor' | 'all_viewer'
 /** A service account, authenticated by its bearer token (docs/decisions/0014-service-accounts.md). */
 export interface ServiceAccountCaller {
   readonly kind: 'service-account'
+  /** Document id of the account. */
   readonly serviceAccountId: string
+  /** The only organization that the account can read or change. */
   readonly organizationId: string
+  /** `all_editor` may change the configuration; `all_viewer` may only read it. */
   readonly role: ServiceAccountRole
 }
 

@@ -26,7 +26,7 @@ export class DataCorruptionError extends ThrownServiceError {
   }
 }
 
-/** A change could not be written, and nothing of it was stored. `message` gives the operator the reason. */
+/** A change could not be written, and no part of it was stored. `message` gives the operator the reason. */
 export class StorageWriteError extends ThrownServiceError {
   override readonly name = 'StorageWriteError'
   /** `lack`: the space that was exhausted; null if the cause is another one. */

@@ -2,6 +2,7 @@
 
 /** A Cypher FLOAT: an IEEE 754 double, also if its value is whole (1.0 is not 1). */
 export class Float {
+  /** The number. */
   readonly value: number
   constructor(value: number) {
     this.value = value

@@ -23,14 +23,20 @@ export const JSON_DEPTH_MAX = 200
  */
 export type JsonNumbers = 'exact' | 'integers' | 'plain'
 
-/** Code units of JSON syntax. */
+/** Code unit of `"`. */
 export const QUOTE = 0x22
+/** Code unit of `,`. */
 export const COMMA = 0x2c
 const MINUS = 0x2d
+/** Code unit of `[`. */
 export const OPEN_LIST = 0x5b
+/** Code unit of a backslash. */
 export const BACKSLASH = 0x5c
+/** Code unit of `]`. */
 export const CLOSE_LIST = 0x5d
+/** Code unit of `{`. */
 export const OPEN_OBJECT = 0x7b
+/** Code unit of `}`. */
 export const CLOSE_OBJECT = 0x7d
 
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
@@ -80,7 +86,7 @@ export function jsonErrorAt(text: string, offset: number, message: string): Json
 class ExactJsonParser {
   private readonly text: string
   private readonly numbers: JsonNumbers
-  private at = 0
+  private offset = 0
   private depth = 0
 
   constructor(text: string, numbers: JsonNumbers) {
@@ -92,20 +98,20 @@ class ExactJsonParser {
     this.space()
     const value = this.value()
     this.space()
-    if (this.at < this.text.length) throw this.unexpected('the end')
+    if (this.offset < this.text.length) throw this.unexpected('the end')
     return value
   }
 
   private value(): unknown {
-    const unit = this.text.charCodeAt(this.at)
+    const unit = this.text.charCodeAt(this.offset)
     if (unit === OPEN_OBJECT) return this.nested(() => this.object())
     if (unit === OPEN_LIST) return this.nested(() => this.list())
     if (unit === QUOTE) return this.string()
     if (unit === MINUS || (unit >= 0x30 && unit <= 0x39)) return this.number()
     for (const [word, value] of LITERALS) {
-      if (!this.text.startsWith(word, this.at)) continue
+      if (!this.text.startsWith(word, this.offset)) continue
       if (this.describeFound() !== `\`${word}\``) break
-      this.at += word.length
+      this.offset += word.length
       return value
     }
     throw this.unexpected('a value')
@@ -114,7 +120,7 @@ class ExactJsonParser {
   private nested(read: () => unknown): unknown {
     this.depth += 1
     if (this.depth > JSON_DEPTH_MAX) {
-      throw new JsonOffsetError(this.at, `nested deeper than ${JSON_DEPTH_MAX} levels`)
+      throw new JsonOffsetError(this.offset, `nested deeper than ${JSON_DEPTH_MAX} levels`)
     }
     const value = read()
     this.depth -= 1
@@ -123,12 +129,12 @@ class ExactJsonParser {
 
   private object(): Record<string, unknown> {
     const result: Record<string, unknown> = {}
-    this.at += 1
+    this.offset += 1
     this.space()
     if (this.consume('}')) return result
     for (;;) {
-      if (this.text.charCodeAt(this.at) !== QUOTE) throw this.unexpected('a key in double quotes')
-      const start = this.at
+      if (this.text.charCodeAt(this.offset) !== QUOTE) throw this.unexpected('a key in double quotes')
+      const start = this.offset
       const key = this.string()
       if (Object.hasOwn(result, key)) throw new JsonOffsetError(start, `the member ${abbreviated(key)} is given twice`)
       this.space()
@@ -148,7 +154,7 @@ class ExactJsonParser {
 
   private list(): unknown[] {
     const result: unknown[] = []
-    this.at += 1
+    this.offset += 1
     this.space()
     if (this.consume(']')) return result
     for (;;) {
@@ -161,12 +167,12 @@ class ExactJsonParser {
   }
 
   private string(): string {
-    const start = this.at
+    const start = this.offset
     let escaped = false
     for (let i = start + 1; i < this.text.length; i++) {
       const unit = this.text.charCodeAt(i)
       if (unit === QUOTE) {
-        this.at = i + 1
+        this.offset = i + 1
         return escaped ? this.unescape(start, i + 1) : this.text.slice(start + 1, i)
       }
       if (unit < 0x20) throw new JsonOffsetError(i, 'a control character inside a string must be escaped')
@@ -187,13 +193,13 @@ class ExactJsonParser {
   }
 
   private number(): number | bigint | Float {
-    NUMBER.lastIndex = this.at
+    NUMBER.lastIndex = this.offset
     const [source = '', fraction, exponent] = NUMBER.exec(this.text) ?? []
-    const next = this.text[this.at + source.length] ?? ''
-    if (source === '' || /[\w.+-]/.test(next)) throw new JsonOffsetError(this.at, 'not a valid JSON number')
+    const next = this.text[this.offset + source.length] ?? ''
+    if (source === '' || /[\w.+-]/.test(next)) throw new JsonOffsetError(this.offset, 'not a valid JSON number')
     const value = Number(source)
-    if (!Number.isFinite(value)) throw new JsonOffsetError(this.at, 'the number is out of range')
-    this.at += source.length
+    if (!Number.isFinite(value)) throw new JsonOffsetError(this.offset, 'the number is out of range')
+    this.offset += source.length
     if (this.numbers === 'plain') return value
     if (fraction !== undefined || exponent !== undefined) {
       return this.numbers === 'exact' && Number.isInteger(value) ? new Float(value) : value
@@ -203,26 +209,26 @@ class ExactJsonParser {
   }
 
   private consume(sign: string): boolean {
-    if (this.text[this.at] !== sign) return false
-    this.at += 1
+    if (this.text[this.offset] !== sign) return false
+    this.offset += 1
     return true
   }
 
   private space(): void {
-    for (; this.at < this.text.length; this.at++) {
-      const unit = this.text.charCodeAt(this.at)
+    for (; this.offset < this.text.length; this.offset++) {
+      const unit = this.text.charCodeAt(this.offset)
       if (unit !== 0x20 && unit !== 0x0a && unit !== 0x0d && unit !== 0x09) return
     }
   }
 
   private unexpected(expected: string): JsonOffsetError {
-    return new JsonOffsetError(this.at, `expected ${expected}, found ${this.describeFound()}`)
+    return new JsonOffsetError(this.offset, `expected ${expected}, found ${this.describeFound()}`)
   }
 
   private describeFound(): string {
-    if (this.at >= this.text.length) return 'the end'
-    IDENTIFIER.lastIndex = this.at
-    const word = IDENTIFIER.exec(this.text)?.[0] ?? String.fromCodePoint(this.text.codePointAt(this.at)!)
+    if (this.offset >= this.text.length) return 'the end'
+    IDENTIFIER.lastIndex = this.offset
+    const word = IDENTIFIER.exec(this.text)?.[0] ?? String.fromCodePoint(this.text.codePointAt(this.offset)!)
     return `\`${word.length > 20 ? `${word.slice(0, 20)}…` : word}\``
   }
 }

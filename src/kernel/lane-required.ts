@@ -1,7 +1,7 @@
 // The error that moves a request from the serving loop to a lane, which runs it again from the start
 // (docs/decisions/0018-lanes.md).
 
-/** What the caller of the work knows about the request. */
+/** Facts about the request that the caller of the work adds. */
 export interface LaneRequirement {
   /** The time limit of this request in milliseconds, if it differs from that of its route. */
   readonly limitMs?: number
@@ -31,8 +31,8 @@ export class LaneRequiredError extends Error {
 /** Runs the work, and adds `requirement` to a LaneRequiredError that it throws or rejects with. */
 export function withLaneRequirement<T>(requirement: LaneRequirement, work: () => T): T {
   try {
-    const done = work()
-    return done instanceof Promise ? (done.catch((fault: unknown) => rethrow(fault, requirement)) as T) : done
+    const result = work()
+    return result instanceof Promise ? (result.catch((fault: unknown) => rethrow(fault, requirement)) as T) : result
   } catch (fault) {
     return rethrow(fault, requirement)
   }

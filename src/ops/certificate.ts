@@ -57,7 +57,7 @@ export function watchCertificate(
 ): CertificateWatcher {
   let current = known
   let reported = ''
-  const look = (): boolean => {
+  const check = (): boolean => {
     try {
       const found = readCertificate(files)
       reported = ''
@@ -73,7 +73,7 @@ export function watchCertificate(
       return false
     }
   }
-  const timer = setInterval(look, everyMs)
+  const timer = setInterval(check, everyMs)
   timer.unref()
-  return { check: look, stop: () => clearInterval(timer) }
+  return { check, stop: () => clearInterval(timer) }
 }

@@ -97,9 +97,9 @@ export class Metrics {
     return (own) => {
       const labels = { ...this.common, ...own }
       const key = labelText(labels)
-      const there = children.get(key) ?? { labels, child: new HistogramChild(bounds) }
-      children.set(key, there)
-      return there.child
+      const child = children.get(key) ?? { labels, child: new HistogramChild(bounds) }
+      children.set(key, child)
+      return child.child
     }
   }
 
@@ -148,9 +148,9 @@ class HistogramChild implements Histogram {
 
   observe(value: number): void {
     const { bounds } = this
-    let at = 0
-    while (at < bounds.length && value > (bounds[at] as number)) at++
-    this.counts[at] = (this.counts[at] as number) + 1
+    let bucket = 0
+    while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++
+    this.counts[bucket] = (this.counts[bucket] as number) + 1
     this.sum += value
   }
 

@@ -153,8 +153,8 @@ function registerProcessMetrics(metrics: Metrics): void {
 async function bytesIn(folder: string): Promise<number> {
   let bytes = 0
   for (const path of await readdir(folder, { recursive: true })) {
-    const found = await stat(join(folder, path)).catch(() => null)
-    if (found?.isFile() === true) bytes += found.blocks * 512
+    const file = await stat(join(folder, path)).catch(() => null)
+    if (file?.isFile() === true) bytes += file.blocks * 512
   }
   return bytes
 }

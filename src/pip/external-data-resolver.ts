@@ -74,7 +74,7 @@ const payload = z
   })
 
 /** Returns the kind. `upstream` decides which addresses may be called. */
-export function externalDataResolvers(upstream: Pick<Upstream, 'refusalOf'>): ConfigKind {
+export function externalDataResolvers(upstream: Pick<Upstream, 'urlError'>): ConfigKind {
   return {
     path: resolversKind,
     label: 'external data resolver',
@@ -116,7 +116,7 @@ export function externalDataResolvers(upstream: Pick<Upstream, 'refusalOf'>): Co
     omittedInLists: [],
     defaults: { headers: {}, request_payload: '' },
     check(fields) {
-      const error = upstream.refusalOf(sampleUrl(fields.url as string))
+      const error = upstream.urlError(sampleUrl(fields.url as string))
       const issues = [...(error === null ? [] : [`url: ${error}`]), ...missingHeaderValues(fields)]
       return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })
     },

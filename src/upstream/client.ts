@@ -7,9 +7,12 @@ import { isInternalName, isPublic, type UpstreamAllowList } from './allow-list.t
 
 /** A request. */
 export interface UpstreamRequest {
+  /** Absolute URL with http or https. */
   readonly url: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH'
+  /** Headers; those that only the client may set are dropped. */
   readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Request body as text. */
   readonly body?: string
   /** Time limit from name resolution to the last byte, milliseconds. */
   readonly timeoutMs: number
@@ -19,9 +22,11 @@ export interface UpstreamRequest {
 
 /** A response with any status. */
 export interface UpstreamResponse {
+  /** HTTP status code. */
   readonly status: number
   /** The value of a header, or null. */
   header(name: string): string | null
+  /** The whole body. */
   readonly body: Uint8Array
 }
 
@@ -36,13 +41,14 @@ export interface UpstreamError {
 /** The port for outgoing requests. */
 export interface Upstream {
   /** Returns null if the URL may be called, as far as the URL itself shows; else the reason. */
-  refusalOf(url: string): string | null
+  urlError(url: string): string | null
   /** Sends a request. Every status is a response, redirects too. Errors: see `UpstreamError`; never rejects. */
   send(request: UpstreamRequest): Promise<Result<UpstreamResponse, UpstreamError>>
 }
 
 /** Options of the client. */
 export interface UpstreamOptions {
+  /** Hosts that may be called in addition to the public internet. */
   readonly allowed: UpstreamAllowList
   /** Certificate authorities as PEM; replaces those of the system. */
   readonly authorities?: string
@@ -60,12 +66,12 @@ const CLIENT_HEADERS = new Set([
 
 /** Creates the client. */
 export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstream {
-  function refusalOf(text: string): string | null {
+  function urlError(text: string): string | null {
     const url = parseHttpUrl(text)
     if (url === null) return 'expected an absolute http or https URL without credentials'
     const literal = ipLiteralOf(url)
-    const listed = allowed.hasName(url.hostname) || (literal !== null && allowed.hasAddress(literal))
-    if (listed) return null
+    const isListed = allowed.hasName(url.hostname) || (literal !== null && allowed.hasAddress(literal))
+    if (isListed) return null
     if (literal !== null && !isPublic(literal)) return `the address \`${literal}\` is not public`
     if (isInternalName(url.hostname) && !allowed.hasRanges) return `the host \`${url.hostname}\` is not public`
     if (url.protocol === 'https:' || (literal === null && allowed.hasRanges)) return null
@@ -75,10 +81,11 @@ export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstr
   /** The addresses to try, in order. */
   async function addressesOf(url: URL): Promise<Result<readonly string[], UpstreamError>> {
     const literal = ipLiteralOf(url)
-    const found = literal === null ? await resolve(url.hostname) : [literal]
-    if (found.length === 0) return err({ kind: 'unreachable', message: `no address of \`${url.hostname}\` was found` })
-    if (allowed.hasName(url.hostname)) return ok(found)
-    for (const address of found) {
+    const addresses = literal === null ? await resolve(url.hostname) : [literal]
+    if (addresses.length === 0)
+      return err({ kind: 'unreachable', message: `no address of \`${url.hostname}\` was found` })
+    if (allowed.hasName(url.hostname)) return ok(addresses)
+    for (const address of addresses) {
       if (allowed.hasAddress(address)) continue
       // One forbidden address among allowed ones is treated as an attack.
       if (!isPublic(address)) {
@@ -91,7 +98,7 @@ export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstr
         return err({ kind: 'forbidden', message: `\`${url.hostname}\` may only be called over https` })
       }
     }
-    return ok(found)
+    return ok(addresses)
   }
 
   async function exchange(
@@ -137,9 +144,9 @@ export function createUpstream({ allowed, authorities }: UpstreamOptions): Upstr
   }
 
   return {
-    refusalOf,
+    urlError,
     async send(request) {
-      const refusal = refusalOf(request.url)
+      const refusal = urlError(request.url)
       if (refusal !== null) return err({ kind: 'forbidden', message: refusal })
       const signal = AbortSignal.timeout(request.timeoutMs)
       try {
@@ -195,8 +202,8 @@ function ipLiteralOf({ hostname }: URL): string | null {
 /** IPv4 first: on a machine without IPv6, such addresses only cost time. */
 async function resolve(name: string): Promise<string[]> {
   try {
-    const found = await lookup(name, { all: true })
-    return found.sort((a, b) => a.family - b.family).map(({ address }) => address)
+    const records = await lookup(name, { all: true })
+    return records.sort((a, b) => a.family - b.family).map(({ address }) => address)
   } catch {
     return []
   }

@@ -38,7 +38,7 @@ export async function compositeRounds(rounds: number, seed: number): Promise<Com
       }
       const catalog = openCatalog(folder, { clock: systemClock, sync: false })
       if ((catalog.check(project, 'global') ?? ['the global graph is missing']).length > 0) repaired += 1
-      await catalog.followNotes(project)
+      await catalog.replayIntents(project)
       for (const part of [...parts, 'global'] as const) {
         for (const finding of catalog.check(project, part) ?? ['it is missing'])
           faults.push(`round ${round}: ${finding}`)

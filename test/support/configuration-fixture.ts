@@ -43,7 +43,7 @@ export class RecordingProvisioner implements Provisioner, SystemGraph {
     this.nodes.set(projectId, this.nodes.get(projectId) ?? new Set())
   }
   async completeProxies(): Promise<void> {}
-  async followNotes(): Promise<void> {}
+  async replayIntents(): Promise<void> {}
   async openAll(projectId: string): Promise<void> {
     this.opened.add(projectId)
   }

@@ -124,7 +124,7 @@ export class Catalog {
   }
 
   /** Updates the proxies that a crash has left outdated. Does nothing for a project that is not composite. */
-  async followNotes(projectId: string): Promise<void> {
+  async replayIntents(projectId: string): Promise<void> {
     await this.open.hold(projectId, async () => {
       await this.openAll(projectId)
       if (this.find(projectId, 'global') !== null) await processIntents(this.compositeGraphsOf(projectId))

@@ -13,7 +13,7 @@ const layout = {
 }
 const catalog = openCatalog(folder, { clock: systemClock })
 await catalog.create(project, layout)
-await catalog.followNotes(project)
+await catalog.replayIntents(project)
 await catalog.completeProxies(project)
 const graphs = places.map((database) => catalog.graph(project, database === null ? 'default' : { database })!)
 const global = catalog.graph(project, 'global')!

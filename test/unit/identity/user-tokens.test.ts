@@ -39,7 +39,7 @@ interface Desk extends ProjectFixture {
 }
 
 /** An issuer may take its time, except where a test is about one that takes too long. */
-async function openDesk(timeMs = 30_000): Promise<Desk> {
+async function openDesk(timeoutMs = 30_000): Promise<Desk> {
   const house = await openProject()
   const issuer = await startIssuer()
   const { documents, clock, project } = house
@@ -49,8 +49,8 @@ async function openDesk(timeMs = 30_000): Promise<Desk> {
   const outgoing: IssuerClientDeps = {
     upstream: createUpstream({ allowed: allowed.value }),
     clock,
-    timeMs,
-    bytesMax: 600_000,
+    timeoutMs,
+    maxBytes: 600_000,
     report: (line) => void lines.push(line),
   }
   const graph = openStore(join(house.dir, 'graph'), { clock, sync: false })

@@ -81,17 +81,17 @@ describe('without being listed', () => {
       '[ff02::1]',
       '[5f00::1]',
     ]
-    for (const host of inside) expect(upstream.refusalOf(`https://${host}/`), host).toContain('is not public')
-    for (const host of ['1.1.1.1', '[2606:4700::1111]']) expect(upstream.refusalOf(`https://${host}/`), host).toBeNull()
+    for (const host of inside) expect(upstream.urlError(`https://${host}/`), host).toContain('is not public')
+    for (const host of ['1.1.1.1', '[2606:4700::1111]']) expect(upstream.urlError(`https://${host}/`), host).toBeNull()
     expect(isPublic('8.8.8.8')).toBe(true)
   })
 
   it('nothing but https is spoken, and to nobody with a password in the URL', async () => {
     const upstream = upstreamTo('')
-    expect(upstream.refusalOf('http://issuer.example/')).toBe('expected https')
+    expect(upstream.urlError('http://issuer.example/')).toBe('expected https')
     const noUrl = 'expected an absolute http or https URL without credentials'
     for (const url of ['ftp://issuer.example/', 'file:///etc/passwd', '/relative', 'https://a:b@issuer.example/', '']) {
-      expect(upstream.refusalOf(url), url).toBe(noUrl)
+      expect(upstream.urlError(url), url).toBe(noUrl)
     }
     expect(await ask(upstream, 'http://1.1.1.1/')).toBe('forbidden: expected https')
   })
@@ -104,7 +104,7 @@ describe('without being listed', () => {
     })
     // A range is listed, so the name may stand for one of its addresses.
     const other = upstreamTo('10.0.0.0/8')
-    expect(other.refusalOf(`https://localhost:${port}/`)).toBeNull()
+    expect(other.urlError(`https://localhost:${port}/`)).toBeNull()
     expect(await ask(other, `https://localhost:${port}/`)).toMatch(/^forbidden: .*which is not public$/)
     expect(called).toBe(false)
   })
@@ -113,14 +113,14 @@ describe('without being listed', () => {
     'the name %s is refused before it is looked up, unless it is listed',
     (name) => {
       const host = name.toLowerCase()
-      expect(upstreamTo('').refusalOf(`https://${name}/`)).toBe(`the host \`${host}\` is not public`)
-      if (!name.endsWith('.')) expect(upstreamTo(name).refusalOf(`http://${name}/`)).toBeNull()
+      expect(upstreamTo('').urlError(`https://${name}/`)).toBe(`the host \`${host}\` is not public`)
+      if (!name.endsWith('.')) expect(upstreamTo(name).urlError(`http://${name}/`)).toBeNull()
     },
   )
 
   it.each(['localhost.example', 'mylocalhost', 'internal.example', 'local'.concat('e.example')])(
     'the name %s is not refused',
-    (name) => expect(upstreamTo('').refusalOf(`https://${name}/`)).toBeNull(),
+    (name) => expect(upstreamTo('').urlError(`https://${name}/`)).toBeNull(),
   )
 })
 
