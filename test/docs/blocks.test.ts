@@ -1,44 +1,15 @@
 // Every fenced block of the pages is run, read or compared: commands against a running service, JSON, Cypher and scenarios.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import policies from '../../data/demo/policies.json' with { type: 'json' }
 import { parse } from '../../grammar/index.ts'
-import { demoLines } from '../../src/cli/serve.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { describePages, startsProcesses } from './describe-pages.ts'
 import { readPages } from './pages.ts'
-import { agrees, isOutput, isRunnable, runPage } from './run-page.ts'
+import { agrees, isOutput, isRunnable } from './run-page.ts'
 
 const pages = readPages()
 const tested = pages.filter(({ path }) => path === 'README.md' || path.startsWith('docs/'))
 
-let service: TestService
-let environment: Record<string, string>
-
-beforeAll(async () => {
-  service = await startService({ upstreamAllow: '127.0.0.1/32' }, { sync: false, log: () => {} })
-  const { app, dataDir, url } = service
-  const lines = await demoLines(app, url)
-  const printed = (name: string): string =>
-    lines
-      .find((line) => line.startsWith(`  ${name} `))
-      ?.trim()
-      .split(/ +/)[1] as string
-  environment = {
-    URL: url,
-    KEY: printed('key'),
-    PROJECT: printed('project'),
-    VERDIGRAPH_DATA: dataDir,
-  }
-})
-
-afterAll(() => service?.stop())
-
-describe('the commands of', () => {
-  test.concurrent.for(tested.filter(({ blocks }) => blocks.some(isRunnable)))('$path', async (page) => {
-    const { differences, exitCode, log } = await runPage(page, { ...environment, PORT: String(await freePort()) })
-    expect(differences, log).toEqual([])
-    expect(exitCode, log).toBe(0)
-  })
-})
+describePages(tested.filter((page) => !startsProcesses(page)))
 
 describe('the blocks of', () => {
   test.each(tested)('$path are JSON, Cypher or text as they say', ({ path, blocks }) => {
@@ -103,10 +74,3 @@ describe('what a page shows agrees with what is printed', () => {
     expect(agrees(found, { language, text })).toBe(is)
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-  const { port } = server
-  await server.stop(true)
-  return port as number
-}

@@ -1,0 +1,53 @@
+// Tests of the commands of pages: all pages of a file share one service with the demo, each has a shell of its own.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { demoLines } from '../../src/cli/serve.ts'
+import { startService, type TestService } from '../support/service.ts'
+import type { Page } from './pages.ts'
+import { isRunnable, runPage } from './run-page.ts'
+
+const ADMIN_TOKEN_S = 3600
+
+/** True if a page starts the program or a runtime. A page that only sends requests does not. */
+export const startsProcesses = ({ blocks }: Page): boolean =>
+  blocks.some((block) => isRunnable(block) && (block.language === 'ts' || /^[^#]*\b(npx|serve) /m.test(block.text)))
+
+/** Defines a test for each page that has commands. */
+export function describePages(pages: readonly Page[]): void {
+  let service: TestService
+  let environment: Record<string, string>
+
+  beforeAll(async () => {
+    service = await startService({ upstreamAllow: '127.0.0.1/32' }, { sync: false, log: () => {} })
+    const { app, dataDir, url } = service
+    const lines = await demoLines(app, url)
+    const printed = (name: string): string =>
+      lines
+        .find((line) => line.startsWith(`  ${name} `))
+        ?.trim()
+        .split(/ +/)[1] as string
+    environment = {
+      URL: url,
+      KEY: printed('key'),
+      PROJECT: printed('project'),
+      ADMIN: await app.issueAdminToken(ADMIN_TOKEN_S),
+      VERDIGRAPH_DATA: dataDir,
+    }
+  })
+
+  afterAll(() => service?.stop())
+
+  describe('the commands of', () => {
+    test.concurrent.for(pages.filter(({ blocks }) => blocks.some(isRunnable)))('$path', async (page) => {
+      const { differences, exitCode, log } = await runPage(page, { ...environment, PORT: String(await freePort()) })
+      expect(differences, log).toEqual([])
+      expect(exitCode, log).toBe(0)
+    })
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+  const { port } = server
+  await server.stop(true)
+  return port as number
+}
