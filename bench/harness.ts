@@ -1,5 +1,5 @@
 // How a figure is made: seeded questions, answers checked before and while timing, rounds interleaved, percentiles of
-// batches. A bench that answers wrongly throws; it never reports a time.
+// batches. A bench with a wrong answer throws; it never reports a time.
 import { cpus, totalmem } from 'node:os'
 
 export interface BenchOptions {
@@ -20,12 +20,12 @@ export interface BenchReport {
 
 export interface Bench {
   readonly name: string
-  /** The one question that it asks. */
+  /** The question that the bench answers. */
   readonly question: string
   run(options: BenchOptions): Promise<void>
 }
 
-/** Same seed, same numbers (mulberry32). */
+/** The same seed gives the same numbers (mulberry32). */
 export function randomFrom(seed: number): (below: number) => number {
   let state = seed >>> 0
   return (below) => {
@@ -36,7 +36,7 @@ export function randomFrom(seed: number): (below: number) => number {
   }
 }
 
-/** FNV-1a over a sequence of answers: two runs with the same hash gave the same answers in the same order. */
+/** FNV-1a over a sequence of answers: two runs with the same hash had the same answers in the same order. */
 export class AnswerHash {
   private state = 0x811c9dc5
   private seen = 0
@@ -63,19 +63,19 @@ export interface Timing {
   readonly p99Us: number
 }
 
-/** A subject of measurement: does its `index`-th call. */
+/** A subject of measurement: makes its `index`-th call. */
 export type TimedCall = (index: number) => void
 
 export interface InterleavedRounds {
   readonly rounds: number
   readonly batchesPerRound: number
-  /** Calls per batch. The clock is read once a batch, because one call is of the order of what the clock costs. */
+  /** Calls per batch. The clock is read once per batch, because one call costs about as much as reading the clock. */
   readonly batch: number
 }
 
 /**
- * Times several subjects in the same run: rounds alternate between them and reverse their order every time, so that a
- * slow moment of the machine falls on all of them. Percentiles are over batch means. The first round only warms up.
+ * Times several subjects in the same run. Rounds alternate between them and reverse their order every time, so that a
+ * slow phase of the machine affects all of them. Percentiles are over batch means. The first round only warms up.
  */
 export function interleaved<Name extends string>(
   plan: InterleavedRounds,

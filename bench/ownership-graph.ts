@@ -1,4 +1,4 @@
-// The graph that benches decide on, from a size and a seed: people own documents, are members of groups, groups may read
+// The graph of the benches, from a size and a seed: people own documents, are members of groups, groups may read
 // documents. Five relationships per node. It answers its own questions, from arrays and without any engine.
 import { randomFrom } from './harness.ts'
 

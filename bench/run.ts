@@ -1,4 +1,4 @@
-// `npm run bench -- NAME [--json] [--small] [--seed N]`: runs one bench, or says which there are.
+// `npm run bench -- NAME [--json] [--small] [--seed N]`: runs one bench, or lists them.
 import { cerbos } from './cerbos/cerbos.bench.ts'
 import { context } from './context-query/context.bench.ts'
 import { decision } from './engine/decision.bench.ts'

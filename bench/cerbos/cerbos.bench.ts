@@ -1,4 +1,5 @@
-// The same decisions of us and of Cerbos over the same standard interface, at 1 and at 32 connections, in the same run.
+// The same decisions by this service and by Cerbos over the same standard interface, at 1 and at 32 connections, in the
+// same run.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

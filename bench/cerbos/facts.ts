@@ -1,8 +1,10 @@
-// The graph of the benches as Cerbos is asked about it: it keeps no facts, so every question brings those that its policies
-// look at.
+// The graph of the benches as requests to Cerbos: it stores no facts, so every request contains those that its policies
+// read.
 import { documentId, groupId, type OwnershipGraph, personId } from '../ownership-graph.ts'
 
-/** The two conditions of the bench, in its language: who owns a document may open it, groups may read. */
+/**
+ * The two conditions of the bench as Cerbos policies: owners may open a document, members of its groups may read it.
+ */
 export const policy = {
   apiVersion: 'api.cerbos.dev/v1',
   resourcePolicy: {
@@ -15,7 +17,7 @@ export const policy = {
   },
 }
 
-/** The type of a subject is its role where it shows no other. */
+/** The type of a subject is its role if it has no other. */
 function rule(action: string, expr: string): object {
   return { actions: [action], effect: 'EFFECT_ALLOW', roles: ['Person'], condition: { match: { expr } } }
 }

@@ -1,4 +1,5 @@
-// Starts the server that the npm package `cerbos` brings, as it comes: no audit log, policies from a folder, plain HTTP.
+// Starts the server of the npm package `cerbos` with default settings: no audit log, policies from a folder, plain
+// HTTP.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ServedProcess } from '../http/processes.ts'
@@ -6,14 +7,14 @@ import { policy } from './facts.ts'
 
 const WAIT_MS = 20_000
 
-/** Null: the package is not installed. */
+/** Null if the package is not installed. */
 export async function startCerbos(folder: string, children: Bun.Subprocess[]): Promise<ServedProcess | null> {
   const name = `cerbos-${process.platform}-${process.arch}`
   const program = join(import.meta.dirname, 'node_modules', '@cerbos', name, name)
   if (!existsSync(program)) return null
   const policies = join(folder, 'policies')
   mkdirSync(policies)
-  // What JSON says, YAML says too.
+  // JSON is valid YAML.
   writeFileSync(join(policies, 'document.yaml'), JSON.stringify(policy))
   const [http, grpc] = [freePort(), freePort()]
   const settings = {

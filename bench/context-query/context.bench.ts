@@ -1,4 +1,4 @@
-// What does a context query cost in process, beside the reads that it cannot do without?
+// What does a context query cost in process, compared with the reads that it needs?
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ import { overHttp } from './over-http.ts'
 
 const BATCH = 10
 const CARS_OF_EACH = 5
-/** Of the fleet's keeper: what is paged and counted. */
+/** For the keeper of the fleet: paged and counted. */
 const FLEET = 10_000
 const WRITES = 300
 
@@ -35,7 +35,7 @@ interface BenchQuery {
   readonly cypher: string
   readonly reads: object
   readonly query: object
-  /** Asked about whom: many people, or the keeper of the fleet. */
+  /** The subject: many people, or the keeper of the fleet. */
   readonly of: 'people' | 'keeper'
   readonly rows: number
 }
@@ -136,7 +136,7 @@ export const context: Bench = {
   },
 }
 
-/** Nothing here is external: nobody is to be called. */
+/** Nothing here is external: no request leaves the process. */
 const resolvers = new ExternalDataResolvers({
   documents: { get: () => null, getByName: () => null },
   openSecret: () => null,
@@ -212,7 +212,7 @@ const caller: AgentCaller = {
   user: { nodeType: 'Person', subjectId: 'bench', claims: {}, delegation: null },
 }
 
-/** One node changed by each execution, one execution after another; commits are not flushed to disk here. */
+/** Each execution changes one node, one after another; commits are not flushed to disk here. */
 async function timeWrites(environment: LmdbEnvironment): Promise<BenchRecord> {
   const run = runnerOf(
     environment,

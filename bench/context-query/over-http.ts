@@ -1,4 +1,5 @@
-// Executions over HTTP beside a bare server that answers as much: an application asks, so no token has a part in it.
+// Executions over HTTP compared with a baseline server that returns as much. An application is the subject, so no token
+// is verified.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -67,7 +68,7 @@ export async function overHttp(small: boolean, seed: number, report: BenchReport
         children,
       )
       sides.push({ name: id, url, pid, exchanges })
-      // The bare server looks for a subject in what it parses.
+      // The baseline server reads the subject from the parsed body.
       const body = JSON.stringify({ subject: {}, id, input_params: { who: personId(asked[0] as number) } })
       sides.push({
         name: `${id}_echo`,

@@ -1,5 +1,5 @@
-// The graphs that the bench `engine` asks about, as arrays, and the right answers, worked out from the arrays alone.
-// People are members of groups, groups stand in a hierarchy and view folders, documents lie in folders.
+// The graphs of the bench `engine` as arrays, and the right answers, computed from the arrays alone. People are members
+// of groups, groups form a hierarchy and may view folders, folders contain documents.
 import { randomFrom } from '../harness.ts'
 
 export interface GraphSizes {
@@ -16,16 +16,16 @@ export const sizes = (small: boolean): GraphSizes =>
 
 const GROUPS_PER_USER = 5
 const FOLDERS_PER_GROUP = 10
-/** Parent groups that a member's rights may come from. */
+/** Parent groups from which a member inherits. */
 export const PARENTS_MAX = 3
 
-/** People with everything: each has ten groups of a hundred folders of ten documents, shared with nobody. */
+/** People with many rights: each has ten groups with a hundred folders of ten documents, shared with no one else. */
 const WIDE_USERS = 4
 const WIDE_GROUPS = 10
 const WIDE_FOLDERS = 100
 const WIDE_DOCUMENTS = 10
 
-/** Accounts that know each other: circles without a way from one to another. */
+/** Accounts that know each other, in circles that are not connected. */
 const CIRCLES = 4
 const ACCOUNTS_PER_CIRCLE = 250
 const KNOWS_PER_ACCOUNT = 10
@@ -36,7 +36,7 @@ export const KINDS = ['letter', 'invoice', 'contract', 'note', 'plan']
 export type Type = 'User' | 'Group' | 'Folder' | 'Document' | 'Account'
 export type RelationshipType = 'MEMBER_OF' | 'CHILD_OF' | 'CAN_VIEW' | 'IN' | 'OWNS' | 'KNOWS'
 
-/** Which types stand at the ends of a relationship type. */
+/** The node types at the ends of a relationship type. */
 export const ends: Readonly<Record<RelationshipType, readonly [Type, Type]>> = {
   MEMBER_OF: ['User', 'Group'],
   CHILD_OF: ['Group', 'Group'],
@@ -50,7 +50,7 @@ export const ends: Readonly<Record<RelationshipType, readonly [Type, Type]>> = {
 export interface AuthorizationGraph {
   readonly counts: Readonly<Record<Type, number>>
   readonly relationships: Readonly<Record<RelationshipType, readonly (readonly [number, number])[]>>
-  /** The first of the people with everything. */
+  /** The first of the people with many rights. */
   readonly firstWideUser: number
 }
 
@@ -109,7 +109,7 @@ function distinct(count: number, below: number, random: (below: number) => numbe
   return found
 }
 
-/** What is asked: one or two external ids, and the right answer as text. */
+/** A question: one or two external ids, and the right answer as text. */
 export interface BenchQuestion {
   readonly first: string
   readonly second: string
@@ -126,7 +126,7 @@ export type QuestionName =
   | 'search_10000'
   | 'aggregate_10000'
 
-/** `count` questions of each kind; of those that are granted or denied, half are granted. */
+/** `count` questions of each kind; of the checks, half are granted. */
 export function questionsAbout(
   graph: AuthorizationGraph,
   of: GraphSizes,
@@ -148,7 +148,7 @@ export function questionsAbout(
     for (let up = 0; up < PARENTS_MAX; up++) found = [...new Set([...found, ...through(found, parentsOf)])]
     return found
   }
-  /** Half of them with an end that is right for the start, half with one that is not. */
+  /** Half of them with a right end for the start, half with a wrong one. */
   const checks = (
     starts: number,
     endCount: number,
@@ -163,11 +163,11 @@ export function questionsAbout(
       if (granted && ends.length === 0) continue
       const end = granted ? ends[random(ends.length)]! : random(endCount)
       if (!granted && ends.includes(end)) continue
-      // A way back to the start is a matter of taste between engines.
+      // Engines differ on paths back to the start.
       if (type[0] === type[1] && start === end) continue
       made.push({ first: idOf(type[0], start), second: idOf(type[1], end), answer: String(granted) })
     }
-    // Not one granted, one denied: nobody learns the turn of the answers.
+    // In random order, so that no branch predictor learns the sequence of answers.
     for (let at = made.length - 1; at > 0; at--) {
       const other = random(at + 1)
       ;[made[at], made[other]] = [made[other]!, made[at]!]

@@ -1,4 +1,4 @@
-// What an engine must be able to do to take part in the bench: answer each question, one at a time.
+// The interface of an engine in the bench: it answers each question, one at a time.
 import { type BenchQuestion, type QuestionName, sortedText } from './authorization-graph.ts'
 
 /** Granted or denied, a property, external ids, or rows of columns. */
@@ -9,7 +9,7 @@ export type BenchAnswers = Readonly<Record<QuestionName, (asked: BenchQuestion) 
 export interface BenchmarkedEngine {
   readonly name: string
   readonly answers: BenchAnswers
-  /** A page of `search_10000`, from behind `after` on (null: the first); null where the engine is not asked for pages. */
+  /** A page of `search_10000` after `after` (null: the first); null if the engine is not asked for pages. */
   readonly searchPage?: (
     asked: BenchQuestion,
     after: number | null,
@@ -18,7 +18,7 @@ export interface BenchmarkedEngine {
   close(): void | Promise<void>
 }
 
-/** As the right answers are written down. */
+/** In the form of the right answers. */
 export function textOf(answer: BenchAnswer): string {
   if (typeof answer !== 'object') return String(answer)
   return sortedText(answer.map((item) => (typeof item === 'string' ? item : item.join(' '))))

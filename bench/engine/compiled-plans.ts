@@ -1,4 +1,4 @@
-// Our own side of the bench: conditions and a query, compiled once, each question with a snapshot of its own.
+// Our engine in the bench: conditions and a query, compiled once, each question with its own snapshot.
 import { compileCondition } from '../../src/engine/conditions.ts'
 import { compileRowsQuery, type ResultValue } from '../../src/engine/rows-query.ts'
 import type { GraphStore, Snapshot } from '../../src/engine/store.ts'
@@ -17,7 +17,7 @@ interface CompiledCheck {
   readonly resourceType: Type
 }
 
-/** Also what the plans of the `plan` records come from. */
+/** Also used for the `plan` records. */
 export const conditions = {
   owns: {
     text: 'MATCH (subject:User)-[:OWNS]->(resource:Document)',

@@ -1,5 +1,5 @@
-// Cypher engines from npm, in process, with the same graph. They live in `bench/peers` and are no dependency of the
-// product: where they are not installed, the bench goes on without them.
+// Cypher engines from npm, in process, with the same graph. They are installed in `bench/peers` and are not
+// dependencies of the product: without them the bench skips them.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ import type { BenchAnswers, BenchmarkedEngine } from './benchmarked-engine.ts'
 
 const fromPeers = createRequire(join(import.meta.dirname, '..', 'peers', 'package.json'))
 
-/** The peer, or why it does not take part. */
+/** The peer, or the reason why it is skipped. */
 export async function peer(
   name: keyof typeof peers,
   graph: AuthorizationGraph,
@@ -36,7 +36,7 @@ export async function peer(
   return peers[name].open(loaded, graph)
 }
 
-/** What both dialects agree on. `Group` and `IN` are words of one of them, so they are called otherwise in both. */
+/** What both dialects have in common. `Group` and `IN` are keywords of one of them, so both use other names. */
 const common = {
   owns: 'MATCH (s:User)-[:OWNS]->(r:Document) WHERE s.external_id = $a AND r.external_id = $b RETURN 1 LIMIT 1',
   can_view: `MATCH (s:User)-[:MEMBER_OF]->(:Team)-[:CAN_VIEW]->(:Folder)<-[:LIES_IN]-(r:Document)
@@ -88,7 +88,7 @@ interface Ladybug {
 async function openLadybug(loaded: unknown, graph: AuthorizationGraph): Promise<BenchmarkedEngine> {
   const { Database, Connection } = loaded as Ladybug
   const database = new Database(':memory:')
-  // Handing a small question to a second thread costs more than it gains: measured.
+  // A second thread costs more than it gains for a small question: measured.
   const connection = new Connection(database, 1)
   const folder = mkdtempSync(join(tmpdir(), 'verdigraph-bench-ladybug-'))
   const copy = (table: string, rows: readonly string[]): void => {
@@ -190,7 +190,7 @@ type PeerRows = readonly Record<string, unknown>[]
 function answersFrom(
   run: (question: QuestionName) => (asked: BenchQuestion) => PeerRows | Promise<PeerRows>,
 ): BenchAnswers {
-  /** A promise only where the peer gives one: waiting for nothing would cost it a turn of the event loop. */
+  /** A promise only if the peer returns one: awaiting nothing would cost it a turn of the event loop. */
   const then = <T>(rows: PeerRows | Promise<PeerRows>, read: (rows: PeerRows) => T): T | Promise<T> =>
     rows instanceof Promise ? rows.then(read) : read(rows)
   const granted = (question: QuestionName) => {

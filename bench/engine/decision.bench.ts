@@ -1,4 +1,4 @@
-// What does a decision cost in process, beside the reads that it cannot do without, and does the size of the graph matter?
+// What does a decision cost in process, compared with the reads that it needs, and does the size of the graph matter?
 import { compileCondition } from '../../src/engine/conditions.ts'
 import type { Snapshot } from '../../src/engine/store.ts'
 import {
@@ -27,9 +27,9 @@ import {
 import { openLoaded } from './load-graph.ts'
 import { RecordedReads } from './recorded-reads.ts'
 
-/** Asked round and round: what they read stays in the processor's caches, as far as it fits. */
+/** Repeated in turn: what they read stays in the processor's caches, as far as it fits. */
 const WARM = 2_000
-/** Spread over the whole graph: at a million nodes hardly a read finds its page in a cache. */
+/** Spread over the whole graph: at a million nodes hardly any read finds its page in a cache. */
 const SPREAD = 50_000
 const SEARCHES = 5_000
 const BATCH = 50
@@ -112,9 +112,9 @@ interface Sized {
   readonly readsPerCheck: number
   readonly answers: AnswerHash
   readonly calls: Record<Subject, TimedCall>
-  /** A batch of checks right behind each of many acknowledged writes. */
+  /** A batch of checks directly after each of many acknowledged writes. */
   checkAfterWrites(): Promise<Timing>
-  /** Throws when a timed call answered wrongly. */
+  /** Throws if a timed call returned a wrong answer. */
   verify(): void
   close(): Promise<void>
 }
@@ -133,7 +133,7 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
   const opened = store.snapshot()
   const recorded = RecordedReads.of(store.databases.adjacency.raw, (next) => {
     for (const { subject, resource, granted } of asked) {
-      // Every question is to make all its reads.
+      // Every question must do all its reads.
       store.cache.clear()
       const found = oneHop.check(asking(opened), subject, resource)
       next()
@@ -161,7 +161,7 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
   }
   snapshot.close()
 
-  // Counted while the clock runs: half of the questions are granted, and no answer may change under time.
+  // Counted while the clock runs: half of the questions are granted, and no answer may change during timing.
   let checks = 0
   let wrong = 0
   let bytes = 0
@@ -182,7 +182,7 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
       checks += 1
     }
   }
-  /** One snapshot for a batch of calls, as a batch of decisions has it. */
+  /** One snapshot for a batch of calls, as for a batch of decisions. */
   const onHeld = (call: (snapshot: Snapshot, index: number) => void): TimedCall => {
     let held: Snapshot | null = null
     return (index) => {
@@ -217,7 +217,7 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
         const { subject, resource, granted } = asked[index % WARM] as OwnershipQuestion
         if (oneHop.check({ snapshot, parameters, limits }, subject, resource) !== granted) wrong += 1
       }),
-      // As after a write of another process: nothing is kept, and every read is kept anew.
+      // As after a write of another process: the cache is empty, and every read fills it.
       check_cold: (index) => {
         cold.cache.clear()
         coldCheck(index)
@@ -234,7 +234,7 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
       }),
       check_two_hops: check(twoHops, askedTwoHops, WARM),
       resources: search((snapshot, { subject }) => oneHop.resources({ snapshot, parameters, limits }, subject).length),
-      // A denied question's document may have no owner, a granted one's has.
+      // The document of a denied question may have no owner; that of a granted one has.
       subjects: search((snapshot, { resource, granted }) => {
         const found = oneHop.subjects({ snapshot, parameters, limits }, resource).length
         return granted ? found : 1
@@ -246,7 +246,7 @@ async function prepare(size: number, seed: number, note: (text: string) => void)
         const person = write % graph.people
         const [document] = ownedBy(graph, person)
         if (document === undefined) continue
-        // It is there already, so that no answer changes; its record and the header do.
+        // It exists already, so that no answer changes; its record and the header do.
         await store.write((batch) => {
           batch.upsertRelationship({
             source: { type: 'Person', externalId: personId(person) },
@@ -279,7 +279,7 @@ function conditionOf(text: string) {
   return compiled.value
 }
 
-/** In turn the subject and the resource do not exist: their ids lie between those of the graph. */
+/** Alternately the subject and the resource do not exist: their ids lie between those of the graph. */
 function withUnknown(asked: readonly OwnershipQuestion[]): OwnershipQuestion[] {
   return asked.map(({ subject, resource }, at) => ({
     subject: at % 2 === 0 ? `${subject}-unknown` : subject,

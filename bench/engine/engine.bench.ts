@@ -1,4 +1,5 @@
-// What does a compiled plan cost beside the same question by hand on the store's keys, in SQL, and in other Cypher engines?
+// What does a compiled plan cost compared with the same question hand-written on the store's keys, in SQL, and in other
+// Cypher engines?
 import { loadavg } from 'node:os'
 import { compileCondition } from '../../src/engine/conditions.ts'
 import type { GraphStore } from '../../src/engine/store.ts'
@@ -22,7 +23,8 @@ const QUESTIONS = 2_000
 
 export const engine: Bench = {
   name: 'engine',
-  question: 'the authorization graph: compiled plans beside a floor by hand, SQLite and two other Cypher engines',
+  question:
+    'the authorization graph: compiled plans compared with hand-written code, SQLite and two other Cypher engines',
   async run({ small, seed, report }) {
     const of = sizes(small)
     const graph = authorizationGraph(of, seed)
@@ -76,7 +78,7 @@ function relationshipsIn(relationships: Readonly<Record<string, readonly unknown
   return Object.values(relationships).reduce((sum, pairs) => sum + pairs.length, 0)
 }
 
-/** p50 of ours over p50 of another's. */
+/** p50 of our engine over p50 of another. */
 function ratios(percentiles: ReadonlyMap<string, Percentiles>): Readonly<Record<string, number | string | null>> {
   const ours = percentiles.get('engine')!.p50Us
   const beside = (name: string): number | null => {
@@ -94,7 +96,9 @@ function ratios(percentiles: ReadonlyMap<string, Percentiles>): Readonly<Record<
   }
 }
 
-/** From the text to the first answer: parse, bind, plan, compile, run. Every text is another one, so nothing is known of it. */
+/**
+ * From the text to the first answer: parse, bind, plan, compile, run. Every text is different, so nothing is cached.
+ */
 function firstUse(store: GraphStore, asked: readonly BenchQuestion[], count: number) {
   const compileUs: number[] = []
   const answeredUs: number[] = []

@@ -1,5 +1,5 @@
-// The floor: each question by hand, straight on the keys and blocks of the store, without an engine and without a memory
-// of earlier reads. Checks meet in the middle. Like every decision, each question has a read view of its own.
+// The lower bound: each question hand-written on the keys and blocks of the store, without an engine and without a
+// cache. Checks search from both ends. As for a decision, each question has its own read transaction.
 import type { Direction, NodeId, SymbolId } from '../../src/engine/store.ts'
 import { edgeListId } from '../../src/store/format/keys.ts'
 import { CHUNK_HEAD_BYTES, LONG_LIST_HEAD_BYTES } from '../../src/store/format/packed-lists.ts'
@@ -10,7 +10,7 @@ import type { ReadOptions } from '../../src/store/lmdb/raw-database.ts'
 import { KNOWS_MAX, PARENTS_MAX, type RelationshipType, type Type } from './authorization-graph.ts'
 import type { BenchAnswer, BenchmarkedEngine } from './benchmarked-engine.ts'
 
-/** A list of node ids that is filled again and again. */
+/** A reusable list of node ids. */
 class ExternalIds {
   words = new Uint32Array(1024)
   length = 0
@@ -25,7 +25,7 @@ class ExternalIds {
   }
 }
 
-/** A set of node ids that is emptied by one addition. */
+/** A set of node ids that is cleared by one addition. */
 class VisitedNodes {
   private readonly stamps: Uint32Array
   private stamp = 0
@@ -42,7 +42,7 @@ class VisitedNodes {
     return this.stamps[id] === this.stamp
   }
 
-  /** False when it was there. */
+  /** False if it was there. */
   add(id: NodeId): boolean {
     if (this.stamps[id] === this.stamp) return false
     this.stamps[id] = this.stamp
@@ -172,7 +172,7 @@ export function handWritten(store: LmdbEnvironment): BenchmarkedEngine {
     }
   }
 
-  /** From both ends by turns, the smaller frontier first. */
+  /** Searches from both ends in turn, the smaller frontier first. */
   const areConnected = (from: NodeId, to: NodeId): boolean => {
     near.length = 0
     far.length = 0
@@ -237,7 +237,7 @@ export function handWritten(store: LmdbEnvironment): BenchmarkedEngine {
     return false
   }
 
-  /** One read view a question, as a decision has it. */
+  /** One read transaction per question, as for a decision. */
   const viewed = (ask: (first: string, second: string) => BenchAnswer) => {
     let first = ''
     let second = ''

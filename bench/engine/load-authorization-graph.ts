@@ -1,4 +1,4 @@
-// The authorization graph in a store on disk, written through the store's own batches; found again by size and seed.
+// The authorization graph in a store on disk, written through the store's own batches; reused by size and seed.
 
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ import {
 } from './authorization-graph.ts'
 
 const ITEMS_PER_BATCH = 50_000
-/** Raised when the graph of a seed changes. */
+/** Incremented when the graph of a seed changes. */
 const GRAPH_VERSION = 1
 
 export async function openAuthorizationGraph(
@@ -35,7 +35,7 @@ export async function openAuthorizationGraph(
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
   }
-  // Nothing here must survive a power cut, so nothing waits for the disk.
+  // Nothing here must survive a power failure, so nothing waits for the disk.
   const store = openEnvironment(join(folder, 'graph'), { clock: systemClock, sync: false })
   if (found) return store
   const start = performance.now()

@@ -1,4 +1,4 @@
-// The generated graph in a store on disk: written once through the store's own batches, then found again by size and seed.
+// The generated graph in a store on disk: written once through the store's own batches, then reused by size and seed.
 
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,9 +13,9 @@ const ITEMS_PER_BATCH = 50_000
 /** One graph, opened three times. */
 export interface Loaded {
   readonly store: LmdbEnvironment
-  /** Whose memory the bench empties. */
+  /** The bench clears its cache. */
   readonly cold: LmdbEnvironment
-  /** Keeps nothing in memory. */
+  /** Has no cache. */
   readonly uncached: LmdbEnvironment
 }
 
@@ -32,7 +32,7 @@ export async function openLoaded(
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
   }
-  // Nothing here must survive a power cut, so nothing waits for the disk.
+  // Nothing here must survive a power failure, so nothing waits for the disk.
   const options = { clock: systemClock, sync: false }
   const store = openEnvironment(join(folder, 'graph'), options)
   const cold = openEnvironment(join(folder, 'graph'), options)

@@ -1,7 +1,6 @@
-// What a check reads, taken from a check: the reads that it asks of LMDB, recorded with their keys, and read again without
-// anything around them.
+// The reads of a check: recorded with their keys, and repeated without anything around them.
 
-/** One read as it was asked. */
+/** One recorded read. */
 interface RecordedRead {
   readonly database: Reader
   readonly key: unknown
@@ -25,7 +24,7 @@ export class RecordedReads {
     return this.reads.length / this.calls
   }
 
-  /** Reads what the call with that number read. Answers the bytes seen, so that no read is left out. */
+  /** Repeats the reads of the call with that number. Returns the number of bytes, so that no read is optimised away. */
   replay(call: number): number {
     let seen = 0
     const end = this.starts[call + 1] as number
@@ -42,7 +41,7 @@ export class RecordedReads {
     const prototype = readerPrototype(database)
     const original = prototype.getBinaryFast
     prototype.getBinaryFast = function recording(this: Reader, key: unknown, reading?: unknown) {
-      // The store uses its key objects again from call to call.
+      // The store reuses its key objects from call to call.
       recorded.reads.push({ database: this, key: typeof key === 'object' ? { ...key } : key, reading })
       return original.call(this, key, reading)
     }
@@ -55,7 +54,7 @@ export class RecordedReads {
   }
 }
 
-/** Where the package defines the read of a database and of all others in its environment. */
+/** The prototype that defines the read of a database and of all others in its environment. */
 function readerPrototype(database: object): Reader {
   let holder: object | null = database
   while (holder !== null && !Object.hasOwn(holder, 'getBinaryFast')) holder = Object.getPrototypeOf(holder)

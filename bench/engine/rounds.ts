@@ -1,5 +1,5 @@
-// Times contestants on one question in rounds that take turns, every call by itself. What reading the clock costs is
-// measured in the same rounds and taken off, so that a call of a microsecond is not made to look longer.
+// Times engines on one question in alternating rounds, each call individually. The cost of reading the clock is
+// measured in the same rounds and subtracted, so that a call of a microsecond does not look longer.
 import { type BenchOptions, mustEqual, quantile } from '../harness.ts'
 import type { BenchQuestion } from './authorization-graph.ts'
 import { type BenchAnswer, textOf } from './benchmarked-engine.ts'
@@ -16,13 +16,13 @@ export interface Percentiles {
   readonly p99Us: number
 }
 
-/** A round of one contestant takes about so long: slow ones are asked fewer questions. */
+/** A round of one engine takes about this long: slow engines get fewer questions. */
 const ROUND_MS = 40
 const CALLS_MIN = 5
-/** The answers of slow contestants are compared for so long, those of fast ones all. */
+/** Answers of slow engines are compared for this long, those of fast ones completely. */
 const COMPARE_MS = 3_000
 
-/** Compares the answers, in the order of the questions. Gives the number compared and the median time of a call. */
+/** Compares the answers, in the order of the questions. Returns the number compared and the median time of a call. */
 async function compare(
   question: string,
   runner: Runner,
@@ -49,7 +49,7 @@ async function compare(
 }
 
 export interface Contest {
-  /** By contestant. */
+  /** By engine. */
   readonly compared: ReadonlyMap<string, number>
   readonly percentiles: ReadonlyMap<string, Percentiles>
 }
@@ -83,7 +83,7 @@ export async function contest(
         const answer = runner.ask(one)
         const found = answer instanceof Promise ? await answer : answer
         taken.push(Bun.nanoseconds() - start)
-        // A check's answer costs nothing to compare; the others were all compared before.
+        // Comparing the answer of a check costs nothing; the others were all compared before.
         if (typeof found !== 'object') mustEqual(`${runner.name}, ${question}`, String(found), one.answer)
       }
     }

@@ -1,5 +1,5 @@
-// What does a search cost that finds 10,000 of a million resources: in one answer beside other engines, and page by page as
-// the service answers it?
+// What does a search cost that finds 10,000 of a million resources: in one answer compared with other engines, and page
+// by page as the service returns it?
 
 import { DerivedSigner } from '../../src/identity/derived-signer.ts'
 import type { AgentCaller } from '../../src/kernel/caller.ts'
@@ -25,7 +25,8 @@ const PAGES = [100, 1_000] as const
 
 export const search: Bench = {
   name: 'search',
-  question: 'a search that finds 10,000 of 1,000,000 resources: one answer beside other engines, and page by page',
+  question:
+    'a search that finds 10,000 of 1,000,000 resources: in one answer, compared with other engines, and page by page',
   async run({ small, seed, report }) {
     const of = small
       ? { users: 2_000, groups: 200, folders: 3_000, documents: 60_000 }
@@ -68,14 +69,16 @@ export const search: Bench = {
   },
 }
 
-/** A page and what to ask for the next one with; '' after the last. */
+/** A page and the token of the next one; '' after the last. */
 interface PageRead {
   readonly ids: readonly string[]
   readonly next: string
 }
 type ReadPage = (asked: BenchQuestion, after: string | null, limit: number) => PageRead
 
-/** As the service does it, without the socket: from the request to its answer, each page by the token of the one before. */
+/**
+ * As the service does it, without the socket: from request to response, each page with the token of the previous one.
+ */
 function servedPage(parts: DecisionDeps, { first }: BenchQuestion, token: string | null, limit: number): PageRead {
   const answered = searchResources(parts, caller, 'bench', {
     subject: { type: 'User', id: first },
@@ -87,7 +90,7 @@ function servedPage(parts: DecisionDeps, { first }: BenchQuestion, token: string
   return { ids: answered.value.results.map(({ id }) => id), next: answered.value.page?.next_token ?? '' }
 }
 
-/** By the key of the last row. One more than is wanted tells that there are more. */
+/** By the key of the last row. One more row than needed shows that there are more. */
 function keysetPage(
   read: NonNullable<BenchmarkedEngine['searchPage']>,
   asked: BenchQuestion,

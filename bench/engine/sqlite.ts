@@ -1,4 +1,4 @@
-// The same graph in SQLite: a file, tables shaped for these questions, covering indexes, prepared statements.
+// The same graph in SQLite: a file, tables designed for these questions, covering indexes, prepared statements.
 import { Database } from 'bun:sqlite'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ const tables = `
   CREATE TABLE knows (source INTEGER, target INTEGER, PRIMARY KEY (source, target)) WITHOUT ROWID;
 `
 
-/** After the rows: an index that is filled at once lies better. The key's index covers what is asked by key. */
+/** After the rows: an index that is filled at once has a better layout. The key's index covers what is read by key. */
 const indexes = `
   CREATE UNIQUE INDEX user_by_key ON user (external_id, id, level);
   CREATE UNIQUE INDEX document_by_key ON document (external_id, id, folder);

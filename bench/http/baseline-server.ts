@@ -1,7 +1,7 @@
-// The bare servers that ours is measured against, by the first argument.
-// `echo` parses the same JSON body and answers the bytes it was started with. `least` is what any server that is to be
-// correct must do beside deciding, and nothing else: look at key, media type, request id and declared length, read the body
-// as text (a member given twice can be seen in the text alone), parse it, answer with an identifier of this very request.
+// The baseline servers, chosen by the first argument. `echo` parses the same JSON body and returns constant bytes.
+// `least` does what every correct server must do in addition to deciding, and nothing else: it reads key, media type,
+// request id and declared length, reads the body as text (only the text shows a duplicate member), parses it, and
+// responds with the identifier of this request.
 const [kind, given] = process.argv.slice(2)
 const { headers, body } = JSON.parse(given as string) as { headers: Record<string, string>; body: string }
 

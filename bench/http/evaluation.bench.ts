@@ -1,5 +1,6 @@
-// What does a decision over HTTP cost beside a bare server, and what an item of a batch beside a call of its own? Server,
-// bare servers and load generator are processes of their own; rounds alternate between them; every answer is checked.
+// What does a decision over HTTP cost compared with a baseline server, and an item of a batch compared with a single
+// request? Server, baseline servers and load generator are separate processes; rounds alternate between them; every
+// response is checked.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +15,8 @@ const BATCH = 100
 
 export const evaluation: Bench = {
   name: 'http',
-  question: 'single evaluations over HTTP, 32 connections, beside a bare Bun.serve (ratio_to_echo), and batches of 100',
+  question:
+    'single evaluations over HTTP, 32 connections, compared with a plain Bun.serve (ratio_to_echo), and batches of 100',
   async run({ small, seed, report }) {
     const nodes = small ? 1_000 : 10_000
     const folder = mkdtempSync(join(tmpdir(), 'verdigraph-bench-http-'))

@@ -1,5 +1,5 @@
-// The load generator, a process of its own: keep-alive connections over raw sockets, one request in flight on each,
-// every answer compared with the expected one. Reads its job from standard input, writes one JSON line.
+// The load generator, a separate process: keep-alive connections over raw sockets, one request in flight on each, every
+// response compared with the expected one. Reads its job from standard input, writes one JSON line.
 import type { Socket } from 'bun'
 import { quantile } from '../harness.ts'
 
@@ -9,13 +9,13 @@ export interface LoadJob {
   readonly seconds: number
   /** Not counted. */
   readonly warmUpSeconds: number
-  /** Whole requests with headers, and the body that must come back with status 200. */
+  /** Complete requests with headers, and the body that must be returned with status 200. */
   readonly exchanges: readonly { readonly request: string; readonly answer: string }[]
 }
 
 export interface LoadResult {
   readonly requests: number
-  /** Those of the warming up too. */
+  /** Including those of the warm-up. */
   readonly served: number
   readonly requestsPerS: number
   readonly p50Us: number
@@ -108,7 +108,7 @@ async function run(job: LoadJob): Promise<LoadResult> {
   }
 }
 
-/** The body once all of it has come, else null. */
+/** The body once it is complete, else null. */
 function wholeBody(received: string): string | null {
   const headEnd = received.indexOf('\r\n\r\n')
   if (headEnd < 0) return null

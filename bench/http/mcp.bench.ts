@@ -1,4 +1,5 @@
-// What does a decision through MCP cost beside the same one over HTTP? One server, four ways to ask it, every answer checked.
+// What does a decision through MCP cost compared with the same one over HTTP? One server, four kinds of requests, every
+// response checked.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +17,8 @@ const AUDIENCE = 'bench'
 
 export const mcp: Bench = {
   name: 'mcp',
-  question: 'tools/call authzen_evaluate over MCP, beside the same decisions over /access/v1/evaluation (ratio_to_key)',
+  question:
+    'tools/call authzen_evaluate over MCP, compared with the same decisions over /access/v1/evaluation (ratio_to_key)',
   async run({ small, seed, report }) {
     const nodes = small ? 1_000 : 10_000
     const folder = mkdtempSync(join(tmpdir(), 'verdigraph-bench-mcp-'))
@@ -119,7 +121,7 @@ export const mcp: Bench = {
   },
 }
 
-/** An MCP server, and tokens of people that it takes. */
+/** An MCP server, and accepted tokens of people. */
 async function people({
   create,
   projectId: project_id,

@@ -1,11 +1,11 @@
-// Processes of a bench: started with our own runtime, asked for what they print, and the processor time that they took.
+// Processes of a bench: started with the same runtime; their output and their processor time.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { mustEqual } from '../harness.ts'
 
 export const top = join(import.meta.dirname, '..', '..')
 
-/** What a program of ours prints; throws where it fails. */
+/** The output of a program of this repository; throws if it fails. */
 export async function output(args: readonly string[], input?: string): Promise<string> {
   const child = Bun.spawn([process.execPath, ...args], {
     cwd: top,
@@ -23,7 +23,7 @@ export interface ServedProcess {
   readonly pid: number
 }
 
-/** Starts a server of ours and waits until it says where it listens. */
+/** Starts a server of this repository and waits until it prints its address. */
 export async function listening(args: readonly string[], children: Bun.Subprocess[]): Promise<ServedProcess> {
   const child = Bun.spawn([process.execPath, ...args], { cwd: top, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
   children.push(child)
@@ -42,14 +42,17 @@ export async function endAll(children: readonly Bun.Subprocess[]): Promise<void>
   await Promise.all(children.map((child) => child.exited))
 }
 
-/** The unit of /proc, on every Linux that a bench meets. */
+/** The unit of /proc on every common Linux. */
 const US_PER_TICK = 10_000
 
-/** Processor time of all threads of a process until now, its own and the kernel's on its behalf. Null: not known here. */
+/**
+ * Processor time of all threads of a process so far, including the kernel's on its behalf. Null if the system does not
+ * provide it.
+ */
 export function cpuUs(pid: number): number | null {
   if (process.platform !== 'linux') return null
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  // The name of the program, in brackets, may hold anything.
+  // The name of the program, in parentheses, may contain any character.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * US_PER_TICK
 }

@@ -1,5 +1,5 @@
-// Loads several servers in rounds that take turns and reverse their order: requests/s and latencies as the generator sees
-// them, and the processor time that each server took for a request, which other load on the machine hardly changes.
+// Loads several servers in alternating rounds with reversed order: requests/s and latencies as measured by the
+// generator, and the processor time per request of each server, which other load on the machine hardly changes.
 import { type BenchRecord, median, mustEqual, round } from '../harness.ts'
 import type { LoadJob, LoadResult } from './load.ts'
 import { cpuUs, output } from './processes.ts'
@@ -19,11 +19,11 @@ export interface RoundsPlan {
 }
 
 export interface Round extends LoadResult {
-  /** Processor time of the server for a request, in µs. Null: not known on this machine. */
+  /** Processor time of the server per request, in µs. Null if unknown on this machine. */
   readonly cpuUs: number | null
 }
 
-/** What each side did, round by round. */
+/** The results of each target, by round. */
 export class LoadRounds {
   private readonly found: ReadonlyMap<string, readonly Round[]>
   private readonly connections: number
@@ -58,12 +58,12 @@ export class LoadRounds {
     }
   }
 
-  /** Requests/s of one beside another, per round: each pair ran side by side. */
+  /** Ratio of requests/s of two targets, per round: each pair ran in neighbouring rounds. */
   throughput(name: string, beside: string): number[] {
     return this.of(name).map(({ requestsPerS }, at) => requestsPerS / (this.of(beside)[at] as Round).requestsPerS)
   }
 
-  /** Processor time of `beside` for a request over that of `name`: 1 where both take the same, less where ours takes more. */
+  /** Processor time per request of `beside` over that of `name`: 1 if both take the same, less if ours takes more. */
   cpu(name: string, beside: string): number | null {
     const ratios = this.of(name).flatMap(({ cpuUs }, at) => {
       const other = this.of(beside)[at]?.cpuUs
@@ -77,7 +77,7 @@ const WARM_UP_S = 2
 
 export async function loadRounds(sides: readonly LoadTarget[], plan: RoundsPlan): Promise<LoadRounds> {
   const found = new Map<string, Round[]>(sides.map(({ name }) => [name, []]))
-  // Until the runtime has compiled what is asked often, a request costs several times what it costs ever after.
+  // Until the runtime has compiled the hot code, a request costs several times its later cost.
   for (const side of sides) await load(side, { ...plan, seconds: WARM_UP_S })
   for (let at = 0; at < plan.rounds; at++) {
     for (const side of at % 2 === 0 ? sides : sides.toReversed()) {

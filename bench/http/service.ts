@@ -1,4 +1,4 @@
-// A served process of ours with a project, an agent, policies and a captured graph, all through the public interface.
+// A served process with a project, an agent, policies and a captured graph, all created through the public interface.
 import { documentId, groupId, type OwnershipGraph, personId } from '../ownership-graph.ts'
 import { listening, output, type ServedProcess } from './processes.ts'
 
@@ -8,11 +8,11 @@ export interface BenchPolicy {
 }
 
 interface BenchProject {
-  /** The agent's. */
+  /** Of the agent. */
   readonly key: string
   readonly projectId: string
   readonly agentId: string
-  /** More configuration, of a kind by its path. */
+  /** Additional configuration, of a kind by its path. */
   create(kind: string, body: object): Promise<Record<string, string>>
 }
 
@@ -36,7 +36,7 @@ export const headers = (key: string): Record<string, string> => ({
   'Content-Type': 'application/json',
 })
 
-/** A whole request, as it goes over the socket. */
+/** A complete request, as sent over the socket. */
 export function httpRequest(path: string, more: Readonly<Record<string, string>>, body: string): string {
   const lines = [`POST ${path} HTTP/1.1`, 'Host: 127.0.0.1']
   for (const [name, value] of Object.entries(more)) lines.push(`${name}: ${value}`)

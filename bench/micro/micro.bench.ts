@@ -1,5 +1,5 @@
-// What do the parts cost: the parser, the compiler, every function and aggregate, and the plan operators? Timed by tinybench.
-// Small figures to compare before and after a change of one part; the other benches measure whole decisions.
+// What do the parts cost: the parser, the compiler, every function and aggregate, and the plan operators? Timed by
+// tinybench. Small figures to compare before and after a change of one part; the other benches measure whole decisions.
 import { Bench as Tinybench } from 'tinybench'
 import { parse } from '../../grammar/index.ts'
 import { compileCondition } from '../../src/engine/conditions.ts'
@@ -20,7 +20,7 @@ const limits = { stepsMax: 1_000_000_000, timeMs: 60_000 }
 
 export const micro: Bench = {
   name: 'micro',
-  question: 'What do the parser, each function and aggregate, and each plan operator cost?',
+  question: 'the cost of the parser, of each function and aggregate, and of each plan operator',
   async run(options) {
     texts(options)
     await functions(options)

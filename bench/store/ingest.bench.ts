@@ -1,5 +1,5 @@
-// How fast does a graph come in, and what does it take on disk? Beside it, in the same run, the bare puts of the same keys
-// and values into another file: what the database itself asks for them.
+// How fast is a graph loaded, and how much disk space does it need? In the same run the same keys and values are put
+// into another file without any processing: the lower bound of the database itself.
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { importFile } from '../../src/transfer/import.ts'
 import { type Bench, type BenchOptions, mustEqual, round } from '../harness.ts'
 import { documentId, groupId, type OwnershipGraph, ownershipGraph, personId } from '../ownership-graph.ts'
 
-/** Of the values of one transaction of bare puts. */
+/** Of the values of one transaction of raw puts. */
 const VALUES_BYTES_MAX = 256 * 2 ** 20
 
 /** As large as those of an import. */
@@ -26,7 +26,7 @@ const RELATIONSHIPS_PER_BATCH = 1_000_000
 
 export const ingest: Bench = {
   name: 'ingest',
-  question: 'how fast does a graph come in, and what does it take on disk?',
+  question: 'how fast is a graph loaded, and how much disk space does it need?',
   async run(options) {
     const folder = mkdtempSync(join(tmpdir(), 'verdigraph-ingest-'))
     try {
@@ -171,9 +171,9 @@ const LOWEST: Readonly<Record<string, unknown>> = {
 }
 
 /**
- * Each key once, in order, flushed as often as the load was. Reading them is not in the time. Values have memory of their
- * own each, as a caller's have, or share one piece of memory for all of a transaction: of each memory the package asks the
- * system for the address once, and that is a good part of a put.
+ * Each key once, in order, flushed as often as the load. Reading them is not timed. Each value has its own memory, like
+ * a caller's, or all values of a transaction share one buffer: the package asks the system for the address of each
+ * buffer once, which is a large part of a put.
  */
 async function rawPuts(
   store: LmdbEnvironment,
