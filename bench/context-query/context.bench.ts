@@ -80,7 +80,7 @@ const queries: readonly BenchQuery[] = [
 export const context: Bench = {
   name: 'context',
   question:
-    'context queries: in process beside the raw reads that they make, a write, and over HTTP beside a bare server',
+    'context queries: in process compared with their raw reads, a write, and over HTTP compared with a baseline server',
   async run({ small, seed, report }) {
     const folder = mkdtempSync(join(tmpdir(), 'verdigraph-bench-context-'))
     const people = small ? 2_000 : 50_000

@@ -36,7 +36,7 @@ export async function peer(
   return peers[name].open(loaded, graph)
 }
 
-/** What both dialects have in common. `Group` and `IN` are keywords of one of them, so both use other names. */
+/** The common part of both dialects. `Group` and `IN` are keywords of one of them, so both use other names. */
 const common = {
   owns: 'MATCH (s:User)-[:OWNS]->(r:Document) WHERE s.external_id = $a AND r.external_id = $b RETURN 1 LIMIT 1',
   can_view: `MATCH (s:User)-[:MEMBER_OF]->(:Team)-[:CAN_VIEW]->(:Folder)<-[:LIES_IN]-(r:Document)

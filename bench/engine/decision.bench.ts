@@ -55,8 +55,7 @@ type Subject = (typeof subjects)[number]
 
 export const decision: Bench = {
   name: 'decision',
-  question:
-    'a one-hop check in process: beside the raw reads it makes (ratio_to_raw_gets), and at 1 M nodes (flatness)',
+  question: 'a one-hop check in process: compared with its raw reads (ratio_to_raw_gets), and at 1 M nodes (flatness)',
   async run({ small, seed, report }) {
     const sizes = small ? [10_000, 50_000] : [10_000, 1_000_000]
     const plan: InterleavedRounds = { rounds: small ? 6 : 24, batchesPerRound: small ? 100 : 200, batch: BATCH }

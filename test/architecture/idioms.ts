@@ -11,7 +11,7 @@ export const idioms: readonly Idiom[] = [
   { name: 'whoever', pattern: /\bwho(?:so)?ever\b/i },
   { name: 'nobody', pattern: /\b(?:nobody|somebody|anybody)\b/i },
   { name: 'whatever', pattern: /\bwhatever\b/i },
-  { name: 'what … (subject)', pattern: /(?:^|[.:;]\s)What (?!(?:if|follows)\b)[^?]*$/ },
+  { name: 'what … (subject)', pattern: /(?:^|[.:;]\s)What (?!(?:if|follows|does|do|did)\b)[^?]*$/ },
   { name: 'is what', pattern: /\b(?:is|are|was|were) what\b/i },
   { name: 'that which', pattern: /\b(?:that|those) which\b|\bhe who\b|\bone who\b/i },
   // Negation in place of a term.
@@ -65,7 +65,7 @@ export const idioms: readonly Idiom[] = [
   { name: 'goes on', pattern: /\bgo(?:es|ing)? on\b|\bwent on\b/i },
   { name: 'stands', pattern: /\bstand(?:s|ing)?\b(?! (?:for|alone))|\bstood\b/i },
   { name: 'holds still', pattern: /\bstand still\b|\bhold(?:s)? still\b|\bkeeps? still\b/i },
-  { name: 'is over', pattern: /\b(?:is|are|was) over\b/i },
+  { name: 'is over', pattern: /\b(?:is|are|was) over\b(?! (?:the|batch|all)\b)/i },
   { name: 'comes of', pattern: /\bcomes? of\b|\bcame of\b/i },
   { name: 'the one that', pattern: /\bis one that\b|\bare ones? that\b|\bof theirs\b/i },
   { name: 'ready-made figure', pattern: /\bin vain\b|\bgood for\b|\bof old\b/i },
