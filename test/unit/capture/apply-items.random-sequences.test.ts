@@ -1,4 +1,5 @@
-// Random captures of a composite project beside plain maps: the same answers, and the same graphs, after reopening too.
+// Random captures of a composite project compared with plain maps: the same results and the same graphs, also after
+// reopening.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { CaptureDeps } from '../../../src/capture/apply-items.ts'
@@ -59,7 +60,7 @@ class Model {
     return location === undefined ? this.graphs.main : this.graphs[databases[location]]
   }
 
-  /** The proxy of a node, brought to what the constituents hold. */
+  /** Updates the proxy of a node from the constituents. */
   follow(name: string): void {
     const { global, main, db1, db2 } = this.graphs
     const holders = [main, db1, db2].flatMap((graph) => graph.nodes.get(name) ?? [])
@@ -71,7 +72,7 @@ class Model {
   }
 }
 
-// -- what is asked
+// -- requests
 
 const end: fc.Arbitrary<RelationshipEnd> = fc
   .record({
@@ -151,8 +152,8 @@ function without(properties: ReadonlyMap<string, number>, names: readonly string
 }
 
 /**
- * Does to the model what was asked. Null: it must be refused, and nothing was done. Else for each item whether it has an
- * id: `ids` are those answered, which the model keeps for the nodes.
+ * Applies a request to the model. Null: it must be refused, and nothing changes. Else for each item whether it has an
+ * id: `ids` are the returned ones, which the model stores for the nodes.
  */
 function expected(model: Model, asked: CaptureRequest, ids: readonly string[]): boolean[] | null {
   if (asked.do === 'nodes') {
@@ -195,7 +196,7 @@ function expected(model: Model, asked: CaptureRequest, ids: readonly string[]): 
   return expectedOfRelationships(model, asked)
 }
 
-/** One graph after the other, in the order of the items: the proxies follow each before the next is written. */
+/** One graph after the other, in the order of the items: the proxies of each are updated before the next is written. */
 function inGroups<T>(
   model: Model,
   items: readonly T[],
@@ -244,7 +245,7 @@ function expectedOfRelationships(
   })
 }
 
-// -- what is there
+// -- the stored graphs
 
 function factsOfModel(graph: ModelGraph): string[] {
   return [

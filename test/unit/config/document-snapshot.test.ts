@@ -17,7 +17,7 @@ const step: fc.Arbitrary<DocumentStep> = fc.record({
 function documentOf({ kind, id, project, parent, name }: DocumentStep): StoredDocument {
   return {
     kind,
-    // An id belongs to one kind for ever.
+    // An id belongs to one kind permanently.
     id: `${kind}${id}`,
     revision: 1,
     organization_id: 'org',

@@ -100,7 +100,7 @@ test('a project whose graph cannot be made is FAILED, the log says why, and an u
 test('a project that a crash left PENDING is provisioned at the next start', async () => {
   const { house, gate, project } = await houseWithGate()
   const board = new RecordingProvisioner()
-  // The first process never gets its graph: it is gone.
+  // The first process cannot create its graph: the folder is gone.
   const again = await openConfiguration({ dir: house.dir, board })
   expect(status(again, project)).toBe('PENDING')
   await again.provisioning.whenIdle()

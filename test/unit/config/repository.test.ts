@@ -116,7 +116,9 @@ test('listeners hear each document once per change, after the swap and before th
   await store.close()
 })
 
-/** Two repositories on one store are what two processes have: neither knows of the other but by the store and the number. */
+/**
+ * Two repositories on one store, as in two processes: they know of each other only through the store and the counter.
+ */
 function two() {
   const dir = temporaryFolder()
   const [mine, theirs] = [openStore(dir), openStore(dir)]
@@ -191,7 +193,7 @@ test('who is further behind than the log reaches is told the same', async () => 
 test('a number that a crash left ahead of the store costs a look into it, and hides nothing', async () => {
   const { one, other, number, close } = two()
   await one.write((draft) => draft.put(documentOf('1')))
-  // The process that tried the second commit ended before it: the next one takes the same number.
+  // The process ended before its second commit: the next one uses the same number.
   number.store(2)
   other.catchUp()
   expect(other.all('things')).toHaveLength(1)

@@ -1,4 +1,5 @@
-// Who may change a configuration may not read its secrets: so nobody has a stored one sent to another place.
+// Permission to change a configuration is not permission to read its secrets: a stored secret cannot be sent to another
+// address.
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DocumentFields } from '../../../src/config/kind.ts'
 import {
@@ -27,7 +28,7 @@ async function refusal(path: string, id: string, body: DocumentFields): Promise<
   return error.kind === 'invalid' ? error.issues : error
 }
 
-/** The secret as it would be used now. */
+/** The secret that would be used now. */
 function opened(path: string, id: string, secret: string): string {
   let value: unknown = house.documents.get(path, id)?.fields
   for (const step of secret.split('.')) value = (value as DocumentFields)[step]

@@ -47,7 +47,7 @@ test('an agent is a node linked to the node of its application, however often it
   await nodes.deleteApplication(project, 'app')
   await nodes.deleteApplication(project, 'app')
   expect(count()).toEqual({ nodes: 0, agent: false, application: false, links: 0 })
-  // Another process removed both between the commit of their creation and the write that follows from it.
+  // Another process deleted both between the commit of their creation and the write that follows from it.
   configured = false
   await nodes.putApplication(project, 'app')
   await nodes.putAgent(project, 'app', 'agent')

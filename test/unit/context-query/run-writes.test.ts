@@ -33,7 +33,7 @@ function compiled(more: object = {}, condition: object = policy.condition): Comp
   return result.value
 }
 
-/** The store itself, with another writer that is always a little faster: its batch comes first in the same transaction. */
+/** The store with a concurrent writer that is always faster: its batch comes first in the same transaction. */
 class Contested implements GraphStore {
   looks = 0
   private readonly graph: GraphStore
@@ -122,7 +122,7 @@ describe('a graph to which others write', () => {
 
   test('gives up when its time is over, with nothing written', async () => {
     let names = 0
-    // New names cannot be read before they are committed, and here come new ones each time.
+    // New names cannot be read before they are committed, and each batch here adds new ones.
     const graph = new Contested(environment, (batch) => {
       names += 1
       batch.upsertNode({ type: `Noise${names}`, externalId: 'n' })
@@ -153,7 +153,7 @@ describe('a graph to which others write', () => {
       answerMax: 10_000,
     }
     const limits = { stepsMax: 1_000_000, timeMs: 60_000 }
-    // Resolvers were asked before, for all of it.
+    // Resolvers were called before, for all of it.
     const over = runWrites({ graph: environment, limits, deadlineMs: performance.now(), ...long })
     await expect(over).rejects.toThrow('the time limit of 0 ms is reached')
     const deadlineMs = performance.now() + limits.timeMs

@@ -1,5 +1,6 @@
-// Every function, operator and aggregate, and every operator of a policy filter, charges its work: with large arguments the
-// clock is read at least once in 5 ms. CHARGING_MS sets the time of one case, CHARGING_REPORT=1 prints the longest gaps.
+// Every function, operator and aggregate, and every operator of a policy filter, charges its work: with large arguments
+// the clock is read at least once in 5 ms. CHARGING_MS sets the time of one case, CHARGING_REPORT=1 prints the longest
+// gaps.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ComparisonOperator } from '../../../grammar/ast.ts'
 import type { BoundExpression } from '../../../src/engine/bind/bound.ts'
@@ -15,7 +16,7 @@ import { readGraph } from '../../support/graph-notation.ts'
 import { type StoredGraph, storeGraph } from '../../support/store-engine.ts'
 
 const CASE_MS = Number(process.env.CHARGING_MS ?? 4)
-/** A case fails when the clock was left unread for longer in each of its tries: the machine may be busy in some. */
+/** A case fails only if the gap was longer in each try: the machine may be busy in some. */
 const GAP_MS = 5
 /** Known: the runtime copies a set of some 100,000 entries in one call when it grows. */
 const GROWTH_GAP_MS = 15
@@ -38,7 +39,7 @@ afterAll(async () => {
     console.log(`${ms.toFixed(2).padStart(8)} ms  ${name}`)
 })
 
-/** Of this thread. It is counted in ticks of some milliseconds on some systems. */
+/** Of this thread. Some systems count it in ticks of several milliseconds. */
 function processorMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000
@@ -65,7 +66,7 @@ class WatchedBudget extends Budget {
     return nowMs
   }
 
-  /** Neither the time that other processes took nor a tick of the processor's clock is a gap. */
+  /** Neither the time of other processes nor a tick of the processor's clock counts as a gap. */
   private note(nowMs: number): void {
     const nowProcessorMs = processorMs()
     const gapMs = Math.min(nowMs - this.lastMs, nowProcessorMs - this.lastProcessorMs)
@@ -77,7 +78,7 @@ class WatchedBudget extends Budget {
 
 const limits: BudgetLimits = { stepsMax: Number.MAX_SAFE_INTEGER, timeMs: CASE_MS }
 
-/** The longest time without a look at the clock, of the best of some tries. */
+/** The longest time between two reads of the clock, in the best of several tries. */
 function longestGap(name: string, act: (budget: Budget) => void): number {
   let best = Number.POSITIVE_INFINITY
   for (let i = 0; i < TRIES && best > GAP_MS; i++) {
@@ -124,7 +125,7 @@ const small: Readonly<Record<string, Value>> = Object.fromEntries(
 
 const MATCHED = 'MATCH (n:Person {age: 1})-[r:KNOWS]->(m:Person) MATCH p = (n)-[:KNOWS*5]->() WITH n, r, p '
 
-/** `x` is the item at hand. Each is evaluated for each of many items. */
+/** `x` is the current item. Each is evaluated for each of many items. */
 const contexts: Readonly<Record<string, (expression: string) => string>> = {
   reduce: (e) => `RETURN reduce(a = 0, x IN $numbers | CASE WHEN (${e}) IS NULL THEN a ELSE a + 1 END) AS v`,
   comprehension: (e) => `RETURN size([x IN $numbers WHERE (${e}) IS NOT NULL | 1]) AS v`,
@@ -147,7 +148,7 @@ function gapOf(name: string, text: string): number {
       snapshot.close()
     }
   }
-  // Compiles the plan, which is no part of what is measured.
+  // Compiles the plan, which is not part of the measurement.
   const first = new Budget()
   first.start({ ...limits, timeMs: 10_000 })
   ask(small, first)
@@ -156,7 +157,7 @@ function gapOf(name: string, text: string): number {
 
 function expectCharged(what: string, expression: string, isPure = true): void {
   for (const [context, textOf] of Object.entries(contexts)) {
-    // Aggregates take no changing values.
+    // Aggregates accept no changing values.
     if (!isPure && context.startsWith('collect')) continue
     const name = `${what}: ${expression} in ${context}`
     const gap = gapOf(name, MATCHED + textOf(expression))
@@ -425,7 +426,7 @@ describe('a filter operator', () => {
           const name = `filter: ${attribute} ${operator} ${value ?? ''} under ${junction}`
           const parameters = new Map(Object.entries(large))
           const gap = longestGap(name, (budget) => {
-            // Long enough for each of them; the budget ends it before.
+            // Long enough for each of them; the budget ends it earlier.
             for (let i = 0; i < 1000; i++) {
               budget.chargeSteps(1)
               admitted.admits(budget, parameters)

@@ -1,4 +1,5 @@
-// On the serving loop, work that is too large is given up before it has an effect, and never taken for a fault of a policy.
+// On the event loop, work that is too large is aborted before it has an effect, and never treated as an error of a
+// policy.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Budget, type BudgetLimits } from '../../../src/engine/budget.ts'
 import { compileRowsQuery } from '../../../src/engine/rows-query.ts'
@@ -14,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => stored.close())
 
-// No run ends by its time here: what is refused is refused for what it is.
+// No run reaches its time limit here: only the inline limit refuses.
 const limits: BudgetLimits = { stepsMax: 100_000_000, timeMs: 600_000 }
 const inline: BudgetLimits = { ...limits, inlineMs: 600_000 }
 

@@ -1,4 +1,4 @@
-// Hostile conditions end with a typed fault that names the limit, and the next question is answered as if nothing had been.
+// Hostile conditions end with a typed error that names the limit, and the next evaluation is unaffected.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Budget, type BudgetLimits, compileCondition } from '../../../src/engine/conditions.ts'
 import { ExecutionError } from '../../../src/engine/errors.ts'
@@ -10,7 +10,7 @@ const PEOPLE = 24
 
 let stored: StoredGraph
 beforeAll(async () => {
-  // Everybody knows everybody: the trails through this graph outnumber the atoms of the earth.
+  // A complete graph: its number of paths is astronomical.
   const names = Array.from({ length: PEOPLE }, (_, i) => `p${i}`)
   const lines = names.map((name) => `(${name}:Person)`)
   for (const a of names) for (const b of names) if (a < b) lines.push(`(${a})-[:KNOWS]->(${b})`)
@@ -119,7 +119,7 @@ test('the same plan answers rightly after a fault in the middle of a run', () =>
 })
 
 describe('several executions', () => {
-  // Looks at each of the 276 relationships from both sides.
+  // Reads each of the 276 relationships from both sides.
   const text = 'MATCH (subject), (resource), (x:Person)-[:KNOWS]-(y:Person) WHERE x.external_id = y.external_id'
 
   test('are each within their own limits when they share no budget', () => {

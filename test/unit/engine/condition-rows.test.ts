@@ -1,4 +1,4 @@
-// Rows of a condition with a filter behind it: the filter chooses where the walk begins, and rows come as they are asked for.
+// Rows of a condition with a filter: the filter determines where the traversal starts, and rows are produced on demand.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type ConditionRows,
@@ -60,7 +60,7 @@ interface ExpectedBounds {
   readonly stepsMax: number
 }
 
-/** External ids of nodes, computed values as they are. */
+/** External ids of nodes; computed values unchanged. */
 function read(
   reading: ConditionRows,
   columns: string[],
@@ -136,7 +136,7 @@ describe('a reading', () => {
       const plan = filtered(text, who).explain().trimEnd().split('\n')
       expect(plan.at(-2), text).toContain('NodeUniqueIndexSeek (subject:Person {external_id: $who})')
     }
-    // Chosen before the limit, other rows would be left.
+    // If they were selected before the limit, other rows would remain.
     const cut = filtered('MATCH (subject)-[:OWNS]->(car:Car) WITH subject, car ORDER BY car.wheels LIMIT 1', who)
     expect(cut.explain().split('\n')[0]).toContain('Filter')
     expect(read(cut, ['subject'], { who: 'bob' })).toEqual([])

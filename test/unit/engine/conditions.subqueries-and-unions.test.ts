@@ -1,4 +1,4 @@
-// Subqueries, unions, several graphs and shortest ways: what the TCK does not ask.
+// Subqueries, unions, several graphs and shortest paths: what the TCK does not cover.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { renderDiagnostic } from '../../../grammar/diagnostic.ts'
 import {

@@ -1,4 +1,4 @@
-// Why a check says what it says, and what a run costs operator by operator.
+// Explains the result of a check, and profiles a run by operator.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { compileCondition, type DecisionTrace, type QueryContext } from '../../../src/engine/conditions.ts'
 import { compileRowsQuery } from '../../../src/engine/rows-query.ts'

@@ -1,4 +1,4 @@
-// The shape of the tree: what the important forms become, and how operators bind.
+// The shape of the syntax tree: the result of the important forms, and operator precedence.
 import { expect, test } from 'vitest'
 import type { Expression, MatchClause, PathPattern } from '../../../grammar/ast.ts'
 import { bare, bareExpression, read, readExpression } from './trees.ts'

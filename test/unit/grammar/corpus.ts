@@ -1,9 +1,9 @@
-// Queries to be mutated: the tables of accepted and refused texts, and the openCypher suite where it is at hand.
+// Queries for mutation: the tables of accepted and refused texts, and the openCypher suite if it is present.
 
 import { readSuite } from '../../tck/suite-queries.ts'
 import { readCases } from './read-cases.ts'
 
-/** The suite has one query of thousands of characters; mutations of it are all alike. */
+/** The suite has one query of thousands of characters; its mutations are all alike. */
 const LENGTH_MAX = 2_000
 
 export function corpus(): string[] {

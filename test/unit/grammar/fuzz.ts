@@ -1,5 +1,5 @@
-// What must hold of any text whatever: it is read or refused with a place inside it; what is read prints to a text that reads
-// as the same tree, is bound or refused, planned, and run to rows or a fault; and none of it throws, or takes long.
+// Properties of every text: it is parsed, or refused with a position inside it. A parsed text prints to a text with the
+// same tree, is bound or refused, planned, and run to rows or an error. No stage throws or takes long.
 import type { Query } from '../../../grammar/ast.ts'
 import { type Diagnostic, renderDiagnostic } from '../../../grammar/diagnostic.ts'
 import { parse } from '../../../grammar/index.ts'
@@ -19,21 +19,21 @@ const TRIES = 10
 export type Reached = 'refused' | 'read' | 'bound' | 'run'
 
 export class Fuzz {
-  /** How many texts came how far. */
+  /** The number of texts by the stage that they reached. */
   readonly counts: Record<Reached, number> = { refused: 0, read: 0, bound: 0, run: 0 }
-  /** The stage that took longest, and of which text. */
+  /** The slowest stage and its text. */
   longest = { ms: 0, stage: '', text: '' }
   private text = ''
   private readonly store: GraphStore
   private readonly stageMsMax: number
 
-  /** `stageMsMax`: how long each of parse, print, bind, plan and run may take. */
+  /** `stageMsMax`: the time limit of parse, print, bind, plan and run each. */
   constructor(store: GraphStore, stageMsMax: number) {
     this.store = store
     this.stageMsMax = stageMsMax
   }
 
-  /** What is wrong with how the text was taken; null when all is well. */
+  /** The violated property; null if there is none. */
   complaint(text: string): string | null {
     try {
       this.counts[this.take(text)] += 1
@@ -97,7 +97,7 @@ export class Fuzz {
     }
   }
 
-  /** A hang is slow each time; a busy machine is not. */
+  /** A hang is slow in every try; a busy machine is not. */
   private timed<T>(stage: string, work: () => T): T {
     let quickest = Number.POSITIVE_INFINITY
     let result: T | undefined

@@ -1,4 +1,4 @@
-// What is read and what is refused, from the tables in cases/.
+// Accepted and refused texts, from the tables in cases/.
 import { expect, test } from 'vitest'
 import { positionOf } from '../../../grammar/diagnostic.ts'
 import { parse } from '../../../grammar/index.ts'

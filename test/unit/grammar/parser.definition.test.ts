@@ -1,4 +1,4 @@
-// The grammar itself is sound: Chevrotain's own checks, which the running parser and lexer skip, are run here.
+// The grammar is valid: runs Chevrotain's own checks, which the production parser and lexer skip.
 import { Lexer } from 'chevrotain'
 import { expect, test } from 'vitest'
 import { lexerOptions } from '../../../grammar/lexer.ts'

@@ -1,5 +1,5 @@
-// The queries of the openCypher suite: what expects rows is read, what is wrong in its syntax is refused with the suite's
-// own word, and every tree prints to a text that reads as the same tree.
+// The queries of the openCypher suite: queries with rows are parsed, syntax errors are refused with the detail of the
+// suite, and every tree prints to a text with the same tree.
 import { expect, test } from 'vitest'
 import { parse } from '../../../grammar/index.ts'
 import { print } from '../../../grammar/print.ts'
@@ -9,7 +9,7 @@ import { bare } from './trees.ts'
 const missing = suitePresent ? '' : ' (skipped: no suite beside the checkout)'
 const suite = readSuite()
 
-/** Details that the text alone decides; all others are the binder's. */
+/** Details that the text alone determines; all others belong to the binder. */
 const syntaxDetails = new Set([
   'UnexpectedSyntax',
   'InvalidNumberLiteral',

@@ -1,10 +1,10 @@
-// Reads the tables of accepted and refused texts in test/grammar/cases.
+// Reads the tables of accepted and refused texts in test/unit/grammar/cases.
 import { readFileSync } from 'node:fs'
 
 export interface GrammarCase {
   readonly line: number
   readonly text: string
-  /** The line below the text, without its mark; null where there is none. */
+  /** The line below the text, without its marker; null if there is none. */
   readonly answer: string | null
 }
 

@@ -1,4 +1,4 @@
-// How a refusal is shown, and the limits that keep every text harmless.
+// How a syntax error is shown, and the limits that keep every text harmless.
 import { expect, test } from 'vitest'
 import { type Diagnostic, renderDiagnostic } from '../../../grammar/diagnostic.ts'
 import { maxTextLength, parse } from '../../../grammar/index.ts'
@@ -113,7 +113,7 @@ test('a text beyond the length limit is refused unread', () => {
   expect(refusal(`RETURN '${'a'.repeat(maxTextLength)}'`)).toMatchObject({ code: 'TextTooLong' })
 })
 
-// Each of these would take minutes with a lexer or a lookahead that starts over at every character or bracket.
+// Each of these would take minutes with a lexer or a lookahead that restarts at every character or bracket.
 test.each([
   ['open strings', "'\\'"],
   ['open names', '`` `'],

@@ -1,8 +1,10 @@
-// Trees without their places, to be compared and written down.
+// Trees without positions, for comparison and printing.
 import type { Expression, Query } from '../../../grammar/ast.ts'
 import { parse } from '../../../grammar/index.ts'
 
-/** The tree as plain values: no spans, no source text of projection items; -0 and bigints kept apart from 0 and numbers. */
+/**
+ * The tree as plain values: no spans, no source text of projection items; -0 and bigints distinct from 0 and numbers.
+ */
 export function bare(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, function (this: object, key, part) {

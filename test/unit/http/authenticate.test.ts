@@ -1,4 +1,4 @@
-// Which header is read as what, and what each use of user tokens makes of them.
+// How each credential header is read, and how each route's use of user tokens treats it.
 import { expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
 import type { Auth, HttpRequest, UserTokenUse } from '../../../src/http/route.ts'
@@ -14,7 +14,7 @@ const agent: AgentCaller = {
   user: null,
 }
 
-/** Takes every user token, and says in its claims which it was given. */
+/** Accepts every user token, and returns it in its claims. */
 const authenticate = createAuthenticator({
   authenticateAgent: (key) => (key === 'key' ? agent : null),
   authenticateServiceAccount: async () => null,

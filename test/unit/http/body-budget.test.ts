@@ -1,4 +1,4 @@
-// Bytes of request bodies under way: counted, limited for all and for each caller, and given back however a request ends.
+// Bytes of request bodies in progress: counted, limited in total and per caller, and released however a request ends.
 
 import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
@@ -68,7 +68,7 @@ const question = {
   resource: { type: 'Car', id: 'c1' },
 }
 
-/** A question of so many bytes. */
+/** A request of so many bytes. */
 function questionOf(bytes: number): string {
   const empty = JSON.stringify({ ...question, ignored: '' })
   return JSON.stringify({ ...question, ignored: 'x'.repeat(bytes - empty.length) })
@@ -89,7 +89,9 @@ async function hold(one: TestService, key: string, length: number | 'chunked', f
   return socket
 }
 
-/** Asks until the answer has that status: what a server sees of other connections, it sees in its own time. */
+/**
+ * Repeats the request until the response has that status: a server notices the state of other connections with a delay.
+ */
 async function until(status: number, ask: () => Promise<{ status: number; text: string; headers: Headers }>) {
   for (let attempt = 0; attempt < 200; attempt++) {
     const answered = await ask()
@@ -121,7 +123,7 @@ describe('the bodies of one caller', () => {
     expect((await ask(one.key, 64 * KIB)).status).toBe(200)
     expect((await ask(one.key, 90 * KIB)).status).toBe(200)
     expect((await ask(other.key, 250 * KIB)).status).toBe(200)
-    // The client leaves.
+    // The client disconnects.
     held.destroy()
     expect((await until(200, () => ask(one.key, 120 * KIB))).text).toBe('{"decision":false}')
     expect((await ask(one.key, 290 * KIB)).status).toBe(200)
@@ -182,7 +184,7 @@ describe('the values of one body', () => {
     service = await startService({ jsonValuesMax: 1000 })
     const one = service
     const ask = (ignored: unknown) => one.ask(path, { ...question, ignored })
-    // 3 objects with 2, 1 and 2 members, and the list beside them.
+    // 3 objects with 2, 1 and 2 members, and the list next to them.
     const own = 1 + 3 + 5 + 1
     expect((await ask(Array.from({ length: 1000 - own }, () => 1))).status).toBe(200)
     const refused = await ask(Array.from({ length: 1001 - own }, () => ({})))

@@ -3,7 +3,7 @@ import { errorBodyText, internalErrorResponse, toErrorResponse } from '../../../
 import { requestIdOf } from '../../../src/http/request-id.ts'
 import type { ServiceError } from '../../../src/kernel/errors.ts'
 
-// Wire constants, pinned by literals: a red line here is a change of the interface.
+// Wire constants, pinned by literals: a failure here is a change of the interface.
 const pins: readonly [ServiceError, number, string, Record<string, string>?][] = [
   [{ kind: 'malformed', issues: ['a: b'] }, 400, '{"message":"Bad Request","errors":["a: b"]}'],
   [{ kind: 'invalid', issues: ['c'] }, 422, '{"message":"Unprocessable Entity","errors":["c"]}'],

@@ -1,4 +1,4 @@
-// How much of the serving loop a project and an agent may use with bodies of medium size.
+// How much of the event loop a project and an agent may use with bodies of medium size.
 import { describe, expect, it } from 'vitest'
 import { EventLoopBudget } from '../../../src/http/event-loop-budget.ts'
 

@@ -1,4 +1,4 @@
-// A connection that says nothing for less than the idle time is still there for the next request.
+// A connection that is idle for less than the idle timeout is still open for the next request.
 import { describe, expect, it } from 'vitest'
 import { startHttpServer } from '../../../src/http/server.ts'
 import { HttpConnection } from '../../support/http-connection.ts'
@@ -19,7 +19,7 @@ describe('a silent connection', () => {
     })
     try {
       const line = await HttpConnection.to(front.url)
-      // The runtime looks every 4 seconds: one of the pauses has that moment in it.
+      // The runtime checks every 4 seconds: one of the pauses contains such a check.
       for (let pause = 0; pause < 5; pause++) {
         await line.request('GET', '/', {})
         await Bun.sleep(900)

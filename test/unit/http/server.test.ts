@@ -610,7 +610,7 @@ describe('a stop', () => {
         tls: null,
       },
     )
-    // Leaves an idle connection behind.
+    // Leaves an idle connection open.
     expect(await (await fetch(`${front.url}/quick`)).text()).toBe('quick')
     const slow = fetch(`${front.url}/slow`)
     await running
@@ -715,7 +715,7 @@ describe('a stop', () => {
   })
 })
 
-/** New connections are refused within some tries. */
+/** New connections are refused within a few tries. */
 async function refusesSoon(url: string): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     const asked = fetch(`${url}/quick`, { headers: { connection: 'close' } })
@@ -725,7 +725,7 @@ async function refusesSoon(url: string): Promise<void> {
   throw new Error('new connections are still taken')
 }
 
-/** Sends bytes and reads until the answer's body has come, or until the server closes the connection. */
+/** Sends bytes and reads until the response is complete, or until the server closes the connection. */
 function rawExchange(url: string, text: string | Uint8Array, until?: 'to the end'): Promise<string> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url)

@@ -1,4 +1,4 @@
-// Bodies that are written while their reader waits, through the real front.
+// Bodies that are written while their reader waits, through the real front end.
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type HttpServer, startHttpServer } from '../../../src/http/server.ts'
@@ -22,7 +22,7 @@ function serve(stream: AsyncIterator<string, void>): HttpServer {
   return front
 }
 
-/** Says what it is told to, and when its reader has left. */
+/** Writes on command, and reports when its reader has left. */
 function source() {
   const said: string[] = []
   let wake: () => void = () => {}
@@ -96,7 +96,7 @@ describe('a live body', () => {
         asked += 1
         clearTimeout(quiet)
         quiet = setTimeout(full, 200)
-        // Without bound where nobody holds it back: the test ends here, and fails.
+        // Without backpressure it would be unbounded: the test ends here and fails.
         if (asked > 200) full()
         return { value: piece, done: asked > 300 } as IteratorResult<string, void>
       },

@@ -37,7 +37,7 @@ interface Forgery {
   readonly key?: Parameters<SignJWT['sign']>[0]
 }
 
-/** A token as a client signs it for itself, with whatever is to be wrong about it. */
+/** A token that a client signs itself, with the given errors. */
 async function signed({ header, claims, key }: Forgery = {}): Promise<string> {
   const id = house.admin.serviceAccountId
   const payload = { iss: id, sub: id, iat: seconds(), exp: seconds() + 3600, jti: 'one', ...claims }
@@ -245,7 +245,7 @@ describe('a credential of a service account', () => {
     const claims = { iss: account, sub: account, iat: seconds(), exp: seconds() + 3600, jti: 'one' }
     const token = await new SignJWT(claims).setProtectedHeader({ alg, kid: made.kid as string }).sign(key)
     expect((await check(token))?.serviceAccountId).toBe(account)
-    // The same key under another account would say who calls in two ways.
+    // The same key under another account would identify the caller in two ways.
     const other = await addAccount('other', 'all_viewer')
     const body = { service_account_id: other, public_key_pem: await exportSPKI(publicKey) }
     const kind = house.kind('service-account-credentials')

@@ -1,4 +1,4 @@
-// The configuration of whose tokens a project takes: what is stored, what is refused, and how it reads back.
+// The token introspect configuration: what is stored, what is refused, and how it reads back.
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DocumentFields } from '../../../src/config/kind.ts'
@@ -88,7 +88,7 @@ describe('a token introspect configuration', () => {
       jwk('ec', { namedCurve: 'P-521' }),
       jwk('ed25519'),
     ]
-    // Where the keys are given, the issuer is a name and nobody calls it.
+    // With configured keys the issuer is only a name and is never called.
     const issuer = { issuer: 'our-issuer', audience: 'a' }
     expect(await store({ jwt_matcher: issuer, offline_validation: { public_jwks: keys } })).toMatchObject({
       offline_validation: { public_jwks: keys },

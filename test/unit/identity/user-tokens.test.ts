@@ -1,4 +1,4 @@
-// Whose tokens a project takes: the configuration, the checks of a token, what is asked of an issuer and how often.
+// User tokens of a project: the configuration, the verification of a token, and the requests to an issuer.
 import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import { UnsecuredJWT } from 'jose'
@@ -27,18 +27,18 @@ interface Desk extends ProjectFixture {
   readonly tokens: UserTokenAuthenticator
   readonly lines: string[]
   readonly graph: ReturnType<typeof openStore>
-  /** Configures; answers the id. */
+  /** Creates the configuration; returns its id. */
   introspect(fields?: DocumentFields): Promise<string>
-  /** A token of the issuer, good for five minutes unless told otherwise. */
+  /** A token of the issuer, valid for five minutes by default. */
   token(
     claims?: DocumentFields,
     ...how: [key?: Parameters<TestIssuer['sign']>[1], header?: DocumentFields]
   ): Promise<string>
-  /** The user, or the refusal as one line. */
+  /** The user, or the error as one line. */
   ask(token: string, delegation?: string | null): Promise<unknown>
 }
 
-/** An issuer may take its time, except where a test is about one that takes too long. */
+/** An issuer may be slow, except in a test of the timeout. */
 async function openDesk(timeoutMs = 30_000): Promise<Desk> {
   const house = await openProject()
   const issuer = await startIssuer()
@@ -276,7 +276,7 @@ describe('a signature', () => {
   it('by a key that the issuer has taken on since is taken, after one more look', async () => {
     await desk.introspect()
     await desk.ask(await desk.token())
-    // At once, and again at once: two rotations in the same moment.
+    // Twice in immediate succession: two rotations at the same time.
     for (const [i, name] of ['next', 'one more'].entries()) {
       const next = await makeKey(name)
       desk.issuer.keys = [next]
@@ -291,7 +291,7 @@ describe('a signature', () => {
     await desk.introspect()
     await desk.ask(await desk.token())
     const stranger = async (i: number) => desk.ask(await desk.token({}, await makeKey(`stranger-${i}`)))
-    // At the same time they share a look.
+    // Concurrent requests share one fetch.
     const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => stranger(i)))
     for (let i = 8; i < 30; i++) answers.push(await stranger(i))
     expect(new Set(answers)).toEqual(new Set([refused('the issuer has no such key')]))
@@ -349,7 +349,7 @@ describe('a signature', () => {
       for (const change of ['=', '==', '\n', '+', '/']) {
         const changed = parts.map((part, i) => (i === at ? `${part}${change}` : part)).join('.')
         const lenient = at < 2 && (change === '+' || change === '/')
-        // What such characters make of the JSON may be none: then it is no JWT, and no opaque token that is known.
+        // Such characters may make the JSON invalid: then it is neither a JWT nor a known opaque token.
         if (!lenient) expect(await desk.ask(changed)).toBe(refused('the token is malformed'))
         else expect(await desk.ask(changed)).toContain('401 ')
       }
@@ -589,7 +589,7 @@ describe('online', () => {
     expect(await desk.ask('opaque')).toMatchObject({ ...ann, claims: { mail: 'ann@example.com' } })
     expect(await desk.ask('another')).toBe(refused('the issuer rejected the token'))
     const calls = desk.issuer.calls.length
-    // The endpoint is a stranger to the issuer of a JWT.
+    // The endpoint does not know the issuer of a JWT.
     expect(await desk.ask(await desk.token())).toBe(foreign)
     expect(desk.issuer.calls).toHaveLength(calls)
   })

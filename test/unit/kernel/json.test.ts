@@ -132,7 +132,7 @@ describe('hostile text', () => {
     }
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(undefined, 1, '\t'), (value, space) => {
-        // Long enough to be looked at before it is parsed.
+        // Long enough to be scanned before it is parsed.
         const text = `${JSON.stringify(value, null, space)}${' '.repeat(20_000)}`
         const values = count(value)
         expect(parseJson(text, 'exact', values).ok).toBe(true)
@@ -203,7 +203,7 @@ describe('writing', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(read(text, 'plain')).toEqual(JSON.parse(text))
-        // A float that the text cannot spare sends it through our own parser.
+        // A float whose text matters is parsed by our own parser.
         const wrapped = `[0.5, ${text}]`
         expect(JSON.parse(writeJson(read(wrapped)))).toEqual(JSON.parse(wrapped))
       }),

@@ -1,4 +1,4 @@
-// The queue in front of the lanes: who is served next.
+// The queue of the lanes: the order of service.
 import { describe, expect, it } from 'vitest'
 import { FairQueue } from '../../../src/lanes/fair-queue.ts'
 

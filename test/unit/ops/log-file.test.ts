@@ -93,7 +93,7 @@ describe('a file of lines', () => {
     await file.close()
     const text = readFileSync(path, 'utf8')
     expect(text).toMatch(/them\nl[^\n]*\nagain\n$/)
-    // But for the half line and the last one, what is not there was lost.
+    // Except for the half line and the last one, missing lines were lost.
     expect(file.dropped).toBe(1000 - (text.split('\n').length - 3))
   })
 

@@ -32,7 +32,7 @@ describe('the token of a next page', () => {
     for (const other of [`${token}=`, `${token}A`, token.replace('.', '..'), ` ${token}`, token.slice(0, -1), '']) {
       expect(tokensOf(key).read(other, 'q')).toBeNull()
     }
-    // The last character of a signature holds two bits that are not part of it.
+    // The last character of a signature contains two bits that are not part of it.
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const last = alphabet.indexOf(token.at(-1) as string)
     const twin = token.slice(0, -1) + alphabet[last ^ 1]

@@ -1,4 +1,4 @@
-// Which values of parameters are hidden from logs and explanations.
+// Which parameter values are masked in logs and explanations.
 import { expect, it } from 'vitest'
 import { Float } from '../../../src/kernel/float.ts'
 import { ParameterMask } from '../../../src/pdp/parameter-mask.ts'
@@ -10,7 +10,7 @@ const pins = { ...parameters, pin: '***', subject_properties: { pin: '***', of: 
 it.each([
   ['*', all],
   ['level, *', all],
-  // A rule that names nothing is a slip, and must not show everything.
+  // A rule without a name is a mistake and must not reveal everything.
   [' , ', all],
   ['none', parameters],
   ['pin', pins],

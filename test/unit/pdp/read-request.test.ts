@@ -13,7 +13,7 @@ const readers: readonly [string, (body: unknown) => Result<unknown, ServiceError
   ['subject search', readSubjectSearch, subjectSearchRequest],
 ]
 
-/** Mostly right, often slightly wrong: every member may be missing, of another type, or beside unknown ones. */
+/** Mostly valid, often slightly invalid: every member may be missing, have another type, or come with unknown ones. */
 const anything = fc.oneof(fc.jsonValue(), fc.constant(undefined))
 function mostly<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 8, arbitrary }, { weight: 1, arbitrary: anything })
@@ -39,7 +39,7 @@ describe.each(readers)('the reader of a %s', (_, read, schema) => {
     let refused = 0
     fc.assert(
       fc.property(mostly(request), (body) => {
-        // A schema would lose it, so it is refused where one reads; by hand it is a name like others.
+        // A schema would drop it silently, so it is refused there; the hand-written reader accepts it like other names.
         fc.pre(!JSON.stringify(body)?.includes('__proto__'))
         const byHand = read(body)
         const bySchema = validate(schema, body)
@@ -51,7 +51,7 @@ describe.each(readers)('the reader of a %s', (_, read, schema) => {
       }),
       { numRuns: 1000 },
     )
-    // Generated requests that are all refused would prove little.
+    // Without accepted requests the test would prove little.
     expect(Math.min(accepted, refused)).toBeGreaterThan(30)
   })
 })

@@ -17,7 +17,7 @@ function policy(id: string): CompiledPolicy {
 }
 
 const [one, other] = [policy('one'), policy('other')]
-/** Takes 40 bytes, and 1024 for what is around them. */
+/** Takes 40 bytes, plus 1024 of overhead. */
 const list = (first: number) => ({
   nodes: Uint32Array.from({ length: 10 }, (_, i) => first + i),
   graphVersions: '1.1',
@@ -41,7 +41,7 @@ describe('what a search keeps for its next pages', () => {
     expect(kept.get(first, one)).not.toBeNull()
     const third = kept.set('', one, list(50))
     expect([first, second, third].map((name) => kept.get(name, one)?.nodes[0])).toEqual([1, undefined, 50])
-    // In the place of another, it takes no more room.
+    // Replacing another entry takes no additional memory.
     for (let times = 0; times < 9; times++) kept.set(third, one, list(60))
     expect([first, third].map((name) => kept.get(name, one)?.nodes[0])).toEqual([1, 60])
     expect(kept.set('', one, { nodes: new Uint32Array(277), graphVersions: '', isSinglePolicy: true })).toBe('')

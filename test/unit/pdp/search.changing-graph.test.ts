@@ -1,5 +1,5 @@
-// The pages of one search while the graph changes between them, answered by two processes in turn: nothing is given out
-// twice, nothing that was granted all the while is left out, and all that is given out is granted at that moment.
+// The pages of one search while the graph changes between them, served by two processes in turn: no result is returned
+// twice, no result that stays granted is missing, and every result is granted at the time of its page.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DecisionDeps } from '../../../src/pdp/decision-deps.ts'
 import { evaluate } from '../../../src/pdp/evaluate.ts'
@@ -14,7 +14,7 @@ import { type StoredGraph, storeGraph } from '../../support/store-engine.ts'
 const seed = testSeed()
 console.log(`VERDIGRAPH_SEED=${seed}`)
 
-/** By action: conditions that are searched in different ways. */
+/** By action: conditions with different search plans. */
 const conditions = {
   hop: ['MATCH (subject:Person)-[:OWNS]->(resource:Doc)'],
   chain: ['MATCH (subject:Person)-[:IN]->(:Team)-[:SEES]->(resource:Doc)'],
@@ -76,7 +76,7 @@ describe('pages of a search in a graph that changes', () => {
 
   it.each(Object.keys(conditions))('%s: gives each once, and all that stay', async (action) => {
     await stored.environment.write((batch) => {
-      // In no order of their names.
+      // Not in the order of their names.
       for (let number = 0; number < DOCS; number++)
         batch.upsertNode({ ...doc((number * 7) % DOCS), properties: level() })
       for (let number = 0; number < PEOPLE; number++) batch.upsertNode({ ...person(number), properties: level() })
@@ -89,7 +89,7 @@ describe('pages of a search in a graph that changes', () => {
       searchCache: new SearchCache(),
     }))
     let pages = 0
-    // Chance may give few pages: then more rounds.
+    // Random graphs may give few pages: then more rounds are run.
     for (let round = 0; round < 12 || (pages <= 10 && round < 200); round++) {
       const end = chance.pick(['resource', 'subject'] as const)
       const [subject, resource] = [person().externalId, doc().externalId]

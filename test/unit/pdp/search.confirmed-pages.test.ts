@@ -1,4 +1,4 @@
-// Where the check denies much of what a search finds, pages are filled all the same, and none of what it grants is lost.
+// If the check denies many results of a search, pages are filled nevertheless, and no granted result is lost.
 import { expect, it } from 'vitest'
 import { searchResources } from '../../../src/pdp/search.ts'
 import { SearchCache } from '../../../src/pdp/search-cache.ts'
@@ -26,7 +26,7 @@ it.each([1, 5, 120])('pages of %i join to what the check grants', async (limit) 
       }),
     )
     if (!compiled.ok) throw new Error(compiled.error[0])
-    // As where the check meets a fault that the search does not: with each of the first 200.
+    // As if the check failed where the search does not: for each of the first 200.
     const { condition } = compiled.value
     const strict = Object.assign(Object.create(condition) as typeof condition, {
       mayFail: () => true,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseDocument } from '../../../src/policy/document-json.ts'
 
-/** What the platform makes of the text; undefined where it refuses. */
+/** The result of the runtime's JSON.parse; undefined if it refuses the text. */
 function platform(text: string): { value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) }
@@ -11,7 +11,7 @@ function platform(text: string): { value: unknown } | undefined {
   }
 }
 
-/** Long integers, which the platform rounds, rounded. */
+/** Long integers, rounded as the runtime rounds them. */
 function rounded(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value)
   if (Array.isArray(value)) return value.map(rounded)

@@ -1,4 +1,4 @@
-// Filters of decision policies: what each operator says, what an absent claim does to it, and what is refused where.
+// Filters of decision policies: the result of each operator, the effect of an absent claim, and what is refused.
 
 import { describe, expect, it } from 'vitest'
 import { unlimitedBudget } from '../../../src/engine/budget.ts'
@@ -123,7 +123,7 @@ describe('an operator', () => {
         expect([operator, truth(leaf(operator, a, value), data)]).toEqual([operator, 'open'])
         expect(filterOf(not(not(leaf(operator, a, value)))).admits(unlimitedBudget(), parametersOf(data))).toBe(false)
       }
-      // And so does an absent value on the other side.
+      // The same for an absent value on the other side.
       if (operator !== '=~') expect(truth(leaf(operator, a, '$token.gone'), { token: { a: 'x' } })).toBe('open')
     }
   })

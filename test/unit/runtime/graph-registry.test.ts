@@ -1,4 +1,4 @@
-// The graphs of projects as the features get them, while the process may have fewer open than there are.
+// The graphs of projects as the features get them, while the process may have fewer open than exist.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createGraphRegistry, openGraphCatalog } from '../../../src/app/graphs.ts'
 import type { StoredDocument } from '../../../src/config/kind.ts'

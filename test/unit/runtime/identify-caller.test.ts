@@ -1,4 +1,4 @@
-// What is known of a caller before the graph of the project was open is asked again after it.
+// A caller that was identified before the graph of the project was open is identified again afterwards.
 import { expect, test } from 'vitest'
 import { identifyWhenReady } from '../../../src/runtime/identify-caller.ts'
 

@@ -1,4 +1,4 @@
-// What is read from the bytes of a line is what the reader of all lines makes of it.
+// The fast line parser returns the same as the general one.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { mintGid } from '../../../src/kernel/ids.ts'
@@ -33,7 +33,7 @@ const bare = fc.oneof(
     return JSON.stringify({ relationship: { source: end(source), type, target: end(target) } })
   }),
 )
-/** A few bytes in other places, or other ones. */
+/** A few bytes moved or replaced. */
 const bent = fc
   .tuple(fc.oneof(written, bare), fc.array(fc.tuple(fc.nat(400), fc.nat(127), fc.boolean()), { maxLength: 2 }))
   .map(([line, changes]) => {

@@ -1,4 +1,4 @@
-// What a stranger's line may hold is what a capture may hold: the two are compared on items about every limit.
+// An import line accepts exactly what a capture accepts: the two are compared on items at every limit.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -14,7 +14,7 @@ const ofLength = (...lengths: number[]) =>
   fc.constantFrom('x', '\ud83e\udd93').chain((one) => fc.constantFrom(...lengths.map((length) => one.repeat(length))))
 const usually = <T>(good: T, odd: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 30, arbitrary: fc.constant(good) }, { weight: 1, arbitrary: odd })
-/** Left out, or some value. */
+/** Missing, or some value. */
 const perhaps = (arbitrary: fc.Arbitrary<unknown>) => fc.option(arbitrary, { nil: undefined })
 
 const strange = fc.constantFrom(null, 7, true, [], {}, '')
@@ -87,7 +87,7 @@ const relationship = fc.record(
   { requiredKeys: ['source', 'target', 'type'] },
 )
 
-/** As its lines are written: long integers bare. */
+/** As lines are written: long integers without quotes. */
 function written(item: unknown): string {
   return JSON.stringify(item, (_, value: unknown) => (typeof value === 'bigint' ? `<${value}>` : value)).replaceAll(
     /"<(-?\d+)>"/g,
@@ -107,7 +107,7 @@ interface CaptureResult {
   properties?: { type: string }[]
 }
 
-/** What the captures would say to it, in short. */
+/** The errors of the capture, in short. */
 function faultsOf(schema: z.ZodType, body: unknown, item: object): string[] {
   const parsed = schema.safeParse(body)
   if (!parsed.success) return parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
@@ -183,10 +183,10 @@ test('what is refused to a stranger is told with its field, and an export brings
     expect(faultOfLine(text)).toMatchObject({ field, message: expect.stringContaining(message) })
     expect(parseLine(text, true)).toMatchObject({ kind: Object.keys(line)[0] })
   }
-  // Characters are counted, and not the units of a string.
+  // Counts characters, not UTF-16 units.
   const zebra = { node: { type: 'Person', external_id: 'a', location: '\ud83e\udd93' } }
   expect(faultOfLine(JSON.stringify(zebra))?.message).toBe('expected 2 to 32 characters, found 1')
-  // An end of a reserved type is how an application is joined to business data.
+  // An end of a reserved type connects an application to business data.
   expect(faultOfLine(JSON.stringify({ relationship: { ...ends, type: 'KNOWS' } }))).toBeNull()
 })
 

@@ -1,4 +1,4 @@
-// Whom the process calls and whom it does not, against real servers on this machine.
+// Which hosts the process calls and which it refuses, against real servers on this machine.
 import { readFileSync } from 'node:fs'
 import { createServer as createPlain, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecure } from 'node:https'
@@ -102,7 +102,7 @@ describe('without being listed', () => {
       called = true
       response.end()
     })
-    // A range is listed, so the name may stand for one of its addresses.
+    // A range is listed, so the name may resolve to one of its addresses.
     const other = upstreamTo('10.0.0.0/8')
     expect(other.urlError(`https://localhost:${port}/`)).toBeNull()
     expect(await ask(other, `https://localhost:${port}/`)).toMatch(/^forbidden: .*which is not public$/)
@@ -253,7 +253,7 @@ describe('an answer', () => {
   })
 
   it('of nobody is told', async () => {
-    // A port that nobody is given: one that was free a moment ago may be somebody's now.
+    // An unassigned port: a port that was free a moment ago may be in use now.
     expect(await ask(upstream, 'http://127.0.0.1:1/')).toBe('unreachable: ECONNREFUSED')
     expect(await ask(upstreamTo(''), 'https://nobody.invalid/')).toBe(
       'unreachable: no address of `nobody.invalid` was found',

@@ -46,7 +46,7 @@ describe('an aggregate', () => {
     ['sum', [], 0],
     ['sum', [1, f(2)], f(3)],
     ['sum', [9007199254740991, 1], 9007199254740992n],
-    // The way leads through more than 64 bits, the result does not.
+    // An intermediate value exceeds 64 bits, the result does not.
     ['sum', [MAX, 1, -1], MAX],
     ['sum', [2, 2, 3], 5, { distinct: true }],
     ['avg', [1, 2], f(1.5)],
@@ -62,7 +62,7 @@ describe('an aggregate', () => {
     ['stDevP', [1, 2, 3, 4], f(1.118033988749895)],
     ['stDev', [1], f(0)],
     ['stDevP', [], f(0)],
-    // A naive sum of squares answers 0 or NaN here.
+    // A naive sum of squares gives 0 or NaN here.
     ['stDevP', [f(1e9), f(1e9 + 1), f(1e9 + 2)], f(0.816496580927726)],
     ['percentileDisc', [f(10), f(20), f(30)], f(10), { parameter: f(0) }],
     ['percentileDisc', [f(30), f(10), f(20)], f(20), { parameter: f(0.5) }],

@@ -73,7 +73,7 @@ afterAll(async () => {
 
 describe('expressions over a graph', () => {
   const table: [string, Value][] = [
-    // properties, ruling G4
+    // properties
     ['ann.age', 30],
     ['ann.score', new Float(1)],
     ['ann.tags', ['a', 'b']],
@@ -91,7 +91,7 @@ describe('expressions over a graph', () => {
     ['knows.property.since', 2020],
     ['knows.type', 'close'],
     ['none.since', null],
-    // the same through values that are only known when they are there
+    // the same through values that are only known at run time
     ['value.age', 30],
     ['value.external_id', 'ann'],
     ['value.property.external_id', 'captured'],
@@ -177,7 +177,7 @@ describe('expressions over a graph', () => {
     ],
     ['nobody {.age}', null],
     ['none {.*}', null],
-    // conditions as filters meet them
+    // conditions as in filters
     ["ann.age >= 30 AND ann.external_id = 'ann' AND ann:Vip AND NOT bob:Vip", true],
     ['ann.age = 30.0', true],
     ["ann.age = '30'", false],

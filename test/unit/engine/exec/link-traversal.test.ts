@@ -1,5 +1,5 @@
-// Chains amid super nodes: lists of several chunks on either side, where a walk turns into probes. The random worlds are
-// too small for that.
+// Traversals through super nodes: lists of several chunks on both sides, where a traversal switches to lookups. The
+// random graphs of other tests are too small for that.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -107,7 +107,7 @@ describe('the answers are those of a walk step by step', () => {
           const subject = `Person-${below(chance, PEOPLE)}`
           const found = off.resources(asking, subject)
           expect(on.resources(asking, subject), `resources of ${subject}`).toEqual(found)
-          // The ends of super nodes, one that is right, and some that may be wrong.
+          // The ends of super nodes: a right one, and some that may be wrong.
           const others = [0, 1, below(chance, 40), below(chance, 40)].map((other) => `${resourceType}-${other}`)
           for (const resource of [...others, ...found.slice(0, 2)]) {
             const right = found.includes(resource)
@@ -121,7 +121,7 @@ describe('the answers are those of a walk step by step', () => {
       grantedInAll += granted
     })
   }
-  // A graph drawn by chance may leave one of them without an answer, and not all.
+  // A random graph may have no result for one of them, but not for all.
   test('grant something', () => expect(grantedInAll).toBeGreaterThan(100))
 })
 
@@ -135,7 +135,7 @@ describe('a set of ids', () => {
       const plain = new Set<number>()
       set.clear()
       list.clear()
-      // Ids that follow each other, ids that share low bits, and any.
+      // Consecutive ids, ids that share low bits, and random ones.
       const step = [1, 64, 4096, 65_537][round % 4]!
       const size = [3, 40, 700, 3_000][below(chance, 4)]!
       for (let at = 0; at < size; at++) {

@@ -1,5 +1,5 @@
-// Golden plans: one file per rule, each with cases in which it fires and cases in which it must not.
-// `npm run golden` rewrites them; the difference is part of the review.
+// Golden plans: one file per rule, each with cases in which it fires and cases in which it must not. `npm run golden`
+// rewrites them; the difference is part of the review.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -24,7 +24,10 @@ interface PlanCase {
   readonly query: string
 }
 
-/** The lines before the first blank one: `fixed: a:Type, b:Type`, `target: c`, `counts: Person 1000, :OWNS 50`, `query: …`. */
+/**
+ * The lines before the first blank one: `fixed: a:Type, b:Type`, `target: c`, `counts: Person 1000, :OWNS 50`, `query:
+ * …`.
+ */
 function readCase(text: string): PlanCase {
   const head = text.split('\n\n')[0]!
   const fields = new Map(

@@ -37,7 +37,7 @@ describe('functions', () => {
     ['toString(9223372036854775807)', '9223372036854775807'],
     ['toString(true)', 'true'],
     ['toStringOrNull([1])', null],
-    // any kind
+    // any type
     ['coalesce(null, 2)', 2],
     ['coalesce(null)', null],
     ['nullIf(1, 1.0)', null],
@@ -137,7 +137,7 @@ describe('functions', () => {
     it(`${text} is ${show(expected)}`, () => expect(evaluate(text)).toStrictEqual(expected))
 
   const faults: [string, string][] = [
-    // The kinds stand in a list of several, so that they are not found out at compile time.
+    // The types are in a list with others, so that they are unknown at compile time.
     ['[x IN [true, []] | toBoolean(x)]', 'type InvalidArgumentValue'],
     ['[x IN [1, {}] | toInteger(x)]', 'type InvalidArgumentValue'],
     ['[x IN [1.0, true] | toFloat(x)]', 'type InvalidArgumentValue'],

@@ -54,7 +54,7 @@ describe('the interface description', () => {
       '507' in operation.responses ? [`${method} ${path}`] : [],
     )
     const storing = ['post /capture/v1/nodes', 'delete /configs/v1/projects/{id}', 'post /contx-iq/v1/execute']
-    // The node of a user's token is made at its first use, whatever is asked.
+    // The node of a user's token is created at its first use, by any request.
     const asking = ['get /contx-iq/v1/whoami', 'post /access/v1/evaluation', 'post /mcp/v1/{project}']
     expect(may).toEqual(expect.arrayContaining([...storing, ...asking]))
     for (const reading of ['get /data-schema/v1', 'get /configs/v1/projects', 'get /health']) {

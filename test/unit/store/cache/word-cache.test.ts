@@ -1,4 +1,4 @@
-// The memories of the hot cache by themselves: never a wrong answer, never beyond the bound, the asked stays.
+// The parts of the cache alone: never a wrong value, never beyond the bound, and used entries stay.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ValueCache } from '../../../../src/store/cache/value-cache.ts'
@@ -34,7 +34,7 @@ describe('runs of words', () => {
           const name = `${high} ${low}`
           if (deed.do === 'put') {
             const words = run(deed.size, number)
-            // What is larger than the memory takes is not put: its key must not keep an older run either.
+            // A value above the maximum size is not stored: its key must not keep an older value either.
             blocks.delete(high, low)
             blocks.put(high, low, words, deed.size)
             model.set(name, [...words])
@@ -66,7 +66,7 @@ describe('runs of words', () => {
     let asked = 0
     for (let number = 0; number < 100_000; number++) {
       blocks.put(number, 2, run(10, number), 10)
-      // At times the slots next to it are all needed: it is put again then.
+      // Sometimes all neighbouring slots are in use: then it is stored again.
       if (blocks.find(1, 1)) asked += 1
       else blocks.put(1, 1, run(6, 100), 6)
     }
@@ -125,7 +125,7 @@ describe('values by column and key', () => {
           if (deed.do === 'put') {
             keys.put(type, externalId, number + 1)
             model.set(name, number + 1)
-            // Room for one is room for eight, except for those that are too large.
+            // Space for one is space for eight, except for values that are too large.
             if (bytes > 2000 && externalId.length < 500) expect(keys.find(type, externalId)).toBe(number + 1)
           } else if (deed.do === 'forget') {
             keys.delete(type, externalId)

@@ -55,7 +55,7 @@ describe('a value that is not what was written', () => {
   test('is told as damage of the key, to snapshots and to batches', async () => {
     const environment = await opened()
     const { raw } = environment.databases.upsertKeys
-    // The value of one key under the other: as sound a value as any, and not its own.
+    // The value of one key under another: valid by itself, but not the key's own.
     await environment.write(() => {
       raw.put({ type: 1, externalId: 'a' }, raw.getBinaryFast({ type: 1, externalId: 'b' })!.slice(0, 8))
     })

@@ -27,7 +27,7 @@ function sign(order: number): number {
   return Math.sign(order)
 }
 
-/** Code point by code point, as the bytes of UTF-8 sort; `<` would sort UTF-16 units. */
+/** By code point, as the bytes of UTF-8 sort; `<` would sort by UTF-16 units. */
 function compareTexts(a: string, b: string): number {
   const left = Array.from(a, (character) => character.codePointAt(0)!)
   const right = Array.from(b, (character) => character.codePointAt(0)!)

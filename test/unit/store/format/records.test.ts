@@ -56,7 +56,7 @@ const relationship: fc.Arbitrary<RelationshipRecord> = fc.record({
   properties,
 })
 
-/** Behind other bytes in the sink, as in a batch. */
+/** After other bytes in the writer, as in a batch. */
 function encode(write: (writer: ByteWriter) => void): ValueView {
   const writer = new ByteWriter(16)
   writer.u8(7)

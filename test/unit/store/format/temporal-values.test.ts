@@ -1,4 +1,5 @@
-// Temporals as properties: written, reopened, read back typed, and found by equality although the index leaves them out.
+// Temporal values as properties: written, reopened, read back with their type, and found by equality although the index
+// omits them.
 import { expect, test } from 'vitest'
 import { compileRowsQuery } from '../../../../src/engine/rows-query.ts'
 import { construct } from '../../../../src/engine/value/temporal/construct.ts'

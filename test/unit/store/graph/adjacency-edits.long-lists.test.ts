@@ -84,7 +84,7 @@ describe('long lists', () => {
         }
       })
     }
-    // One more into the middle, and one gone.
+    // One more in the middle, and one removed.
     const middle = await environment.write((batch) => {
       batch.deleteRelationship({ source: HUB, type: 'HOLDS', target: leaf(21_000) })
       return batch.createRelationship(1, 'HOLDS', batch.findNode(leaf(15_000)), [])

@@ -17,7 +17,7 @@ const FIELDS: readonly ElementField[] = [
 ]
 const IDS = Array.from({ length: 60 }, (_, i) => i + 1)
 
-/** All that is told of elements by their ids, whether or not there are any. */
+/** Everything that is returned for elements by id, whether or not they exist. */
 function elementsOf(graph: Snapshot): unknown[] {
   const nodes = IDS.map((id) => ({
     own: FIELDS.map((field) => graph.nodeField(id, field)),
@@ -108,7 +108,7 @@ describe('the view of a batch', () => {
       })
     await upsert('a')()
     const before = looking(({ version }) => version)
-    // Both share a transaction, and the second builds on what the first has not committed yet.
+    // Both share a transaction, and the second builds on the uncommitted changes of the first.
     const [first, second] = await Promise.all([upsert('b')(), upsert('c')()])
     expect(first).toEqual(before)
     expect(second).not.toEqual(before)

@@ -1,4 +1,4 @@
-// A bulk load leaves what ordinary batches of the same items leave, whatever the sizes of its batches.
+// A bulk load produces the same graph as ordinary batches of the same items, whatever the sizes of its batches.
 import { afterEach, expect, test } from 'vitest'
 import type { Snapshot } from '../../../../src/engine/store.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../../src/store/graph/environment.ts'
@@ -43,7 +43,7 @@ function nodeItem(random: (below: number) => number, id: string): LoadedElement 
   return { node: { ...key(id), labels: random(2) === 0 ? [`L${random(3)}`] : [], properties } }
 }
 
-/** Everything that can be asked, by keys and names. */
+/** Everything that can be read, by keys and names. */
 function contents(environment: LmdbEnvironment): unknown {
   const snapshot: Snapshot = environment.snapshot()
   const chunk = { ids: new Uint32Array(8), relationships: new Uint32Array(8), length: 0, more: false, next: 0 }
@@ -102,7 +102,7 @@ test('leaves what ordinary batches leave, and the checker finds nothing', async 
     })
     for (let from = 0; from < items.length; ) {
       const to = from + 1 + random(150)
-      // Now and then another writer comes between two batches of the load.
+      // Sometimes another writer commits between two batches of the load.
       if (random(4) === 0) await bulk.write((batch) => batch.findNode(key('0')))
       await bulk.bulkLoad((batch) => {
         for (const item of items.slice(from, to)) {
@@ -171,7 +171,7 @@ test('names the end that does not exist, and writes nothing of a batch that thro
   })
   await expect(failing).rejects.toThrow('given up')
   expect(contents(environment)).toEqual([['1', ['A'], [], []]])
-  // What the failed batch knew is not believed afterwards.
+  // The key cache of the failed batch is discarded.
   await environment.bulkLoad((batch) => {
     const target = { type: 'A', externalId: '3' }
     expect(batch.loadRelationship({ source: known, type: 'TO', target })).toBe('target')

@@ -1,4 +1,4 @@
-// What a load knows of its nodes is what a map of all of them would say, or it says that it does not know.
+// The key cache of a load returns the same nodes as a complete map, or reports that it does not know.
 import { expect, test } from 'vitest'
 import { BulkKeyCache } from '../../../../src/store/graph/bulk-key-cache.ts'
 import { testSeed } from '../../../generate/random.ts'
@@ -40,7 +40,7 @@ test('says that a node is not there only of a graph that it has seen from the be
   known.add(1, 'a', 7)
   known.beginBatch(stamp(1), stamp(2), false)
   expect([known.find(1, 'a'), known.find(1, 'b')]).toEqual([7, 0])
-  // Somebody else has written in between.
+  // Another writer has committed in between.
   known.beginBatch(stamp(5), stamp(6), false)
   expect([known.find(1, 'a'), known.find(1, 'b')]).toEqual([null, null])
 })

@@ -21,7 +21,7 @@ function countNodes(environment: LmdbEnvironment): number {
 }
 
 describe('the layout of a folder', () => {
-  /** As `src/store/lmdb/databases.ts` writes it, pinned here: kind of key, four bytes of zero. */
+  /** As `src/store/lmdb/databases.ts` writes it, pinned here: kind of key, four zero bytes. */
   const LAYOUT_KEY = Buffer.alloc(5)
 
   async function withLayout(kind: number, version: number): Promise<string> {
@@ -85,7 +85,7 @@ describe('a snapshot', () => {
     expect(() => snapshot.nodesWithLabel(label, 0, createChunk())).toThrow(closed)
     expect(() => snapshot.nodesWithProperty(label, 1, 1, 0, createChunk())).toThrow(closed)
     expect(() => snapshot.nodeCount(null)).toThrow(closed)
-    // Another one that is open does not lend it its view.
+    // Another open snapshot does not share its read transaction with it.
     const open = environment.snapshot()
     expect(() => snapshot.findNode(label, 'a')).toThrow(closed)
     open.close()
@@ -244,12 +244,12 @@ describe('an environment', () => {
       if (done) break
       text += decoder.decode(value, { stream: true })
       acknowledged = text.split('\n').length - 1
-      // What the other process has acknowledged is seen at once, its names resolved.
+      // An acknowledged write of the other process is visible at once, its names resolved.
       const snapshot = environment.snapshot()
       const label = snapshot.symbol('label', `Theirs ${acknowledged - 1}`)
       expect(snapshot.findNode(label, `${acknowledged - 1}`)).toBeGreaterThan(0)
       snapshot.close()
-      // Names of both processes are numbered in one row.
+      // Names of both processes are numbered in one sequence.
       await environment.write((batch) => batch.upsertNode({ type: `Ours ${acknowledged}`, externalId: 'b' }))
     }
     child.kill('SIGKILL')

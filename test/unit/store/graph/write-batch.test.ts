@@ -36,7 +36,7 @@ function factsOf(environment: LmdbEnvironment): string[] {
   }
 }
 
-/** A batch of steps; an abandoned one throws behind its last step. */
+/** A batch of steps; an aborted one throws after its last step. */
 const batch = fc.record({ steps: fc.array(step, { maxLength: 12 }), abandoned: fc.boolean() })
 
 async function write(
@@ -64,7 +64,7 @@ describe('a store and a model of it', () => {
       fc.asyncProperty(fc.array(batch, { maxLength: 8 }), async (batches) => {
         const clock = new ManualClock(1_750_000_000_000)
         const folder = temporaryFolder()
-        // Chunks of four make long lists out of a few relationships.
+        // Chunks of four turn a few relationships into long lists.
         const options = { clock, sync: false, entriesPerChunk: 4 }
         let environment = openEnvironment(folder, options)
         let model = new GraphModel(clock)
@@ -88,7 +88,8 @@ describe('a store and a model of it', () => {
   })
 
   test('a batch of upserts, or of deletions, taken twice is the batch taken once', async () => {
-    // Nodes come first: a relationship whose end does not exist yet is not written, and the second time it would be.
+    // Nodes come first: a relationship to a missing end node is not written the first time, but would be the second
+    // time.
     const upsert = step.filter(({ do: what }) => what.startsWith('upsert'))
     const deletion = step.filter(({ do: what }) => what.startsWith('delete'))
     const batches = fc.tuple(fc.array(upsert, { maxLength: 15 }).map(nodesFirst), fc.array(deletion, { maxLength: 5 }))

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts'
 const A = { type: 'A', externalId: 'a' }
 const B = { type: 'B', externalId: 'b' }
 
-/** Two nodes, one relationship, one long list of six; then the damage. */
+/** Two nodes, one relationship, one long list of six; then the corruption. */
 async function findingsAfter(damage: (databases: Databases) => void): Promise<string> {
   const options = { clock: new ManualClock(1_750_000_000_000), sync: false, entriesPerChunk: 4 }
   const environment = openEnvironment(temporaryFolder(), options)
@@ -20,7 +20,7 @@ async function findingsAfter(damage: (databases: Databases) => void): Promise<st
     for (let i = 0; i < 6; i++) batch.createRelationship(a, 'S', b, [])
   })
   expect(checkGraph(environment)).toEqual([])
-  // What runs in a batch shares its transaction, and the batch itself adds nothing here.
+  // Code in a batch shares its transaction, and the batch itself adds nothing here.
   await environment.write(() => {
     damage(environment.databases)
   })

@@ -1,4 +1,5 @@
-// A damaged page can hide keys from LMDB, which then says that they are not there. What follows of that must be an error.
+// A corrupted page can hide keys from LMDB, which then reports them as missing. Any result that depends on them must be
+// an error.
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -40,7 +41,7 @@ interface LocatedPage {
   readonly page: TreePage
 }
 
-/** Pages of a named database at the depth that is told, from the leaves up. */
+/** Pages of a named database at the given depth, from the leaves up. */
 function pagesOf(database: string, height: number): LocatedPage[] {
   const file = new PageFile(path)
   const load = (number: number): TreePage => {
@@ -67,7 +68,7 @@ function write(at: number, bytes: Uint8Array): void {
   closeSync(file)
 }
 
-/** The page tells of one entry less: the last one is hidden, and LMDB has no reason to doubt. */
+/** The page header counts one entry less: the last one is hidden, and LMDB cannot detect it. */
 function hideLastEntry({ number }: LocatedPage): void {
   const bytes = readFileSync(path)
   const at = number * 4096 + 20
@@ -95,7 +96,7 @@ async function isPermitted(i: number): Promise<boolean> {
 describe('a page that hides a key', () => {
   test('of a list is no permit', async () => {
     expect(await isPermitted(700)).toBe(false)
-    // The last list on the page is the one of a node's outgoing relationships of the first type.
+    // The last list on the page is that of a node's outgoing relationships of the first type.
     const hidden = pagesOf('adjacency', 0).find(({ page }) => page.key(page.count - 1).readUInt32BE(4) === 1)!
     const node = hidden.page.key(hidden.page.count - 1).readUInt32BE(0)
     // Nodes are numbered from 1.
@@ -197,7 +198,7 @@ test('a meta page that brings back an earlier commit is refused', async () => {
   const file = new PageFile(path)
   const newest = file.metas()![0].transaction
   file.close()
-  // The newer page tells of a transaction before the older one.
+  // The newer page has a lower transaction number than the older one.
   const at = (newest & 1) * 4096 + 152
   bytes.writeBigUInt64LE(bytes.readBigUInt64LE(at) - 4n, at)
   writeFileSync(path, bytes)
@@ -240,7 +241,7 @@ test('what is there and what is not is told apart after each of many commits, fr
 test('what is not there is known not to be there while commits are on their way to the disk', async () => {
   const environment = openStore(temporaryFolder())
   await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: 'there' }))
-  // Writes until enough was asked, however fast the disk is, and asks while a commit is under way.
+  // Writes until enough reads happened, on a disk of any speed, and reads while a commit is in progress.
   const QUESTIONS = 40
   let asked = 0
   const writes = (async () => {
@@ -252,7 +253,7 @@ test('what is not there is known not to be there while commits are on their way 
     const snapshot = environment.snapshot()
     expect(snapshot.findNode(snapshot.symbol('label', 'A'), `absent ${asked++}`)).toBe(0)
     snapshot.close()
-    // Not at every moment: what is known of a state is not looked up again.
+    // Not after every commit: what is known of a state is not checked again.
     await Bun.sleep(asked % 23)
   }
   await writes

@@ -1,4 +1,4 @@
-// What the store asks of the package beyond its documentation.
+// Behaviour of the lmdb package that the store relies on beyond its documentation.
 import { afterEach, expect, test } from 'vitest'
 import { LmdbFile } from '../../../../src/store/lmdb/lmdb-file.ts'
 import { appendSlice, putSlice } from '../../../../src/store/lmdb/raw-database.ts'
@@ -19,7 +19,7 @@ test('puts parts of one run of bytes, appended or in their place', async () => {
   await file.transaction(() => {
     appendSlice(numbers, 5, bytes, 0, 4)
     appendSlice(numbers, 9, bytes, 4, 8)
-    // Below the others, and there already.
+    // Below the others, and present already.
     appendSlice(numbers, 3, bytes, 8, 12)
     appendSlice(numbers, 5, bytes, 12, 16)
     putSlice(numbers, 4, bytes, 1, 3)

@@ -1,5 +1,5 @@
-// Real files of the layout before checksums, written by the program of that time: 12 persons in a row who know each other,
-// 520 relationships of another type between the first two, and three documents.
+// Real files of the layout before checksums, written by that version: a chain of 12 persons who know each other, 520
+// relationships of another type between the first two, and three documents.
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -40,7 +40,7 @@ async function expectWholeGraph(folder: string): Promise<void> {
   expect(graph.query("MATCH ({external_id: 'person-0'})-[c:CALLED]->(b) RETURN b.external_id, count(c)").rows).toEqual([
     ['person-1', 520],
   ])
-  // It can be written to as any other.
+  // It is writable like any other.
   await graph.write((batch) => batch.deleteNode({ type: 'Person', externalId: 'person-0' }))
   expect(checkGraph(environment)).toEqual([])
   await environment.close()
@@ -108,7 +108,7 @@ describe('a migration that was cut off', () => {
     const refusal = `the migration of ${folder} was interrupted; run \`verdigraph migrate\` to finish it`
     expect(() => openEnvironment(folder, { clock: systemClock })).toThrow(refusal)
     expect(() => openCollections(folder, {})).toThrow(refusal)
-    // Whoever tried may have left the folder that it wanted.
+    // A failed attempt may have left the target folder.
     mkdirSync(folder, { recursive: true })
     expect(() => openEnvironment(folder, { clock: systemClock })).toThrow(refusal)
     expect(await migrateFolder(folder)).toBe(false)

@@ -1,4 +1,5 @@
-// Damage that can be seen from outside is told in words; without this, LMDB would map the file and the process would end.
+// Corruption that is visible from outside is reported as an error; without this check LMDB would map the file and the
+// process would crash.
 import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'

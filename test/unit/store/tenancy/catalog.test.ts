@@ -23,7 +23,7 @@ async function addNode(store: GraphStore | null): Promise<void> {
   await store!.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }))
 }
 
-/** A location for each database, of the same name. */
+/** A location for each database, with the same name. */
 function compositeOf(...databases: string[]): GraphLayout {
   return { isComposite: true, locations: new Map(databases.map((database) => [database, { database }])) }
 }

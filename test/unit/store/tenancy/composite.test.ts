@@ -26,7 +26,7 @@ class SimulatedCrash extends Error {}
 /** Three constituents and the global environment, on disk. */
 class CompositeFixture implements CompositeGraphs {
   readonly stores: readonly ConstituentStore[]
-  /** Whether the way to the global environment is cut, as a crash between two commits cuts it. */
+  /** Whether writes to the global environment fail, as after a crash between two commits. */
   isCut = false
   private readonly open: readonly LmdbEnvironment[]
 
@@ -120,7 +120,7 @@ describe('the constituents of a composite project', () => {
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         const folder = temporaryFolder()
         let project = await newProject(folder)
-        /** By the ids of the two proxies that they join. */
+        /** By the ids of the two proxies that they connect. */
         const joined = new Set<string>()
         const restart = async (): Promise<void> => {
           await project.close()

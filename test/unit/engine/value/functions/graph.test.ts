@@ -1,4 +1,4 @@
-// `=~`, graph.instant() and graph.metadata(): what filters of context policies need of the engine.
+// `=~`, graph.instant() and graph.metadata(): the engine functions that filters of context policies need.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Graph } from '../../../../../src/engine/graph.ts'
 import { compileRowsQuery } from '../../../../../src/engine/rows-query.ts'
@@ -34,7 +34,7 @@ const value = (expression: string, parameters = {}): unknown =>
 describe('=~', () => {
   test.each([
     ["n.plate =~ 'AB-[0-9]+'", true],
-    // The whole text, as openCypher has it.
+    // Matches the whole text, as in openCypher.
     ["n.plate =~ 'AB'", false],
     ["n.plate =~ '(?i)ab-12'", true],
     ["n.plate =~ '(?s).*'", true],

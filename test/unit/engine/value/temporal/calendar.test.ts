@@ -1,4 +1,5 @@
-// Our days, weeks, zones and sums against the runtime's own calendar, on random dates; and what text and order promise.
+// Days, weeks, zones and sums compared with the runtime's own calendar on random dates; and properties of text and
+// order.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -77,7 +78,7 @@ describe('the calendar', () => {
         const theirs = ofRuntime(day).add({ months })
         const ours = plusMonths(day, months)
         expect(calendarDate(ours)).toEqual({ year: theirs.year, month: theirs.month, day: theirs.day })
-        // From the 31st to the 30th forward is a day short of the last month; backward it is a day more than it.
+        // Forward from the 31st to the 30th the last month lacks a day; backward it has one more.
         const isShort = months > 0 && calendarDate(ours).day < calendarDate(day).day
         expect(monthsBetween(day, ours)).toBe(isShort ? months - 1 : months)
       }),
@@ -99,7 +100,7 @@ describe('zones', () => {
     )
   })
 
-  // Days around a change of clocks, half an hour apart, so that gaps and repeated hours are met.
+  // Days around a change of clocks in steps of half an hour, to cover gaps and repeated hours.
   const nearChanges = fc
     .tuple(fc.constantFrom(17_251, 17_468, 17_237, 17_475, 17_258, 17_440), fc.integer({ min: -48, max: 96 }))
     .map(([day, halves]) => ({ day: day + Math.floor(halves / 48), ns: ((halves + 48) % 48) * 1_800_000_000_000 }))
@@ -122,7 +123,7 @@ describe('zones', () => {
       fc.property(nearChanges, zones, span, ({ day, ns }, zone, [months, extra, seconds]) => {
         const start = fromWallClock(day, ns, zone)
         const theirs = wallOfRuntime(start.day, start.nanos).toZonedDateTime(zone).add({ months, days: extra, seconds })
-        // Where the wall shows a time twice, ours keeps the offset that it had.
+        // If the local time occurs twice, ours keeps its offset.
         const onWay = wallOfRuntime(start.day, start.nanos).add({ months, days: extra })
         const isTwice =
           onWay.toZonedDateTime(zone, { disambiguation: 'earlier' }).offset !==

@@ -1,11 +1,11 @@
-// Temporals as a text writes, reads, compares and adds them. Expected texts are Cypher's own.
+// Temporal values: parsing, printing, comparison and arithmetic. Expected texts are those of Cypher.
 import { describe, expect, it } from 'vitest'
 import { toJson } from '../../../../../src/engine/value/json-conversion.ts'
 import { isTemporal } from '../../../../../src/engine/value/temporal/temporal.ts'
 import type { Value } from '../../../../../src/engine/value/value.ts'
 import { evaluate } from '../../../../support/evaluate-expression.ts'
 
-/** Temporals as their text, everything else as it is. */
+/** Temporal values as their text, everything else unchanged. */
 function plain(value: Value): unknown {
   if (Array.isArray(value)) return value.map(plain)
   return isTemporal(value) ? String(value) : value
@@ -56,7 +56,7 @@ describe('members of a map', () => {
     ['datetime({epochSeconds: 416779, nanosecond: 1})', '1970-01-05T19:46:19.000000001Z'],
     ['datetime({epochMillis: -1, timezone: "+01:00"})', '1970-01-01T00:59:59.999+01:00'],
     ['datetime.fromEpochMillis(-1)', '1969-12-31T23:59:59.999Z'],
-    // A part that is unknown makes the whole unknown, never a first of January.
+    // An unknown part makes the whole unknown, not January 1st.
     ['date({year: 2015, month: null})', null],
     ['duration({days: null})', null],
     ['date.truncate("month", date("2015-05-06"), {day: null})', null],
@@ -66,7 +66,7 @@ describe('members of a map', () => {
 
 describe('the zone', () => {
   gives([
-    // Clocks go forward from 02:00 to 03:00 and back from 03:00 to 02:00.
+    // Clocks change from 02:00 to 03:00 and back from 03:00 to 02:00.
     ["datetime('2017-03-26T02:30[Europe/Stockholm]')", '2017-03-26T03:30+02:00[Europe/Stockholm]'],
     ["datetime('2017-10-29T02:30[Europe/Stockholm]')", '2017-10-29T02:30+02:00[Europe/Stockholm]'],
     ["datetime('2017-10-29T02:30+01:00[Europe/Stockholm]')", '2017-10-29T02:30+01:00[Europe/Stockholm]'],
@@ -129,7 +129,7 @@ describe('arithmetic', () => {
     ["duration('P1M1D') + date('2015-01-31')", '2015-03-01'],
     ["localtime('23:00') + duration('P1DT2H')", '01:00'],
     ["time('01:00+01:00') - duration('PT2H')", '23:00+01:00'],
-    // Days go by the wall clock, hours by time passed.
+    // Days follow the local clock, hours the elapsed time.
     ["datetime('2017-03-25T12:00[Europe/Stockholm]') + duration('P1D')", '2017-03-26T12:00+02:00[Europe/Stockholm]'],
     ["datetime('2017-03-25T12:00[Europe/Stockholm]') + duration('PT24H')", '2017-03-26T13:00+02:00[Europe/Stockholm]'],
     ["duration('P1Y2M3DT4H') * 2", 'P2Y4M6DT8H'],
@@ -156,7 +156,7 @@ describe('durations between', () => {
     ],
     ["duration.inDays(datetime('2018-01-01T12:00Z'), datetime('2018-01-04T10:00Z'))", 'P2D'],
     ["duration.inDays(date('1984-10-11'), date('2015-06-24'))", 'P11213D'],
-    // The night in which clocks go back has an hour more.
+    // The night of the change back has an extra hour.
     ["duration.inSeconds(datetime('2017-10-29T00:00[Europe/Stockholm]'), localdatetime('2017-10-29T04:00'))", 'PT5H'],
     ["duration.inSeconds(date('2017-10-29'), datetime('2017-10-29T04:00[Europe/Stockholm]'))", 'PT5H'],
     [
@@ -173,7 +173,7 @@ describe('comparison', () => {
     ["date('2015-01-01') < localdatetime('2015-01-02')", null],
     ["date('2015-01-01') = localdatetime('2015-01-01')", false],
     ["date('2015-01-01') = '2015-01-01'", false],
-    // One instant under two names: neither equal nor unordered.
+    // One instant in two zones: neither equal nor unordered.
     ["datetime('2015-01-01T12:00+01:00') = datetime('2015-01-01T11:00Z')", false],
     ["datetime('2015-01-01T12:00+01:00') > datetime('2015-01-01T11:00Z')", true],
     ["datetime('2015-01-01T12:00+01:00') < datetime('2015-01-01T11:01Z')", true],
