@@ -1,4 +1,5 @@
-// `npm start`: the lines that it prints answer as printed, and the demo grants what the tables of data/README.md say.
+// `npm start`: the printed requests return the printed answers, and the demo grants what the tables of data/README.md
+// state.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +22,7 @@ interface ServedReadme {
   readonly printed: string
 }
 
-/** Starts `serve --demo`, and answers what it printed up to the last line to paste. */
+/** Starts `serve --demo` and returns its output up to the last request. */
 async function serveDemo(dataDir: string): Promise<ServedReadme> {
   const child = Bun.spawn([process.execPath, 'src/main.ts', 'serve', '--demo', '--data', dataDir, '--port', '0'], {
     cwd: top,
@@ -55,7 +56,7 @@ interface Pasted {
   readonly promised: string
 }
 
-/** The pasted lines of a start, with what each promised. */
+/** The printed requests of a start, each with its expected answer. */
 function pasted(printed: string): Pasted[] {
   const lines = printed.split('\n').map((line) => line.trim())
   return lines.flatMap((curl, at) =>

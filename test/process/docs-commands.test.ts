@@ -1,4 +1,4 @@
-// The commands of those pages of the documentation that start the program.
+// The commands of the documentation pages that start the program.
 import { describePages, startsProcesses } from '../docs/describe-pages.ts'
 import { readPages } from '../docs/pages.ts'
 

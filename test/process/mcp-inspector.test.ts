@@ -1,4 +1,4 @@
-// The command line of the official inspector, as a process of its own, in both eras.
+// The command line of the official inspector, as a separate process, in both revisions.
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type McpService, startMcpService } from '../support/mcp-service.ts'

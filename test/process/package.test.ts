@@ -1,4 +1,5 @@
-// The package as others get it: packed, unpacked in a folder of theirs, and loaded by Node, which takes no TypeScript there.
+// The package as its users get it: packed, installed in another folder, and loaded by Node, which accepts no TypeScript
+// there.
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +25,7 @@ beforeAll(async () => {
   if (unpacked.exitCode !== 0) throw new Error(`tar: ${unpacked.stderr}`)
   mkdirSync(modules)
   cpSync(join(folder, 'package'), join(modules, 'verdigraph'), { recursive: true })
-  // What npm would install beside it.
+  // The dependencies that npm would install with it.
   const { dependencies } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
   for (const name of Object.keys(dependencies)) symlinkSync(join(top, 'node_modules', name), join(modules, name))
 }, 60_000)

@@ -1,4 +1,4 @@
-// The fixture of the conformance checklist: two users, two records, and policies that read properties of the request (D5).
+// The fixture of the conformance checklist: two users, two records, and policies that read properties of the request.
 import { expect } from 'vitest'
 import type { Settings } from '../../../src/settings.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
@@ -10,7 +10,7 @@ export const read = { name: 'read' }
 export const write = { name: 'write' }
 export const Q = { subject: alice, action: read, resource: record('record-1') }
 
-/** Path of each call and a body that it answers with 200. */
+/** Path of each endpoint and a body that gets 200. */
 export const calls: readonly (readonly [path: string, body: Readonly<Record<string, unknown>>])[] = [
   ['/access/v1/evaluation', Q],
   ['/access/v1/evaluations', { ...Q, evaluations: [{}, { action: write }] }],
@@ -69,7 +69,7 @@ export async function startCertification(settings: Partial<Settings> = {}): Prom
   const owns = 'MATCH (subject:user)-[:OWNS]->(resource:record)'
   const all = 'MATCH (subject:user), (resource:record)'
   await policy('read-all', 'read', all)
-  // A second policy for an action must not double it.
+  // A second policy for an action must not duplicate it.
   await policy('read-own', 'read', owns)
   await policy('write-own', 'write', `${owns} WHERE ${status} <> 'archived'`)
   await policy('write-archive', 'write', `${all} WHERE ${role} = 'admin' AND ${status} = 'archived'`)

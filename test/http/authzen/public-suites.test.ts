@@ -1,5 +1,5 @@
-// The public AuthZEN suites (interop scenarios and conformance modules), asked over HTTP. They lie beside the checkout and
-// are not part of it; without them this file skips.
+// The public AuthZEN suites (interop scenarios and conformance modules) over HTTP. They are expected next to the
+// checkout and are not part of it; without them the tests are skipped.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -23,7 +23,10 @@ interface SuiteTestCase {
   readonly repeat?: number
   readonly send_x_request_id?: string | boolean
   readonly follow_pages?: boolean
-  /** What the final text says where the suite says something else (ruling D3). */
+  /**
+   * The expectation of the final text, where the suite differs
+   * (docs/decisions/0006-authzen-status-codes-and-batches.md).
+   */
   readonly expected_strict?: Expected
   readonly expected?: Expected
 }
@@ -91,7 +94,7 @@ function ask(service: TestService, one: SuiteTestCase): Promise<TestResponse> {
   })
 }
 
-/** The last answer, with the results of all. */
+/** The last response, with the results of all. */
 async function askAllPages(service: TestService, one: SuiteTestCase): Promise<TestResponse> {
   const results: unknown[] = []
   let request = one.request as Record<string, unknown>
@@ -139,7 +142,7 @@ describe.each(suites)('the AuthZEN suite %s', (file) => {
       )
       const faults: string[] = []
       for (const one of suite.cases) {
-        // Cases of the level Properties need the policies that read the properties of a request.
+        // Cases of the level Properties need policies that read the properties of a request.
         if (set === 'policies_core' && one.level !== undefined && one.level !== 'core') continue
         for (let asked = 0; asked < (typeof one.repeat === 'number' ? one.repeat : 1); asked++) {
           const answered = one.follow_pages ? await askAllPages(service, one) : await ask(service, one)

@@ -1,4 +1,4 @@
-// The conformance checklist of AuthZEN 1.0, points 43 to 81: searches, paging, metadata, and the interface of our own.
+// The conformance checklist of AuthZEN 1.0, points 43 to 81: searches, paging, metadata, and our extensions.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startService, type TestService } from '../../support/service.ts'
 import {
@@ -76,7 +76,7 @@ describe('AZ search', () => {
       ['action', { subject: { type: 'robot', id: 'alice' }, resource: record1 }],
       ['action', { subject: alice, resource: { type: 'thing', id: 'x' } }],
     ] as [SearchKind, unknown][]) {
-      // One policy takes a parameter; without it, what was found might be more.
+      // One policy has a parameter; without it the result might be incomplete.
       const { status, text } = await search(kind, { ...(body as object), context: { input_params: { max: 10 } } })
       expect([status, text]).toEqual([200, '{"results":[]}'])
     }
@@ -212,7 +212,7 @@ describe('AZ paging', () => {
       const found: unknown[] = []
       let token: string | undefined
       for (let pages = 1; ; pages++) {
-        // The limit of the first page is that of all.
+        // The limit of the first page applies to all.
         const { status, text, body } = await ask(kind, token === undefined ? { limit: 1 } : { token })
         const { page, results } = body as unknown as PageBody
         expect([status, results.length, page.count, page.total]).toEqual([200, 1, 1, 7])
@@ -305,7 +305,7 @@ describe('AZ paging', () => {
     expect([counted.results, counted.page.count, counted.page.total]).toEqual([[], 0, 7])
     const first = (await ask('resource', { token: counted.page.next_token })).body as unknown as PageBody
     expect(first.page.count).toBe(5)
-    // The same limit again is no change of the question (AuthZEN 8.2): it counts again.
+    // Repeating the limit does not change the request (AuthZEN 8.2): it applies again.
     const again = (await ask('resource', { token: counted.page.next_token, limit: 0 })).body as unknown as PageBody
     expect([again.results, again.page.count, again.page.total]).toEqual([[], 0, 7])
     expect((await ask('resource', { token: again.page.next_token })).body).toMatchObject({ page: { count: 5 } })
@@ -340,7 +340,7 @@ describe('AZ metadata', () => {
       })
       for (const [name, url] of Object.entries(body)) {
         if (name === 'policy_decision_point') continue
-        // There is a call: it asks for credentials.
+        // The endpoint exists: it requires credentials.
         const reached = await own.send(new URL(String(url)).pathname, { body: {} })
         expect(reached.status).toBe(401)
       }
@@ -372,7 +372,7 @@ describe('AZ metadata', () => {
   })
 })
 
-/** With a Host that no client library would send. */
+/** With a Host header that no client library would send. */
 async function fetchRaw(hostname: string, port: number, host: string): Promise<string> {
   let text = ''
   const done = Promise.withResolvers<void>()
@@ -410,7 +410,7 @@ describe('AZ interface of our own', () => {
       ]
       expect(found).toEqual([granted, granted, granted])
     }
-    // Where nothing is found and a parameter was missing, the caller is told.
+    // If nothing is found and a parameter was missing, the response is an error.
     expect((await search('resource', { ...weigh, resource: records })).status).toBe(422)
   })
 
@@ -489,7 +489,7 @@ describe('AZ interface of our own', () => {
       cypher: 'MATCH (subject), (resource) WHERE NOT (1 / (size(resource.status) - 6) > 5)',
     })
     const asked = { ...Q, action: { name: 'fault' } }
-    // Ruling D1: a fault inside a policy means that this policy does not grant.
+    // A policy that fails at run time does not grant.
     expect((await service.ask('/access/v1/evaluation', asked)).body).toEqual({ decision: false })
     const batch = await service.ask('/access/v1/evaluations', {
       ...asked,

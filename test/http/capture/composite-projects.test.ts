@@ -45,7 +45,7 @@ function graph(where: string | null): GraphStore {
   return where === null ? graphs.default : where === 'global' ? graphs.global! : graphs.at(where)!
 }
 
-/** What a graph holds of a node; null when it does not. */
+/** The stored node of a graph; null if it does not exist. */
 function held(where: string | null, type: string, externalId: string) {
   const snapshot = graph(where).snapshot()
   try {
@@ -251,7 +251,7 @@ describe('a location that nobody knows', () => {
       { relationships: [{ ...sees(person('x', 'mars'), car('y')), property_types: ['a'] }] },
       `relationships[0].source.${text}`,
     ],
-    // The name of a database is no location, and never told.
+    // The name of a database is not a location and never returned.
     ['nodes', { nodes: [person('x', 'eu-db')] }, 'nodes[0].location: unknown location eu-db'],
   ] as const
   it.each(located)('is refused by %s: %j', async (path, body, message) => {

@@ -41,7 +41,7 @@ async function decide(action: string, subject: string, resource: string): Promis
   return (await service.ask('/access/v1/evaluation', { ...asked, action: { name: action } })).body.decision
 }
 
-/** What the graph keeps of a node and of one of its properties, which no answer of the service tells yet. */
+/** The stored times of a node and of one of its properties, which no endpoint returns. */
 function kept(type: string, externalId: string, property: string) {
   const graphs = service.app.capture.graphsOf(service.projectId)
   const snapshot = graphs?.default.snapshot() as Snapshot

@@ -1,5 +1,5 @@
-// Every operation of every kind, over HTTP: the same battery for all, made from the kinds' own records and one sample
-// each. A kind without a sample fails here, so that a new one cannot come untested.
+// Every operation of every kind over HTTP: the same tests for all, generated from the kinds' own records and one sample
+// each. A kind without a sample fails here, so that a new kind cannot be untested.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ConfigKind, DocumentFields } from '../../../src/config/kind.ts'
 import type { Route } from '../../../src/http/route.ts'
@@ -7,7 +7,7 @@ import { isGid } from '../../../src/kernel/ids.ts'
 import { contextPolicy, type Sample, type SampleContext, samples } from '../../support/kind-samples.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
 
-// The kinds are known when the service is built, and tests are named before it is: so a service of its own tells them.
+// Test titles need the kinds before the service of the tests starts: a separate service provides them.
 const forNames = await startService({}, { sync: false })
 const kinds = forNames.app.config.kinds
 await forNames.stop()
@@ -46,7 +46,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** With the token of the administrator; every answer is held against what the route says of itself. */
+/** With the token of the administrator; every response is checked against the description of its route. */
 async function call(
   method: string,
   path: string,
@@ -93,7 +93,7 @@ interface CreatedDocument {
   readonly path: string
 }
 
-/** One document of the kind, for as long as a test takes. */
+/** One document of the kind, deleted after the test. */
 async function withOne(kind: ConfigKind, sample: Sample, use: (one: CreatedDocument) => Promise<void>): Promise<void> {
   const name = freshName()
   const body = { ...(isNamed(kind) && { name }), ...sample.body(world) }
@@ -108,12 +108,12 @@ async function withOne(kind: ConfigKind, sample: Sample, use: (one: CreatedDocum
   }
 }
 
-/** A project goes on from PENDING by itself. */
+/** A project leaves PENDING by itself. */
 async function provisioned(id: string): Promise<void> {
   while ((await call('GET', `projects/${id}`)).body.ikg_status === 'PENDING') await Bun.sleep(2)
 }
 
-/** Members that are not there are left out before JSON is made of it. */
+/** Undefined members are removed before serialisation. */
 function patched(kind: ConfigKind, sample: Sample, patch: DocumentFields): DocumentFields {
   return { ...(isNamed(kind) && { name: freshName() }), ...sample.body(world), ...patch }
 }
@@ -240,7 +240,7 @@ describe.each(kinds.filter(({ path }) => path in samples).map((kind) => [kind.pa
         if (operations.update) expect((await call('PUT', path, { ...always() })).status).toBe(404)
         const listed = (await call('GET', `${kind.path}?${scopeOf(kind)}`)).body.data as DocumentFields[]
         expect(listed.some((one) => one.id === id)).toBe(false)
-        // What it was called is free again.
+        // Its name is available again.
         await withOne(kind, sample, async () => undefined)
       })
     })

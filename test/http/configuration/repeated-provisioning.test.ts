@@ -1,4 +1,4 @@
-// What a provisioning tool does, done twice: everything of a project by name; read, then created, or updated with If-Match.
+// A provisioning script, run twice: every document of a project by name; read, then created, or updated with If-Match.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { contextPolicy, type SampleContext, samples } from '../../support/kind-samples.ts'
 import { startService, type TestService } from '../../support/service.ts'
@@ -12,7 +12,7 @@ afterAll(() => service.stop())
 interface ProvisioningStep {
   readonly kind: string
   readonly name: string
-  /** What else the create takes. */
+  /** Further members of the create. */
   body(ids: CreatedIds): Record<string, unknown>
 }
 type CreatedIds = Readonly<Record<string, string>>
@@ -117,7 +117,7 @@ test('a script that provisions a project by name changes nothing the second time
     expect((await service.configure('GET', `${kind}/${first.ids[kind]}?version=2`)).status).toBe(404)
   }
 
-  // And what a deleted project leaves behind is nothing: the same script makes all of it again.
+  // A deleted project leaves nothing behind: the same script creates all of it again.
   expect((await service.configure('DELETE', `projects/${first.ids.projects}`)).status).toBe(200)
   for (const { kind } of steps.slice(2)) {
     expect((await service.configure('GET', `${kind}/${first.ids[kind]}`)).status).toBe(404)

@@ -1,4 +1,4 @@
-// Header values of resolvers at rest: sealed, also those that a version before stored in the clear.
+// Stored header values of resolvers are encrypted, including those that an earlier version stored in clear text.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const plain = { 'X-One': 'plain-one', 'X-Many': ['plain-two', 'plain-three'] }
 
-/** A resolver of two revisions; answers its id. */
+/** A resolver with two revisions; returns its id. */
 async function furnish(): Promise<string> {
   const service = await startService({ dataDir })
   const created = await service.configure('POST', 'external-data-resolvers', {
@@ -41,7 +41,7 @@ async function furnish(): Promise<string> {
   return created.body.id as string
 }
 
-/** All stored revisions, each changed by `change` where it is given. */
+/** All stored revisions, each changed by `change` if given. */
 async function stored(change?: (document: StoredDocument) => StoredDocument): Promise<StoredDocument[]> {
   const collections = openCollections(join(dataDir, 'config'), {})
   try {
@@ -64,7 +64,7 @@ async function stored(change?: (document: StoredDocument) => StoredDocument): Pr
 const valuesOf = (documents: readonly StoredDocument[]): string[][] =>
   documents.map(({ fields }) => Object.values(fields.headers as Record<string, string | string[]>).flat())
 
-/** Serves the folder, and stores the same values once more: they are the same only if the stored ones open. */
+/** Serves the folder and stores the same values again: they compare equal only if the stored ones can be decrypted. */
 async function expectPlainValues(id: string): Promise<void> {
   const app = await createApp({ ...defaultSettings, dataDir, port: 0 })
   try {

@@ -144,7 +144,7 @@ describe('execute', () => {
       expect(joined).toEqual(whole)
     }
     expect(await rows(-5, 3)).toEqual(whole.slice(0, 3))
-    // Clients that count pages begin with 1.
+    // Clients that count pages start with 1.
     expect(await rows(1, 3)).toEqual(whole.slice(0, 3))
     expect(await rows(1, 1)).toEqual(whole.slice(1, 2))
   })
@@ -175,7 +175,7 @@ describe('execute', () => {
     await house.capture('relationships', { relationships })
     const before = await rows()
     expect(before).toHaveLength(41)
-    // Another revision is compiled and planned anew, as by another process.
+    // Another revision is compiled and planned again, as by another process.
     const { policy_id } = (await house.service.configure('GET', `knowledge-queries/${id}`)).body
     const revised = { policy_id, query: JSON.stringify(query), status: 'ACTIVE', display_name: 'flown again' }
     expect((await house.service.configure('PUT', `knowledge-queries/${id}`, revised)).status).toBe(200)
@@ -221,7 +221,7 @@ describe('execute', () => {
       403,
       true,
     ])
-    // Told once, however often others of the project change.
+    // Reported once, however often others of the project change.
     await house.addQuery('beside', ownCars, { nodes: ['car.property.plate'] })
     expect((await house.execute('shrinking', {}, token)).status).toBe(403)
     expect(logged.filter((line) => line.includes(`${id} (shrinking) cannot be run`))).toHaveLength(1)

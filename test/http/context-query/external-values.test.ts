@@ -71,7 +71,7 @@ beforeEach(() => {
 })
 
 let made = 0
-/** A resolver of its own, a car whose price it supplies, and the query that reads it. */
+/** A separate resolver, a car whose price it supplies, and the query that reads it. */
 async function carWith(
   resolver: object,
   { query = {}, cars = 1, properties = [] as object[] } = {},
@@ -125,7 +125,7 @@ const priceOf = ({ data }: { data: Record<string, never>[] }): unknown => {
   return record?.nodes['car.property.price']
 }
 
-/** The value is null, the caller is told why, and nobody is told a secret. */
+/** The value is null, a warning gives the reason, and no secret is revealed. */
 async function fails(read: Awaited<ReturnType<typeof carWith>>, reason: string): Promise<void> {
   const answer = await read()
   expect([priceOf(answer), answer.data.length]).toEqual([null, 1])
@@ -173,7 +173,7 @@ describe('a value that a resolver supplies', () => {
         },
       },
     ])
-    // Equal requests of one execution are one.
+    // Equal requests of one execution are merged.
     expect(seen).toHaveLength(1)
     await read()
     expect(seen).toHaveLength(2)
@@ -278,7 +278,7 @@ describe('a value that a resolver supplies', () => {
     expect(await sent()).toEqual([`Bearer ${SECRET}`, 'one-secret, two-secret'])
 
     const put = (headers: object, more: object = {}) => house.service.configure('PUT', path, { headers, ...more })
-    // What was read goes back as it is, with another selector; neither is a change of a value.
+    // The document is sent back as read, with another selector; neither changes a secret value.
     expect((await put(masked)).headers.get('etag')).toBe(found.headers.get('etag'))
     expect((await put({ Authorization: [''], 'X-Keys': '' })).headers.get('etag')).toBe(found.headers.get('etag'))
     expect((await put(masked, { description: 'changed' })).status).toBe(200)
@@ -440,7 +440,7 @@ describe('where the upstream fails, the row stays, its value is null and a warni
   })
 
   it('nobody at the address', async () => {
-    // A port that nobody is given: one that was free a moment ago may be somebody's now.
+    // An unassigned port: a port that was free a moment ago may be in use now.
     await fails(
       await carWith({ url: 'http://127.0.0.1:1/' }),
       'it could not be reached, or its response was incomplete',
@@ -460,7 +460,7 @@ describe('where the upstream fails, the row stays, its value is null and a warni
 
 describe('without an entry in the list of what may be called', () => {
   it('a name that stands for this machine is not called', async () => {
-    // With a range in the list, what a name stands for is known only once it is looked up.
+    // With a range in the list, the address of a name is known only after its lookup.
     const own = await startContextService({ upstreamAllow: '10.0.0.0/8' }, { log: (entry) => log.push(entry) })
     const before = house
     house = own
@@ -488,7 +488,7 @@ describe('the time of an execution', () => {
     house = own
     try {
       const read = await carWith({ url: `http://127.0.0.1:${port}/{$external_id}` }, { cars: 8 })
-      // The first is answered and the second never, so that the time is over while there is more to ask.
+      // The first gets a response and the second never, so that the time limit is reached before all requests are done.
       answering = (response, one) => {
         if (seen.length === 1) json({ price: 1 })(response, one)
       }

@@ -49,7 +49,7 @@ const policy = {
   },
 }
 
-/** The cars that the filter lets through, wherever it stands. */
+/** The cars that the filter accepts, in the policy or in the query. */
 async function found(filter: object, input_params?: object): Promise<string[]> {
   const answers = await Promise.all([
     house.addQuery(`q${++number}`, policy, { nodes: ['car.external_id'], filter }),
@@ -197,7 +197,7 @@ describe('a filter of a query, by whose values a caller could find out what it m
     [leaf('subject.external_id', 'IN', ['$one', '$other']), narrow],
     [leaf('car.type', '=', 'Car'), narrow],
     [leaf('$token.level', '=', '$level'), narrow],
-    // Authentication rule 3 of the interface: on a mapped claim.
+    // On a mapped claim (docs/decisions/0009-user-tokens.md).
     [leaf('subject.property.likes', '=', '$token.likes'), narrow],
     [leaf('$token.likes', 'IN', ['@subject.property.likes']), narrow],
     [leaf('year', '=', '$svc_token.year'), narrow],

@@ -11,7 +11,9 @@ beforeAll(async () => {
 })
 afterAll(() => house.stop())
 
-/** A world of its own for each test: `ann` of that world owns two cars, one of them parked; the token's subject stays `ann`. */
+/**
+ * A separate graph for each test: its `ann` owns two cars, one of them parked; the subject of the token stays `ann`.
+ */
 interface WriteSetup {
   readonly tag: string
   id(name: string): string
@@ -87,7 +89,7 @@ const reads = (cypher: string) => ({
 const onlyCar = { operator: '=', attribute: 'car.external_id', value: '$car' }
 const recordsOf = (body: Record<string, unknown>): Records => body.data as Records
 
-/** What the graph holds of a world, by paths that a query reads. */
+/** The stored graph of a test, by paths that a query reads. */
 async function carsOf({ query, run }: WriteSetup): Promise<Record<string, unknown>> {
   const { body } = await run(await query(mine, { nodes: ['car.external_id', 'car.property.*'] }))
   return Object.fromEntries(
@@ -170,7 +172,7 @@ describe('a query that writes', () => {
       'about.weight': 3,
       'r.since': 2026,
     })
-    // What was read within the call is what is there after it.
+    // The values read within the call are those stored after it.
     const later = await here.query(reads('MATCH (subject:Person)-[:OWNS]->(car:Car)<-[about:ABOUT]-(note:Note)'), {
       nodes: ['note'],
       filter: onlyCar,
@@ -385,7 +387,7 @@ describe('a call is refused, and nothing of it is written', () => {
 
   it('where the labels of one row’s nodes are not those of the policy (403)', async () => {
     const here = await world()
-    // Car a is a Vehicle, car b is not: b’s row refuses what a’s row may.
+    // Car a is a Vehicle, car b is not: the row of b is refused, although that of a is allowed.
     const id = await here.query(mine, {
       upsert_nodes: [marked, { name: 'note', type: 'Note', external_id: here.id('n') }],
       upsert_relationships: [{ name: 'about', source: 'note', target: 'car', type: 'ABOUT' }],

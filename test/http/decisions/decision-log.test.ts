@@ -1,4 +1,4 @@
-// The decision log: one line for each answer, under the identifier its caller knows it by.
+// The decision log: one line per response, with its request identifier.
 import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ function linesOf(file: string): LogLine[] {
     .map((line) => JSON.parse(line) as LogLine)
 }
 
-/** Lines reach the file in the background. */
+/** Lines are written to the file in the background. */
 async function linesFor(requestId: string, count: number, file = path): Promise<LogLine[]> {
   for (;;) {
     const lines = linesOf(file).filter(({ request_id }) => request_id === requestId)
@@ -156,7 +156,7 @@ describe('the decision log', () => {
     } finally {
       await other.stop()
     }
-    // Each call is drawn by itself, whatever its caller names it: of 100 calls under two names, some of either.
+    // Each call is sampled independently of its request identifier: of 100 calls with two identifiers, some of each.
     const runs: { id: unknown; items: unknown[] }[] = []
     for (const { request_id, item, parameters } of linesOf(sampled)) {
       expect(parameters).toEqual({ min: '***' })
@@ -165,7 +165,7 @@ describe('the decision log', () => {
     }
     expect(runs.map(({ items }) => items)).toEqual(runs.map(() => [0, 1]))
     for (const id of ['s-0', 's-1']) {
-      // Less than one in a thousand million runs is off these bounds.
+      // Less than one in a billion runs exceeds these bounds.
       const of = runs.filter((run) => run.id === id).length
       expect(of).toBeGreaterThan(3)
       expect(of).toBeLessThan(47)

@@ -1,4 +1,4 @@
-// Why a decision is what it is, over HTTP; its decision is the evaluation's, always.
+// Explanations over HTTP; their decision is always that of the evaluation.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startService, type TestService } from '../../support/service.ts'
 
@@ -269,7 +269,7 @@ describe('an explanation', () => {
     }
     const refused = await service.ask('/access/v1/explain', body)
     expect([refused.status, refused.body.message]).toEqual([401, 'insufficient API access level for appAgent'])
-    // Before the body is looked at: what is wrong with it is no business of a caller who may not ask.
+    // Before the body is read: a caller without permission learns nothing about errors in it.
     for (const raw of ['{', '[]', '{"subject": 7}']) {
       const early = await service.send('/access/v1/explain', { headers: { 'x-svc-clientkey': service.key }, raw })
       expect([early.status, early.body.message]).toEqual([401, 'insufficient API access level for appAgent'])

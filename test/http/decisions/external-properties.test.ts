@@ -30,7 +30,7 @@ beforeEach(() => {
 const OWNS = 'MATCH (subject:Person)-[r:OWNS]->(resource:Car)'
 let made = 0
 
-/** Which cars are granted; by evaluations, and the same by a search. */
+/** The granted cars, by evaluations and by a search, which must agree. */
 async function granted(cypher: string, version: '2.0-kbac' | '3.0-kbac'): Promise<string[]> {
   made += 1
   const action = { name: `drive-${made}` }

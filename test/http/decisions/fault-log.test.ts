@@ -1,4 +1,4 @@
-// What the log says of a policy that faults with every question: enough to mend it, and no more.
+// The log of a policy that fails in every decision: enough to fix it, without a flood of lines.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { LogEntry } from '../../../src/ops/log.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
@@ -26,7 +26,7 @@ const decide = async (name: string, times: number): Promise<void> => {
   }
 }
 
-/** What was logged of policies since it was last asked. */
+/** The log lines about policies since the previous call. */
 const told = () =>
   entries
     .splice(0)
@@ -51,7 +51,7 @@ it('is one line in a minute for each policy, revision and fault, with how often 
     { ...fault(second), times: 2 },
   ])
 
-  // Who changes a policy is told at once whether that mended it.
+  // A changed policy that still fails is reported at once.
   const { body } = await service.configure('GET', `authorization-policies/${first}`)
   const policy = (body.policy as string).replace('> 1', '> 2')
   const changed = await service.configure('PUT', `authorization-policies/${first}`, { policy, status: 'ACTIVE' })

@@ -1,4 +1,5 @@
-// Location routing of 3.0 policies (interface, decisions rules 3 to 6), on a composite project over HTTP.
+// Location routing of 3.0 policies on a composite project over HTTP
+// (docs/decisions/0002-composite-projects-and-locations.md).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startService, type TestService } from '../../support/service.ts'
 
@@ -28,7 +29,7 @@ beforeAll(async () => {
     type: 'OWNS',
     target: node('Car', to, location),
   })
-  // `twin` is in both; each location has a relationship that the other has not.
+  // `twin` is in both; each location has a relationship that the other lacks.
   const nodes = [
     node('Person', 'ann', 'eu'),
     node('Person', 'bob', 'us'),
@@ -111,7 +112,7 @@ describe('a condition that is routed by a parameter', () => {
     expect(await decisionOf('bob', 'drive', 'u1', at('us'))).toBe(true)
     expect(await resources('ann', 'drive', at('eu'))).toEqual(['e1', 'e2'])
     expect(await resources('ann', 'drive', at('us'))).toEqual([])
-    // Two names of one place.
+    // Two names of one location.
     expect(await resources('ann', 'drive', at('uk'))).toEqual(['e1', 'e2'])
     const subjects = await service.ask('/access/v1/search/subject', {
       subject: { type: 'Person' },

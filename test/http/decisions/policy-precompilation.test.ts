@@ -1,5 +1,5 @@
-// A start gets the policies ready by itself: no decision has to wait for them, and what does not compile any more is told
-// though nobody asks.
+// Policies are compiled after a start without a request: no decision has to wait for that, and policies that no longer
+// compile are reported.
 import { expect, it } from 'vitest'
 import { openConfiguration, openRepository } from '../../../src/app/configuration.ts'
 import { createApp } from '../../../src/app.ts'

@@ -1,4 +1,4 @@
-// A search finds x exactly when the evaluation of x permits, also where some of the rows on the way fault.
+// A search finds x exactly when the evaluation of x permits, even if some of the rows in between fail.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startService, type TestService } from '../../support/service.ts'
 

@@ -1,10 +1,10 @@
-// One question has one budget, however many policies and candidates it takes.
+// One request has one budget for all its policies and candidates.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PolicyError } from '../../../src/pdp/decision-deps.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 const PEOPLE = 24
-/** A walk over all pairs touches some 1,200; every hostile walk touches more than can be counted. */
+/** A traversal of all pairs visits some 1,200 relationships; every hostile one visits an astronomical number. */
 const STEPS = 20_000
 
 let service: TestService
@@ -37,7 +37,7 @@ beforeAll(async () => {
   await service.addPolicy({ name: 'after', actions: ['last'], cypher: owner })
   await service.addPolicy({ name: 'before', actions: ['free'], cypher: owner })
   await service.addPolicy({ name: 'h5', actions: ['free'], cypher: hostile })
-  // Dear for each candidate, and within the limit for one.
+  // Expensive for each candidate, but within the limit for one.
   const each =
     'MATCH (subject), (resource) WHERE $subject_external_id <> "" AND COUNT { (x:Person)-[:KNOWS]-(y) WHERE x.external_id <> y.external_id } > 5'
   await service.addPolicy({ name: 'each', actions: ['each'], cypher: each })

@@ -1,4 +1,5 @@
-// What a user's token does to decisions (facts 1.3, ruling D9), with real tokens of a real issuer over HTTP.
+// The effect of a user token on decisions, with real tokens of a real issuer over HTTP
+// (docs/decisions/0009-user-tokens.md).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startService, type TestService } from '../../support/service.ts'
 import { startIssuer, type TestIssuer } from '../../support/token-issuer.ts'
@@ -98,7 +99,7 @@ async function resources(who: string, action: string, bearer: string | null) {
 const differs = [403, 'bearer token subject differs from requested subject']
 
 it('compares long numbers of a claim and of a filter as they are written', async () => {
-  // The runtime's own parser makes the two one number.
+  // The runtime's own parser reads both as the same number.
   const [mine, neighbour] = ['1234567890123456800', '1234567890123456768']
   const post = (path: string, raw: string) => service.send(path, { headers: { 'x-svc-clientkey': service.key }, raw })
   const car = (id: string, owner: string) =>
@@ -263,7 +264,7 @@ describe('the claims of a token', () => {
       decision: false,
       context: { reason, advice: [{ error: 'insufficient_scope' }] },
     })
-    // An absent claim leaves NOT open, so it does not grant.
+    // NOT of an absent claim is unknown, so it does not grant.
     expect(await answer({ scope: 'drive' })).toEqual({
       decision: false,
       context: { reason, advice: [{ error: 'step_up' }] },

@@ -1,5 +1,5 @@
-// Clients that are told nothing but the address: they find the issuer by what the endpoint says of itself, get a token there
-// for that address, and another one where a policy asks for more.
+// Clients that know only the address: they discover the issuer from the endpoint's metadata, get a token for that
+// address, and another one if a policy requires more scopes.
 import { Client, ClientCredentialsProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { ClientCredentialsProvider as OldCredentials } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
@@ -14,9 +14,9 @@ const credentials = { clientId: 'stranger', clientSecret: 'secret-of-the-strange
 
 let issuer: TestIssuer
 let house: McpService
-/** What the issuer was asked for. */
+/** The requests to the issuer. */
 const asked: { resource: string | null; scope: string | null }[] = []
-/** What the first token has, whatever was asked for. Null: that. */
+/** The scopes of the first token, independent of the request. Null: the requested ones. */
 let firstScope: string | null = null
 
 beforeAll(async () => {

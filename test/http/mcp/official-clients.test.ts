@@ -1,4 +1,4 @@
-// The official clients of both lines make the full tour, over real HTTP and with the tokens of a real OpenID provider.
+// The official clients of both lines use all methods over real HTTP, with tokens of a real OpenID provider.
 import { Client, StreamableHTTPClientTransport, type VersionNegotiationOptions } from '@modelcontextprotocol/client'
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -28,7 +28,7 @@ afterAll(async () => {
 const transportOptions = () => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } })
 const who = { name: 'tour', version: '1' }
 
-/** What both lines of clients have in common. */
+/** The common interface of both lines of clients. */
 interface Tourist {
   listTools(params?: { cursor?: string }): Promise<{ tools: { name: string }[]; nextCursor?: string | undefined }>
   listResources(params?: {
@@ -136,7 +136,7 @@ async function tour(client: Tourist): Promise<void> {
   await expect(client.callTool({ name: 'no_such_tool' })).rejects.toMatchObject({ code: -32602 })
 }
 
-/** Follows cursors; a client that has walked all pages by itself gives none. */
+/** Follows cursors; a client that follows all pages itself returns none. */
 async function everyPage<T>(
   ask: (params?: { cursor: string }) => Promise<{ entries: T[]; nextCursor?: string | undefined }>,
 ): Promise<T[]> {

@@ -1,4 +1,4 @@
-// The wire of both revisions, row by row: statuses, codes and data, as clients that are not ours would see them.
+// The wire format of both revisions: status codes, error codes and data, as third-party clients see them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type McpService, startMcpService } from '../../support/mcp-service.ts'
 import type { TestResponse } from '../../support/service.ts'
@@ -451,7 +451,7 @@ interface ToolDescription {
   readonly responses: Record<string, { readonly content: ToolContent }>
 }
 
-/** The description of HTTP says that nothing else is answered; a tool says it only where its reader may rely on it. */
+/** The HTTP description excludes additional members; a tool's schema does so only where a reader may rely on it. */
 function opened(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(opened)
   if (typeof schema !== 'object' || schema === null) return schema

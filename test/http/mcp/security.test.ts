@@ -1,4 +1,4 @@
-// Who gets in, and what nobody can do who should not: tokens, sessions of others, origins, bodies, and a great many sessions.
+// Access control of MCP: tokens, foreign sessions, origins, bodies, and very many sessions.
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -378,12 +378,12 @@ describe('a body', () => {
       }),
       { numRuns: 150, seed: testSeed() },
     )
-    // The headers of the stateless revision let some of them through to the methods.
+    // With the headers of the stateless revision some of them reach the methods.
     expect(reached).toBeGreaterThan(0)
   })
 })
 
-/** What the stateless revision demands beside a body, as far as the body has it. */
+/** The headers that the stateless revision requires for a body, as far as the body contains their values. */
 function fitting(body: unknown): { readonly headers: Record<string, string>; readonly body: unknown } {
   const version = { 'mcp-protocol-version': '2026-07-28' }
   if (!isJsonObject(body) || typeof body.method !== 'string' || !isJsonObject(body.params))

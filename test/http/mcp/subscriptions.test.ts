@@ -1,5 +1,5 @@
-// Changes of the knowledge queries are told to whoever listens, in both revisions, over real HTTP: to the listeners of their
-// own project alone, for as long as these would be let in anew, and within bounds.
+// Subscribed clients are notified of changes of the knowledge queries, in both revisions, over real HTTP: only those of
+// the same project, only as long as they are authorized, and within limits.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -15,7 +15,7 @@ import { type McpService, startMcpService } from '../../support/mcp-service.ts'
 import { openStore } from '../../support/open-collections.ts'
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
-/** Of one person: a quarter of those of the project. */
+/** Of one person: a quarter of the project's limit. */
 const STREAMS_MAX = 4
 
 let house: McpService
@@ -153,7 +153,10 @@ describe('the official clients', () => {
     await client.close()
   })
 
-  /** A client opens its stream beside its other requests: it has when no more than the bound less one can be opened. */
+  /**
+   * A client opens its stream concurrently with its other requests: it is open when one stream less than the limit can
+   * be opened.
+   */
   async function streamIsOpen(): Promise<void> {
     for (;;) {
       const others = await Promise.all(
@@ -225,7 +228,7 @@ describe('a subscription', () => {
     const add = (name: string) => house.create('knowledge-queries', { ...of, name, status: 'ACTIVE', query })
     await add('one')
     expect(await there.next()).toEqual(listChanged)
-    // What comes first to the others is of their own change.
+    // The first message to the others is about their own change.
     const uri = 'svc://knowledge-queries/mine'
     const mine = await listen({ resourceSubscriptions: [uri, 'svc://knowledge-queries/two'] })
     await mine.next()
@@ -338,7 +341,7 @@ describe('a stream', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30'])
     const bob = await house.tokenOf('bob', { expires: '3 hours' })
     expect((await listen({ resourcesListChanged: true }, { as: bob })).status).toBe(200)
-    // Nobody reads the answer to this: it opens no stream.
+    // The response to this is not read: it opens no stream.
     const session = await house.open(token)
     await all[0]?.leave()
     const headers = { authorization: `Bearer ${token}`, 'mcp-session-id': session }

@@ -1,5 +1,4 @@
-// A value that is not what was written is met by every request that needs it: who asks gets no decision, and whoever runs
-// the service is told of the place, once.
+// A corrupted value fails every request that reads it: callers get no decision, and the log reports the place once.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -71,7 +70,7 @@ describe('a damaged value', () => {
     nowMs += 60_000
     await ask('/access/v1/evaluation', question)
     const request = { method: 'POST', path: '/access/v1/evaluation', requestId: expect.any(String) }
-    // Two items, three questions, and this one; the first was told of when it came.
+    // Two items, three requests, and this one; the first was reported when it occurred.
     expect(log.slice(1)).toEqual([{ ...told, ...request, times: 5 }])
   })
 })

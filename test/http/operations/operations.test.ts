@@ -88,7 +88,7 @@ describe('without a setting', () => {
     expect(refused.headers.get('retry-after')).toBe('1')
     expect(refused.headers.get('ratelimit')).toBe('"agent";r=0;t=2')
     expect(refused.headers.get('ratelimit-policy')).toBe('"agent";q=2;w=1')
-    // Another agent has a limit of its own.
+    // Another agent has its own limit.
     expect((await service.ask('/access/v1/evaluation', question)).status).toBe(200)
     clock.advance(500)
     expect((await ask()).status).toBe(200)
@@ -228,7 +228,7 @@ describe.skipIf(openssl === null)('a certificate', () => {
     const port = Number(new URL(service.url).port)
     expect(await shownAt(port)).toBe('one')
 
-    // A connection that is open before the renewal gets its answer after it.
+    // A connection that was open before the renewal gets its response after it.
     const open = await new Promise<ReturnType<typeof connect>>((resolve) => {
       const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => resolve(socket))
     })

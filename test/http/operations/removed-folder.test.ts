@@ -1,4 +1,4 @@
-// A data folder that is taken away under the service: nothing is acknowledged that nobody will ever read.
+// A data folder that is removed while the service runs: no write is acknowledged that would be lost.
 import { renameSync, rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startService, type TestService } from '../../support/service.ts'

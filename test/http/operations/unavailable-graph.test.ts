@@ -1,4 +1,4 @@
-// The graph of one project that is damaged, or busy, takes down neither the process nor its neighbours.
+// A corrupted or busy graph of one project affects neither the process nor other projects.
 import { copyFileSync, rmSync, truncateSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

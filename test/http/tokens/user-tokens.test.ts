@@ -1,4 +1,4 @@
-// Tokens of a real OpenID provider in real requests: who it is, what is decided for them, and the node they come to have.
+// Tokens of a real OpenID provider in real requests: whoami, decisions, and the node created for the user.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OpenIdProvider, startProvider } from '../../support/oidc-provider.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'

@@ -19,7 +19,7 @@ import { killAll, ownEnvironment, runCommand, startServer } from '../../support/
 let folder: string
 let data: string
 
-/** As `init` leaves a folder, for those tests that are not about it. */
+/** A folder as after `init`, for tests that are not about `init`. */
 let sample: string
 const initialised = (): void => cpSync(sample, data, { recursive: true })
 
@@ -165,7 +165,7 @@ describe('a folder that is served', () => {
   it('is free as soon as its process is gone, however it ended', async () => {
     const killed = await startServer(['--data', data])
     await killed.kill('SIGKILL')
-    // The number may long be another program's: it blocks nobody.
+    // The process id may belong to another program by now: it blocks nothing.
     writeFileSync(join(data, 'server.pid'), `${process.pid}\n`)
     const next = await startServer(['--data', data])
     expect((await runCommand(['init', '--data', data])).stderr).toBe(served(`process ${next.pid}`))
@@ -208,7 +208,7 @@ describe('a folder that cannot be used', () => {
   const top = join(import.meta.dirname, '..', '..', '..')
   const isRoot = process.getuid?.() === 0
   const prefix = isRoot ? ['setpriv', '--reuid=65534', '--clear-groups'] : []
-  // A checkout in the home of root is out of others' reach.
+  // Other users cannot read a checkout in the home directory of root.
   const reaches =
     !isRoot ||
     (Bun.which('setpriv') !== null &&
@@ -464,7 +464,7 @@ describe('settings', () => {
     const second = await runCommand(['serve', '--data', join(folder, 'other'), '--port', port])
     const other = join(folder, 'other')
     expect([second.exitCode, second.stdout]).toEqual([1, ''])
-    // This start made the organization, and could not print its token.
+    // This start created the organization, but could not print its token.
     expect(second.stderr).toBe(
       `error: cannot listen on 127.0.0.1:${port}: the port is in use\n` +
         `error: ${other} now has an organization; \`verdigraph token --data ${other}\` issues a token of its admin account\n`,

@@ -1,4 +1,5 @@
-// A signal while 32 kept connections ask: each request has its whole answer, and no connection is reset.
+// A signal during requests on 32 keep-alive connections: each request gets its complete response, and no connection is
+// reset.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Whatever the commands write is for their user alone, also where the user's umask would let others read it.
+// All files that the commands write are private to their user, even if the umask would let others read them.
 import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,11 +16,11 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Runs the command with a umask that forbids nothing. */
+/** Runs the command with a umask of 0. */
 const openly = ['sh', '-c', 'umask 0; exec "$0" "$@"']
 const run = (...args: string[]) => runCommand(args, {}, openly)
 
-/** All entries below `path`, and itself, that somebody else may do anything with, each with its mode. */
+/** All entries below `path`, including itself, that grant any permission to others, each with its mode. */
 function wideIn(path: string): { seen: number; wide: string[] } {
   const { mode } = lstatSync(path)
   const own = (mode & 0o077) === 0 ? [] : [`${path} ${(mode & 0o777).toString(8)}`]
@@ -94,7 +94,7 @@ describe('a folder that was made wider', () => {
     expect(await server.kill('SIGTERM')).toBe(0)
     const logged = (await server.errors()).trim().split('\n')
     expect(logged.map((line) => JSON.parse(line).message)).toEqual([told])
-    // And once it is mended, nothing is told any more.
+    // After it is fixed, nothing is reported any more.
     expect(Bun.spawnSync(['sh', '-c', command]).exitCode).toBe(0)
     expect(wideIn(data).wide).toEqual([])
     expect((await run('token', '--data', data)).stderr).toBe('')

@@ -26,7 +26,7 @@ const nextFile = () => join(data, 'master.key.next')
 const settings = () => ({ ...defaultSettings, dataDir: data })
 const token = async (): Promise<string> => (await issueAdminToken(settings(), 600)).token
 
-/** A folder with secrets of present and past revisions; answers the id of the sink that has some. */
+/** A folder with secrets of current and past revisions; returns the id of the sink that has some. */
 async function furnish(): Promise<string> {
   const service = await startService({ dataDir: data })
   const providers = (secret: string) => ({
@@ -64,7 +64,7 @@ describe('verdigraph rotate-master-key', () => {
     const headers = { authorization: `Bearer ${await token()}`, 'content-type': 'application/json' }
     const read = await fetch(`${url}/configs/v1/event-sinks/${sink}`, { headers })
     expect(((await read.json()) as { description: string }).description).toBe('sb1.a.b.c')
-    // The same secret again is known to be the same: it was opened.
+    // The same secret compares equal: it was decrypted.
     const providers = { bus: { queue_service: { queueOrTopicName: 'events', connectionString: 'second' } } }
     const body = JSON.stringify({ providers })
     const again = await fetch(`${url}/configs/v1/event-sinks/${sink}`, { method: 'PUT', headers, body })
@@ -100,7 +100,7 @@ describe('verdigraph rotate-master-key', () => {
     })
     const both = { VERDIGRAPH_MASTER_KEY: one, VERDIGRAPH_MASTER_KEY_NEXT: two }
     expect((await run(['rotate-master-key'], both)).stdout).toBe('{"resealed":1,"unopened":[]}\n')
-    // Who has not changed the environment yet goes on with both; a second run finds everything done.
+    // With the old environment both keys work; a second run finds nothing to do.
     expect((await run(['token'], both)).exitCode).toBe(0)
     expect((await run(['rotate-master-key'], both)).stdout).toBe('{"resealed":0,"unopened":[]}\n')
     expect((await run(['token'], { VERDIGRAPH_MASTER_KEY: two })).exitCode).toBe(0)

@@ -1,4 +1,4 @@
-// What the commands that move a folder say when they cannot, and that nothing is left then.
+// Error messages of the commands that move a folder, and that a failure leaves nothing behind.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -13,7 +13,7 @@ afterAll(killAll)
 
 const bin = join(import.meta.dirname, '../../../src/cli/verdigraph.sh')
 
-/** With more documents than a pipe holds. */
+/** With more documents than a pipe buffers. */
 async function filledFolder(): Promise<string> {
   const data = join(temporaryFolder(), 'data')
   const documents = openCollections(join(data, 'config'), { sync: false })

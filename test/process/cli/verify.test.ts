@@ -1,4 +1,4 @@
-// `verify` as a real process, beside a folder that is sound, damaged, or none.
+// `verify` as a real process, for a folder that is valid, corrupted, or missing.
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ beforeAll(async () => {
   await catalog.graph(id, 'default')!.write((batch) => {
     for (let i = 0; i < 100; i++) batch.upsertNode({ type: 'Person', externalId: `person-${i}` })
     const [source, target] = [41, 42].map((i) => ({ type: 'Person', externalId: `person-${i}` }))
-    // Of no index, so that the text stands in one value and in no key.
+    // Not indexed, so that the text is in one value and in no key.
     const properties = [{ name: 'note', value: 'mark-42' }]
     batch.upsertRelationship({ source: source!, type: 'KNOWS', target: target!, properties })
   })
@@ -72,7 +72,7 @@ describe('verify', () => {
     expect(stdout).toMatch(/damaged {2}projects\/\S+\/default: relationships 1 has a wrong checksum/)
   })
 
-  // The superuser may read everything, and becomes somebody else for this.
+  // The superuser can read everything, so this runs as another user.
   it.skipIf(!canBeStranger)('says of what it may not read that it has not read it', async () => {
     const own = temporaryFolder()
     chmodSync(own, 0o755)
@@ -91,7 +91,7 @@ describe('verify', () => {
     ])
   })
 
-  // Writers would not see that it reads, and use the pages anew that it is at.
+  // Writers would not see its read transaction and would reuse the pages that it reads.
   it.skipIf(!canBeStranger)('reads nothing where it may not say that it reads', async () => {
     const own = temporaryFolder()
     chmodSync(own, 0o755)

@@ -1,4 +1,4 @@
-// Lanes of a served folder as processes: they end with the process that started them, however that one ends.
+// Lanes of a served folder as processes: they end with their parent process, however it ends.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -36,7 +36,7 @@ function laneOf(pid: number): number | undefined {
 }
 
 function isAlive(pid: number): boolean {
-  // A process that has ended and was not waited for yet is in the state Z.
+  // A process that has ended but was not waited for is in state Z.
   return existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
 }
 
@@ -67,7 +67,7 @@ describe('the lanes of a served folder', () => {
     const { data, admin } = await start()
     expect(await organization(admin)).toBe(200)
     const lane = laneOf(server?.pid ?? 0) ?? 0
-    // It reads no message any more, as one that computes.
+    // It reads no more messages, like a lane that computes.
     process.kill(lane, 'SIGSTOP')
     await server?.kill('SIGKILL')
     await ended(lane)

@@ -1,5 +1,5 @@
-// A service with lanes: what is too large for the serving loop has the same answer, and a lane that is killed takes no
-// other request with it.
+// A service with lanes: requests that are too large for the event loop have the same response, and a killed lane
+// affects no other request.
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LANE_COMMAND, selfCommand } from '../../../src/cli/self-command.ts'
@@ -11,7 +11,7 @@ const log: LogEntry[] = []
 let service: TestService
 
 beforeAll(async () => {
-  // Time enough for a busy machine: a request that is to exceed its limit is one whose lane was stopped.
+  // Enough time for a busy machine: only a request whose lane is stopped exceeds its limit.
   const settings = { lanes: 2, decisionTimeMs: 2000, laneQueueMax: 8, batchReadTimeMs: 60_000 }
   service = await startService(settings, {
     laneCommand: selfCommand([LANE_COMMAND]),
@@ -42,7 +42,7 @@ const question = (action: string, car: string, more: object = {}) => ({
   ...more,
 })
 
-/** Identifiers of the processes of the lanes. */
+/** The process ids of the lanes. */
 function laneProcesses(): number[] {
   return childrenOf(process.pid)
     .filter(({ words }) => words.includes(LANE_COMMAND))
@@ -130,7 +130,7 @@ describe('requests in lanes', () => {
         service.send('/access/v1/evaluation', { headers: { 'x-svc-clientkey': key }, raw }),
       ),
     )
-    // Some wait too long for the queue of this service, which is short; all others have the same answer.
+    // Some wait too long for the short queue of this service; all others have the same response.
     for (const { status, body: decided } of answers) {
       if (status !== 503) expect(decided).toEqual({ decision: true })
     }
@@ -207,13 +207,13 @@ describe('a lane that ends', () => {
     expect(answered.body.errors).toEqual(['the time limit of 2000 ms is reached'])
     expect(await metric('verdigraph_lanes_killed_total')).toBeGreaterThan(killed)
     await until(() => log.some(({ message, reason }) => message === 'a lane exited' && /exceeded/.test(String(reason))))
-    // The small ones were never concerned.
+    // Small requests are not affected.
     expect((await service.ask('/access/v1/evaluation', question('drive', 'c0'))).body).toEqual({ decision: true })
     for (const pid of stopped) {
       try {
         process.kill(pid, 'SIGKILL')
       } catch {
-        // It was the one that was killed.
+        // This is the lane that was killed.
       }
     }
     expect((await service.ask('/access/v1/evaluation', long)).body).toEqual({ decision: true })

@@ -1,4 +1,4 @@
-// Stands for a task in the folder it is given, and says when it is elected; goes on until it is killed.
+// Campaigns for a task in the given folder and prints a line when it is elected; runs until it is killed.
 import { LeaderElection } from '../../../src/store/process/leader-election.ts'
 
 new LeaderElection(process.argv[2]!).campaign('provisioning', () => process.stdout.write('elected\n'))

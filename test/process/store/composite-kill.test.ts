@@ -1,5 +1,5 @@
-// A process that dies between the two environments of a composite project: the next start repairs what it left, and so
-// does the next write of the same node in a process that lives on.
+// A process that is killed between the two environments of a composite project: the next start repairs the state, and
+// so does the next write of the same node in a running process.
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -42,7 +42,7 @@ const body = {
 }
 const zoe = { nodes: [{ type: 'Person', external_id: 'zoe', location: 'eu' }] }
 
-/** Whether a relationship finds the proxy. */
+/** Whether a relationship to the proxy can be created. */
 async function joins(handle = service.app.handle): Promise<number> {
   const headers: Record<string, string> = { 'content-type': 'application/json', 'x-svc-clientkey': service.key }
   const answered = await handle({

@@ -1,6 +1,6 @@
-// Writes to a composite project for ever, until somebody kills it: nodes at three places come and go, and relationships
-// join them in the global graph. Tells each node on a line before it is written, and again once it is. Arguments: folder,
-// project, a number that no other run has.
+// Writes to a composite project until it is killed: nodes at three locations are created and deleted, and relationships
+// connect them in the global graph. Prints each node before it is written, and again afterwards. Arguments: folder,
+// project, a number that is unique to the run.
 import { writeSync } from 'node:fs'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import { openCatalog } from '../../../src/store/tenancy/catalog.ts'

@@ -1,5 +1,5 @@
-// A disk that is really full: a small file system of its own in memory, which only root may mount. And files that a limit of
-// the process keeps short, which anybody may set.
+// A disk that is really full: a small in-memory file system, which only root can mount. And a file size limit of the
+// process, which any user can set.
 import { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ beforeAll(() => {
 
 afterAll(() => {
   process.off('unhandledRejection', note)
-  // Lazily: a process that another test file starts at this moment may hold a descriptor until it has begun.
+  // Lazily: a process that another test file is starting may hold a descriptor until it runs.
   if (isMounted) expect(Bun.spawnSync(['umount', '--lazy', disk]).exitCode).toBe(0)
 })
 
@@ -42,7 +42,7 @@ function nodesIn(environment: LmdbEnvironment): number {
 
 const errorOf = (fault: unknown) => (fault instanceof StorageWriteError ? fault.error.kind : fault)
 
-/** Of a process of its own, whose files become no longer than so many KiB: what it wrote, or the signal that ended it. */
+/** Runs a separate process with a file size limit in KiB; returns its output, or the signal that ended it. */
 function limited(kilobytes: number, script: string): string {
   const source = join(import.meta.dirname, '..', '..', '..', 'src')
   const line = `ulimit -f ${kilobytes}; exec "$0" -e "$1"`
@@ -124,7 +124,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
       )
     }
     expect(refused).toEqual(['insufficient-storage', 'insufficient-storage', 'insufficient-storage'])
-    // Those that share a commit share its end.
+    // Writes that share a commit share its outcome.
     const together = await Promise.allSettled(['a', 'b', 'c'].map(write))
     expect(together.map((one) => (one.status === 'rejected' ? errorOf(one.reason) : 'stored'))).toEqual(refused)
     expect(nodesIn(environment)).toBe(stored * 50)
@@ -186,7 +186,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
   test('a number that processes share has its room when it is made, and is refused without it', () => {
     writeFileSync(ballast, '')
     expect(() => appendFileSync(ballast, Buffer.alloc(8 << 20))).toThrow('no space left')
-    // In a process of its own, which the system would end.
+    // In a separate process, which the system would kill.
     const source = join(import.meta.dirname, '..', '..', '..', 'src', 'store', 'process', 'shared-counter.ts')
     const script = `const { openSharedCounter } = await import('${source}'); openSharedCounter('${disk}/number').bump()`
     const child = Bun.spawnSync([process.execPath, '-e', script])

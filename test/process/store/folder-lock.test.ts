@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { joinFolder, lockFolder } from '../../../src/store/process/folder-lock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** In a process of its own, as the locks are of processes. */
+/** In a separate process, because the locks belong to processes. */
 async function elsewhere(code: string): Promise<string> {
   const module = JSON.stringify(
     join(import.meta.dirname, '..', '..', '..', 'src', 'store', 'process', 'folder-lock.ts'),

@@ -1,4 +1,4 @@
-// What is kept in memory must never show: whatever is written, by whomever, every snapshot tells its own moment.
+// The cache must never be visible: after any write of any process, every snapshot returns its own state.
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createChunk } from '../../../src/engine/store.ts'
@@ -18,7 +18,7 @@ import { ManualClock } from '../../support/manual-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { commitsIn, OtherProcess } from './other-process.ts'
 
-// Candidates of the index are never kept, so few values are looked for.
+// Candidates of the index are not cached, so few values are searched.
 const names: NamePool = {
   labels: [...TYPES, 'L', 'M'],
   types: RELATIONSHIP_TYPES,
@@ -31,7 +31,7 @@ class WriteAborted extends Error {}
 
 const steps = fc.array(step, { minLength: 1, maxLength: 8 })
 
-/** What may happen to a graph, one after the other. */
+/** A sequence of events on a graph. */
 const happening = fc.oneof(
   { weight: 4, arbitrary: fc.record({ what: fc.constant('we write' as const), steps }) },
   { weight: 3, arbitrary: fc.record({ what: fc.constant('they write' as const), steps }) },
@@ -43,7 +43,7 @@ const happening = fc.oneof(
   { weight: 2, arbitrary: fc.record({ what: fc.constant('a snapshot is held' as const) }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('the oldest is let go' as const) }) },
   { weight: 9, arbitrary: fc.record({ what: fc.constant('all is read' as const), newestFirst: fc.boolean() }) },
-  // A snapshot that reads a part only leaves a part in memory.
+  // A snapshot that reads a part only caches that part.
   {
     weight: 2,
     arbitrary: fc.record({ what: fc.constant('a part is read' as const), node: fc.integer({ min: 1, max: 9 }) }),
@@ -121,7 +121,7 @@ class CacheScenario {
     }
   }
 
-  /** The model before it stays as it is: held snapshots are compared with it. */
+  /** The previous model is kept: held snapshots are compared with it. */
   private change(steps: readonly BatchStep[]): void {
     this.model = this.model.copy()
     for (const step of steps) take(step, this.model)
@@ -182,7 +182,7 @@ describe('a grant', () => {
   test('that is taken back is gone for the next snapshot, and so is one taken back elsewhere: 5,000 times', async () => {
     const folder = temporaryFolder()
     const environment = openEnvironment(folder, options)
-    // Another environment on the same folder marks its batches as another process does.
+    // Another environment on the same folder counts its commits as another process does.
     const elsewhere = openEnvironment(folder, options)
     await environment.write((batch) => {
       batch.upsertNode(person)
@@ -239,7 +239,7 @@ describe('a grant', () => {
       batch.upsertNode(person)
       batch.upsertNode(document)
     })
-    /** What the header counts, which is never kept, and what stands in the list. */
+    /** The count in the header, which is not cached, and the entries of the list. */
     const read = (snapshot: LmdbSnapshot): [number, number] => [
       snapshot.relationshipCount(null),
       snapshot.degree(1, 'out', snapshot.symbol('type', 'OWNS')),
@@ -247,7 +247,7 @@ describe('a grant', () => {
     const pairs: [number, number][] = []
     for (let number = 0; number < 100; number++) {
       const before = environment.snapshot()
-      // Both share a transaction, so that the second finds what the first has put and nobody has committed.
+      // Both share a transaction, so that the second reads uncommitted changes of the first.
       await Promise.all([
         environment.write((batch) => {
           if (number % 2 === 0) batch.upsertRelationship(grant)
@@ -329,7 +329,7 @@ describe('what is in memory', () => {
     expect([kept(), owns(environment), kept()]).toEqual([false, 1, true])
     let always = true
     for (let number = 0; number < 3000; number++) {
-      // Several batches may come before the next snapshot.
+      // Several batches may precede the next snapshot.
       await Promise.all(
         ['a', 'b'].map((letter) =>
           environment.write((batch) => batch.upsertNode({ type: 'Note', externalId: `${letter} ${number}` })),

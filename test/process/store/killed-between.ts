@@ -1,4 +1,4 @@
-// Writes to one constituent of a composite project and is killed when the global environment's turn has come: a real
+// Writes to one constituent of a composite project and kills itself before it writes to the global environment: a real
 // SIGKILL between two commits. Arguments: folder of the constituent, of the global environment, `upsert` or `delete`.
 import { systemClock } from '../../../src/kernel/clock.ts'
 import { LmdbEnvironment } from '../../../src/store/graph/environment.ts'

@@ -1,11 +1,12 @@
-// What a process opens beyond its means is refused, and what it has open goes on: the package would end the process.
+// A store beyond the limits of the process is refused, and open stores keep working: without the check the lmdb package
+// would crash the process.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { OperationalError } from '../../../src/kernel/errors.ts'
 import { openStore } from '../../../src/store/graph/open-store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** Three of them are more than a process can map. */
+/** Three of them exceed the address space of a process. */
 const mapBytes = 40 * 2 ** 40
 
 test('a store beyond the address space is refused, until another one is closed', async () => {

@@ -1,7 +1,8 @@
-// A process beside a test of opening: `write N` writes the numbers 0, 1, 2… into a database of its own, each after the one
-// before is acknowledged, until it is told to stop; `write slowly` takes its time for one, `write until told` does not end it; `open and stay` begins to open the
-// folder and does not get to the end; `write and open FOLDER` writes to its own one and opens the other again and again meanwhile;
-// `open a minute later` begins to open, and the clock goes on by a minute.
+// A helper process for tests of opening. `write N` writes the numbers 0, 1, 2… to its own database, each after the
+// previous one is acknowledged, until it gets a line to stop. `write slowly` takes a while for one write, `write until
+// told` does not end it. `open and stay` starts to open the folder and never finishes. `write and open FOLDER` writes
+// to its own database and concurrently opens the other one repeatedly. `open a minute later` starts to open, and its
+// clock advances by a minute.
 import { join } from 'node:path'
 import { DATA_FILE } from '../../../src/kernel/data-folder.ts'
 import { LmdbFile } from '../../../src/store/lmdb/lmdb-file.ts'
@@ -58,14 +59,14 @@ if (other !== undefined) {
   }
   const writers = [write(), write()]
   process.stdout.write('ready\n')
-  // So that both are at it.
+  // So that both run concurrently.
   process.stdin.once('data', async () => {
     for (let i = 0; i < OPENINGS; i++) {
       const theirs = await openWhenUnwritten(other, () => new LmdbFile(other, {}))
       await theirs.close()
     }
     process.stdout.write('opened\n')
-    // And that the other finds somebody who writes to the end.
+    // So that the other process meets a writer until the end.
     process.stdin.once('data', async () => {
       opened = true
       await Promise.all(writers)
@@ -88,7 +89,7 @@ for (; !stopped || written === 0; written++) {
     if (written > 0 && numbers.getBinaryFast(written - 1) === undefined) missed.push(written - 1)
     numbers.put(written, new Uint8Array([1]))
   })
-  // So that the order to stop is heard.
+  // So that the line to stop is read.
   if (written % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
 }
 process.stdout.write(`${JSON.stringify({ written, missed })}\n`)

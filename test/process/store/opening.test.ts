@@ -1,4 +1,4 @@
-// Opening an environment while other processes write to it at full speed: LMDB by itself takes commits back by that.
+// Opening an environment while other processes write to it at full speed: without protection LMDB would lose commits.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,14 +17,14 @@ afterEach(async () => {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-/** In memory where there is such a place: the faster the commits, the more of them stand beside an opening. */
+/** In memory if possible: the faster the commits, the more of them coincide with an opening. */
 function fastFolder(): string {
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'verdigraph-opening-'))
   made.push(folder)
   return folder
 }
 
-/** Writes one number after the other, or does what it is told: see opening-process.ts. */
+/** Writes one number after the other, or another role: see opening-process.ts. */
 async function startProcess(folder: string, role: string) {
   const child = Bun.spawn([process.execPath, join(import.meta.dirname, 'opening-process.ts'), folder, role], {
     stdin: 'pipe',
@@ -54,7 +54,7 @@ async function startProcess(folder: string, role: string) {
 test('takes no commit back of those who write meanwhile', async () => {
   const folder = fastFolder()
   const writers = [await startProcess(folder, 'write 0'), await startProcess(folder, 'write 1')]
-  // Some one in a hundred openings did, and spoiled pages.
+  // Without the lock about one in a hundred openings did, and corrupted pages.
   for (let i = 0; i < 500; i++) {
     const file = new LmdbFile(folder, { readOnly: true })
     await Bun.sleep(0)
@@ -65,7 +65,7 @@ test('takes no commit back of those who write meanwhile', async () => {
   for (const { line } of writers) {
     const { written, missed } = JSON.parse(await line())
     counts.push(written)
-    // By the next write of the same process, which is acknowledged after the one before.
+    // By the next write of the same process, which is acknowledged after the previous one.
     expect(missed).toEqual([])
   }
   const file = new LmdbFile(folder, { readOnly: true })
@@ -124,7 +124,7 @@ test('those that wait to write lose patience together, not one after the other, 
 
 test('an opening waits for a write under way', async () => {
   const folder = fastFolder()
-  // It is ready with the write begun, and commits it a moment later.
+  // It is ready with a write in progress, and commits it a moment later.
   await startProcess(folder, 'write slowly')
   const file = new LmdbFile(folder, { readOnly: true })
   expect([...file.openNumbered('numbers').getKeys({ start: 0, end: undefined })]).toEqual([7])
@@ -139,7 +139,7 @@ test('an opening that has to wait for long lets others write in between', async 
   try {
     const opening = openWhenUnwritten(folder, () => new LmdbFile(folder, { readOnly: true }))
     await Bun.sleep(50)
-    // Heard once the write that waits for the opening is through.
+    // Read once the write that waits for the opening is done.
     writer.child.stdin.write('stop\n')
     vi.setSystemTime(Date.now() + 6000)
     expect(JSON.parse(await writer.line())).toMatchObject({ missed: [] })
@@ -178,7 +178,7 @@ test('those that open what the other one writes to do not wait for each other', 
     startProcess(folders[1], `write and open ${folders[0]}`),
   ])
   for (const { child } of both) child.stdin.write('begin\n')
-  // A process that waits in the middle of its turn ends what it has begun to write too late for the other, which gives up.
+  // A process that blocks in the middle of a write finishes it too late for the other one, which times out.
   for (const { line } of both) expect(await line()).toBe('opened')
   for (const { child } of both) child.stdin.write('stop\n')
   for (const { child } of both) expect(await child.exited).toBe(0)

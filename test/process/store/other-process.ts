@@ -1,4 +1,4 @@
-// Another process that writes to a store when it is told to: the handle on it, and, run by itself, the process.
+// Another process that writes to a store on command: the handle for tests, and, when run as a program, the process.
 import { join } from 'node:path'
 import { Float } from '../../../src/kernel/float.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../src/store/graph/environment.ts'
@@ -8,7 +8,7 @@ import { ManualClock } from '../../support/manual-clock.ts'
 
 interface WriteCommand {
   readonly folder: string
-  /** What its clock shows. */
+  /** The time of its clock. */
   readonly now: number
   readonly steps: readonly BatchStep[]
 }
@@ -27,7 +27,10 @@ function decode(line: string): WriteCommand {
   })
 }
 
-/** As all that write to the folder count their commits, so that snapshots of one turn may share a view. */
+/**
+ * The commit counter of all writers to the folder, which lets snapshots of one event-loop turn share a read
+ * transaction.
+ */
 export function commitsIn(folder: string): SharedCounter {
   return openSharedCounter(join(folder, 'commits'))
 }
@@ -40,7 +43,7 @@ export class OtherProcess {
   })
   private readonly answers = lines(this.child.stdout)
 
-  /** Resolves when the other process has its batch committed. */
+  /** Resolves when the other process has committed its batch. */
   async write(order: WriteCommand): Promise<void> {
     this.child.stdin.write(encode(order))
     this.child.stdin.flush()

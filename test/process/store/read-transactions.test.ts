@@ -1,4 +1,4 @@
-// Snapshots of one turn that share what they read from: each still tells of every commit that anybody was told of before it.
+// Snapshots of one event-loop turn that share a read transaction: each still sees every commit acknowledged before it.
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/kernel/clock.ts'
@@ -8,7 +8,9 @@ import { commitsIn } from './other-process.ts'
 
 const source = join(import.meta.dirname, '..', '..', '..', 'src')
 
-/** Commits one node and ends, while this process stands still. With another count than ours it is not told of. */
+/**
+ * Commits one node and ends while this process blocks. With a separate counter this process does not notice the commit.
+ */
 function writtenByAnother(folder: string, externalId: string, commits = 'commits'): void {
   const script = `
     const { openEnvironment } = await import('${source}/store/graph/environment.ts')
@@ -54,7 +56,7 @@ describe('a snapshot behind another one of the same turn', () => {
       ['three', false],
     ] as const) {
       const old = environment.snapshot()
-      // As in the moment after a commit in which nobody is told of it yet.
+      // As directly after a commit that is not acknowledged yet.
       writtenByAnother(folder, name, 'others')
       const now = environment.snapshot()
       const label = now.symbol('label', 'A')

@@ -1,4 +1,4 @@
-// Begins a reading of the store in the folder it is given, says so, and holds it until it is killed.
+// Starts a read transaction on the store in the given folder, prints a line, and holds it until it is killed.
 import { systemClock } from '../../../src/kernel/clock.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'
 

@@ -13,7 +13,7 @@ it('a file does not grow for ever because a process was killed while it read', a
   const environment = openEnvironment(folder, { clock: systemClock, sync: false })
   const size = (): number => statSync(join(folder, 'data.mdb')).size
   let round = 0
-  /** The same nodes again and again, so that all that is written anew takes the place of something old. */
+  /** The same nodes repeatedly, so that every new page replaces an old one. */
   const grown = async (): Promise<number> => {
     const before = size()
     for (let batch = 0; batch < BATCHES; batch++) {
@@ -41,7 +41,7 @@ it('a file does not grow for ever because a process was killed while it read', a
   await grown()
   const after = await grown()
   await environment.close()
-  // Nothing could be used again while somebody read, which is what would go on.
+  // No page could be reused while the reader was open; the file would keep growing.
   expect(whileReading).toBeGreaterThan(1_000_000)
   expect(Math.max(settled, after)).toBeLessThan(whileReading / 10)
 })

@@ -1,4 +1,4 @@
-// Writes nodes of ever new types to the folder it is given, a line for each acknowledged one, until it is killed.
+// Writes nodes of new types to the given folder, printing a line for each acknowledged one, until it is killed.
 import { systemClock } from '../../../src/kernel/clock.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'
 

@@ -1,4 +1,4 @@
-// Backup and restore: what comes back, at which moment it was, and what is refused.
+// Backup and restore: the restored data, its point in time, and what is refused.
 import {
   copyFileSync,
   cpSync,
@@ -181,7 +181,7 @@ test('a restored graph takes a large batch as its first write', async () => {
   await restoreTo(out, restored)
   const from = join(folder, 'lines')
   writeFileSync(from, lines('b'))
-  // In a process of its own: LMDB would end it.
+  // In a separate process: LMDB would crash it.
   const imported = await runCommand(['import', '--data', restored, '--in', from, '--project', project])
   expect(imported.exitCode, imported.stderr).toBe(0)
 })
@@ -242,7 +242,7 @@ test('a backup that was cut off or changed anywhere is refused, and nothing is l
     writeFileSync(broken, bytes.subarray(0, length))
     await expect(restoreTo(broken, target), `of length ${length}`).rejects.toThrow('is not a complete backup')
   }
-  // One flipped bit each at places spread over the whole file; only padding, which nothing reads, may go unnoticed.
+  // One flipped bit each at places spread over the whole file; only flips in unused padding may go unnoticed.
   let refused = 0
   for (let at = 0; at < bytes.length; at += Math.ceil(bytes.length / 30)) {
     const flipped = Buffer.from(bytes)

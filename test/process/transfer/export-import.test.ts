@@ -1,4 +1,5 @@
-// Export and import: what comes back is what was there; what is wrong in a line is told with its number and its field.
+// Export and import: the imported graph equals the exported one; an error in a line is reported with line number and
+// field.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -34,7 +35,7 @@ function importInto(dataDir: string, text: string | Buffer, more: Partial<Import
   return importFile({ dataDir, from, dryRun: false, resume: false, progress, ...more })
 }
 
-/** A folder with one project, whose graph is still empty. */
+/** A folder with one project and an empty graph. */
 async function emptyProject(): Promise<{ data: string; project: string }> {
   const data = join(temporaryFolder(), 'data')
   const project = mintGid(systemClock.now())
@@ -134,7 +135,7 @@ test('what was exported is imported, and exported again, byte by byte', async ()
   expect(await importInto(target, first)).toMatchObject({ configuration: 1, nodes: 2, relationships: 2, skipped: 0 })
   expect(await exported(target)).toBe(first)
   expect(await checkOf(target, project)).toEqual([])
-  // Nothing changes when it is imported once more.
+  // Nothing changes if it is imported again.
   await importInto(target, first)
   expect(await exported(target)).toBe(first)
 })
@@ -162,7 +163,7 @@ test('the parts of a composite graph come back, and the next start provisions th
   const target = join(temporaryFolder(), 'copy')
   await importInto(target, text)
   expect(await exported(target)).toBe(text.replace('"ACTIVE"', '"PENDING"'))
-  // Into one part of a composite project alone, its proxies are still to be made.
+  // For one part of a composite project alone, its proxies must still be created.
   await importInto(data, JSON.stringify({ node: { type: 'Person', external_id: 'cid' } }), { projectId: project })
   expect(await exported(data)).toContain('"PENDING"')
 })
@@ -223,7 +224,7 @@ test('a node goes into the part where a capture would put it, and into no other'
   for (const [part, location] of [[one, 'eu'], [one, 'uk'], [two, 'us'], [undefined, 'home'], ['default']])
     expect(await fault(into(part, location)), location).toBe(null)
 
-  // An export is held to the configuration that it brings, or to that of the project it goes into.
+  // An export is checked against the configuration that it contains, or against that of the target project.
   const target = join(temporaryFolder(), 'copy')
   await importInto(target, text)
   expect(await exported(target)).toBe(text.replace('"ACTIVE"', '"PENDING"'))
@@ -313,7 +314,7 @@ test('a line that is wrong is told with its number and its field, and its batch 
       await expect(outcome, line).rejects.toThrow(/^line 2: /)
     }
   }
-  // The last two cases end a batch, and that of the good line is written then.
+  // The last two cases end a batch, and the batch of the valid line is written then.
   await importInto(data, '', { from, projectId: project })
   const after = await exported(data)
   expect(after.replaceAll(/\{"node".*\n|"nodes":1/g, '')).toBe(before.replace('"nodes":0', ''))
@@ -323,7 +324,7 @@ test('bytes that are no text are refused, and nothing is put in their place', as
   const { data, project } = await emptyProject()
   const line = (bytes: number[]): Buffer =>
     Buffer.concat([Buffer.from('{"node":{"type":"Person","external_id":"x'), Buffer.from(bytes), Buffer.from('"}}\n')])
-  // The second is that character itself, which may stand in a name.
+  // The second is that character itself, which is valid in a name.
   const lines = [[0x41], [0xef, 0xbf, 0xbd], [0xff]].map(line)
   for (const dryRun of [true, false])
     await expect(importInto(data, Buffer.concat(lines), { projectId: project, dryRun })).rejects.toThrow(
@@ -378,9 +379,9 @@ test('an import that is killed again and again goes on where it was, and its fol
   let kills = 0
   let isServed = true
   for (let ended = false; !ended; ) {
-    // The first batch that is told was perhaps written before; a few more are not.
+    // The first reported batch may have been written before; a few more are not.
     const batches = 10 + kills * 15
-    // It does not get far beyond them before the kill, on however fast a disk.
+    // It does not get far beyond them before the kill, even on a fast disk.
     const script = join(import.meta.dirname, 'importing-process.ts')
     const child = Bun.spawn([process.execPath, script, data, from, '250', String(batches + 5)], {
       stdout: 'pipe',
@@ -405,7 +406,7 @@ test('an import that is killed again and again goes on where it was, and its fol
   expect(await checkOf(data, project)).toEqual([])
   const text = await exported(data)
   expect(text).toContain(`"nodes":${nodes},"relationships":${nodes * 2}`)
-  // Written once: whatever was written again would have been changed later than it was made.
+  // Written once: a second write would have a change time after its creation time.
   expect(text).not.toContain('"update_time"')
 })
 
@@ -419,7 +420,7 @@ test('an export that was cut off is not taken for a whole one', async () => {
   )
   const served = await runCommand(['serve', '--data', target, '--port', '0'])
   expect(served.stderr).toContain('was interrupted: finish it with')
-  // A whole file mends it.
+  // A complete file repairs it.
   await importInto(target, whole)
   expect(await exported(target)).toBe(whole)
 })
@@ -499,7 +500,7 @@ test('older revisions come along, with their project alone when it is exported a
   const data = join(temporaryFolder(), 'copy')
   await importInto(data, text)
   expect(await exported(data)).toBe(text)
-  // Once more the same, and then another past of the same documents.
+  // The same again, and then another history of the same documents.
   await importInto(data, text)
   await expect(importInto(data, text.replaceAll('"first"', '"1st"'))).rejects.toThrow('has another configuration')
 })
@@ -520,7 +521,7 @@ test('the commands move the demo world to another folder, which then answers ali
   mkdirSync(copy)
   writeFileSync(join(copy, 'master.key'), readFileSync(join(data, 'master.key')))
   const imported = await runCommand(['import', '--data', copy, '--in', file])
-  // All that was exported, and that was the demo world and not some of it.
+  // Everything that was exported, which was the complete demo data.
   const [counts = '', nodes] = /\d+ configuration documents, (\d+) nodes, \d+ relationships/.exec(made.stderr) ?? []
   expect(Number(nodes)).toBeGreaterThan(60)
   expect(imported.stderr).toContain(counts)

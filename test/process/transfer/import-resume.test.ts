@@ -1,4 +1,4 @@
-// An import goes on with what was cut off, and with nothing else; one that failed leaves what it is gone on with, or nothing.
+// An import resumes only the file that was interrupted; a failed import leaves its checkpoint, or nothing.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -34,7 +34,7 @@ function person(external_id: string): string {
   return `${JSON.stringify({ node: { type: 'Person', external_id } })}\n`
 }
 
-/** Names that take up the same room, in more bytes than a reader takes at once. */
+/** Names of the same length, longer than one read of the reader. */
 function people(first = 'p'): string[] {
   return Array.from({ length: 3000 }, (_, i) => person(`${first}${String(i).padStart(40, '0')}`))
 }
@@ -72,7 +72,7 @@ test('an import goes on behind a line that was mended, and with a file that grew
   await expect(importInto(data, from, options)).rejects.toThrow('line 3001: malformed JSON')
   writeFileSync(from, [...people(), person('mended'), person('last')].join(''))
   expect(await importInto(data, from, options)).toMatchObject({ nodes: 2, skipped: 3000, isResumed: true })
-  // Its last line lacks its end, and gets it with the next one.
+  // Its last line is incomplete, and completed by the next one.
   const longer = join(temporaryFolder(), 'longer')
   writeFileSync(longer, `${person('x').trimEnd()}`)
   const ended = importInto(data, longer, { ...options, progress: () => expect.fail('cut off') })
@@ -87,7 +87,7 @@ test('a file that is another one before the place of the cut is not gone on with
   const from = join(temporaryFolder(), 'lines')
   writeFileSync(from, [...people(), 'nonsense\n'].join(''))
   await expect(importInto(data, from, { projectId: project })).rejects.toThrow('line 3001: ')
-  // As long as the other, and the same in its first 64 KiB.
+  // As long as the other, and equal in its first 64 KiB.
   const others = people()
   others[2500] = person(`q${'0'.repeat(40)}`)
   for (const text of [[...others, 'nonsense\n'].join(''), people().slice(0, 2000).join(''), '', 'x'.repeat(300_000)]) {
@@ -119,7 +119,7 @@ test('a stream that was cut off is gone on with by the same stream alone', async
   others[2500] = person('other')
   await expect(stream([graph, ...others])).rejects.toThrow('the standard input does not begin with the')
   expect(await countOf(data, project)).toBeLessThanOrEqual(3000)
-  // And now from a real one.
+  // Now from a real file.
   const stdin = new Blob([graph, ...people(), person('last')])
   const script = join(import.meta.dirname, 'importing-process.ts')
   const child = Bun.spawn([process.execPath, script, data, '-', '5000'], { stdin, stdout: 'ignore', stderr: 'pipe' })
@@ -165,7 +165,7 @@ test('what an import left that was given up is not gone on with by a later one o
   writeFileSync(from, [...lines, 'nonsense\n'].join(''))
   await expect(importInto(one.data, from, small)).rejects.toThrow('line 33: ')
   expect(await countOf(one.data, other)).toBeGreaterThan(0)
-  // Given up: it is served, and a node is deleted.
+  // Abandoned: the folder is served, and a node is deleted.
   rmSync(join(one.data, 'import.unfinished'))
   const served = openCatalog(one.data, { clock: systemClock, sync: false })
   const externalId = `p${'0'.repeat(40)}`
@@ -176,7 +176,7 @@ test('what an import left that was given up is not gone on with by a later one o
   writeFileSync(from, lines.join(''))
   const result = await importInto(one.data, from, { ...small, resume: true })
   expect(result).toMatchObject({ isResumed: true })
-  // Of the first graph some lines were skipped, of the second none.
+  // Some lines of the first graph were skipped, none of the second.
   expect(result.skipped).toBeGreaterThan(0)
   expect(result.skipped).toBeLessThan(15)
   expect(await countOf(one.data, one.project)).toBe(20)
@@ -202,7 +202,7 @@ test('an import that wrote nothing leaves nothing behind', async () => {
     await expect(importInto(dataDir, parent)).rejects.toThrow('EISDIR')
     expect(readdirSync(parent)).toEqual(['empty'])
   }
-  // What others have put beside it meanwhile is theirs.
+  // Files that others have added in the meantime are kept.
   writeFileSync(from, `${whole.split('\n')[0]}\n[]\n`)
   const begun = importInto(join(parent, 'a', 'b', 'new'), from, {
     batchWeight: 1,
@@ -210,7 +210,7 @@ test('an import that wrote nothing leaves nothing behind', async () => {
   })
   await expect(begun).rejects.toThrow(/^line 2: /)
   expect(readdirSync(parent, { recursive: true }).sort()).toEqual(['a', join('a', 'other'), 'empty'])
-  // A folder in use keeps what it has, and no graph without a line.
+  // An existing folder keeps its data, and no graph without a line is created.
   rmSync(join(data, 'projects'), { recursive: true })
   const before = readdirSync(data)
   writeFileSync(from, whole.replace('{"end"', `${person('ann')}nonsense\n{"end"`))

@@ -1,5 +1,5 @@
-// Imports a file in small batches, telling each, until it ends or is killed. With a number at the end, it stops behind so many
-// batches and waits to be killed.
+// Imports a file in small batches, printing each, until it ends or is killed. With a number at the end, it stops after
+// so many batches and waits to be killed.
 import { writeSync } from 'node:fs'
 import { importFile } from '../../../src/transfer/import.ts'
 

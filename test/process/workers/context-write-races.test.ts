@@ -18,7 +18,7 @@ interface RaceReply {
   readonly data: readonly { readonly nodes: Readonly<Record<string, unknown>> }[]
 }
 
-/** One way to ask: over one of several connections, perhaps to one of several processes. */
+/** A client on one of several connections, possibly to one of several processes. */
 interface WorkerClient {
   run(query: string, params: object): Promise<RaceReply>
   capture(body: object): Promise<void>
@@ -67,7 +67,7 @@ async function claimsOnce(askers: readonly WorkerClient[], tag: string): Promise
   for (let round = 0; round < 4; round++) {
     const seat = `${tag}-${round}`
     await first.capture({ nodes: [{ type: 'Seat', external_id: seat }] })
-    // Others write to the same graph all the while, names included that it has not seen.
+    // Others write to the same graph concurrently, including new names.
     let isOver = false
     const noise = (async () => {
       for (let i = 0; !isOver; i++) {
@@ -95,7 +95,7 @@ async function claimsOnce(askers: readonly WorkerClient[], tag: string): Promise
   }
 }
 
-/** Each counts up by one from what it saw last, and looks again when somebody else was faster. */
+/** Each increments the value that it last read, and reads again if another client was faster. */
 async function countsUp(askers: readonly WorkerClient[], seat: string): Promise<void> {
   const [first] = askers as [WorkerClient]
   const own = 10

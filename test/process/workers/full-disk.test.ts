@@ -1,4 +1,4 @@
-// A service on a disk that is really full: a small file system of its own in memory, which only root may mount.
+// A service on a disk that is really full: a small in-memory file system, which only root can mount.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,7 +52,7 @@ describe.skipIf(!isMounted)('a service whose disk is full', () => {
       })
     const noRoom = [507, '{"message":"the storage is full"}']
     const refused: unknown[] = []
-    // Those of one round share a commit, and its end.
+    // Writes of one round share a commit and its outcome.
     for (let n = 0; refused.length === 0; n++) {
       for (const reply of await Promise.all(lines.map((of, at) => fill(of, `${n}-${at}`)))) {
         if (reply.status !== 200) refused.push([reply.status, reply.body])

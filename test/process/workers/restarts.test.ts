@@ -27,7 +27,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Of the processes whose parent that one is. */
+/** Of the child processes of that one. */
 function childrenOf(pid: number): number[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
@@ -57,7 +57,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-// Which process is whose is read from /proc.
+// Parents of processes are read from /proc.
 describe.skipIf(!existsSync('/proc/self/stat'))('a worker that is killed', () => {
   it('is replaced, and takes nothing acknowledged with it; meanwhile the others go on, and provision', async () => {
     const crew = await startWorkers(data, 2)
@@ -81,7 +81,7 @@ describe.skipIf(!existsSync('/proc/self/stat'))('a worker that is killed', () =>
     const dying = write(one, 1).catch(() => 'lost')
     const living = write(other, 2)
     await until(() => acknowledged.length > 20)
-    // The one that was started first: it was elected for what one alone does.
+    // The first one: it was elected for the tasks of a single process.
     const [first] = childrenOf(crew.server.pid) as [number]
     process.kill(first, 'SIGKILL')
     expect(await dying).toBe('lost')
@@ -90,7 +90,7 @@ describe.skipIf(!existsSync('/proc/self/stat'))('a worker that is killed', () =>
     writing = false
     await living
 
-    // The other one provisions now.
+    // The other one provisions projects now.
     const second = await makeProject(crew, other, 'heir')
     expect(second.id).not.toBe(project.id)
     const [[reborn]] = (await connectionsTo(crew.server.url, 2, 1)) as [[HttpConnection], [HttpConnection]]
@@ -108,7 +108,7 @@ describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed'
     expect(workers).toHaveLength(2)
     await server.kill('SIGKILL')
     const { port } = new URL(server.url)
-    // Waits by itself for the workers that are left.
+    // Waits by itself for the remaining workers.
     const next = await startServer(['--data', data, '--workers', '2', '--port', port])
     expect(workers.filter(isAlive)).toEqual([])
     expect(new URL(next.url).port).toBe(port)
@@ -138,13 +138,13 @@ describe.skipIf(!existsSync('/proc/self/stat'))('workers whose parent is killed 
         workers = childrenOf(parent.pid)
         return workers.length > 0
       })
-      // From before the worker's first line to behind its opening of the store.
+      // From before the worker's first line to after its opening of the store.
       await Bun.sleep(chance.between(0, 500))
       workers = childrenOf(parent.pid)
       parent.kill('SIGKILL')
       await parent.exited
       orphans += workers.length
-      // In steps of 10 ms: a bound on how often they are looked at, much above what they need on a busy machine.
+      // In steps of 10 ms: a limit on the number of checks, far above what a busy machine needs.
       let looks = 0
       await until(() => workers.filter(isAlive).length === 0 || ++looks > 500)
       expect([round, workers.filter(isAlive)]).toEqual([round, []])

@@ -79,7 +79,7 @@ describe('what one worker has acknowledged', () => {
     const named = { ...headers, 'mcp-session-id': opened.headers['mcp-session-id'] as string }
     for (const line of [one, other]) expect((await line.request('POST', path, named, message('ping'))).status).toBe(200)
 
-    // Whichever of them has the stream, the change of another is told by it.
+    // Whichever worker has the stream, it delivers changes of the others.
     bodyOf(
       await configure(one, 'PUT', `application-agents/${project.agent}`, { api_permissions: ['CIQ', ...may] }),
       200,
