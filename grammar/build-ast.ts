@@ -52,9 +52,9 @@ export function path(
   return { kind: 'path', variable, shortest, ...chain, span }
 }
 
-/** What stands between the parentheses of a node pattern. */
+/** The fields inside the parentheses of a node pattern. */
 export type NodePatternFields = Pick<ast.NodePattern, 'variable' | 'labels' | 'properties' | 'where'>
-/** What stands between the brackets of a relationship pattern. */
+/** The fields inside the brackets of a relationship pattern. */
 export type RelationshipPatternFields = Pick<
   ast.RelationshipPattern,
   'variable' | 'types' | 'range' | 'properties' | 'where'

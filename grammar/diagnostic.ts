@@ -11,7 +11,7 @@ export interface Diagnostic {
   /** Lower case, no full stop; text of the author in back-ticks. */
   readonly message: string
   readonly span: Span
-  /** What stands at the position. */
+  /** What was found at the position. */
   readonly found?: string
   /** What the grammar accepts there. */
   readonly expected?: string
@@ -36,13 +36,13 @@ export function positionOf(text: string, offset: number): Position {
  * Renders a diagnostic as one string: `line L, column C: message`, then the source line and a caret line. A long source
  * line is cut to 120 characters around the caret.
  */
-export function renderDiagnostic(text: string, issue: Diagnostic): string {
-  const { line, column } = positionOf(text, issue.span.start)
+export function renderDiagnostic(text: string, diagnostic: Diagnostic): string {
+  const { line, column } = positionOf(text, diagnostic.span.start)
   const source = text.split('\n')[line - 1] ?? ''
   const windowStart = Math.max(0, column - 1 - 60)
   const shown = source.slice(windowStart, windowStart + 120).replace(/\t/g, ' ')
   const caretAt = column - 1 - windowStart
-  const width = Math.max(1, Math.min(issue.span.end - issue.span.start, shown.length - caretAt))
+  const width = Math.max(1, Math.min(diagnostic.span.end - diagnostic.span.start, shown.length - caretAt))
   const caret = ' '.repeat(caretAt) + '^'.repeat(width)
-  return `line ${line}, column ${column}: ${issue.message}\n${shown}\n${caret}`
+  return `line ${line}, column ${column}: ${diagnostic.message}\n${shown}\n${caret}`
 }

@@ -118,7 +118,7 @@ function suggestion(token: IToken, previous: IToken | null, expected: string): s
   const earlier = previous?.tokenType === t.Identifier ? nearestKeyword(previous.image, 1) : null
   if (earlier !== null) return `; did you mean \`${earlier}\` instead of \`${previous!.image}\`?`
   if (expected.startsWith(aName) && isReserved(token.image)) {
-    return `; \`${token.image}\` is a reserved word, as a name it stands in back-ticks`
+    return `; \`${token.image}\` is a reserved word; to use it as a name, put it in back-ticks`
   }
   return ''
 }

@@ -36,6 +36,7 @@ export const Identifier = createToken({
 
 // An unterminated string, quoted name or comment takes the whole rest of the text, so that the lexer looks for the end
 // once and stays linear. The missing end is reported when the token is read.
+/** A name in back-ticks. */
 export const QuotedName = createToken({
   name: 'QuotedName',
   pattern: /`[^`]*(?:``[^`]*)*`?/,

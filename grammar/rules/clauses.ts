@@ -101,7 +101,7 @@ export abstract class ClauseRules extends PatternRules {
       const found = `\`${this.source.slice(span.start, span.end)}\``
       throwSyntaxError({
         code: 'UnexpectedSyntax',
-        message: `\`USE\` takes a graph as ${expected}`,
+        message: `\`USE\` expects a graph as ${expected}`,
         span,
         found,
         expected,

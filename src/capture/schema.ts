@@ -158,12 +158,19 @@ function relationshipsOf<T extends z.ZodType>(item: T) {
 }
 
 // Each function returns the schema of a request with at most `itemsMax` items.
+/** A request to create or update nodes. */
 export const nodesRequest = nodesOf(node)
+/** A request to delete nodes. */
 export const deleteNodesRequest = nodesOf(endNode)
+/** A request to delete properties of nodes. */
 export const deleteNodePropertiesRequest = nodesOf(trimmedNode)
+/** A request to delete metadata of properties. */
 export const deletePropertyMetadataRequest = nodesOf(unsourcedProperty)
+/** A request to create or update relationships. */
 export const relationshipsRequest = relationshipsOf(relationship)
+/** A request to delete relationships. */
 export const deleteRelationshipsRequest = relationshipsOf(goneRelationship)
+/** A request to delete properties of relationships. */
 export const deleteRelationshipPropertiesRequest = relationshipsOf(trimmedRelationship)
 
 /** A node to create or update. */

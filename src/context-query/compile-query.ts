@@ -40,7 +40,7 @@ export function compileQuery(document: QueryDocument, policy: ContextPolicy): Re
   return conditionRows.ok ? conditionRows : err(conditionRows.error.map(({ message }) => `filter: ${message}`))
 }
 
-/** Why a stored query cannot run. `beyond-policy`: it asks for more than its policy allows now. */
+/** Why a stored query cannot run. `beyond-policy`: it exceeds what its policy allows now. */
 export interface QueryCompileError {
   readonly kind: 'beyond-policy' | 'broken'
   readonly issue: string

@@ -68,7 +68,7 @@ export class QueryIndex {
     return compiled?.ok ? compiled.value : null
   }
 
-  /** Returns what an ACTIVE query asks for beyond its policy, which was changed after the query; null if nothing. */
+  /** Returns how an ACTIVE query exceeds its policy, if the policy was changed after the query; otherwise null. */
   policyViolation(projectId: string, key: string): string | null {
     const compiled = this.compiledFor(projectId, key)
     return compiled?.ok === false && compiled.error.kind === 'beyond-policy' ? compiled.error.issue : null

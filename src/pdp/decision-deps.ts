@@ -29,7 +29,7 @@ export interface EvaluationRequest {
   readonly context?: RequestContextMembers
 }
 
-/** What was asked. */
+/** The kind of a request. */
 export type RequestKind = 'evaluation' | 'resource search' | 'subject search' | 'action search'
 
 /**

@@ -144,12 +144,12 @@ function buildPage(
 ): SearchPage {
   const { limit, returned } = position
   // A limit of 0 only counts; the results then follow in pages of the default size.
-  const behind: PagePosition =
+  const nextPosition: PagePosition =
     limit === 0
       ? { ...position, limit: null }
       : { after: ids.at(-1) ?? position.after, returned: returned + ids.length, limit, ...next }
   const isLast = left !== null && ids.length === left
-  const next_token = isLast ? '' : deps.pageTokens.create(behind, binding())
+  const next_token = isLast ? '' : deps.pageTokens.create(nextPosition, binding())
   const members = { next_token, count: ids.length }
   return { ids, page: left === null ? members : { ...members, total: returned + left } }
 }

@@ -157,8 +157,8 @@ function searchWithPolicies(
   const bound = bindParameters(deps, caller, request, policies)
   if (!bound.ok) return bound
   if (policies.length === 0) return ok(emptyPage(window))
-  const sought = request.resource.id === null ? 'resource' : 'subject'
-  if (sought === 'resource' && !tokenMatchesSubject(caller.user, request.subject)) {
+  const target = request.resource.id === null ? 'resource' : 'subject'
+  if (target === 'resource' && !tokenMatchesSubject(caller.user, request.subject)) {
     return policies.some(rejectsForeignSubject) ? subjectMismatch : ok(emptyPage(window))
   }
   const parameters = bound.value
@@ -176,7 +176,7 @@ function searchWithPolicies(
         session,
         parameters,
         request,
-        target: sought,
+        target,
         filterResult: null,
         missing,
       })
@@ -197,7 +197,7 @@ function searchWithPolicies(
     const { policy } = task
     session.parameters = parameters
     try {
-      if (policy.readsIdOf[sought]) found.searchEach(task)
+      if (policy.readsIdOf[target]) found.searchEach(task)
       else found.search(task)
     } catch (error) {
       if (!(error instanceof ExecutionError)) throw error

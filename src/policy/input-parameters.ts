@@ -21,8 +21,8 @@ export interface InputRules {
 }
 
 /**
- * Returns the issues of the parameters, whoever reads them: reserved names, strings that are too long, data nested too
- * deep. Empty if there are none.
+ * Returns the issues of the parameters, whether or not a policy reads them: reserved names, strings that are too long,
+ * data nested too deep. Empty if there are none.
  */
 export function inputIssues(params: InputParams, { at, reserved, stringMax }: InputRules): readonly string[] {
   const issues: string[] = []

@@ -1,6 +1,6 @@
 // Smaller texts of a query, each with one part of the syntax tree removed. Some no longer bind; the caller checks that.
 import { parse } from '../../grammar/index.ts'
-import { print } from '../../grammar/print.ts'
+import { print } from '../support/print-cypher.ts'
 
 /** Parts that a tree can omit. */
 const LEFT_OUT = new Set(['where', 'properties', 'labels', 'types', 'range', 'skip', 'limit', 'variable', 'otherwise'])

@@ -3,13 +3,13 @@
 import type { Query } from '../../../grammar/ast.ts'
 import { type Diagnostic, renderDiagnostic } from '../../../grammar/diagnostic.ts'
 import { parse } from '../../../grammar/index.ts'
-import { print } from '../../../grammar/print.ts'
 import { compileCondition } from '../../../src/engine/conditions.ts'
 import { ExecutionError } from '../../../src/engine/errors.ts'
 import { compileRowsQuery, type RowsQuery } from '../../../src/engine/rows-query.ts'
 import type { GraphStore } from '../../../src/engine/store.ts'
 import { PARAMETERS } from '../../generate/condition.ts'
 import { engineParameters } from '../../support/convert-graph.ts'
+import { print } from '../../support/print-cypher.ts'
 import { bare } from './trees.ts'
 
 const limits = { stepsMax: 20_000, timeMs: 50 }

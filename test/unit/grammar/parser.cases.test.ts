@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { positionOf } from '../../../grammar/diagnostic.ts'
 import { parse } from '../../../grammar/index.ts'
-import { print } from '../../../grammar/print.ts'
+import { print } from '../../support/print-cypher.ts'
 import { readCases } from './read-cases.ts'
 import { bare, read } from './trees.ts'
 

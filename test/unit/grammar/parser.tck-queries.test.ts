@@ -2,7 +2,7 @@
 // suite, and every tree prints to a text with the same tree.
 import { expect, test } from 'vitest'
 import { parse } from '../../../grammar/index.ts'
-import { print } from '../../../grammar/print.ts'
+import { print } from '../../support/print-cypher.ts'
 import { readSuite, suitePresent } from '../../tck/suite-queries.ts'
 import { bare } from './trees.ts'
 

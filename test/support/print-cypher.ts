@@ -1,5 +1,5 @@
-// AST back to text: parse(print(query)) is the same tree, spans and `text` apart.
-// Parentheses stand only where the tree would otherwise be read differently.
+// Prints an AST as Cypher: parse(print(query)) is the same tree, apart from spans and `text`.
+// Parentheses are printed only where the tree would otherwise be parsed differently.
 import type {
   Clause,
   Expression,
@@ -15,9 +15,10 @@ import type {
   Query,
   RelationshipPattern,
   SubqueryBody,
-} from './ast.ts'
-import { isKeyword } from './tokens.ts'
+} from '../../grammar/ast.ts'
+import { isKeyword } from '../../grammar/tokens.ts'
 
+/** Prints a query on one line. */
 export function print(query: Query): string {
   return query.parts
     .map((part, i) => {
@@ -145,7 +146,7 @@ function printLabels(labels: LabelExpression, atLeast: number): string {
 
 // ---------------------------------------------------------------- expressions
 
-/** How tightly each level of rules/expressions.ts binds. */
+/** Binding strength of each level of rules/expressions.ts. */
 const strength = {
   OR: 1,
   XOR: 2,
@@ -200,6 +201,7 @@ function strengthOf(expression: Expression): number {
   }
 }
 
+/** Prints an expression, in parentheses if it binds less tightly than `atLeast`. */
 export function printExpression(expression: Expression, atLeast = 0): string {
   const text = printBare(expression)
   return strengthOf(expression) < atLeast ? `(${text})` : text
@@ -240,8 +242,8 @@ function printBare(expression: Expression): string {
       return `${printExpression(expression.target, own)}[${from}..${to}]`
     }
     case 'label-test': {
-      // A second label test would run together with the first, and a bar could be taken for the bar of a comprehension
-      // around it. Labels in parentheses are the same labels, and cannot be mistaken for a node.
+      // A second label test would merge with the first, and a bar could be read as that of a surrounding comprehension.
+      // Parentheses around labels do not change them and cannot be read as a node.
       const target = printExpression(expression.target, expression.target.kind === 'label-test' ? strength.atom : own)
       const labels = printLabels(expression.labels, 0)
       return expression.labels.kind === 'label-or' ? `${target}:(${labels})` : `${target}:${labels}`
@@ -301,9 +303,9 @@ function printBare(expression: Expression): string {
 
 function printUnary(operator: 'NOT' | '-' | '+', operand: Expression, own: number): string {
   if (operator === 'NOT') return `NOT ${printExpression(operand, own)}`
-  // Not in parentheses: a chain of signs may be longer than parentheses may be deep.
+  // Without parentheses: a chain of signs may be longer than the maximum nesting.
   if (operand.kind === 'unary') return `${operator} ${printExpression(operand, own)}`
-  // A sign right before a number would become part of the literal.
+  // A sign directly before a number would become part of the literal.
   const isNumber = operand.kind === 'integer' || operand.kind === 'float'
   return `${operator}${printExpression(operand, isNumber ? strength.atom + 1 : own)}`
 }
@@ -311,7 +313,7 @@ function printUnary(operator: 'NOT' | '-' | '+', operand: Expression, own: numbe
 function printCall(call: FunctionCall): string {
   const { text } = call.name
   const parts = text.split('.')
-  // A name with an empty part was written in back-ticks, dots and all.
+  // A name with an empty part was written in back-ticks, including its dots.
   const name = parts.includes('')
     ? quoted(text)
     : parts.map((part, i) => (i === 0 ? functionName(part) : anyName(part))).join('.')
@@ -343,7 +345,7 @@ function quoted(name: string): string {
   return `\`${name.replaceAll('`', '``')}\``
 }
 
-/** A name where keywords are names too. */
+/** Prints a name where keywords are allowed as names. */
 function anyName(name: string): string {
   return plainName.test(name) ? name : quoted(name)
 }
@@ -352,7 +354,7 @@ function freeName(name: string): string {
   return plainName.test(name) && !isKeyword(name) ? name : quoted(name)
 }
 
-/** These keywords are functions, and `(` after them does not begin anything else. */
+/** Keywords that are functions: `(` after them begins nothing else. */
 function functionName(name: string): string {
   return /^(?:count|collect|exists)$/i.test(name) ? name : freeName(name)
 }
