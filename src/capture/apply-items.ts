@@ -15,6 +15,9 @@ export interface CaptureDeps {
   readonly onCaptured?: (operation: string, items: number) => void
 }
 
+/** The ids of the items, or the error of the request. */
+export type CaptureResult = Promise<Result<BatchResult, ServiceError>>
+
 /** One item of a request. */
 export interface CaptureItem {
   readonly graph: GraphStore
@@ -28,7 +31,7 @@ export interface CaptureItem {
  * Writes the items and returns one id per item, in their order. Error: `invalid` if nodes are missing; then nothing was
  * written. Rejects if a graph cannot be written.
  */
-export async function applyItems(items: readonly CaptureItem[]): Promise<Result<BatchResult, ServiceError>> {
+export async function applyItems(items: readonly CaptureItem[]): CaptureResult {
   const groups = new Map<GraphStore, number[]>()
   items.forEach(({ graph }, index) => {
     const group = groups.get(graph)

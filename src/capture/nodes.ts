@@ -2,14 +2,13 @@
 // break a rule are rejected before anything is written (422), with every issue.
 import type { MetadataFields, NodeInput, NodeKey, WriteBatch } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
-import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
-import { err, type Result } from '../kernel/result.ts'
+import { graphNotFound } from '../kernel/errors.ts'
+import { err } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
-import { applyItems, type CaptureDeps, type CaptureItem } from './apply-items.ts'
+import { applyItems, type CaptureDeps, type CaptureItem, type CaptureResult } from './apply-items.ts'
 import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
 import type {
-  BatchResult,
   CapturedNode,
   NodeKeyInput,
   NodePropertiesDeletion,
@@ -18,10 +17,8 @@ import type {
 } from './schema.ts'
 import { targetGraphOfNode } from './target-graph.ts'
 
-type NodeCaptureResult = Promise<Result<BatchResult, ServiceError>>
-
 /** Creates or updates nodes. Errors: `not-found` (no graph), `invalid`. */
-export function captureNodes(deps: CaptureDeps, caller: AgentCaller, body: NodesBody<CapturedNode>): NodeCaptureResult {
+export function captureNodes(deps: CaptureDeps, caller: AgentCaller, body: NodesBody<CapturedNode>): CaptureResult {
   return onNodes(deps, caller, body, nodeIssues, (node) => {
     const input = nodeInput(node)
     return (batch) => batch.upsertNode(input).gid
@@ -29,7 +26,7 @@ export function captureNodes(deps: CaptureDeps, caller: AgentCaller, body: Nodes
 }
 
 /** Deletes nodes with their relationships. Errors: `not-found` (no graph), `invalid`. */
-export function deleteNodes(deps: CaptureDeps, caller: AgentCaller, body: NodesBody<NodeKeyInput>): NodeCaptureResult {
+export function deleteNodes(deps: CaptureDeps, caller: AgentCaller, body: NodesBody<NodeKeyInput>): CaptureResult {
   return onNodes(deps, caller, body, noIssues, (node) => {
     const key = keyOf(node)
     return (batch) => batch.deleteNode(key)
@@ -41,7 +38,7 @@ export function deleteNodeProperties(
   deps: CaptureDeps,
   caller: AgentCaller,
   body: NodesBody<NodePropertiesDeletion>,
-): NodeCaptureResult {
+): CaptureResult {
   const issuesOfNode = (path: string, node: NodePropertiesDeletion): string[] =>
     node.property_types.flatMap((name, i) => protectedNameIssues(`${path}.property_types[${i}]`, name))
   return onNodes(deps, caller, body, issuesOfNode, (node) => {
@@ -55,7 +52,7 @@ export function deletePropertyMetadata(
   deps: CaptureDeps,
   caller: AgentCaller,
   body: NodesBody<PropertyMetadataDeletion>,
-): NodeCaptureResult {
+): CaptureResult {
   const issuesOfNode = (path: string, node: PropertyMetadataDeletion): string[] =>
     protectedNameIssues(`${path}.property_type`, node.property_type)
   return onNodes(deps, caller, body, issuesOfNode, (node) => {
@@ -74,7 +71,7 @@ async function onNodes<T extends NodeKeyInput>(
   body: NodesBody<T>,
   issuesOf: (path: string, node: T) => string[],
   applyOf: (node: T) => ApplyItem,
-): NodeCaptureResult {
+): CaptureResult {
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
   const issues: string[] = []
@@ -95,9 +92,9 @@ function itemOf<T extends NodeKeyInput>(
   applyOf: (node: T) => ApplyItem,
   issues: string[],
 ): CaptureItem | null {
-  const place = targetGraphOfNode(graphs, path, node.location)
-  if (place.ok) return { graph: place.value, apply: applyOf(node) }
-  issues.push(...place.error)
+  const target = targetGraphOfNode(graphs, path, node.location)
+  if (target.ok) return { graph: target.value, apply: applyOf(node) }
+  issues.push(...target.error)
   return null
 }
 

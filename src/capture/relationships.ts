@@ -3,14 +3,13 @@
 // (docs/decisions/0002-composite-projects-and-locations.md).
 import type { GraphStore, NodeKey, RelationshipKey } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/caller.ts'
-import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
-import { err, type Result } from '../kernel/result.ts'
+import { graphNotFound } from '../kernel/errors.ts'
+import { err } from '../kernel/result.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
-import { applyItems, type CaptureDeps, type CaptureItem, hasNode } from './apply-items.ts'
+import { applyItems, type CaptureDeps, type CaptureItem, type CaptureResult, hasNode } from './apply-items.ts'
 import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
 import type {
-  BatchResult,
   CapturedRelationship,
   NodeKeyInput,
   RelationshipKeyInput,
@@ -19,14 +18,12 @@ import type {
 } from './schema.ts'
 import { targetGraphOfRelationship } from './target-graph.ts'
 
-type RelationshipCaptureResult = Promise<Result<BatchResult, ServiceError>>
-
 /** Creates or updates relationships. Errors: `not-found` (no graph), `invalid` (also for missing end nodes). */
 export function captureRelationships(
   deps: CaptureDeps,
   caller: AgentCaller,
   body: RelationshipsBody<CapturedRelationship>,
-): RelationshipCaptureResult {
+): CaptureResult {
   const issuesOf = (path: string, { properties }: CapturedRelationship): string[] =>
     properties?.flatMap(({ type }, i) => protectedNameIssues(`${path}.properties[${i}].type`, type)) ?? []
   return onRelationships(deps, caller, body, issuesOf, (relationship, { graphs, graph, path }) => {
@@ -60,7 +57,7 @@ export function deleteRelationships(
   deps: CaptureDeps,
   caller: AgentCaller,
   body: RelationshipsBody<RelationshipKeyInput>,
-): RelationshipCaptureResult {
+): CaptureResult {
   return onRelationships(deps, caller, body, noIssues, (relationship) => {
     const key = keyOf(relationship)
     return { apply: (batch) => batch.deleteRelationship(key) }
@@ -72,7 +69,7 @@ export function deleteRelationshipProperties(
   deps: CaptureDeps,
   caller: AgentCaller,
   body: RelationshipsBody<RelationshipPropertiesDeletion>,
-): RelationshipCaptureResult {
+): CaptureResult {
   const issuesOf = (path: string, { property_types }: RelationshipPropertiesDeletion): string[] =>
     property_types.flatMap((name, i) => protectedNameIssues(`${path}.property_types[${i}]`, name))
   return onRelationships(deps, caller, body, issuesOf, (relationship) => {
@@ -94,7 +91,7 @@ async function onRelationships<T extends RelationshipKeyInput>(
   body: RelationshipsBody<T>,
   issuesOf: (path: string, relationship: T) => string[],
   actionOf: (relationship: T, context: RelationshipContext) => Omit<CaptureItem, 'graph'>,
-): RelationshipCaptureResult {
+): CaptureResult {
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
   const useGlobal = body.use_global_db === true
@@ -104,9 +101,9 @@ async function onRelationships<T extends RelationshipKeyInput>(
     const path = `relationships[${index}]`
     // End nodes may have a reserved type: relationships connect an application with business data.
     issues.push(...reservedNameIssues(`${path}.type`, relationship.type), ...issuesOf(path, relationship))
-    const place = targetGraphOfRelationship(graphs, path, relationship, useGlobal)
-    if (!place.ok) issues.push(...place.error)
-    else items.push({ graph: place.value, ...actionOf(relationship, { path, graphs, graph: place.value }) })
+    const target = targetGraphOfRelationship(graphs, path, relationship, useGlobal)
+    if (!target.ok) issues.push(...target.error)
+    else items.push({ graph: target.value, ...actionOf(relationship, { path, graphs, graph: target.value }) })
   })
   if (useGlobal && graphs.global === null) issues.push('use_global_db: the project has no composite database')
   return issues.length > 0 ? err({ kind: 'invalid', issues }) : applyItems(items)

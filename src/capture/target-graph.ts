@@ -25,8 +25,8 @@ function constituent(graphs: ProjectGraphs, path: string, location: string | und
  * constituents.
  */
 export function targetGraphOfNode(graphs: ProjectGraphs, path: string, location: string | undefined): TargetGraph {
-  const place = constituent(graphs, path, location)
-  if (!place.ok || place.value !== graphs.global) return place
+  const target = constituent(graphs, path, location)
+  if (!target.ok || target.value !== graphs.global) return target
   return rejected(`${path}.location: ${compositeLocationMessage(location ?? '')}`)
 }
 

@@ -19,7 +19,7 @@ import {
   searchedGraphs,
 } from './search-task.ts'
 
-/** From this many results on, names are read past the store's cache: a scan must not evict what decisions read. */
+/** From this many results on, names are read without the store's cache: a scan must not evict what decisions read. */
 const CACHED_NAMES_MAX = 10_000
 
 /** Nodes after the page position, ascending: at least as many as needed, or all (`isComplete`). */
@@ -86,12 +86,12 @@ export class KeysetSearch {
   private found(task: SearchTask): NodeSlice {
     const { policy, session, target } = task
     const { condition } = policy
-    const given = fixedEntityId(task)
+    const fixedId = fixedEntityId(task)
     const sliceAfter = (after: NodeId, enough: number): NodeSlice => {
       const slice =
         target === 'resource'
-          ? condition.resourcesAfter(session, given, after, enough)
-          : condition.subjectsAfter(session, given, after, enough)
+          ? condition.resourcesAfter(session, fixedId, after, enough)
+          : condition.subjectsAfter(session, fixedId, after, enough)
       // A later slice of the same page does not begin where the next page begins, so it is not cached.
       const isWhole = slice.isComplete && after === this.window.position.node
       if (isWhole && this.size > 0 && slice.nodes.length > this.size) {
@@ -140,10 +140,10 @@ export class KeysetSearch {
       const names = returned < CACHED_NAMES_MAX ? Array.from(shown, (one) => nameOf(this.budget, snapshot, one)) : null
       for (const id of names ?? namesOf(this.budget, snapshot, shown)) ids.push(String(id))
     }
-    const left = this.slices.every(({ isComplete }) => isComplete) ? nodes.length : null
+    const remaining = this.slices.every(({ isComplete }) => isComplete) ? nodes.length : null
     for (const { policy, list } of this.toCache) this.cacheKey = deps.searchCache.set(this.cacheKey, policy, list)
-    if (left === ids.length) deps.searchCache.delete(cacheKey)
-    return ok(pageOfNodes(deps, window, ids, left, { node: shown.at(-1) ?? node, cacheKey: this.cacheKey }))
+    if (remaining === ids.length) deps.searchCache.delete(cacheKey)
+    return ok(pageOfNodes(deps, window, ids, remaining, { node: shown.at(-1) ?? node, cacheKey: this.cacheKey }))
   }
 }
 

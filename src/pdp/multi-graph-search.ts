@@ -36,8 +36,8 @@ export class MultiGraphSearch {
     if (!filterAdmits(task)) return
     const { policy, session, target } = task
     const { condition } = policy
-    const given = fixedEntityId(task)
-    const found = target === 'resource' ? condition.resources(session, given) : condition.subjects(session, given)
+    const fixedId = fixedEntityId(task)
+    const found = target === 'resource' ? condition.resources(session, fixedId) : condition.subjects(session, fixedId)
     const confirms = found.length > 0 && needsConfirmation(task)
     for (const id of confirms ? found.filter((id) => isGranted(task, id)) : found) this.found.add(id)
   }

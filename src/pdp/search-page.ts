@@ -40,7 +40,7 @@ export interface PageWindow {
 /** The error for a token that does not belong to this request. */
 export const invalidPageToken: Result<never, ServiceError> = err({
   kind: 'malformed',
-  issues: ['page.token: not a token for this question, or expired'],
+  issues: ['page.token: not a token for this request, or expired'],
 })
 
 /**
@@ -103,14 +103,14 @@ export function pageOfNames(
 ): SearchPage {
   const { after } = window.position
   // Code-unit order, which is the same in every process.
-  const left: string[] = []
+  const remaining: string[] = []
   for (const id of found) {
     budget.chargeSteps(1)
-    if (after === null || id > after) left.push(id)
+    if (after === null || id > after) remaining.push(id)
   }
-  sortWithCharges(budget, left, byCodeUnit)
-  if (!window.isPaged && left.length <= deps.searchPageMax) return { ids: left, page: null }
-  const { ids, page } = buildPage(deps, window, left.slice(0, pageSize(deps, window)), left.length, {
+  sortWithCharges(budget, remaining, byCodeUnit)
+  if (!window.isPaged && remaining.length <= deps.searchPageMax) return { ids: remaining, page: null }
+  const { ids, page } = buildPage(deps, window, remaining.slice(0, pageSize(deps, window)), remaining.length, {
     node: 0,
     cacheKey: '',
   })
@@ -129,17 +129,19 @@ export function pageOfNodes(
   deps: DecisionDeps,
   window: PageWindow,
   ids: readonly string[],
-  left: number | null,
+  remaining: number | null,
   next: { readonly node: NodeId; readonly cacheKey: string },
 ): SearchPage {
-  return !window.isPaged && left === ids.length ? { ids, page: null } : buildPage(deps, window, ids, left, next)
+  return !window.isPaged && remaining === ids.length
+    ? { ids, page: null }
+    : buildPage(deps, window, ids, remaining, next)
 }
 
 function buildPage(
   deps: DecisionDeps,
   { position, binding }: PageWindow,
   ids: readonly string[],
-  left: number | null,
+  remaining: number | null,
   next: { readonly node: NodeId; readonly cacheKey: string },
 ): SearchPage {
   const { limit, returned } = position
@@ -148,10 +150,10 @@ function buildPage(
     limit === 0
       ? { ...position, limit: null }
       : { after: ids.at(-1) ?? position.after, returned: returned + ids.length, limit, ...next }
-  const isLast = left !== null && ids.length === left
+  const isLast = remaining !== null && ids.length === remaining
   const next_token = isLast ? '' : deps.pageTokens.create(nextPosition, binding())
   const members = { next_token, count: ids.length }
-  return { ids, page: left === null ? members : { ...members, total: returned + left } }
+  return { ids, page: remaining === null ? members : { ...members, total: returned + remaining } }
 }
 
 /**

@@ -35,7 +35,7 @@ export function searchResources(
   const { subject, action, context } = body
   const { type, properties } = body.resource
   const request: EvaluationRequest = { subject, action, resource: { type, id: null, properties }, context }
-  return answer(deps, caller, requestId, 'resource search', request, body.page, type)
+  return searchEntities(deps, caller, requestId, 'resource search', request, body.page, type)
 }
 
 /**
@@ -52,10 +52,10 @@ export function searchSubjects(
   const { type, properties } = body.subject
   const request: EvaluationRequest = { subject: { type, id: null, properties }, action, resource, context }
   const withoutUser = caller.user === null ? caller : { ...caller, user: null }
-  return answer(deps, withoutUser, requestId, 'subject search', request, body.page, type)
+  return searchEntities(deps, withoutUser, requestId, 'subject search', request, body.page, type)
 }
 
-function answer(
+function searchEntities(
   deps: DecisionDeps,
   caller: AgentCaller,
   requestId: string,
@@ -95,7 +95,7 @@ export function runSearch(
 ): Result<SearchPage, ServiceError> {
   const { onDecided } = deps
   const startedMs = onDecided === null ? 0 : performance.now()
-  const answered = searchPage(deps, caller, kind, pageWindowFor(deps, caller, kind, request, page), find)
+  const result = searchPage(deps, caller, kind, pageWindowFor(deps, caller, kind, request, page), find)
   onDecided?.({
     kind,
     requestId,
@@ -103,11 +103,11 @@ export function runSearch(
     item: null,
     request,
     decision: null,
-    found: answered.ok ? answered.value.ids.length : null,
-    error: answered.ok ? null : answered.error,
+    found: result.ok ? result.value.ids.length : null,
+    error: result.ok ? null : result.error,
     durationMs: performance.now() - startedMs,
   })
-  return answered
+  return result
 }
 
 function searchPage(
@@ -171,7 +171,7 @@ function searchWithPolicies(
     const name = firstMissingParameter(policy, parameters)
     if (name === null)
       tasks.push({
-        evaluation: evaluation,
+        evaluation,
         policy,
         session,
         parameters,
@@ -211,9 +211,9 @@ function searchWithPolicies(
       // out.
       try {
         found.searchEach(task)
-      } catch (retryFault) {
-        if (!(retryFault instanceof ExecutionError)) throw retryFault
-        if (retryFault.code === 'budget') return budgetError(retryFault)
+      } catch (retryError) {
+        if (!(retryError instanceof ExecutionError)) throw retryError
+        if (retryError.code === 'budget') return budgetError(retryError)
         // An error of the policy and not of a candidate, reported above: it names a location that no longer exists.
       }
     }

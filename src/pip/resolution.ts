@@ -1,6 +1,7 @@
 // Calls external data resolvers while no graph is being read: within the time of the execution, with limited
 // concurrency, and once for equal requests. The reason of a failure contains nothing of request, address or response;
 // the operator's log has more. See docs/decisions/0029-external-data-resolvers.md.
+import { LRUCache } from 'lru-cache'
 import type { ConfigReader } from '../config/kind.ts'
 import { type Clock, isWithin } from '../kernel/clock.ts'
 import { parseJson } from '../kernel/json.ts'
@@ -55,6 +56,7 @@ type ResolutionFailure = Result<never, ResolutionError>
 
 /** Minimum milliseconds between two log lines about one resolver. */
 const REPORT_INTERVAL_MS = 10_000
+/** Maximum resolvers whose last report is remembered. */
 const REPORTED_MAX = 1000
 /** Maximum bytes of responses in one execution, counted for each use, because each use adds to its own response. */
 const USED_BYTES_MAX = 32 * 1024 * 1024
@@ -64,7 +66,7 @@ export class ExternalDataResolvers {
   readonly deps: ResolverDeps
   readonly limiter: ConcurrencyLimiter
   readonly responses: ResponseCache
-  private readonly reportedAtMs = new Map<string, number>()
+  private readonly reportedAtMs = new LRUCache<string, number>({ max: REPORTED_MAX })
 
   constructor(deps: ResolverDeps) {
     this.deps = deps
@@ -81,7 +83,6 @@ export class ExternalDataResolvers {
   report({ id, name }: CompiledResolver, cause: string): void {
     const now = this.deps.clock.now()
     if (isWithin(now, this.reportedAtMs.get(id) ?? Number.NEGATIVE_INFINITY, REPORT_INTERVAL_MS)) return
-    if (this.reportedAtMs.size >= REPORTED_MAX) this.reportedAtMs.clear()
     this.reportedAtMs.set(id, now)
     this.deps.report(`the external data resolver ${id} (${name}) supplied no value: ${cause}`)
   }
@@ -112,14 +113,14 @@ export class Resolution {
     if (!url.ok) return permanentFailure(url.error)
     const payload = resolver.payload(values)
     if (!payload.ok) return permanentFailure(payload.error)
-    const selected = await this.ask(resolver, url.value, payload.value)
+    const selected = await this.fetch(resolver, url.value, payload.value)
     if (!selected.ok) return selected
     this.usedBytes += selected.value.bytes
     if (this.usedBytes > USED_BYTES_MAX) return permanentFailure(tooManyBytes)
     return ok({ value: selected.value.value, resolver: resolver.name })
   }
 
-  private ask(
+  private fetch(
     resolver: CompiledResolver,
     url: string,
     payload: string | null,
@@ -206,10 +207,11 @@ const upstreamReasons: Readonly<Record<UpstreamError['kind'], string>> = {
 /** `application/json`, `application/problem+json; charset=utf-8`. */
 const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i
 
-function parseResponse(answer: UpstreamResponse): Result<unknown, string> {
-  const { status, body } = answer
+function parseResponse(response: UpstreamResponse): Result<unknown, string> {
+  const { status, body } = response
   if (status < 200 || status > 299) return err(`it answered with the status ${status}`)
-  if (!JSON_TYPE.test(answer.header('content-type') ?? '')) return err('its response does not have a JSON content type')
+  if (!JSON_TYPE.test(response.header('content-type') ?? ''))
+    return err('its response does not have a JSON content type')
   const text = decodeUtf8(body)
   if (text === null) return err('its response is not UTF-8')
   // The parser's message would quote the response.

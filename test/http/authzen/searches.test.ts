@@ -272,7 +272,7 @@ describe('AZ paging', () => {
     })
     expect([foreign.status, foreign.body.errors]).toEqual([
       400,
-      ['page.token: not a token for this question, or expired'],
+      ['page.token: not a token for this request, or expired'],
     ])
   })
 
