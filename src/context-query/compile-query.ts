@@ -36,7 +36,7 @@ export function compileQuery(document: QueryDocument, policy: ContextPolicy): Re
   ]
   const expression = filterExpression(filters, policy.variables)
   if (!expression.ok) return expression
-  const conditionRows = policy.source.filtered(expression.value)
+  const conditionRows = policy.source.withFilter(expression.value)
   return conditionRows.ok ? conditionRows : err(conditionRows.error.map(({ message }) => `filter: ${message}`))
 }
 

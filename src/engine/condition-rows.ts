@@ -1,80 +1,66 @@
-// The rows of a condition, read out one by one: what context queries are made of. A reading is the condition with a filter
-// over its variables behind it; the planner sees both as one, so a filter chooses where the walk begins.
+// The service's entry point for context queries: the rows of a condition, read one by one. A filter over the variables of the
+// condition is bound together with it, so the planner sees both and the filter can decide where the plan starts.
 import type { Expression, Query, SingleQuery } from '../../grammar/ast.ts'
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
-import { parse } from '../../grammar/index.ts'
 import { assert } from '../kernel/assert.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { bindQuery } from './bind/bind-query.ts'
-import type { BoundQuery, Slot, SlotKind } from './bind/bound.ts'
+import type { BoundQuery, SlotKind } from './bind/bound.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
 import { pushDownWhere } from './bind/push-down-where.ts'
-import { restrictAtEnd, restrictAtIntroduction } from './bind/restrict-variable.ts'
-import { assumedCounts } from './plan/expand-order.ts'
-import { explain } from './plan/explain.ts'
-import { defaultOptions, type EngineOptions, type Execution, PlannedQuery, type QueryContext } from './planned-query.ts'
-import { resolveNodeVariable } from './relation-query.ts'
-import type { NodeId, RelationshipId } from './store.ts'
-import { NodeValue, RelationshipValue, type Value } from './value/value.ts'
+import { defaultOptions, type EngineOptions, type QueryContext } from './planned-query.ts'
+import { compileText, findUnboundVariables, PreparedQuery } from './prepared-query.ts'
+import type { RowCursor } from './row-cursor.ts'
 
 export type { Expression } from '../../grammar/ast.ts'
+export type { RowCursor } from './row-cursor.ts'
 
+/** The text of a condition whose rows are read. */
 export interface ConditionRowsInput {
   readonly text: string
   readonly dialect: DialectName
-  /** The text must bind `subject`, and every WITH must carry it on; only nodes of this type are it. */
+  /** The type of the node `subject`. The text must bind `subject`, and every WITH must keep it in scope. */
   readonly subjectType: string
 }
 
-/** How a variable is held at the end of a text; a `value` may be anything, an element too. */
+/** How a variable is held at the end of a text. A `value` can be anything, also an element. */
 export type VariableKind = SlotKind
 
-/** A condition that was read and bound, still without a filter. */
+/** A condition that is bound, but has no filter yet. */
 export interface FilterableCondition {
-  /** What is in scope at the end of the text. */
+  /** The variables in scope at the end of the text. */
   readonly variables: ReadonlyMap<string, VariableKind>
-  /** Without `$`, in the order of the text. */
-  readonly parameters: readonly string[]
-  /** The rows for which the filter is true; null: all of them. Issues are the filter's: its spans mean nothing. */
-  filtered(filter: Expression | null): Result<ConditionRows, readonly Diagnostic[]>
-}
-
-export interface ConditionRows {
-  readonly variables: ReadonlyMap<string, VariableKind>
-  /** Of text and filter. */
+  /** The names of the parameters that the text reads, without `$`, in the order of the text. */
   readonly parameters: readonly string[]
   /**
-   * Begins a run; rows come in an order that is stable while the graph is unchanged, in this process and in others, and only
-   * as they are asked for.
-   * One run at a time. Throws RunFault (missing parameter, type, budget), as `next` does.
+   * The rows for which the filter is true; all rows for null. Diagnostics are about the filter, and their spans have no
+   * meaning.
    */
-  open(asking: QueryContext): RowCursor
+  withFilter(filter: Expression | null): Result<ConditionRows, readonly Diagnostic[]>
+}
+
+/** A condition with its filter, ready to be read. */
+export interface ConditionRows {
+  readonly variables: ReadonlyMap<string, VariableKind>
+  /** The names of the parameters that the text and the filter read, without `$`. */
+  readonly parameters: readonly string[]
+  /**
+   * Starts a run. Rows come one by one, in an order that is stable while the graph does not change, in every process. Only
+   * one run at a time. Throws ExecutionError (type, missing parameter, budget), as the cursor does.
+   */
+  open(context: QueryContext): RowCursor
   /** Stable text of the plan. */
   explain(): string
 }
 
-/** Stands on one row at a time; what it gives is read from the snapshot that it was opened with. */
-export interface RowCursor {
-  /** False after the last row. */
-  next(): boolean
-  /** The node that the variable stands for in this row; 0: none. */
-  node(variable: string): NodeId
-  /** 0: none. */
-  relationship(variable: string): RelationshipId
-  /** What the variable stands for, whatever its kind; elements of it are of the snapshot that the run was opened with. */
-  value(variable: string): Value
-}
-
+/** Compiles a condition whose rows are read. The error holds the diagnostics of the text. */
 export function compileConditionRows(
   input: ConditionRowsInput,
   options: EngineOptions = defaultOptions,
 ): Result<FilterableCondition, readonly Diagnostic[]> {
-  const parsed = parse(input.text)
-  if (!parsed.ok) return err(parsed.diagnostics)
-  const { query } = parsed
-  const bound = bindQuery(query, dialects[input.dialect], 'condition')
-  if (!bound.ok) return bound
-  const subject = resolveNodeVariable(bound.value, 'subject')
+  const compiled = compileText(input.text, input.dialect, 'condition')
+  if (!compiled.ok) return compiled
+  const { query, bound } = compiled.value
   const dropping = query.parts[0]!.clauses.find(
     (clause) => clause.kind === 'with' && !carriesVariable(clause, 'subject'),
   )
@@ -82,27 +68,28 @@ export function compileConditionRows(
     const message = 'missing required variables in WITH statement: `subject` must stay in scope'
     return err([{ code: 'MissingVariable', message, span: dropping.span }])
   }
-  if (typeof subject === 'string') return err([{ code: 'UnboundVariable', message: subject, span: query.span }])
+  const unbound = findUnboundVariables(bound, ['subject'], query.span)
+  if (unbound.length > 0) return err(unbound)
   return ok({
-    variables: kindsOf(bound.value),
-    parameters: bound.value.parameters,
-    filtered(filter) {
+    variables: kindsOf(bound),
+    parameters: bound.parameters,
+    withFilter(filter) {
       const whole =
-        filter === null ? bound : bindQuery(appendFilter(query, filter), dialects[input.dialect], 'condition')
+        filter === null ? ok(bound) : bindQuery(appendFilter(query, filter), dialects[input.dialect], 'condition')
       return whole.ok ? ok(new CompiledConditionRows(whole.value, input.subjectType, options)) : whole
     },
   })
 }
 
 function carriesVariable(clause: Extract<SingleQuery['clauses'][number], { kind: 'with' }>, name: string): boolean {
-  const isIt = ({ expression, alias }: (typeof clause.items)[number]): boolean =>
+  const isVariable = ({ expression, alias }: (typeof clause.items)[number]): boolean =>
     expression.kind === 'variable' && expression.name === name && (alias === null || alias.text === name)
-  return clause.star || clause.items.some(isIt)
+  return clause.star || clause.items.some(isVariable)
 }
 
 const noSpan = { start: 0, end: 0 }
 
-/** `… WITH * WHERE filter`. */
+/** The query followed by `WITH * WHERE filter`. */
 function appendFilter(query: Query, where: Expression): Query {
   const [only] = query.parts
   assert(only !== undefined && query.parts.length === 1, 'a condition has no UNION')
@@ -127,88 +114,24 @@ function kindsOf(query: BoundQuery): Map<string, VariableKind> {
 class CompiledConditionRows implements ConditionRows {
   readonly variables: ReadonlyMap<string, VariableKind>
   readonly parameters: readonly string[]
-  private readonly slots: ReadonlyMap<string, Slot>
-  private readonly planned: PlannedQuery
+  private readonly prepared: PreparedQuery
 
   constructor(query: BoundQuery, subjectType: string, options: EngineOptions) {
     this.variables = kindsOf(query)
     this.parameters = query.parameters
-    this.slots = new Map(query.columns.map(({ name, slot }) => [name, slot]))
-    const subject = resolveNodeVariable(query, 'subject')
-    assert(typeof subject !== 'string', 'the subject was accepted before')
-    const wanted = { type: subjectType, externalIdParameter: null }
-    const clauses = pushDownWhere(query.clauses)
-    const narrowed = restrictAtIntroduction(clauses, subject, wanted, false)
-    const atEnd = narrowed ? [] : restrictAtEnd(subject, wanted)
-    this.planned = new PlannedQuery(
-      { ...query, clauses: narrowed ?? clauses },
-      [],
-      (plan) => (atEnd.length > 0 ? { op: 'Filter', input: plan, predicates: atEnd } : plan),
+    this.prepared = new PreparedQuery(
+      { ...query, clauses: pushDownWhere(query.clauses) },
+      { fixed: [], returns: 'rows', types: new Map([['subject', subjectType]]) },
       options,
-      'graph',
+      { basis: 'graph' },
     )
   }
 
-  open(asking: QueryContext): RowCursor {
-    const execution = this.planned.prepare(asking)
-    execution.root.open(execution.run)
-    return new PlanRowCursor(execution, this.slots)
+  open(context: QueryContext): RowCursor {
+    return this.prepared.rows(context)
   }
 
   explain(): string {
-    return explain(this.planned.plan(assumedCounts).plan)
-  }
-}
-
-class PlanRowCursor implements RowCursor {
-  private readonly execution: Execution
-  private readonly slots: ReadonlyMap<string, Slot>
-
-  constructor(execution: Execution, slots: ReadonlyMap<string, Slot>) {
-    this.execution = execution
-    this.slots = slots
-  }
-
-  next(): boolean {
-    const { root, run } = this.execution
-    if (!root.next(run)) return false
-    run.budget.chargeSteps(1)
-    return true
-  }
-
-  node(variable: string): NodeId {
-    const slot = this.slot(variable)
-    const held = this.execution.run.frame[slot.index]
-    if (slot.kind === 'node') return held as NodeId
-    return held instanceof NodeValue ? held.id : 0
-  }
-
-  relationship(variable: string): RelationshipId {
-    const slot = this.slot(variable)
-    const held = this.execution.run.frame[slot.index]
-    if (slot.kind === 'relationship') return held as RelationshipId
-    return held instanceof RelationshipValue ? held.id : 0
-  }
-
-  value(variable: string): Value {
-    const { index, kind, graph } = this.slot(variable)
-    const held = this.execution.run.frame[index]
-    switch (kind) {
-      case 'node':
-        return held === 0 ? null : new NodeValue(graph, held as NodeId)
-      case 'relationship':
-        return held === 0 ? null : new RelationshipValue(graph, held as RelationshipId)
-      case 'relationships':
-        return held === null ? null : (held as RelationshipId[]).map((id) => new RelationshipValue(graph, id))
-      case 'path':
-      case 'value':
-        return held as Value
-    }
-  }
-
-  private slot(variable: string): Slot {
-    const slot = this.slots.get(variable)
-    assert(slot !== undefined, 'a variable that is read is one of the reading')
-    return slot
+    return this.prepared.explain()
   }
 }

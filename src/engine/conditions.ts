@@ -1,19 +1,16 @@
-// A policy condition: compiled once, asked three questions.
-import type { Query, Span } from '../../grammar/ast.ts'
+// The service's entry point for policy conditions: a text that binds `subject` and `resource` is compiled once, then used for
+// checks, for searches in both directions, and for explanations.
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
-import { parse } from '../../grammar/index.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery, GraphReference } from './bind/bound.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
 import { propertyNamesIn } from './bind/expression-tree.ts'
 import { partMayFail } from './bind/may-fail.ts'
 import { type DecisionTrace, DecisionTracer } from './decision-trace.ts'
 import { ExecutionError } from './errors.ts'
-import { assumedCounts } from './plan/expand-order.ts'
-import { explain } from './plan/explain.ts'
 import { defaultOptions, type EngineOptions, type QueryContext } from './planned-query.ts'
-import { type AccessQuery, type NodePage, PreparedQuery, resolveNodeVariable } from './relation-query.ts'
+import { compileText, findUnboundVariables, type NodePage, PreparedQuery } from './prepared-query.ts'
+import type { AccessQuery } from './relation-query.ts'
 import type { NodeId, Snapshot } from './store.ts'
 import { mayHaveExternal } from './value/external-properties.ts'
 
@@ -22,10 +19,12 @@ export { type DialectName, platformParameters } from './bind/dialect.ts'
 export { Budget, type BudgetLimits } from './budget.ts'
 export type { DecisionTrace, MatchedPattern, ProfileNode } from './decision-trace.ts'
 export type { EngineOptions, QueryContext } from './planned-query.ts'
-export type { NodePage } from './relation-query.ts'
+export type { NodePage } from './prepared-query.ts'
 
+/** A graph that a condition names by USE. */
 export type LocationReference = Exclude<GraphReference, { readonly kind: 'default' }>
 
+/** The text of a condition, and the types of its two nodes. */
 export interface ConditionInput {
   readonly text: string
   readonly dialect: DialectName
@@ -34,57 +33,51 @@ export interface ConditionInput {
 }
 
 /**
- * A condition that binds `subject` and `resource`: the relation of all (subject, resource) pairs of the given types for
- * which the pattern has a row. Each question asks that one relation, so a search contains x exactly when the check is true.
- * All methods are synchronous and may throw RunFault (missing parameter, type, budget).
+ * A compiled condition: the relation of all (subject, resource) pairs of the given types for which the pattern has a row. The
+ * check and both searches read this one relation, so a search contains x exactly if the check with x is true.
+ * All methods that run the condition are synchronous and throw ExecutionError (type, missing parameter, budget).
  */
 export interface PolicyCondition {
-  /** Without `$`, in the order of the text. */
+  /** The names of the parameters that the text reads, without `$`, in the order of the text. */
   readonly parameters: readonly string[]
-  /** What the text names by USE, each once: a location, or the parameter that brings one (it is not among `parameters`). */
+  /** The graphs that the text names by USE, each once: a location, or the parameter that names one (not in `parameters`). */
   readonly locations: readonly LocationReference[]
   /**
-   * Some runs on these graphs may end in a RunFault other than a limit. A search and a check walk different ways and need not meet the
-   * same faults, so what a search finds is then to be confirmed by the check.
+   * Whether a run on these graphs may end with an error other than a limit. A search and a check use different plans and need
+   * not meet the same errors, so results of such a search must be confirmed by the check.
    */
   mayFail(graphs: Iterable<Snapshot>): boolean
-  /** False when a node is unknown. */
-  check(asking: QueryContext, subjectId: string, resourceId: string): boolean
-  /** External ids of all resources for the subject, each once, ascending by node id (stable while the graph is unchanged). */
-  resources(asking: QueryContext, subjectId: string): string[]
-  subjects(asking: QueryContext, resourceId: string): string[]
-  /** The graph whose nodes a search for that end finds; null: nodes of several. */
+  /** Whether the pair is in the relation. False if a node does not exist. Ids are external ids. */
+  check(context: QueryContext, subjectId: string, resourceId: string): boolean
+  /** External ids of all resources for the subject, each once, ordered by node id: stable while the graph does not change. */
+  resources(context: QueryContext, subjectId: string): string[]
+  /** External ids of all subjects for the resource, each once, ordered by node id. */
+  subjects(context: QueryContext, resourceId: string): string[]
+  /** The graph that holds all nodes that a search for that end finds; null if they may be in several graphs. */
   targetGraph(end: 'resource' | 'subject'): GraphReference | null
   /**
-   * For an end of which `soughtIn` tells: what the search finds behind a node of that graph, `enough` of it or more where
-   * there is as much. Without `isComplete` there may be more, and none of it was looked for.
+   * The resources with node ids greater than `after`; only if `targetGraph` is not null. Returns at least `enough` nodes if
+   * there are as many. If `isComplete` is false there may be more.
    */
-  resourcesAfter(asking: QueryContext, subjectId: string, after: NodeId, enough: number): NodePage
-  subjectsAfter(asking: QueryContext, resourceId: string, after: NodeId, enough: number): NodePage
-  /** Why the check says what it says. */
-  trace(asking: QueryContext, subjectId: string, resourceId: string): DecisionTrace
-  /** Stable text of the plan for a question. */
-  explain(question: 'check' | 'resources' | 'subjects'): string
+  resourcesAfter(context: QueryContext, subjectId: string, after: NodeId, enough: number): NodePage
+  /** The subjects with node ids greater than `after`; as `resourcesAfter`. */
+  subjectsAfter(context: QueryContext, resourceId: string, after: NodeId, enough: number): NodePage
+  /** Decides once more, and explains the decision. */
+  trace(context: QueryContext, subjectId: string, resourceId: string): DecisionTrace
+  /** Stable text of the plan for one of the three uses. */
+  explain(use: 'check' | 'resources' | 'subjects'): string
 }
 
+/** Compiles a condition. The error holds the diagnostics of the text. */
 export function compileCondition(
   input: ConditionInput,
   options: EngineOptions = defaultOptions,
 ): Result<PolicyCondition, readonly Diagnostic[]> {
-  const parsed = parse(input.text)
-  if (!parsed.ok) return err(parsed.diagnostics)
-  const bound = bindQuery(parsed.query, dialects[input.dialect], 'condition')
-  if (!bound.ok) return bound
-  const diagnostics = findUnboundVariables(bound.value, parsed.query)
-  return diagnostics.length > 0 ? err(diagnostics) : ok(new CompiledPolicyCondition(bound.value, input, options))
-}
-
-function findUnboundVariables(query: BoundQuery, { span }: Query): Diagnostic[] {
-  const whole: Span = { start: span.start, end: span.end }
-  return ['subject', 'resource'].flatMap((name) => {
-    const found = resolveNodeVariable(query, name)
-    return typeof found === 'string' ? [{ code: 'UnboundVariable', message: found, span: whole }] : []
-  })
+  const compiled = compileText(input.text, input.dialect, 'condition')
+  if (!compiled.ok) return compiled
+  const { bound, query } = compiled.value
+  const diagnostics = findUnboundVariables(bound, ['subject', 'resource'], query.span)
+  return diagnostics.length > 0 ? err(diagnostics) : ok(new CompiledPolicyCondition(bound, input, options))
 }
 
 function rejectExternalProperty(property: string): never {
@@ -110,17 +103,15 @@ class CompiledPolicyCondition implements PolicyCondition {
       ['subject', input.subjectType],
       ['resource', input.resourceType],
     ])
-    const check: AccessQuery = { fixed: ['subject', 'resource'], target: null, types }
+    const check: AccessQuery = { fixed: ['subject', 'resource'], returns: 'exists', types }
+    const refusesExternal = dialects[input.dialect].externalProperties === 'refused'
     this.makeTracer = () => new DecisionTracer(query, check, options)
     this.queries = {
-      check: new PreparedQuery(
-        query,
-        check,
-        options,
-        dialects[input.dialect].externalProperties === 'refused' ? rejectExternalProperty : null,
-      ),
-      resources: new PreparedQuery(query, { fixed: ['subject'], target: 'resource', types }, options),
-      subjects: new PreparedQuery(query, { fixed: ['resource'], target: 'subject', types }, options),
+      check: new PreparedQuery(query, check, options, {
+        onUnknownProperty: refusesExternal ? rejectExternalProperty : null,
+      }),
+      resources: new PreparedQuery(query, { fixed: ['subject'], returns: { nodesOf: 'resource' }, types }, options),
+      subjects: new PreparedQuery(query, { fixed: ['resource'], returns: { nodesOf: 'subject' }, types }, options),
     }
   }
 
@@ -130,36 +121,36 @@ class CompiledPolicyCondition implements PolicyCondition {
     return false
   }
 
-  check(asking: QueryContext, subjectId: string, resourceId: string): boolean {
-    return this.queries.check.exists(asking, [subjectId, resourceId])
+  check(context: QueryContext, subjectId: string, resourceId: string): boolean {
+    return this.queries.check.exists(context, [subjectId, resourceId])
   }
 
-  resources(asking: QueryContext, subjectId: string): string[] {
-    return this.queries.resources.findExternalIds(asking, [subjectId])
+  resources(context: QueryContext, subjectId: string): string[] {
+    return this.queries.resources.findExternalIds(context, [subjectId])
   }
 
-  subjects(asking: QueryContext, resourceId: string): string[] {
-    return this.queries.subjects.findExternalIds(asking, [resourceId])
+  subjects(context: QueryContext, resourceId: string): string[] {
+    return this.queries.subjects.findExternalIds(context, [resourceId])
   }
 
   targetGraph(end: 'resource' | 'subject'): GraphReference | null {
     return this.queries[end === 'resource' ? 'resources' : 'subjects'].targetGraph
   }
 
-  resourcesAfter(asking: QueryContext, subjectId: string, after: NodeId, enough: number): NodePage {
-    return this.queries.resources.seekAfter(asking, [subjectId], after, enough)
+  resourcesAfter(context: QueryContext, subjectId: string, after: NodeId, enough: number): NodePage {
+    return this.queries.resources.seekAfter(context, [subjectId], after, enough)
   }
 
-  subjectsAfter(asking: QueryContext, resourceId: string, after: NodeId, enough: number): NodePage {
-    return this.queries.subjects.seekAfter(asking, [resourceId], after, enough)
+  subjectsAfter(context: QueryContext, resourceId: string, after: NodeId, enough: number): NodePage {
+    return this.queries.subjects.seekAfter(context, [resourceId], after, enough)
   }
 
-  trace(asking: QueryContext, subjectId: string, resourceId: string): DecisionTrace {
+  trace(context: QueryContext, subjectId: string, resourceId: string): DecisionTrace {
     this.tracer ??= this.makeTracer()
-    return this.tracer.trace(asking, [subjectId, resourceId])
+    return this.tracer.trace(context, [subjectId, resourceId])
   }
 
-  explain(question: 'check' | 'resources' | 'subjects'): string {
-    return explain(this.queries[question].planned.plan(assumedCounts).plan)
+  explain(use: 'check' | 'resources' | 'subjects'): string {
+    return this.queries[use].explain()
   }
 }

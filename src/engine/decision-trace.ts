@@ -8,8 +8,9 @@ import { describe, explain, type PlanNode } from './plan/explain.ts'
 import { descriptorOf, inputOf, type PlanInput } from './plan/operator-descriptors.ts'
 import type { Plan, PlanOf } from './plan/operators.ts'
 import type { EngineOptions, QueryContext } from './planned-query.ts'
+import { nodeByKey, PreparedQuery } from './prepared-query.ts'
 import { readableElements, readableUnions } from './readable-slots.ts'
-import { type AccessQuery, nodeByKey, PreparedQuery } from './relation-query.ts'
+import type { AccessQuery } from './relation-query.ts'
 import type { NodeId, RelationshipId, Snapshot } from './store.ts'
 
 /** Type and external id of a node; null for a field that the node does not have. */

@@ -1,124 +1,148 @@
-// The library's façade: a graph that can be written to, asked conditions and queried, all in process and synchronous.
-import { parse } from '../../grammar/index.ts'
-import { bindQuery } from './bind/bind-query.ts'
+// The library's entry point: a graph to write to, to check conditions on and to query, synchronously and in this process.
+
 import type { BoundQuery } from './bind/bound.ts'
-import { dialects } from './bind/dialect.ts'
 import { Budget, type BudgetLimits } from './budget.ts'
 import { CompileError } from './errors.ts'
-import { assumedCounts } from './plan/expand-order.ts'
-import { explain } from './plan/explain.ts'
 import { defaultOptions, type QueryContext } from './planned-query.ts'
-import { type NodeReference, PreparedQuery, resolveNodeVariable } from './relation-query.ts'
+import { compileText, findUnboundVariables, type NodeReference, PreparedQuery } from './prepared-query.ts'
+import type { AccessQuery } from './relation-query.ts'
 import { compileRowsQuery, type QueryResult } from './rows-query.ts'
-import type { GraphStore, Snapshot, WriteBatch } from './store.ts'
+import type { GraphStore, WriteBatch } from './store.ts'
 import { fromJson } from './value/json-conversion.ts'
 import type { Value } from './value/value.ts'
 
-/** Type and external id of a node. */
+/** Type and external id of a node, such as `['Person', 'ann']`. */
 export type EntityKey = readonly [type: string, externalId: string]
+
+/** Values for the parameters of a query, by name without `$`. Values are JSON values. */
 export type QueryParameters = Readonly<Record<string, unknown>>
 
 const defaultLimits: BudgetLimits = { stepsMax: 100_000_000, timeMs: 10_000 }
 
+/**
+ * A graph over a store. Reads run on one snapshot each.
+ *
+ * ```ts
+ * const graph = new Graph(openStore('my-graph'))
+ * const [ann, car] = [{ type: 'Person', externalId: 'ann' }, { type: 'Car', externalId: 'c-1' }]
+ * await graph.write((batch) => {
+ *   for (const node of [ann, car]) batch.upsertNode(node)
+ *   batch.upsertRelationship({ source: ann, type: 'OWNS', target: car })
+ * })
+ * const owns = graph.prepare('MATCH (subject:Person)-[:OWNS]->(resource:Car)')
+ * owns.exists({ subject: ['Person', 'ann'], resource: ['Car', 'c-1'] }) // true
+ * owns.find('resource', { subject: ['Person', 'ann'] }) // [['Car', 'c-1']]
+ * ```
+ */
 export class Graph {
   private readonly store: GraphStore
   private readonly limits: BudgetLimits
 
+  /** `limits`: for each run, steps and milliseconds. Default: 100 million steps and 10 seconds. */
   constructor(store: GraphStore, limits: BudgetLimits = defaultLimits) {
     this.store = store
     this.limits = limits
   }
 
-  /** One transaction; resolves when it is on disk, rejects with what `change` threw and nothing written. */
+  /**
+   * Runs `change` in one transaction. Resolves with its result when the transaction is on disk. Rejects with what `change`
+   * throws; then nothing is written.
+   */
   write<T>(change: (batch: WriteBatch) => T): Promise<T> {
     return this.store.write(change)
   }
 
-  /** A pattern to be asked, such as `MATCH (subject:Person)-[:OWNS]->(resource:Car)`. Throws CompileFault. */
+  /**
+   * Compiles a condition, such as `MATCH (subject:Person)-[:OWNS]->(resource:Car)`. Any variable that the pattern binds to a
+   * node can be fixed or searched for. Throws CompileError.
+   */
   prepare(condition: string): PreparedCondition {
-    const parsed = parse(condition)
-    if (!parsed.ok) throw new CompileError(parsed.diagnostics)
-    const bound = bindQuery(parsed.query, dialects.open, 'condition')
-    if (!bound.ok) throw new CompileError(bound.error)
-    return new PreparedCondition(bound.value, (ask) => this.read(ask))
+    const compiled = compileText(condition, 'open', 'condition')
+    if (!compiled.ok) throw new CompileError(compiled.error)
+    return new PreparedCondition(compiled.value.bound, (run) => this.read(run))
   }
 
-  /** Rows of a query that ends in RETURN. Throws CompileFault, RunFault. */
+  /** The rows of a query that ends with RETURN. Throws CompileError, and ExecutionError if the run fails. */
   query(text: string, parameters: QueryParameters = {}): QueryResult {
     const query = compileRowsQuery(text)
     if (!query.ok) throw new CompileError(query.error)
-    return this.read((snapshot) => query.value.run(this.asking(snapshot, parameters)))
+    return this.read((contextFor) => query.value.run(contextFor(parameters)))
   }
 
-  private asking(snapshot: Snapshot, parameters: QueryParameters): QueryContext {
-    return { snapshot, parameters: toParameters(parameters), limits: this.limits }
-  }
-
-  private read<T>(ask: (snapshot: Snapshot, asking: (parameters: QueryParameters) => QueryContext) => T): T {
+  /** Opens a snapshot for the time of `run`. All that `run` executes shares one budget. */
+  private read<T>(run: Run<T>): T {
     const snapshot = this.store.snapshot()
-    const budget = new Budget()
     try {
+      const budget = new Budget()
       budget.start(this.limits)
-      return ask(snapshot, (parameters) => ({ ...this.asking(snapshot, parameters), budget }))
+      return run((parameters) => ({ snapshot, parameters: toParameters(parameters), limits: this.limits, budget }))
     } finally {
       snapshot.close()
     }
   }
 }
 
-type ReadOnce = <T>(ask: (snapshot: Snapshot, asking: (parameters: QueryParameters) => QueryContext) => T) => T
+type Run<T> = (contextFor: (parameters: QueryParameters) => QueryContext) => T
+type ReadOnce = <T>(run: Run<T>) => T
 
-/** A condition and the questions it has been asked, each planned once. */
+/** A compiled condition. It is planned once for each combination of fixed variables, their types and the target. */
 export class PreparedCondition {
   private readonly query: BoundQuery
   private readonly read: ReadOnce
-  private readonly answerers = new Map<string, PreparedQuery>()
+  private readonly prepared = new Map<string, PreparedQuery>()
 
+  /** Use `Graph.prepare`. */
   constructor(query: BoundQuery, read: ReadOnce) {
     this.query = query
     this.read = read
   }
 
-  /** Whether there is a row in which the given variables are the given nodes. */
-  exists(given: Readonly<Record<string, EntityKey>>, parameters: QueryParameters = {}): boolean {
-    return this.read((_, asking) => this.answerer(given, null).exists(asking(parameters), idsOf(given)))
+  /**
+   * Whether there is a row in which the variables are the given nodes. False if one of the nodes does not exist. Throws
+   * CompileError for a variable that the condition does not bind to a node, and ExecutionError if the run fails.
+   */
+  exists(fixed: Readonly<Record<string, EntityKey>>, parameters: QueryParameters = {}): boolean {
+    return this.read((contextFor) => this.queryFor(fixed, null).exists(contextFor(parameters), idsOf(fixed)))
   }
 
-  /** Every node that the variable takes, once each, in a stable order. */
-  find(sought: string, given: Readonly<Record<string, EntityKey>>, parameters: QueryParameters = {}): EntityKey[] {
-    return this.read((_, asking) =>
-      this.answerer(given, sought).findNodes(asking(parameters), idsOf(given)).map(entityKeyOf),
+  /**
+   * Every node that the variable `target` has in a row with the given nodes, each once, in an order that is stable while the
+   * graph does not change. Throws as `exists` does.
+   */
+  find(target: string, fixed: Readonly<Record<string, EntityKey>>, parameters: QueryParameters = {}): EntityKey[] {
+    return this.read((contextFor) =>
+      this.queryFor(fixed, target).findNodes(contextFor(parameters), idsOf(fixed)).map(entityKeyOf),
     )
   }
 
-  /** The plan as text; the given variables with the types of their nodes. */
-  explain(question: { readonly given: Readonly<Record<string, string>>; readonly sought?: string }): string {
-    const given = Object.entries(question.given).map(([name, type]): [string, EntityKey] => [name, [type, '']])
-    const { planned } = this.answerer(Object.fromEntries(given), question.sought ?? null)
-    return explain(planned.plan(assumedCounts).plan)
+  /**
+   * The plan as text. `fixed`: the type of the node of each fixed variable. `target`: the variable to search for; without it,
+   * the plan of `exists`. Throws CompileError.
+   */
+  explain(use: { readonly fixed: Readonly<Record<string, string>>; readonly target?: string }): string {
+    const fixed = Object.entries(use.fixed).map(([name, type]): [string, EntityKey] => [name, [type, '']])
+    return this.queryFor(Object.fromEntries(fixed), use.target ?? null).explain()
   }
 
-  private answerer(given: Readonly<Record<string, EntityKey>>, sought: string | null): PreparedQuery {
-    const names = Object.keys(given)
-    const types = new Map(names.map((name) => [name, given[name]![0]]))
-    const key = JSON.stringify([[...types], sought])
-    let answerer = this.answerers.get(key)
-    if (!answerer) {
-      for (const name of sought === null ? names : [...names, sought]) {
-        const slot = resolveNodeVariable(this.query, name)
-        if (typeof slot === 'string') {
-          throw new CompileError([{ code: 'UnboundVariable', message: slot, span: { start: 0, end: 0 } }])
-        }
-      }
-      answerer = new PreparedQuery(this.query, { fixed: names, target: sought, types }, defaultOptions)
-      this.answerers.set(key, answerer)
+  private queryFor(fixed: Readonly<Record<string, EntityKey>>, target: string | null): PreparedQuery {
+    const names = Object.keys(fixed)
+    const types = new Map(names.map((name) => [name, fixed[name]![0]]))
+    const key = JSON.stringify([[...types], target])
+    let prepared = this.prepared.get(key)
+    if (!prepared) {
+      const variables = target === null ? names : [...names, target]
+      const [unbound] = findUnboundVariables(this.query, variables, { start: 0, end: 0 })
+      if (unbound) throw new CompileError([unbound])
+      const returns: AccessQuery['returns'] = target === null ? 'exists' : { nodesOf: target }
+      prepared = new PreparedQuery(this.query, { fixed: names, returns, types }, defaultOptions)
+      this.prepared.set(key, prepared)
     }
-    return answerer
+    return prepared
   }
 }
 
-function idsOf(given: Readonly<Record<string, EntityKey>>): string[] {
-  return Object.values(given).map(([, externalId]) => externalId)
+function idsOf(fixed: Readonly<Record<string, EntityKey>>): string[] {
+  return Object.values(fixed).map(([, externalId]) => externalId)
 }
 
 function entityKeyOf({ snapshot, node }: NodeReference): EntityKey {

@@ -1,4 +1,5 @@
-// One plan for one question, compiled lazily for each environment it meets and dropped when names or counts have moved on.
+// Plans a query, and compiles the plan for the graphs of a run. Compiled plans are kept for each combination of graphs, and are
+// replaced when the names or the counts of a graph have changed too much.
 import { assertNever } from '../kernel/assert.ts'
 import type { BoundQuery, Slot } from './bind/bound.ts'
 import { Budget, type BudgetLimits } from './budget.ts'
@@ -21,111 +22,122 @@ import type { GraphVersion, Snapshot } from './store.ts'
 import { StatementClock } from './value/expression-context.ts'
 import type { Value } from './value/value.ts'
 
-/** With rules off a plan is what the text says, step by step: slower, the same rows. For proofs. */
+/** How queries are planned. */
 export interface EngineOptions {
+  /** `off`: plans follow the text step by step. They are slower and have the same rows, so tests compare both. */
   readonly rules: 'on' | 'off'
-  /** Rules left out all the same, by name. */
+  /** Names of optimizer rules that do not run even if rules are on. */
   readonly disabledRules?: ReadonlySet<string>
-  /** Up to so many relationships a last hop is gathered and not merged; what it is in service where it is not given. */
-  readonly gatheredMax?: number
+  /**
+   * The last hop of an ordered search collects and sorts its nodes up to this number of relationships, and merges sorted lists
+   * beyond. Tests set it; the default is that of OrderedExpand.
+   */
+  readonly collectedMax?: number
 }
 
+/** All optimizer rules. */
 export const defaultOptions: EngineOptions = { rules: 'on' }
 
 /**
- * What a plan depends on beside the text. `history`: the counts that it was made with, while these are about right. `graph`: the
- * graph as it is at each run and nothing else, so that rows come in one order whoever ran it before, in every process.
+ * What a plan depends on besides the text. `history`: a plan stays while the counts with which it was made are about right.
+ * `graph`: a plan depends only on the graph at each run, so rows come in the same order in every process, whatever ran before.
  */
 export type PlanBasis = 'history' | 'graph'
 
-/** What one run is asked with. */
+/** The input of one run. */
 export interface QueryContext {
   /** The default graph. */
   readonly snapshot: Snapshot
   readonly parameters: ReadonlyMap<string, Value>
   readonly limits: BudgetLimits
-  /** Started by the caller, who asks several plans one question within one limit; without it `limits` are this run's own. */
+  /** A started budget that several runs share. Without it the run has its own budget with `limits`. */
   readonly budget?: Budget
-  /** The graph of a logical location, for USE; throws what the caller wants to hear of an unknown one. */
+  /** The graph of a logical location, for USE. Throws for an unknown location; the engine passes this error on. */
   readonly locate?: (location: string) => Snapshot
 }
 
-/** A compiled plan and its frame; one run at a time. */
+/** A compiled plan with the state of its run. Only one run at a time. */
 export interface Execution {
   readonly root: PhysicalOperator
   readonly run: ExecutionContext
-  /** A search that finds its nodes ascending by id, behind the one from which the run goes on. */
+  /** The plan is a search that returns its nodes ascending by id, starting after the page cursor. */
   readonly isOrdered: boolean
 }
 
 interface CompiledPlan extends Execution {
-  /** By graph index: what the plan was compiled for. */
+  /** By graph index: the environments for which the plan was compiled. */
   readonly environments: readonly object[]
   readonly symbolEpochs: readonly number[]
   readonly counts: RecordedCounts
-  /** The state of the graph that the counts were last held against. */
+  /** The version of the graph with which the counts were last compared. */
   countsCheckedAt: GraphVersion
-  /** For the runs that share none. */
+  /** The budget of runs that do not share one. */
   readonly ownBudget: Budget
   uses: number
 }
 
-/** Counts are looked at again once in so many uses, and planning is redone when one has moved by this factor. */
+/** Uses of a plan between two comparisons of its counts with the graph. */
 const RECHECK_COUNTS_EVERY = 4096
+
+/** A plan is made again if a count has changed by this factor. */
 const DRIFT_FACTOR = 8
 
-/** Combinations of environments that one plan stays compiled for. */
+/** Combinations of environments for which one query keeps a compiled plan. */
 const MAX_COMPILED_PLANS = 64
 
+/** The plans of one bound query. */
 export class PlannedQuery {
   private readonly query: BoundQuery
   private readonly argumentSlots: readonly Slot[]
-  private readonly finish: (plan: Plan) => Plan
+  private readonly addRoot: (plan: Plan) => Plan
   private readonly options: EngineOptions
   private readonly basis: PlanBasis
-  /** The one used last stands first. */
+  /** Most recently used first. */
   private readonly compiled: CompiledPlan[] = []
 
-  /**
-   * `given`: slots that the caller fills in. `finish` puts the question on top of the query's own plan.
-   */
+  /** `argumentSlots`: the slots that the caller fills before each run. `addRoot` puts operators on top of the query's plan. */
   constructor(
     query: BoundQuery,
-    given: readonly Slot[],
-    finish: (plan: Plan) => Plan,
+    argumentSlots: readonly Slot[],
+    addRoot: (plan: Plan) => Plan,
     options: EngineOptions,
-    planOf: PlanBasis = 'history',
+    basis: PlanBasis = 'history',
   ) {
     this.query = query
-    this.argumentSlots = given
-    this.finish = finish
+    this.argumentSlots = argumentSlots
+    this.addRoot = addRoot
     this.options = options
-    this.basis = planOf
+    this.basis = basis
   }
 
-  plan(counts: GraphCounts): { readonly plan: Plan; readonly site: PlanningContext } {
+  /** The optimized plan for a graph with these counts, and the context in which its subqueries are planned. */
+  plan(counts: GraphCounts): { readonly plan: Plan; readonly planning: PlanningContext } {
     const on = this.options.rules === 'on'
-    const site: PlanningContext = {
+    const planning: PlanningContext = {
       counts,
       order: on ? costOrder : textOrder,
       extra: new PlannerSlots(this.query.frameSize),
     }
-    return { plan: this.finished(this.finish(buildPlan(this.query, this.argumentSlots, site)), site), site }
+    const built = this.addRoot(buildPlan(this.query, this.argumentSlots, planning))
+    return { plan: this.optimized(built, planning), planning }
   }
 
-  /** Ready to be opened: parameters and budget are set, the given slots are the caller's to fill in. */
-  prepare(asking: QueryContext): Execution {
-    const graphs = this.query.graphs.length === 1 ? null : this.locate(asking)
-    let compiled = this.compiledFor(asking.snapshot, graphs)
-    if (!compiled || this.isStale(compiled, asking.snapshot, graphs)) {
-      compiled = this.compileFor(graphs ?? [asking.snapshot])
+  /**
+   * An execution with parameters and budget. The caller fills the argument slots and opens it. Throws ExecutionError if a
+   * location parameter is missing or is no string.
+   */
+  prepare(context: QueryContext): Execution {
+    const graphs = this.query.graphs.length === 1 ? null : this.locate(context)
+    let compiled = this.compiledFor(context.snapshot, graphs)
+    if (!compiled || this.isStale(compiled, context.snapshot, graphs)) {
+      compiled = this.compileFor(graphs ?? [context.snapshot])
     }
     compiled.uses += 1
     const { run } = compiled
-    if (graphs === null) run.graphs[0] = asking.snapshot
+    if (graphs === null) run.graphs[0] = context.snapshot
     else for (let i = 0; i < graphs.length; i++) run.graphs[i] = graphs[i]!
-    run.parameters = asking.parameters
-    run.budget = asking.budget ?? startedBudget(compiled.ownBudget, asking.limits)
+    run.parameters = context.parameters
+    run.budget = context.budget ?? startedBudget(compiled.ownBudget, context.limits)
     run.clock.start()
     run.unknownProperty = null
     run.resumeAfter = 0
@@ -133,20 +145,20 @@ export class PlannedQuery {
     return compiled
   }
 
-  private locate(asking: QueryContext): readonly Snapshot[] {
+  private locate(context: QueryContext): readonly Snapshot[] {
     return this.query.graphs.map((reference) => {
-      if (reference.kind === 'default') return asking.snapshot
+      if (reference.kind === 'default') return context.snapshot
       let location: Value | undefined = reference.name
       if (reference.kind === 'parameter') {
-        location = asking.parameters.get(reference.name)
+        location = context.parameters.get(reference.name)
         if (location === undefined) {
           throw new ExecutionError('missing-parameter', `parameter \`$${reference.name}\` is not given`, reference.name)
         }
       }
-      if (typeof location !== 'string' || !asking.locate) {
+      if (typeof location !== 'string' || !context.locate) {
         throw new ExecutionError('argument', 'USE needs the name of a location', reference.name)
       }
-      return asking.locate(location)
+      return context.locate(location)
     })
   }
 
@@ -180,12 +192,12 @@ export class PlannedQuery {
     return compiled.counts.hasChanged(snapshot)
   }
 
-  /** Compiled anew for one run, with every operator observed; the parameters and the budget are set. */
-  prepareProfiled(asking: QueryContext, profiler: Profiler): Execution & { readonly plan: Plan } {
-    const graphs = this.locate(asking).map((graph) => profiler.countReads(graph))
-    const built = this.build(graphs, new RecordedCounts(asking.snapshot, this.basis), profiler.wrap)
-    built.run.parameters = asking.parameters
-    built.run.budget = asking.budget ?? startedBudget(built.run.budget, asking.limits)
+  /** An execution as `prepare` returns it, compiled for this run only, with a profiler around every operator. */
+  prepareProfiled(context: QueryContext, profiler: Profiler): Execution & { readonly plan: Plan } {
+    const graphs = this.locate(context).map((graph) => profiler.countReads(graph))
+    const built = this.build(graphs, new RecordedCounts(context.snapshot, this.basis), profiler.wrap)
+    built.run.parameters = context.parameters
+    built.run.budget = context.budget ?? startedBudget(built.run.budget, context.limits)
     return built
   }
 
@@ -215,19 +227,19 @@ export class PlannedQuery {
     counts: GraphCounts,
     observe?: PlanCompilerDeps['observe'],
   ): Execution & { readonly plan: Plan } {
-    const { plan, site } = this.plan(counts)
+    const { plan, planning } = this.plan(counts)
     const planInner = (expression: SubqueryExpression, firstOnly: boolean): Plan => {
-      const inner = buildSubquery(expression, site)
-      return this.finished(firstOnly ? { op: 'First', input: inner } : inner, site)
+      const inner = buildSubquery(expression, planning)
+      return this.optimized(firstOnly ? { op: 'First', input: inner } : inner, planning)
     }
-    const { gatheredMax } = this.options
+    const { collectedMax } = this.options
     const root = compilePlan(plan, {
       snapshots: graphs,
       planInner,
-      collectedMax: gatheredMax,
+      collectedMax,
       ...(observe ? { observe } : {}),
     })
-    const frame: unknown[] = new Array(site.extra.size).fill(null)
+    const frame: unknown[] = new Array(planning.extra.size).fill(null)
     const run: ExecutionContext = {
       frame,
       parameters: new Map(),
@@ -241,8 +253,8 @@ export class PlannedQuery {
     return { root, run, isOrdered: plan.op === 'Distinct' && plan.searchOrder === 'ascending', plan }
   }
 
-  private finished(plan: Plan, site: PlanningContext): Plan {
-    return this.options.rules === 'on' ? optimize(plan, site, this.options.disabledRules) : plan
+  private optimized(plan: Plan, planning: PlanningContext): Plan {
+    return this.options.rules === 'on' ? optimize(plan, planning, this.options.disabledRules) : plan
   }
 }
 
@@ -251,15 +263,15 @@ function startedBudget(budget: Budget, limits: BudgetLimits): Budget {
   return budget
 }
 
-/** The counts of a snapshot, and which of them a plan was made with. */
+/** The counts of a snapshot. Records those with which a plan is made. */
 class RecordedCounts implements GraphCounts {
   private readonly snapshot: Snapshot
   private readonly basis: PlanBasis
   private readonly recorded = new Map<string, { kind: 'label' | 'type'; name: string | null; count: number }>()
 
-  constructor(snapshot: Snapshot, planOf: PlanBasis) {
+  constructor(snapshot: Snapshot, basis: PlanBasis) {
     this.snapshot = snapshot
-    this.basis = planOf
+    this.basis = basis
   }
 
   nodes(label: string | null): number {
@@ -278,7 +290,7 @@ class RecordedCounts implements GraphCounts {
     return false
   }
 
-  /** Whether a plan that is made now would see others. */
+  /** Whether a plan that is made now would use other counts. */
   hasChanged(snapshot: Snapshot): boolean {
     for (const { kind, name, count } of this.recorded.values())
       if (roundedToPowerOfTwo(countIn(snapshot, kind, name)) !== count) return true
@@ -296,7 +308,7 @@ class RecordedCounts implements GraphCounts {
   }
 }
 
-/** Down to a power of two: a plan that follows the counts is not made anew with each of them. */
+/** The next lower power of two, so that a plan that depends on counts is not made again after every change. */
 function roundedToPowerOfTwo(count: number): number {
   return count === 0 ? 0 : 2 ** Math.floor(Math.log2(count))
 }

@@ -54,7 +54,7 @@ function filterIssues({ condition }: ContextDocument, source: FilterableConditio
   const filters = (condition.filter ?? []).map((filter, i) => ({ filter, at: `policy.condition.filter[${i}]` }))
   const expression = filterExpression(filters, source.variables)
   if (!expression.ok) return expression.error
-  const conditionRows = source.filtered(expression.value)
+  const conditionRows = source.withFilter(expression.value)
   return conditionRows.ok ? [] : conditionRows.error.map(({ message }) => `policy.condition.filter: ${message}`)
 }
 

@@ -71,7 +71,7 @@ function expectedAnswers(case_: ConditionCase, pairs: ReadonlySet<string>): Cond
  * whole search.
  */
 function answersInSteps(case_: ConditionCase, stored: StoredGraph): ConditionAnswers {
-  const engine = compiled(policyOf(case_), 'on', { gatheredMax: 0 })
+  const engine = compiled(policyOf(case_), 'on', { collectedMax: 0 })
   if (typeof engine === 'string') return []
   const inSteps = (asking: QueryContext, behind: (after: number, enough: number) => NodePage): string[] => {
     const found: string[] = []

@@ -138,7 +138,7 @@ function byEngine(
 ): FilteredRow {
   const expression = filterExpression([{ filter, at: 'filter' }], source.variables)
   if (!expression.ok) throw new Error(expression.error[0])
-  const reading = source.filtered(expression.value)
+  const reading = source.withFilter(expression.value)
   if (!reading.ok) throw new Error(reading.error[0]!.message)
   const snapshot = stored.environment.snapshot()
   try {

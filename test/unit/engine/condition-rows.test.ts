@@ -45,7 +45,7 @@ function source(text: string): FilterableCondition {
 }
 
 function filtered(text: string, filter: Expression | null): ConditionRows {
-  const reading = source(text).filtered(filter)
+  const reading = source(text).withFilter(filter)
   if (!reading.ok) throw new Error(reading.error[0]!.message)
   return reading.value
 }
@@ -165,7 +165,7 @@ describe('a reading', () => {
   })
 
   test('refuses a filter over what is not there', () => {
-    const reading = source(`${owns} WITH subject, count(car) AS n`).filtered(variable('car'))
+    const reading = source(`${owns} WITH subject, count(car) AS n`).withFilter(variable('car'))
     expect(reading.ok).toBe(false)
   })
 })

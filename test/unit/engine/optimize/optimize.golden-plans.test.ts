@@ -65,7 +65,11 @@ function render(ruleName: string, item: PlanCase): { readonly text: string; read
   if (!parsed.ok) throw new Error(parsed.diagnostics[0]!.message)
   const bound = bindQuery(parsed.query, dialects.open, 'condition')
   if (!bound.ok) throw new Error(bound.error[0]!.message)
-  const posed = bindAccessQuery(bound.value, { fixed: item.fixed, target: item.target, types: item.types })
+  const posed = bindAccessQuery(bound.value, {
+    fixed: item.fixed,
+    returns: item.target === null ? 'exists' : { nodesOf: item.target },
+    types: item.types,
+  })
   const site: PlanningContext = {
     counts: item.counts,
     order: costOrder,

@@ -1,0 +1,83 @@
+// Reads the rows of a running plan one by one: by variable, or as whole rows that stay valid after the snapshot is closed.
+import { assert, assertNever } from '../kernel/assert.ts'
+import type { BoundColumn, Slot } from './bind/bound.ts'
+import { cellBytes } from './exec/row-key.ts'
+import type { Execution } from './planned-query.ts'
+import { type ResultValue, readSlot } from './result-value.ts'
+import type { NodeId, RelationshipId } from './store.ts'
+import { NodeValue, RelationshipValue, type Value } from './value/value.ts'
+
+/**
+ * A cursor over the rows of one run. It stands on one row at a time, and `next` moves it; the other methods read the current
+ * row through the snapshot with which the run was opened. Every method throws ExecutionError (type, missing parameter,
+ * budget).
+ */
+export class RowCursor {
+  private readonly execution: Execution
+  private readonly columns: readonly BoundColumn[]
+  private readonly slots: ReadonlyMap<string, Slot>
+
+  /** `columns`: the variables of the query; their names are the variables to read. */
+  constructor(execution: Execution, columns: readonly BoundColumn[]) {
+    this.execution = execution
+    this.columns = columns
+    this.slots = new Map(columns.map(({ name, slot }) => [name, slot]))
+  }
+
+  /** Moves to the next row. Returns false after the last row. */
+  next(): boolean {
+    const { root, run } = this.execution
+    if (!root.next(run)) return false
+    run.budget.chargeSteps(1)
+    return true
+  }
+
+  /** The id of the node that the variable holds in this row; 0 if it holds no node. */
+  node(variable: string): NodeId {
+    const slot = this.slot(variable)
+    const content = this.execution.run.frame[slot.index]
+    if (slot.kind === 'node') return content as NodeId
+    return content instanceof NodeValue ? content.id : 0
+  }
+
+  /** The id of the relationship that the variable holds in this row; 0 if it holds no relationship. */
+  relationship(variable: string): RelationshipId {
+    const slot = this.slot(variable)
+    const content = this.execution.run.frame[slot.index]
+    if (slot.kind === 'relationship') return content as RelationshipId
+    return content instanceof RelationshipValue ? content.id : 0
+  }
+
+  /** The value of the variable in this row. Elements in it belong to the snapshot of the run. */
+  value(variable: string): Value {
+    const { index, kind, graph } = this.slot(variable)
+    const content = this.execution.run.frame[index]
+    switch (kind) {
+      case 'node':
+        return content === 0 ? null : new NodeValue(graph, content as NodeId)
+      case 'relationship':
+        return content === 0 ? null : new RelationshipValue(graph, content as RelationshipId)
+      case 'relationships':
+        return content === null ? null : (content as RelationshipId[]).map((id) => new RelationshipValue(graph, id))
+      case 'path':
+      case 'value':
+        return content as Value
+      default:
+        return assertNever(kind)
+    }
+  }
+
+  /** All variables of this row, in the order of the columns. The elements in them are read. */
+  materialize(): ResultValue[] {
+    const { run } = this.execution
+    const row = this.columns.map(({ slot }) => readSlot(slot, run))
+    for (const { slot } of this.columns) run.budget.retainBytes(cellBytes(run.budget, run.frame[slot.index]))
+    return row
+  }
+
+  private slot(variable: string): Slot {
+    const slot = this.slots.get(variable)
+    assert(slot !== undefined, `the query has no variable ${variable}`)
+    return slot
+  }
+}
