@@ -1,4 +1,4 @@
-// How each aggregate takes values one by one. Nulls are skipped by all but count(*).
+// Accumulators of the aggregate functions. All ignore nulls.
 import { assert } from '../../kernel/assert.ts'
 import { Float } from '../../kernel/float.ts'
 import type { Budget } from '../budget.ts'
@@ -12,9 +12,11 @@ import type { Value } from '../value/value.ts'
 import { boundedList, estimateBytes, VALUE_ITEMS_MAX } from '../value/value-size.ts'
 import { keyBytes } from './row-key.ts'
 
+/** Computes one aggregate for one group. */
 export interface Accumulator {
-  /** `parameter` is the second argument of the percentiles. */
+  /** Adds the value of one row. `parameter` is the second argument of the percentiles. Throws ExecutionError. */
   add(value: Value, parameter?: Value): void
+  /** Returns the aggregate of the values added so far. Throws ExecutionError. */
   result(): Value
 }
 
@@ -31,10 +33,13 @@ const accumulatorFactories: Readonly<Record<AggregateName, (budget: Budget) => A
   percentileDisc: (budget) => new PercentileAccumulator(budget, 'percentileDisc', nearestRankPercentile),
 }
 
-/** For count(*), add any value that is not null once per row. */
+/**
+ * Creates the accumulator of an aggregate function. For `count(*)`, add any value except null once per row. Memory and
+ * comparisons are charged to the budget.
+ */
 export function createAccumulator(budget: Budget, name: string, distinct: boolean): Accumulator {
   const aggregate = findAggregate(name)
-  assert(aggregate, `the binder lets no unknown aggregate pass: ${name}`)
+  assert(aggregate, `the binder rejects unknown aggregates: ${name}`)
   const accumulator = accumulatorFactories[aggregate.name](budget)
   return distinct ? new DistinctAccumulator(budget, accumulator) : accumulator
 }
@@ -78,7 +83,7 @@ class CollectAccumulator implements Accumulator {
   add(value: Value): void {
     if (value === null) return
     this.items.push(value)
-    // Checked while it grows: the weight of the whole is only known at the end.
+    // Checked with each item; the size of the whole list is known at the end.
     if (this.items.length > VALUE_ITEMS_MAX) boundedList(this.budget, this.items)
   }
   result(): Value {
@@ -86,7 +91,7 @@ class CollectAccumulator implements Accumulator {
   }
 }
 
-/** Integers add up exactly, whatever the order, and must fit 64 bits only in the end; one float makes it a float. */
+/** Integers are summed exactly in any order, and only the result must fit 64 bits. One float makes the result a float. */
 class SumAccumulator implements Accumulator {
   private small = 0
   private large = 0n
@@ -110,7 +115,7 @@ class SumAccumulator implements Accumulator {
   }
 }
 
-/** Always a float; null over nothing. */
+/** Always a float; null without values. */
 class AverageAccumulator implements Accumulator {
   private whole = 0n
   private floats = 0
@@ -127,7 +132,7 @@ class AverageAccumulator implements Accumulator {
   }
 }
 
-/** min and max over the order of ORDER BY, so that values of mixed kinds have one too. */
+/** Minimum and maximum by the order of ORDER BY, which is defined for values of different kinds. */
 class MinMaxAccumulator implements Accumulator {
   private best: Value = null
   private readonly budget: Budget
@@ -145,14 +150,14 @@ class MinMaxAccumulator implements Accumulator {
   }
 }
 
-/** Welford's method: the plain sum of squares loses all its digits where the mean is large. */
+/** Welford's method (Technometrics 4(3), 1962): a plain sum of squares loses its digits if the mean is large. */
 class StandardDeviationAccumulator implements Accumulator {
   private count = 0
   private mean = 0
   private squares = 0
   private readonly name: string
   private readonly lost: 0 | 1
-  /** `lost`: the degrees of freedom that the mean takes; 1 for a sample, 0 for the whole population. */
+  /** `lost`: degrees of freedom that the mean uses; 1 for a sample, 0 for a population. */
   constructor(name: string, lost: 0 | 1) {
     this.name = name
     this.lost = lost

@@ -1,4 +1,4 @@
-// Arithmetic, IN and the questions about text, over compiled operands.
+// Arithmetic, IN and the string operators, over compiled operands.
 import type { BoundExpression } from '../bind/bound.ts'
 import type { Budget } from '../budget.ts'
 import { ExecutionError } from '../errors.ts'
@@ -13,6 +13,7 @@ type BoundBinaryOperator = Extract<BoundExpression, { kind: 'binary' }>['operato
 
 const ARITHMETIC = { '-': subtract, '*': multiply, '/': divide, '%': modulo, '^': power } as const
 
+/** Compiles a binary operator. The result throws ExecutionError for operands that the operator does not accept. */
 export function compileBinary(
   operator: BoundBinaryOperator,
   left: CompiledExpression,
@@ -48,29 +49,29 @@ export function compileBinary(
   }
 }
 
-/** Anything but two strings is unknown. */
+/** Null unless both operands are strings. */
 function compileStringTest(
   left: CompiledExpression,
   right: CompiledExpression,
-  ask: (budget: Budget, text: string, part: string) => boolean,
+  test: (budget: Budget, text: string, part: string) => boolean,
 ): CompiledExpression {
   return (run) => {
     const text = left(run)
     const part = right(run)
-    return typeof text === 'string' && typeof part === 'string' ? ask(run.budget, text, part) : null
+    return typeof text === 'string' && typeof part === 'string' ? test(run.budget, text, part) : null
   }
 }
 
-/** Mostly one pattern is asked of many texts. */
+/** Keeps the last compiled regular expression: most often one is matched against many texts. */
 function regexMatcher(): (budget: Budget, text: string, source: string) => boolean {
-  let known = ''
+  let compiledSource = ''
   let pattern: CompiledRegex | null = null
   return (budget, text, source) => {
-    if (pattern === null || source !== known) {
+    if (pattern === null || source !== compiledSource) {
       const compiled = compileRegexCharged(budget, source)
-      if (!compiled.ok) throw new ExecutionError('argument', `not a pattern: ${compiled.error}`)
+      if (!compiled.ok) throw new ExecutionError('argument', `invalid regular expression: ${compiled.error}`)
       pattern = compiled.value
-      known = source
+      compiledSource = source
     }
     return pattern.matches(budget, text)
   }

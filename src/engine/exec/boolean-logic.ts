@@ -1,18 +1,21 @@
-// Truths joined to one truth, and tests to one test. A truth may be unknown; a test is true exactly where its truth is true.
+// Combines three-valued predicates, and two-valued tests. A test is true if and only if its predicate is true.
 import { ExecutionError } from '../errors.ts'
 import { kindName } from '../value/kind-name.ts'
 import type { Truth, Value } from '../value/value.ts'
 import type { ExecutionContext } from './execution-context.ts'
 
+/** Evaluates a predicate for the current row: true, false or null (unknown). Throws ExecutionError. */
 export type CompiledPredicate = (run: ExecutionContext) => Truth
+/** Evaluates a predicate for the current row; false also if it is unknown. Throws ExecutionError. */
 export type CompiledTest = (run: ExecutionContext) => boolean
 
+/** Returns a boolean or null unchanged. Throws ExecutionError for any other value. */
 export function toTruth(value: Value): Truth {
   if (value === null || typeof value === 'boolean') return value
   throw new ExecutionError('type', `a condition takes a boolean, not ${kindName(value)}`, null, 'InvalidArgumentType')
 }
 
-/** False beats unknown, and unknown beats true. */
+/** AND: false if an operand is false, else null if one is unknown, else true. */
 export function conjunction(operands: readonly CompiledPredicate[]): CompiledPredicate {
   return (run) => {
     let truth: Truth = true
@@ -25,6 +28,7 @@ export function conjunction(operands: readonly CompiledPredicate[]): CompiledPre
   }
 }
 
+/** OR: true if an operand is true, else null if one is unknown, else false. */
 export function disjunction(operands: readonly CompiledPredicate[]): CompiledPredicate {
   return (run) => {
     let truth: Truth = false
@@ -37,6 +41,7 @@ export function disjunction(operands: readonly CompiledPredicate[]): CompiledPre
   }
 }
 
+/** XOR: null if an operand is unknown. */
 export function exclusiveDisjunction(left: CompiledPredicate, right: CompiledPredicate): CompiledPredicate {
   return (run) => {
     const one = left(run)
@@ -45,6 +50,7 @@ export function exclusiveDisjunction(left: CompiledPredicate, right: CompiledPre
   }
 }
 
+/** NOT: null if the operand is unknown. */
 export function negation(operand: CompiledPredicate): CompiledPredicate {
   return (run) => {
     const truth = operand(run)
@@ -52,6 +58,7 @@ export function negation(operand: CompiledPredicate): CompiledPredicate {
   }
 }
 
+/** True if all tests are true; stops at the first that is not. */
 export function allOf(tests: readonly CompiledTest[]): CompiledTest {
   const [first, second, third] = tests
   if (tests.length === 1) return first!
@@ -63,6 +70,7 @@ export function allOf(tests: readonly CompiledTest[]): CompiledTest {
   }
 }
 
+/** True if a test is true; stops at it. */
 export function anyOf(tests: readonly CompiledTest[]): CompiledTest {
   return (run) => tests.some((test) => test(run))
 }

@@ -1,27 +1,27 @@
-// Computed values that a pattern takes for elements become ids in slots of their own.
+// Cast: converts values that a pattern uses as elements to the ids that the operators of the pattern read.
 import type { Slot } from '../bind/bound.ts'
 import { ExecutionError } from '../errors.ts'
 import { kindName } from '../value/kind-name.ts'
 import { NodeValue, RelationshipValue, type Value } from '../value/value.ts'
 import type { ExecutionContext } from './execution-context.ts'
-import type { PhysicalOperator } from './physical-operator.ts'
+import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
+/** The slot of a value and the slot of its id. */
 export interface CastSlots {
   readonly from: Slot
   readonly to: Slot
 }
 
-export class CastOperator implements PhysicalOperator {
-  private readonly input: PhysicalOperator
+/**
+ * Fills a slot with the id of an element, or with a list of ids. Throws ExecutionError if the value is of another kind or
+ * graph.
+ */
+export class CastOperator extends UnaryOperator {
   private readonly casts: readonly CastSlots[]
 
   constructor(input: PhysicalOperator, casts: readonly CastSlots[]) {
-    this.input = input
+    super(input)
     this.casts = casts
-  }
-
-  open(run: ExecutionContext): void {
-    this.input.open(run)
   }
 
   next(run: ExecutionContext): boolean {

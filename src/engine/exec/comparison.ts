@@ -1,5 +1,5 @@
-// Comparisons of compiled operands, as truths and as tests. The scalar cases stand before the general ones: they are what
-// conditions compare, and need no call.
+// Comparisons of compiled operands, as predicates and as tests. Scalars come before the general case: conditions compare
+// mostly scalars, which need no call.
 import type { ComparisonOperator } from '../../../grammar/ast.ts'
 import type { BoundExpression, Slot } from '../bind/bound.ts'
 import { type Budget, CHARACTERS_PER_STEP } from '../budget.ts'
@@ -19,6 +19,7 @@ const comparators: Readonly<Record<ComparisonOperator, (budget: Budget, a: Value
   '>=': (budget, a, b) => lessOrEqual(budget, b, a),
 }
 
+/** Compiles a comparison to a predicate. */
 export function compileComparison(
   operator: ComparisonOperator,
   left: CompiledExpression,
@@ -28,7 +29,7 @@ export function compileComparison(
   return (run) => compare(run.budget, left(run), right(run))
 }
 
-/** True exactly where the truth is true. */
+/** Compiles a comparison to a test. */
 export function compileOperatorTest(
   operator: ComparisonOperator,
   left: CompiledExpression,
@@ -50,11 +51,12 @@ export function compileOperatorTest(
   }
 }
 
+/** Compiles `expression = constant` to a test. */
 export function compileEqualsConstant(
   evaluate: CompiledExpression,
   constant: Value,
 ): (run: ExecutionContext) => boolean {
-  // Only a string equals a string, and only a boolean a boolean.
+  // A string equals only a string, and a boolean only a boolean.
   if (typeof constant === 'boolean') return (run) => evaluate(run) === constant
   if (typeof constant === 'string') {
     if (constant.length < CHARACTERS_PER_STEP) return (run) => evaluate(run) === constant
@@ -81,7 +83,7 @@ function isLessOrEqual(run: ExecutionContext, a: Value, b: Value): boolean {
   return typeof a === 'number' && typeof b === 'number' ? a <= b : lessOrEqual(run.budget, a, b) === true
 }
 
-/** `n = m` and `n <> m` over slots that hold ids: no handles are made. Null where the comparison is another. */
+/** Compiles `n = m` and `n <> m` over slots that hold ids, without handles. Returns null for any other comparison. */
 export function compileElementComparison(
   expression: Extract<BoundExpression, { kind: 'comparison' }>,
 ): ((run: ExecutionContext) => Truth) | null {
@@ -99,7 +101,7 @@ export function compileElementComparison(
   }
 }
 
-/** The slot holds an id, 0 for null. */
+/** Whether the slot holds an id of a node or relationship, with 0 for null. */
 export function isElementSlot(slot: Slot): boolean {
   return slot.kind === 'node' || slot.kind === 'relationship'
 }

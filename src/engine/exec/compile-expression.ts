@@ -1,5 +1,5 @@
-// Bound expressions → closures over a run. Names become symbols here, once; a test (true or not) is compiled apart from a
-// truth (true, false, unknown), because a filter asks for no more and can stop sooner.
+// Compiles bound expressions to closures over an execution context. Names become symbols here, once. A test (true or
+// not) is compiled separately from a predicate (true, false, unknown): a filter needs no more and can stop earlier.
 import { assertNever } from '../../kernel/assert.ts'
 import type { BoundExpression } from '../bind/bound.ts'
 import { mapChildren } from '../bind/expression-tree.ts'
@@ -44,18 +44,19 @@ import { compileListComprehension, compileQuantifier, compileReduce } from './li
 
 type ExpressionOfKind<K extends BoundExpression['kind']> = Extract<BoundExpression, { kind: K }>
 
-/** What an expression is compiled for. A plan is dropped when a snapshot's `symbolEpoch` changes, and its closures with it. */
+/** What the compiler of expressions needs. Compiled closures are valid until the symbol epoch of a snapshot changes. */
 export interface ExpressionCompilerDeps {
   readonly snapshots: readonly Snapshot[]
   /** Compiles the inner match of EXISTS or a pattern predicate. */
   compileExists(expression: ExpressionOfKind<'exists'>): (run: ExecutionContext) => boolean
+  /** Compiles a subquery expression (EXISTS, COUNT, COLLECT). */
   compileSubquery(expression: ExpressionOfKind<'subquery'>): CompiledExpression
 }
 
-/** Operands of an expression that are evaluated within the steps of its row or item. */
+/** Operands of an expression that one step covers. */
 const OPERANDS_PER_STEP = 16
 
-/** Charges large expressions each time they are evaluated; a text may hold tens of thousands of operands. */
+/** Charges large expressions for each evaluation: a query may have tens of thousands of operands. */
 export function chargeBySize<T>(
   expression: BoundExpression,
   evaluate: (run: ExecutionContext) => T,
@@ -79,8 +80,9 @@ function expressionSize(expression: BoundExpression): number {
 
 // ---------------------------------------------------------------- values
 
-export function compileExpression(expression: BoundExpression, site: ExpressionCompilerDeps): CompiledExpression {
-  const compile = (inner: BoundExpression): CompiledExpression => compileExpression(inner, site)
+/** Compiles an expression to a function that returns its value. */
+export function compileExpression(expression: BoundExpression, deps: ExpressionCompilerDeps): CompiledExpression {
+  const compile = (inner: BoundExpression): CompiledExpression => compileExpression(inner, deps)
   switch (expression.kind) {
     case 'constant': {
       const { value } = expression
@@ -91,7 +93,7 @@ export function compileExpression(expression: BoundExpression, site: ExpressionC
     case 'slot':
       return compileSlotRead(expression.slot)
     case 'element-property':
-      return compilePropertyRead(expression, site.snapshots)
+      return compilePropertyRead(expression, deps.snapshots)
     case 'element-properties':
       return compilePropertiesRead(expression.slot)
     case 'property': {
@@ -119,9 +121,9 @@ export function compileExpression(expression: BoundExpression, site: ExpressionC
     case 'null-test':
     case 'quantifier':
     case 'exists':
-      return compilePredicate(expression, site)
+      return compilePredicate(expression, deps)
     case 'subquery':
-      return site.compileSubquery(expression)
+      return deps.compileSubquery(expression)
     case 'binary':
       return compileBinary(expression.operator, compile(expression.left), compile(expression.right))
     case 'negate': {
@@ -141,12 +143,12 @@ export function compileExpression(expression: BoundExpression, site: ExpressionC
       return (run) => boundedMap(run.budget, new Map(entries.map(([key, value]) => [key, value(run)])))
     }
     case 'case':
-      return compileCase(expression, site)
+      return compileCase(expression, deps)
     case 'function':
       return compileFunctionCall(expression.name, expression.args.map(compile))
     case 'list-comprehension': {
       const { where: kept, projection: given } = expression
-      const where = kept && chargeBySize(kept, compileTest(kept, site))
+      const where = kept && chargeBySize(kept, compileTest(kept, deps))
       const projection = given && chargeBySize(given, compile(given))
       return compileListComprehension(expression.variable.index, compile(expression.list), where, projection)
     }
@@ -160,19 +162,19 @@ export function compileExpression(expression: BoundExpression, site: ExpressionC
   }
 }
 
-function compileCase(expression: ExpressionOfKind<'case'>, site: ExpressionCompilerDeps): CompiledExpression {
-  const otherwise = expression.otherwise ? compileExpression(expression.otherwise, site) : () => null
+function compileCase(expression: ExpressionOfKind<'case'>, deps: ExpressionCompilerDeps): CompiledExpression {
+  const otherwise = expression.otherwise ? compileExpression(expression.otherwise, deps) : () => null
   if (expression.subject === null) {
     const branches = expression.branches.map((branch) => ({
-      holds: compileTest(branch.when, site),
-      value: compileExpression(branch.then, site),
+      holds: compileTest(branch.when, deps),
+      value: compileExpression(branch.then, deps),
     }))
     return (run) => (branches.find((branch) => branch.holds(run))?.value ?? otherwise)(run)
   }
-  const subject = compileExpression(expression.subject, site)
+  const subject = compileExpression(expression.subject, deps)
   const branches = expression.branches.map((branch) => ({
-    when: compileExpression(branch.when, site),
-    value: compileExpression(branch.then, site),
+    when: compileExpression(branch.when, deps),
+    value: compileExpression(branch.then, deps),
   }))
   return (run) => {
     const value = subject(run)
@@ -180,10 +182,11 @@ function compileCase(expression: ExpressionOfKind<'case'>, site: ExpressionCompi
   }
 }
 
-// ---------------------------------------------------------------- truths
+// ---------------------------------------------------------------- predicates
 
-export function compilePredicate(expression: BoundExpression, site: ExpressionCompilerDeps): CompiledPredicate {
-  const compile = (inner: BoundExpression): CompiledPredicate => compilePredicate(inner, site)
+/** Compiles an expression to a three-valued predicate. */
+export function compilePredicate(expression: BoundExpression, deps: ExpressionCompilerDeps): CompiledPredicate {
+  const compile = (inner: BoundExpression): CompiledPredicate => compilePredicate(inner, deps)
   switch (expression.kind) {
     case 'and':
       return conjunction(expression.operands.map(compile))
@@ -196,16 +199,16 @@ export function compilePredicate(expression: BoundExpression, site: ExpressionCo
     case 'comparison': {
       const { operator, left, right } = expression
       const elements = compileElementComparison(expression)
-      return elements ?? compileComparison(operator, compileExpression(left, site), compileExpression(right, site))
+      return elements ?? compileComparison(operator, compileExpression(left, deps), compileExpression(right, deps))
     }
     case 'null-test': {
-      const isNull = compileNullTest(expression.operand, site)
+      const isNull = compileNullTest(expression.operand, deps)
       return expression.negated ? (run) => !isNull(run) : isNull
     }
     case 'label-test':
-      return compileLabelTest(expression, site)
+      return compileLabelTest(expression, deps)
     case 'quantifier': {
-      const list = compileExpression(expression.list, site)
+      const list = compileExpression(expression.list, deps)
       return compileQuantifier(
         expression.quantifier,
         expression.variable.index,
@@ -214,37 +217,37 @@ export function compilePredicate(expression: BoundExpression, site: ExpressionCo
       )
     }
     case 'exists':
-      return site.compileExists(expression)
+      return deps.compileExists(expression)
     default: {
-      const evaluate = compileExpression(expression, site)
+      const evaluate = compileExpression(expression, deps)
       return (run) => toTruth(evaluate(run))
     }
   }
 }
 
-function compileNullTest(operand: BoundExpression, site: ExpressionCompilerDeps): CompiledTest {
+function compileNullTest(operand: BoundExpression, deps: ExpressionCompilerDeps): CompiledTest {
   if (operand.kind === 'slot' && isElementSlot(operand.slot)) {
     const { index } = operand.slot
     return (run) => run.frame[index] === 0
   }
-  const evaluate = compileExpression(operand, site)
+  const evaluate = compileExpression(operand, deps)
   return (run) => evaluate(run) === null
 }
 
-function compileLabelTest(expression: ExpressionOfKind<'label-test'>, site: ExpressionCompilerDeps): CompiledPredicate {
+function compileLabelTest(expression: ExpressionOfKind<'label-test'>, deps: ExpressionCompilerDeps): CompiledPredicate {
   const { target, labels } = expression
   if (target.kind === 'slot' && isElementSlot(target.slot)) {
     const { index, graph, kind } = target.slot
-    const check = compileLabelCheck(labels, kind as 'node' | 'relationship', graph, site.snapshots[graph]!)
+    const check = compileLabelCheck(labels, kind as 'node' | 'relationship', graph, deps.snapshots[graph]!)
     return (run) => {
       const id = run.frame[index] as number
       return id === 0 ? null : check(run, id)
     }
   }
-  const evaluate = compileExpression(target, site)
-  // Which graph an element comes from is only known when it is there.
-  const onNodes = site.snapshots.map((snapshot, graph) => compileLabelCheck(labels, 'node', graph, snapshot))
-  const onRelationships = site.snapshots.map((snapshot, graph) =>
+  const evaluate = compileExpression(target, deps)
+  // The graph of the element is known at run time only.
+  const onNodes = deps.snapshots.map((snapshot, graph) => compileLabelCheck(labels, 'node', graph, snapshot))
+  const onRelationships = deps.snapshots.map((snapshot, graph) =>
     compileLabelCheck(labels, 'relationship', graph, snapshot),
   )
   return (run) => {
@@ -258,40 +261,40 @@ function compileLabelTest(expression: ExpressionOfKind<'label-test'>, site: Expr
 
 // ---------------------------------------------------------------- tests
 
-/** True exactly where the truth is true: unknown counts as false, so most cases need not tell the two apart. */
-export function compileTest(expression: BoundExpression, site: ExpressionCompilerDeps): CompiledTest {
+/** Compiles an expression to a test: true if and only if its predicate is true. */
+export function compileTest(expression: BoundExpression, deps: ExpressionCompilerDeps): CompiledTest {
   switch (expression.kind) {
     case 'and':
-      return allOf(expression.operands.map((operand) => compileTest(operand, site)))
+      return allOf(expression.operands.map((operand) => compileTest(operand, deps)))
     case 'or':
-      return anyOf(expression.operands.map((operand) => compileTest(operand, site)))
+      return anyOf(expression.operands.map((operand) => compileTest(operand, deps)))
     case 'not': {
-      const operand = compilePredicate(expression.operand, site)
+      const operand = compilePredicate(expression.operand, deps)
       return (run) => operand(run) === false
     }
     case 'comparison':
-      return compileComparisonTest(expression, site)
+      return compileComparisonTest(expression, deps)
     case 'exists':
-      return site.compileExists(expression)
+      return deps.compileExists(expression)
     default: {
-      const truth = compilePredicate(expression, site)
+      const truth = compilePredicate(expression, deps)
       return (run) => truth(run) === true
     }
   }
 }
 
-function compileComparisonTest(expression: ExpressionOfKind<'comparison'>, site: ExpressionCompilerDeps): CompiledTest {
+function compileComparisonTest(expression: ExpressionOfKind<'comparison'>, deps: ExpressionCompilerDeps): CompiledTest {
   const elements = compileElementComparison(expression)
   if (elements) return (run) => elements(run) === true
   const { operator, left, right } = expression
   if (operator === '=' && isNodeTypeProperty(left) && right.kind === 'constant' && typeof right.value === 'string') {
-    return compileTypeTest(left.slot, right.value, site.snapshots)
+    return compileTypeTest(left.slot, right.value, deps.snapshots)
   }
   if (operator === '=' && right.kind === 'constant')
-    return compileEqualsConstant(compileExpression(left, site), right.value)
+    return compileEqualsConstant(compileExpression(left, deps), right.value)
   if (operator === '=' && left.kind === 'constant')
-    return compileEqualsConstant(compileExpression(right, site), left.value)
-  return compileOperatorTest(operator, compileExpression(left, site), compileExpression(right, site))
+    return compileEqualsConstant(compileExpression(right, deps), left.value)
+  return compileOperatorTest(operator, compileExpression(left, deps), compileExpression(right, deps))
 }
 
 function isNodeTypeProperty(expression: BoundExpression): expression is ExpressionOfKind<'element-property'> {

@@ -1,74 +1,86 @@
-// Logical plan → physical operators for one set of environments. Names become symbol ids here, so what is compiled holds
-// as long as the symbol epochs do.
+// Compiles a logical plan to physical operators for a set of snapshots. Names become symbol ids here, so a compiled plan is
+// valid until the symbol epoch of a snapshot changes.
 import { assertNever } from '../../kernel/assert.ts'
 import type { BoundExpression, BoundRelationship, Slot } from '../bind/bound.ts'
 import type { SubqueryExpression } from '../plan/build-plan.ts'
 import type { Plan } from '../plan/operators.ts'
 import type { Snapshot, SymbolId } from '../store.ts'
 import { mayHaveExternal } from '../value/external-properties.ts'
-import { ApplyOperator, OptionalOperator, SemiApplyOperator, UnionOperator } from './apply.ts'
-import { BidirectionalExpandIntoOperator, PruningExpandOperator } from './bidirectional-expand-into.ts'
+import { ApplyOperator } from './apply.ts'
+import { ArgumentOperator } from './argument.ts'
+import { BidirectionalExpandIntoOperator } from './bidirectional-expand-into.ts'
+import type { CompiledTest } from './boolean-logic.ts'
 import { CastOperator } from './cast.ts'
 import { isElementSlot } from './comparison.ts'
 import { chargeBySize, compileExpression, compileTest, type ExpressionCompilerDeps } from './compile-expression.ts'
+import { DistinctElementsOperator, DistinctOperator } from './distinct.ts'
 import { EagerAggregationOperator } from './eager-aggregation.ts'
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
-import { ExpandAllOperator, ExpandIntoOperator, type ExpandSlots } from './expand.ts'
-import { FilterOperator, FirstOperator } from './filter.ts'
-import type { TraversalSpec } from './neighbour-cursor.ts'
-import { ArgumentOperator, NodeIndexSeekOperator, NodeScanOperator, NodeUniqueIndexSeekOperator } from './node-scan.ts'
-import { OrderedDistinctOperator, OrderedExpandOperator } from './ordered-expand.ts'
+import { ExpandAllOperator } from './expand-all.ts'
+import { ExpandIntoOperator } from './expand-into.ts'
+import type { EndpointPair, ExpandSlots } from './expand-slots.ts'
+import { FilterOperator } from './filter.ts'
+import { FirstOperator } from './first.ts'
+import { LimitOperator } from './limit.ts'
+import { MakePathOperator } from './make-path.ts'
+import type { HopLimits, TraversalSpec } from './neighbour-cursor.ts'
+import { NodeIndexSeekOperator } from './node-index-seek.ts'
+import { NodeScanOperator } from './node-scan.ts'
+import { NodeUniqueIndexSeekOperator } from './node-unique-index-seek.ts'
+import { type NullSlot, OptionalOperator } from './optional.ts'
+import { OrderedDistinctOperator } from './ordered-distinct.ts'
+import { OrderedExpandOperator } from './ordered-expand.ts'
 import type { PhysicalOperator } from './physical-operator.ts'
-import {
-  ProjectEndpointsOperator,
-  type ProjectEndpointsSlots,
-  ProjectVarLengthEndpointsOperator,
-} from './project-endpoints.ts'
-import {
-  DistinctElementsOperator,
-  DistinctOperator,
-  MakePathOperator,
-  ProjectionOperator,
-  UnwindOperator,
-} from './projection.ts'
+import { ProjectEndpointsOperator, type ProjectEndpointsSlots } from './project-endpoints.ts'
+import { ProjectVarLengthEndpointsOperator } from './project-var-length-endpoints.ts'
+import { ProjectionOperator } from './projection.ts'
+import { PruningExpandOperator } from './pruning-expand.ts'
 import { PruningVarExpandOperator } from './pruning-var-expand.ts'
 import { rowKey } from './row-key.ts'
+import { SemiApplyOperator } from './semi-apply.ts'
 import { ShortestPathOperator } from './shortest-path.ts'
-import { LimitOperator, SkipOperator, SortOperator } from './sort.ts'
+import { SkipOperator } from './skip.ts'
+import { SortOperator } from './sort.ts'
 import { compileSubquery } from './subquery.ts'
-import { type HopLimits, VarLengthExpandOperator } from './var-length-expand.ts'
+import { UnionOperator } from './union.ts'
+import { UnwindOperator } from './unwind.ts'
+import { VarLengthExpandOperator } from './var-length-expand.ts'
 
+/** What the compiler of a plan needs. */
 export interface PlanCompilerDeps {
+  /** By graph index. */
   readonly snapshots: readonly Snapshot[]
-  /** Plans a query that stands inside an expression; with `firstOnly` it is only asked whether it has a row. */
+  /** Plans a query inside an expression; with `firstOnly` the expression only asks whether the query has a row. */
   planInner(expression: SubqueryExpression, firstOnly: boolean): Plan
+  /** Entries up to which OrderedExpand collects lists instead of merging them; for tests. */
   readonly collectedMax?: number | undefined
-  /** Wraps every operator of a run that is looked at. */
+  /** Wraps every operator of a profiled execution. */
   readonly observe?: (plan: Plan, operator: PhysicalOperator) => PhysicalOperator
 }
 
-export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperator {
+/** Compiles a plan. Its operators run one execution at a time. */
+export function compilePlan(plan: Plan, deps: PlanCompilerDeps): PhysicalOperator {
   const expressions: ExpressionCompilerDeps = {
-    snapshots: site.snapshots,
+    snapshots: deps.snapshots,
     compileExists: (expression) => {
-      const inner = compilePlan(site.planInner(expression, true), site)
+      const inner = compilePlan(deps.planInner(expression, true), deps)
       return (run) => {
         inner.open(run)
         return inner.next(run)
       }
     },
     compileSubquery: (expression) => {
-      const inner = compilePlan(site.planInner(expression, expression.form === 'exists'), site)
+      const inner = compilePlan(deps.planInner(expression, expression.form === 'exists'), deps)
       return compileSubquery(expression, inner)
     },
   }
   const evaluate = (expression: BoundExpression): CompiledExpression =>
     chargeBySize(expression, compileExpression(expression, expressions))
-  const test = (expression: BoundExpression): ((run: ExecutionContext) => boolean) =>
+  const test = (expression: BoundExpression): CompiledTest =>
     chargeBySize(expression, compileTest(expression, expressions))
-  const snapshotOf = (slot: Slot): Snapshot => site.snapshots[slot.graph]!
+  const snapshotOf = (slot: Slot): Snapshot => deps.snapshots[slot.graph]!
   const symbol = (slot: Slot, kind: 'label' | 'property', name: string): SymbolId => snapshotOf(slot).symbol(kind, name)
-  const walkable = (step: {
+  const traversal = (step: {
     from: Slot
     direction: TraversalSpec['direction']
     types: readonly string[]
@@ -83,34 +95,34 @@ export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperato
     hopPredicate: step.each ? { slot: step.each.element.index, test: test(step.each.predicate) } : null,
   })
 
-  /** A slot that is only passed on keeps the form in which it is held. */
+  /** A slot that is only copied keeps its representation. */
   const column = (slot: Slot, expression: BoundExpression): ((run: ExecutionContext) => unknown) => {
-    const passesOn = expression.kind === 'slot' && expression.slot.kind === slot.kind
-    return passesOn ? (run) => run.frame[expression.slot.index] : evaluate(expression)
+    const isCopy = expression.kind === 'slot' && expression.slot.kind === slot.kind
+    return isCopy ? (run) => run.frame[expression.slot.index] : evaluate(expression)
   }
 
-  const build = (plan: Plan): PhysicalOperator => {
-    const operator = make(plan)
-    return site.observe ? site.observe(plan, operator) : operator
+  const compile = (plan: Plan): PhysicalOperator => {
+    const operator = createOperator(plan)
+    return deps.observe ? deps.observe(plan, operator) : operator
   }
 
-  const make = (plan: Plan): PhysicalOperator => {
+  const createOperator = (plan: Plan): PhysicalOperator => {
     switch (plan.op) {
       case 'Argument':
         return new ArgumentOperator()
       case 'NodeUniqueIndexSeek':
         return new NodeUniqueIndexSeekOperator(
-          build(plan.input),
+          compile(plan.input),
           plan.slot.index,
           symbol(plan.slot, 'label', plan.label),
           evaluate(plan.externalId),
           plan.slot.graph,
         )
       case 'NodeIndexSeek':
-        if (!plan.mayBeUnknown && mayHaveExternal(site.snapshots[plan.slot.graph]!, plan.property)) {
+        if (!plan.mayBeUnknown && mayHaveExternal(deps.snapshots[plan.slot.graph]!, plan.property)) {
           const label = symbol(plan.slot, 'label', plan.label)
           return new NodeScanOperator(
-            build(plan.input),
+            compile(plan.input),
             plan.slot.index,
             label,
             plan.slot.graph,
@@ -118,7 +130,7 @@ export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperato
           )
         }
         return new NodeIndexSeekOperator(
-          build(plan.input),
+          compile(plan.input),
           plan.slot.index,
           symbol(plan.slot, 'label', plan.label),
           symbol(plan.slot, 'property', plan.property),
@@ -129,79 +141,80 @@ export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperato
       case 'NodeByLabelScan':
       case 'AllNodesScan': {
         const label = plan.op === 'AllNodesScan' ? null : symbol(plan.slot, 'label', plan.label)
-        return new NodeScanOperator(build(plan.input), plan.slot.index, label, plan.slot.graph, plan.startsAfterCursor)
+        return new NodeScanOperator(
+          compile(plan.input),
+          plan.slot.index,
+          label,
+          plan.slot.graph,
+          plan.startsAfterCursor,
+        )
       }
       case 'ExpandAll':
-        return new ExpandAllOperator(build(plan.input), expandSlots(plan), walkable(plan))
+        return new ExpandAllOperator(compile(plan.input), expandSlots(plan), traversal(plan))
       case 'ExpandInto':
-        return new ExpandIntoOperator(build(plan.input), expandSlots(plan), walkable(plan))
+        return new ExpandIntoOperator(compile(plan.input), expandSlots(plan), traversal(plan))
       case 'VarLengthExpand':
-        return new VarLengthExpandOperator(build(plan.input), expandSlots(plan), walkable(plan), hops(plan), plan)
+        return new VarLengthExpandOperator(compile(plan.input), expandSlots(plan), traversal(plan), hops(plan), plan)
       case 'PruningVarExpand': {
-        const slots = { from: plan.from.index, to: plan.to.index }
+        const slots = endpoints(plan)
         return plan.into
           ? new BidirectionalExpandIntoOperator(
-              build(plan.input),
+              compile(plan.input),
               slots,
-              [{ walkable: walkable(plan), hops: hops(plan) }],
+              [{ traversal: traversal(plan), hops: hops(plan) }],
               [],
             )
-          : new PruningVarExpandOperator(build(plan.input), slots, walkable(plan), hops(plan))
+          : new PruningVarExpandOperator(compile(plan.input), slots, traversal(plan), hops(plan))
       }
       case 'BidirectionalExpandInto':
       case 'PruningExpand': {
-        const slots = { from: plan.from.index, to: plan.to.index }
+        const slots = endpoints(plan)
         const links = plan.links.map((link) => ({
-          walkable: walkable({ ...link, from: plan.from }),
+          traversal: traversal({ ...link, from: plan.from }),
           hops: hops(link),
         }))
-        const stops = plan.intermediates.map(({ slot, predicates }) => ({
+        const intermediates = plan.intermediates.map(({ slot, predicates }) => ({
           slot: slot.index,
-          tests: predicates.map(test),
+          predicates: predicates.map(test),
         }))
         return plan.op === 'BidirectionalExpandInto'
-          ? new BidirectionalExpandIntoOperator(build(plan.input), slots, links, stops)
-          : new PruningExpandOperator(build(plan.input), slots, links, stops)
+          ? new BidirectionalExpandIntoOperator(compile(plan.input), slots, links, intermediates)
+          : new PruningExpandOperator(compile(plan.input), slots, links, intermediates)
       }
       case 'OrderedExpand':
-        return new OrderedExpandOperator(
-          build(plan.input),
-          { from: plan.from.index, to: plan.to.index },
-          walkable(plan),
-          site.collectedMax,
-        )
+        return new OrderedExpandOperator(compile(plan.input), endpoints(plan), traversal(plan), deps.collectedMax)
       case 'ProjectEndpoints':
         return new ProjectEndpointsOperator(
-          build(plan.input),
+          compile(plan.input),
           endpointSlots(plan),
-          walkable({ ...plan, from: plan.from.slot }),
+          traversal({ ...plan, from: plan.from.slot }),
         )
       case 'ProjectVarLengthEndpoints':
         return new ProjectVarLengthEndpointsOperator(
-          build(plan.input),
+          compile(plan.input),
           endpointSlots(plan),
-          walkable({ ...plan, from: plan.from.slot }),
+          traversal({ ...plan, from: plan.from.slot }),
           plan,
         )
       case 'ShortestPath':
-        return new ShortestPathOperator(build(plan.input), expandSlots(plan), walkable(plan), hops(plan), plan)
+        return new ShortestPathOperator(compile(plan.input), expandSlots(plan), traversal(plan), hops(plan), plan)
       case 'Cast':
-        return new CastOperator(build(plan.input), plan.casts)
+        return new CastOperator(compile(plan.input), plan.casts)
       case 'Filter':
-        return new FilterOperator(build(plan.input), plan.predicates.map(test))
+        return new FilterOperator(compile(plan.input), plan.predicates.map(test))
       case 'SemiApply':
-        return new SemiApplyOperator(build(plan.input), build(plan.inner), plan.negated)
+        return new SemiApplyOperator(compile(plan.input), compile(plan.inner), plan.negated)
       case 'Optional':
-        return new OptionalOperator(build(plan.input), build(plan.inner), plan.nulls.map(nullSlot))
+        return new OptionalOperator(compile(plan.input), compile(plan.inner), plan.nulls.map(nullSlot))
       case 'Apply':
-        return new ApplyOperator(build(plan.input), build(plan.inner))
+        return new ApplyOperator(compile(plan.input), compile(plan.inner))
       case 'Union':
-        return new UnionOperator(plan.branches.map(build))
+        return new UnionOperator(plan.branches.map(compile))
       case 'Unwind':
-        return new UnwindOperator(build(plan.input), evaluate(plan.list), plan.slot.index)
+        return new UnwindOperator(compile(plan.input), evaluate(plan.list), plan.slot.index)
       case 'MakePath':
         return new MakePathOperator(
-          build(plan.input),
+          compile(plan.input),
           {
             path: plan.slot.index,
             nodes: plan.nodes.map((slot) => slot.index),
@@ -211,12 +224,12 @@ export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperato
         )
       case 'Projection':
         return new ProjectionOperator(
-          build(plan.input),
+          compile(plan.input),
           plan.items.map(({ slot, expression }) => ({ slot: slot.index, evaluate: column(slot, expression) })),
         )
       case 'EagerAggregation':
         return new EagerAggregationOperator(
-          build(plan.input),
+          compile(plan.input),
           plan.grouping.map(({ slot, expression }) => ({
             slot,
             evaluate: expression.kind === 'slot' && expression.slot.index === slot.index ? null : evaluate(expression),
@@ -229,36 +242,39 @@ export function compilePlan(plan: Plan, site: PlanCompilerDeps): PhysicalOperato
         )
       case 'Distinct':
         if (plan.searchOrder === 'ascending') {
-          return new OrderedDistinctOperator(build(plan.input), plan.slots[0]!.index)
+          return new OrderedDistinctOperator(compile(plan.input), plan.slots[0]!.index)
         }
         return plan.slots.length === 1 && isElementSlot(plan.slots[0]!)
-          ? new DistinctElementsOperator(build(plan.input), plan.slots[0]!.index)
-          : new DistinctOperator(build(plan.input), rowKey(plan.slots))
+          ? new DistinctElementsOperator(compile(plan.input), plan.slots[0]!.index)
+          : new DistinctOperator(compile(plan.input), rowKey(plan.slots))
       case 'Sort':
         return new SortOperator(
-          build(plan.input),
+          compile(plan.input),
           plan.by.map((item) => ({ evaluate: evaluate(item.expression), descending: item.descending })),
           plan.slots.map((slot) => slot.index),
           plan.skip ? evaluate(plan.skip) : null,
           plan.limit ? evaluate(plan.limit) : null,
         )
       case 'Skip':
-        return new SkipOperator(build(plan.input), evaluate(plan.count))
+        return new SkipOperator(compile(plan.input), evaluate(plan.count))
       case 'Limit':
-        return new LimitOperator(build(plan.input), evaluate(plan.count))
+        return new LimitOperator(compile(plan.input), evaluate(plan.count))
       case 'First':
-        return new FirstOperator(build(plan.input))
+        return new FirstOperator(compile(plan.input))
       default:
         return assertNever(plan)
     }
   }
-  return build(plan)
+  return compile(plan)
+}
+
+function endpoints({ from, to }: { from: Slot; to: Slot }): EndpointPair {
+  return { from: from.index, to: to.index }
 }
 
 function expandSlots(step: { from: Slot; to: Slot; relationship: Slot; distinctFrom: readonly Slot[] }): ExpandSlots {
   return {
-    from: step.from.index,
-    to: step.to.index,
+    ...endpoints(step),
     relationship: step.relationship.index,
     distinctFrom: step.distinctFrom.map((slot) => slot.index),
   }
@@ -275,6 +291,6 @@ function endpointSlots(
   }
 }
 
-function nullSlot(slot: Slot): { slot: number; nothing: 0 | null } {
-  return { slot: slot.index, nothing: slot.kind === 'node' || slot.kind === 'relationship' ? 0 : null }
+function nullSlot(slot: Slot): NullSlot {
+  return { slot: slot.index, nullValue: slot.kind === 'node' || slot.kind === 'relationship' ? 0 : null }
 }

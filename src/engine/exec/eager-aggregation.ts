@@ -1,24 +1,26 @@
-// Grouping: reads all its input at the first row asked for, then gives one row per group in the order of first sight.
+// EagerAggregation: reads all its input on the first `next`, then returns one row per group, in the order of the first row of
+// each group.
 import type { Slot } from '../bind/bound.ts'
 import type { Budget } from '../budget.ts'
 import { type GroupingKey, groupingKey } from '../value/compare.ts'
 import type { Value } from '../value/value.ts'
 import { type Accumulator, createAccumulator } from './aggregate-functions.ts'
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
-import type { PhysicalOperator } from './physical-operator.ts'
+import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 import { cellBytes, cellKey, joinKeys, keyBytes } from './row-key.ts'
 
-/** A grouping key: passed on as it stands in its slot (`evaluate` null), or computed. */
+/** A grouping key. `evaluate` null: the content of the slot is the key. */
 export interface GroupingColumn {
   readonly slot: Slot
   readonly evaluate: CompiledExpression | null
 }
 
+/** An aggregate function and the slot of its result. */
 export interface AggregateColumn {
   readonly slot: Slot
   readonly name: string
   readonly distinct: boolean
-  /** Null: count(*). */
+  /** Null for `count(*)`. */
   readonly argument: CompiledExpression | null
   readonly parameter: CompiledExpression | null
 }
@@ -28,19 +30,19 @@ interface AggregationGroup {
   readonly accumulators: readonly Accumulator[]
 }
 
-export class EagerAggregationOperator implements PhysicalOperator {
-  private readonly input: PhysicalOperator
+/** One row per group. Without grouping keys there is exactly one group, even if the input has no rows. */
+export class EagerAggregationOperator extends UnaryOperator {
   private readonly grouping: readonly GroupingColumn[]
   private readonly aggregates: readonly AggregateColumn[]
   private groups: Iterator<AggregationGroup> | null = null
 
   constructor(input: PhysicalOperator, grouping: readonly GroupingColumn[], aggregates: readonly AggregateColumn[]) {
-    this.input = input
+    super(input)
     this.grouping = grouping
     this.aggregates = aggregates
   }
 
-  open(run: ExecutionContext): void {
+  override open(run: ExecutionContext): void {
     this.input.open(run)
     this.groups = null
   }
@@ -50,11 +52,11 @@ export class EagerAggregationOperator implements PhysicalOperator {
     const step = this.groups.next()
     if (step.done) return false
     const { cells, accumulators } = step.value
-    this.grouping.forEach((item, i) => {
-      run.frame[item.slot.index] = cells[i]
+    this.grouping.forEach((column, i) => {
+      run.frame[column.slot.index] = cells[i]
     })
-    this.aggregates.forEach((item, i) => {
-      run.frame[item.slot.index] = accumulators[i]!.result()
+    this.aggregates.forEach((column, i) => {
+      run.frame[column.slot.index] = accumulators[i]!.result()
     })
     return true
   }
@@ -62,11 +64,10 @@ export class EagerAggregationOperator implements PhysicalOperator {
   private read(run: ExecutionContext): Map<GroupingKey, AggregationGroup> {
     const groups = new Map<GroupingKey, AggregationGroup>()
     const { aggregates } = this
-    // Without keys there is one group, even when there is no row.
     if (this.grouping.length === 0) groups.set('', this.newGroup(run, []))
     while (this.input.next(run)) {
       run.budget.chargeSteps(1)
-      const { accumulators } = this.grouping.length === 1 ? this.groupOfOne(run, groups) : this.groupOf(run, groups)
+      const { accumulators } = this.grouping.length === 1 ? this.groupByOne(run, groups) : this.groupByAll(run, groups)
       for (let i = 0; i < aggregates.length; i++) {
         const { argument, parameter } = aggregates[i]!
         accumulators[i]!.add(argument ? argument(run) : true, parameter ? parameter(run) : undefined)
@@ -75,19 +76,19 @@ export class EagerAggregationOperator implements PhysicalOperator {
     return groups
   }
 
-  /** A single key needs no text that keeps the parts apart. */
-  private groupOfOne(run: ExecutionContext, groups: Map<GroupingKey, AggregationGroup>): AggregationGroup {
-    const item = this.grouping[0]!
-    const cell = groupingCell(item, run)
-    const key = groupingCellKey(run.budget, item, cell)
+  /** A single key needs no joined text. */
+  private groupByOne(run: ExecutionContext, groups: Map<GroupingKey, AggregationGroup>): AggregationGroup {
+    const column = this.grouping[0]!
+    const cell = groupingCell(column, run)
+    const key = groupingCellKey(run.budget, column, cell)
     return groups.get(key) ?? this.addGroup(run, groups, key, [cell])
   }
 
-  private groupOf(run: ExecutionContext, groups: Map<GroupingKey, AggregationGroup>): AggregationGroup {
-    const cells = this.grouping.map((item) => groupingCell(item, run))
+  private groupByAll(run: ExecutionContext, groups: Map<GroupingKey, AggregationGroup>): AggregationGroup {
+    const cells = this.grouping.map((column) => groupingCell(column, run))
     const key = joinKeys(
       run.budget,
-      this.grouping.map((item, i) => groupingCellKey(run.budget, item, cells[i])),
+      this.grouping.map((column, i) => groupingCellKey(run.budget, column, cells[i])),
     )
     return groups.get(key) ?? this.addGroup(run, groups, key, cells)
   }
@@ -107,10 +108,10 @@ export class EagerAggregationOperator implements PhysicalOperator {
     return group
   }
 
-  private newGroup(run: ExecutionContext, cells: readonly unknown[]): AggregationGroup {
+  private newGroup({ budget }: ExecutionContext, cells: readonly unknown[]): AggregationGroup {
     return {
       cells,
-      accumulators: this.aggregates.map((item) => createAccumulator(run.budget, item.name, item.distinct)),
+      accumulators: this.aggregates.map(({ name, distinct }) => createAccumulator(budget, name, distinct)),
     }
   }
 }

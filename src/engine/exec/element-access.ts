@@ -1,5 +1,5 @@
-// Reads of elements whose slot and key are known when the plan is compiled: the symbol is a constant of the closure and
-// the element is read by its id, with no handle in between.
+// Reads of elements whose slot and key are known at compile time. The symbol is a constant of the closure, and the
+// element is read by its id without a handle.
 import { assertNever } from '../../kernel/assert.ts'
 import type { BoundExpression, BoundLabels, Slot } from '../bind/bound.ts'
 import type { Snapshot, SymbolId } from '../store.ts'
@@ -13,7 +13,7 @@ import {
 import { NodeValue, type PathValue, type PropertyValue, RelationshipValue, type Value } from '../value/value.ts'
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
 
-/** The content of a slot as a value. */
+/** Compiles the read of a slot as a value. */
 export function compileSlotRead(slot: Slot): CompiledExpression {
   const { index, graph } = slot
   switch (slot.kind) {
@@ -43,7 +43,9 @@ export function compileSlotRead(slot: Slot): CompiledExpression {
   }
 }
 
-/** Where no element ever had such a property from a resolver, as the compiled plan knows, nobody looks for one. */
+/**
+ * Compiles `slot.key`. If no element ever had a property of that name from a resolver, the closure does not check for one.
+ */
 export function compilePropertyRead(
   expression: Extract<BoundExpression, { kind: 'element-property' }>,
   snapshots: readonly Snapshot[],
@@ -117,8 +119,8 @@ function externalAwareReader(
 }
 
 /**
- * `n.type = 'Name'`. A node carries its type as a label, so the label's bits, a few pages, decide for most nodes: where it
- * is missing the type is another, and where nobody carries it as a further label it is the type.
+ * Compiles `n.type = 'Name'`. A node carries its type as a label, and the label bits fit a few pages, so they decide first:
+ * without the label, the type is another one. If only nodes of that type carry the label, the label decides alone.
  */
 export function compileTypeTest(
   slot: Slot,
@@ -145,6 +147,7 @@ export function compileTypeTest(
   }
 }
 
+/** Compiles the read of all properties of an element. */
 export function compilePropertiesRead(slot: Slot): CompiledExpression {
   const { index, graph } = slot
   if (slot.kind === 'relationship') {
@@ -159,9 +162,10 @@ export function compilePropertiesRead(slot: Slot): CompiledExpression {
   }
 }
 
-/** Whether an element that is there carries the labels (or the relationship's type fits). */
+/** Whether an existing element has the labels, or the relationship the type. */
 export type LabelCheck = (run: ExecutionContext, id: number) => boolean
 
+/** Compiles a label expression for nodes or relationships of one graph. */
 export function compileLabelCheck(
   labels: BoundLabels,
   element: 'node' | 'relationship',

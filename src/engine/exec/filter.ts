@@ -1,18 +1,15 @@
-// Keeps the rows for which every test is true. Null is not true.
+// Filter: keeps the rows for which every predicate is true; unknown (null) is not true.
+import type { CompiledTest } from './boolean-logic.ts'
 import type { ExecutionContext } from './execution-context.ts'
-import type { PhysicalOperator } from './physical-operator.ts'
+import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
-export class FilterOperator implements PhysicalOperator {
-  private readonly input: PhysicalOperator
-  private readonly tests: readonly ((run: ExecutionContext) => boolean)[]
+/** The input rows for which every test is true. */
+export class FilterOperator extends UnaryOperator {
+  private readonly tests: readonly CompiledTest[]
 
-  constructor(input: PhysicalOperator, tests: readonly ((run: ExecutionContext) => boolean)[]) {
-    this.input = input
+  constructor(input: PhysicalOperator, tests: readonly CompiledTest[]) {
+    super(input)
     this.tests = tests
-  }
-
-  open(run: ExecutionContext): void {
-    this.input.open(run)
   }
 
   next(run: ExecutionContext): boolean {
@@ -22,26 +19,5 @@ export class FilterOperator implements PhysicalOperator {
       return true
     }
     return false
-  }
-}
-
-/** At most one row. */
-export class FirstOperator implements PhysicalOperator {
-  private readonly input: PhysicalOperator
-  private done = false
-
-  constructor(input: PhysicalOperator) {
-    this.input = input
-  }
-
-  open(run: ExecutionContext): void {
-    this.input.open(run)
-    this.done = false
-  }
-
-  next(run: ExecutionContext): boolean {
-    if (this.done) return false
-    this.done = true
-    return this.input.next(run)
   }
 }

@@ -1,17 +1,18 @@
-// Calls of functions over compiled arguments: who sees a null, and who is spared it.
+// Compiles function calls, including the propagation of nulls.
 import { assert } from '../../kernel/assert.ts'
 import { findFunction, MAP_PROJECTION, mapProjection } from '../value/function-table.ts'
 import type { CypherFunction } from '../value/functions/function.ts'
 import type { CompiledExpression } from './execution-context.ts'
 
+/** Compiles a call of a function in the function table. */
 export function compileFunctionCall(name: string, args: readonly CompiledExpression[]): CompiledExpression {
   const entry = name === MAP_PROJECTION ? mapProjection : findFunction(name)
-  assert(entry, `the binder lets no unknown function pass: ${name}`)
+  assert(entry, `the binder rejects unknown functions: ${name}`)
   if (entry.name === 'coalesce') return compileCoalesce(args)
   return chargedCall(entry, entry.nulls === 'given' ? callWithNulls(entry, args) : callUnlessNull(entry, args))
 }
 
-/** The call itself; what grows with the arguments is charged by the function. */
+/** Charges the steps of the call; the function charges work that grows with its arguments. */
 function chargedCall({ steps }: CypherFunction, call: CompiledExpression): CompiledExpression {
   return (run) => {
     run.budget.chargeSteps(steps)

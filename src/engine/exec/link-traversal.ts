@@ -1,80 +1,44 @@
-// A chain of links between two nodes, walked frontier by frontier: of each place only the distinct nodes are kept, because
-// whoever uses a chain asks which nodes hang together and not in how many ways.
-import { createChunk, type NodeId, type RelationshipId } from '../store.ts'
+// One link of a chain between two nodes, traversed frontier by frontier. A frontier is a set of distinct nodes: the
+// consumers ask which nodes are connected, not in how many ways.
+import { createChunk, type NodeId } from '../store.ts'
+import type { CompiledTest } from './boolean-logic.ts'
 import type { ExecutionContext } from './execution-context.ts'
-import { NeighbourCursor, oppositeDirection, type TraversalSpec } from './neighbour-cursor.ts'
+import { FilteredNeighbourCursor, type HopLimits, oppositeDirection, type TraversalSpec } from './neighbour-cursor.ts'
 import { OrderedNodeSet } from './node-set.ts'
-import type { HopLimits } from './var-length-expand.ts'
 
 /** One hop, or `min` (0 or 1) to `max` hops. */
 export interface TraversalLink {
-  readonly walkable: TraversalSpec
+  readonly traversal: TraversalSpec
   readonly hops: HopLimits
 }
 
-/** A place between two links: its node is put into `slot` for the tests. */
+/** A node between two links. The predicates read its id in `slot`. */
 export interface IntermediateNode {
   readonly slot: number
-  readonly tests: readonly ((run: ExecutionContext) => boolean)[]
+  readonly predicates: readonly CompiledTest[]
 }
 
-/** Walks over the relationships of a node that satisfy the link's predicate. */
-export class FilteredNeighbourCursor {
-  private readonly cursor: NeighbourCursor
-  private readonly hopPredicate: HopLimits['hopPredicate']
-
-  constructor(walkable: TraversalSpec, each: HopLimits['hopPredicate']) {
-    this.cursor = new NeighbourCursor(walkable)
-    this.hopPredicate = each
-  }
-
-  begin(node: NodeId): void {
-    this.cursor.start(node)
-  }
-
-  /** The next neighbour, 0 at the end. */
-  next(run: ExecutionContext): NodeId {
-    const { cursor, hopPredicate } = this
-    while (cursor.advance(run)) {
-      if (hopPredicate && !this.satisfiesPredicate(run, hopPredicate, cursor.relationship)) continue
-      return cursor.neighbour
-    }
-    return 0
-  }
-
-  /** More than one chunk of neighbours. */
-  get hasMoreChunks(): boolean {
-    return this.cursor.hasMoreChunks
-  }
-
-  private satisfiesPredicate(
-    run: ExecutionContext,
-    each: NonNullable<HopLimits['hopPredicate']>,
-    relationship: RelationshipId,
-  ): boolean {
-    run.frame[each.slot] = relationship
-    return each.test(run)
-  }
-}
-
-/** Whether the node may stand at that place. The ends of a chain are tested by whoever gives them. */
-function satisfiesPredicates(run: ExecutionContext, stop: IntermediateNode | null, node: NodeId): boolean {
-  if (stop === null) return true
-  const { tests } = stop
-  run.frame[stop.slot] = node
-  for (let i = 0; i < tests.length; i++) if (!tests[i]!(run)) return false
+/**
+ * Whether the node satisfies the predicates of its position; null: there are none. The caller has tested the ends of the
+ * chain.
+ */
+function satisfiesPredicates(run: ExecutionContext, intermediate: IntermediateNode | null, node: NodeId): boolean {
+  if (intermediate === null) return true
+  const { predicates } = intermediate
+  run.frame[intermediate.slot] = node
+  for (let i = 0; i < predicates.length; i++) if (!predicates[i]!(run)) return false
   return true
 }
 
-/** Several hops are best left to the last link, where they are met in the middle. */
+/** Estimated entries to read per node. Several hops are best left to the last link, which is searched from both ends. */
 const COST_OF_HOP_RANGE = 128
 const COST_OF_SINGLE_HOP = 8
 const COST_OF_LOOKUP = 2
 
-/** Asking for two nodes costs about as much as reading through so many entries of a long list. */
+/** Looking up the relationships of two nodes costs about as much as reading this many entries of a long list. */
 const ENTRIES_PER_LOOKUP = 128
 
-/** One link, between the places before and behind it. */
+/** The traversal of one link, with the nodes at its two ends. */
 export class LinkTraversal {
   private readonly forwardCursor: FilteredNeighbourCursor
   private readonly backwardCursor: FilteredNeighbourCursor
@@ -84,34 +48,38 @@ export class LinkTraversal {
   private readonly max: number
   private readonly traversal: TraversalSpec
   private readonly isSingleHop: boolean
-  /** A hop that the store can be asked for by both its ends. */
+  /** A single hop that the store can look up by both its nodes. */
   private readonly isLookup: boolean
   private readonly chunk = createChunk()
 
-  constructor({ walkable, hops }: TraversalLink, before: IntermediateNode | null, behind: IntermediateNode | null) {
-    this.forwardCursor = new FilteredNeighbourCursor(walkable, hops.hopPredicate)
+  constructor(
+    { traversal, hops }: TraversalLink,
+    sourceNode: IntermediateNode | null,
+    targetNode: IntermediateNode | null,
+  ) {
+    this.forwardCursor = new FilteredNeighbourCursor(traversal, hops.hopPredicate)
     this.backwardCursor = new FilteredNeighbourCursor(
-      { ...walkable, direction: oppositeDirection(walkable.direction) },
+      { ...traversal, direction: oppositeDirection(traversal.direction) },
       hops.hopPredicate,
     )
-    this.sourceNode = before
-    this.targetNode = behind
+    this.sourceNode = sourceNode
+    this.targetNode = targetNode
     this.min = hops.min
     this.max = hops.max ?? Number.POSITIVE_INFINITY
-    this.traversal = walkable
+    this.traversal = traversal
     this.isSingleHop = this.min === 1 && this.max === 1
     this.isLookup =
-      this.isSingleHop && hops.hopPredicate === null && walkable.direction !== 'both' && walkable.types !== null
+      this.isSingleHop && hops.hopPredicate === null && traversal.direction !== 'both' && traversal.types !== null
   }
 
-  /** A guess at the work of walking on from these nodes, to be compared with another's: entries, more or less. */
+  /** Estimates the entries to read when expanding these nodes; only for comparison with another estimate. */
   cost(run: ExecutionContext, starts: OrderedNodeSet, forward: boolean): number {
     if (!this.isSingleHop) return starts.length * COST_OF_HOP_RANGE
     if (this.isLookup && starts.length === 1) return COST_OF_LOOKUP + this.fanOut(run, starts.ids[0]!, forward)
     return starts.length * COST_OF_SINGLE_HOP
   }
 
-  /** How many relationships a walk from the node begins with, for a plain hop. */
+  /** The number of relationships of a node for a hop that is a lookup. */
   private fanOut(run: ExecutionContext, node: NodeId, forward: boolean): number {
     const { direction, types, graph } = this.traversal
     const out = (direction === 'out') === forward
@@ -121,27 +89,27 @@ export class LinkTraversal {
     return fanOut
   }
 
-  /** Fills `reached` with what lies at the other end of the link. Nodes are tested when they are walked from. */
+  /** Fills `reached` with the nodes at the other end of the link. A node is tested when it is expanded. */
   expand(run: ExecutionContext, starts: OrderedNodeSet, reached: OrderedNodeSet, forward: boolean): void {
-    const steps = forward ? this.forwardCursor : this.backwardCursor
-    const stop = forward ? this.sourceNode : this.targetNode
+    const cursor = forward ? this.forwardCursor : this.backwardCursor
+    const intermediate = forward ? this.sourceNode : this.targetNode
     reached.clear()
     if (!this.isSingleHop && this.min === 0) {
       for (let i = 0; i < starts.length; i++) {
         const node = starts.ids[i]!
-        if (satisfiesPredicates(run, stop, node)) addRetained(run, reached, node)
+        if (satisfiesPredicates(run, intermediate, node)) addRetained(run, reached, node)
       }
-      if (this.max > 0) expandLevels(run, steps, reached, 0, this.max)
+      if (this.max > 0) expandLevels(run, cursor, reached, 0, this.max)
       return
     }
     for (let i = 0; i < starts.length; i++) {
       const node = starts.ids[i]!
-      if (satisfiesPredicates(run, stop, node)) expandFrom(run, steps, node, reached)
+      if (satisfiesPredicates(run, intermediate, node)) expandFrom(run, cursor, node, reached)
     }
-    if (!this.isSingleHop) expandLevels(run, steps, reached, 0, this.max - 1)
+    if (!this.isSingleHop) expandLevels(run, cursor, reached, 0, this.max - 1)
   }
 
-  /** Whether a node of one set is linked to a node of the other. */
+  /** Whether a node of one set is connected to a node of the other. */
   areConnected(run: ExecutionContext, near: OrderedNodeSet, far: OrderedNodeSet): boolean {
     if (!this.isSingleHop) return this.areConnectedByHops(run, near, far)
     const forward = near.length <= far.length
@@ -150,35 +118,35 @@ export class LinkTraversal {
       : this.anyConnected(run, far, near, this.backwardCursor, false)
   }
 
-  /** Walks from every node of `starts` and looks for what it finds among `wanted`. */
+  /** Expands every node of `starts` and searches for its neighbours in `wanted`. */
   private anyConnected(
     run: ExecutionContext,
     starts: OrderedNodeSet,
     wanted: OrderedNodeSet,
-    steps: FilteredNeighbourCursor,
+    cursor: FilteredNeighbourCursor,
     forward: boolean,
   ): boolean {
-    const startStop = forward ? this.sourceNode : this.targetNode
-    const wantedStop = forward ? this.targetNode : this.sourceNode
+    const startNode = forward ? this.sourceNode : this.targetNode
+    const wantedNode = forward ? this.targetNode : this.sourceNode
     for (let i = 0; i < starts.length; i++) {
       const start = starts.ids[i]!
-      if (!satisfiesPredicates(run, startStop, start)) continue
+      if (!satisfiesPredicates(run, startNode, start)) continue
       if (this.isLookup && wanted.length === 1) {
-        if (this.isLinkedToAny(run, start, wanted, wantedStop, forward)) return true
+        if (this.isLinkedToAny(run, start, wanted, wantedNode, forward)) return true
         continue
       }
-      steps.begin(start)
-      let next = steps.next(run)
+      cursor.start(start)
+      let next = cursor.next(run)
       if (
         this.isLookup &&
-        steps.hasMoreChunks &&
+        cursor.hasMoreChunks &&
         this.fanOut(run, start, forward) > wanted.length * ENTRIES_PER_LOOKUP
       ) {
-        if (this.isLinkedToAny(run, start, wanted, wantedStop, forward)) return true
+        if (this.isLinkedToAny(run, start, wanted, wantedNode, forward)) return true
         continue
       }
-      for (; next !== 0; next = steps.next(run))
-        if (wanted.has(next) && satisfiesPredicates(run, wantedStop, next)) return true
+      for (; next !== 0; next = cursor.next(run))
+        if (wanted.has(next) && satisfiesPredicates(run, wantedNode, next)) return true
     }
     return false
   }
@@ -187,12 +155,12 @@ export class LinkTraversal {
     run: ExecutionContext,
     start: NodeId,
     wanted: OrderedNodeSet,
-    stop: IntermediateNode | null,
+    intermediate: IntermediateNode | null,
     forward: boolean,
   ): boolean {
     for (let i = 0; i < wanted.length; i++) {
       const node = wanted.ids[i]!
-      if (this.areLinked(run, start, node, forward) && satisfiesPredicates(run, stop, node)) return true
+      if (this.areLinked(run, start, node, forward) && satisfiesPredicates(run, intermediate, node)) return true
     }
     return false
   }
@@ -209,12 +177,13 @@ export class LinkTraversal {
     return false
   }
 
-  // -- several hops
-
   private readonly sourceReached = new OrderedNodeSet()
   private readonly targetReached = new OrderedNodeSet()
 
-  /** Level by level from both sides, the smaller frontier first. A shortest way touches the sets at its ends only. */
+  /**
+   * Expands level by level from both ends, the smaller frontier first. A shortest path meets the two start sets at its ends
+   * only.
+   */
   private areConnectedByHops(run: ExecutionContext, near: OrderedNodeSet, far: OrderedNodeSet): boolean {
     const { sourceReached, targetReached } = this
     copySatisfying(run, near, this.sourceNode, sourceReached)
@@ -225,7 +194,7 @@ export class LinkTraversal {
     for (let hop = 0; hop < this.max; hop++) {
       const nearOpen = sourceReached.length - nearDone
       const farOpen = targetReached.length - farDone
-      // Beyond an empty frontier there is nothing: all that can be reached has been.
+      // If a frontier is empty, all reachable nodes have been visited.
       if (nearOpen === 0 || farOpen === 0) return false
       if (nearOpen <= farOpen) {
         const level = sourceReached.length
@@ -247,18 +216,18 @@ function addRetained(run: ExecutionContext, list: OrderedNodeSet, node: NodeId):
 
 function expandFrom(
   run: ExecutionContext,
-  steps: FilteredNeighbourCursor,
+  cursor: FilteredNeighbourCursor,
   node: NodeId,
   reached: OrderedNodeSet,
 ): void {
-  steps.begin(node)
-  for (let next = steps.next(run); next !== 0; next = steps.next(run)) addRetained(run, reached, next)
+  cursor.start(node)
+  for (let next = cursor.next(run); next !== 0; next = cursor.next(run)) addRetained(run, reached, next)
 }
 
-/** Up to `hops` levels further, from the node at `start` on. */
+/** Expands up to `hops` levels, from the node at position `start` on. */
 function expandLevels(
   run: ExecutionContext,
-  steps: FilteredNeighbourCursor,
+  cursor: FilteredNeighbourCursor,
   reached: OrderedNodeSet,
   start: number,
   hops: number,
@@ -266,23 +235,23 @@ function expandLevels(
   let done = start
   for (let hop = 0; hop < hops && done < reached.length; hop++) {
     const level = reached.length
-    for (; done < level; done++) expandFrom(run, steps, reached.ids[done]!, reached)
+    for (; done < level; done++) expandFrom(run, cursor, reached.ids[done]!, reached)
   }
 }
 
-/** One level further from the nodes behind `start`; true as soon as the other side is met. */
+/** Expands one level, from position `start` on. Returns true as soon as a node of the other side is reached. */
 function expandLevelUntilMet(
   run: ExecutionContext,
-  steps: FilteredNeighbourCursor,
+  cursor: FilteredNeighbourCursor,
   reached: OrderedNodeSet,
   start: number,
   other: OrderedNodeSet,
 ): boolean {
   const level = reached.length
   for (let i = start; i < level; i++) {
-    steps.begin(reached.ids[i]!)
-    for (let next = steps.next(run); next !== 0; next = steps.next(run)) {
-      // Known on this side, it may be one of the other side's first nodes all the same.
+    cursor.start(reached.ids[i]!)
+    for (let next = cursor.next(run); next !== 0; next = cursor.next(run)) {
+      // Tested first: a node that this side has reached may be a start node of the other side.
       if (other.has(next)) return true
       addRetained(run, reached, next)
     }
@@ -293,16 +262,24 @@ function expandLevelUntilMet(
 function copySatisfying(
   run: ExecutionContext,
   from: OrderedNodeSet,
-  stop: IntermediateNode | null,
+  intermediate: IntermediateNode | null,
   into: OrderedNodeSet,
 ): void {
   into.clear()
   for (let i = 0; i < from.length; i++)
-    if (satisfiesPredicates(run, stop, from.ids[i]!)) into.add(from.ids[i]!, run.budget)
+    if (satisfiesPredicates(run, intermediate, from.ids[i]!)) into.add(from.ids[i]!, run.budget)
 }
 
 function intersects(one: OrderedNodeSet, other: OrderedNodeSet): boolean {
   const [few, many] = one.length <= other.length ? [one, other] : [other, one]
   for (let i = 0; i < few.length; i++) if (many.has(few.ids[i]!)) return true
   return false
+}
+
+/** Creates the traversals of a chain. `intermediates[i]` is the node between link i and link i + 1. */
+export function linkTraversals(
+  links: readonly TraversalLink[],
+  intermediates: readonly IntermediateNode[],
+): readonly LinkTraversal[] {
+  return links.map((link, i) => new LinkTraversal(link, intermediates[i - 1] ?? null, intermediates[i] ?? null))
 }

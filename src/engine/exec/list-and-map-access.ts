@@ -1,4 +1,4 @@
-// Access into values: index, slice and parameter paths, with the faults that a value of the wrong kind gives.
+// Access to parameters, list items, slices and map values.
 import type { Budget } from '../budget.ts'
 import { ExecutionError } from '../errors.ts'
 import { isList, isMap } from '../value/compare.ts'
@@ -9,24 +9,28 @@ import { isTemporal } from '../value/temporal/temporal.ts'
 import { NodeValue, RelationshipValue, type Value } from '../value/value.ts'
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
 
+/** Compiles `$name.path`. The result throws ExecutionError `missing-parameter` if the parameter is missing. */
 export function compileParameter(name: string, path: readonly string[]): CompiledExpression {
-  const given = (run: ExecutionContext): Value => {
+  const read = (run: ExecutionContext): Value => {
     const value = run.parameters.get(name)
     if (value === undefined) throw new ExecutionError('missing-parameter', `parameter \`$${name}\` is not given`, name)
     return value
   }
-  if (path.length === 0) return given
-  return (run) => path.reduce<Value>((value, key) => getProperty(run, value, key), given(run))
+  if (path.length === 0) return read
+  return (run) => path.reduce<Value>((value, key) => getProperty(run, value, key), read(run))
 }
 
-/** `target[index]`: an item of a list (negative: from the end), a value of a map, a property of an element. */
+/**
+ * `target[index]`: an item of a list (negative: from the end), a value of a map, or a property of an element. Throws
+ * ExecutionError for other kinds.
+ */
 export function readIndex(run: ExecutionContext, target: Value, index: Value): Value {
   if (target === null) return null
   if (isList(target)) {
     if (index === null) return null
     if (typeof index === 'bigint') return null
     if (typeof index !== 'number') {
-      const message = `an item of a list is chosen by an integer, not by ${kindName(index)}`
+      const message = `a list index must be an integer, not ${kindName(index)}`
       throw new ExecutionError('type', message, null, 'ListElementAccessByNonInteger')
     }
     return target.at(index) ?? null
@@ -34,7 +38,7 @@ export function readIndex(run: ExecutionContext, target: Value, index: Value): V
   if (isMap(target) || target instanceof NodeValue || target instanceof RelationshipValue || isTemporal(target)) {
     if (index === null) return null
     if (typeof index !== 'string') {
-      const message = `a value of a map is chosen by a string, not by ${kindName(index)}`
+      const message = `a map key must be a string, not ${kindName(index)}`
       throw new ExecutionError('type', message, null, 'MapElementAccessByNonString')
     }
     return getProperty(run, target, index)
@@ -42,7 +46,10 @@ export function readIndex(run: ExecutionContext, target: Value, index: Value): V
   throw new ExecutionError('type', `${kindName(target)} has no items`, null, 'InvalidArgumentType')
 }
 
-/** `target[from..to]`, `to` not included; `undefined` is a bound that the text leaves out. */
+/**
+ * `target[from..to]`, without the item at `to`; an omitted bound is undefined. Charges the copy. Throws ExecutionError for
+ * other kinds.
+ */
 export function readSlice(budget: Budget, target: Value, from: Value | undefined, to: Value | undefined): Value {
   if (target === null || from === null || to === null) return null
   if (!isList(target)) throw new ExecutionError('type', `${kindName(target)} has no items`, null, 'InvalidArgumentType')
@@ -53,7 +60,7 @@ export function readSlice(budget: Budget, target: Value, from: Value | undefined
   return start < end ? copySlice(budget, target, start, end) : []
 }
 
-/** As `Array.prototype.slice` reads it: from the end where it is negative. */
+/** A negative offset counts from the end, as in `Array.prototype.slice`. */
 function sliceOffset(place: number | undefined, length: number, absent: number): number {
   if (place === undefined) return absent
   return place < 0 ? Math.max(0, length + place) : Math.min(place, length)
@@ -65,10 +72,13 @@ function sliceBound(value: Value | undefined): number | undefined {
   throw new ExecutionError('type', `a slice takes integers, not ${kindName(value)}`, null, 'InvalidArgumentType')
 }
 
-/** The items of a list that is iterated over; null for null. */
-export function listItems(value: Value, what: string): readonly Value[] | null {
+/**
+ * Returns the items of a list to iterate over; null for null. `caller` is named in the error. Throws ExecutionError for
+ * other kinds.
+ */
+export function listItems(value: Value, caller: string): readonly Value[] | null {
   if (value === null) return null
   if (!isList(value))
-    throw new ExecutionError('type', `${what} takes a list, not ${kindName(value)}`, null, 'InvalidArgumentType')
+    throw new ExecutionError('type', `${caller} takes a list, not ${kindName(value)}`, null, 'InvalidArgumentType')
   return value
 }

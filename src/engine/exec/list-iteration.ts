@@ -1,10 +1,12 @@
-// List comprehensions, reduce and quantifiers over compiled parts: each item stands in the frame while its part runs.
+// List comprehensions, reduce and quantifiers over compiled parts. Each item is in its slot while its part is evaluated,
+// and is charged as one step.
 import type { BoundExpression } from '../bind/bound.ts'
 import type { Truth } from '../value/value.ts'
 import { BoundedListBuilder, boundedList } from '../value/value-size.ts'
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
 import { listItems } from './list-and-map-access.ts'
 
+/** Compiles `[variable IN list WHERE keeps | project]`. */
 export function compileListComprehension(
   variable: number,
   list: CompiledExpression,
@@ -24,6 +26,7 @@ export function compileListComprehension(
   }
 }
 
+/** Compiles `reduce(accumulator = initial, variable IN list | step)`. */
 export function compileReduce(
   accumulator: number,
   variable: number,
@@ -48,16 +51,18 @@ export function compileReduce(
 
 type QuantifierName = Extract<BoundExpression, { kind: 'quantifier' }>['quantifier']
 
-/** True and false are decided by the items that are known; an unknown item leaves open what it could still change. */
+/**
+ * Compiles all, any, none and single. An item whose predicate is unknown makes the result unknown if it could change it.
+ */
 export function compileQuantifier(
-  word: QuantifierName,
+  quantifier: QuantifierName,
   variable: number,
   list: CompiledExpression,
   holds: (run: ExecutionContext) => Truth,
 ): (run: ExecutionContext) => Truth {
-  const what = `${word}()`
+  const caller = `${quantifier}()`
   return (run) => {
-    const items = listItems(list(run), what)
+    const items = listItems(list(run), caller)
     if (items === null) return null
     let trues = 0
     let unknowns = 0
@@ -68,11 +73,11 @@ export function compileQuantifier(
       if (truth === null) unknowns += 1
       else if (truth) {
         trues += 1
-        if (word === 'any') return true
-        if (word === 'none' || (word === 'single' && trues > 1)) return false
-      } else if (word === 'all') return false
+        if (quantifier === 'any') return true
+        if (quantifier === 'none' || (quantifier === 'single' && trues > 1)) return false
+      } else if (quantifier === 'all') return false
     }
     if (unknowns > 0) return null
-    return word === 'single' ? trues === 1 : word !== 'any'
+    return quantifier === 'single' ? trues === 1 : quantifier !== 'any'
   }
 }

@@ -1,5 +1,5 @@
-// Walks from one node to its neighbours, chunk by chunk, over the types and directions of a step. All expands share it.
-
+// Reads the neighbours of a node, chunk by chunk, over the types and directions of a step. All operators that expand
+// share it.
 import type { WalkDirection } from '../plan/operators.ts'
 import {
   createChunk,
@@ -9,28 +9,35 @@ import {
   type Snapshot,
   type SymbolId,
 } from '../store.ts'
+import type { CompiledTest } from './boolean-logic.ts'
 import type { ExecutionContext } from './execution-context.ts'
 
 const OUT_ONLY: readonly Direction[] = ['out']
 const IN_ONLY: readonly Direction[] = ['in']
 const OUT_AND_IN: readonly Direction[] = ['out', 'in']
 
+/** Returns the lists of relationships that a direction reads. */
 export function directionsToRead(direction: WalkDirection): readonly Direction[] {
   return direction === 'out' ? OUT_ONLY : direction === 'in' ? IN_ONLY : OUT_AND_IN
 }
 
+/** Returns the direction in which a step is traversed from its other end. */
 export function oppositeDirection(direction: WalkDirection): WalkDirection {
   return direction === 'out' ? 'in' : direction === 'in' ? 'out' : 'both'
 }
 
-/** What a step may walk over. `types` null: any type; unknown types are left out, so an empty list walks nowhere. */
+/**
+ * Which relationships a step may traverse. `types` null: any type. Types that the graph does not know are left out, so an
+ * empty list matches nothing.
+ */
 export interface TraversalSpec {
-  /** Index of the graph in the run. */
+  /** Index of the graph in the execution. */
   readonly graph: number
   readonly direction: WalkDirection
   readonly types: readonly SymbolId[] | null
 }
 
+/** A cursor over the relationships of one node. Charges a step per relationship. */
 export class NeighbourCursor {
   neighbour: NodeId = 0
   relationship: RelationshipId = 0
@@ -39,19 +46,19 @@ export class NeighbourCursor {
   private readonly fixedTypes: readonly SymbolId[] | null
   private readonly chunk = createChunk()
   private node: NodeId = 0
-  /** Null until the first fetch. */
+  /** Null until the first chunk is read. */
   private types: readonly SymbolId[] | null = null
   private typeAt = 0
   private directionAt = 0
   private position = 0
 
-  constructor(walkable: TraversalSpec) {
-    this.graph = walkable.graph
-    this.directions = directionsToRead(walkable.direction)
-    this.fixedTypes = walkable.types
+  constructor(traversal: TraversalSpec) {
+    this.graph = traversal.graph
+    this.directions = directionsToRead(traversal.direction)
+    this.fixedTypes = traversal.types
   }
 
-  /** Node 0 (null) has no neighbours. */
+  /** Moves the cursor before the first neighbour of a node. Node 0 (null) has no neighbours. */
   start(node: NodeId): void {
     this.node = node
     this.position = 0
@@ -62,18 +69,19 @@ export class NeighbourCursor {
     this.types = null
   }
 
-  /** There are more neighbours than those of the chunk at hand. */
+  /** Whether the list continues after the current chunk. */
   get hasMoreChunks(): boolean {
     return this.chunk.more
   }
 
+  /** Moves to the next neighbour and sets `neighbour` and `relationship`. Returns false at the end. */
   advance(run: ExecutionContext): boolean {
     const chunk = this.chunk
     for (;;) {
       while (this.position < chunk.length) {
         const at = this.position++
         const neighbour = chunk.ids[at]!
-        // A self loop stands in both lists of its node and is one relationship: it is met on the way out.
+        // A self-loop is in both lists of its node but is one relationship: it is returned as an outgoing one.
         if (this.directionAt === 1 && neighbour === this.node) continue
         this.neighbour = neighbour
         this.relationship = chunk.relationships[at]!
@@ -96,7 +104,7 @@ export class NeighbourCursor {
     return true
   }
 
-  /** The next type, or the first of the next direction. */
+  /** Starts the list of the next type, or of the first type of the next direction. */
   private startNextList(snapshot: Snapshot): boolean {
     this.types ??= this.typesIn(snapshot)
     this.typeAt += 1
@@ -111,5 +119,53 @@ export class NeighbourCursor {
 
   private typesIn(snapshot: Snapshot): readonly SymbolId[] {
     return this.fixedTypes ?? snapshot.relationshipTypesAt(this.node, this.directions[this.directionAt]!)
+  }
+}
+
+/** The length of a variable-length step, and the predicate of its relationships: the test reads the id in `slot`. */
+export interface HopLimits {
+  readonly min: number
+  /** Null: no limit. */
+  readonly max: number | null
+  readonly hopPredicate: { readonly slot: number; readonly test: CompiledTest } | null
+}
+
+/** A cursor over the neighbours of one node whose relationships satisfy the predicate of the step. */
+export class FilteredNeighbourCursor {
+  private readonly cursor: NeighbourCursor
+  private readonly hopPredicate: HopLimits['hopPredicate']
+
+  constructor(traversal: TraversalSpec, hopPredicate: HopLimits['hopPredicate']) {
+    this.cursor = new NeighbourCursor(traversal)
+    this.hopPredicate = hopPredicate
+  }
+
+  /** Moves the cursor before the first neighbour of a node. Node 0 (null) has no neighbours. */
+  start(node: NodeId): void {
+    this.cursor.start(node)
+  }
+
+  /** Returns the next neighbour; 0 at the end. */
+  next(run: ExecutionContext): NodeId {
+    const { cursor, hopPredicate } = this
+    while (cursor.advance(run)) {
+      if (hopPredicate && !this.satisfiesPredicate(run, hopPredicate, cursor.relationship)) continue
+      return cursor.neighbour
+    }
+    return 0
+  }
+
+  /** Whether the list continues after the current chunk. */
+  get hasMoreChunks(): boolean {
+    return this.cursor.hasMoreChunks
+  }
+
+  private satisfiesPredicate(
+    run: ExecutionContext,
+    predicate: NonNullable<HopLimits['hopPredicate']>,
+    relationship: RelationshipId,
+  ): boolean {
+    run.frame[predicate.slot] = relationship
+    return predicate.test(run)
   }
 }

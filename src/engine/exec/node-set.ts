@@ -1,17 +1,20 @@
-// A set of ids that is filled and emptied again and again: open addressing in one array, nothing allocated per id.
+// Sets of node ids that are filled and cleared again and again: open addressing in one array, without an allocation per
+// id.
 import { type Budget, SLICE_ITEMS } from '../budget.ts'
 import type { NodeId } from '../store.ts'
 
 const INITIAL_SLOTS = 32
-/** A larger table is given back when it is emptied: one wide search must not make every later one clear it. */
+/** A larger table is replaced when it is cleared: one wide search must not make every later one clear it. */
 const REUSED_SLOTS_MAX = 1024
 
+/** A set of ids. */
 export class NodeSet {
   size = 0
-  /** 0 is no node, so it marks a free slot. */
+  /** 0 is no id, so it marks a free slot. */
   private slots = new Uint32Array(INITIAL_SLOTS)
   private shift = 32 - Math.log2(INITIAL_SLOTS)
 
+  /** Whether the id is in the set. */
   has(node: NodeId): boolean {
     const { slots } = this
     const mask = slots.length - 1
@@ -24,7 +27,7 @@ export class NodeSet {
     }
   }
 
-  /** False when it was there. */
+  /** Returns false if the id was in the set. Charges the budget when the table grows. */
   add(node: NodeId, budget: Budget): boolean {
     const { slots } = this
     const mask = slots.length - 1
@@ -41,6 +44,7 @@ export class NodeSet {
     return true
   }
 
+  /** Removes all ids. */
   clear(): void {
     if (this.size === 0) return
     this.size = 0
@@ -68,17 +72,18 @@ export class NodeSet {
   }
 }
 
-/** Distinct node ids in the order in which they came. */
+/** A set of ids in the order of insertion: `ids[0]` to `ids[length - 1]`. */
 export class OrderedNodeSet {
   ids = new Uint32Array(16)
   length = 0
   private readonly set = new NodeSet()
 
+  /** Whether the id is in the set. */
   has(node: NodeId): boolean {
     return this.set.has(node)
   }
 
-  /** False when it was there. */
+  /** Returns false if the id was in the set. Charges the budget when the table grows. */
   add(node: NodeId, budget: Budget): boolean {
     if (!this.set.add(node, budget)) return false
     if (this.length === this.ids.length) {
@@ -90,6 +95,7 @@ export class OrderedNodeSet {
     return true
   }
 
+  /** Removes all ids. */
   clear(): void {
     this.length = 0
     this.set.clear()

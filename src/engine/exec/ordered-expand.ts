@@ -1,18 +1,18 @@
-// The nodes that one hop leads to, in the order of their ids. Lists of neighbours ascend, so where they are long they are
-// merged as they are read, and nothing is read that nobody asks for; where they are short, or very many, it is quicker to
-// gather what they hold first.
+// OrderedExpand: the neighbours of nodes in ascending order of ids. Adjacency lists are sorted. Long lists are merged
+// while they are read, so that a consumer that stops early saves the rest. Short lists, or very many lists, are faster
+// to collect and sort.
 import { type Chunk, createChunk, type Direction, type NodeId, type Snapshot, type SymbolId } from '../store.ts'
 import { sortIds } from '../value/sort-ids.ts'
-import type { EndpointPair } from './bidirectional-expand-into.ts'
 import type { ExecutionContext } from './execution-context.ts'
+import type { EndpointPair } from './expand-slots.ts'
 import { directionsToRead, type TraversalSpec } from './neighbour-cursor.ts'
 import { OrderedNodeSet } from './node-set.ts'
-import type { PhysicalOperator } from './physical-operator.ts'
+import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
-/** Lists with no more entries than this together are gathered: it takes no longer than a page takes to answer. */
+/** Lists with at most this many entries in total are collected: that takes no longer than one page of results. */
 const COLLECTED_ENTRIES_MAX = 16_384
 
-/** Each list that is merged holds a chunk. */
+/** Each merged list needs a chunk in memory. */
 const MERGED_LISTS_MAX = 256
 
 interface AdjacencyList {
@@ -21,28 +21,28 @@ interface AdjacencyList {
   readonly type: SymbolId
 }
 
-export class OrderedExpandOperator implements PhysicalOperator {
-  private readonly input: PhysicalOperator
+/** The distinct neighbours of the nodes of all input rows, in ascending order. Resumes after `run.resumeAfter`. */
+export class OrderedExpandOperator extends UnaryOperator {
   private readonly slots: EndpointPair
-  private readonly walkable: TraversalSpec
+  private readonly traversal: TraversalSpec
   private readonly collectedMax: number
   private readonly starts = new OrderedNodeSet()
-  /** Null: the lists are not yet looked for. */
+  /** Null until the lists are known. */
   private neighbours: { next(run: ExecutionContext): NodeId } | null = null
 
   constructor(
     input: PhysicalOperator,
     slots: EndpointPair,
-    walkable: TraversalSpec,
-    gatheredMax = COLLECTED_ENTRIES_MAX,
+    traversal: TraversalSpec,
+    collectedMax = COLLECTED_ENTRIES_MAX,
   ) {
-    this.collectedMax = gatheredMax
-    this.input = input
+    super(input)
     this.slots = slots
-    this.walkable = walkable
+    this.traversal = traversal
+    this.collectedMax = collectedMax
   }
 
-  open(run: ExecutionContext): void {
+  override open(run: ExecutionContext): void {
     this.input.open(run)
     this.neighbours = null
   }
@@ -65,13 +65,13 @@ export class OrderedExpandOperator implements PhysicalOperator {
       const node = run.frame[this.slots.from] as NodeId
       if (node !== 0 && starts.add(node, run.budget)) run.budget.retainRow()
     }
-    const snapshot = run.graphs[this.walkable.graph]!
+    const snapshot = run.graphs[this.traversal.graph]!
     const lists: AdjacencyList[] = []
     let entries = 0
     for (let i = 0; i < starts.length; i++) {
       const node = starts.ids[i]!
-      for (const direction of directionsToRead(this.walkable.direction)) {
-        for (const type of this.walkable.types ?? snapshot.relationshipTypesAt(node, direction)) {
+      for (const direction of directionsToRead(this.traversal.direction)) {
+        for (const type of this.traversal.types ?? snapshot.relationshipTypesAt(node, direction)) {
           const degree = snapshot.degree(node, direction, type)
           run.budget.chargeSteps(1)
           if (degree === 0) continue
@@ -89,7 +89,7 @@ export class OrderedExpandOperator implements PhysicalOperator {
 
 const exhausted = { next: (): NodeId => 0 }
 
-/** All ends at once, sorted. */
+/** Reads all lists first, then sorts. */
 class CollectedNeighbours {
   private readonly ids: Uint32Array
   private position = 0
@@ -118,11 +118,11 @@ interface ListHead {
   readonly list: AdjacencyList
   readonly chunk: Chunk
   position: number
-  /** The next of the list. */
+  /** The next node of the list. */
   node: NodeId
 }
 
-/** A heap of lists, the one with the lowest next node on top. */
+/** Merges the lists with a heap whose top is the list with the lowest next node. */
 class MergedNeighbours {
   private readonly snapshot: Snapshot
   private readonly heap: ListHead[] = []
@@ -184,33 +184,5 @@ class MergedNeighbours {
       at = below
     }
     heap[at] = moved
-  }
-}
-
-/** Rows come in the order of the ids in a slot: those of one id stand together, and the first is given. */
-export class OrderedDistinctOperator implements PhysicalOperator {
-  private readonly input: PhysicalOperator
-  private readonly slot: number
-  private last: NodeId = 0
-
-  constructor(input: PhysicalOperator, slot: number) {
-    this.input = input
-    this.slot = slot
-  }
-
-  open(run: ExecutionContext): void {
-    this.input.open(run)
-    this.last = 0
-  }
-
-  next(run: ExecutionContext): boolean {
-    while (this.input.next(run)) {
-      const id = run.frame[this.slot] as NodeId
-      if (id === this.last) continue
-      this.last = id
-      run.budget.chargeSteps(1)
-      return true
-    }
-    return false
   }
 }

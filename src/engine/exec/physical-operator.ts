@@ -1,10 +1,29 @@
-// The shape of every physical operator: opened, then asked for one row after the other. A row is the shared frame of the
-// run: `next` has filled in the operator's own slots when it answers true, and nothing is allocated for it.
+// The interface of physical operators: a pull-based (Volcano) iterator. A row is the frame of the execution: an operator fills
+// its own slots and allocates nothing per row.
 import type { ExecutionContext } from './execution-context.ts'
 
+/** A physical operator of one compiled plan. Its state belongs to one execution at a time. */
 export interface PhysicalOperator {
-  /** Forgets everything of an earlier run, also of one that ended in a fault. */
+  /** Starts over. Discards the state of an earlier execution, also of one that ended with an error. */
   open(run: ExecutionContext): void
-  /** False at the end; then it is not asked again before the next open. */
+  /**
+   * Moves to the next row and fills the operator's slots of `run.frame`. Returns false at the end; the caller then must not
+   * call it again before the next `open`. Throws ExecutionError, and LaneRequiredError on the serving loop.
+   */
   next(run: ExecutionContext): boolean
+}
+
+/** An operator with one input. */
+export abstract class UnaryOperator implements PhysicalOperator {
+  protected readonly input: PhysicalOperator
+
+  constructor(input: PhysicalOperator) {
+    this.input = input
+  }
+
+  open(run: ExecutionContext): void {
+    this.input.open(run)
+  }
+
+  abstract next(run: ExecutionContext): boolean
 }

@@ -1,31 +1,33 @@
-// Counts what each operator of a run does: rows given out, reads of the store, time of its own. Only profiled runs are compiled with it.
+// Profiles operators: rows, store reads and time of each. Only profiled executions are compiled with it.
 import type { Plan } from '../plan/operators.ts'
 import type { Snapshot } from '../store.ts'
 import type { PhysicalOperator } from './physical-operator.ts'
 
+/** The profile of one operator. */
 export interface OperatorProfile {
   rows: number
-  /** Calls to the snapshot that read the store, those of the operator's inputs not included. */
+  /** Calls of the snapshot that read the store, without those of the inputs of the operator. */
   reads: number
-  /** Milliseconds, those of the operator's inputs not included. */
+  /** Milliseconds, without those of the inputs of the operator. */
   timeMs: number
-  /** The frame of its last row; null while there was none. */
+  /** The frame of the last row; null if there was none. */
   lastRow: readonly unknown[] | null
-  /** Which row of the run that was, of all operators; 0 while there was none. */
+  /** The number of that row among the rows of all operators; 0 if there was none. */
   lastRowNumber: number
 }
 
-/** Names are kept in memory: asking for them reads nothing. */
+/** Methods that read no page of the store: symbols are in memory. */
 const UNCOUNTED_METHODS: ReadonlySet<string | symbol> = new Set(['symbol', 'symbolName', 'close'])
 
+/** The profiles of one execution. */
 export class Profiler {
   private readonly profiles = new Map<Plan, OperatorProfile>()
   private totalReads = 0
   private totalRows = 0
-  /** Of the operators that the one being measured asked. */
+  /** Time of the inputs of the operator that is being measured. */
   private inputMs = 0
 
-  /** The counts of an operator of the plan; zeros for one that never ran. */
+  /** Returns the profile of an operator of the plan; zeros if it never ran. */
   profileOf(plan: Plan): OperatorProfile {
     let counts = this.profiles.get(plan)
     if (!counts) {
@@ -35,7 +37,7 @@ export class Profiler {
     return counts
   }
 
-  /** The same snapshot, with every read counted. */
+  /** Wraps a snapshot so that every read is counted. */
   countReads(snapshot: Snapshot): Snapshot {
     return new Proxy(snapshot, {
       get: (target, key) => {
@@ -49,13 +51,13 @@ export class Profiler {
     })
   }
 
-  /** To be wrapped around every operator, inputs first. */
+  /** Wraps an operator so that it is measured. Inputs must be wrapped first. */
   readonly wrap = (plan: Plan, operator: PhysicalOperator): PhysicalOperator => {
     const counts = this.profileOf(plan)
     return {
       open: (run) => this.measure(counts, () => operator.open(run)),
       next: (run) => {
-        // Measuring costs more than most operators do, and each row is copied.
+        // The measurement costs more than most operators, and each row is copied.
         run.budget.chargeSteps(1 + (run.frame.length >> 3))
         const more = this.measure(counts, () => operator.next(run))
         if (more) {
@@ -68,7 +70,7 @@ export class Profiler {
     }
   }
 
-  /** Reads that happened inside inner operators were taken off by them already. */
+  /** Reads of inner operators are subtracted by these operators themselves. */
   private measure<T>(counts: OperatorProfile, act: () => T): T {
     const before = this.totalReads
     const outerMs = this.inputMs

@@ -1,21 +1,15 @@
-// Variable length, ends only: breadth-first over visited nodes.
+// PruningVarExpand: the distinct end nodes of a variable-length pattern, found breadth-first (BFSPruningVarExpand in
+// Neo4j).
 import type { NodeId } from '../store.ts'
 import type { ExecutionContext } from './execution-context.ts'
-import { FilteredNeighbourCursor } from './link-traversal.ts'
-import type { TraversalSpec } from './neighbour-cursor.ts'
+import type { EndpointPair } from './expand-slots.ts'
+import { FilteredNeighbourCursor, type HopLimits, type TraversalSpec } from './neighbour-cursor.ts'
 import { NodeSet } from './node-set.ts'
-import type { PhysicalOperator } from './physical-operator.ts'
-import type { HopLimits } from './var-length-expand.ts'
+import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
-export interface PruningVarExpandSlots {
-  readonly from: number
-  readonly to: number
-}
-
-/** Every node within reach, once each, nearest first. `min` is 0 or 1. */
-export class PruningVarExpandOperator implements PhysicalOperator {
-  private readonly input: PhysicalOperator
-  private readonly slots: PruningVarExpandSlots
+/** Every node within reach, once per input row, nearest first. `hops.min` is 0 or 1. */
+export class PruningVarExpandOperator extends UnaryOperator {
+  private readonly slots: EndpointPair
   private readonly hops: HopLimits
   private readonly max: number
   private readonly cursor: FilteredNeighbourCursor
@@ -26,20 +20,20 @@ export class PruningVarExpandOperator implements PhysicalOperator {
   private depth = 0
   private start = 0
 
-  constructor(input: PhysicalOperator, slots: PruningVarExpandSlots, walkable: TraversalSpec, hops: HopLimits) {
-    this.input = input
+  constructor(input: PhysicalOperator, slots: EndpointPair, traversal: TraversalSpec, hops: HopLimits) {
+    super(input)
     this.slots = slots
     this.hops = hops
     this.max = hops.max ?? Number.POSITIVE_INFINITY
-    this.cursor = new FilteredNeighbourCursor(walkable, hops.hopPredicate)
+    this.cursor = new FilteredNeighbourCursor(traversal, hops.hopPredicate)
   }
 
-  open(run: ExecutionContext): void {
+  override open(run: ExecutionContext): void {
     this.input.open(run)
     this.queue.length = 0
     this.nextQueue.length = 0
     this.position = 0
-    this.cursor.begin(0)
+    this.cursor.start(0)
   }
 
   next(run: ExecutionContext): boolean {
@@ -49,13 +43,13 @@ export class PruningVarExpandOperator implements PhysicalOperator {
         if (this.visited.has(neighbour)) continue
         this.visited.add(neighbour, run.budget)
         run.budget.retainRow()
-        // The start was walked from already; it is an end when a cycle leads back to it.
+        // The start has been expanded; a cycle back to it makes it an end node too.
         if (neighbour !== this.start) this.nextQueue.push(neighbour)
         run.frame[this.slots.to] = neighbour
         return true
       }
       if (this.position < this.queue.length) {
-        this.cursor.begin(this.queue[this.position++]!)
+        this.cursor.start(this.queue[this.position++]!)
         continue
       }
       if (this.nextQueue.length > 0 && this.depth + 1 < this.max) {

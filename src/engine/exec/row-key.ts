@@ -1,4 +1,4 @@
-// What makes two rows the same row for DISTINCT and grouping: equivalence of their cells, as one key for a Map.
+// Keys of rows for DISTINCT and grouping: two rows have equal keys if and only if their cells are equivalent.
 import type { Slot } from '../bind/bound.ts'
 import type { Budget } from '../budget.ts'
 import { type GroupingKey, groupingKey } from '../value/compare.ts'
@@ -6,21 +6,23 @@ import type { Value } from '../value/value.ts'
 import { estimateBytes } from '../value/value-size.ts'
 import type { ExecutionContext } from './execution-context.ts'
 
-/** What a key takes in a Map or Set beside its text, bytes. */
+/** Estimated bytes of a key in a Map or Set, without its text. */
 const KEY_BYTES = 48
 
+/** Estimates the bytes of a key in a Map or Set. */
 export function keyBytes(key: GroupingKey): number {
   return typeof key === 'string' ? KEY_BYTES + key.length : KEY_BYTES
 }
 
-/** What a cell of a row takes that is kept; elements are ids, and a trail is a list of them. */
+/** Estimates the bytes of a retained cell. Elements are ids, and a trail is a list of ids. */
 export function cellBytes(budget: Budget, cell: unknown): number {
   return typeof cell === 'number' ? 8 : estimateBytes(budget, cell as Value)
 }
 
+/** Computes the key of the current row. */
 export type RowKey = (run: ExecutionContext) => GroupingKey
 
-/** Ids stay numbers; everything else is as equivalence has it. */
+/** Returns the key of a cell. Ids stay numbers; other cells use the grouping key of their value. */
 export function cellKey(budget: Budget, slot: Slot, cell: unknown): GroupingKey {
   switch (slot.kind) {
     case 'node':
@@ -36,6 +38,7 @@ export function cellKey(budget: Budget, slot: Slot, cell: unknown): GroupingKey 
   }
 }
 
+/** Creates the key function for rows of these slots. */
 export function rowKey(slots: readonly Slot[]): RowKey {
   const only = slots.length === 1 ? slots[0] : undefined
   if (only) return (run) => cellKey(run.budget, only, run.frame[only.index])
@@ -46,7 +49,9 @@ export function rowKey(slots: readonly Slot[]): RowKey {
     )
 }
 
-/** Lengths keep the parts apart, a letter keeps the kinds apart. */
+/**
+ * Joins the keys of cells to one key. Each part has its kind and length before it, so that no two combinations are equal.
+ */
 export function joinKeys(budget: Budget, keys: readonly GroupingKey[]): string {
   let joined = ''
   for (const key of keys) {

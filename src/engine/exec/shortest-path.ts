@@ -1,61 +1,62 @@
-// Shortest ways between two known nodes: breadth-first from one of them, remembering by which relationships each node was
-// first reached; then every way back along those that lead to the other.
+// ShortestPath: breadth-first from one of two known nodes. For each reached node it records the relationships of the
+// first arrivals. The paths are then enumerated backwards from the other node.
 import { ExecutionError } from '../errors.ts'
 import type { NodeId, RelationshipId } from '../store.ts'
 import type { ExecutionContext } from './execution-context.ts'
-import type { ExpandSlots } from './expand.ts'
-import { NeighbourCursor, type TraversalSpec } from './neighbour-cursor.ts'
-import type { PhysicalOperator } from './physical-operator.ts'
-import type { HopLimits } from './var-length-expand.ts'
+import type { ExpandSlots } from './expand-slots.ts'
+import { type HopLimits, NeighbourCursor, type TraversalSpec } from './neighbour-cursor.ts'
+import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
+/** A first arrival at a node: the previous node and the relationship between them. */
 interface Predecessor {
   readonly from: NodeId
   readonly relationship: RelationshipId
 }
 
+/** Which shortest paths to return. */
 export interface ShortestPathOptions {
-  /** All that are as short as the shortest, or one of them. */
+  /** All shortest paths, or any one of them. */
   readonly all: boolean
 }
 
-export class ShortestPathOperator implements PhysicalOperator {
-  private readonly input: PhysicalOperator
+/** The shortest paths between the nodes in `from` and `to`, for each input row, as lists of relationships. */
+export class ShortestPathOperator extends UnaryOperator {
   private readonly slots: ExpandSlots
   private readonly hops: HopLimits
   private readonly max: number
   private readonly options: ShortestPathOptions
   private readonly cursor: NeighbourCursor
   private readonly isUndirected: boolean
-  /** Ways of the present row that are still to be given out. */
+  /** Remaining paths of the current row. */
   private paths: Iterator<RelationshipId[]> | null = null
 
   constructor(
     input: PhysicalOperator,
     slots: ExpandSlots,
-    walkable: TraversalSpec,
+    traversal: TraversalSpec,
     hops: HopLimits,
-    form: ShortestPathOptions,
+    options: ShortestPathOptions,
   ) {
-    this.input = input
+    super(input)
     this.slots = slots
     this.hops = hops
     this.max = hops.max ?? Number.POSITIVE_INFINITY
-    this.options = form
-    this.cursor = new NeighbourCursor(walkable)
-    this.isUndirected = walkable.direction === 'both'
+    this.options = options
+    this.cursor = new NeighbourCursor(traversal)
+    this.isUndirected = traversal.direction === 'both'
   }
 
-  open(run: ExecutionContext): void {
+  override open(run: ExecutionContext): void {
     this.input.open(run)
     this.paths = null
   }
 
   next(run: ExecutionContext): boolean {
     for (;;) {
-      const way = this.paths?.next()
-      if (way && !way.done) {
-        run.budget.chargeSteps(way.value.length)
-        run.frame[this.slots.relationship] = way.value
+      const path = this.paths?.next()
+      if (path && !path.done) {
+        run.budget.chargeSteps(path.value.length)
+        run.frame[this.slots.relationship] = path.value
         if (!this.options.all) this.paths = null
         return true
       }
@@ -68,9 +69,9 @@ export class ShortestPathOperator implements PhysicalOperator {
     if (from === 0 || to === 0) return null
     if (from === to) {
       if (this.hops.min === 0) return [[]].values()
-      // A way back over a relationship that led there is none, and first arrivals alone cannot tell the two apart.
+      // A path must not return over the same relationship, and first arrivals alone cannot tell this case apart.
       if (this.isUndirected)
-        throw new ExecutionError('argument', 'no shortest path leads from a node undirected to itself')
+        throw new ExecutionError('argument', 'an undirected shortest path cannot start and end at the same node')
     }
     const arrivals = new Map<NodeId, Predecessor[]>()
     let frontier: NodeId[] = [from]
@@ -81,7 +82,7 @@ export class ShortestPathOperator implements PhysicalOperator {
     return null
   }
 
-  /** Adds every way by which a node is reached for the first time; answers the nodes reached. */
+  /** Records all first arrivals of the next level. Returns the nodes of that level. */
   private expandFrontier(
     run: ExecutionContext,
     frontier: readonly NodeId[],
@@ -94,19 +95,19 @@ export class ShortestPathOperator implements PhysicalOperator {
       while (cursor.advance(run)) {
         const { neighbour, relationship } = cursor
         if (arrivals.has(neighbour) || !this.satisfiesPredicate(run, relationship)) continue
-        // Back over the relationship that led here is no way: in a cycle to the start it would be used twice.
-        const ways = arrivals.get(node)
-        if (ways !== undefined) {
-          run.budget.chargeSteps(ways.length >> 4)
-          if (ways.some((arrival) => arrival.relationship === relationship)) continue
+        // A step back over the relationship of the arrival would use it twice in a cycle to the start.
+        const predecessors = arrivals.get(node)
+        if (predecessors !== undefined) {
+          run.budget.chargeSteps(predecessors.length >> 4)
+          if (predecessors.some((arrival) => arrival.relationship === relationship)) continue
         }
         const known = reached.get(neighbour)
         if (!known) reached.set(neighbour, [{ from: node, relationship }])
         else if (this.options.all) known.push({ from: node, relationship })
       }
     }
-    for (const [node, ways] of reached) {
-      arrivals.set(node, ways)
+    for (const [node, predecessors] of reached) {
+      arrivals.set(node, predecessors)
       run.budget.retainRow()
     }
     return [...reached.keys()]
@@ -120,33 +121,33 @@ export class ShortestPathOperator implements PhysicalOperator {
   }
 }
 
-/** Each way from the start to `to`, depth-first. Every arrival leads back to the start in as many steps as its layer. */
+/** Yields every path from the start to `to`, depth-first. Each arrival is one step nearer to the start. */
 function* enumeratePaths(
   run: ExecutionContext,
   to: NodeId,
   length: number,
   arrivals: ReadonlyMap<NodeId, readonly Predecessor[]>,
 ): Generator<RelationshipId[]> {
-  const way: RelationshipId[] = new Array(length).fill(0)
-  /** By steps from the far end: the ways into the node there, and which of them comes next. */
+  const path: RelationshipId[] = new Array(length).fill(0)
+  /** By distance from `to`: the arrivals at the node there, and the index of the next one. */
   const layers: (readonly Predecessor[])[] = [arrivals.get(to) ?? []]
-  const places: number[] = [0]
+  const positions: number[] = [0]
   while (layers.length > 0) {
     run.budget.chargeSteps(1)
     const depth = layers.length - 1
-    const arrival = layers[depth]![places[depth]!++]
+    const arrival = layers[depth]![positions[depth]!++]
     if (arrival === undefined) {
       layers.pop()
-      places.pop()
+      positions.pop()
       continue
     }
-    way[length - 1 - depth] = arrival.relationship
+    path[length - 1 - depth] = arrival.relationship
     if (layers.length < length) {
       layers.push(arrivals.get(arrival.from) ?? [])
-      places.push(0)
+      positions.push(0)
       continue
     }
     run.budget.chargeSteps(length >> 3)
-    yield way.slice()
+    yield path.slice()
   }
 }

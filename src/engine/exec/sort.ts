@@ -1,70 +1,14 @@
-// Order, skip, limit. SKIP and LIMIT are run-time values: they are evaluated when the operator opens.
+// Sort and Top: ORDER BY, also with SKIP and LIMIT.
 import type { Budget } from '../budget.ts'
-import { ExecutionError } from '../errors.ts'
 import { order as compareValues } from '../value/compare.ts'
 import { copySlice, sortWithCharges } from '../value/list-operations.ts'
 import type { Value } from '../value/value.ts'
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
-import type { PhysicalOperator } from './physical-operator.ts'
+import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
+import { evaluateRowCount } from './row-count.ts'
 import { cellBytes } from './row-key.ts'
 
-function evaluateRowCount(evaluate: CompiledExpression, run: ExecutionContext, word: string): number {
-  const value = evaluate(run)
-  // Beyond 2^53 there are no more rows to count.
-  if (typeof value === 'bigint' && value > 0n) return Number.MAX_SAFE_INTEGER
-  if (typeof value !== 'number') {
-    throw new ExecutionError('argument', `${word} takes a whole number`, null, 'InvalidArgumentType')
-  }
-  if (value < 0) throw new ExecutionError('argument', `${word} cannot be negative`, null, 'NegativeIntegerArgument')
-  return value
-}
-
-export class SkipOperator implements PhysicalOperator {
-  private readonly input: PhysicalOperator
-  private readonly count: CompiledExpression
-  private left = 0
-
-  constructor(input: PhysicalOperator, count: CompiledExpression) {
-    this.input = input
-    this.count = count
-  }
-
-  open(run: ExecutionContext): void {
-    this.input.open(run)
-    this.left = evaluateRowCount(this.count, run, 'SKIP')
-  }
-
-  next(run: ExecutionContext): boolean {
-    for (; this.left > 0; this.left--) {
-      run.budget.chargeSteps(1)
-      if (!this.input.next(run)) return false
-    }
-    return this.input.next(run)
-  }
-}
-
-export class LimitOperator implements PhysicalOperator {
-  private readonly input: PhysicalOperator
-  private readonly count: CompiledExpression
-  private left = 0
-
-  constructor(input: PhysicalOperator, count: CompiledExpression) {
-    this.input = input
-    this.count = count
-  }
-
-  open(run: ExecutionContext): void {
-    this.input.open(run)
-    this.left = evaluateRowCount(this.count, run, 'LIMIT')
-  }
-
-  next(run: ExecutionContext): boolean {
-    if (this.left <= 0) return false
-    this.left -= 1
-    return this.input.next(run)
-  }
-}
-
+/** One expression of ORDER BY. */
 export interface SortKey {
   readonly evaluate: CompiledExpression
   readonly descending: boolean
@@ -73,21 +17,23 @@ export interface SortKey {
 interface SortedRow {
   readonly keys: readonly Value[]
   readonly cells: readonly unknown[]
-  /** Equal rows stay in the order in which they came. */
+  /** Position in the input: equal rows keep their order. */
   readonly ordinal: number
-  /** What it takes in memory, by an estimate. */
+  /** Estimated memory. */
   readonly bytes: number
 }
 
-/** What a row takes beside its values, bytes. */
+/** Bytes of a row without its values. */
 const ROW_BYTES = 64
 
-/** More rows are not sorted on the serving loop. */
+/** The serving loop passes sorts of more rows to a lane. */
 const INLINE_ROWS_MAX = 2048
 
-/** All rows in order; with a limit, at most twice as many rows are kept at a time as are wanted. */
-export class SortOperator implements PhysicalOperator {
-  private readonly input: PhysicalOperator
+/** With fewer rows in memory, those beyond the limit are not dropped before the end. */
+const ROWS_PER_CUT_MIN = 1024
+
+/** The input rows in order. With a limit, it keeps at most about twice as many rows in memory as the limit asks for. */
+export class SortOperator extends UnaryOperator {
   private readonly sortKeys: readonly SortKey[]
   private readonly slots: readonly number[]
   private readonly skip: CompiledExpression | null
@@ -95,21 +41,22 @@ export class SortOperator implements PhysicalOperator {
   private rows: SortedRow[] | null = null
   private position = 0
 
+  /** `slots`: the slots that outlive the sort; all others are undefined afterwards. */
   constructor(
     input: PhysicalOperator,
-    by: readonly SortKey[],
+    sortKeys: readonly SortKey[],
     slots: readonly number[],
     skip: CompiledExpression | null,
     limit: CompiledExpression | null,
   ) {
-    this.input = input
-    this.sortKeys = by
+    super(input)
+    this.sortKeys = sortKeys
     this.slots = slots
     this.skip = skip
     this.limit = limit
   }
 
-  open(run: ExecutionContext): void {
+  override open(run: ExecutionContext): void {
     this.input.open(run)
     this.rows = null
   }
@@ -130,7 +77,7 @@ export class SortOperator implements PhysicalOperator {
 
   private read(run: ExecutionContext, wanted: number): SortedRow[] {
     let rows: SortedRow[] = []
-    let most = 0
+    let rowsMax = 0
     const order = (a: SortedRow, b: SortedRow): number => this.compare(run.budget, a, b)
     for (let ordinal = 0; wanted > 0 && this.input.next(run); ordinal++) {
       run.budget.chargeSteps(1)
@@ -142,16 +89,16 @@ export class SortOperator implements PhysicalOperator {
       run.budget.retainBytes(bytes)
       rows.push({ keys, cells, ordinal, bytes })
       if (rows.length > INLINE_ROWS_MAX) run.budget.requireLane('sorting')
-      if (rows.length > most) {
-        most = rows.length
+      if (rows.length > rowsMax) {
+        rowsMax = rows.length
         run.budget.retainRow()
       }
-      if (rows.length > 1024 && rows.length > 2 * wanted) rows = this.firstRows(run, rows, wanted, order)
+      if (rows.length > ROWS_PER_CUT_MIN && rows.length > 2 * wanted) rows = this.firstRows(run, rows, wanted, order)
     }
     return this.firstRows(run, rows, wanted, order)
   }
 
-  /** Those in front, in order; the memory of the others is given back. */
+  /** Sorts the rows and drops those after the first `wanted`, with their memory. */
   private firstRows(
     run: ExecutionContext,
     rows: SortedRow[],

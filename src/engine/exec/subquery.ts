@@ -1,10 +1,14 @@
-// What a query inside an expression is worth: whether it has a row, how many, or the values of its only column.
+// Values of subquery expressions: EXISTS, COUNT and COLLECT.
 import type { BoundExpression } from '../bind/bound.ts'
 import { BoundedListBuilder, boundedList } from '../value/value-size.ts'
 import { compileSlotRead } from './element-access.ts'
 import type { CompiledExpression } from './execution-context.ts'
 import type { PhysicalOperator } from './physical-operator.ts'
 
+/**
+ * Compiles a subquery expression over its compiled plan: whether the plan has a row, the number of its rows, or the values
+ * of its only column.
+ */
 export function compileSubquery(
   expression: Extract<BoundExpression, { kind: 'subquery' }>,
   inner: PhysicalOperator,

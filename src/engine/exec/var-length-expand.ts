@@ -1,54 +1,48 @@
-// Variable length, every trail: depth-first over a stack of walks, no relationship twice.
+// VarLengthExpand: every trail of a variable-length pattern, depth-first over a stack of cursors. No trail uses a
+// relationship twice.
 import type { ExecutionContext } from './execution-context.ts'
-import { type ExpandSlots, isRelationshipUsed } from './expand.ts'
-import { NeighbourCursor, type TraversalSpec } from './neighbour-cursor.ts'
-import type { PhysicalOperator } from './physical-operator.ts'
+import { type ExpandSlots, isRelationshipUsed } from './expand-slots.ts'
+import { type HopLimits, NeighbourCursor, type TraversalSpec } from './neighbour-cursor.ts'
+import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
-/** How far, and what every relationship on the way must satisfy (its id is put into `slot` first). */
-export interface HopLimits {
-  readonly min: number
-  readonly max: number | null
-  readonly hopPredicate: { readonly slot: number; readonly test: (run: ExecutionContext) => boolean } | null
-}
-
-/** How the trails of a step come out. */
+/** How the trails of a step are returned. */
 export interface TrailOptions {
-  /** The far end is known and only compared. */
+  /** The end node is known and only compared. */
   readonly into: boolean
-  /** Walked against the text: the list of relationships is turned round to stand as written. */
+  /** The traversal runs against the direction of the text, so the list of relationships is reversed. */
   readonly backwards: boolean
 }
 
-export class VarLengthExpandOperator implements PhysicalOperator {
-  private readonly input: PhysicalOperator
+/** Every trail from the node in `from`, for each input row: fills the list of relationships and the end node. */
+export class VarLengthExpandOperator extends UnaryOperator {
   private readonly slots: ExpandSlots
   private readonly traversal: TraversalSpec
   private readonly hops: HopLimits
   private readonly max: number
   private readonly options: TrailOptions
-  /** One walk per depth, kept between runs. */
+  /** One cursor per depth, reused by later executions. */
   private readonly cursors: NeighbourCursor[] = []
   private readonly trail: number[] = []
-  /** -1: no trail is being followed; else the number of relationships in it. */
+  /** The number of relationships in the current trail; -1 if there is none. */
   private depth = -1
   private target = 0
 
   constructor(
     input: PhysicalOperator,
     slots: ExpandSlots,
-    walkable: TraversalSpec,
+    traversal: TraversalSpec,
     hops: HopLimits,
-    form: TrailOptions,
+    options: TrailOptions,
   ) {
-    this.input = input
+    super(input)
     this.slots = slots
-    this.traversal = walkable
+    this.traversal = traversal
     this.hops = hops
     this.max = hops.max ?? Number.POSITIVE_INFINITY
-    this.options = form
+    this.options = options
   }
 
-  open(run: ExecutionContext): void {
+  override open(run: ExecutionContext): void {
     this.input.open(run)
     this.depth = -1
   }
@@ -61,8 +55,8 @@ export class VarLengthExpandOperator implements PhysicalOperator {
       }
       while (this.depth >= 0) {
         if (this.depth < this.max && this.extendTrail(run)) {
-          const walk = this.cursors[this.depth - 1]!
-          if (this.depth >= this.hops.min && this.emit(run, walk.neighbour)) return true
+          const cursor = this.cursors[this.depth - 1]!
+          if (this.depth >= this.hops.min && this.emit(run, cursor.neighbour)) return true
         } else this.depth -= 1
       }
     }
@@ -84,11 +78,11 @@ export class VarLengthExpandOperator implements PhysicalOperator {
     }
   }
 
-  /** One relationship further; false when the walk at this depth is at its end. */
+  /** Adds one relationship to the trail. Returns false if the cursor at this depth is at its end. */
   private extendTrail(run: ExecutionContext): boolean {
-    const walk = this.cursorAt(this.depth)
-    while (walk.advance(run)) {
-      const { relationship } = walk
+    const cursor = this.cursorAt(this.depth)
+    while (cursor.advance(run)) {
+      const { relationship } = cursor
       run.budget.chargeSteps(this.depth >> 4)
       if (this.inTrail(relationship)) continue
       if (this.slots.distinctFrom.length > 0 && isRelationshipUsed(run, this.slots.distinctFrom, relationship)) continue
@@ -99,7 +93,7 @@ export class VarLengthExpandOperator implements PhysicalOperator {
       }
       this.trail[this.depth] = relationship
       this.depth += 1
-      if (this.depth < this.max) this.cursorAt(this.depth).start(walk.neighbour)
+      if (this.depth < this.max) this.cursorAt(this.depth).start(cursor.neighbour)
       return true
     }
     return false
@@ -120,11 +114,11 @@ export class VarLengthExpandOperator implements PhysicalOperator {
   }
 
   private cursorAt(depth: number): NeighbourCursor {
-    let walk = this.cursors[depth]
-    if (!walk) {
-      walk = new NeighbourCursor(this.traversal)
-      this.cursors[depth] = walk
+    let cursor = this.cursors[depth]
+    if (!cursor) {
+      cursor = new NeighbourCursor(this.traversal)
+      this.cursors[depth] = cursor
     }
-    return walk
+    return cursor
   }
 }

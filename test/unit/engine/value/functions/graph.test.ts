@@ -48,7 +48,7 @@ describe('=~', () => {
 
   test('takes a pattern of the caller, and tells one that is none', () => {
     expect(value('n.plate =~ $p', { p: 'A.*' })).toBe(true)
-    expect(() => value('n.plate =~ $p', { p: '(' })).toThrow('not a pattern')
+    expect(() => value('n.plate =~ $p', { p: '(' })).toThrow('invalid regular expression')
     expect(() => value('n.plate =~ $p', { p: 'a'.repeat(1001) })).toThrow('at most 1000 characters')
   })
 
