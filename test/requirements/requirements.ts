@@ -114,7 +114,7 @@ export const requirements: readonly Requirement[] = [
     shownBy: [
       [
         'unit/store/graph/adjacency-edits.super-nodes.test.ts',
-        'costs the same with 10,000 relationships as with 2,000',
+        'costs the same with 20,000 relationships as with 2,000',
       ],
     ],
   },
@@ -566,7 +566,7 @@ export const requirements: readonly Requirement[] = [
     sentence: 'the log reports a failing policy once a minute per revision and error, with a count',
     shownBy: [
       ['http/decisions/fault-log.test.ts', 'one line in a minute for each policy, revision and fault'],
-      ['unit/ops/log-throttle.test.ts', 'at once, then once in a while, with how often it came'],
+      ['unit/ops/log-throttle.test.ts', 'logs a message at once, then once per interval, with its count'],
     ],
   },
   {

@@ -164,7 +164,7 @@ export const samples: Readonly<Record<string, Sample>> = {
     refused: [
       [{ status: 'active' }, ['status: expected `ACTIVE` or `INACTIVE` or `DRAFT`, found `active`']],
       [{ policy: undefined }, [`policy: ${found('string')}`]],
-      [{ policy: '{' }, ['policy: malformed JSON at line 1, column 2: expected a string, found the end']],
+      [{ policy: '{' }, ['policy: malformed JSON at line 1, column 2: expected a key in double quotes, found the end']],
       [{ tags: ['a', 'a'] }, ['tags: duplicate tag']],
       [
         { policy: decisionPolicy.replace('3.0-kbac', '4.0-kbac') },
