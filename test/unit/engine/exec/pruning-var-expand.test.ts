@@ -1,0 +1,72 @@
+// PruningVarExpand: the distinct ends of a variable-length step.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { HopLimits } from '../../../../src/engine/exec/neighbour-cursor.ts'
+import { PruningVarExpandOperator } from '../../../../src/engine/exec/pruning-var-expand.ts'
+import { column, hops, limitReached, type OperatorFixture, operatorFixture } from '../../../support/operator-fixture.ts'
+
+const [FROM, TO, HOP] = [0, 1, 2]
+const slots = { from: FROM, to: TO }
+
+let fixture: OperatorFixture
+let [a, b, c, d, e] = [0, 0, 0, 0, 0]
+beforeAll(async () => {
+  fixture = await operatorFixture('(a:N)-[:R]->(b:N)-[:R]->(d:N)-[:R]->(e:N)-[:R]->(a)\n(a)-[:R]->(c:N)-[:R]->(d)')
+  ;[a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((name) => fixture.node('N', name)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+})
+afterAll(() => fixture.close())
+
+const ends = (limits: HopLimits, nodes: readonly number[]): unknown[] => {
+  const operator = new PruningVarExpandOperator(column(FROM, nodes), slots, fixture.traversal('out', 'R'), limits)
+  return fixture.drain(operator, [TO]).rows.map(([to]) => to)
+}
+
+describe('PruningVarExpand', () => {
+  it('returns every end once, nearest first', () => {
+    expect(ends(hops(1, 2), [a])).toEqual([b, c, d])
+    expect(ends(hops(1, null), [a])).toEqual([b, c, d, e, a])
+  })
+
+  it('returns the start of a lower limit of 0 first and once', () => {
+    expect(ends(hops(0, null), [a])).toEqual([a, b, c, d, e])
+    expect(ends(hops(0, 0), [a])).toEqual([a])
+  })
+
+  it('starts over for each input row, and returns nothing for null', () => {
+    expect(ends(hops(1, 1), [d, 0, e, d])).toEqual([e, a, e])
+  })
+
+  it('skips relationships that fail the predicate', () => {
+    const de = fixture.relationship(d, 'R', e)
+    const limits: HopLimits = { min: 1, max: null, hopPredicate: { slot: HOP, test: (run) => run.frame[HOP] !== de } }
+    expect(ends(limits, [a])).toEqual([b, c, d])
+  })
+
+  it('expands no level further than the consumer asks for', () => {
+    const operator = new PruningVarExpandOperator(
+      column(FROM, [a]),
+      slots,
+      fixture.traversal('out', 'R'),
+      hops(1, null),
+    )
+    const first = fixture.read(operator, [TO], {}, 1).run.budget.stepsCharged
+    expect(first).toBeGreaterThan(0)
+    expect(first).toBeLessThan(fixture.read(operator, [TO]).run.budget.stepsCharged)
+  })
+
+  it('counts visited nodes against the limit of rows in memory', () => {
+    const operator = new PruningVarExpandOperator(
+      column(FROM, [a]),
+      slots,
+      fixture.traversal('out', 'R'),
+      hops(1, null),
+    )
+    expect(limitReached(() => fixture.read(operator, [TO], { limits: { rowsHeldMax: 3 } }))).toBe('rowsHeldMax')
+    expect(limitReached(() => fixture.read(operator, [TO], { limits: { rowsHeldMax: 5 } }))).toBeNull()
+  })
+})
