@@ -19,11 +19,11 @@ class PendingBody {
   next: PendingBody = this
   /** In ticks. */
   readonly deadlineTick: number
-  readonly reject: (fault: ThrownServiceError) => void
+  readonly reject: (error: ThrownServiceError) => void
 
-  constructor(until: number, give: (fault: ThrownServiceError) => void) {
-    this.deadlineTick = until
-    this.reject = give
+  constructor(deadlineTick: number, reject: (error: ThrownServiceError) => void) {
+    this.deadlineTick = deadlineTick
+    this.reject = reject
   }
 
   /** Appends this entry to the ring with the sentinel `first`. */
@@ -70,9 +70,9 @@ export class BodyTimeout {
           wait.remove()
           resolve(bytes)
         },
-        (fault: unknown) => {
+        (error: unknown) => {
           wait.remove()
-          reject(fault instanceof ThrownServiceError ? fault : new ThrownServiceError(connectionEnded))
+          reject(error instanceof ThrownServiceError ? error : new ThrownServiceError(connectionEnded))
         },
       )
     })

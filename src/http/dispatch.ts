@@ -222,8 +222,8 @@ type MetricFor = DispatcherDeps['metricFor']
 
 function metricForUnmatched(metricFor: MetricFor): (method: string) => ReturnType<MetricFor> {
   const metrics = new Map<string, ReturnType<MetricFor>>()
-  return (given) => {
-    const method = KNOWN_METHODS.has(given) ? given : '_OTHER'
+  return (name) => {
+    const method = KNOWN_METHODS.has(name) ? name : '_OTHER'
     const metric = metrics.get(method) ?? metricFor('none', method)
     metrics.set(method, metric)
     return metric

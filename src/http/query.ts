@@ -8,23 +8,23 @@ import { err, ok, type Result } from '../kernel/result.ts'
 export function validateQuery(schema: z.ZodObject, query: string): Result<null, ServiceError> {
   if (query === '') return validateParameters(schema, new URLSearchParams(), [])
   const parameters = new URLSearchParams(query)
-  const faults: string[] = []
-  if (!isDecodable(query)) faults.push('query: expected percent-encoded UTF-8')
+  const errors: string[] = []
+  if (!isDecodable(query)) errors.push('query: expected percent-encoded UTF-8')
   for (const name of new Set(parameters.keys())) {
-    if (!Object.hasOwn(schema.shape, name)) faults.push(`query: unknown parameter \`${name.slice(0, 64)}\``)
-    else if (parameters.getAll(name).length > 1) faults.push(`${name}: given more than once`)
+    if (!Object.hasOwn(schema.shape, name)) errors.push(`query: unknown parameter \`${name.slice(0, 64)}\``)
+    else if (parameters.getAll(name).length > 1) errors.push(`${name}: given more than once`)
   }
-  return validateParameters(schema, parameters, faults)
+  return validateParameters(schema, parameters, errors)
 }
 
 function validateParameters(
   schema: z.ZodObject,
   parameters: URLSearchParams,
-  faults: string[],
+  errors: string[],
 ): Result<null, ServiceError> {
   const known = [...parameters].filter(([name]) => Object.hasOwn(schema.shape, name))
   const read = validate(schema, Object.fromEntries(known))
-  const issues = read.ok ? faults : [...faults, ...read.error]
+  const issues = read.ok ? errors : [...errors, ...read.error]
   return issues.length === 0 ? ok(null) : err({ kind: 'invalid', issues })
 }
 

@@ -11,8 +11,8 @@ const process = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
 let counter = 0
 
 /** Returns the request id for the header `X-Request-ID` of a request; null: absent. */
-export function requestIdOf(given: string | null): string {
-  if (given !== null && given.length <= LENGTH_MAX && FIELD_VALUE.test(given)) return given
+export function requestIdOf(header: string | null): string {
+  if (header !== null && header.length <= LENGTH_MAX && FIELD_VALUE.test(header)) return header
   counter += 1
   return `${process}-${counter.toString(36)}`
 }

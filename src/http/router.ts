@@ -57,13 +57,13 @@ export function createRouter(routes: readonly Route[]): Router {
   return {
     match(method, path) {
       const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-      const asked = method === 'HEAD' ? 'GET' : method
+      const routed = method === 'HEAD' ? 'GET' : method
       const methods = exact.get(trimmed)
-      if (methods !== undefined) return methods.get(asked) ?? { kind: 'method', allow: allowedMethods(methods.keys()) }
+      if (methods !== undefined) return methods.get(routed) ?? { kind: 'method', allow: allowedMethods(methods.keys()) }
       const segments = trimmed.split('/')
       for (const endpoint of templates.get(`${segments[1]}/${segments.length}`) ?? []) {
         if (!matchesTemplate(endpoint.template, segments)) continue
-        const route = endpoint.methods.get(asked)
+        const route = endpoint.methods.get(routed)
         if (route === undefined) return { kind: 'method', allow: allowedMethods(endpoint.methods.keys()) }
         return { kind: 'route', route, pathParameters: readParameters(route.path.split('/'), segments) }
       }

@@ -61,10 +61,10 @@ export async function startLaneServer(options: LaneServerOptions): Promise<LaneS
   async function answer(socket: Socket, head: ForwardedRequestHead, body: Uint8Array): Promise<void> {
     const startMs = performance.now()
     const response = rejectStream(await handle(new ForwardedRequest(head, body)))
-    const answered: ResponseHead = { status: response.status, headers: response.headers, counts: takeCounts() }
+    const responseHead: ResponseHead = { status: response.status, headers: response.headers, counts: takeCounts() }
     const bytes = Buffer.from(response.body)
     onResponse(performance.now() - startMs, bytes.length)
-    await writeFrame(socket, answered, bytes)
+    await writeFrame(socket, responseHead, bytes)
   }
 
   const server: Server = createServer((socket) => {
@@ -74,20 +74,20 @@ export async function startLaneServer(options: LaneServerOptions): Promise<LaneS
     let head: ForwardedRequestHead | null = null
     let pieces: Uint8Array[] = []
     readFrames(socket, {
-      head(received) {
-        head = received as ForwardedRequestHead
+      head(frameHead) {
+        head = frameHead as ForwardedRequestHead
       },
       chunk(bytes) {
         pieces.push(bytes)
       },
       end() {
-        const asked = head
+        const received = head
         const body = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
         head = null
         pieces = []
-        if (asked === null || body === undefined) return
+        if (received === null || body === undefined) return
         // The serving process sees a failure as a closed connection.
-        const run: Promise<void> = answer(socket, asked, body)
+        const run: Promise<void> = answer(socket, received, body)
           .catch(() => socket.destroy())
           .then(() => void running.delete(run))
         running.add(run)

@@ -41,7 +41,7 @@ export function errorText(error: ServiceError): string {
 }
 
 function stepUpText(advice: readonly Readonly<Record<string, string>>[]): string {
-  const said = advice.map((one) => [one.error, one.error_description].filter(Boolean).join(': ')).filter(Boolean)
-  const what = said.length === 0 ? 'the token does not meet the requirements of the policy' : said.join('; ')
+  const texts = advice.map((one) => [one.error, one.error_description].filter(Boolean).join(': ')).filter(Boolean)
+  const what = texts.length === 0 ? 'the token does not meet the requirements of the policy' : texts.join('; ')
   return `${what} (the user must sign in again to get a token that meets them)`
 }

@@ -9,7 +9,7 @@ const streamEnd: StreamResult = { value: undefined, done: true }
 export class NotificationStream implements AsyncIterator<string, void> {
   private readonly pending = new Set<string>()
   private ended = false
-  private wake: ((given: StreamResult) => void) | null = null
+  private wake: ((result: StreamResult) => void) | null = null
   private readonly onClosed: () => void
 
   /** `onClosed`: called when the reader has disconnected. */

@@ -39,16 +39,16 @@ const templates = [
   },
 ]
 
-type Shelves = Pick<McpDeps, 'queries'>
+type QueryDeps = Pick<McpDeps, 'queries'>
 
 /** The queries that the agent of the server may run, by name. */
-function visibleQueries({ queries }: Shelves, { agent, projectId }: McpServer): readonly CompiledQuery[] {
+function visibleQueries({ queries }: QueryDeps, { agent, projectId }: McpServer): readonly CompiledQuery[] {
   if (agent === null || !agent.permissions.has('CIQ')) return []
   return [...queries.all(projectId)].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-function queriesFor(parts: Shelves, { server }: McpCaller): readonly CompiledQuery[] {
-  return visibleQueries(parts, server)
+function queriesFor(deps: QueryDeps, { server }: McpCaller): readonly CompiledQuery[] {
+  return visibleQueries(deps, server)
 }
 
 /**
@@ -56,13 +56,13 @@ function queriesFor(parts: Shelves, { server }: McpCaller): readonly CompiledQue
  * maps gives the resources that have changed.
  */
 export function resourceVersions(
-  parts: Pick<McpDeps, 'queries' | 'documents'>,
+  deps: Pick<McpDeps, 'queries' | 'documents'>,
   server: McpServer,
 ): ReadonlyMap<string, string> {
   const versions = new Map<string, string>()
-  for (const { id, name } of queryNames(parts, server)) {
-    const query = parts.documents.get(queriesKind, id)
-    const policy = parts.documents.get(policiesKind, String(query?.fields.policy_id))
+  for (const { id, name } of queryNames(deps, server)) {
+    const query = deps.documents.get(queriesKind, id)
+    const policy = deps.documents.get(policiesKind, String(query?.fields.policy_id))
     const version = `${id} ${query?.revision} ${policy?.id} ${policy?.revision}`
     for (const key of [id, name]) versions.set(`${COLLECTION_URI}${key}`, version)
   }
@@ -76,14 +76,14 @@ export function resourceVersions(
  * because a stream cannot run in a lane.
  */
 function queryNames(
-  parts: Pick<McpDeps, 'queries' | 'documents'>,
+  deps: Pick<McpDeps, 'queries' | 'documents'>,
   server: McpServer,
 ): readonly { readonly id: string; readonly name: string }[] {
   try {
-    return visibleQueries(parts, server)
-  } catch (refusal) {
-    if (!(refusal instanceof LaneRequiredError)) throw refusal
-    const { documents } = parts
+    return visibleQueries(deps, server)
+  } catch (error) {
+    if (!(error instanceof LaneRequiredError)) throw error
+    const { documents } = deps
     return documents.inScope(queriesKind, server.projectId).filter(({ fields }) => fields.status === 'ACTIVE')
   }
 }
@@ -94,9 +94,9 @@ export function isResourceUri(uri: string): boolean {
 }
 
 /** The method `resources/list`. */
-export const listResources: McpMethod = (parts, caller, params) => {
-  const all = [collection, ...queriesFor(parts, caller).map((query) => listEntry(parts, query))]
-  const page = paginate('resources', all, ({ uri }) => uri, params, parts.pageMax)
+export const listResources: McpMethod = (deps, caller, params) => {
+  const all = [collection, ...queriesFor(deps, caller).map((query) => listEntry(deps, query))]
+  const page = paginate('resources', all, ({ uri }) => uri, params, deps.pageMax)
   return page.ok ? ok({ resources: page.value.entries, ...page.value.next }) : page
 }
 
@@ -113,40 +113,40 @@ function listEntry({ documents }: McpDeps, query: CompiledQuery) {
 }
 
 /** The method `resources/templates/list`. */
-export const listTemplates: McpMethod = (parts, _caller, params) => {
-  const page = paginate('templates', templates, ({ name }) => name, params, parts.pageMax)
+export const listTemplates: McpMethod = (deps, _caller, params) => {
+  const page = paginate('templates', templates, ({ name }) => name, params, deps.pageMax)
   return page.ok ? ok({ resourceTemplates: page.value.entries, ...page.value.next }) : page
 }
 
 /** `notFound`: the error code of the protocol version for an unknown resource. */
 export function readResource(notFound: number): McpMethod {
-  return (parts, caller, { uri }) => {
+  return (deps, caller, { uri }) => {
     if (typeof uri !== 'string') return invalidParams('uri: expected string')
-    const found = readContent(parts, caller, uri)
-    if (found === null) return err({ code: notFound, message: 'Resource not found', data: { uri } })
-    return ok({ contents: [{ uri, mimeType: MIME_TYPE, text: writeJson(found) }] })
+    const content = readContent(deps, caller, uri)
+    if (content === null) return err({ code: notFound, message: 'Resource not found', data: { uri } })
+    return ok({ contents: [{ uri, mimeType: MIME_TYPE, text: writeJson(content) }] })
   }
 }
 
-function readContent(parts: McpDeps, caller: McpCaller, uri: string): RpcObject | null {
-  const queries = queriesFor(parts, caller)
+function readContent(deps: McpDeps, caller: McpCaller, uri: string): RpcObject | null {
+  const queries = queriesFor(deps, caller)
   if (uri === COLLECTION_URI || `${uri}/` === COLLECTION_URI) {
-    return { queries: queries.map((query) => describeQuery(parts.documents, query)) }
+    return { queries: queries.map((query) => describeQuery(deps.documents, query)) }
   }
   if (!uri.startsWith(COLLECTION_URI)) return null
   const key = uri.slice(COLLECTION_URI.length)
   const query = queries.find(({ id }) => id === key) ?? queries.find(({ name }) => name === key)
-  return query === undefined ? null : describeQuery(parts.documents, query)
+  return query === undefined ? null : describeQuery(deps.documents, query)
 }
 
 /** The method `completion/complete`: names of queries by prefix. */
-export const complete: McpMethod = (parts, caller, params) => {
-  const asked = readCompletion(params)
-  if (!asked.ok) return asked
-  const names = queriesFor(parts, caller).map(({ name }) => name)
-  const fitting = names.filter((name) => name.startsWith(asked.value))
-  const values = fitting.slice(0, COMPLETIONS_MAX)
-  return ok({ completion: { values, total: fitting.length, hasMore: fitting.length > values.length } })
+export const complete: McpMethod = (deps, caller, params) => {
+  const prefix = readCompletion(params)
+  if (!prefix.ok) return prefix
+  const names = queriesFor(deps, caller).map(({ name }) => name)
+  const matching = names.filter((name) => name.startsWith(prefix.value))
+  const values = matching.slice(0, COMPLETIONS_MAX)
+  return ok({ completion: { values, total: matching.length, hasMore: matching.length > values.length } })
 }
 
 function readCompletion({ ref, argument }: RpcObject): Result<string, RpcError> {

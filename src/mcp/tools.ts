@@ -22,21 +22,21 @@ const listedTools = tools
   .sort((a, b) => (a.name < b.name ? -1 : 1))
 
 /** The method `tools/list`. */
-export const listTools: McpMethod = (parts, _caller, params) => {
-  const page = paginate('tools', listedTools, ({ name }) => name, params, parts.pageMax)
+export const listTools: McpMethod = (deps, _caller, params) => {
+  const page = paginate('tools', listedTools, ({ name }) => name, params, deps.pageMax)
   return page.ok ? ok({ tools: page.value.entries, ...page.value.next }) : page
 }
 
 /** The method `tools/call`. */
-export const callTool: McpMethod = (parts, caller, params) => {
-  const { name, arguments: given = {} } = params
+export const callTool: McpMethod = (deps, caller, params) => {
+  const { name, arguments: args = {} } = params
   if (typeof name !== 'string') return invalidParams(`name: expected string, found ${jsonKindOf(name)}`)
   const tool = toolsByName.get(name)
   if (tool === undefined) {
     return invalidParams(`unknown tool \`${name.slice(0, 64)}\`, expected one of ${[...toolsByName.keys()].join(', ')}`)
   }
-  if (!isJsonObject(given)) return invalidParams(`arguments: expected object, found ${jsonKindOf(given)}`)
-  const called = runTool(parts, caller, tool, given)
+  if (!isJsonObject(args)) return invalidParams(`arguments: expected object, found ${jsonKindOf(args)}`)
+  const called = runTool(deps, caller, tool, args)
   return called instanceof Promise
     ? called.then((done) => toMethodResult(done, caller))
     : toMethodResult(called, caller)
@@ -44,24 +44,24 @@ export const callTool: McpMethod = (parts, caller, params) => {
 
 type ToolResult = Result<ToolOutput, ServiceError>
 
-function runTool(parts: McpDeps, caller: McpCaller, tool: Tool, given: RpcObject): ToolResult | Promise<ToolResult> {
+function runTool(deps: McpDeps, caller: McpCaller, tool: Tool, args: RpcObject): ToolResult | Promise<ToolResult> {
   const { agent, requestId } = caller
   if (agent === null)
     return forbidden('the application agent of this MCP server was deleted: its configuration must name another one')
   if (!agent.permissions.has(tool.permission)) {
     return forbidden(`the application agent of this MCP server lacks the permission ${tool.permission}`)
   }
-  for (const name in given) {
+  for (const name in args) {
     if (Object.hasOwn(tool.inputSchema.properties, name)) continue
     const known = Object.keys(tool.inputSchema.properties).join(', ')
     const issue = `unknown argument \`${name.slice(0, 64)}\`, expected ${known}`
     return err({ kind: 'malformed', issues: [issue] })
   }
   try {
-    const called = tool.call(parts, agent, requestId, given)
+    const called = tool.call(deps, agent, requestId, args)
     return called instanceof Promise ? called.catch(toToolError) : called
-  } catch (fault) {
-    return toToolError(fault)
+  } catch (error) {
+    return toToolError(error)
   }
 }
 
@@ -70,9 +70,9 @@ function forbidden(message: string): ToolResult {
 }
 
 /** Converts a ThrownServiceError to an error result. Rethrows errors that must be reported to the operator. */
-function toToolError(fault: unknown): ToolResult {
-  if (fault instanceof ThrownServiceError && !fault.needsLogging) return err(fault.error)
-  throw fault
+function toToolError(error: unknown): ToolResult {
+  if (error instanceof ThrownServiceError && !error.needsLogging) return err(error.error)
+  throw error
 }
 
 function toMethodResult(called: ToolResult, { server }: McpCaller): MethodResult {

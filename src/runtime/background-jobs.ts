@@ -31,20 +31,20 @@ export interface BackgroundJobsDeps {
 
 /** The background jobs of one process. */
 export class BackgroundJobs {
-  private readonly parts: BackgroundJobsDeps
+  private readonly deps: BackgroundJobsDeps
   private readonly elections: LeaderElection
   private readonly timers: ReturnType<typeof setInterval>[] = []
   private swept: Promise<void> = Promise.resolve()
   private isClosing = false
   private isHandedOver = false
 
-  constructor(parts: BackgroundJobsDeps) {
-    this.parts = parts
-    this.elections = new LeaderElection(parts.dataDir)
+  constructor(deps: BackgroundJobsDeps) {
+    this.deps = deps
+    this.elections = new LeaderElection(deps.dataDir)
   }
 
   start(): void {
-    const { documents, provisioning, isSoleProcess } = this.parts
+    const { documents, provisioning, isSoleProcess } = this.deps
     this.campaign('provisioning', () => provisioning.startLeading())
     this.campaign('sweeping', () => {
       this.sweep()
@@ -55,7 +55,7 @@ export class BackgroundJobs {
     })
     // Idle processes catch up too: they may be the provisioning leader, or hold the graph of a removed project open.
     if (!isSoleProcess) this.schedule(CATCH_UP_INTERVAL_MS, () => documents.catchUp())
-    this.precompile(chain(this.parts.libraries))
+    this.precompile(chain(this.deps.libraries))
   }
 
   /**
@@ -66,8 +66,8 @@ export class BackgroundJobs {
     if (this.isHandedOver) return
     this.isHandedOver = true
     for (const timer of this.timers.splice(0)) clearInterval(timer)
-    this.schedule(CATCH_UP_INTERVAL_MS, () => this.parts.documents.catchUp())
-    const { provisioning, report } = this.parts
+    this.schedule(CATCH_UP_INTERVAL_MS, () => this.deps.documents.catchUp())
+    const { provisioning, report } = this.deps
     Promise.all([this.swept, provisioning.stop()])
       .then(() => this.elections.close())
       .catch((failure: unknown) =>
@@ -79,7 +79,7 @@ export class BackgroundJobs {
     this.isClosing = true
     for (const timer of this.timers) clearInterval(timer)
     await this.swept
-    await this.parts.provisioning.stop()
+    await this.deps.provisioning.stop()
     this.elections.close()
   }
 
@@ -107,7 +107,7 @@ export class BackgroundJobs {
   }
 
   private sweep(): void {
-    const { config, mcp, report } = this.parts
+    const { config, mcp, report } = this.deps
     if (this.isClosing || this.isHandedOver) return
     this.swept = this.swept
       .then(() => Promise.all([config.deleteExpiredTombstones(), mcp.sweep()]))

@@ -29,10 +29,10 @@ export class GraphRegistry {
   private readonly opened = new WeakSet<GraphLayout>()
   private readonly opening = new Map<string, Promise<void>>()
 
-  constructor(parts: GraphRegistryDeps) {
-    this.deps = parts
-    parts.onClosed((projectId) => {
-      const project = parts.documents.get(projectsKind, projectId)
+  constructor(deps: GraphRegistryDeps) {
+    this.deps = deps
+    deps.onClosed((projectId) => {
+      const project = deps.documents.get(projectsKind, projectId)
       if (project !== null) this.opened.delete(layoutOf(project))
     })
   }
@@ -77,8 +77,8 @@ export class GraphRegistry {
       const isWhole = constituentsOf(layout).every((part) => this.deps.exists(projectId, part))
       await this.deps.openAll(projectId)
       if (isWhole) this.opened.add(layout)
-    } catch (fault) {
-      throw this.unavailableError(projectId, 'default', fault)
+    } catch (error) {
+      throw this.unavailableError(projectId, 'default', error)
     }
   }
 
@@ -89,17 +89,17 @@ export class GraphRegistry {
       if (graph === null) throw new OperationalError('its database is missing')
       if (this.unavailable.size > 0) this.unavailable.delete(constituentName(projectId, constituent))
       return graph
-    } catch (fault) {
-      throw this.unavailableError(projectId, constituent, fault)
+    } catch (error) {
+      throw this.unavailableError(projectId, constituent, error)
     }
   }
 
   /** Reports an unavailable constituent once, and returns the error for the request. */
-  private unavailableError(projectId: string, constituent: Constituent, fault: unknown): unknown {
-    if (!(fault instanceof OperationalError)) return fault
+  private unavailableError(projectId: string, constituent: Constituent, error: unknown): unknown {
+    if (!(error instanceof OperationalError)) return error
     const name = constituentName(projectId, constituent)
     if (!this.unavailable.has(name)) {
-      this.deps.report(`the graph of project ${projectId} is unavailable: ${fault.message}`)
+      this.deps.report(`the graph of project ${projectId} is unavailable: ${error.message}`)
     }
     this.unavailable.add(name)
     return new ThrownServiceError({

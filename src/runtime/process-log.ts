@@ -17,7 +17,7 @@ export function openProcessLog({ logLevel }: Settings, clock: Clock): Log {
 }
 
 /** Logs requests that fail because of the installation (a damaged graph, a full disk), throttled by reason. */
-export function logUnservedRequests(log: Log, clock: Clock): (fault: ThrownServiceError, request: object) => void {
+export function logUnservedRequests(log: Log, clock: Clock): (error: ThrownServiceError, request: object) => void {
   const timesOf = createLogThrottle(REPEAT_INTERVAL_MS, () => clock.now())
   return ({ message: reason }, request) => {
     const times = timesOf(reason)
@@ -27,7 +27,7 @@ export function logUnservedRequests(log: Log, clock: Clock): (fault: ThrownServi
 }
 
 /** Logs policies with runtime errors, throttled by policy revision and error: a changed policy is logged at once. */
-export function logPolicyErrors(log: Log, clock: Clock): (fault: PolicyError) => void {
+export function logPolicyErrors(log: Log, clock: Clock): (error: PolicyError) => void {
   const timesOf = createLogThrottle(REPEAT_INTERVAL_MS, () => clock.now())
   return ({ message: reason, ...where }) => {
     const { projectId, policyId, revision, code } = where

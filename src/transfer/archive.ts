@@ -64,7 +64,7 @@ export async function writeArchive(
   // A full disk ends the pipeline while a member is being packed, so the loop below must wait for both.
   const failed = written.then(
     () => new Promise<never>(() => {}),
-    (fault: unknown) => Promise.reject(fault),
+    (error: unknown) => Promise.reject(error),
   )
   failed.catch(() => undefined)
   try {
@@ -80,10 +80,10 @@ export async function writeArchive(
     await written
     syncPath(path)
     return manifest
-  } catch (fault) {
+  } catch (error) {
     archive.destroy()
     await written.catch(() => undefined)
-    throw fault
+    throw error
   }
 }
 
@@ -95,7 +95,7 @@ async function packMember(
 ): Promise<string> {
   const hash = createHash('sha256')
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const entry = archive.entry({ name, size: bytes, mode: 0o600 }, (fault) => (fault ? reject(fault) : resolve()))
+  const entry = archive.entry({ name, size: bytes, mode: 0o600 }, (error) => (error ? reject(error) : resolve()))
   for await (const chunk of createReadStream(from, { highWaterMark: 1 << 20 })) {
     hash.update(chunk as Buffer)
     if (!entry.write(chunk)) await once(entry as unknown as EventEmitter, 'drain')
@@ -124,15 +124,15 @@ export async function readArchive(path: string, folder: string, progress: (bytes
       else found.set(name, await unpackMember(entry as ByteChunks, join(folder, name), progress))
     }
     await reading
-  } catch (fault) {
+  } catch (error) {
     archive.destroy()
-    if (fault instanceof OperationalError) throw fault
-    const { code, syscall, message } = fault as { code?: string; syscall?: string; message: string }
+    if (error instanceof OperationalError) throw error
+    const { code, syscall, message } = error as { code?: string; syscall?: string; message: string }
     if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
       throw new OperationalError(`${path} cannot be read: ${message}`)
     if (code === 'ENOSPC') throw new OperationalError(`the disk is full: ${path} cannot be unpacked`)
     // An error of the operating system does not mean that the archive is damaged.
-    if (code !== undefined && syscall !== undefined) throw fault
+    if (code !== undefined && syscall !== undefined) throw error
     throw damagedArchive(path, message.toLowerCase())
   }
   if (manifest === null) throw damagedArchive(path, 'its manifest is missing')

@@ -92,16 +92,16 @@ export class LineImporter {
       let at = fresh
       try {
         for (; at < to; at++) if (!lines.isBlank(at)) this.applyElement(lines, at, batch, counts)
-      } catch (fault) {
-        throw withLineNumber(lines, at, fault)
+      } catch (error) {
+        throw withLineNumber(lines, at, error)
       }
       checkpoints.set(batch, lines, to)
       return counts
     })
-    const counted = await load.catch((fault: unknown) => {
+    const counted = await load.catch((error: unknown) => {
       // If a line is wrong, its whole batch is rolled back.
-      this.hasWritten ||= !(fault instanceof OperationalError)
-      throw fault
+      this.hasWritten ||= !(error instanceof OperationalError)
+      throw error
     })
     this.hasWritten = true
     this.count.nodes += counted.nodes
@@ -142,8 +142,8 @@ export class LineImporter {
     else if (line.kind === 'graph') {
       if (await documents.write()) this.hasWritten = true
       const section = projectId === undefined ? line.section : { ...line.section, project: projectId }
-      await this.enterGraph(section, lines.offsetOf(at + 1)).catch((fault: unknown) => {
-        throw withLineNumber(lines, at, fault)
+      await this.enterGraph(section, lines.offsetOf(at + 1)).catch((error: unknown) => {
+        throw withLineNumber(lines, at, error)
       })
     }
   }
@@ -190,14 +190,14 @@ function rejectOutsideGraph(text: string, isExport: boolean): void {
 function atLine<T>(lines: LineBatch, at: number, work: () => T): T {
   try {
     return work()
-  } catch (fault) {
-    throw withLineNumber(lines, at, fault)
+  } catch (error) {
+    throw withLineNumber(lines, at, error)
   }
 }
 
 /** Turns a LineError into an OperationalError with the number of the line; returns any other error unchanged. */
-function withLineNumber(lines: LineBatch, at: number, fault: unknown): unknown {
-  if (!(fault instanceof LineError)) return fault
-  const { field, message } = fault
+function withLineNumber(lines: LineBatch, at: number, error: unknown): unknown {
+  if (!(error instanceof LineError)) return error
+  const { field, message } = error
   return new OperationalError(`line ${lines.firstLine + at}: ${field === '' ? '' : `${field}: `}${message}`)
 }

@@ -88,8 +88,8 @@ function readScalar(value: unknown, field: string, isExport: boolean): PropertyS
       }
     } else if (typeof value === 'number' || typeof value === 'bigint' || value instanceof Float)
       return fromJson(value) as PropertyScalar
-  } catch (fault) {
-    throw new LineError(field, (fault as Error).message)
+  } catch (error) {
+    throw new LineError(field, (error as Error).message)
   }
   throw new LineError(
     field,
@@ -125,8 +125,8 @@ function readCustom(value: unknown, field: string): Members {
   const members = readObject(value, field)
   try {
     fromJson(members)
-  } catch (fault) {
-    throw new LineError(field, (fault as Error).message)
+  } catch (error) {
+    throw new LineError(field, (error as Error).message)
   }
   return members
 }

@@ -10,8 +10,8 @@ export class LineWriter {
 
   constructor(stream: WriteStream | typeof process.stdout) {
     this.stream = stream
-    stream.on('error', (fault: unknown) => {
-      this.error = fault
+    stream.on('error', (error: unknown) => {
+      this.error = error
     })
   }
 
@@ -31,8 +31,8 @@ export class LineWriter {
 
   /** Resolves after an error too; `throwIfFailed` reports it. */
   private async waitFor(event: 'drain' | 'close'): Promise<void> {
-    await once(this.stream, event).catch((fault: unknown) => {
-      this.error ??= fault
+    await once(this.stream, event).catch((error: unknown) => {
+      this.error ??= error
     })
   }
 

@@ -54,17 +54,17 @@ export async function restore({ from, dataDir, progress }: RestoreRequest): Prom
 function createFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-  } catch (fault) {
-    throw new OperationalError(`the folder ${folder} cannot be created: ${(fault as Error).message}`)
+  } catch (error) {
+    throw new OperationalError(`the folder ${folder} cannot be created: ${(error as Error).message}`)
   }
 }
 
 function moveIntoPlace(staging: string, target: string): void {
   try {
     renameSync(staging, target)
-  } catch (fault) {
-    const { code } = fault as { code?: string }
-    if (code !== 'EBUSY' && code !== 'EXDEV') throw fault
+  } catch (error) {
+    const { code } = error as { code?: string }
+    if (code !== 'EBUSY' && code !== 'EXDEV') throw error
     throw new OperationalError(
       `the folder ${target} is a mount point and cannot be replaced: restore into a folder inside it`,
     )

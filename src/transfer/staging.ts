@@ -45,9 +45,9 @@ export function createStaging(parent: string, prefix: string): Staging {
 function lockStaging(folder: string, parent: string): FileLock | null {
   try {
     return lockFile(join(folder, STAGING_LOCK_FILE), 'exclusive')
-  } catch (fault) {
+  } catch (error) {
     rmSync(folder, { recursive: true, force: true })
-    throw new OperationalError(`the folder ${parent} cannot be used: ${(fault as Error).message}`)
+    throw new OperationalError(`the folder ${parent} cannot be used: ${(error as Error).message}`)
   }
 }
 

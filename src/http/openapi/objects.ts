@@ -64,7 +64,7 @@ export function resolveResponse(
   operation: OperationObject,
   status: string | number,
 ): ResponseObject | undefined {
-  const given = operation.responses[status]
-  if (given === undefined || !('$ref' in given)) return given
-  return components.responses[given.$ref.split('/').at(-1) ?? '']
+  const response = operation.responses[status]
+  if (response === undefined || !('$ref' in response)) return response
+  return components.responses[response.$ref.split('/').at(-1) ?? '']
 }

@@ -17,12 +17,12 @@ export function parameterObjects(route: Route, components: SchemaComponents): Pa
     }),
   )
   const inQuery = Object.entries(route.query?.shape ?? {}).map(([name, schema]): ParameterObject => {
-    const given = schema as z.ZodType
-    const { description, ...own } = components.describe(given, 'input')
+    const type = schema as z.ZodType
+    const { description, ...own } = components.describe(type, 'input')
     return {
       name,
       in: 'query',
-      required: !given.safeParse(undefined).success,
+      required: !type.safeParse(undefined).success,
       ...optionalDescription(description as string | undefined),
       schema: own,
     }

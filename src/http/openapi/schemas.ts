@@ -18,8 +18,8 @@ export class SchemaComponents {
     return Object.fromEntries([...this.byId].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
-  private register(id: string, given: JsonSchema): void {
-    const definition = toComponentRefs(given) as JsonSchema
+  private register(id: string, schema: JsonSchema): void {
+    const definition = toComponentRefs(schema) as JsonSchema
     const before = this.byId.get(id)
     if (before !== undefined && JSON.stringify(before) !== JSON.stringify(definition)) {
       throw new Error(`two different schemas have the id ${id}`)

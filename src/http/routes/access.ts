@@ -1,4 +1,6 @@
 // The decision routes of AuthZEN (evaluation, batch evaluation, three searches), explanations, and the list of policies.
+import type { z } from 'zod'
+import type { AgentCaller } from '../../kernel/caller.ts'
 import type { ServiceError } from '../../kernel/errors.ts'
 import { ok, type Result } from '../../kernel/result.ts'
 import { type Decision, denial, permit } from '../../pdp/decide.ts'
@@ -12,7 +14,6 @@ import type { ParameterMask } from '../../pdp/parameter-mask.ts'
 import { type BatchRequest, readEvaluations, type SingleRequest } from '../../pdp/read-batch.ts'
 import { readActionSearch, readEvaluation, readResourceSearch, readSubjectSearch } from '../../pdp/read-request.ts'
 import {
-  type ActionSearchRequest,
   actionSearchAnswer,
   actionSearchRequest,
   decision,
@@ -20,9 +21,7 @@ import {
   evaluationsAnswer,
   evaluationsRequest,
   policiesAnswer,
-  type ResourceSearchRequest,
   resourceSearchRequest,
-  type SubjectSearchRequest,
   searchAnswer,
   subjectSearchRequest,
 } from '../../pdp/schema.ts'
@@ -40,7 +39,7 @@ const tag: Tag = { name: 'Decisions', description: 'Authorization decisions and 
 
 /** Fields that all decision routes share. */
 const common = { method: 'POST', tag, numbers: 'exact', wrongMediaType: 'malformed' } as const
-const refusals = errorStatuses(400, 403, 404, 422, 503)
+const errors = errorStatuses(400, 403, 404, 422, 503)
 
 // The two responses of nearly all requests, created once.
 const permitText = '{"decision":true}'
@@ -49,7 +48,7 @@ const permitted = ok({ status: 200, text: permitText })
 const denied = ok({ status: 200, text: denialText })
 
 /** Builds the routes. `mask`: decides which parameters an explanation may show. */
-export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] {
+export function accessRoutes(deps: DecisionDeps, mask: ParameterMask): Route[] {
   return [
     {
       ...common,
@@ -60,9 +59,9 @@ export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] 
       auth,
       request: evaluationRequest,
       parse: readEvaluation,
-      responses: { 200: decision, ...refusals },
+      responses: { 200: decision, ...errors },
       handle(context, body) {
-        return decisionResponse(evaluate(parts, agentOf(context), context.requestId, body as EvaluationRequest))
+        return decisionResponse(evaluate(deps, agentOf(context), context.requestId, body as EvaluationRequest))
       },
     },
     {
@@ -76,61 +75,47 @@ export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] 
       auth,
       request: evaluationsRequest,
       parse: readEvaluations,
-      responses: { 200: evaluationsAnswer, ...refusals },
+      responses: { 200: evaluationsAnswer, ...errors },
       handle(context, body) {
-        const asked = body as BatchRequest | SingleRequest
+        const request = body as BatchRequest | SingleRequest
         const caller = agentOf(context)
-        if (asked.kind === 'single') return decisionResponse(evaluate(parts, caller, context.requestId, asked.request))
-        const decided = evaluateBatch(parts, caller, context.requestId, asked)
-        if (!decided.ok) return decided
-        return ok({ status: 200, text: `{"evaluations":[${decided.value.map(decisionJson).join(',')}]}` })
+        if (request.kind === 'single')
+          return decisionResponse(evaluate(deps, caller, context.requestId, request.request))
+        const decisions = evaluateBatch(deps, caller, context.requestId, request)
+        if (!decisions.ok) return decisions
+        return ok({ status: 200, text: `{"evaluations":[${decisions.value.map(decisionJson).join(',')}]}` })
       },
     },
-    {
-      ...common,
+    searchRoute(deps, {
       path: '/access/v1/search/resource',
       operationId: 'searchResources',
-      lane: { limit: 'decision' },
       summary: 'List the resources of a type on which a subject may perform an action',
       auth,
       request: resourceSearchRequest,
       parse: readResourceSearch,
-      responses: { 200: searchAnswer, ...refusals },
-      handle(context, body) {
-        const found = searchResources(parts, agentOf(context), context.requestId, body as ResourceSearchRequest)
-        return found.ok ? ok({ status: 200, body: found.value }) : found
-      },
-    },
-    {
-      ...common,
+      response: searchAnswer,
+      search: searchResources,
+    }),
+    searchRoute(deps, {
       path: '/access/v1/search/subject',
       operationId: 'searchSubjects',
-      lane: { limit: 'decision' },
       summary: 'List the subjects of a type that may perform an action on a resource',
       auth: keyOnlyAuth,
       request: subjectSearchRequest,
       parse: readSubjectSearch,
-      responses: { 200: searchAnswer, ...refusals },
-      handle(context, body) {
-        const found = searchSubjects(parts, agentOf(context), context.requestId, body as SubjectSearchRequest)
-        return found.ok ? ok({ status: 200, body: found.value }) : found
-      },
-    },
-    {
-      ...common,
+      response: searchAnswer,
+      search: searchSubjects,
+    }),
+    searchRoute(deps, {
       path: '/access/v1/search/action',
       operationId: 'searchActions',
-      lane: { limit: 'decision' },
       summary: 'List the actions that a subject may perform on a resource',
       auth,
       request: actionSearchRequest,
       parse: readActionSearch,
-      responses: { 200: actionSearchAnswer, ...refusals },
-      handle(context, body) {
-        const found = searchActions(parts, agentOf(context), context.requestId, body as ActionSearchRequest)
-        return found.ok ? ok({ status: 200, body: found.value }) : found
-      },
-    },
+      response: actionSearchAnswer,
+      search: searchActions,
+    }),
     {
       ...common,
       path: '/access/v1/explain',
@@ -142,9 +127,9 @@ export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] 
       auth: explainAuth,
       request: evaluationRequest,
       parse: readEvaluation,
-      responses: { 200: explanation, ...refusals },
+      responses: { 200: explanation, ...errors },
       handle(context, body) {
-        const explained = explainDecision(parts, agentOf(context), mask, body as EvaluationRequest)
+        const explained = explainDecision(deps, agentOf(context), mask, body as EvaluationRequest)
         return explained.ok ? ok({ status: 200, body: explained.value }) : explained
       },
     },
@@ -160,19 +145,44 @@ export function accessRoutes(parts: DecisionDeps, mask: ParameterMask): Route[] 
       responses: { 200: policiesAnswer, ...errorStatuses(422) },
       handle(context) {
         const subjectType = context.query.get('subject_type') ?? ''
-        return ok({ status: 200, body: listPolicies(parts, agentOf(context), subjectType) })
+        return ok({ status: 200, body: listPolicies(deps, agentOf(context), subjectType) })
       },
     },
   ]
 }
 
-function decisionResponse(decided: Result<Decision, ServiceError>): Result<RouteResponse, ServiceError> {
-  if (!decided.ok) return decided
-  if (decided.value === permit) return permitted
-  return decided.value === denial ? denied : ok({ status: 200, body: decided.value })
+/** A search route: its fields, and the search that answers it. */
+interface SearchSpec<Request> {
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  readonly auth: Auth
+  readonly request: z.ZodType
+  parse(body: unknown): Result<Request, ServiceError>
+  readonly response: z.ZodType
+  search(deps: DecisionDeps, caller: AgentCaller, requestId: string, request: Request): Result<object, ServiceError>
 }
 
-function decisionJson(one: Decision): string {
-  if (one === permit) return permitText
-  return one === denial ? denialText : JSON.stringify(one)
+function searchRoute<Request>(deps: DecisionDeps, { response, search, ...fields }: SearchSpec<Request>): Route {
+  return {
+    ...common,
+    ...fields,
+    lane: { limit: 'decision' },
+    responses: { 200: response, ...errors },
+    handle(context, body) {
+      const found = search(deps, agentOf(context), context.requestId, body as Request)
+      return found.ok ? ok({ status: 200, body: found.value }) : found
+    },
+  }
+}
+
+function decisionResponse(decision: Result<Decision, ServiceError>): Result<RouteResponse, ServiceError> {
+  if (!decision.ok) return decision
+  if (decision.value === permit) return permitted
+  return decision.value === denial ? denied : ok({ status: 200, body: decision.value })
+}
+
+function decisionJson(decision: Decision): string {
+  if (decision === permit) return permitText
+  return decision === denial ? denialText : JSON.stringify(decision)
 }

@@ -201,8 +201,8 @@ function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-function configResponse(status: number, given: ConfigResponse): RouteResponse {
-  return given.etag === null
-    ? { status, body: given.body }
-    : { status, body: given.body, headers: { etag: given.etag } }
+function configResponse(status: number, response: ConfigResponse): RouteResponse {
+  return response.etag === null
+    ? { status, body: response.body }
+    : { status, body: response.body, headers: { etag: response.etag } }
 }

@@ -85,7 +85,7 @@ export async function answerInSession(
 export async function endSession(sessions: SessionIds, caller: McpCaller, header: HeaderReader): Promise<McpResult> {
   const session = sessionOf(sessions, caller, header)
   if ('response' in session) return session.response
-  await sessions.end(caller.server.projectId, session.found)
+  await sessions.end(caller.server.projectId, session.open)
   return ok({ status: 204, text: '' })
 }
 
@@ -102,7 +102,7 @@ export function openSessionStream(
   const accept = header('accept')
   if (accept !== null && !/text\/event-stream|\*\/\*/.test(accept)) return statelessOnly
   const isOpen = (): boolean => findSession(sessions, caller, header).ok
-  return openNotificationStream(subscriptions, caller, session.found.key, isOpen, headOnly)
+  return openNotificationStream(subscriptions, caller, session.open.key, isOpen, headOnly)
 }
 
 const statelessOnly: McpResult = err({ kind: 'method-not-allowed', allow: ['OPTIONS', 'POST'] })
@@ -112,7 +112,7 @@ function sessionOf(
   sessions: SessionIds,
   caller: McpCaller,
   header: HeaderReader,
-): { readonly found: OpenSession } | { readonly response: McpResult } {
+): { readonly open: OpenSession } | { readonly response: McpResult } {
   const version = header(PROTOCOL_VERSION_HEADER)?.trim() ?? null
   if (version !== null && !sessionVersions.has(version)) {
     return {
@@ -121,7 +121,7 @@ function sessionOf(
   }
   const session = findSession(sessions, caller, header)
   return session.ok
-    ? { found: session.value }
+    ? { open: session.value }
     : { response: errorResult(session.error.status, null, session.error.error) }
 }
 

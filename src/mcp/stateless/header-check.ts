@@ -16,9 +16,9 @@ export function headerMismatch(
   method: string,
   params: RpcObject,
 ): string | null {
-  const given = header('mcp-method')
-  if (given === null) return 'the header Mcp-Method is missing'
-  if (given.trim() !== method) return 'the header Mcp-Method differs from the method of the body'
+  const mcpMethod = header('mcp-method')
+  if (mcpMethod === null) return 'the header Mcp-Method is missing'
+  if (mcpMethod.trim() !== method) return 'the header Mcp-Method differs from the method of the body'
   const member = nameParameters.get(method)
   if (member === undefined) return null
   const name = header('mcp-name')

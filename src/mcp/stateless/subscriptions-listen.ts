@@ -83,15 +83,16 @@ export function listenForNotifications(
   return stream.ok ? ok(streamResponse(stream.value)) : stream
 }
 
-function readFilter(given: unknown): Result<NotificationFilter, RpcError> {
-  if (!isJsonObject(given)) return invalidParams(`notifications: expected object, found ${jsonKindOf(given)}`)
+function readFilter(notifications: unknown): Result<NotificationFilter, RpcError> {
+  if (!isJsonObject(notifications))
+    return invalidParams(`notifications: expected object, found ${jsonKindOf(notifications)}`)
   for (const name of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged']) {
-    const requested = given[name]
+    const requested = notifications[name]
     if (requested !== undefined && typeof requested !== 'boolean') {
       return invalidParams(`notifications.${name}: expected boolean, found ${jsonKindOf(requested)}`)
     }
   }
-  const { resourcesListChanged, resourceSubscriptions = [] } = given
+  const { resourcesListChanged, resourceSubscriptions = [] } = notifications
   if (!Array.isArray(resourceSubscriptions) || resourceSubscriptions.some((uri) => typeof uri !== 'string')) {
     return invalidParams('notifications.resourceSubscriptions: expected an array of strings')
   }

@@ -77,6 +77,6 @@ export const page: SchemaProperties = {
 }
 
 /** The input schema of a tool with these arguments. */
-export function inputSchema(...parts: readonly SchemaProperties[]): ObjectSchema {
-  return { type: 'object', properties: Object.assign({}, ...parts) as SchemaProperties, additionalProperties: false }
+export function inputSchema(...groups: readonly SchemaProperties[]): ObjectSchema {
+  return { type: 'object', properties: Object.assign({}, ...groups) as SchemaProperties, additionalProperties: false }
 }

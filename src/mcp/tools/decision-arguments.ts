@@ -14,17 +14,17 @@ const flatForms: readonly (readonly [member: string, flat: Readonly<Record<strin
 const flatNames = flatForms.flatMap(([, flat]) => Object.values(flat))
 
 /** Converts the arguments of one evaluation or search. Errors: `malformed`. */
-export function toNested(given: RpcObject): Result<RpcObject, ServiceError> {
-  if (!hasFlatArgument(given)) return ok(given)
+export function toNested(args: RpcObject): Result<RpcObject, ServiceError> {
+  if (!hasFlatArgument(args)) return ok(args)
   const issues: string[] = []
-  const body = nestMembers(given, '', issues)
+  const body = nestMembers(args, '', issues)
   return issues.length === 0 ? ok(body) : err({ kind: 'malformed', issues })
 }
 
 /** Converts the arguments of a batch and of each item. Errors: `malformed`. */
-export function toNestedBatch(given: RpcObject): Result<RpcObject, ServiceError> {
+export function toNestedBatch(args: RpcObject): Result<RpcObject, ServiceError> {
   const issues: string[] = []
-  const body = nestMembers(given, '', issues)
+  const body = nestMembers(args, '', issues)
   if (!Array.isArray(body.evaluations) || body.evaluations.length === 0) {
     issues.push('evaluations: expected an array of at least one evaluation')
   } else {
@@ -35,20 +35,20 @@ export function toNestedBatch(given: RpcObject): Result<RpcObject, ServiceError>
   return issues.length === 0 ? ok(body) : err({ kind: 'malformed', issues })
 }
 
-function hasFlatArgument(given: RpcObject): boolean {
-  for (const name of flatNames) if (Object.hasOwn(given, name)) return true
+function hasFlatArgument(args: RpcObject): boolean {
+  for (const name of flatNames) if (Object.hasOwn(args, name)) return true
   return false
 }
 
-function nestMembers(given: RpcObject, place: string, issues: string[]): Record<string, unknown> {
-  const body: Record<string, unknown> = { ...given }
+function nestMembers(args: RpcObject, place: string, issues: string[]): Record<string, unknown> {
+  const body: Record<string, unknown> = { ...args }
   for (const [member, flat] of flatForms) {
     const made: Record<string, unknown> = {}
     for (const [name, flatName] of Object.entries(flat)) {
-      if (!Object.hasOwn(given, flatName)) continue
-      made[name] = given[flatName]
+      if (!Object.hasOwn(args, flatName)) continue
+      made[name] = args[flatName]
       delete body[flatName]
-      if (Object.hasOwn(given, member)) issues.push(`${place}${flatName}: given together with ${place}${member}`)
+      if (Object.hasOwn(args, member)) issues.push(`${place}${flatName}: given together with ${place}${member}`)
     }
     if (Object.keys(made).length > 0) body[member] = made
   }

@@ -67,11 +67,11 @@ export const decisionTools: readonly Tool[] = [
     call: decisionCall(
       toNestedBatch,
       readEvaluations,
-      (decisions, agent, requestId, asked) => {
+      (decisions, agent, requestId, request) => {
         // Not reached: an empty list was refused by `toNestedBatch`.
-        if (asked.kind === 'single') return evaluate(decisions, agent, requestId, asked.request)
-        const decided = evaluateBatch(decisions, agent, requestId, asked)
-        return decided.ok ? ok({ evaluations: decided.value }) : decided
+        if (request.kind === 'single') return evaluate(decisions, agent, requestId, request.request)
+        const batch = evaluateBatch(decisions, agent, requestId, request)
+        return batch.ok ? ok({ evaluations: batch.value }) : batch
       },
       true,
     ),
@@ -118,25 +118,25 @@ export const decisionTools: readonly Tool[] = [
 ]
 
 /** Converts the arguments to the body of the HTTP request, parses it as HTTP does, and calls the feature. */
-function decisionCall<Question>(
-  bodyOf: (given: RpcObject) => Result<RpcObject, ServiceError>,
-  read: (body: unknown) => Result<Question, ServiceError>,
-  ask: (
+function decisionCall<Request>(
+  bodyOf: (args: RpcObject) => Result<RpcObject, ServiceError>,
+  read: (body: unknown) => Result<Request, ServiceError>,
+  decide: (
     decisions: DecisionDeps,
     agent: AgentCaller,
     requestId: string,
-    question: Question,
+    request: Request,
   ) => Result<object, ServiceError>,
   isBatch = false,
 ): Tool['call'] {
-  return ({ decisions }, agent, requestId, given) => {
-    const body = bodyOf(given)
-    const question = body.ok ? read(body.value) : body
-    if (!question.ok) return question
+  return ({ decisions }, agent, requestId, args) => {
+    const body = bodyOf(args)
+    const request = body.ok ? read(body.value) : body
+    if (!request.ok) return request
     const limitMs = isBatch ? decisions.batchTimeMs : decisions.limits.timeMs
-    const answered = withLaneRequirement({ limitMs, isWrite: false }, () =>
-      ask(decisions, agent, requestId, question.value),
+    const result = withLaneRequirement({ limitMs, isWrite: false }, () =>
+      decide(decisions, agent, requestId, request.value),
     )
-    return answered.ok ? ok({ structured: answered.value as RpcObject }) : answered
+    return result.ok ? ok({ structured: result.value as RpcObject }) : result
   }
 }

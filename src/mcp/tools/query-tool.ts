@@ -20,8 +20,8 @@ export const queryTool: Tool = {
   // A query may write and delete for each record, and may fetch values from other services.
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   permission: 'CIQ',
-  async call({ contexts, queries }, agent, _requestId, given) {
-    const request = validate(executeRequest, given)
+  async call({ contexts, queries }, agent, _requestId, args) {
+    const request = validate(executeRequest, args)
     if (!request.ok) return err({ kind: 'malformed', issues: request.error })
     const executed = await executeQuery(contexts, agent, request.value)
     if (!executed.ok) {

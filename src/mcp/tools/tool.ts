@@ -45,9 +45,9 @@ export interface Tool {
   /** The permission that the configured agent needs, as over HTTP. */
   readonly permission: ApiPermission
   call(
-    parts: McpDeps,
+    deps: McpDeps,
     agent: AgentCaller,
     requestId: string,
-    given: RpcObject,
+    args: RpcObject,
   ): Result<ToolOutput, ServiceError> | Promise<Result<ToolOutput, ServiceError>>
 }
