@@ -1,5 +1,6 @@
-// Reads the lines that most lines are from their bytes: an element without properties, its members in the order of an
-// export, nothing in its text that JSON would escape. Null for all others, be they wrong or not: those are read field by field.
+// Parses the most frequent lines of an import directly from their bytes: an element without properties, with its members in
+// the order of an export and without characters that JSON escapes. This avoids a string and a JSON document per line.
+// All other lines, valid or not, are left to parse-line.ts.
 import type { NodeKey } from '../engine/store.ts'
 import {
   ELEMENT_NAME,
@@ -26,51 +27,12 @@ const END = Buffer.from('}}')
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-/** What names begin with that are reserved for the service. */
+/** Names reserved for the service begin with it. */
 const UNDERSCORE = 0x5f
 const GID_LENGTH = 30
-
-/** Of the line that is read: one at a time. */
-let bytes: Buffer = END
-let at = 0
-let end = 0
-let isExport = false
-
-export function parseFastLine(source: Buffer, start: number, stop: number, ofExport: boolean): ExportLine | null {
-  bytes = source
-  at = start
-  end = stop
-  isExport = ofExport
-  if (takes(RELATIONSHIP)) return relationship()
-  return takes(NODE) ? node() : null
-}
-
-function node(): ExportLine | null {
-  if (isReservedHere()) return null
-  const key = nodeKey()
-  if (key === null || !takesQuote()) return null
-  const given = common()
-  return given === null ? null : { kind: 'node', node: { ...key, ...given } }
-}
-
-function relationship(): ExportLine | null {
-  const source = nodeKey()
-  if (source === null || !takes(TYPE) || isReservedHere()) return null
-  const type = name(relationshipTypeLength)
-  if (type === null || !takes(TARGET)) return null
-  const target = nodeKey()
-  if (target === null || !takesQuote() || !takes(BRACE)) return null
-  const given = common()
-  return given === null ? null : { kind: 'relationship', relationship: { source, type, target, ...given } }
-}
-
-function nodeKey(): NodeKey | null {
-  const type = name(labelLength)
-  if (type === null || !takes(EXTERNAL_ID)) return null
-  const from = at
-  if (!passText(externalIdLength.min, externalIdLength.max)) return null
-  return { type, externalId: bytes.toString('latin1', from, at) }
-}
+const TIME_LENGTH_MAX = 64
+/** Power of two. */
+const CACHED_NAMES = 256
 
 interface FastLineFields {
   gid?: string
@@ -80,85 +42,141 @@ interface FastLineFields {
 
 const NO_FIELDS: FastLineFields = {}
 
-/** What follows up to the end of the line. */
-function common(): FastLineFields | null {
-  if (takes(END)) return at === end ? NO_FIELDS : null
-  if (!takes(COMMA) || !takes(ID)) return null
-  const from = at
-  if (!passText(GID_LENGTH, GID_LENGTH)) return null
-  const gid = bytes.toString('latin1', from, at)
-  if (!isGid(gid)) return null
-  const createdMs = takes(CREATE_TIME) ? time() : null
-  if (createdMs === null) return null
-  const given: FastLineFields = { gid, createdMs }
-  if (takes(UPDATE_TIME)) {
-    const updatedMs = time()
-    if (updatedMs === null) return null
-    given.updatedMs = updatedMs
-  }
-  return takesQuote() && takes(END) && at === end ? given : null
-}
-
-function time(): number | null {
-  const from = at
-  return passText(1, 64) ? parseTime(bytes.toString('latin1', from, at)) : null
-}
-
-function isReservedHere(): boolean {
-  return !isExport && bytes[at] === UNDERSCORE
-}
-
-function takesQuote(): boolean {
-  if (bytes[at] !== QUOTE) return false
-  at += 1
-  return true
-}
-
-function takes(word: Buffer): boolean {
-  const { length } = word
-  if (at + length > end) return false
-  for (let i = 0; i < length; i++) if (bytes[at + i] !== word[i]) return false
-  at += length
-  return true
-}
-
-/** Up to the quote behind it, over plain characters alone. */
-function passText(min: number, max: number): boolean {
-  let to = at
-  const last = Math.min(end, at + max)
-  for (; to < last; to++) {
-    const byte = bytes[to]!
-    if (byte === QUOTE) break
-    if (byte < 0x20 || byte >= 0x80 || byte === BACKSLASH) return false
-  }
-  const length = to - at
-  at = to
-  return length >= min && to < end && bytes[to] === QUOTE
-}
-
-// -- names: there are few of them, and they come again
-
+/** A valid name that was seen before. An import has few distinct names. */
 interface CachedName {
   readonly bytes: Uint8Array
   readonly text: string
 }
 
-const names: (CachedName | undefined)[] = new Array(256).fill(undefined)
+/** A parser with a cursor; it parses one line at a time. */
+export class FastLineParser {
+  private bytes: Buffer = END
+  /** Index of the next byte. */
+  private at = 0
+  /** Index after the last byte of the line. */
+  private end = 0
+  private isExport = false
+  private readonly names: (CachedName | undefined)[] = new Array(CACHED_NAMES).fill(undefined)
 
-function name({ min, max }: LengthRange): string | null {
-  const from = at
-  if (!passText(min, max)) return null
-  const length = at - from
-  const place = (length * 31 + bytes[from]! * 7 + bytes[at - 1]!) & 255
-  const known = names[place]
-  if (known !== undefined && known.bytes.length === length && isAt(known.bytes, from)) return known.text
-  const text = bytes.toString('latin1', from, at)
-  if (!ELEMENT_NAME.test(text)) return null
-  names[place] = { bytes: Uint8Array.from(bytes.subarray(from, at)), text }
-  return text
+  /**
+   * Parses the line in `bytes` from `start` to `end`, exclusive. Returns null for a line that `parseLine` must parse.
+   * `isExport`: the file starts with the header of an export.
+   */
+  parse(bytes: Buffer, start: number, end: number, isExport: boolean): ExportLine | null {
+    this.bytes = bytes
+    this.at = start
+    this.end = end
+    this.isExport = isExport
+    if (this.skip(RELATIONSHIP)) return this.relationship()
+    return this.skip(NODE) ? this.node() : null
+  }
+
+  private node(): ExportLine | null {
+    if (this.isReserved()) return null
+    const key = this.nodeKey()
+    if (key === null || !this.skipQuote()) return null
+    const fields = this.fields()
+    return fields === null ? null : { kind: 'node', node: { ...key, ...fields } }
+  }
+
+  private relationship(): ExportLine | null {
+    const source = this.nodeKey()
+    if (source === null || !this.skip(TYPE) || this.isReserved()) return null
+    const type = this.name(relationshipTypeLength)
+    if (type === null || !this.skip(TARGET)) return null
+    const target = this.nodeKey()
+    if (target === null || !this.skipQuote() || !this.skip(BRACE)) return null
+    const fields = this.fields()
+    return fields === null ? null : { kind: 'relationship', relationship: { source, type, target, ...fields } }
+  }
+
+  private nodeKey(): NodeKey | null {
+    const type = this.name(labelLength)
+    if (type === null || !this.skip(EXTERNAL_ID)) return null
+    const externalId = this.text(externalIdLength.min, externalIdLength.max)
+    return externalId === null ? null : { type, externalId }
+  }
+
+  /** The members up to the end of the line. */
+  private fields(): FastLineFields | null {
+    if (this.skip(END)) return this.at === this.end ? NO_FIELDS : null
+    if (!this.skip(COMMA) || !this.skip(ID)) return null
+    const gid = this.text(GID_LENGTH, GID_LENGTH)
+    if (gid === null || !isGid(gid)) return null
+    const createdMs = this.skip(CREATE_TIME) ? this.time() : null
+    if (createdMs === null) return null
+    const fields: FastLineFields = { gid, createdMs }
+    if (this.skip(UPDATE_TIME)) {
+      const updatedMs = this.time()
+      if (updatedMs === null) return null
+      fields.updatedMs = updatedMs
+    }
+    return this.skipQuote() && this.skip(END) && this.at === this.end ? fields : null
+  }
+
+  private time(): number | null {
+    const text = this.text(1, TIME_LENGTH_MAX)
+    return text === null ? null : parseTime(text)
+  }
+
+  /** Returns whether the name at the cursor is reserved and not allowed. */
+  private isReserved(): boolean {
+    return !this.isExport && this.bytes[this.at] === UNDERSCORE
+  }
+
+  private skipQuote(): boolean {
+    if (this.bytes[this.at] !== QUOTE) return false
+    this.at += 1
+    return true
+  }
+
+  /** Moves the cursor over a constant; false: the line does not continue with it. */
+  private skip(constant: Buffer): boolean {
+    const { bytes, at } = this
+    const { length } = constant
+    if (at + length > this.end) return false
+    for (let i = 0; i < length; i++) if (bytes[at + i] !== constant[i]) return false
+    this.at = at + length
+    return true
+  }
+
+  private text(min: number, max: number): string | null {
+    const from = this.at
+    return this.skipText(min, max) ? this.bytes.toString('latin1', from, this.at) : null
+  }
+
+  /** Moves the cursor to the next quote; false: the text has another length, or characters that are escaped or not ASCII. */
+  private skipText(min: number, max: number): boolean {
+    const { bytes, at, end } = this
+    let to = at
+    const last = Math.min(end, at + max)
+    for (; to < last; to++) {
+      const byte = bytes[to]!
+      if (byte === QUOTE) break
+      if (byte < 0x20 || byte >= 0x80 || byte === BACKSLASH) return false
+    }
+    this.at = to
+    return to - at >= min && to < end && bytes[to] === QUOTE
+  }
+
+  private name({ min, max }: LengthRange): string | null {
+    const from = this.at
+    if (!this.skipText(min, max)) return null
+    const { bytes, at, names } = this
+    const length = at - from
+    const slot = (length * 31 + bytes[from]! * 7 + bytes[at - 1]!) & (CACHED_NAMES - 1)
+    const cached = names[slot]
+    if (cached !== undefined && cached.bytes.length === length && isEqualAt(bytes, from, cached.bytes)) {
+      return cached.text
+    }
+    const text = bytes.toString('latin1', from, at)
+    if (!ELEMENT_NAME.test(text)) return null
+    names[slot] = { bytes: Uint8Array.from(bytes.subarray(from, at)), text }
+    return text
+  }
 }
 
-function isAt(word: Uint8Array, from: number): boolean {
-  for (let i = 0; i < word.length; i++) if (bytes[from + i] !== word[i]) return false
+function isEqualAt(bytes: Buffer, from: number, other: Uint8Array): boolean {
+  for (let i = 0; i < other.length; i++) if (bytes[from + i] !== other[i]) return false
   return true
 }

@@ -5,7 +5,7 @@ import { OperationalError } from '../kernel/errors.ts'
 import type { BulkBatch } from '../store/graph/bulk-batch.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { DocumentImporter } from './document-importer.ts'
-import { parseFastLine } from './fast-line-parser.ts'
+import { FastLineParser } from './fast-line-parser.ts'
 import { type GraphImporter, hasGraph } from './graph-importer.ts'
 import type { LineBatch } from './line-batches.ts'
 import { LineError } from './line-fields.ts'
@@ -39,6 +39,7 @@ export class LineImporter {
   /** True if this run may have changed the data folder. */
   hasWritten = false
   private readonly target: ImportTarget
+  private readonly fastParser = new FastLineParser()
   /** Offset in the file, bytes: everything before it is in the current graph already. */
   private offset = 0
   /** Checks the nodes of the current graph. */
@@ -110,7 +111,7 @@ export class LineImporter {
 
   private applyElement(lines: LineBatch, at: number, batch: BulkBatch, counts: ElementCounts): void {
     const line =
-      parseFastLine(lines.bytes, lines.startOf(at), lines.endOf(at), this.isExport) ??
+      this.fastParser.parse(lines.bytes, lines.startOf(at), lines.endOf(at), this.isExport) ??
       parseLine(lines.text(at), this.isExport)
     if (line.kind === 'node') {
       this.locationCheck?.check(line.node.location, this.isExport)

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { mintGid } from '../../../src/kernel/ids.ts'
-import { parseFastLine } from '../../../src/transfer/fast-line-parser.ts'
+import { FastLineParser } from '../../../src/transfer/fast-line-parser.ts'
 import { LineError } from '../../../src/transfer/line-fields.ts'
 import { type ExportLine, nodeLine, relationshipLine } from '../../../src/transfer/line-format.ts'
 import { parseLine } from '../../../src/transfer/parse-line.ts'
@@ -57,7 +57,7 @@ test('a line read from its bytes is what the reader of all lines makes of it', (
     fc.property(bent, fc.boolean(), (line, isExport) => {
       // Among others, as in a block.
       const bytes = Buffer.concat([Buffer.from('}}\n'), line, Buffer.from('\n{"node"')])
-      const plain = parseFastLine(bytes, 3, 3 + line.length, isExport)
+      const plain = new FastLineParser().parse(bytes, 3, 3 + line.length, isExport)
       if (plain === null) return
       read += 1
       expect(plain).toEqual(carefully(line.toString('utf8'), isExport))
@@ -74,6 +74,6 @@ test('elements without properties are read from their bytes, written by an expor
   const joined = relationshipLine({ ...ends, type: 'OWNS', ...given, updatedMs: 1000 })
   for (const line of [node, joined, '{"node":{"type":"Person","external_id":"1"}}\n']) {
     const bytes = Buffer.from(line)
-    expect(parseFastLine(bytes, 0, bytes.length - 1, false)).toEqual(parseLine(line, false))
+    expect(new FastLineParser().parse(bytes, 0, bytes.length - 1, false)).toEqual(parseLine(line, false))
   }
 })
