@@ -79,7 +79,8 @@ function foldersIn(dataDir: string): { folders: string[]; closed: string[] } {
       return
     }
     // A folder with a lock file and without data file has lost its data.
-    if (names.some(({ name }) => name === DATA_FILE || name === LMDB_LOCK_FILE)) environments.push(relative(dataDir, folder))
+    if (names.some(({ name }) => name === DATA_FILE || name === LMDB_LOCK_FILE))
+      environments.push(relative(dataDir, folder))
     for (const entry of names) if (entry.isDirectory()) visit(join(folder, entry.name))
   }
   if (existsSync(dataDir)) visit(dataDir)
