@@ -105,7 +105,7 @@ const errorKinds: {
     when: 'The request exceeded a limit on work or memory. Repeating it would exceed it again.',
   },
   'insufficient-storage': {
-    sample: { kind: 'insufficient-storage', message: 'there is no room left to store this' },
+    sample: { kind: 'insufficient-storage', message: 'the storage is full' },
     when: 'The disk is full. Nothing was stored; reads go on.',
   },
   unavailable: {
