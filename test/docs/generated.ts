@@ -46,7 +46,7 @@ const errorKinds: {
   },
   unauthenticated: {
     sample: { kind: 'unauthenticated', message: 'an application agent key is required in the header X-SVC-ClientKey' },
-    when: 'A credential is missing or not valid, or the agent lacks the permission of the endpoint. `WWW-Authenticate` says why a token was refused.',
+    when: 'A credential is missing or not valid, or the agent lacks the permission of the endpoint. `WWW-Authenticate` has the reason why a token was refused.',
   },
   forbidden: {
     sample: { kind: 'forbidden', message: 'bearer token subject differs from requested subject' },
@@ -105,8 +105,8 @@ const errorKinds: {
     when: 'The request exceeded a limit on work or memory. Repeating it would exceed it again.',
   },
   'insufficient-storage': {
-    sample: { kind: 'insufficient-storage', message: 'the storage is full' },
-    when: 'The disk is full. Nothing was stored; reads go on.',
+    sample: { kind: 'insufficient-storage', message: 'there is no room left to store this' },
+    when: 'The disk is full. Nothing was stored; reads continue.',
   },
   unavailable: {
     sample: { kind: 'unavailable', message: 'the graph cannot be read now', retryAfterS: 1 },
@@ -160,8 +160,8 @@ async function metricsPage(): Promise<string> {
       row([code(name as string), kinds.get(name as string) ?? '', labels(name as string), help as string]),
     )
     return page('Metrics', [
-      `${NOTE} \`GET /metrics\` returns them in the text format of Prometheus. \`VERDIGRAPH_METRICS_ACCESS\` says who may read them.`,
-      'Metrics are counted in each process. With `--workers` each line has a label `worker`, and a scrape reads the worker that answers it. What lanes count is ' +
+      `${NOTE} \`GET /metrics\` returns them in the text format of Prometheus. \`VERDIGRAPH_METRICS_ACCESS\` defines who may read them.`,
+      'Metrics are counted in each process. With `--workers` each line has a label `worker`, and a scrape reads the worker that answers it. Counts of lanes are ' +
         'part of their worker.',
       table(['Metric', 'Type', 'Labels', 'Meaning'], rows),
       '`process_open_fds` and `process_max_fds` exist on Linux only.',
