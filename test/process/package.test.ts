@@ -65,7 +65,7 @@ describe('the packed library', () => {
 
   test('holds the command and what it needs', () => {
     expect(readdirSync(join(modules, 'verdigraph')).sort()).toEqual(
-      ['LICENSE', 'README.md', 'data', 'dist', 'grammar', 'package.json', 'src'].sort(),
+      ['LICENSE', 'README.md', 'data', 'dist', 'docs', 'grammar', 'package.json', 'src'].sort(),
     )
   })
 })
