@@ -48,5 +48,8 @@ query() {
   case $answer in '{'*) ;; *) printf '%s\n' "$answer" ;; esac
 }
 
+# edge TYPE ID RELATION TYPE ID: a relationship as JSON, for the body of a capture.
+edge() { printf '{"source":{"type":"%s","external_id":"%s"},"type":"%s","target":{"type":"%s","external_id":"%s"}}' "$@"; }
+
 # token_of SUBJECT [CLAIMS]: a user token of the playground's issuer, with further claims as JSON.
 token_of() { node docs/playground/sign-token.mjs "$@"; }

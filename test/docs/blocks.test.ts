@@ -66,6 +66,7 @@ describe('what a page shows agrees with what is printed', () => {
     ['json', '{"id":"gid:…"}', '{"id":"gid:1"}', true],
     ['json', '{"id":"gid:…"}', '{"id":"1"}', false],
     ['json', '{"a":1}\n{"b":2}', '{"a":1}\n{"b":2}', true],
+    ['json', '{\n "a":1\n}\n[\n2]', '{"a":1}\n[2]', true],
     ['json', '{"a":1}', 'no json', false],
     ['text', 'a … c', 'a b c', true],
     ['text', 'a … c', 'a b d', false],

@@ -133,20 +133,20 @@ export function agrees(found: string, { language, text }: Pick<Block, 'language'
   return new RegExp(`^${pattern}$`).test(found)
 }
 
-/** One JSON document, or one in each line; null if it is neither. */
+/** The JSON documents of a text, each of which begins on a new line; null if there is anything else. */
 function documentsOf(text: string): unknown[] | null {
-  try {
-    return [JSON.parse(text)]
-  } catch {
+  const documents: unknown[] = []
+  let open = ''
+  for (const line of text.trim().split('\n')) {
+    open += `${line}\n`
     try {
-      return text
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line)) as unknown[]
+      documents.push(JSON.parse(open))
+      open = ''
     } catch {
-      return null
+      // The document goes on in the next line.
     }
   }
+  return open === '' ? documents : null
 }
 
 function covers(expected: unknown, found: unknown): boolean {
