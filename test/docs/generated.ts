@@ -68,7 +68,7 @@ const errorKinds: {
     when: 'The path exists with other methods.',
   },
   conflict: {
-    sample: { kind: 'conflict', message: 'the name edit-own is taken' },
+    sample: { kind: 'conflict', message: 'the project has another authorization policy named `edit-own`' },
     when: 'The name exists already, or another document depends on this one.',
   },
   'stale-etag': { sample: { kind: 'stale-etag' }, when: '`If-Match` names another revision than the current one.' },
@@ -77,19 +77,19 @@ const errorKinds: {
     when: 'The body is larger than `body_bytes_max`.',
   },
   'too-slow': {
-    sample: { kind: 'too-slow', message: 'body: expected within 30000 ms' },
+    sample: { kind: 'too-slow', message: 'the body was not received within the time limit' },
     when: 'The body did not arrive within `body_time_ms`.',
   },
   'timed-out': {
-    sample: { kind: 'timed-out', message: 'the time limit was reached' },
+    sample: { kind: 'timed-out', message: 'the time limit of 10000 ms is reached' },
     when: 'The work exceeded the time limit of the request.',
   },
   'unsupported-media-type': {
-    sample: { kind: 'unsupported-media-type', message: 'expected application/json' },
-    when: 'The body is not declared as JSON.',
+    sample: { kind: 'unsupported-media-type', message: 'content-type: expected application/json, found `text/plain`' },
+    when: 'The body is not declared as JSON. On `/access/v1` this is 400.',
   },
   'unsupported-encoding': {
-    sample: { kind: 'unsupported-encoding', message: 'expected no Content-Encoding' },
+    sample: { kind: 'unsupported-encoding', message: 'content-encoding: expected none, found `gzip`' },
     when: 'The body is compressed.',
   },
   'too-many': {
@@ -97,19 +97,23 @@ const errorKinds: {
     when: 'The agent sends more requests than `agent_requests_per_s` allows.',
   },
   'too-many-bytes': {
-    sample: { kind: 'too-many-bytes', message: 'too many bytes of bodies under way', retryAfterS: 1 },
+    sample: {
+      kind: 'too-many-bytes',
+      message: 'body: the bodies of this caller exceed body_caller_bytes_max (67108864 bytes)',
+      retryAfterS: 1,
+    },
     when: 'The bodies that the caller is sending exceed `body_caller_bytes_max`.',
   },
   budget: {
-    sample: { kind: 'budget', limit: 'steps', message: 'the limit of steps was reached' },
+    sample: { kind: 'budget', limit: 'steps', message: 'the limit of 20000000 steps is reached' },
     when: 'The request exceeded a limit on work or memory. Repeating it would exceed it again.',
   },
   'insufficient-storage': {
-    sample: { kind: 'insufficient-storage', message: 'there is no room left to store this' },
+    sample: { kind: 'insufficient-storage', message: 'the storage is full' },
     when: 'The disk is full. Nothing was stored; reads continue.',
   },
   unavailable: {
-    sample: { kind: 'unavailable', message: 'the graph cannot be read now', retryAfterS: 1 },
+    sample: { kind: 'unavailable', message: 'the knowledge graph of this project is unavailable', retryAfterS: 1 },
     when: 'The service cannot answer now: damaged data, no free lane, an issuer that cannot be reached, an opening graph. Repeat after `Retry-After`.',
   },
 }
@@ -237,7 +241,8 @@ function valuesOf(rule: SettingRule): string {
   return `${rule.min} to ${max}${rule.unit === '' ? '' : ` ${rule.unit}`}`
 }
 
-const code = (text: string): string => `\`${text}\``
+/** A code span; with two back-ticks around a text that has one (CommonMark 6.1). */
+const code = (text: string): string => (text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``)
 const row = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
 
 function table(heading: readonly string[], rows: readonly string[]): string {
