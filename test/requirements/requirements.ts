@@ -91,7 +91,7 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-R17-import',
     sentence: 'an import accepts the elements that a capture accepts, and resumes only the same file where it stopped',
     shownBy: [
-      ['unit/transfer/parse-line.test.ts', 'is taken exactly when a capture would take the item'],
+      ['unit/transfer/parse-line.test.ts', 'an import line is accepted exactly if a capture accepts the item'],
       ['process/transfer/export-import.test.ts', 'goes into the part where a capture would put it'],
       ['process/transfer/import-resume.test.ts', 'nothing is skipped when it is imported again'],
       ['process/transfer/import-resume.test.ts', 'is not gone on with, and is imported when that is asked'],
@@ -103,9 +103,12 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-R13',
     sentence: 'a folder of an older layout is refused with the command to run, and a migration is atomic',
     shownBy: [
-      ['unit/store/lmdb/migrate-folder.test.ts', 'is refused with the command to run'],
-      ['unit/store/lmdb/migrate-folder.test.ts', 'is migrated with all that it holds, and once'],
-      ['unit/store/lmdb/migrate-folder.test.ts', 'is told to whoever opens the folder'],
+      ['unit/store/lmdb/migrate-folder.test.ts', 'is refused with the command to run, and left unchanged'],
+      ['unit/store/lmdb/migrate-folder.test.ts', 'is migrated with all its data, and only once'],
+      [
+        'unit/store/lmdb/migrate-folder.test.ts',
+        'between its two renames is reported when the folder is opened, and can be completed',
+      ],
     ],
   },
   {
@@ -122,7 +125,10 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-R15',
     sentence: 'a graph outgrows its initial address space without a restart',
     shownBy: [
-      ['unit/store/graph/environment.map-size.test.ts', 'grows beyond the address space that it was opened with'],
+      [
+        'unit/store/graph/environment.map-size.test.ts',
+        'a graph grows beyond its initial address space, while it is read and by one batch too',
+      ],
     ],
   },
   {
@@ -162,7 +168,9 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-R8',
     sentence: 'a bulk load produces the same graph as ordinary batches',
-    shownBy: [['unit/store/graph/bulk-batch.test.ts', 'leaves what ordinary batches leave']],
+    shownBy: [
+      ['unit/store/graph/bulk-batch.test.ts', 'leaves what ordinary batches leave, and the checker finds no error'],
+    ],
   },
   {
     id: 'REQ-R9',
@@ -198,7 +206,12 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-G3',
     sentence: 'applying a batch twice gives the same graph as applying it once',
-    shownBy: [['unit/store/graph/write-batch.test.ts', 'taken twice is the batch taken once']],
+    shownBy: [
+      [
+        'unit/store/graph/write-batch.test.ts',
+        'applying a batch of upserts or deletions twice equals applying it once',
+      ],
+    ],
   },
   {
     id: 'REQ-G4',
@@ -210,7 +223,7 @@ export const requirements: readonly Requirement[] = [
     sentence: 'a decision after an answered capture sees it',
     shownBy: [
       [capture, 'joins nodes, and the next decision sees it'],
-      ['unit/store/graph/environment.test.ts', 'opened right after a write was acknowledged sees it'],
+      ['unit/store/graph/environment.test.ts', 'opened directly after an acknowledged write sees it'],
     ],
   },
   {
@@ -265,7 +278,7 @@ export const requirements: readonly Requirement[] = [
     shownBy: [
       [composite, 'has its data there, and a proxy without any in the global graph'],
       [composite, 'is deleted with its proxy, and with the relationships of both'],
-      [proxies, 'have one proxy for each node, whatever is written and wherever a crash comes in between'],
+      [proxies, 'have one proxy for each node, after any writes and a crash at any point'],
     ],
   },
   {
@@ -342,8 +355,8 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-D8',
     sentence: 'every response returns the request identifier',
     shownBy: [
-      ['unit/http/error-response.test.ts', 'keeps what the caller sent'],
-      [server, 'come back on every refusal'],
+      ['unit/http/error-response.test.ts', 'are kept if the caller sent one'],
+      [server, 'are returned on every error response'],
     ],
   },
   {
@@ -360,7 +373,7 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-D11',
     sentence: 'a filter evaluates tokens and parameters in three-valued logic, and a failed filter returns its advice',
     shownBy: [
-      ['unit/policy/policy-filter.test.ts', 'what an absent claim leaves open stays open under NOT'],
+      ['unit/policy/policy-filter.test.ts', 'an absent claim stays unknown under NOT'],
       ['http/decisions/user-tokens.test.ts', 'are asked by filters, whose advice comes back'],
     ],
   },
@@ -413,29 +426,32 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-F1',
     sentence: 'a create returns the five authorship fields and an ETag',
-    shownBy: [[config, 'answers the five authorship fields and an ETag']],
+    shownBy: [[config, 'a create returns the five authorship fields and an ETag, and nothing else']],
   },
   {
     id: 'REQ-F2',
     sentence: 'an update with a stale ETag changes nothing',
-    shownBy: [[config, 'with a stale one changes nothing']],
+    shownBy: [[config, 'an update with the current ETag changes it, with a stale one changes nothing']],
   },
   {
     id: 'REQ-F3',
     sentence: 'a name is unique within its project',
-    shownBy: [[config, 'a name that is taken in the project']],
+    shownBy: [[config, 'a name that is used in the project, whatever the parent; another project may use it']],
   },
   {
     id: 'REQ-F4',
     sentence:
       'keys are shown once and stored as a hash; secrets are never read back, stored in clear text or sent to another address',
     shownBy: [
-      ['unit/identity/agent-key.test.ts', 'is told in the create answer alone'],
-      ['unit/identity/agent-key.test.ts', 'is not in the files, neither whole nor its secret part'],
-      [config, 'reads back without its password'],
-      ['unit/config/service.moved-secrets.test.ts', 'is told of with everything that moves it'],
+      ['unit/identity/agent-key.test.ts', 'is returned only by the create'],
+      ['unit/identity/agent-key.test.ts', 'is not in the files, neither as a whole nor its secret part'],
+      [config, 'reads back without its password, which is stored nowhere in clear text'],
+      ['unit/config/service.moved-secrets.test.ts', 'is refused with every change that requires it'],
       ['unit/config/service.moved-secrets.test.ts', 'the key of an event topic is required again for another endpoint'],
-      ['unit/config/service.moved-secrets.test.ts', 'are required again, each of them, for another provider'],
+      [
+        'unit/config/service.moved-secrets.test.ts',
+        'the parameters of a signing key are all required again for another provider',
+      ],
       ['unit/config/service.moved-secrets.test.ts', 'the password of a database is required again for another address'],
     ],
   },
@@ -443,16 +459,22 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-F5',
     sentence: 'service accounts sign bearer tokens of 2 minutes to 24 hours',
     shownBy: [
-      ['unit/identity/service-account.test.ts', 'lives 2 minutes to 24 hours'],
-      ['unit/identity/service-account.test.ts', 'that its account signed for itself is as good'],
+      [
+        'unit/identity/service-account.test.ts',
+        'has a lifetime of 2 minutes to 24 hours, for accounts that have a key',
+      ],
+      ['unit/identity/service-account.test.ts', 'that its account signed itself is accepted as well'],
     ],
   },
   {
     id: 'REQ-F6',
     sentence: 'a project is PENDING until its graph exists, then ACTIVE or FAILED',
     shownBy: [
-      [provisioning, 'is PENDING until its graph is there, then ACTIVE'],
-      [provisioning, 'is FAILED, the log says why'],
+      [provisioning, 'a project is PENDING until its graph exists, then ACTIVE, under the same ETag'],
+      [
+        provisioning,
+        'a project whose graph cannot be created is FAILED, the log gives the reason, and an update tries again',
+      ],
     ],
   },
   {
@@ -460,13 +482,13 @@ export const requirements: readonly Requirement[] = [
     sentence: 'a policy that does not compile is refused with line, column, found and expected token, and a caret',
     shownBy: [
       [policies, 'for a condition that does not parse, with line, column'],
-      [server, 'line, column and a caret'],
+      [server, 'reports where a policy’s Cypher is wrong: line, column and a caret'],
     ],
   },
   {
     id: 'REQ-F8',
     sentence: 'a DRAFT policy may contain a condition that does not compile',
-    shownBy: [[policies, 'as a DRAFT may hold anything but too much']],
+    shownBy: [[policies, 'can contain anything below the size limit as a DRAFT']],
   },
   {
     id: 'REQ-F9',
@@ -496,7 +518,7 @@ export const requirements: readonly Requirement[] = [
     sentence: 'older revisions can be read by number',
     shownBy: [
       [crud, 'leaves the older revision to be read'],
-      [config, 'every revision can be read by its number'],
+      [config, 'every revision can be read by its number, under its own ETag, until the document is deleted'],
     ],
   },
   {
@@ -517,7 +539,12 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-F17',
     sentence: 'a credentials document contains a valid token and a key that signs further tokens',
-    shownBy: [['unit/identity/service-account.test.ts', 'is a document with a key to sign with and a first token']],
+    shownBy: [
+      [
+        'unit/identity/service-account.test.ts',
+        'is a document with a key to sign with and a first token, and neither is stored',
+      ],
+    ],
   },
   {
     id: 'REQ-F18',
@@ -573,8 +600,8 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-D22',
     sentence: 'strings in input parameters have a length limit at any depth, in decisions and in context queries',
     shownBy: [
-      ['unit/policy/input-parameters.test.ts', 'is refused at any depth, and the refusal names its place'],
-      [server, 'is measured wherever it stands'],
+      ['unit/policy/input-parameters.test.ts', 'is refused at any depth, and the error names its path: %#'],
+      [server, 'is measured at any depth'],
       [
         'http/context-query/execute.test.ts',
         'refuses a string that is a payload, wherever it stands among the parameters',
@@ -649,8 +676,11 @@ export const requirements: readonly Requirement[] = [
     sentence:
       'a context policy that cannot run, or a query for a name that its policy does not bind, is refused when stored',
     shownBy: [
-      ['unit/policy/compile-context.test.ts', 'may name all that the facts name'],
-      ['unit/context-query/knowledge-query.test.ts', 'what is reserved for the service is written by no query'],
+      ['unit/policy/compile-context.test.ts', 'can use every documented path'],
+      [
+        'unit/context-query/knowledge-query.test.ts',
+        'reserved names are written by no query, whatever its policy allows',
+      ],
     ],
   },
   {
@@ -715,9 +745,9 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-A1',
     sentence: 'a user token is accepted if it is valid and a configuration of the project has its issuer and audience',
     shownBy: [
-      [tokens, 'stands for the node of its subject, with all that it says'],
-      [tokens, 'is taken by any of the algorithms with a public key'],
-      [tokens, 'by another key of the same name is refused'],
+      [tokens, 'identifies the node of its subject, with all its claims'],
+      [tokens, 'is accepted with every algorithm that has a public key'],
+      [tokens, 'by another key with the same name is refused'],
       [tokens, 'over other claims is refused'],
     ],
   },
@@ -725,7 +755,7 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-A2',
     sentence: 'sub_claim names the claim of the subject, and perform_upsert creates its node at first use',
     shownBy: [
-      [tokens, 'names its subject by another claim where the configuration says so'],
+      [tokens, 'takes its subject from another claim if configured'],
       [userTokens, 'makes the node of a subject at its first use, an identity with its mapped claims'],
       [userTokens, 'mends what differs and leaves what it does not know'],
       [userTokens, 'writes nothing where nothing is new'],
@@ -734,7 +764,7 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-A3',
     sentence: 'claims are available under their own and their mapped names, with their types',
-    shownBy: [[tokens, 'has its claims under the mapped names beside their own, types kept']],
+    shownBy: [[tokens, 'has its claims under the mapped names and their own, types kept']],
   },
   {
     id: 'REQ-A4',
@@ -750,9 +780,9 @@ export const requirements: readonly Requirement[] = [
     sentence:
       'the rotated keys of an issuer are fetched, and the keys of an unreachable issuer stay valid for a limited time',
     shownBy: [
-      [tokens, 'by a key that the issuer has taken on since is taken, after one more look'],
-      [tokens, 'by keys that nobody has costs the issuer five looks at most, and then one in five seconds'],
-      [tokens, 'is believed by its last keys for a day, and then no more'],
+      [tokens, 'by a key that the issuer has added since is accepted, after another fetch'],
+      [tokens, 'by unknown keys causes five fetches at most, and then one in five seconds'],
+      [tokens, 'is trusted with its last keys for a day, and not longer'],
     ],
   },
   {
@@ -760,9 +790,9 @@ export const requirements: readonly Requirement[] = [
     sentence:
       'online validation queries the issuer, caches the result for cache_ttl or the token’s lifetime, and never sends an expired token',
     shownBy: [
-      [tokens, 'its answer counts for as long as the configuration says'],
-      [tokens, 'its answer counts no longer than the token'],
-      [tokens, 'it is asked each time without a time to live'],
+      [tokens, 'caches the response as long as configured'],
+      [tokens, 'caches the response no longer than the token is valid'],
+      [tokens, 'sends a request each time without a cache_ttl'],
       [userTokens, 'answers for an opaque token until it is revoked'],
     ],
   },
@@ -770,16 +800,16 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-A7',
     sentence: 'a configuration change applies to the next token',
     shownBy: [
-      [tokens, 'is forgotten the moment the configuration changes, and not with a neighbour'],
-      [tokens, 'does not outlive a change that comes while an issuer is being asked'],
+      [tokens, 'is invalidated when the configuration changes, but not with that of another project'],
+      [tokens, 'does not survive a change that comes during a request to an issuer'],
     ],
   },
   {
     id: 'REQ-A8',
     sentence: 'a delegation token accompanies the user token, is verified the same way and has the same subject',
     shownBy: [
-      [tokens, 'of the same subject says who acts'],
-      [tokens, 'of another subject, or of none, is refused in those words'],
+      [tokens, 'of the same subject names the actor'],
+      [tokens, 'of another subject, or without one, is refused with that message'],
       ['unit/http/authenticate.test.ts', 'a delegation token without a token of the user is refused'],
     ],
   },
@@ -787,11 +817,11 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-A9',
     sentence: 'outgoing requests go to public addresses over TLS, and to hosts on the allow list',
     shownBy: [
-      [upstream, 'no address but a public one is called, however it is written'],
-      [upstream, 'a name is refused for what it stands for'],
+      [upstream, 'only public addresses are called, in any notation'],
+      [upstream, 'a name is refused because of its address'],
       [upstream, 'is called without TLS too: a name, an address, a range'],
-      [upstream, 'the certificate must be for the name that was asked for, though its address is dialled'],
-      [upstream, 'that redirects is not followed'],
+      [upstream, 'the certificate must be for the requested name, although its address is dialled'],
+      [upstream, 'is not followed if it redirects'],
     ],
   },
   {
@@ -847,7 +877,10 @@ export const requirements: readonly Requirement[] = [
     sentence: 'reserved and protected names cannot be written or deleted',
     shownBy: [
       [writes, 'where a variable turns out to be a node or a relationship of the service'],
-      ['unit/context-query/knowledge-query.test.ts', 'what is reserved for the service is written by no query'],
+      [
+        'unit/context-query/knowledge-query.test.ts',
+        'reserved names are written by no query, whatever its policy allows',
+      ],
     ],
   },
   {
@@ -862,9 +895,9 @@ export const requirements: readonly Requirement[] = [
       ['process/workers/context-write-races.test.ts', 'let one of fifty claim the free seat, whoever else writes'],
       ['process/workers/context-write-races.test.ts', 'lose no update'],
       ['process/workers/context-write-races.test.ts', 'in all processes'],
-      ['unit/context-query/run-writes.test.ts', 'is read again within the transaction'],
-      ['unit/context-query/run-writes.test.ts', 'gives up when its time is over, with nothing written'],
-      ['unit/context-query/run-writes.test.ts', 'keeps nothing of a call that a fault ends'],
+      ['unit/context-query/run-writes.test.ts', 'is read again within the transaction, and written at the first try'],
+      ['unit/context-query/run-writes.test.ts', 'stops at its time limit, with nothing written'],
+      ['unit/context-query/run-writes.test.ts', 'keeps nothing of a call that fails within the transaction'],
       ['unit/store/graph/batch-view.test.ts', 'reads lists and ranges of the transaction too'],
     ],
   },
@@ -878,7 +911,7 @@ export const requirements: readonly Requirement[] = [
     sentence: 'a body of the wrong shape is refused with the path of each error',
     shownBy: [
       [access, 'refuses wrong shapes with the place of each'],
-      [server, 'says where JSON is malformed'],
+      [server, 'reports the position of malformed JSON'],
     ],
   },
   {
@@ -892,7 +925,7 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-E3',
     sentence: 'an internal error reveals nothing to the caller',
-    shownBy: [['unit/http/error-response.test.ts', 'tells nothing of a broken promise of our own']],
+    shownBy: [['unit/http/error-response.test.ts', 'reveal nothing about an internal error']],
   },
   {
     id: 'REQ-E9',
@@ -906,8 +939,8 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-O1',
     sentence: 'the service publishes OpenAPI 3.1 and 3.2 descriptions, and every response conforms to them',
     shownBy: [
-      ['unit/http/openapi/document.test.ts', 'holds every route, each under a name of its own'],
-      ['unit/http/openapi/document.test.ts', 'is held against every answer of these tests'],
+      ['unit/http/openapi/document.test.ts', 'contains every route, each with a unique name'],
+      ['unit/http/openapi/document.test.ts', 'is checked against every response of these tests'],
       ['http/fuzz.test.ts', 'get answers that it describes'],
     ],
   },
@@ -916,7 +949,7 @@ export const requirements: readonly Requirement[] = [
     sentence: 'no secret appears in a response after its creation, or in the log',
     shownBy: [
       ['http/fuzz.test.ts', 'no secret there or in the log'],
-      ['unit/ops/log.test.ts', 'does not hold a member whose name says that it is secret'],
+      ['unit/ops/log.test.ts', 'does not contain a member with the name of a secret'],
     ],
   },
   {
@@ -943,7 +976,9 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'REQ-O6',
     sentence: 'a connection that is idle for less than the idle timeout stays open',
-    shownBy: [['unit/http/server.idle-connection.test.ts', 'is not ended before its time, whenever the runtime looks']],
+    shownBy: [
+      ['unit/http/server.idle-connection.test.ts', 'is not closed before its timeout, whenever the runtime checks'],
+    ],
   },
   {
     id: 'REQ-M1',

@@ -281,7 +281,7 @@ function fact(...words: unknown[]): string {
   return JSON.stringify(words, (_, word: unknown) => (word instanceof Map ? [...word].sort() : word))
 }
 
-test('random captures of a composite project answer and leave what plain maps do', async () => {
+test('random captures of a composite project give the results and graphs of plain maps', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
       const folder = temporaryFolder()

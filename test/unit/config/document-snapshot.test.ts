@@ -33,7 +33,7 @@ function documentOf({ kind, id, project, parent, name }: DocumentStep): StoredDo
   }
 }
 
-test('for any changes, every way to find a document agrees with a plain list of them', () => {
+test('for any changes, every lookup of a document agrees with a plain list', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       let documents = DocumentSnapshot.of([])
@@ -70,7 +70,7 @@ test('for any changes, every way to find a document agrees with a plain list of 
   )
 })
 
-test('an older snapshot does not see what a newer one holds', () => {
+test('an older snapshot does not see the documents of a newer one', () => {
   const before = DocumentSnapshot.of([])
   const document = documentOf({ remove: false, kind: 'a', id: '1', project: 'p', parent: 'p', name: 'one' })
   const after = before.with(document)
@@ -79,7 +79,7 @@ test('an older snapshot does not see what a newer one holds', () => {
   expect(after.getByName('a', 'p', 'one-1')).toBe(document)
 })
 
-test('a document cannot be changed by who reads it', () => {
+test('a reader cannot change a document', () => {
   const document = documentOf({ remove: false, kind: 'a', id: '1', project: '', parent: 'x', name: '' })
   const list = [1]
   DocumentSnapshot.of([{ ...document, fields: { deep: { list } } }])

@@ -31,7 +31,7 @@ async function houseWithGate() {
 
 const status = (house: ConfigurationFixture, project: string) => house.read('projects', project).ikg_status
 
-test('a project is PENDING until its graph is there, then ACTIVE, under the same ETag', async () => {
+test('a project is PENDING until its graph exists, then ACTIVE, under the same ETag', async () => {
   const { house, gate, project } = await houseWithGate()
   const tag = () => valueIn(house.service.read(house.admin, house.kind('projects'), project)).etag
   const before = tag()
@@ -43,7 +43,7 @@ test('a project is PENDING until its graph is there, then ACTIVE, under the same
   await house.close()
 })
 
-test('what is made and removed while the project is PENDING is in the graph as it stands when it is ACTIVE', async () => {
+test('documents created and deleted while the project is PENDING are in its graph when it is ACTIVE', async () => {
   const { house, board, gate, project } = await houseWithGate()
   const shop = (await house.create('applications', { project_id: project, name: 'shop' })).id
   const gone = (await house.create('applications', { project_id: project, name: 'gone' })).id
@@ -57,7 +57,7 @@ test('what is made and removed while the project is PENDING is in the graph as i
   await house.close()
 })
 
-test('what is made in the very moment of provisioning is not lost', async () => {
+test('documents created during provisioning are not lost', async () => {
   const { house, board, gate, project } = await houseWithGate()
   gate.open()
   const made = await Promise.all(
@@ -69,7 +69,7 @@ test('what is made in the very moment of provisioning is not lost', async () => 
   await house.close()
 })
 
-test('in an ACTIVE project the nodes are there when the create answers, and gone when the removal does', async () => {
+test('in an ACTIVE project the nodes exist when the create returns, and are gone when the delete returns', async () => {
   const { house, board, gate, project } = await houseWithGate()
   gate.open()
   await house.provisioning.whenIdle()
@@ -82,7 +82,7 @@ test('in an ACTIVE project the nodes are there when the create answers, and gone
   await house.close()
 })
 
-test('a project whose graph cannot be made is FAILED, the log says why, and an update tries again', async () => {
+test('a project whose graph cannot be created is FAILED, the log gives the reason, and an update tries again', async () => {
   const { house, board, gate, project } = await houseWithGate()
   const shop = (await house.create('applications', { project_id: project, name: 'shop' })).id
   gate.fail('no space left')
@@ -111,7 +111,7 @@ test('a project that a crash left PENDING is provisioned at the next start', asy
   await house.provisioning.whenIdle()
 })
 
-test('a project that is removed while it is PENDING leaves no graph behind', async () => {
+test('a project that is deleted while it is PENDING leaves no graph behind', async () => {
   const { house, board, gate, project } = await houseWithGate()
   const removed = house.service.remove(house.admin, house.kind('projects'), project, null)
   gate.open()
@@ -121,7 +121,7 @@ test('a project that is removed while it is PENDING leaves no graph behind', asy
   await house.close()
 })
 
-test('what a crash kept from following a change is done at the next start', async () => {
+test('effects that a crash prevented are applied at the next start', async () => {
   const { house, board, gate, project } = await houseWithGate()
   gate.open()
   await house.provisioning.whenIdle()
@@ -143,7 +143,7 @@ test('what a crash kept from following a change is done at the next start', asyn
   await again.close()
 })
 
-test('a composite project is given its locations, and those that an update adds', async () => {
+test('a composite project is created with its locations, and with those that an update adds', async () => {
   const board = new RecordingProvisioner()
   const house = await openConfiguration({ board })
   const connection = { url: 'lmdb:', composite_db_name: 'whole', alias_mapping: 'eu=db1&us%20east=db2' }
@@ -158,7 +158,7 @@ test('a composite project is given its locations, and those that an update adds'
   await house.close()
 })
 
-test('a mapping that changes while the project is PENDING is what it has when it is ACTIVE', async () => {
+test('a mapping that changes while the project is PENDING is used when it is ACTIVE', async () => {
   const { house, board, gate, project } = await houseWithGate()
   const connection = { url: 'lmdb:', composite_db_name: 'whole', alias_mapping: 'eu=db1' }
   valueIn(await house.service.update(house.admin, house.kind('projects'), project, { db_connection: connection }, null))
@@ -170,7 +170,7 @@ test('a mapping that changes while the project is PENDING is what it has when it
   await house.close()
 })
 
-test('a location that holds data keeps its database', async () => {
+test('a location with data keeps its database', async () => {
   const board = new RecordingProvisioner()
   const house = await openConfiguration({ board })
   const connection = { url: 'lmdb:', composite_db_name: 'whole', alias_mapping: 'eu=db1&us=db2' }

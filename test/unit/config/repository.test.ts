@@ -26,7 +26,7 @@ function documentOf(id: string, fields: Record<string, unknown> = {}): StoredDoc
   }
 }
 
-test('what was written is there after the files were closed and opened again', async () => {
+test('written documents exist after closing and reopening the files', async () => {
   const dir = temporaryFolder()
   const store = openStore(dir)
   const documents = new ConfigRepository(store)
@@ -42,7 +42,7 @@ test('what was written is there after the files were closed and opened again', a
   await again.close()
 })
 
-test('changes run one after another, each on what the one before has left', async () => {
+test('changes run one after another, each on the result of the previous one', async () => {
   const store = openStore(temporaryFolder())
   const documents = new ConfigRepository(store)
   await documents.write((draft) => draft.put(documentOf('1', { count: 0 })))
@@ -58,7 +58,7 @@ test('changes run one after another, each on what the one before has left', asyn
   await store.close()
 })
 
-test('a change sees its own writes, and nobody else does before it is stored', async () => {
+test('a change sees its own writes, and others see them only after the commit', async () => {
   const store = openStore(temporaryFolder())
   const documents = new ConfigRepository(store)
   const written = documents.write((draft) => {
@@ -71,7 +71,7 @@ test('a change sees its own writes, and nobody else does before it is stored', a
   await store.close()
 })
 
-test('a change that throws, and a store that fails, change nothing and stop nobody', async () => {
+test('a change that throws, or a store that fails, changes nothing and blocks no other change', async () => {
   const store = openStore(temporaryFolder())
   let full = false
   const failing: DocumentStore = {
@@ -94,7 +94,7 @@ test('a change that throws, and a store that fails, change nothing and stop nobo
   await store.close()
 })
 
-test('listeners hear each document once per change, after the swap and before the writer', async () => {
+test('listeners get each document once per change, after the swap and before the writer', async () => {
   const store = openStore(temporaryFolder())
   const documents = new ConfigRepository(store)
   const heard: (readonly DocumentChange[])[] = []
@@ -131,7 +131,7 @@ function two() {
   }
 }
 
-test('another process sees a change when it follows, tells its listeners, and keeps what did not change', async () => {
+test('another process sees a change when it catches up, notifies its listeners, and keeps unchanged documents', async () => {
   const { one, other, close } = two()
   await one.write((draft) => {
     draft.put(documentOf('1', { step: 1 }))
@@ -155,7 +155,7 @@ test('another process sees a change when it follows, tells its listeners, and ke
   await close()
 })
 
-test('changes of two processes at once build on each other', async () => {
+test('concurrent changes of two processes build on each other', async () => {
   const { one, other, close } = two()
   await one.write((draft) => draft.put(documentOf('1', { count: 0 })))
   const increment = (documents: ConfigRepository) =>
@@ -171,7 +171,7 @@ test('changes of two processes at once build on each other', async () => {
   await close()
 })
 
-test('who is further behind than the log reaches is told the same', async () => {
+test('a process that is further behind than the log notifies its listeners of the same changes', async () => {
   const { one, other, close } = two()
   const heard: DocumentChange[] = []
   other.subscribe((changes) => heard.push(...changes))
@@ -190,7 +190,7 @@ test('who is further behind than the log reaches is told the same', async () => 
   await close()
 })
 
-test('a number that a crash left ahead of the store costs a look into it, and hides nothing', async () => {
+test('a counter that a crash left ahead of the store costs one read of the store, and hides nothing', async () => {
   const { one, other, number, close } = two()
   await one.write((draft) => draft.put(documentOf('1')))
   // The process ended before its second commit: the next one uses the same number.

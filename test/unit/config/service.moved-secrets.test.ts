@@ -60,7 +60,7 @@ describe('the password of a broker', () => {
     expect(opened('event-sinks', id, `${at}.password`)).toBe('anew')
   })
 
-  test('is told of with everything that moves it', async () => {
+  test('is refused with every change that requires it', async () => {
     const id = await sink()
     expect(
       await refusal('event-sinks', id, kafka({ ...open, brokers: ['evil:9092'], disable_tls: true, topic: 'mine' })),
@@ -82,13 +82,13 @@ describe('the password of a broker', () => {
     expect(opened('event-sinks', id, `${at}.password`)).toBe('pw')
   })
 
-  test('is kept when TLS is turned on again', async () => {
+  test('is kept if TLS is turned on again', async () => {
     const id = await sink(kafka({ ...broker, disable_tls: true }))
     valueIn(await update('event-sinks', id, kafka(open)))
     expect(opened('event-sinks', id, `${at}.password`)).toBe('pw')
   })
 
-  test('goes with an empty string, wherever the broker is, and then has nothing to be told of', async () => {
+  test('is deleted with an empty string, whatever the address, and is then not required', async () => {
     const id = await sink()
     valueIn(await update('event-sinks', id, kafka({ ...open, brokers: ['other:9092'], password: '' })))
     expect(JSON.stringify(house.documents.get('event-sinks', id)?.fields)).not.toContain('password')
@@ -105,7 +105,7 @@ test('the key of an event topic is required again for another endpoint', async (
   valueIn(await update('event-sinks', id, topic({ topic_endpoint: 'https://a.example' })))
 })
 
-test('a provider of the same name and another kind gets nothing of the one before', async () => {
+test('a provider with the same name and another kind gets no secret of the previous one', async () => {
   const id = await sink()
   const topic = { providers: { kafka: { event_topic: { topic_endpoint: 'https://evil.example' } } } }
   expect(await refusal('event-sinks', id, topic)).toEqual([
@@ -113,7 +113,7 @@ test('a provider of the same name and another kind gets nothing of the one befor
   ])
 })
 
-test('one provider that moves is told apart from one that stays', async () => {
+test('a provider that changes its address is distinguished from one that does not', async () => {
   const two = (other: DocumentFields) => ({
     providers: { kafka: { streaming_broker: open }, other: { streaming_broker: other } },
   })
@@ -125,7 +125,7 @@ test('one provider that moves is told apart from one that stays', async () => {
   ])
 })
 
-test('the parameters of a signing key are required again, each of them, for another provider', async () => {
+test('the parameters of a signing key are all required again for another provider', async () => {
   const key = { key_resource: 'arn:key/1', kid: 'key-1' }
   const { id } = await house.create('audit-signings', {
     project_id: house.project,
@@ -146,7 +146,7 @@ test('the parameters of a signing key are required again, each of them, for anot
   expect(opened('audit-signings', id, 'auth_params.tenant')).toBe('t')
 })
 
-test('the parameters of a signing key go with it where the platform keeps the key, and are not asked for', async () => {
+test('the parameters of a signing key are deleted if the platform keeps the key, and are not required', async () => {
   const { id } = await house.create('audit-signings', {
     project_id: house.project,
     name: 'signing',

@@ -30,8 +30,8 @@ const list = (path: string, query: string) =>
   house.service.list(house.admin, house.kind(path), new URLSearchParams(query))
 const namesOf = (path: string, query: string) => valueIn(list(path, query)).data.map(({ name }) => name)
 
-describe('the life of a document', () => {
-  test('a create answers the five authorship fields and an ETag, and nothing else', async () => {
+describe('the lifecycle of a document', () => {
+  test('a create returns the five authorship fields and an ETag, and nothing else', async () => {
     const { body, etag } = valueIn(await create('applications', { project_id: house.project, name: 'depot' }))
     expect(Object.keys(body)).toEqual(['id', 'create_time', 'created_by', 'update_time', 'updated_by'])
     expect(isGid(body.id as string)).toBe(true)
@@ -41,7 +41,7 @@ describe('the life of a document', () => {
     expect(etag).toBe(valueIn(house.service.read(house.admin, house.kind('applications'), body.id as string)).etag)
   })
 
-  test('an application reads back whole, with its name for a display name', () => {
+  test('an application reads back completely, with its name as display name', () => {
     expect(house.read('applications', house.application)).toEqual({
       id: house.application,
       name: 'shop',
@@ -56,7 +56,7 @@ describe('the life of a document', () => {
     })
   })
 
-  test('an agent reads back its application and permissions, without the retired one and without doubles', async () => {
+  test('an agent reads back its application and permissions, without the retired one and without duplicates', async () => {
     const { id } = await house.create('application-agents', {
       application_id: house.application,
       name: 'second',
@@ -87,7 +87,7 @@ describe('the life of a document', () => {
     })
   })
 
-  test('every revision can be read by its number, under its own ETag, until the document goes', async () => {
+  test('every revision can be read by its number, under its own ETag, until the document is deleted', async () => {
     const kind = house.kind('applications')
     const read = (version: string) =>
       house.service.read(house.admin, kind, house.application, new URLSearchParams({ version }))
@@ -113,7 +113,7 @@ describe('the life of a document', () => {
     }
   })
 
-  test('an update that changes nothing is no revision', async () => {
+  test('an update that changes nothing creates no revision', async () => {
     const kind = house.kind('application-agents')
     const before = valueIn(house.service.read(house.admin, kind, house.agent))
     house.clock.advance(1000)
@@ -124,7 +124,7 @@ describe('the life of a document', () => {
     expect(valueIn(house.service.read(house.admin, kind, house.agent))).toEqual(before)
   })
 
-  test('an update keeps what is null or absent and removes what is empty', async () => {
+  test('an update keeps null and absent fields and removes empty ones', async () => {
     house.clock.advance(1000)
     const kept = { display_name: 'The shop', description: 'Sells things' }
     valueIn(await update('applications', house.application, kept))
@@ -141,7 +141,7 @@ describe('the life of a document', () => {
     expect(house.read('applications', house.application)).toMatchObject({ display_name: 'shop', description: '' })
   })
 
-  test('what cannot be changed is told apart from what nobody knows', async () => {
+  test('read-only fields and unknown fields have different errors', async () => {
     expect(errorIn(await update('applications', house.application, { name: 'new', project_id: 'x' }))).toEqual({
       kind: 'invalid',
       issues: ['name: cannot be changed after creation', 'project_id: cannot be changed after creation'],
@@ -152,14 +152,14 @@ describe('the life of a document', () => {
     })
   })
 
-  test('credentials cannot be updated, and the answer says what can be done', async () => {
+  test('credentials cannot be updated, and the error says what can be done', async () => {
     expect(errorIn(await update('application-agent-credentials', house.credential, {}))).toEqual({
       kind: 'method-not-allowed',
       allow: ['GET', 'DELETE'],
     })
   })
 
-  test('a removed document is gone for every call', async () => {
+  test('a deleted document is gone for every call', async () => {
     const kind = house.kind('applications')
     expect(valueIn(await house.service.remove(house.admin, kind, house.application, null))).toEqual({
       id: house.application,
@@ -173,7 +173,7 @@ describe('the life of a document', () => {
 })
 
 describe('ETags', () => {
-  test('an update with the present tag changes it, with a stale one changes nothing', async () => {
+  test('an update with the current ETag changes it, with a stale one changes nothing', async () => {
     const kind = house.kind('applications')
     const first = valueIn(house.service.read(house.admin, kind, house.application)).etag
     const second = valueIn(await update('applications', house.application, { description: 'one' }, first)).etag
@@ -194,7 +194,7 @@ describe('ETags', () => {
     valueIn(await house.service.remove(house.admin, kind, house.application, last.replaceAll('"', '')))
   })
 
-  test('of many updates with one tag exactly one wins', async () => {
+  test('of many updates with one ETag exactly one succeeds', async () => {
     const { etag } = valueIn(house.service.read(house.admin, house.kind('applications'), house.application))
     const outcomes = await Promise.all(
       Array.from({ length: 8 }, (_, i) => update('applications', house.application, { description: `no ${i}` }, etag)),
@@ -203,7 +203,7 @@ describe('ETags', () => {
   })
 })
 
-describe('what a create refuses', () => {
+describe('a create refuses', () => {
   test.each([
     ['no object', [], ['body: expected object, found array']],
     ['nothing at all', undefined, ['body: expected object, found nothing']],
@@ -226,7 +226,7 @@ describe('what a create refuses', () => {
     expect(await issuesOf('applications', { project_id: house.project, name })).toEqual([issue])
   })
 
-  test('an envelope outside of its bounds, each fault by its own line', async () => {
+  test('an envelope out of bounds, with an error for each field', async () => {
     const body = { project_id: house.project, name: 'ok', display_name: 'x', description: 'y'.repeat(65_001), extra: 1 }
     expect(await issuesOf('applications', body)).toEqual([
       'display_name: expected at least 2 characters',
@@ -247,7 +247,7 @@ describe('what a create refuses', () => {
     ])
   })
 
-  test('a permission that nobody knows, or none at all', async () => {
+  test('an unknown permission, or none', async () => {
     const body = { application_id: house.application, name: 'ok' }
     expect(await issuesOf('application-agents', { ...body, api_permissions: [] })).toEqual([
       'api_permissions: expected at least 1 item',
@@ -257,7 +257,7 @@ describe('what a create refuses', () => {
     ])
   })
 
-  test('a name that is taken in the project, whatever the parent; another project may use it', async () => {
+  test('a name that is used in the project, whatever the parent; another project may use it', async () => {
     const second = await house.create('applications', { project_id: house.project, name: 'second' })
     const agent = { name: 'shop-agent', api_permissions: ['CIQ'] }
     expect(await issuesOf('application-agents', { ...agent, application_id: second.id })).toEqual({
@@ -272,15 +272,15 @@ describe('what a create refuses', () => {
     await house.create('applications', { project_id: other.id, name: 'shop' })
   })
 
-  test('one of two creates of the same name at the same time', async () => {
+  test('one of two concurrent creates of the same name', async () => {
     const body = { project_id: house.project, name: 'twin' }
     const outcomes = await Promise.all([create('applications', body), create('applications', body)])
     expect(outcomes.map(({ ok }) => ok)).toEqual([true, false])
   })
 })
 
-describe('who may do what', () => {
-  test('a viewer reads and lists, and changes nothing', async () => {
+describe('roles', () => {
+  test('a viewer can read and list, but change nothing', async () => {
     const kind = house.kind('applications')
     expect(valueIn(house.service.read(house.viewer, kind, house.application)).body.name).toBe('shop')
     expect(
@@ -292,7 +292,7 @@ describe('who may do what', () => {
     expect(errorIn(await house.service.remove(house.viewer, kind, house.application, null))).toEqual(forbidden)
   })
 
-  test('another organization sees nothing of it', async () => {
+  test('another organization sees none of it', async () => {
     const stranger = { ...house.admin, organizationId: 'gid:another' }
     for (const [path, id] of [
       ['projects', house.project],
@@ -317,7 +317,7 @@ describe('who may do what', () => {
 })
 
 describe('lists', () => {
-  test('are of one project, in the order of making, narrowed by parent and by words', async () => {
+  test('contain the documents of one project in creation order, filtered by parent and by words', async () => {
     const second = await house.create('applications', {
       project_id: house.project,
       name: 'zebra',
@@ -335,7 +335,7 @@ describe('lists', () => {
     expect(namesOf('projects', '')).toEqual(['fleet'])
   })
 
-  test('refuse what they do not understand', () => {
+  test('refuse unknown query parameters', () => {
     expect(errorIn(list('applications', ''))).toEqual({
       kind: 'invalid',
       issues: ['project_id: required to list applications'],
@@ -352,8 +352,8 @@ describe('lists', () => {
   })
 })
 
-describe('removing a parent', () => {
-  test('an application takes its agents and their credentials along, and nothing else', async () => {
+describe('deleting a parent', () => {
+  test('an application deletes its agents and their credentials, and nothing else', async () => {
     const other = await house.create('applications', { project_id: house.project, name: 'other' })
     await house.service.remove(house.admin, house.kind('applications'), house.application, null)
     expect(house.documents.all('applications').map(({ id }) => id)).toEqual([other.id])
@@ -363,7 +363,7 @@ describe('removing a parent', () => {
     expect(house.keys.authenticateAgent(house.key)).toBeNull()
   })
 
-  test('a project takes everything along, its graph too', async () => {
+  test('a project deletes everything below it, and its graph', async () => {
     await house.service.remove(house.admin, house.kind('projects'), house.project, null)
     for (const path of [
       'projects',
@@ -387,7 +387,7 @@ describe('db_connection', () => {
     alias_mapping: 'eu=db-eu&us%2Deast=db+us',
   }
 
-  test('reads back without its password, which is nowhere in the files in clear', async () => {
+  test('reads back without its password, which is stored nowhere in clear text', async () => {
     const { id } = await house.create('projects', projectBody(house, { name: 'composite', db_connection: connection }))
     const { password, ...open } = connection
     expect(house.read('projects', id)).toMatchObject({ ikg_size: '2GB', region: 'eu-west', db_connection: open })
@@ -399,7 +399,7 @@ describe('db_connection', () => {
     expect(house.box.open(stored.password as string, `projects/${id}/db_connection.password`)).toBe(password)
   })
 
-  test('takes a password again whose seal does not open any more', async () => {
+  test('accepts a new password if the stored one cannot be decrypted any more', async () => {
     const { id } = await house.create('projects', projectBody(house, { name: 'composite', db_connection: connection }))
     await house.documents.write((draft) => {
       const stored = draft.get('projects', id) as StoredDocument
@@ -411,7 +411,7 @@ describe('db_connection', () => {
     expect(house.box.open(stored.password as string, `projects/${id}/db_connection.password`)).toBe(connection.password)
   })
 
-  test('keeps its password when an update gives another one without', async () => {
+  test('keeps its password if an update changes other fields', async () => {
     const { id } = await house.create('projects', projectBody(house, { name: 'composite', db_connection: connection }))
     valueIn(await update('projects', id, { db_connection: { url: 'lmdb:', username: 'bob' } }))
     const stored = house.documents.get('projects', id)?.fields.db_connection as Record<string, string>
@@ -450,7 +450,7 @@ describe('db_connection', () => {
     expect(await issuesOf('projects', projectBody(house, { name: 'bad', db_connection }))).toEqual(issues)
   })
 
-  test('a project says its region and no replica in the same one', async () => {
+  test('a project has a region and no replica in the same one', async () => {
     expect(await issuesOf('projects', { organization_id: house.admin.organizationId, name: 'bad' })).toEqual([
       'region: expected string, found nothing',
     ])

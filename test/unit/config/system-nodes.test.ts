@@ -9,7 +9,7 @@ afterAll(removeTemporaryFolders)
 
 const project = 'gid:01KF0000000000000000000000'
 
-test('an agent is a node linked to the node of its application, however often it is written', async () => {
+test('an agent is a node connected to the node of its application, however often it is written', async () => {
   const catalog = openCatalog(temporaryFolder(), { clock: new ManualClock(START_MS), sync: false })
   await catalog.create(project)
   const graph = catalog.graph(project, 'default')

@@ -259,7 +259,7 @@ describe('a knowledge query is refused', () => {
   })
 })
 
-test('what is reserved for the service is written by no query, whatever its policy says', async () => {
+test('reserved names are written by no query, whatever its policy allows', async () => {
   const own = await addPolicy('own', {
     ...policyDocument,
     allowed_upserts: {
@@ -287,20 +287,20 @@ test('what is reserved for the service is written by no query, whatever its poli
   ])
 })
 
-test('a DRAFT may hold anything, for a policy that is there', async () => {
+test('a DRAFT may contain anything, for an existing policy', async () => {
   valueIn(await create('{"unfinished":', { status: 'DRAFT' }))
   expect(await issuesOf('{}', { status: 'DRAFT', policy_id: 'gid:none', name: 'other' })).toEqual([
     'policy_id: no authorization policy `gid:none` in the project',
   ])
 })
 
-test('a context policy decides nothing, and the log has nothing to say of it', async () => {
+test('a context policy takes no part in decisions, and the log has no error about it', async () => {
   for (const _ of house.library.warming()) expect.fail('a context policy was compiled')
   expect(house.library.find(house.project, 'Person', 'drive', 'Car')).toEqual([])
   expect(house.log).toEqual([])
 })
 
-test('a policy can go before its queries', async () => {
+test('a policy can be deleted before its queries', async () => {
   const { body } = valueIn(await create({ nodes: ['car'] }))
   valueIn(await house.service.remove(house.admin, house.kind('authorization-policies'), policy, null))
   expect(house.read('knowledge-queries', body.id as string).policy_id).toBe(policy)

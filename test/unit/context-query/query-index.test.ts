@@ -19,7 +19,7 @@ function documentOf(kind: string, name: string, fields: StoredDocument['fields']
   return { ...authorship, ...place, id, kind, revision: 1, name, fields }
 }
 
-test('warming compiles each ACTIVE query once, and reports the one that cannot be run', async () => {
+test('warming compiles each ACTIVE query once, and reports the one that cannot run', async () => {
   const policy = documentOf('authorization-policies', 'cars', {
     status: 'ACTIVE',
     policy: JSON.stringify({

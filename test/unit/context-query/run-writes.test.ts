@@ -56,7 +56,7 @@ class Contested implements GraphStore {
   }
 }
 
-describe('a graph to which others write', () => {
+describe('a graph with concurrent writers', () => {
   let environment: LmdbEnvironment
   const person = { type: 'Person', externalId: 'ann' }
   const seat = { type: 'Seat', externalId: '1' }
@@ -90,7 +90,7 @@ describe('a graph to which others write', () => {
     return result.value
   }
 
-  test('is read again within the transaction, and written to with the first try', async () => {
+  test('is read again within the transaction, and written at the first try', async () => {
     const graph = new Contested(environment, (batch) => batch.upsertNode({ type: 'Noise', externalId: 'n' }))
     const written = await run(graph)
     expect(written.ok && written.value.data).toEqual([
@@ -99,7 +99,7 @@ describe('a graph to which others write', () => {
     expect(graph.looks).toBe(1)
   })
 
-  test('is written to as it is then: what the other took is taken', async () => {
+  test('is written in its current state: a seat that the other writer took is taken', async () => {
     const graph = new Contested(environment, (batch) =>
       batch.upsertNode({ ...seat, properties: [{ name: 'taken', value: true }] }),
     )
@@ -107,7 +107,7 @@ describe('a graph to which others write', () => {
     expect(written.ok && written.value.data).toEqual([])
   })
 
-  test('shows rows that only the other has made', async () => {
+  test('returns rows that only the other writer created', async () => {
     const bob = { type: 'Person', externalId: 'bob' }
     const graph = new Contested(environment, (batch) => {
       batch.upsertNode(bob)
@@ -120,7 +120,7 @@ describe('a graph to which others write', () => {
     ])
   })
 
-  test('gives up when its time is over, with nothing written', async () => {
+  test('stops at its time limit, with nothing written', async () => {
     let names = 0
     // New names cannot be read before they are committed, and each batch here adds new ones.
     const graph = new Contested(environment, (batch) => {
@@ -137,7 +137,7 @@ describe('a graph to which others write', () => {
     expect(again.ok && again.value.data).toHaveLength(1)
   })
 
-  test('is read for no longer than is left of the time of its call', async () => {
+  test('is read no longer than the remaining time of its call', async () => {
     const nodes = Array.from({ length: 60 }, (_, i) => ({ type: 'Noise', externalId: `${i}` }))
     await environment.write((batch) => {
       for (const node of nodes) batch.upsertNode(node)
@@ -160,7 +160,7 @@ describe('a graph to which others write', () => {
     expect((await runWrites({ graph: environment, limits, deadlineMs: deadlineMs, ...long })).ok).toBe(true)
   })
 
-  test('keeps nothing of a call that a fault ends within the transaction', async () => {
+  test('keeps nothing of a call that fails within the transaction', async () => {
     const faulting: GraphStore = {
       snapshot: () => environment.snapshot(),
       write: (change) =>
@@ -175,7 +175,7 @@ describe('a graph to which others write', () => {
   })
 })
 
-test('a composite project gets proxies of what a query makes, and loses those of what it deletes', async () => {
+test('a composite project gets proxies of created nodes, and loses those of deleted nodes', async () => {
   const open = () => openEnvironment(temporaryFolder(), { clock: new ManualClock(1_750_000_000_000), sync: false })
   const [own, global] = [open(), open()]
   const parts = { global: async () => global, constituents: async () => [own], constituentsNow: () => [own] }

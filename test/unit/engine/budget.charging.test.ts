@@ -256,7 +256,7 @@ describe('a function', () => {
     })
   }
 
-  test('samples are of functions that are there', () => {
+  test('every sample belongs to an existing function', () => {
     const names = new Set(functionNames())
     expect(Object.keys(samples).filter((name) => !names.has(name))).toEqual([])
   })

@@ -30,7 +30,7 @@ function run(text: string, given: BudgetLimits, parameters: Readonly<Record<stri
   }
 }
 
-describe('work that is too large for the serving loop', () => {
+describe('work that is too large for the event loop', () => {
   const long = 'ab'.repeat(100_000)
   const cases: readonly (readonly [text: string, answer: Value])[] = [
     ["RETURN left($long, 2000) =~ '(ab)*' AS v", true],
@@ -45,13 +45,13 @@ describe('work that is too large for the serving loop', () => {
     })
   }
 
-  test('and what is small is done there', () => {
+  test('and small work is done there', () => {
     expect(run("RETURN 'abab' =~ '(ab)*' AS v", inline)).toBe(true)
     expect(run('UNWIND range(1, 100) AS x WITH x ORDER BY -x RETURN collect(x)[0] AS v', inline)).toBe(100)
     expect(run("RETURN toUpper('abc') AS v", inline)).toBe('ABC')
   })
 
-  test('is given up when its time on the serving loop is over', () => {
+  test('is aborted at its time limit on the event loop', () => {
     const text = 'RETURN reduce(a = 0, x IN range(1, 1000000) | a + x) AS v'
     expect(() => run(text, { ...limits, inlineMs: 1 })).toThrow(LaneRequiredError)
     expect(run(text, limits)).toBe(500_000_500_000)
@@ -76,7 +76,7 @@ describe('work that is too large for the serving loop', () => {
   })
 })
 
-describe('the memory of a question', () => {
+describe('the memory of an evaluation', () => {
   const few: BudgetLimits = { ...limits, bytesHeldMax: 1024 * 1024 }
   const grown = (text: string): string => {
     try {
@@ -101,7 +101,7 @@ describe('the memory of a question', () => {
     })
   }
 
-  test('is given back by rows that a sort drops', () => {
+  test('is released by rows that a sort drops', () => {
     const text = `UNWIND range(1, 20000) AS x WITH toString(x) + '${'t'.repeat(100)}' AS t ORDER BY t LIMIT 10 RETURN count(*) AS v`
     expect(run(text, few)).toBe(10)
   })

@@ -58,7 +58,7 @@ describe('a hostile condition', () => {
     "MATCH (subject), (resource) WITH subject, resource, reduce(s = 'a', i IN range(1, 19) | s + s) AS s WHERE all(x IN range(1, 5000) WHERE s < left(s, 500000) + 'b')",
   ]
   for (const text of hostile) {
-    test(`ends at the limit of steps: ${text}`, () => {
+    test(`ends at the step limit: ${text}`, () => {
       const fault = faultOf(() => check(text))
       expect(fault.code).toBe('budget')
       expect(fault.subject).toBe('traversalStepsMax')
@@ -66,7 +66,7 @@ describe('a hostile condition', () => {
     })
   }
 
-  test('ends at the limit of time', () => {
+  test('ends at the time limit', () => {
     const fault = faultOf(() => check(hostile[1]!, { stepsMax: Number.MAX_SAFE_INTEGER, timeMs: 20 }))
     expect(fault.subject).toBe('decisionTimeMs')
   })
@@ -101,7 +101,7 @@ function rows(text: string, given: BudgetLimits): readonly (readonly ResultValue
   }
 }
 
-test('the same plan answers rightly after a fault in the middle of a run', () => {
+test('the same plan is correct after a failure in the middle of a run', () => {
   const text = 'MATCH (p:Person)-[r:KNOWS*1..3]-(q) RETURN count(*) AS n'
   const query = compileRowsQuery(text)
   if (!query.ok) throw new Error(query.error[0]!.message)
@@ -122,11 +122,11 @@ describe('several executions', () => {
   // Reads each of the 276 relationships from both sides.
   const text = 'MATCH (subject), (resource), (x:Person)-[:KNOWS]-(y:Person) WHERE x.external_id = y.external_id'
 
-  test('are each within their own limits when they share no budget', () => {
+  test('each have their own limits without a shared budget', () => {
     for (let i = 0; i < 20; i++) expect(check(text, { stepsMax: 5000, timeMs: 60_000 })).toBe(false)
   })
 
-  test('end together at the limits of the budget that they share', () => {
+  test('end together at the limits of a shared budget', () => {
     const budget = new Budget()
     budget.start({ stepsMax: 5000, timeMs: 60_000 })
     const fault = faultOf(() => {
@@ -145,7 +145,7 @@ describe('a pattern', () => {
   }
   const chain = (hops: number) => `MATCH (subject)${'-[:A]->()'.repeat(hops - 1)}-[:A]->(resource:Car)`
 
-  test('has at most a hundred relationships, and the first beyond is pointed at', () => {
+  test('has at most a hundred relationships, and the error points at the first one beyond', () => {
     expect(issueOf(chain(100))).toBeNull()
     const start = chain(100).indexOf('-[:A]->(resource') + '-[:A]->()'.length
     expect(issueOf(chain(101))).toEqual([['PatternTooLong', 'more than 100 relationships in one MATCH', start]])
@@ -153,7 +153,7 @@ describe('a pattern', () => {
     expect(issueOf(inside)?.map(([code]) => code)).toEqual(['PatternTooLong'])
   })
 
-  test('has at most a hundred parts, and what follows is not blamed for their names', () => {
+  test('has at most a hundred parts, and later errors about their names are suppressed', () => {
     const parts = (count: number) =>
       `MATCH (subject), (resource)${', (x)-[r:A]->()'.repeat(count - 2)} WITH subject, resource, x`
     expect(issueOf(parts(101))).toEqual([
@@ -164,7 +164,7 @@ describe('a pattern', () => {
   })
 })
 
-test('nesting that would end the stack is refused as text', () => {
+test('nesting that would overflow the stack is refused as text', () => {
   const deep = `MATCH (subject), (resource) WHERE ${'('.repeat(5000)}1${')'.repeat(5000)} = 1`
   const lists = `MATCH (subject), (resource) WHERE ${'['.repeat(40)}${']'.repeat(40)} IS NOT NULL`
   const compile = (text: string) =>

@@ -89,8 +89,8 @@ function read(
 
 const owns = 'MATCH (subject)-[r:OWNS]->(car:Car)'
 
-describe('a reading', () => {
-  test('gives the rows of subjects of the type only, with the variables in scope', () => {
+describe('condition rows', () => {
+  test('contain only subjects of the type, with the variables in scope', () => {
     const reading = filtered(owns, null)
     expect(Object.fromEntries(reading.variables)).toEqual({ subject: 'node', r: 'relationship', car: 'node' })
     expect(read(reading, ['subject', 'car']).sort()).toEqual([
@@ -100,7 +100,7 @@ describe('a reading', () => {
     ])
   })
 
-  test('keeps the rows for which the filter is true, and begins where the filter points', () => {
+  test('are those for which the filter is true, and the traversal starts at the filtered node', () => {
     const filter = equal(member(variable('subject'), 'external_id'), { kind: 'parameter', name: 'who', span })
     const reading = filtered(`${owns} OPTIONAL MATCH (car)-[:PARKED]->(place)`, filter)
     expect(reading.parameters).toEqual(['who'])
@@ -113,7 +113,7 @@ describe('a reading', () => {
     expect(() => read(reading, ['car'])).toThrow('$who')
   })
 
-  test('filters by claims of a token and by what the text computes', () => {
+  test('are filtered by claims of a token and by computed values', () => {
     const claim = member({ kind: 'parameter', name: 'token', span }, 'sub')
     const mine = filtered(owns, equal(member(variable('subject'), 'external_id'), claim))
     expect(mine.explain()).toContain('NodeUniqueIndexSeek')
@@ -125,7 +125,7 @@ describe('a reading', () => {
     expect(read(counted, ['subject', 'n'])).toEqual([['ann', '2']])
   })
 
-  test('begins where the filter points, behind aggregates, barriers and optional matches too', () => {
+  test('start at the filtered node, also after aggregates, barriers and optional matches', () => {
     const who = equal(member(variable('subject'), 'external_id'), { kind: 'parameter', name: 'who', span })
     const texts = [
       'MATCH (subject)-[:OWNS]->(car:Car)-[:PARKED]->(place:Place) OPTIONAL MATCH (place)-[:IN]->(city)',
@@ -145,7 +145,7 @@ describe('a reading', () => {
     expect(read(optional, ['subject', 'city'])).toEqual([])
   })
 
-  test('does no more than the rows that are taken ask for', () => {
+  test('are computed only as far as they are read', () => {
     const all = filtered('MATCH (subject), (a), (b), (c), (d)', null)
     const whole = read(all, ['subject'], {}, { rowsMax: 10_000, stepsMax: 100_000 })
     expect(whole).toHaveLength(2 * 7 ** 4)
@@ -153,7 +153,7 @@ describe('a reading', () => {
     expect(() => read(all, ['subject'], {}, { rowsMax: 10_000, stepsMax: 2000 })).toThrow('the limit of 2000 steps')
   })
 
-  test('refuses a text that lets go of the subject, writes, returns or leaves the project', () => {
+  test('refuse a text that drops the subject, writes, returns or leaves the project', () => {
     expect(refusal('MATCH (car:Car)')).toContain('must bind `subject`')
     expect(refusal(`${owns} WITH car`)).toContain('missing required variables in WITH statement')
     expect(refusal(`${owns} WITH car AS subject`)).toContain('missing required variables in WITH statement')

@@ -250,13 +250,13 @@ for (const rules of ['on', 'off'] as const) {
       expect(pairs(text, '3.0-kbac')).toEqual(['ann c1', 'ann c2', 'bob c1', 'bob c2', 'bob c3'])
     })
 
-    test('the subquery chooses before the question does: a limit inside is a limit for all', () => {
+    test('the subquery is evaluated before the check: a limit inside applies to all', () => {
       const text =
         'CALL () { MATCH (subject)-[:MEMBER]->()-[:OWNS]->(resource) RETURN subject, resource ORDER BY subject.external_id DESC, resource.external_id LIMIT 1 }'
       expect(pairs(text, '3.0-kbac')).toEqual(['bob c1'])
     })
 
-    test('a union of subject and resource is asked branch by branch', () => {
+    test('a union of subject and resource is evaluated branch by branch', () => {
       const text =
         'CALL () { MATCH (subject)-[:MEMBER]->(:Team {size: 1})-[:OWNS]->(resource) RETURN subject, resource UNION MATCH (subject {age: 30}), (resource {wheels: 3}) RETURN subject, resource }'
       expect(pairs(text, '3.0-kbac')).toEqual(['ann c2', 'bob c3'])
@@ -268,23 +268,23 @@ for (const rules of ['on', 'off'] as const) {
       expect(pairs(text)).toEqual(['ann c9', 'bob c3', 'zoe c1'])
     })
 
-    test('a condition in another graph is asked there', () => {
+    test('a condition in another graph is evaluated there', () => {
       expect(pairs("USE graph.byName('abroad') MATCH (subject)-[:RENTS]->(resource)")).toEqual(['ann c9', 'zoe c1'])
     })
 
-    test('names may change places on the way', () => {
+    test('names may be swapped on the way', () => {
       const text =
         'MATCH (resource:Person)-[:MEMBER]->()-[:OWNS]->(subject:Car) WITH resource AS subject, subject AS resource'
       expect(pairs(text)).toEqual(['ann c1', 'ann c2', 'bob c1', 'bob c2', 'bob c3'])
     })
 
-    test('a limit above the choice is kept', () => {
+    test('a limit above the check is kept', () => {
       const text =
         'MATCH (subject)-[:MEMBER]->()-[:OWNS]->(resource) WITH subject, resource ORDER BY resource.external_id DESC LIMIT 1'
       expect(pairs(text)).toEqual(['bob c3'])
     })
 
-    test('subject and resource may be one and the same variable, of two types never', () => {
+    test('subject and resource may be the same variable, but never of two types', () => {
       const ask = (text: string, resourceType: string): string[] => {
         const compiled = compileCondition({ text, dialect: 'open', subjectType: 'Person', resourceType }, { rules })
         if (!compiled.ok) throw new Error(compiled.error[0]!.message)
@@ -300,7 +300,7 @@ for (const rules of ['on', 'off'] as const) {
       expect(ask('MATCH (resource:Car)<-[:OWNS]-() WITH resource, resource AS subject', 'Car')).toEqual([])
     })
 
-    test('what a subquery imports stays in scope behind its WITH', () => {
+    test('variables imported by a subquery stay in scope after its WITH', () => {
       const inner = 'MATCH (t:Team) WITH t ORDER BY t.size LIMIT 1 MATCH (subject)-[:MEMBER]->(t)'
       const call = `MATCH (subject:Person), (resource:Car) CALL (subject, resource) { ${inner} RETURN 1 AS one }`
       const onlyBob = ['bob c1', 'bob c2', 'bob c3']
@@ -310,7 +310,7 @@ for (const rules of ['on', 'off'] as const) {
       expect(pairs(`MATCH (subject:Person), (resource:Car) WHERE COUNT { ${inner} } > 0`)).toEqual(onlyBob)
     })
 
-    test('a node that is null is no node, also where nothing is walked from it', () => {
+    test('a null node matches nothing, even without a traversal from it', () => {
       const optional = 'MATCH (subject:Person), (resource:Car) OPTIONAL MATCH (subject)-[:MEMBER]->(x)'
       const members = ['ann c1', 'ann c2', 'ann c3', 'bob c1', 'bob c2', 'bob c3']
       expect([...new Set(pairs(`${optional} MATCH (x)`))]).toEqual(members)
@@ -319,20 +319,20 @@ for (const rules of ['on', 'off'] as const) {
       expect(pairs('MATCH (subject:Person), (resource:Car) WITH subject, resource, null AS x MATCH (x)')).toEqual([])
     })
 
-    test('a list of relationships that another pattern follows is kept', () => {
+    test('a list of relationships that another pattern traverses is kept', () => {
       const two = 'MATCH (subject:Person)-[r:MEMBER*1..2]->(t) MATCH (t)-[:OWNS]->(resource)'
       expect(pairs(`${two} WHERE NOT EXISTS { (subject)-[r*]->(t) }`)).toEqual([])
       expect(pairs(`${two} MATCH (subject)-[r*]->(t)`)).toEqual(['ann c1', 'ann c2', 'bob c1', 'bob c2', 'bob c3'])
     })
 
-    test('a group is counted whole', () => {
+    test('a group is counted completely', () => {
       const text = 'MATCH (subject)-[:MEMBER]->(t), (resource:Car) WITH subject, resource, count(t) AS n WHERE n > 1'
       expect(pairs(text)).toEqual(['bob c1', 'bob c2', 'bob c3', 'bob c9'].filter((pair) => pair !== 'bob c9'))
     })
   })
 }
 
-describe('what is refused', () => {
+describe('refused conditions', () => {
   const refused: readonly (readonly [string, string])[] = [
     ['MATCH (a) CALL (b) { RETURN 1 AS x } RETURN a', 'UndefinedVariable'],
     ['MATCH (a) CALL (a) { MATCH (a) RETURN a } RETURN a', 'VariableAlreadyBound'],
@@ -358,7 +358,7 @@ describe('what is refused', () => {
     test(`${text}: ${code}`, () => expect(codes(text)).toContain(code))
   }
 
-  test('a shortest path from a node undirected to itself is a fault, so that its absence is no permit', () => {
+  test('a shortest path from a node undirected to itself is an error, so that its absence is not a permit', () => {
     const text =
       'MATCH (subject:Person), (resource:Car) OPTIONAL MATCH p = shortestPath((subject)-[:KNOWS*]-(subject)) WITH subject, resource, p WHERE p IS NULL'
     const compiled = compileCondition({ text, dialect: '3.0-kbac', subjectType: 'Person', resourceType: 'Car' })
@@ -366,7 +366,7 @@ describe('what is refused', () => {
     expect(() => within({}, (asking) => compiled.value.check(asking, 'ann', 'c1'))).toThrow(ExecutionError)
   })
 
-  test('in a policy, a subquery that means another subject', () => {
+  test('in a policy, a subquery with another subject', () => {
     const inner = 'MATCH (subject)-[:MEMBER]->(t) RETURN t'
     const text = (imports: string): string => `MATCH (subject), (resource) CALL ${imports}{ ${inner} }`
     const compile = (given: string) =>
@@ -377,7 +377,7 @@ describe('what is refused', () => {
     expect(compile(text('(subject) ')).ok).toBe(true)
   })
 
-  test('texts whose planning would hold up the process', () => {
+  test('texts whose planning would block the process', () => {
     expect(codes(`${'OPTIONAL MATCH (a) '.repeat(5000)}RETURN a`)).toEqual(['QueryTooLong'])
     const columns = Array.from({ length: 2000 }, (_, i) => `count(n.x${i}) AS c${i}`).join(', ')
     expect(codes(`MATCH (n) RETURN ${columns}`)).toEqual(['QueryTooLong'])
@@ -385,7 +385,7 @@ describe('what is refused', () => {
     expect(codes(`MATCH ${Array(5000).fill('(n)').join(', ')} RETURN n`)).toEqual(['PatternTooLong'])
   })
 
-  test('a computed value that is no node is a fault of the run', () => {
+  test('a computed value that is not a node is a run-time error', () => {
     const text = 'UNWIND $xs AS x MATCH (x)-->(y) RETURN y'
     const query = compileRowsQuery(text)
     if (!query.ok) throw new Error(query.error[0]!.message)

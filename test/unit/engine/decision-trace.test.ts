@@ -39,8 +39,8 @@ function why(text: string, subject: string, resource: string): DecisionTrace {
 
 const throughTeams = 'MATCH (subject)-[m:MEMBER]->(t:Team)-[:PARENT*0..2]->(top:Team)-[:OWNS]->(resource)'
 
-describe('a permit shows the way', () => {
-  test('of the branch of a union that it came by, and of no other', () => {
+describe('a permit shows the matched path', () => {
+  test('of the branch of a union that matched, and of no other', () => {
     const above = 'MATCH (subject)-[:MEMBER]->(t)-[:PARENT]->(top)-[:OWNS]->(resource) RETURN subject, resource'
     const own = 'MATCH (subject)-[:MEMBER]->(t:Team)-[:OWNS]->(resource) RETURN subject, resource'
     for (const [subject, resource, teams] of [
@@ -56,7 +56,7 @@ describe('a permit shows the way', () => {
     }
   })
 
-  test('every element of the pattern, the steps of a variable length among them', () => {
+  test('every element of the pattern, including the steps of variable length', () => {
     const { decision, matched, nearestMiss, unknown } = why(throughTeams, 'ann', 'c1')
     expect(decision).toBe(true)
     expect(nearestMiss).toBeNull()
@@ -68,7 +68,7 @@ describe('a permit shows the way', () => {
     expect(matched!.relationships.find((r) => r.type === 'MEMBER')!.variable).toBe('m')
   })
 
-  test('what a pattern predicate found is part of it', () => {
+  test('including the match of a pattern predicate', () => {
     const { matched } = why(
       'MATCH (subject), (resource) WHERE (subject)-[:MEMBER]->()-[:OWNS]->(resource)',
       'bob',
@@ -77,25 +77,25 @@ describe('a permit shows the way', () => {
     expect(matched!.relationships.map((r) => r.type).sort()).toEqual(['MEMBER', 'OWNS'])
   })
 
-  test('an aggregation leaves what it groups by', () => {
+  test('an aggregation keeps its grouping keys', () => {
     const text = `${throughTeams} WITH subject, resource, count(t) AS n WHERE n > 0`
     expect(why(text, 'ann', 'c1').matched!.nodes.map((node) => node.variable)).toEqual(['subject', 'resource'])
   })
 
-  test('what is given is there to the end, whatever is grouped in between', () => {
+  test('fixed variables are kept to the end, whatever is grouped in between', () => {
     const text =
       'MATCH (subject)-[:MEMBER]->(t) WITH subject, collect(t) AS ts MATCH (subject)-[:BANNED]->(resource) WHERE size(ts) = 1'
     const names = why(text, 'bob', 'c2').matched!.nodes.map((node) => node.variable)
     expect(names.sort()).toEqual(['resource', 'subject'])
   })
 
-  test('an optional match that failed leaves nothing behind', () => {
+  test('an optional match that failed adds nothing', () => {
     const text =
       'MATCH (subject), (resource) OPTIONAL MATCH (subject)-[:MEMBER]->(t) WHERE EXISTS { (t)-[:OWNS]->(c) } AND t.x + 0 = 5'
     expect(why(text, 'bob', 'c2').matched!.relationships).toEqual([])
   })
 
-  test('a subquery shows what it matched', () => {
+  test('a subquery shows its match', () => {
     const text = 'CALL () { MATCH (subject)-[:MEMBER]->(t)-[:OWNS]->(resource) RETURN subject, resource, t }'
     expect(
       why(text, 'bob', 'c2')
@@ -105,8 +105,8 @@ describe('a permit shows the way', () => {
   })
 })
 
-describe('a denial shows the nearest miss', () => {
-  test('the step that found no relationship, and how far it had come', () => {
+describe('a denial shows the closest partial match', () => {
+  test('the step that found no relationship, and the partial match before it', () => {
     const { decision, nearestMiss, matched } = why('MATCH (subject)-[:MEMBER]->(t)-[:OWNS]->(resource)', 'ann', 'c1')
     expect(decision).toBe(false)
     expect(matched).toBeNull()
@@ -126,7 +126,7 @@ describe('a denial shows the nearest miss', () => {
     })
   })
 
-  test('what a forbidden pattern forbids', () => {
+  test('the match of a forbidden pattern', () => {
     const text = 'MATCH (subject)-[:MEMBER]->()-[:OWNS]->(resource) WHERE NOT (subject)-[:BANNED]->(resource)'
     const { stopped } = why(text, 'bob', 'c2').nearestMiss!
     expect(stopped.step).toBe('AntiSemiApply')
@@ -142,7 +142,7 @@ describe('a denial shows the nearest miss', () => {
     expect(why(text, 'ann', 'c1').nearestMiss!.stopped.step).toContain('OWNS')
   })
 
-  test('of the branch of a union that came furthest', () => {
+  test('of the branch of a union with the longest partial match', () => {
     const short = 'MATCH (subject)-[:OWNS]->(resource) RETURN subject, resource'
     const long = 'MATCH (subject)-[:MEMBER]->(t)-[:OWNS]->(resource) RETURN subject, resource'
     for (const text of [`CALL () { ${short} UNION ${long} }`, `CALL () { ${long} UNION ${short} }`]) {
@@ -152,13 +152,13 @@ describe('a denial shows the nearest miss', () => {
     }
   })
 
-  test('nodes that do not exist are named', () => {
+  test('missing nodes are named', () => {
     expect(why(throughTeams, 'nobody', 'c1').unknown).toEqual(['subject'])
     expect(why(throughTeams, 'nobody', 'nothing').unknown).toEqual(['subject', 'resource'])
   })
 })
 
-test('a profile counts rows and reads, each operator its own', () => {
+test('a profile counts rows and reads of each operator', () => {
   const query = compileRowsQuery('MATCH (p:Person)-[:MEMBER]->(t) WHERE p.age > 20 RETURN t.external_id')
   if (!query.ok) throw new Error(query.error[0]!.message)
   const { rows, text, root } = within((asking) => query.value.profile(asking))
@@ -176,7 +176,7 @@ test('a profile counts rows and reads, each operator its own', () => {
   expect(JSON.parse(JSON.stringify(root)).children[0].node.operator).toBe('Expand(All)')
 })
 
-test('a plan is data too', () => {
+test('a plan is available as data', () => {
   const query = compileRowsQuery('MATCH (p:Person) WHERE NOT (p)-->() RETURN p')
   if (!query.ok) throw new Error(query.error[0]!.message)
   const node = query.value.describe()

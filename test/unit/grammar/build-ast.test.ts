@@ -114,7 +114,7 @@ test.each([
   expect(bare(firstPath(`()-->${quantifier}()`).relationships[0]!.range)).toEqual({ min, max })
 })
 
-test('labels bind ! before & before |, and `:` joins like &', () => {
+test('labels bind ! before & before |, and `:` combines like &', () => {
   const label = (name: string) => ({ kind: 'label', name })
   const not = (operand: object) => ({ kind: 'label-not', operand })
   const and = (...operands: object[]) => ({ kind: 'label-and', operands })
@@ -125,7 +125,7 @@ test('labels bind ! before & before |, and `:` joins like &', () => {
   expect(bare(firstPath('(:A&(B|C))').nodes[0]!.labels)).toEqual(and(label('A'), or(label('B'), label('C'))))
 })
 
-test('a shortest path is a path that says so', () => {
+test('a shortest path is marked as such', () => {
   const path = firstPath('p = allShortestPaths((a)-[*]->(b))')
   expect(path.shortest).toBe('all')
   expect(path.variable?.text).toBe('p')
@@ -219,7 +219,7 @@ test.each([
   expect(clause.where?.kind).toBe(kind)
 })
 
-test('the bar of a comprehension ends its condition, the bar of labels does not', () => {
+test('the bar of a comprehension ends its condition, but the bar of labels does not', () => {
   expect(bareExpression('[x IN xs WHERE x:A | x]')).toMatchObject({
     where: { kind: 'label-test', labels: { kind: 'label', name: 'A' } },
     projection: { kind: 'variable', name: 'x' },
@@ -260,12 +260,12 @@ test.each([
   expect(literal.kind === 'float' && literal.value).toBe(value)
 })
 
-test('strings are read with their escapes, surrogate pairs included', () => {
+test('strings are parsed with their escapes, including surrogate pairs', () => {
   const literal = readExpression(String.raw`'\\ \' \" \b\f\n\r\t \u00e9 \uD83D\uDE00 \U0001F600'`)
   expect(literal.kind === 'string' && literal.value).toBe('\\ \' " \b\f\n\r\t é 😀 😀')
 })
 
-test('the text of a projected expression is what was written, parentheses and comments included', () => {
+test('the text of a projected expression is the original text, including parentheses and comments', () => {
   const clause = read('RETURN  ( n . x+1 ) /* c */ * 2  AS y, count( * )').parts[0]!.clauses[0]!
   expect(clause.kind === 'return' && clause.items.map((item) => item.text)).toEqual([
     '( n . x+1 ) /* c */ * 2',
@@ -273,7 +273,7 @@ test('the text of a projected expression is what was written, parentheses and co
   ])
 })
 
-test('spans point at the text that a node came from', () => {
+test('spans cover the text of a node', () => {
   const text = 'MATCH (n:A)-[r]->(m) WHERE n.x = -1 AND f.g(m) RETURN n'
   const at = (span: { start: number; end: number }) => text.slice(span.start, span.end)
   const [match, result] = read(text).parts[0]!.clauses as [MatchClause, { span: { start: number; end: number } }]

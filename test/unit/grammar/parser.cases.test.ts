@@ -7,7 +7,7 @@ import { readCases } from './read-cases.ts'
 import { bare, read } from './trees.ts'
 
 for (const { line, text, answer } of readCases('accepted.case', '=')) {
-  test(`accepted.case:${line} reads ${text}`, () => {
+  test(`accepted.case:${line} parses ${text}`, () => {
     const query = read(text)
     expect(print(query)).toBe(answer ?? text)
     expect(bare(read(print(query)))).toEqual(bare(query))

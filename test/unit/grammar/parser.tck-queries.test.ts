@@ -20,7 +20,7 @@ const syntaxDetails = new Set([
   'InvalidRelationshipPattern',
 ])
 
-test.skipIf(!suitePresent)(`every query that expects rows is read${missing}`, () => {
+test.skipIf(!suitePresent)(`every query that expects rows is parsed${missing}`, () => {
   const refused = suite.flatMap(({ id, query, expect: { kind } }) => {
     const result = parse(query)
     return kind === 'error' || result.ok ? [] : [`${id}: ${result.diagnostics[0]!.message}`]
@@ -30,7 +30,7 @@ test.skipIf(!suitePresent)(`every query that expects rows is read${missing}`, ()
 })
 
 test.skipIf(!suitePresent)(
-  `every error is refused here if it is one of syntax, and left to the binder if not${missing}`,
+  `every syntax error is refused here, and other errors are left to the binder${missing}`,
   () => {
     const errors = suite.filter(({ expect: { kind } }) => kind === 'error')
     const wrong = errors.flatMap(({ id, query, expect: { detail = '' } }) => {
@@ -43,7 +43,7 @@ test.skipIf(!suitePresent)(
   },
 )
 
-test.skipIf(!suitePresent)(`every query prints to a text that reads as the same tree${missing}`, () => {
+test.skipIf(!suitePresent)(`every query prints to a text with the same tree${missing}`, () => {
   let printed = 0
   for (const { query } of suite) {
     const first = parse(query)

@@ -11,7 +11,7 @@ function refusal(text: string): Diagnostic {
   return result.diagnostics[0]!
 }
 
-test('an issue is rendered with its line, column and a caret under the words', () => {
+test('a diagnostic is rendered with its line, column and a caret under the words', () => {
   const text = 'MATCH (n)\nWERE n.x = 1\nRETURN n'
   expect(renderDiagnostic(text, refusal(text))).toBe(
     [
@@ -22,7 +22,7 @@ test('an issue is rendered with its line, column and a caret under the words', (
   )
 })
 
-test('a text that ends too early is pointed at where it ends', () => {
+test('a text that ends too early is marked at its end', () => {
   const text = 'MATCH (n) WHERE n.x =  \n'
   expect(renderDiagnostic(text, refusal(text))).toBe(
     [
@@ -33,7 +33,7 @@ test('a text that ends too early is pointed at where it ends', () => {
   )
 })
 
-test('an issue says apart what was found and what was expected', () => {
+test('a diagnostic separates the found and the expected token', () => {
   expect(refusal('RETURN [1 2]')).toEqual({
     code: 'UnexpectedSyntax',
     message: 'unexpected `2`, expected `,` or `]`',
@@ -43,7 +43,7 @@ test('an issue says apart what was found and what was expected', () => {
   })
 })
 
-test('a refusal leaves the parser ready for the next text', () => {
+test('after a syntax error the parser accepts the next text', () => {
   refusal('RETURN ((((1')
   refusal(`RETURN ${'('.repeat(500)}`)
   refusal("RETURN -'\\q'")
@@ -68,7 +68,7 @@ const nests: [string, string, string][] = [
   ['exists', 'exists { (a) WHERE ', ' }'],
 ]
 
-test.each(nests)('%s may nest 40 deep and more, and are refused beyond the limit', (_name, open, close) => {
+test.each(nests)('%s may be nested at least 40 deep, and are refused beyond the limit', (_name, open, close) => {
   const nested = (depth: number) => `RETURN ${open.repeat(depth)}1${close.repeat(depth)}`
   expect(parse(nested(40)).ok).toBe(true)
   expect(parse(nested(maxNesting - 5)).ok).toBe(true)
@@ -76,7 +76,7 @@ test.each(nests)('%s may nest 40 deep and more, and are refused beyond the limit
   expect(refusal(nested(10_000)).code).toBe('NestingTooDeep')
 })
 
-test('the limit is pointed at, even where the text ends there', () => {
+test('the error points at the limit, even if the text ends there', () => {
   const text = `RETURN ${'('.repeat(maxNesting - 1)}`
   expect(refusal(text)).toMatchObject({ code: 'NestingTooDeep', span: { start: text.length, end: text.length } })
   expect(refusal(`${text}1`)).toMatchObject({ span: { start: text.length, end: text.length + 1 } })
@@ -98,17 +98,17 @@ test.each([
   ['negations', `${'NOT '.repeat(maxTreeDepth)}a`],
   ['signs', `${'- '.repeat(maxTreeDepth)}a`],
   ['properties', `a${'.a'.repeat(maxTreeDepth)}`],
-])('a chain of %s is a tree as deep as it is long, and is refused beyond the limit', (_name, text) => {
+])('a chain of %s is a tree of the same depth, and is refused beyond the limit', (_name, text) => {
   expect(refusal(`RETURN ${text}`).code).toBe('NestingTooDeep')
 })
 
-test('what is long but not deep is read', () => {
+test('a long text without depth is parsed', () => {
   expect(parse(`RETURN [${'1, '.repeat(20_000)}1]`).ok).toBe(true)
   expect(parse(`MATCH (a)${'-->(a)'.repeat(5_000)}`).ok).toBe(true)
   expect(parse(`RETURN 1 < ${'2 < '.repeat(5_000)} 3`).ok).toBe(true)
 })
 
-test('a text beyond the length limit is refused unread', () => {
+test('a text beyond the length limit is refused without parsing', () => {
   expect(parse(`RETURN '${'a'.repeat(maxTextLength - 9)}'`).ok).toBe(true)
   expect(refusal(`RETURN '${'a'.repeat(maxTextLength)}'`)).toMatchObject({ code: 'TextTooLong' })
 })
@@ -123,6 +123,6 @@ test.each([
   ['dots', 'a.'],
   ['parameters in back-ticks', '$`a'],
   ['unknown signs', '#'],
-])('%s without end are refused and not pondered', (_name, piece) => {
+])('unclosed %s are refused quickly', (_name, piece) => {
   expect(parse(`RETURN ${piece.repeat(200_000 / piece.length)}`).ok).toBe(false)
 })

@@ -9,12 +9,12 @@ afterAll(() => house.stop())
 
 const read = (key = house.key) => house.service.send('/data-schema/v1/', { headers: { 'x-svc-clientkey': key } })
 
-it('is 404 while nothing has been captured, whatever the service itself keeps in the graph', async () => {
+it('returns 404 before any capture, although the service has nodes of its own', async () => {
   const { status, body } = await read()
   expect([status, body.message]).toEqual([404, 'nothing has been captured in this project yet'])
 })
 
-it('counts types, properties with their kinds and metadata, labels and edges', async () => {
+it('counts types, properties with their types and metadata, labels and edges', async () => {
   const metadata = { source: 'desk', assurance_level: 2, custom_metadata: { by: 'ann' } }
   await house.capture('nodes', {
     nodes: [
@@ -91,7 +91,7 @@ it('counts types, properties with their kinds and metadata, labels and edges', a
   expect(graph.metadata.created_at! <= graph.metadata.updated_at!).toBe(true)
 })
 
-it('is for agents with its permission', async () => {
+it('requires its permission', async () => {
   const { status, body } = await read(house.service.key)
   expect([status, body.message]).toEqual([401, 'insufficient API access level for appAgent'])
 })

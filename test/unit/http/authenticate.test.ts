@@ -39,7 +39,7 @@ async function ask(user: UserTokenUse, headers: Record<string, string>): Promise
 
 const key = { 'x-svc-clientkey': 'key' }
 
-test('beside a key in its own header, Authorization holds the token of the user', async () => {
+test('with a key in its own header, Authorization contains the token of the user', async () => {
   const user = { nodeType: 'Person', subjectId: 'ann', claims: { projectId: 'project', token: 'abc' } }
   for (const use of ['optional', 'required'] as const) {
     expect(await ask(use, { ...key, authorization: 'Bearer abc' })).toEqual({
@@ -58,11 +58,11 @@ test('with the key in Authorization there is no user', async () => {
   expect(await ask('ignored', { authorization: 'key' })).toBe('the agent alone')
 })
 
-test('a route that takes no user tokens looks at none', async () => {
+test('a route without user tokens ignores them', async () => {
   expect(await ask('ignored', { ...key, authorization: 'Basic abc', 'x-svc-token': 'def' })).toBe('the agent alone')
 })
 
-test('a route that needs a user says so', async () => {
+test('a route that requires a user reports a missing one', async () => {
   const refusal = { kind: 'unauthenticated', message: 'end-user token is required' }
   expect(await ask('required', key)).toEqual(refusal)
   expect(await ask('required', { authorization: 'key' })).toEqual(refusal)
@@ -74,7 +74,7 @@ test('a delegation token without a token of the user is refused', async () => {
   expect(await ask('optional', { authorization: 'key', 'x-svc-token': 'def' })).toEqual(refusal)
 })
 
-test('what is no bearer token is refused, never passed over', async () => {
+test('an invalid bearer token is refused, never ignored', async () => {
   const refusal = {
     kind: 'unauthenticated',
     message: 'Invalid token in Authorization header',
@@ -85,7 +85,7 @@ test('what is no bearer token is refused, never passed over', async () => {
   }
 })
 
-test('the key is checked before the token, and an agent without the permission learns nothing of it', async () => {
+test('the key is checked before the token, and an agent without the permission learns nothing about the token', async () => {
   const wrong = { 'x-svc-clientkey': 'other', authorization: 'Bearer abc' }
   expect(await ask('optional', wrong)).toMatchObject({ message: 'the application agent key is unknown or expired' })
   expect(await ask('optional', { 'x-svc-clientkey': '', authorization: 'key' })).toMatchObject({

@@ -8,8 +8,8 @@ import { startService, type TestService } from '../../support/service.ts'
 
 const KIB = 1024
 
-describe('a budget of bytes', () => {
-  it('holds what is reserved and not released, whatever the order', () => {
+describe('a byte budget', () => {
+  it('counts what is reserved and not released, in any order', () => {
     const step = fc.record({
       of: fc.nat(5),
       action: fc.constantFrom('reach', 'release'),
@@ -108,7 +108,7 @@ describe('the bodies of one caller', () => {
   it.each([
     ['with a declared length', 200 * KIB, 'x'],
     ['in chunks', 'chunked', 'x'.repeat(200 * KIB)],
-  ] as const)('%s are refused beyond its limit (429), and no one else’s are', async (_, length, first) => {
+  ] as const)('%s are refused beyond its limit (429), and those of other callers are not', async (_, length, first) => {
     service = await start()
     const one = service
     const other = await one.addAgent('other', ['Authorization'])
@@ -129,7 +129,7 @@ describe('the bodies of one caller', () => {
     expect((await ask(one.key, 290 * KIB)).status).toBe(200)
   })
 
-  it('is admitted alone, above the limit too', async () => {
+  it('are admitted alone, also above the limit', async () => {
     service = await start()
     expect(
       (await service.send(path, { headers: { 'x-svc-clientkey': service.key }, raw: questionOf(400 * KIB) })).status,
@@ -138,7 +138,7 @@ describe('the bodies of one caller', () => {
 })
 
 describe('the bodies of all callers', () => {
-  it('are refused beyond the limit (503), small ones never', async () => {
+  it('are refused beyond the limit (503), except small ones', async () => {
     service = await startService({ bodyTotalBytesMax: 300 * KIB, bodyCallerBytesMax: 100_000_000, bodyTimeMs: 60_000 })
     const one = service
     const other = await one.addAgent('other', ['Authorization'])
@@ -154,7 +154,7 @@ describe('the bodies of all callers', () => {
     expect((await until(200, () => ask(120 * KIB))).status).toBe(200)
   })
 
-  it('give back their bytes when they are too slow, malformed or too large', async () => {
+  it('release their bytes if they are too slow, malformed or too large', async () => {
     service = await startService({ bodyTotalBytesMax: 300 * KIB, bodyBytesMax: 250 * KIB, bodyTimeMs: 300 })
     const one = service
     const headers = { 'x-svc-clientkey': one.key }
@@ -180,7 +180,7 @@ describe('the bodies of all callers', () => {
 })
 
 describe('the values of one body', () => {
-  it('are limited, whatever they are', async () => {
+  it('are limited, whatever their type', async () => {
     service = await startService({ jsonValuesMax: 1000 })
     const one = service
     const ask = (ignored: unknown) => one.ask(path, { ...question, ignored })
@@ -196,8 +196,8 @@ describe('the values of one body', () => {
   })
 })
 
-describe('the headers of an answer', () => {
-  it('are its own, where many are on their way', async () => {
+describe('the headers of a response', () => {
+  it('belong to it, also with many concurrent responses', async () => {
     service = await startService()
     const one = service
     const ids = Array.from({ length: 200 }, (_, at) => `request-${at}`)

@@ -47,22 +47,22 @@ const pins: readonly [ServiceError, number, string, Record<string, string>?][] =
   [{ kind: 'unavailable', message: 'later', retryAfterS: 2 }, 503, '{"message":"later"}', { 'retry-after': '2' }],
 ]
 
-describe('problems', () => {
-  it.each(pins)('%j answers %i', (error, status, text, headers) => {
+describe('error responses', () => {
+  it.each(pins)('%j has status %i', (error, status, text, headers) => {
     const problem = toErrorResponse(error)
     expect(problem.status).toBe(status)
     expect(errorBodyText(problem)).toBe(text)
     expect(problem.headers).toEqual(headers)
   })
 
-  it('tells nothing of a broken promise of our own', () => {
+  it('reveal nothing about an internal error', () => {
     expect(internalErrorResponse.status).toBe(500)
     expect(errorBodyText(internalErrorResponse)).toBe('{"message":"Internal Server Error"}')
   })
 })
 
 describe('request identifiers', () => {
-  it('keeps what the caller sent', () => {
+  it('are kept if the caller sent one', () => {
     expect(requestIdOf('abc-123')).toBe('abc-123')
     expect(requestIdOf('a b, "c"')).toBe('a b, "c"')
     expect(requestIdOf('x'.repeat(256))).toBe('x'.repeat(256))
@@ -75,7 +75,7 @@ describe('request identifiers', () => {
     ['one with a control character', 'a\tb'],
     ['one that would be two lines', 'a\r\nb'],
     ['one that no header can hold', 'Ā'],
-  ])('makes one for %s, and never the same twice', (_, given) => {
+  ])('are created for %s, and never twice the same', (_, given) => {
     const made = requestIdOf(given)
     expect(made).toMatch(/^[0-9a-f]{16}-[0-9a-z]+$/)
     expect(requestIdOf(given)).not.toBe(made)

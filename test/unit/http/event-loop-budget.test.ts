@@ -9,14 +9,14 @@ function admitted(share: EventLoopBudget, project: string, agent: string, nowMs:
   return Array.from({ length: count }, () => share.tryCharge(project, agent, MEDIUM, nowMs)).filter(Boolean).length
 }
 
-describe('the share of the serving loop', () => {
+describe('the event-loop budget', () => {
   it('is not used by small bodies', () => {
     const share = new EventLoopBudget()
     expect(admitted(share, 'project', 'agent', 0, 20)).toBe(6)
     for (let i = 0; i < 10_000; i++) expect(share.tryCharge('project', 'agent', 4999, 0)).toBe(true)
   })
 
-  it('of an agent is spent after 10 ms at once, and grows by 100 ms in a second', () => {
+  it('of an agent is spent after 10 ms at once, and grows by 100 ms per second', () => {
     const share = new EventLoopBudget()
     expect(admitted(share, 'project', 'agent', 0, 20)).toBe(6)
     expect(share.tryCharge('project', 'agent', MEDIUM, 5)).toBe(false)
@@ -27,7 +27,7 @@ describe('the share of the serving loop', () => {
     expect(later).toBeLessThan(60)
   })
 
-  it('of a project is spent by several agents; one that used little goes on', () => {
+  it('of a project is spent by several agents; one that used little continues', () => {
     const share = new EventLoopBudget()
     for (const agent of ['a', 'b', 'c']) admitted(share, 'project', agent, 0, 4)
     expect(share.tryCharge('project', 'a', MEDIUM, 0)).toBe(false)
@@ -35,13 +35,13 @@ describe('the share of the serving loop', () => {
     expect(share.tryCharge('other', 'd', MEDIUM, 0)).toBe(true)
   })
 
-  it('of an agent without a name is one of its project alone', () => {
+  it('of an agent without a name is that of its project', () => {
     const share = new EventLoopBudget()
     expect(admitted(share, 'first', '', 0, 20)).toBe(6)
     expect(admitted(share, 'second', '', 0, 20)).toBe(6)
   })
 
-  it('forgets shares that are whole again', () => {
+  it('drops shares that are full again', () => {
     const share = new EventLoopBudget()
     for (let i = 0; i < 10_001; i++) share.tryCharge(`p${i}`, `a${i}`, MEDIUM, 0)
     share.tryCharge('late', 'late', MEDIUM, 60_000)

@@ -36,35 +36,35 @@ describe('the router', () => {
     expect(found('POST', '/things')).toEqual(['POST', '/things', {}])
   })
 
-  it('finds a template and reads its names', () => {
+  it('finds a template and reads its parameters', () => {
     expect(found('DELETE', '/things/a-1')).toEqual(['DELETE', '/things/{id}', { id: 'a-1' }])
     expect(found('GET', '/things/a/parts/b')).toEqual(['GET', '/things/{id}/parts/{part}', { id: 'a', part: 'b' }])
   })
 
-  it('prefers an exact path to a template', () => {
+  it('prefers an exact path over a template', () => {
     expect(found('GET', '/things/special')).toEqual(['GET', '/things/special', {}])
   })
 
-  it('takes a trailing slash for none', () => {
+  it('ignores a trailing slash', () => {
     expect(found('POST', '/things/')).toEqual(['POST', '/things', {}])
     expect(found('GET', '/things/x/')).toEqual(['GET', '/things/{id}', { id: 'x' }])
   })
 
-  it('does not take an empty segment for a name', () => {
+  it('does not accept an empty segment as a parameter', () => {
     expect(found('GET', '/things/x//')).toEqual({ kind: 'none' })
     expect(found('GET', '/things//parts/b')).toEqual({ kind: 'none' })
   })
 
-  it('serves HEAD by the route of GET', () => {
+  it('serves HEAD with the route of GET', () => {
     expect(found('HEAD', '/things')).toEqual(['GET', '/things', {}])
   })
 
-  it('tells which methods a path has', () => {
+  it('lists the methods of a path', () => {
     expect(found('PUT', '/things')).toEqual({ kind: 'method', allow: ['GET', 'HEAD', 'OPTIONS', 'POST'] })
     expect(found('POST', '/things/x')).toEqual({ kind: 'method', allow: ['DELETE', 'GET', 'HEAD', 'OPTIONS'] })
   })
 
-  it('knows no other path', () => {
+  it('finds no route for another path', () => {
     expect(found('GET', '/thing')).toEqual({ kind: 'none' })
     expect(found('GET', '/')).toEqual({ kind: 'none' })
     expect(found('GET', '/THINGS')).toEqual({ kind: 'none' })

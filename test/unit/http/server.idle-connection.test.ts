@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { startHttpServer } from '../../../src/http/server.ts'
 import { HttpConnection } from '../../support/http-connection.ts'
 
-describe('a silent connection', () => {
-  it('is not ended before its time, whenever the runtime looks', async () => {
+describe('an idle connection', () => {
+  it('is not closed before its timeout, whenever the runtime checks', async () => {
     const front = startHttpServer(async () => ({ status: 200, headers: {}, body: 'here' }), {
       host: '127.0.0.1',
       port: 0,

@@ -31,7 +31,7 @@ const withKey = () => ({ 'x-svc-clientkey': service.key })
 const answer = ({ status, text }: { status: number; text: string }) => [status, text]
 
 describe('bodies', () => {
-  it('says where JSON is malformed', async () => {
+  it('reports the position of malformed JSON', async () => {
     const { status, body: refused } = await service.send(path, {
       headers: withKey(),
       raw: '{"subject": {"type": "a",}}',
@@ -59,7 +59,7 @@ describe('bodies', () => {
     ])
   })
 
-  it('refuses a member that is given twice, on decisions and in configuration', async () => {
+  it('refuses a duplicate member, in decisions and in configuration', async () => {
     const fault = '"errors":["body: malformed JSON at line 1, column 10: the member `a` is given twice"]}'
     const raw = '{"a": 1, "a": 2}'
     expect(answer(await service.send(path, { headers: withKey(), raw }))).toEqual([
@@ -70,7 +70,7 @@ describe('bodies', () => {
     expect((await service.send('/configs/v1/projects', { headers, raw })).status).toBe(400)
   })
 
-  it('refuses half a surrogate pair, which would make two identifiers one', async () => {
+  it('refuses half a surrogate pair, which would make two identifiers equal', async () => {
     const text = JSON.stringify(body).replace('"ann"', '"\\ud800"')
     expect(answer(await service.send(path, { headers: withKey(), raw: text }))).toEqual([
       400,
@@ -80,7 +80,7 @@ describe('bodies', () => {
     expect((await service.send(path, { headers: withKey(), raw: whole })).status).toBe(200)
   })
 
-  it('takes application/json with any parameters but another charset, and no other type', async () => {
+  it('accepts application/json with any parameters but another charset, and no other type', async () => {
     const typed = (type: string) => service.send(path, { headers: { ...withKey(), 'content-type': type }, body })
     expect((await typed('application/json; charset=utf-8')).status).toBe(200)
     expect((await typed('Application/JSON')).status).toBe(200)
@@ -158,7 +158,7 @@ describe('bodies', () => {
     expect(endless).toContain('{"message":"Content Too Large","errors":["body: expected at most 2048 bytes"]}')
   })
 
-  it('takes a body in chunks that is below the limit', async () => {
+  it('accepts a chunked body below the limit', async () => {
     const text = JSON.stringify(body)
     const whole = await rawExchange(
       service.url,
@@ -182,7 +182,7 @@ describe('a string among the input parameters', () => {
     ])
   })
 
-  it('is measured wherever it stands', async () => {
+  it('is measured at any depth', async () => {
     const asked = (a: unknown) =>
       service.send(path, { headers: withKey(), body: { ...body, context: { input_params: { a } } } })
     const fits = 'x'.repeat(10)
@@ -198,7 +198,7 @@ describe('a string among the input parameters', () => {
 })
 
 describe('paths and methods', () => {
-  it('knows no other path', async () => {
+  it('returns 404 for an unknown path', async () => {
     expect(answer(await service.send('/nowhere'))).toEqual([404, '{"message":"Not Found"}'])
     expect((await service.send('/access/v1/evaluation/x', { headers: withKey(), body })).status).toBe(404)
     expect((await service.send('/%zz')).status).toBe(404)
@@ -206,7 +206,7 @@ describe('paths and methods', () => {
     expect((await service.send('/%61ccess%2fv1%2fpolicies')).status).toBe(404)
   })
 
-  it('tells the methods of a path', async () => {
+  it('lists the methods of a path', async () => {
     const refused = await service.send(path, { method: 'PUT', headers: withKey(), body })
     expect(answer(refused)).toEqual([405, '{"message":"Method Not Allowed"}'])
     expect(refused.headers.get('allow')).toBe('OPTIONS, POST')
@@ -215,7 +215,7 @@ describe('paths and methods', () => {
     expect([options.status, options.text, options.headers.get('allow')]).toEqual([204, '', 'OPTIONS, POST'])
   })
 
-  it('answers HEAD without a body', async () => {
+  it('responds to HEAD without a body', async () => {
     const head = await service.send('/health', { method: 'HEAD' })
     expect(answer(head)).toEqual([200, ''])
     expect(head.headers.get('content-length')).toBe(String('{"status":"ok"}'.length))
@@ -223,13 +223,13 @@ describe('paths and methods', () => {
     expect([refused.status, refused.text]).toEqual([401, ''])
   })
 
-  it('tells that it is alive and ready, to anybody', async () => {
+  it('reports liveness and readiness, without credentials', async () => {
     expect(answer(await service.send('/health'))).toEqual([200, '{"status":"ok"}'])
     expect(answer(await service.send('/ready/'))).toEqual([200, '{"status":"ready"}'])
   })
 })
 
-describe('a target that another reader may take for another path', () => {
+describe('a request target that another parser may read as another path', () => {
   const get = (target: string, host = 'Host: x\r\n') =>
     rawExchange(service.url, `GET ${target} HTTP/1.1\r\n${host}X-Request-ID: odd\r\nConnection: close\r\n\r\n`)
   const refusal =
@@ -264,20 +264,20 @@ describe('a target that another reader may take for another path', () => {
     expect(answered).toContain(refusal)
   })
 
-  it('is refused as well where it does not resolve to a route', async () => {
+  it('is refused even if it matches no route', async () => {
     expect(await get('//x/../health')).toMatch(/^HTTP\/1\.1 40[04] /)
     expect(await get('/health//')).toMatch(/^HTTP\/1\.1 404 /)
     expect(await get('//health')).toMatch(/^HTTP\/1\.1 404 /)
   })
 
   it.each(['/health', '/health/', '/health?x=/../y', '/health?x\\y', '/hea%6cth', 'http://x/health'])(
-    '%s is answered',
+    '%s is accepted',
     async (target) => {
       expect(await get(target)).toMatch(/^HTTP\/1\.1 200 [\s\S]*{"status":"ok"}/)
     },
   )
 
-  it('reaches every path that the interface describes, with a slash at its end and without', async () => {
+  it('matches every described path, with and without a trailing slash', async () => {
     const described = (await service.send('/openapi.json')).body.paths as Record<string, object>
     expect(Object.keys(described).length).toBeGreaterThan(20)
     for (const at of Object.keys(described)) {
@@ -288,7 +288,7 @@ describe('a target that another reader may take for another path', () => {
     }
   })
 
-  it('and a repeated host, the same or another, are refused', async () => {
+  it('and a repeated host, equal or different, are refused', async () => {
     for (const [first, second] of [
       ['x', 'y'],
       ['x', 'x'],
@@ -303,7 +303,7 @@ describe('a target that another reader may take for another path', () => {
   })
 })
 
-describe('trailers behind a chunked body', () => {
+describe('trailers after a chunked body', () => {
   const chunked = (id: string, ends: readonly string[]) =>
     rawExchange(
       service.url,
@@ -325,7 +325,7 @@ describe('trailers behind a chunked body', () => {
   it.each([
     ['a field', 'X-Sum: 1\r\n'],
     ['what looks like a request', 'GET /health HTTP/1.1\r\nHost: x\r\n'],
-  ])('%s: one refusal, nothing carried out, and the connection closed', async (what, trailer) => {
+  ])('%s: one error response, nothing executed, and the connection closed', async (what, trailer) => {
     const id = `never ${what}`
     const answered = await chunked(id, ['0\r\n', trailer, '\r\n'])
     expect(answered.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400'])
@@ -365,7 +365,7 @@ describe('a head of more than 16 KiB', () => {
     ['query', `GET /health?${long} HTTP/1.1\r\nHost: x\r\n\r\n`],
     ['header', `GET /health HTTP/1.1\r\nHost: x\r\nX-Long: ${long}\r\n\r\n`],
     ['number of headers', `GET /health HTTP/1.1\r\nHost: x\r\n${'X-Many: x\r\n'.repeat(300)}\r\n`],
-  ])('by its %s is refused by the runtime, and the next request is answered', async (_, head) => {
+  ])('by its %s is refused by the runtime, and the next request is served', async (_, head) => {
     expect(await rawExchange(service.url, head)).toMatch(/^HTTP\/1\.1 431 /)
     expect((await service.send('/health')).status).toBe(200)
   })
@@ -375,7 +375,7 @@ describe('request identifiers', () => {
   it.each([
     ['a decision', path, 200],
     ['a path that does not exist', '/nowhere', 404],
-  ])('come back on %s', async (_, at, status) => {
+  ])('are returned on %s', async (_, at, status) => {
     const sent = await service.send(at, { headers: { ...withKey(), 'x-request-id': 'my-id' }, body })
     expect([sent.status, sent.headers.get('x-request-id')]).toEqual([status, 'my-id'])
     const made = await service.send(at, { headers: withKey(), body })
@@ -390,7 +390,7 @@ describe('request identifiers', () => {
     return /x-request-id: ([^\r]*)\r\n/i.exec(answered)?.[1]
   }
 
-  it.each(['a b, c; "d" <e> [1]', 'x'.repeat(256), 'caf\xc3\xa9', 'caf\xe9 \x80'])('come back as %j', async (id) => {
+  it.each(['a b, c; "d" <e> [1]', 'x'.repeat(256), 'caf\xc3\xa9', 'caf\xe9 \x80'])('are returned as %j', async (id) => {
     expect(await echoed(id)).toBe(id)
   })
 
@@ -398,7 +398,7 @@ describe('request identifiers', () => {
     expect(await echoed(id)).toMatch(/^[0-9a-f]{16}-[0-9a-z]+$/)
   })
 
-  it('come back on every refusal', async () => {
+  it('are returned on every error response', async () => {
     const headers = { 'x-request-id': 'my-id' }
     const refused = [
       await service.send(path, { headers, body }),
@@ -420,7 +420,7 @@ describe('service accounts', () => {
       headers: authorization === undefined ? {} : { authorization },
     })
 
-  it('show a bearer token', async () => {
+  it('authenticate with a bearer token', async () => {
     expect((await list(`Bearer ${service.token}`)).status).toBe(200)
     expect((await list(`bearer ${service.token}`)).status).toBe(200)
     for (const end of ['=', '==']) expect((await list(`Bearer ${service.token}${end}`)).status).toBe(401)
@@ -471,7 +471,7 @@ describe('expiry', () => {
 })
 
 describe('configuration over HTTP', () => {
-  it('tells where a policy’s Cypher is wrong: line, column and a caret', async () => {
+  it('reports where a policy’s Cypher is wrong: line, column and a caret', async () => {
     const policy = JSON.stringify({
       meta: { policy_version: '3.0-kbac' },
       subject: { type: 'Person' },
@@ -521,7 +521,7 @@ describe('configuration over HTTP', () => {
   })
 })
 
-describe('a body that does not come', () => {
+describe('a body that does not arrive', () => {
   const half = () =>
     `POST ${path} HTTP/1.1\r\nHost: x\r\nX-SVC-ClientKey: ${service.key}\r\nX-Request-ID: slow\r\n` +
     'Content-Type: application/json\r\n'
@@ -529,14 +529,14 @@ describe('a body that does not come', () => {
   it.each([
     ['of a declared length', 'Content-Length: 100\r\n\r\n{"subject"'],
     ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"sub\r\n'],
-  ])('%s is given up, and its connection closed', async (_, sent) => {
+  ])('%s is aborted, and its connection closed', async (_, sent) => {
     const answered = await rawExchange(service.url, half() + sent, 'to the end')
     expect(answered).toMatch(/^HTTP\/1.1 408 /)
     expect(answered.toLowerCase()).toContain('x-request-id: slow')
     expect(answered).toContain('"errors":["the body was not received within the time limit"]')
   })
 
-  it('and whose caller goes away is nobody’s failure', async () => {
+  it('and whose caller disconnects is not logged as a failure', async () => {
     log.length = 0
     const { hostname, port } = new URL(service.url)
     await new Promise<void>((resolve) => {
@@ -550,7 +550,7 @@ describe('a body that does not come', () => {
     expect(log).toEqual([])
   })
 
-  it('does not hold up a stop', async () => {
+  it('does not delay a stop', async () => {
     let refused: unknown = null
     const begun = Promise.withResolvers<void>()
     const front = startHttpServer(
@@ -624,7 +624,7 @@ describe('a stop', () => {
   })
 
   it.each([1, 2, 3])(
-    'answers every request of 32 kept connections, the last one with `connection: close` (%i)',
+    'responds to every request of 32 keep-alive connections, the last one with `connection: close` (%i)',
     async () => {
       const front = startHttpServer((request) => ({ status: 200, headers: {}, body: `answer to ${request.query}` }), {
         host: '127.0.0.1',
@@ -652,7 +652,7 @@ describe('a stop', () => {
     },
   )
 
-  it('writes an answer out to a slow reader before it closes the connection', async () => {
+  it('writes a response completely to a slow reader before it closes the connection', async () => {
     const length = 20_000_000
     const front = startHttpServer(() => ({ status: 200, headers: {}, body: 'x'.repeat(length) }), {
       host: '127.0.0.1',

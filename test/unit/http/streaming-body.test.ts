@@ -60,8 +60,8 @@ function source() {
   }
 }
 
-describe('a live body', () => {
-  it('comes piece by piece, each when it is said, and ends', async () => {
+describe('a streaming body', () => {
+  it('arrives piece by piece, each when it is written, and ends', async () => {
     const { live, say, end } = source()
     const answered = await Promise.all([fetch(serve(live).url), say('one ')])
     const reader = (answered[0].body as ReadableStream<Uint8Array>).getReader()
@@ -73,7 +73,7 @@ describe('a live body', () => {
     expect((await reader.read()).done).toBe(true)
   })
 
-  it('is told when its reader leaves', async () => {
+  it('is notified when its reader disconnects', async () => {
     const { live, left, say } = source()
     const stop = new AbortController()
     say('here')
@@ -83,7 +83,7 @@ describe('a live body', () => {
     await left
   })
 
-  it('is asked for no more than a reader takes', async () => {
+  it('is read no faster than its reader', async () => {
     const piece = 'x'.repeat(1 << 20)
     let asked = 0
     let quiet: ReturnType<typeof setTimeout> | undefined
@@ -109,7 +109,7 @@ describe('a live body', () => {
     stuck.destroy()
   })
 
-  it('that is running holds up no stop, and what it said before arrives', async () => {
+  it('that is in progress does not delay a stop, and its written pieces arrive', async () => {
     const { live, say, end } = source()
     const { url } = serve(live)
     say('early ')

@@ -23,7 +23,7 @@ const ask = (more: Record<string, unknown>) =>
   house.service.create(house.admin, credentials(), { application_agent_id: house.agent, ...more })
 
 describe('an agent key', () => {
-  test('says who calls, from where and with which permissions', () => {
+  test('identifies the caller, its project and its permissions', () => {
     expect(house.keys.authenticateAgent(house.key)).toEqual({
       kind: 'agent',
       agentId: house.agent,
@@ -34,7 +34,7 @@ describe('an agent key', () => {
     })
   })
 
-  test('is refused when one character differs, before and after it was used', () => {
+  test('is refused if one character differs, before and after it was used', () => {
     const wrong = [...house.key].map((one, at) => {
       const other = one === 'A' ? 'B' : 'A'
       return `${house.key.slice(0, at)}${other}${house.key.slice(at + 1)}`
@@ -46,11 +46,11 @@ describe('an agent key', () => {
     }
   })
 
-  test('is recognisable, fit for a header and a URL, and holds 256 random bits', () => {
+  test('is recognisable, valid in a header and a URL, and has 256 random bits', () => {
     expect(house.key).toMatch(/^vgk_[A-Za-z0-9_-]{59}$/)
   })
 
-  test('is told in the create answer alone', async () => {
+  test('is returned only by the create', async () => {
     const { body, etag } = valueIn(await ask({ display_name: 'for tests', expire_time: '2026-02-01T00:00:00+02:00' }))
     expect(body).toEqual({
       id: body.id,
@@ -86,14 +86,14 @@ describe('an agent key', () => {
     expect(valueIn(house.service.list(house.admin, credentials(), query)).data).toContainEqual(read)
   })
 
-  test('is not in the files, neither whole nor its secret part', () => {
+  test('is not in the files, neither as a whole nor its secret part', () => {
     const bytes = bytesBelow(house.dir)
     expect(bytes).toContain(house.key.slice(4, 20))
     expect(bytes).not.toContain(house.key)
     expect(bytes).not.toContain(house.key.slice(20))
   })
 
-  test('is refused when it is cut, changed, empty or made up', () => {
+  test('is refused if it is truncated, changed, empty or invented', () => {
     const { key } = house
     const last = key.at(-1) === 'A' ? 'B' : 'A'
     const lies = ['', 'vgk_', key.slice(0, -1), `${key}A`, `${key.slice(0, -1)}${last}`, key.toUpperCase(), ` ${key}`]
@@ -111,13 +111,13 @@ describe('an agent key', () => {
     expect(house.keys.authenticateAgent(house.key)).not.toBeNull()
   })
 
-  test('without an expire_time ends after a year', () => {
+  test('expires after a year without an expire_time', () => {
     expect(house.read('application-agent-credentials', house.credential).expire_time).toBe('2027-01-15T12:00:00.000Z')
     house.clock.advance(365 * 86_400_000)
     expect(house.keys.authenticateAgent(house.key)).toBeNull()
   })
 
-  test('ends with its credential, its agent, and follows the permissions of the agent at once', async () => {
+  test('ends with its credential and its agent, and follows the permissions of the agent at once', async () => {
     const second = valueIn(await ask({})).body.api_key as string
     const agents = house.kind('application-agents')
     valueIn(await house.service.update(house.admin, agents, house.agent, { api_permissions: ['CIQ'] }, null))
@@ -130,10 +130,10 @@ describe('an agent key', () => {
   })
 })
 
-describe('the key of a project that is gone', () => {
+describe('the key of a deleted project', () => {
   const remains = (of: ProjectFixture | ConfigurationFixture) => of.documents.all('gone-application-agent-credentials')
 
-  test('still says where it was from, also after a restart, and finds no other project', async () => {
+  test('still identifies its project, also after a restart, and finds no other project', async () => {
     const caller = house.keys.authenticateAgent(house.key)
     await house.service.remove(house.admin, house.kind('projects'), house.project, null)
     expect(house.keys.authenticateAgent(house.key)).toEqual(caller)
@@ -144,7 +144,7 @@ describe('the key of a project that is gone', () => {
     await again.close()
   })
 
-  test('ends when it would have ended, and is swept at the next start', async () => {
+  test('expires at its time, and is removed at the next start', async () => {
     await house.service.remove(house.admin, house.kind('projects'), house.project, null)
     await house.service.deleteExpiredTombstones()
     expect(remains(house)).toHaveLength(1)
@@ -154,7 +154,7 @@ describe('the key of a project that is gone', () => {
     expect(remains(house)).toEqual([])
   })
 
-  test('leaves nothing when it was deleted itself, or with its application', async () => {
+  test('is removed if it was deleted itself, or with its application', async () => {
     valueIn(await house.service.remove(house.admin, credentials(), house.credential, null))
     await ask({})
     await house.service.remove(house.admin, house.kind('applications'), house.application, null)
@@ -177,7 +177,7 @@ describe('credentials are refused', () => {
     expect(errorIn(await ask({ expire_time }))).toEqual({ kind: 'invalid', issues: [`expire_time: ${message}`] })
   })
 
-  test('with a key that the client brings, or for an agent that is not there', async () => {
+  test('with a key that the client sends, or for a missing agent', async () => {
     expect(errorIn(await ask({ public_key_pem: 'x', expire_time: 5 }))).toEqual({
       kind: 'invalid',
       issues: ['expire_time: expected string, found number', 'body: unknown member `public_key_pem`'],
@@ -188,7 +188,7 @@ describe('credentials are refused', () => {
     })
   })
 
-  test('without storing anything of a key that nobody was told', () => {
+  test('without storing a key that was never returned', () => {
     expect(agentCredentials(house.clock).secrets).toEqual(['key_hash'])
     expect(house.documents.all('application-agent-credentials')).toHaveLength(1)
   })

@@ -11,8 +11,8 @@ afterAll(removeTemporaryFolders)
 const keyOf = (byte: number) => new Uint8Array(32).fill(byte)
 const box = new SecretBox(keyOf(1))
 
-describe('a sealed secret', () => {
-  test('opens to what was sealed, for any text and place, and shows nothing of it', () => {
+describe('an encrypted secret', () => {
+  test('decrypts to its plain text, for any text and place, and reveals nothing of it', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (plain, place) => {
         const sealed = box.seal(plain, place)
@@ -23,11 +23,11 @@ describe('a sealed secret', () => {
     )
   })
 
-  test('looks different each time', () => {
+  test('differs each time', () => {
     expect(box.seal('same', 'a')).not.toBe(box.seal('same', 'a'))
   })
 
-  test('does not open elsewhere, with another key, or when any part of it was changed', () => {
+  test('does not decrypt at another place, with another key, or if any part was changed', () => {
     const sealed = box.seal('secret', 'here')
     expect(() => box.open(sealed, 'there')).toThrow('damaged or was moved from another path')
     expect(() => new SecretBox(keyOf(2)).open(sealed, 'here')).toThrow('encrypted with another master key')
@@ -55,7 +55,7 @@ describe('the master key', () => {
   const load = (dataDir: string, fromEnvironment?: string, mayCreate = true) =>
     loadMasterKey({ dataDir, fromEnvironment, mayCreate })
 
-  test('is made once, in a file that its owner alone reads', () => {
+  test('is created once, in a file that only its owner can read', () => {
     const dir = join(temporaryFolder(), 'data')
     const key = load(dir)
     expect(key).toHaveLength(32)
@@ -64,7 +64,7 @@ describe('the master key', () => {
     expect(load(dir, '')).toEqual(key)
   })
 
-  test('from the environment goes before the file, in base64 or hexadecimal, and leaves no file', () => {
+  test('from the environment takes precedence over the file, in base64 or hexadecimal, and creates no file', () => {
     const dir = temporaryFolder()
     const key = Buffer.from(keyOf(7))
     expect(load(dir, key.toString('base64'))).toEqual(key)
@@ -73,7 +73,7 @@ describe('the master key', () => {
     expect(existsSync(join(dir, 'master.key'))).toBe(false)
   })
 
-  test('that is no key is refused, without being shown', () => {
+  test('that is invalid is refused, without being printed', () => {
     const dir = temporaryFolder()
     expect(() => load(dir, 'hunter2')).toThrow(
       'VERDIGRAPH_MASTER_KEY does not contain a master key: expected 32 bytes in base64 or in hexadecimal',
@@ -84,7 +84,7 @@ describe('the master key', () => {
     expect(readFileSync(join(dir, 'master.key'), 'utf8')).toBe('short\n')
   })
 
-  test('that is lost is not replaced where there are secrets already', () => {
+  test('that is lost is not replaced if there are secrets already', () => {
     expect(() => load(temporaryFolder(), undefined, false)).toThrow(
       'the data folder has no master.key: restore the file or set VERDIGRAPH_MASTER_KEY',
     )

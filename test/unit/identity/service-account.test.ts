@@ -50,12 +50,12 @@ async function signed({ header, claims, key }: Forgery = {}): Promise<string> {
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 describe('a service-account token', () => {
-  test('that was issued here says which account calls, with its role', async () => {
+  test('that was issued here identifies the account and its role', async () => {
     const token = await house.accounts.issueToken(house.admin.serviceAccountId, 3600)
     expect(await check(token)).toEqual(house.admin)
   })
 
-  test('that its account signed for itself is as good', async () => {
+  test('that its account signed itself is accepted as well', async () => {
     expect(await check(await signed())).toEqual(house.admin)
   })
 
@@ -63,7 +63,7 @@ describe('a service-account token', () => {
     expect(credential().fields.kid).toBe(await calculateJwkThumbprint(credential().fields.public_jwk as JWK))
   })
 
-  test('lives as long as asked for, and two are never the same', async () => {
+  test('has the requested lifetime, and is unique', async () => {
     const account = house.admin.serviceAccountId
     const token = await house.accounts.issueToken(account, 120)
     expect(await house.accounts.issueToken(account, 120)).not.toBe(token)
@@ -73,7 +73,7 @@ describe('a service-account token', () => {
     expect(await check(token)).toBeNull()
   })
 
-  test('lives 2 minutes to 24 hours, for accounts that have a key', async () => {
+  test('has a lifetime of 2 minutes to 24 hours, for accounts that have a key', async () => {
     const account = house.admin.serviceAccountId
     await expect(house.accounts.issueToken(account, 119)).rejects.toThrow('120 to 86400 seconds, not 119')
     await expect(house.accounts.issueToken(account, 86_401)).rejects.toThrow('seconds, not 86401')
@@ -104,7 +104,7 @@ describe('a service-account token', () => {
 })
 
 describe('a forged token is refused:', () => {
-  test('no signature, by the algorithm none', async () => {
+  test('no signature, with the algorithm none', async () => {
     const [, payload] = (await signed()).split('.')
     for (const alg of ['none', 'None', 'NONE']) {
       const header = part({ alg, kid: credential().fields.kid })
@@ -113,7 +113,7 @@ describe('a forged token is refused:', () => {
     }
   })
 
-  test('HS256 with the public key for a secret', async () => {
+  test('HS256 with the public key as the secret', async () => {
     const publicJwk = credential().fields.public_jwk as JWK
     const secrets = [JSON.stringify(publicJwk), publicJwk.x as string, credential().fields.kid as string]
     for (const secret of secrets) {
@@ -130,7 +130,7 @@ describe('a forged token is refused:', () => {
     expect(await check(await signed({ key, header: { kid, jwk } }))).toBeNull()
   })
 
-  test('the right key under a wrong kid, or under none', async () => {
+  test('the right key under a wrong kid, or without a kid', async () => {
     expect(await check(await signed({ header: { kid: 'other' } }))).toBeNull()
     expect(await check(await signed({ header: { kid: undefined } }))).toBeNull()
     expect(await check(await signed({ header: { kid: '__proto__' } }))).toBeNull()
@@ -187,7 +187,7 @@ describe('a credential of a service account', () => {
   const add = (account: string, more: object = {}) =>
     house.create('service-account-credentials', { service_account_id: account, ...more })
 
-  test('is a document with a key to sign with and a first token, and neither is kept', async () => {
+  test('is a document with a key to sign with and a first token, and neither is stored', async () => {
     const viewer = await addAccount('reader', 'all_viewer')
     const made = await add(viewer, { display_name: 'Laptop' })
     expect(Object.keys(made)).toEqual([
@@ -220,7 +220,7 @@ describe('a credential of a service account', () => {
     expect(await check(own)).toBeNull()
   })
 
-  test('ends at its expire_time, with a first token that lives no longer', async () => {
+  test('expires at its expire_time, and its first token not later', async () => {
     const account = await addAccount('brief', 'all_editor')
     const made = await add(account, { expire_time: '2026-01-15T12:30:00Z' })
     const { token } = made.service_account_config as { token: string }
@@ -232,7 +232,7 @@ describe('a credential of a service account', () => {
     expect(await check(token)).toBeNull()
   })
 
-  test.each(['ES256', 'ES384', 'ES512', 'EdDSA', 'RS256'])('may be a public key of the account: %s', async (alg) => {
+  test.each(['ES256', 'ES384', 'ES512', 'EdDSA', 'RS256'])('can be a public key of the account: %s', async (alg) => {
     const account = await addAccount('own-key', 'all_editor')
     const { publicKey, privateKey: key } = await generateKeyPair(alg, { extractable: true })
     const jwk = await exportJWK(publicKey)
@@ -268,7 +268,7 @@ describe('a credential of a service account', () => {
     expect(await refused(weak)).toMatchObject({ issues: ['public_key_jwk: expected an RSA key of at least 2048 bits'] })
   })
 
-  test('that is the last way in for an editor cannot be removed, nor can its account', async () => {
+  test('cannot be deleted if it is the last access of an editor, nor can its account', async () => {
     const gone = async (kind: string, id: string) => house.service.remove(house.admin, house.kind(kind), id, null)
     const message = 'the organization would have no service account with a valid credential that can change it'
     const first = credential().id
@@ -291,7 +291,7 @@ describe('a credential of a service account', () => {
   })
 })
 
-test('a private key is in the files under seal alone', async () => {
+test('a private key is in the files only encrypted', async () => {
   const place = `service-account-credentials/${credential().id}/private_jwk`
   const jwk = JSON.parse(house.box.open(credential().fields.private_jwk as string, place)) as JWK
   const bytes = bytesBelow(house.dir)
@@ -299,7 +299,7 @@ test('a private key is in the files under seal alone', async () => {
   expect(bytes).not.toContain(jwk.d)
 })
 
-test('a folder is bootstrapped once', async () => {
+test('a folder is initialised once', async () => {
   expect(house.documents.all('organizations')).toHaveLength(1)
   await house.close()
   const again = await openConfiguration({ dir: house.dir })
@@ -308,7 +308,7 @@ test('a folder is bootstrapped once', async () => {
   house = again
 })
 
-test('a credentials document says where the service is, where somebody has said it', async () => {
+test('a credentials document contains the address of the service if it is configured', async () => {
   const url = 'https://graph.example'
   for (const kind of [agentCredentials(house.clock, url), serviceAccountCredentials(house.clock, url)]) {
     const document = { ...credential(), kind: kind.path }

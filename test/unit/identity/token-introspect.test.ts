@@ -60,7 +60,7 @@ function jwk(kind: 'rsa' | 'ec' | 'ed25519', options: object = {}): string {
 }
 
 describe('a token introspect configuration', () => {
-  it('reads back as it was given, the subject claim as a string', async () => {
+  it('reads back as sent, the subject claim as a string', async () => {
     expect(await store({ sub_claim: { selector: 'employee' }, perform_upsert: true })).toMatchObject({
       jwt_matcher: { issuer: 'https://issuer.example' },
       offline_validation: {},
@@ -75,13 +75,13 @@ describe('a token introspect configuration', () => {
     })
   })
 
-  it('says what counts where nothing was said', async () => {
+  it('reads back the defaults of absent fields', async () => {
     const read = await store({ ikg_node_type: null, claims_mapping: null })
     expect(read).toMatchObject({ sub_claim: 'sub', claims_mapping: {}, perform_upsert: false })
     expect(read).not.toHaveProperty('ikg_node_type')
   })
 
-  it('holds public keys of the kinds that can be checked', async () => {
+  it('contains public keys of the supported kinds', async () => {
     const keys = [
       jwk('rsa', { modulusLength: 2048 }),
       jwk('ec', { namedCurve: 'P-256' }),
@@ -96,7 +96,7 @@ describe('a token introspect configuration', () => {
   })
 })
 
-describe('refused with its place is', () => {
+describe('refused with the path of the error is', () => {
   const https = 'expected https'
   const cases: readonly [string, DocumentFields, readonly unknown[]][] = [
     ['no matcher', { jwt_matcher: null }, ['jwt_matcher: expected exactly one of `jwt_matcher` and `opaque_matcher`']],
@@ -237,7 +237,7 @@ describe('refused with its place is', () => {
 })
 
 describe('a token belongs to one configuration, so', () => {
-  it('the same issuer and audience twice in a project is a conflict, and once in each of two is none', async () => {
+  it('the same issuer and audience twice in a project is a conflict, but not in two projects', async () => {
     const jwt_matcher = { issuer: 'https://twice.example', audience: 'a' }
     const first = await store({ jwt_matcher })
     expect(await refusal({ jwt_matcher })).toBe(
@@ -277,7 +277,7 @@ describe('an update', () => {
     })
   })
 
-  it('keeps the rest unless it is told, and an empty string removes', async () => {
+  it('keeps the other fields, and an empty string removes a field', async () => {
     const { id, jwt_matcher } = await store({ sub_claim: 'uid', perform_upsert: true })
     const same = { jwt_matcher, offline_validation: {} }
     valueIn(await update(id as string, { ...same, claims_mapping: {} }))

@@ -117,7 +117,7 @@ const noOpaque = refused('the project accepts no opaque tokens')
 const foreign = refused('the project accepts no tokens of this issuer and audience')
 
 describe('a token that its issuer signed', () => {
-  it('stands for the node of its subject, with all that it says', async () => {
+  it('identifies the node of its subject, with all its claims', async () => {
     await desk.introspect()
     const token = await desk.token({ act: { sub: 'helper' }, scope: 'read' })
     expect(await desk.ask(token)).toMatchObject({
@@ -126,14 +126,14 @@ describe('a token that its issuer signed', () => {
     })
   })
 
-  it('is taken by any of the algorithms with a public key', async () => {
+  it('is accepted with every algorithm that has a public key', async () => {
     await desk.introspect()
     const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
     desk.issuer.keys = await Promise.all(algorithms.map((alg) => makeKey(alg, alg)))
     for (const key of desk.issuer.keys) expect(await desk.ask(await desk.token({}, key)), key.alg).toMatchObject(ann)
   })
 
-  it('is taken as an access token too, with several audiences, and without a key id', async () => {
+  it('is accepted as an access token, with several audiences, and without a key id', async () => {
     await desk.introspect()
     expect(await desk.ask(await desk.token({}, undefined, { typ: 'at+jwt' }))).toMatchObject(ann)
     expect(await desk.ask(await desk.token({}, undefined, { typ: 'application/AT+JWT' }))).toMatchObject(ann)
@@ -145,7 +145,7 @@ describe('a token that its issuer signed', () => {
     }
   })
 
-  it('names its subject by another claim where the configuration says so', async () => {
+  it('takes its subject from another claim if configured', async () => {
     await desk.introspect({ sub_claim: { selector: 'employee' } })
     expect(await desk.ask(await desk.token({ employee: 'e-7' }))).toMatchObject({ ...ann, subjectId: 'e-7' })
     expect(await desk.ask(await desk.token({ employee: 7 }))).toMatchObject({ ...ann, subjectId: '7' })
@@ -154,7 +154,7 @@ describe('a token that its issuer signed', () => {
       expect(await desk.ask(await desk.token({ employee }))).toBe(nobody)
   })
 
-  it('has its claims under the mapped names beside their own, types kept', async () => {
+  it('has its claims under the mapped names and their own, types kept', async () => {
     await desk.introspect({
       claims_mapping: {
         mail: { selector: 'email' },
@@ -172,13 +172,13 @@ describe('a token that its issuer signed', () => {
     )
   })
 
-  it('has no node type where the configuration names none', async () => {
+  it('has no node type if the configuration has none', async () => {
     await desk.introspect({ ikg_node_type: null })
     expect(await desk.ask(await desk.token())).toMatchObject({ nodeType: '', subjectId: 'ann' })
   })
 })
 
-describe('a token is refused without a word to anybody', () => {
+describe('a token is refused without a request', () => {
   const forms: readonly [string, (desk: Desk) => Promise<string> | string, string][] = [
     ['of another issuer', (d) => d.token({ iss: 'https://issuer.example' }), foreign],
     ['whose issuer differs by a slash', (d) => d.token({ iss: `${d.issuer.url}/` }), foreign],
@@ -254,14 +254,14 @@ describe('a token is refused without a word to anybody', () => {
     return `${header}.${part(doubled)}.${signature}`
   }
 
-  it('of a project that takes none', async () => {
+  it('for a project without configurations', async () => {
     expect(await desk.ask(await desk.token())).toBe(foreign)
     expect(desk.issuer.calls).toEqual([])
   })
 })
 
 describe('a signature', () => {
-  it('by another key of the same name is refused', async () => {
+  it('by another key with the same name is refused', async () => {
     await desk.introspect()
     expect(await desk.ask(await desk.token({}, await makeKey('first')))).toBe(refused('the signature is not valid'))
   })
@@ -273,7 +273,7 @@ describe('a signature', () => {
     expect(await desk.ask(`${header}.${claims}.${signature}`)).toBe(refused('the signature is not valid'))
   })
 
-  it('by a key that the issuer has taken on since is taken, after one more look', async () => {
+  it('by a key that the issuer has added since is accepted, after another fetch', async () => {
     await desk.introspect()
     await desk.ask(await desk.token())
     // Twice in immediate succession: two rotations at the same time.
@@ -287,7 +287,7 @@ describe('a signature', () => {
 
   const looks = (): number => desk.issuer.calls.filter((path) => path === '/jwks').length
 
-  it('by keys that nobody has costs the issuer five looks at most, and then one in five seconds', async () => {
+  it('by unknown keys causes five fetches at most, and then one in five seconds', async () => {
     await desk.introspect()
     await desk.ask(await desk.token())
     const stranger = async (i: number) => desk.ask(await desk.token({}, await makeKey(`stranger-${i}`)))
@@ -307,7 +307,7 @@ describe('a signature', () => {
     expect(looks()).toBe(1 + 6 + 5)
   })
 
-  it('by one key that nobody has, again and again, does not keep a new key from being taken', async () => {
+  it('by the same unknown key, repeatedly, does not prevent a new key from being accepted', async () => {
     await desk.introspect()
     await desk.ask(await desk.token())
     const stale = await makeKey('stale')
@@ -321,22 +321,25 @@ describe('a signature', () => {
     expect(await desk.ask(await desk.token({}, next))).toMatchObject(ann)
   })
 
-  it('by a key that nobody has is looked for once where the keys were not known', async () => {
+  it('by an unknown key causes one fetch if the keys were not known', async () => {
     await desk.introspect()
     expect(await desk.ask(await desk.token({}, await makeKey('stranger')))).toBe(refused('the issuer has no such key'))
     expect(looks()).toBe(1)
   })
 
-  it.each([7, true, { id: 'ann' }, ['ann'], null])('of the subject %j, which is no string, is refused', async (sub) => {
-    await desk.introspect({ sub_claim: 'email' })
-    const token = await desk.token({ sub, email: 'ann' })
-    expect(await desk.ask(token)).toBe(refused('the subject of the token is not a string'))
-    expect(await desk.ask(await desk.token({ email: 'ann' }), token)).toContain(
-      'the subject of the token is not a string',
-    )
-  })
+  it.each([7, true, { id: 'ann' }, ['ann'], null])(
+    'of the subject %j, which is not a string, is refused',
+    async (sub) => {
+      await desk.introspect({ sub_claim: 'email' })
+      const token = await desk.token({ sub, email: 'ann' })
+      expect(await desk.ask(token)).toBe(refused('the subject of the token is not a string'))
+      expect(await desk.ask(await desk.token({ email: 'ann' }), token)).toContain(
+        'the subject of the token is not a string',
+      )
+    },
+  )
 
-  it('with padding or other characters in a segment is refused, and shown to no endpoint', async () => {
+  it('with padding or other characters in a segment is refused, and sent to no endpoint', async () => {
     await desk.introspect()
     await desk.introspect({
       jwt_matcher: undefined,
@@ -357,7 +360,7 @@ describe('a signature', () => {
     expect(await desk.ask(parts.join('.'))).toMatchObject(ann)
   })
 
-  it('by a key that the issuer took back is refused ten minutes later at the latest', async () => {
+  it('by a key that the issuer removed is refused after ten minutes at most', async () => {
     await desk.introspect()
     const old = desk.issuer.keys[0]
     await desk.ask(await desk.token())
@@ -366,7 +369,7 @@ describe('a signature', () => {
     expect(await desk.ask(await desk.token({}, old))).toBe(refused('the issuer has no such key'))
   })
 
-  it('is checked anew, with keys read anew, when the clock was set back', async () => {
+  it('is verified again, with new keys, after the clock was set back', async () => {
     await desk.introspect()
     const old = await desk.token({ iat: desk.clock.now() / 1000 - 3600 })
     expect(await desk.ask(old)).toMatchObject(ann)
@@ -375,7 +378,7 @@ describe('a signature', () => {
     expect(await desk.ask(old)).toBe(refused('the issuer has no such key'))
   })
 
-  it('is checked with the keys that the configuration holds, and then nobody is asked', async () => {
+  it('is verified with configured keys without any request', async () => {
     const key = desk.issuer.keys[0]
     const other = await makeKey('other', 'RS256')
     await desk.introspect({ offline_validation: { public_jwks: [other, key].map((one) => JSON.stringify(one?.jwk)) } })
@@ -386,8 +389,8 @@ describe('a signature', () => {
   })
 })
 
-describe('an issuer that cannot be asked', () => {
-  it('is believed by its last keys for a day, and then no more', async () => {
+describe('an unreachable issuer', () => {
+  it('is trusted with its last keys for a day, and not longer', async () => {
     await desk.introspect()
     await desk.ask(await desk.token())
     await desk.issuer.stop()
@@ -398,7 +401,7 @@ describe('an issuer that cannot be asked', () => {
     expect(await desk.ask(await desk.token())).toBe(notNow)
   })
 
-  it('answers 503 as long as its keys were never seen, and is taken up when it is back', async () => {
+  it('gives 503 as long as its keys were never fetched, and works when it is back', async () => {
     await desk.introspect()
     await desk.issuer.stop()
     expect(await desk.ask(await desk.token())).toBe(notNow)
@@ -407,7 +410,7 @@ describe('an issuer that cannot be asked', () => {
     expect(await desk.ask(await desk.token())).toMatchObject(ann)
   })
 
-  it('leaves a new key open: neither taken nor refused', async () => {
+  it('leaves a new key undecided: neither accepted nor refused', async () => {
     await desk.introspect()
     await desk.ask(await desk.token())
     await desk.issuer.stop()
@@ -454,7 +457,7 @@ describe('an issuer that cannot be asked', () => {
     ['fails', ({ instead }) => instead.set('/jwks', json({}, 500)), 'answered 500'],
   ]
   for (const [name, lie, line] of lies) {
-    it(`that ${name} is as good as none, and the log tells`, async () => {
+    it(`that ${name} counts as unreachable, and the log says so`, async () => {
       if (line.endsWith('milliseconds')) {
         await desk.close()
         desk = await openDesk(300)
@@ -466,7 +469,7 @@ describe('an issuer that cannot be asked', () => {
     })
   }
 
-  it('is told of in the log for each user-info endpoint, and not again at once', async () => {
+  it('is logged for each user-info endpoint, and not again at once', async () => {
     for (const name of ['one', 'two']) {
       await desk.introspect({
         jwt_matcher: { issuer: desk.issuer.url, audience: name },
@@ -499,18 +502,18 @@ describe('an issuer that cannot be asked', () => {
   }
 })
 
-describe('online', () => {
+describe('online validation', () => {
   const online = { offline_validation: null, online_validation: { cache_ttl: 60 } }
   const asked = (): number => desk.issuer.calls.filter((path) => path === '/userinfo').length
 
-  it('an issuer is asked whether it stands by a token, and adds what it knows', async () => {
+  it('asks the issuer whether a token is valid, and adds its claims', async () => {
     await desk.introspect(online)
     const token = await desk.token({ scope: 'signed' })
     desk.issuer.userinfo.set(token, { sub: 'ann', email: 'ann@example.com', scope: 'unsigned' })
     expect(await desk.ask(token)).toMatchObject({ ...ann, claims: { email: 'ann@example.com', scope: 'signed' } })
   })
 
-  it('its answer counts for as long as the configuration says', async () => {
+  it('caches the response as long as configured', async () => {
     await desk.introspect(online)
     const token = await desk.token()
     desk.issuer.userinfo.set(token, { sub: 'ann' })
@@ -523,7 +526,7 @@ describe('online', () => {
     expect(await desk.ask(token)).toBe(refused('the issuer rejected the token'))
   })
 
-  it('its answer counts no longer than the token', async () => {
+  it('caches the response no longer than the token is valid', async () => {
     await desk.introspect({ ...online, online_validation: { cache_ttl: 3600 } })
     const token = await desk.token({ exp: desk.clock.now() / 1000 + 20 })
     desk.issuer.userinfo.set(token, { sub: 'ann' })
@@ -533,7 +536,7 @@ describe('online', () => {
     expect(asked()).toBe(1)
   })
 
-  it('it is asked each time without a time to live', async () => {
+  it('sends a request each time without a cache_ttl', async () => {
     await desk.introspect({ ...online, online_validation: {} })
     const token = await desk.token()
     desk.issuer.userinfo.set(token, { sub: 'ann' })
@@ -542,7 +545,7 @@ describe('online', () => {
     expect(asked()).toBe(2)
   })
 
-  it('it is not asked again and again about a token that it refused', async () => {
+  it('does not repeat requests for a refused token', async () => {
     await desk.introspect({ ...online, online_validation: {} })
     const token = await desk.token()
     for (let i = 0; i < 3; i++) expect(await desk.ask(token)).toBe(refused('the issuer rejected the token'))
@@ -552,20 +555,20 @@ describe('online', () => {
     expect(await desk.ask(token)).toMatchObject(ann)
   })
 
-  it('it is never asked about a token that it did not sign', async () => {
+  it('is never used for a token that another issuer signed', async () => {
     await desk.introspect(online)
     expect(await desk.ask(await desk.token({}, await makeKey('first')))).toBe(refused('the signature is not valid'))
     expect(asked()).toBe(0)
   })
 
-  it('the answer to another token is refused', async () => {
+  it('the response for another token is refused', async () => {
     await desk.introspect(online)
     const token = await desk.token()
     desk.issuer.userinfo.set(token, { sub: 'eve' })
     expect(await desk.ask(token)).toBe(refused('the issuer returned another subject for the token'))
   })
 
-  it('an issuer that fails leaves it open', async () => {
+  it('an issuer that fails leaves the token undecided', async () => {
     await desk.introspect(online)
     const token = await desk.token()
     for (const answer of [json({}, 500), json({}, 429), json({ email: 'a@b' }), json([]), json({}, 302)]) {
@@ -577,7 +580,7 @@ describe('online', () => {
     expect(await desk.ask(token)).toMatchObject(ann)
   })
 
-  it('an opaque token is what the endpoint knows it by', async () => {
+  it('an opaque token is identified by the endpoint', async () => {
     await desk.introspect({
       jwt_matcher: null,
       opaque_matcher: { hint: 'people' },
@@ -594,7 +597,7 @@ describe('online', () => {
     expect(desk.issuer.calls).toHaveLength(calls)
   })
 
-  it('an opaque token is over when the endpoint says so, however long its answers are kept', async () => {
+  it('an opaque token ends when the endpoint says so, however long its responses are cached', async () => {
     await desk.introspect({
       jwt_matcher: null,
       opaque_matcher: { hint: 'people' },
@@ -613,8 +616,8 @@ describe('online', () => {
   })
 })
 
-describe('what was found out about a token', () => {
-  it('is kept for a minute, and answered without a promise', async () => {
+describe('a cached verification', () => {
+  it('is kept for a minute, and returned without a promise', async () => {
     await desk.introspect()
     const token = await desk.token()
     await desk.ask(token)
@@ -623,7 +626,7 @@ describe('what was found out about a token', () => {
     expect(desk.tokens.authenticateUser(desk.project, token, null)).toBeInstanceOf(Promise)
   })
 
-  it('is kept no longer than the token', async () => {
+  it('is kept no longer than the token is valid', async () => {
     await desk.introspect()
     const token = await desk.token({ exp: desk.clock.now() / 1000 + 5 })
     await desk.ask(token)
@@ -631,7 +634,7 @@ describe('what was found out about a token', () => {
     expect(await desk.ask(token)).toBe(refused('the token is expired'))
   })
 
-  it('is forgotten the moment the configuration changes, and not with a neighbour', async () => {
+  it('is invalidated when the configuration changes, but not with that of another project', async () => {
     const id = await desk.introspect()
     const token = await desk.token({ mail: 'ann@example.com' })
     await desk.ask(token)
@@ -649,7 +652,7 @@ describe('what was found out about a token', () => {
     expect(await desk.ask(token)).toBe(foreign)
   })
 
-  it('does not outlive a change that comes while an issuer is being asked', async () => {
+  it('does not survive a change that comes during a request to an issuer', async () => {
     const id = await desk.introspect()
     const token = await desk.token()
     let release = (): void => undefined
@@ -663,7 +666,7 @@ describe('what was found out about a token', () => {
     expect(await asked).toBe(foreign)
   })
 
-  it('makes room for newer ones, the oldest first', async () => {
+  it('is evicted by newer ones, the oldest first', async () => {
     await desk.introspect({ offline_validation: null, online_validation: { cache_ttl: 60 } })
     const padding = 'x'.repeat(500_000)
     const tokens = await Promise.all(Array.from({ length: 40 }, (_, jti) => desk.token({ jti: String(jti) })))
@@ -676,7 +679,7 @@ describe('what was found out about a token', () => {
     expect([isKept(tokens.at(-1)), isKept(tokens[20]), isKept(tokens[0])]).toEqual([true, true, false])
   })
 
-  it('is of one project', async () => {
+  it('belongs to one project', async () => {
     await desk.introspect()
     const token = await desk.token()
     await desk.ask(token)
@@ -691,7 +694,7 @@ describe('what was found out about a token', () => {
 })
 
 describe('a delegation token', () => {
-  it('of the same subject says who acts', async () => {
+  it('of the same subject names the actor', async () => {
     await desk.introspect()
     const delegation = await desk.token({ act: { sub: 'agent', act: { sub: 'gateway' } } })
     const token = await desk.token()
@@ -701,7 +704,7 @@ describe('a delegation token', () => {
     expect(await desk.ask(token)).toMatchObject(ann)
   })
 
-  it('is checked like the token of the user', async () => {
+  it('is verified like the user token', async () => {
     await desk.introspect()
     const token = await desk.token()
     const invalid = '401 Invalid token in X-SVC-Token header: '
@@ -711,7 +714,7 @@ describe('a delegation token', () => {
     expect(await desk.ask(token, await desk.token({}, await makeKey('first')))).toContain(invalid)
   })
 
-  it('of another subject, or of none, is refused in those words', async () => {
+  it('of another subject, or without one, is refused with that message', async () => {
     await desk.introspect()
     const token = await desk.token()
     expect(await desk.ask(token, await desk.token({ sub: 'eve' }))).toContain(
@@ -722,7 +725,7 @@ describe('a delegation token', () => {
     )
   })
 
-  it('of another issuer is refused, with the same subject too; of another audience of the same issuer it is not', async () => {
+  it('of another issuer is refused, also with the same subject; of another audience of the same issuer it is not', async () => {
     const other = await startIssuer()
     try {
       await desk.introspect()
@@ -741,7 +744,7 @@ describe('a delegation token', () => {
     }
   })
 
-  it('is named as the one that is refused, and the token of the user is not', async () => {
+  it('is named as the refused token, and the user token is not', async () => {
     await desk.introspect()
     const refused = async (token: string, delegation: string | null) => {
       const read = await desk.tokens.authenticateUser(desk.project, token, delegation)
@@ -754,7 +757,7 @@ describe('a delegation token', () => {
     expect([await refused('nonsense', null), await refused('nonsense', token)]).toEqual([false, false])
   })
 
-  it('does not mend a token of the user that is refused', async () => {
+  it('does not repair a refused user token', async () => {
     await desk.introspect()
     expect(await desk.ask('nonsense', await desk.token())).toBe(noOpaque)
   })

@@ -14,7 +14,7 @@ function messageOf(text: string): string {
   return parsed.ok ? 'no fault' : parsed.error.message
 }
 
-describe('numbers are read as written', () => {
+describe('numbers are parsed as written', () => {
   const table: [string, unknown][] = [
     ['1', 1],
     ['1.0', new Float(1)],
@@ -32,19 +32,19 @@ describe('numbers are read as written', () => {
   ]
   for (const [text, value] of table) it(text, () => expect(read(text)).toStrictEqual(value))
 
-  it('or only the integers that a number cannot hold', () => {
+  it('or only the integers that a number cannot represent', () => {
     const text = '[1.0, 1e2, 1e20, -0, 9007199254740993, -9007199254740992, 9007199254740991]'
     const value = [1, 100, 1e20, 0, 9007199254740993n, -9007199254740992n, 9007199254740991]
     expect(read(text, 'integers')).toStrictEqual(value)
     for (const tooLarge of ['1e999', '[-1.5E+0400]']) expect(parseJson(tooLarge, 'integers').ok).toBe(false)
   })
 
-  it('or as plain numbers where nobody asks', () => {
+  it('or as plain numbers by default', () => {
     expect(read('[1.0, 1e2, 9007199254740993]', 'plain')).toStrictEqual([1, 100, 9007199254740992])
   })
 })
 
-describe('malformed text is told by line and column', () => {
+describe('malformed text is reported with line and column', () => {
   const table: [string, string][] = [
     ['', 'malformed JSON at line 1, column 1: expected a value, found the end'],
     ['{"a": 1,}', 'malformed JSON at line 1, column 9: expected a key in double quotes, found `}`'],
@@ -71,7 +71,7 @@ describe('malformed text is told by line and column', () => {
     it(JSON.stringify(text).slice(0, 40), () => expect(messageOf(text)).toBe(message))
 })
 
-describe('a member that is given twice', () => {
+describe('a duplicate member', () => {
   const twice: [string, string][] = [
     ['{"a": 1, "a": 2}', 'line 1, column 10: the member `a` is given twice'],
     ['{"a": 1.0, "a": 2}', 'line 1, column 12: the member `a` is given twice'],
@@ -94,7 +94,7 @@ describe('a member that is given twice', () => {
     expect(JSON.stringify(read(text))).toBe(JSON.stringify(JSON.parse(text)))
   })
 
-  it('is found wherever it stands', () => {
+  it('is found at any depth', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), fc.nat(), (members, pick) => {
         const written = Object.entries(members).map(
@@ -109,7 +109,7 @@ describe('a member that is given twice', () => {
 })
 
 describe('hostile text', () => {
-  it('nested too deep is refused, not run into', () => {
+  it('with too deep nesting is refused without a stack overflow', () => {
     const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
     expect(messageOf(nested(JSON_DEPTH_MAX))).toBe('no fault')
     expect(messageOf(nested(JSON_DEPTH_MAX + 1))).toContain('nested deeper than 200 levels')
@@ -118,14 +118,14 @@ describe('hostile text', () => {
     expect(read(`["${'['.repeat(1000)}"]`)).toEqual(['['.repeat(1000)])
   })
 
-  it('nested too deep is refused however brackets and quotes stand in its strings', () => {
+  it('with too deep nesting is refused whatever brackets and quotes its strings contain', () => {
     const inText = `"${'[{'.repeat(20_000)}\\\\"`
     expect(messageOf(`[${inText}]`)).toBe('no fault')
     expect(messageOf(`{"\\"": ${inText}, "a": ${'['.repeat(201)}`)).toContain('nested deeper than 200 levels')
     expect(messageOf(`[${inText}, ${'['.repeat(199)}${']'.repeat(199)}]`)).toBe('no fault')
   })
 
-  it('with more values than the limit is refused, with the place, and with as many it is not', () => {
+  it('with more values than the limit is refused, with the position, and at the limit it is accepted', () => {
     const count = (value: unknown): number => {
       if (typeof value !== 'object' || value === null) return 1
       return Object.values(value).reduce((sum: number, member) => sum + count(member), 1)
@@ -144,7 +144,7 @@ describe('hostile text', () => {
     expect(listed.ok ? null : listed.error.message).toBe('malformed JSON at line 10, column 2: more than 10 values')
   })
 
-  it('cannot reach a prototype, on the fast way or the exact one', () => {
+  it('cannot reach a prototype, in the fast parser or the exact one', () => {
     for (const number of ['1', '1.0']) {
       const value = read(`{"__proto__": {"polluted": ${number}}, "a": 1}`) as object
       expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
@@ -180,7 +180,7 @@ describe('writing', () => {
   ]
   for (const [value, text] of table) it(text, () => expect(writeJson(value)).toBe(text))
 
-  it('what is written reads back as it was', () => {
+  it('written values are parsed unchanged', () => {
     const scalar = fc.oneof(
       fc.string(),
       fc.boolean(),
@@ -199,7 +199,7 @@ describe('writing', () => {
     )
   })
 
-  it('agrees with the runtime on every text that the runtime can read', () => {
+  it('agrees with the runtime on every text that the runtime accepts', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(read(text, 'plain')).toEqual(JSON.parse(text))

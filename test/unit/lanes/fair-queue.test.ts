@@ -27,7 +27,7 @@ function served(queue: FairQueue<QueuedJob>, count: number): QueuedJob[] {
 }
 
 describe('the fair queue', () => {
-  it('serves one project in the order of its requests', () => {
+  it('serves the requests of a project in order', () => {
     const queue = new FairQueue<QueuedJob>(10)
     const jobs = [job('a', 5), job('a', 1), job('a', 3)]
     for (const one of jobs) expect(queue.enqueue(one)).toBe(true)
@@ -47,7 +47,7 @@ describe('the fair queue', () => {
     expect(longMs).toBeLessThanOrEqual(200)
   })
 
-  it('gives a project that was away no more than its share when it comes back', () => {
+  it('gives a project that was idle no more than its share when it returns', () => {
     const queue = new FairQueue<QueuedJob>(1000)
     for (let i = 0; i < 50; i++) queue.enqueue(job('busy', 10))
     served(queue, 30)
@@ -65,7 +65,7 @@ describe('the fair queue', () => {
     expect(order.filter((agent) => agent === 'modest')).toHaveLength(5)
   })
 
-  it('refuses a request of a project whose queue is full, and takes those of others', () => {
+  it('refuses a request of a project whose queue is full, and accepts those of others', () => {
     const queue = new FairQueue<QueuedJob>(2)
     expect(queue.enqueue(job('a', 1))).toBe(true)
     expect(queue.enqueue(job('a', 1, 'other'))).toBe(true)
@@ -74,7 +74,7 @@ describe('the fair queue', () => {
     expect(queue.size).toBe(3)
   })
 
-  it('passes over what is not admitted, and keeps it', () => {
+  it('skips requests that are not admitted, and keeps them', () => {
     const queue = new FairQueue<QueuedJob>(10)
     queue.enqueue(job('a', 1))
     queue.enqueue(job('b', 1))
@@ -83,7 +83,7 @@ describe('the fair queue', () => {
     expect(queue.dequeue(always)?.project).toBe('a')
   })
 
-  it('takes a request back at the front, also when the queue is full', () => {
+  it('puts a request back at the front, also if the queue is full', () => {
     const queue = new FairQueue<QueuedJob>(2)
     const [first, second, third] = [job('a', 1), job('a', 2), job('a', 3)]
     queue.enqueue(first)
@@ -94,7 +94,7 @@ describe('the fair queue', () => {
     expect(served(queue, 9)).toEqual([first, second, third])
   })
 
-  it('forgets a request that is removed, and says whether it was there', () => {
+  it('forgets a removed request, and returns whether it was queued', () => {
     const queue = new FairQueue<QueuedJob>(2)
     const [first, second] = [job('a', 1), job('a', 2)]
     queue.enqueue(first)

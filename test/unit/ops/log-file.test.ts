@@ -16,8 +16,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe('a file of lines', () => {
-  it('holds what was written, in order, readable for its owner alone', async () => {
+describe('a log file', () => {
+  it('contains the written lines, in order, readable only for its owner', async () => {
     const path = join(folder, 'ordered')
     const file = new LogFile(path, { bufferBytesMax: 1 << 20, report: () => {} })
     const lines = Array.from({ length: 5000 }, (_, i) => `line ${i} é`)
@@ -31,7 +31,7 @@ describe('a file of lines', () => {
     expect(file.dropped).toBe(0)
   })
 
-  it('appends to what is there, beside another writer', async () => {
+  it('appends to existing content, with another concurrent writer', async () => {
     const path = join(folder, 'shared')
     const files = [0, 1].map(() => new LogFile(path, { bufferBytesMax: 1 << 20, report: () => {} }))
     for (let i = 0; i < 500; i++) for (const [who, file] of files.entries()) file.write(`${who} ${i}`)
@@ -41,7 +41,7 @@ describe('a file of lines', () => {
     expect(found.every((line) => line === '' || /^[01] \d+$/.test(line))).toBe(true)
   })
 
-  it('drops and counts what does not fit, and says so once', async () => {
+  it('drops and counts lines that do not fit, and reports that once', async () => {
     const path = join(folder, 'full')
     const told: string[] = []
     const file = new LogFile(path, { bufferBytesMax: 100, report: (message) => told.push(message) })
@@ -55,7 +55,7 @@ describe('a file of lines', () => {
     expect(told.slice(1)).toEqual([`writing to ${path} works again; 41 lines were lost since the start`])
   })
 
-  it('goes on in a line of its own where the last one was cut off', async () => {
+  it('starts a new line after a truncated one', async () => {
     const path = join(folder, 'cut')
     writeFileSync(path, 'whole\nha')
     const file = new LogFile(path, { bufferBytesMax: 100, report: () => {} })
@@ -66,7 +66,7 @@ describe('a file of lines', () => {
     expect(readFileSync(path, 'utf8')).toBe('whole\nha\none\ntwo\n')
   })
 
-  it('begins with no empty line, though the file was rotated before the first one', async () => {
+  it('starts without an empty line, even if the file was rotated before the first line', async () => {
     const path = join(folder, 'rotated')
     writeFileSync(path, 'whole\n')
     const file = new LogFile(path, { bufferBytesMax: 100, report: () => {} })
@@ -79,7 +79,7 @@ describe('a file of lines', () => {
     expect([`${path}.1`, path].map((one) => readFileSync(one, 'utf8'))).toEqual(['whole\nold\n', 'new\n'])
   })
 
-  it.skipIf(!isMounted)('goes on in a line of its own when a full disk has room again', async () => {
+  it.skipIf(!isMounted)('starts a new line when a full disk has space again', async () => {
     const path = join(disk, 'lines')
     const ballast = join(disk, 'ballast')
     writeFileSync(ballast, Buffer.alloc(48 * 1024))
@@ -97,7 +97,7 @@ describe('a file of lines', () => {
     expect(file.dropped).toBe(1000 - (text.split('\n').length - 3))
   })
 
-  it('that cannot be opened keeps the service from starting', () => {
+  it('that cannot be opened prevents the start of the service', () => {
     expect(() => new LogFile(join(folder, 'no', 'such'), { bufferBytesMax: 100, report: () => {} })).toThrow(
       OperationalError,
     )

@@ -11,7 +11,7 @@ function logged(entry: LogEntry, level: 'info' | 'error' | 'silent' = 'info', se
 }
 
 describe('a line of the log', () => {
-  it('is one object of JSON with level, time and message', () => {
+  it('is one JSON object with level, time and message', () => {
     const line = logged({ level: 'error', message: 'it broke', where: 'there', count: 2 })
     expect(line.endsWith('}\n')).toBe(true)
     expect(JSON.parse(line)).toEqual({
@@ -28,7 +28,7 @@ describe('a line of the log', () => {
     expect(logged({ level: 'error', message: 'x' }, 'silent')).toBe('')
   })
 
-  it('holds nothing that a terminal obeys', () => {
+  it('contains no terminal control characters', () => {
     const line = logged({ level: 'info', message: 'a\u001b[31m\u009b\u007f\nb' })
     expect(line.trimEnd()).not.toMatch(/[\x00-\x1f\x7f-\x9f]/)
     expect(JSON.parse(line).message).toBe('a\u001b[31m\u009b\u007f\nb')
@@ -46,7 +46,7 @@ describe('a line of the log', () => {
     ['a private key', '-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----'],
     ['the private part of a key', JSON.stringify({ kty: 'EC', d: 'hunter2hunter2hunter2' })],
     ['what is known to be secret', 'the key is 00hunter200'],
-  ])('does not hold %s', (_, text) => {
+  ])('does not contain %s', (_, text) => {
     for (const entry of [
       { level: 'error', message: text },
       { level: 'error', message: 'x', stack: `Error: ${text}\n    at y` },
@@ -59,12 +59,12 @@ describe('a line of the log', () => {
     }
   })
 
-  it('does not hold a member whose name says that it is secret', () => {
+  it('does not contain a member with the name of a secret', () => {
     const line = logged({ level: 'error', message: 'x', password: 'hunter2', api_key: 'hunter2', authParams: 1 })
     expect(line).not.toContain('hunter2')
   })
 
-  it('keeps what is no secret', () => {
+  it('keeps other members', () => {
     const text = 'expected a bearer token; the token of page 2, https://host:8080/path, `a`: expected "password"'
     expect(JSON.parse(logged({ level: 'info', message: text })).message).toBe(text)
   })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Metrics } from '../../../src/ops/metrics.ts'
 
 describe('metrics', () => {
-  it('are told in the text form: help, type and lines of each family', () => {
+  it('are rendered in the text format: help, type and lines of each family', () => {
     const metrics = new Metrics()
     const answers = metrics.counter('answers_total', 'Answers.')
     answers({ kind: 'a "b" \\ \n' }).add(2)
@@ -16,7 +16,7 @@ describe('metrics', () => {
     )
   })
 
-  it('count what is observed in every bucket that it fits in', () => {
+  it('count an observation in every bucket that it fits in', () => {
     const metrics = new Metrics()
     const seconds = metrics.histogram('time_seconds', 'Time.', [0.1, 1])({ route: '/x' })
     for (const value of [0.1, 0.11, 1, 5]) seconds.observe(value)

@@ -59,7 +59,7 @@ function bind(action: string, input_params: Record<string, unknown> = input, mor
 
 const overflow = 99999999999999999999999999n
 
-describe('the parameters that are bound', () => {
+describe('the bound parameters', () => {
   it('are those that the policies read', () => {
     expect(bind('plain')).toEqual({})
     expect(bind('one')).toEqual({ min: 1 })
@@ -67,7 +67,7 @@ describe('the parameters that are bound', () => {
     expect(bind('both')).toEqual({ min: 1, max: 5, action_properties: new Map() })
   })
 
-  it('hold the ends that are known, and what only the service fills in', () => {
+  it('contain the known entities, and the parameters of the service', () => {
     expect(bind('ends')).toEqual({ subject_external_id: 'ann', subject_type: 'Person', kind: 'Person' })
     const resource = { type: 'Car', id: 'c1' }
     expect(bind('ends', {}, { resource })).toEqual({
@@ -78,12 +78,12 @@ describe('the parameters that are bound', () => {
     expect(bind('token')).toEqual({ subject_id: 'sent', token: new Map(), svc_token: new Map(), _appId: null })
   })
 
-  it('do not hold what an object inherits', () => {
+  it('contain no inherited members', () => {
     expect(bind('one', JSON.parse('{"__proto__": {"min": 1}}'))).toEqual({})
     expect(bind('one', Object.create({ min: 1 }) as Record<string, unknown>)).toEqual({})
   })
 
-  it('are refused where a policy reads what no graph can hold, each once', () => {
+  it('are refused if a policy reads a value that no graph can store, each once', () => {
     const refused = (...issues: string[]) => ({ kind: 'invalid', issues })
     expect(bind('one', { ...input, unread: overflow, max: overflow })).toEqual({ min: 1 })
     expect(bind('both', { ...input, min: overflow })).toEqual(refused("missing or wrong input params, 'min'"))

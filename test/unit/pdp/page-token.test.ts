@@ -9,8 +9,8 @@ const tokensOf = (masterKey: Uint8Array, purpose = 'page tokens') =>
   new PageTokens(new DerivedSigner(masterKey, purpose), clock, 60_000)
 const place = { after: 'é "x"', node: 7, returned: 12, cacheKey: 'a', limit: 5 }
 
-describe('the token of a next page', () => {
-  it('is read by every process that has the master key, and by no other', () => {
+describe('a page token', () => {
+  it('is accepted by every process with the master key, and by no other', () => {
     const token = tokensOf(key).create(place, 'question')
     expect(tokensOf(key.slice()).read(token, 'question')).toEqual(place)
     expect(tokensOf(new Uint8Array(32)).read(token, 'question')).toBeNull()
@@ -18,7 +18,7 @@ describe('the token of a next page', () => {
     expect(tokensOf(key).read(token, 'question2')).toBeNull()
   })
 
-  it('holds for its time, to the millisecond', () => {
+  it('is valid for its lifetime, to the millisecond', () => {
     const tokens = tokensOf(key)
     const token = tokens.create(place, 'question')
     clock.advance(60_000)
@@ -27,7 +27,7 @@ describe('the token of a next page', () => {
     expect(tokens.read(token, 'question')).toBeNull()
   })
 
-  it('can be written in one way alone', () => {
+  it('has exactly one valid text', () => {
     const token = tokensOf(key).create({ after: null, node: 0, returned: 0, cacheKey: '', limit: null }, 'q')
     for (const other of [`${token}=`, `${token}A`, token.replace('.', '..'), ` ${token}`, token.slice(0, -1), '']) {
       expect(tokensOf(key).read(other, 'q')).toBeNull()

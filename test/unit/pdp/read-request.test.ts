@@ -34,7 +34,7 @@ const request = members({
 })
 
 describe.each(readers)('the reader of a %s', (_, read, schema) => {
-  it('agrees with the schema on every request, in the words too', () => {
+  it('agrees with the schema on every request, including the messages', () => {
     let accepted = 0
     let refused = 0
     fc.assert(
@@ -71,7 +71,7 @@ describe('the reader of an evaluation', () => {
     expect(readEvaluation({ ...complete, more: 1, subject: { ...complete.subject, email: 'a@b' } }).ok).toBe(true)
   })
 
-  it('names every fault, its place and what was expected', () => {
+  it('reports every error with its path and the expected type', () => {
     expect(issuesOf([])).toEqual(['body: expected object, found array'])
     expect(issuesOf({ ...complete, subject: 'ann' })).toEqual(['subject: expected object, found string'])
     expect(issuesOf({ action: { name: 3 }, context: { input_params: [], policy_tags: ['a', null] } })).toEqual([

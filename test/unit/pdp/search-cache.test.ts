@@ -24,8 +24,8 @@ const list = (first: number) => ({
   isSinglePolicy: true,
 })
 
-describe('what a search keeps for its next pages', () => {
-  it('is found under its name, by policy, until it is dropped', () => {
+describe('the search cache', () => {
+  it('finds an entry by its name, by policy, until it is dropped', () => {
     const kept = new SearchCache()
     const name = kept.set('', one, list(1))
     expect(kept.set(name, other, list(20))).toBe(name)
@@ -35,7 +35,7 @@ describe('what a search keeps for its next pages', () => {
     expect([kept.get(name, one), kept.get('', one)]).toEqual([null, null])
   })
 
-  it('is as large as allowed: what was not used for longest goes first', () => {
+  it('keeps its maximum size: the least recently used entry goes first', () => {
     const kept = new SearchCache(2 * 1064)
     const [first, second] = [kept.set('', one, list(1)), kept.set('', one, list(20))]
     expect(kept.get(first, one)).not.toBeNull()
@@ -48,7 +48,7 @@ describe('what a search keeps for its next pages', () => {
     expect(kept.get(first, one)).not.toBeNull()
   })
 
-  it('counts what is around short lists too', () => {
+  it('counts the overhead of short lists too', () => {
     const kept = new SearchCache(2 ** 20)
     const first = kept.set('', one, list(1))
     for (let i = 0; i < 2000; i++)
@@ -56,7 +56,7 @@ describe('what a search keeps for its next pages', () => {
     expect(kept.get(first, one)).toBeNull()
   })
 
-  it('does not hold on to the larger list that it was cut from', () => {
+  it('does not keep a larger list that a slice was cut from', () => {
     const kept = new SearchCache()
     const all = new Uint32Array(1_000_000)
     const name = kept.set('', one, { nodes: all.subarray(10, 20), graphVersions: '', isSinglePolicy: true })

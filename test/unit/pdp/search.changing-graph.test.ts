@@ -29,7 +29,7 @@ const conditions = {
 const DOCS = 40
 const PEOPLE = 8
 
-describe('pages of a search in a graph that changes', () => {
+describe('the pages of a search in a changing graph', () => {
   let stored: StoredGraph
   beforeAll(async () => {
     stored = await storeGraph({ nodes: [], relationships: [] }, SHORT_CHUNKS)
@@ -74,7 +74,7 @@ describe('pages of a search in a graph that changes', () => {
     }),
   )
 
-  it.each(Object.keys(conditions))('%s: gives each once, and all that stay', async (action) => {
+  it.each(Object.keys(conditions))('%s: contain each result once, and all that stay granted', async (action) => {
     await stored.environment.write((batch) => {
       // Not in the order of their names.
       for (let number = 0; number < DOCS; number++)
@@ -141,7 +141,7 @@ describe('pages of a search in a graph that changes', () => {
     expect(pages).toBeGreaterThan(10)
   })
 
-  it('leaves out nothing that one policy granted at first and another grants now', async () => {
+  it('omit nothing that one policy granted at first and another grants now', async () => {
     const ann = { type: 'Person', externalId: 'ann' }
     const own = (id: string) => ({ source: ann, type: 'OWNS', target: { type: 'Doc', externalId: id } })
     const reach = (id: string) => ({ source: ann, type: 'SEES', target: { type: 'Doc', externalId: id } })

@@ -9,7 +9,7 @@ import { storeGraph } from '../../support/store-engine.ts'
 const DOCS = 450
 const number = (id: string): number => Number(id.slice(1))
 
-it.each([1, 5, 120])('pages of %i join to what the check grants', async (limit) => {
+it.each([1, 5, 120])('pages of %i together contain what the check grants', async (limit) => {
   const stored = await storeGraph({ nodes: [], relationships: [] })
   try {
     await stored.environment.write((batch) => {

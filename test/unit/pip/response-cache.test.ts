@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ResponseCache } from '../../../src/pip/response-cache.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
-test('an answer does for its time and no longer, by a clock that was set back not at all', () => {
+test('a response is valid for its lifetime, and not at all after the clock was set back', () => {
   const clock = new ManualClock(1_000_000)
   const answers = new ResponseCache(clock, 1000)
   const answer = { value: true, bytes: 4 }

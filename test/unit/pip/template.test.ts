@@ -17,7 +17,7 @@ function payload(template: string, values: Record<string, unknown>): unknown {
 }
 
 describe('the URL of a resolver', () => {
-  it('takes values in path and query, encoded', () => {
+  it('accepts values in path and query, encoded', () => {
     const template = 'https://a.example/v1/{$maker}/x-{$id}?q={$q}&n={$n}#top'
     expect(url(template, { maker: 'Ünder Wood', id: 7, q: 'a&b=c#d', n: true })).toBe(
       'https://a.example/v1/%C3%9Cnder%20Wood/x-7?q=a%26b%3Dc%23d&n=true#top',
@@ -49,7 +49,7 @@ describe('the URL of a resolver', () => {
     }
   })
 
-  it('is not filled with what is absent, no single value, empty in the path, or no text', () => {
+  it('is not filled with absent values, lists, empty path segments or values that are not text', () => {
     const template = 'https://a.example/{$id}?q={$q}'
     expect(url(template, { q: '' })).toEqual(['there is no scalar value for `{$id}`'])
     for (const id of [null, [1], { a: 1 }, Number.NaN]) {
@@ -61,7 +61,7 @@ describe('the URL of a resolver', () => {
     expect(url(template, { id: 1, q: '' })).toBe('https://a.example/1?q=')
   })
 
-  it('is refused where a placeholder stands in the host, however the URL is written', () => {
+  it('is refused with a placeholder in the host, however the URL is written', () => {
     for (const template of [
       'https://{$host}/x',
       'https:/{$host}/x',
@@ -81,7 +81,7 @@ describe('the URL of a resolver', () => {
 })
 
 describe('the payload of a resolver', () => {
-  it('takes text within strings and any value outside of them', () => {
+  it('accepts text within strings and any value outside of them', () => {
     expect(payload('{"id":"car {$id}","all":{$all},"n":{$n}}', { id: 'a"b\\', all: [1, { x: null }], n: 'text' })).toBe(
       '{"id":"car a\\"b\\\\","all":[1,{"x":null}],"n":"text"}',
     )
@@ -101,7 +101,7 @@ describe('the payload of a resolver', () => {
     expect(payload('{"id":{$id}}', {})).toEqual(['there is no scalar value for `{$id}`'])
   })
 
-  it('is refused where it is no JSON', () => {
+  it('is refused if it is not JSON', () => {
     expect(payload('{"id":', {})).toBe('malformed JSON at line 1, column 7: expected a value, found the end')
     expect(payload('{"id":x{$id}}', {})).toMatch(/^malformed JSON/)
   })
@@ -116,7 +116,7 @@ describe('the selector of a resolver', () => {
     return found.ok ? found.value : [found.error]
   }
 
-  it('walks by names and indexes, and finds null where there is nothing', () => {
+  it('follows names and indexes, and returns null for a missing value', () => {
     expect(selected('.')).toBe(answer)
     expect(selected('.a.b[1].c')).toBe(2.5)
     expect(selected('.a.b')).toEqual([1, { c: 2.5 }])
@@ -125,7 +125,7 @@ describe('the selector of a resolver', () => {
     expect(selected('.not-there.x')).toBeNull()
   })
 
-  it('reaches nothing that the answer itself does not hold', () => {
+  it('reaches nothing that the response does not contain', () => {
     for (const text of ['.constructor', '.__proto__', '.toString', '.a.hasOwnProperty'])
       expect(selected(text)).toBeNull()
     expect(selected('.a.b.length')).toEqual(['the selector expects `length`, found array'])

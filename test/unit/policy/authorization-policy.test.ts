@@ -54,7 +54,7 @@ describe('a policy', () => {
     expect(issues(text.length - 1)).toEqual([`policy: expected at most ${text.length - 1} characters`])
   })
 
-  test('reads back as it was sent, and its text is left out of short lists', async () => {
+  test('reads back as it was sent, and its text is omitted in short lists', async () => {
     const text = `\n${JSON.stringify(good, null, 2)}`
     const { body: made, etag } = valueIn(await create(text, { tags: ['fleet'], description: 'Owners drive' }))
     expect(etag).not.toBeNull()
@@ -76,12 +76,12 @@ describe('a policy', () => {
     expect(valueIn(house.service.read(house.admin, kind(), 'owners-drive', query)).body).toEqual(read)
   })
 
-  test('without tags reads back with none', async () => {
+  test('without tags reads back an empty list', async () => {
     const { body: made } = valueIn(await create(good))
     expect(house.read('authorization-policies', made.id as string).tags).toEqual([])
   })
 
-  test('is updated whole, and only to what compiles', async () => {
+  test('is updated as a whole, and only to a policy that compiles', async () => {
     const id = valueIn(await create(good)).body.id as string
     const change = (fields: unknown) => house.service.update(house.admin, kind(), id, fields, null)
     expect(errorIn(await change({ description: 'x' }))).toEqual({
@@ -97,7 +97,7 @@ describe('a policy', () => {
     expect(house.read('authorization-policies', id)).toMatchObject({ policy: 'nonsense', status: 'DRAFT' })
   })
 
-  test('as a DRAFT may hold anything but too much', async () => {
+  test('can contain anything below the size limit as a DRAFT', async () => {
     valueIn(await create('{"meta":', { status: 'DRAFT' }))
     expect(await issuesOf('x'.repeat(512_001), { status: 'DRAFT', name: 'long' })).toEqual([
       'policy: expected at most 512000 characters',
@@ -211,7 +211,7 @@ describe('a policy is refused', () => {
     valueIn(await create({ ...good, condition }))
   })
 
-  test('not for what only a token or the application may say', async () => {
+  test('but not for parameters that only a token or the application can supply', async () => {
     for (const [i, parameter] of ['$token.sub', '$svc_token.act.sub', '$_appId'].entries()) {
       const condition = { cypher: `MATCH (subject)-->(resource) WHERE resource.x = ${parameter}` }
       valueIn(await create({ ...good, condition }, { name: `claims-${i}` }))
@@ -223,22 +223,22 @@ describe('a policy is refused', () => {
     ])
   })
 
-  test('not for parameters named like members of every object', async () => {
+  test('but not for parameters with the names of inherited members', async () => {
     for (const name of ['constructor', 'toString', '__proto__', 'valueOf', 'hasOwnProperty']) {
       const condition = { cypher: `${CYPHER} WHERE subject.x = $${name}` }
       valueIn(await create({ ...good, condition }, { name: `for-${name.toLowerCase().replaceAll('_', 'x')}` }))
     }
   })
 
-  test.each([[null], [{}], [[]]])('not for the empty filter %j', async (filter) => {
+  test.each([[null], [{}], [[]]])('but not for the empty filter %j', async (filter) => {
     valueIn(await create({ ...good, condition: { cypher: CYPHER, filter } }))
   })
 })
 
-describe('the library', () => {
+describe('the policy index', () => {
   const find = (action = 'drive', projectId = project) => house.library.find(projectId, 'Person', action, 'Car')
 
-  test('finds a policy by what a request names, and by nothing less', async () => {
+  test('finds a policy by the exact terms of a request', async () => {
     const id = valueIn(await create({ ...good, actions: ['drive', 'wash'] }, { tags: ['fleet'] })).body.id
     for (const action of ['drive', 'wash']) {
       expect(find(action)).toMatchObject([
@@ -256,13 +256,13 @@ describe('the library', () => {
     }
   })
 
-  test('names the parameters that the caller must send, not those that the decision binds', async () => {
+  test('names the parameters that the caller must send, not those that the service binds', async () => {
     const cypher = `${CYPHER} WHERE resource.wheels >= $min AND subject.external_id = $subject_external_id AND resource.colour = $resource_properties.colour`
     valueIn(await create({ ...good, condition: { cypher } }))
     expect(find()[0]?.inputParameters).toEqual(['min'])
   })
 
-  test('follows every change at once', async () => {
+  test('applies every change at once', async () => {
     expect(find()).toEqual([])
     const id = valueIn(await create(good)).body.id as string
     const second = valueIn(await create(good, { name: 'second' })).body.id as string
@@ -282,7 +282,7 @@ describe('the library', () => {
     expect(find('park')).toEqual([])
   })
 
-  test('hands out the same compiled policy until it is changed', async () => {
+  test('returns the same compiled policy until it is changed', async () => {
     valueIn(await create(good))
     const [first] = find()
     valueIn(await create(good, { name: 'second' }))
@@ -319,7 +319,7 @@ describe('the library', () => {
       ])
     })
 
-    test('from its text where an earlier release stored none, and the same update is no new revision', async () => {
+    test('from its text if an earlier release stored none, and the same update creates no new revision', async () => {
       const id = valueIn(await create(good)).body.id as string
       const draft = valueIn(await create('no JSON', { name: 'draft', status: 'DRAFT' })).body.id as string
       const context = {
@@ -353,7 +353,7 @@ describe('the library', () => {
     })
   })
 
-  test('lets a stored policy that does not compile any more grant nothing, and says so once', async () => {
+  test('denies for a stored policy that does not compile any more, and reports it once', async () => {
     const id = valueIn(await create(good)).body.id as string
     // As a later release with a narrower language would find it.
     await house.documents.write((draft) => {

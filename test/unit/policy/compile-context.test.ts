@@ -23,7 +23,7 @@ const issues = (more: object, cypher?: string) => {
 }
 
 describe('a context policy', () => {
-  test('tells what its condition binds and asks for', () => {
+  test('reports the variables and parameters of its condition', () => {
     const compiled = compile({}, 'MATCH (subject:Person {external_id: $token.sub})-[r:OWNS]->(car:Car {plate: $plate})')
     expect(compiled.ok && compiled.value.variables).toEqual(
       new Map([
@@ -35,7 +35,7 @@ describe('a context policy', () => {
     expect(compiled.ok && compiled.value.source.parameters).toEqual(['token', 'plate'])
   })
 
-  test('may name all that the facts name', () => {
+  test('can use every documented path', () => {
     const compiled = compile({
       condition: {
         filter: [
@@ -172,7 +172,7 @@ describe('a context policy', () => {
     ['MATCH (subject:Person) CALL { MATCH (c:Car) RETURN c }', 'forbidden clauses: [CALL]'],
     ['USE graph.byName("eu") MATCH (subject:Person)', 'USE clause is not allowed'],
     ['MATCH (subject:Person)-[', 'line 1, column 25'],
-  ])('is refused for the condition %s, with its place', (cypher, words) => {
+  ])('is refused for the condition %s, with the position', (cypher, words) => {
     const [first = ''] = issues({}, cypher)
     expect(first).toContain('policy.condition.cypher: line 1, column ')
     expect(first).toContain(words)
@@ -201,13 +201,13 @@ describe('a path', () => {
     }
   })
 
-  test('of a relationship needs no word before its property', () => {
+  test('of a relationship needs no prefix before its property', () => {
     expect(parsePath('r.since', 'relationship')).toEqual(parsePath('r.property.since', 'relationship'))
     expect(parsePath('r.trust_score.x', 'relationship').ok).toBe(false)
   })
 
   test.each(['', '.', 'a.', 'a..b', 'a.*.b', 'a b', 'a.property', 'a.property.x.metadata', 'a.property.x.y.z.w', '$p'])(
-    '`%s` is none',
+    '`%s` is invalid',
     (text) => {
       expect(parsePath(text, 'node').ok).toBe(false)
     },

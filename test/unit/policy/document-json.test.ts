@@ -22,7 +22,7 @@ function rounded(value: unknown): unknown {
 const parse = (text: string) => parseDocument(text, 'policy')
 
 describe('JSON in a string', () => {
-  test('keeps long integers apart, which the platform makes one', () => {
+  test('keeps long integers distinct, which the runtime rounds to one number', () => {
     const text = '[9007199254740993, 9007199254740992, -9007199254740993, 1.0, 1e3]'
     expect(parse(text)).toEqual({
       ok: true,
@@ -30,7 +30,7 @@ describe('JSON in a string', () => {
     })
   })
 
-  test('reads as the platform reads it, for any document', () => {
+  test('is parsed as the runtime parses it, for any document', () => {
     fc.assert(
       fc.property(fc.json({ noUnicodeString: false }), fc.boolean(), (text, spaced) => {
         const shown = spaced ? JSON.stringify(JSON.parse(text), null, 2) : text
@@ -41,7 +41,7 @@ describe('JSON in a string', () => {
     )
   })
 
-  test('is refused where the platform refuses it, for any damage to a document', () => {
+  test('is refused if the runtime refuses it, for any corruption of a document', () => {
     fc.assert(
       fc.property(
         fc.json(),

@@ -21,7 +21,7 @@ describe('a string among the input parameters', () => {
     [{ a: [fits, [fits, null], { [fits]: fits }] }],
     [{ a: { b: { c: [fits, 1, 2n, true, null, new Float(1.5)] } } }],
     [{ a: '', b: [], c: {}, [fits]: 1 }],
-  ])('passes where it is short enough: %#', (given) => {
+  ])('is accepted if it is short enough: %#', (given) => {
     expect(issuesOf(given)).toEqual([])
   })
 
@@ -33,11 +33,11 @@ describe('a string among the input parameters', () => {
     [{ a: { b: { [long]: 1 } } }, 'input_params.a.b: expected names of at most 10 characters, found one of 11'],
     [{ [long]: 1 }, 'input_params: expected names of at most 10 characters, found one of 11'],
   ]
-  it.each(tooLong)('is refused at any depth, and the refusal names its place: %#', (given, issue) => {
+  it.each(tooLong)('is refused at any depth, and the error names its path: %#', (given, issue) => {
     expect(issuesOf(given as Record<string, unknown>)).toEqual([issue])
   })
 
-  it('is told of once for each parameter', () => {
+  it('is reported once for each parameter', () => {
     expect(issuesOf({ a: [long, long], token: 1, b: long, c: fits })).toEqual([
       'input_params.a[0]: expected at most 10 characters, found 11',
       'input_params.token: reserved, filled by the service',
@@ -45,15 +45,15 @@ describe('a string among the input parameters', () => {
     ])
   })
 
-  it('does not make an error of its own length', () => {
+  it('is not repeated in the error at full length', () => {
     expect(inputIssues({ ['n'.repeat(5000)]: 'x'.repeat(6000) }, { ...rules, stringMax: 5500 })).toEqual([
       `input_params.${'n'.repeat(64)}…: expected at most 5500 characters, found 6000`,
     ])
   })
 })
 
-describe('a parameter that holds others', () => {
-  it('is looked through as deep as a document may be, and no deeper', () => {
+describe('a nested parameter', () => {
+  it('is checked to the maximum depth of a document, and no deeper', () => {
     expect(issuesOf({ a: nested(JSON_DEPTH_MAX, fits) })).toEqual([])
     expect(issuesOf({ a: nested(JSON_DEPTH_MAX, long) })).toHaveLength(1)
     expect(issuesOf({ a: nested(JSON_DEPTH_MAX + 1, fits) })).toEqual([

@@ -80,7 +80,7 @@ describe('an operator', () => {
     expect(truth(leaf(operator, a, value), { token: { a: claim } })).toBe(expected)
   })
 
-  it('on null tells what is there from what is not', () => {
+  it('on null distinguishes present from absent values', () => {
     for (const [claims, isNull] of [
       [{ a: 1 }, false],
       [{ a: null }, true],
@@ -91,7 +91,7 @@ describe('an operator', () => {
     }
   })
 
-  it('of logic joins in three values', () => {
+  it('of logic uses three-valued logic', () => {
     const data = { token: { t: 1 } }
     const yes = leaf('=', '$token.t', 1)
     const no = leaf('=', '$token.t', 2)
@@ -103,7 +103,7 @@ describe('an operator', () => {
     expect([branch('OR', no, open), branch('NOT', open), branch('NOT', not(yes))]).toEqual(['open', 'open', true])
   })
 
-  it('what an absent claim leaves open stays open under NOT', () => {
+  it('an absent claim stays unknown under NOT', () => {
     const operators: [string, unknown][] = [
       ['=', 'x'],
       ['<>', 'x'],
@@ -153,7 +153,7 @@ describe('a reference', () => {
     expect(truth(leaf(operator, attribute, value), data)).toBe(expected)
   })
 
-  it('names the parameters that it reads', () => {
+  it('reports the parameters that it reads', () => {
     const filter = filterOf({
       operator: 'AND',
       operands: [
@@ -183,11 +183,11 @@ describe('a datetime', () => {
     ['2026-13-01T00:00:00Z', 'open'],
     ['2026-02-01T24:00:00Z', 'open'],
     [true, 'open'],
-  ])('compares %j as a moment', (claim, expected) => {
+  ])('compares %j as an instant', (claim, expected) => {
     expect(truth(notBefore(noon), { token: { t: claim } })).toBe(expected)
   })
 
-  it('takes a parameter, which must be a moment', () => {
+  it('accepts a parameter, which must be an instant', () => {
     const data = (since: unknown) => ({ token: { t: noon }, since })
     expect(truth(notBefore('$since'), data('2026-01-31T11:00:00Z'))).toBe(true)
     expect(truth(notBefore('$since'), data(Date.parse(noon) / 1000 + 1))).toBe(false)
@@ -198,12 +198,12 @@ describe('a datetime', () => {
 })
 
 describe('a pattern', () => {
-  it('takes a time that is linear in the text, whatever it is', () => {
+  it('takes linear time for any text', () => {
     const evil = filterOf(leaf('=~', '$token.a', '(a+)+(b|a+)*c'))
     expect(evil.admits(unlimitedBudget(), parametersOf({ token: { a: 'a'.repeat(50_000) } }))).toBe(false)
   })
 
-  it('may be a parameter, and is told when it is none', () => {
+  it('can be a parameter, and an invalid one is reported', () => {
     const filter = filterOf(leaf('=~', '$token.a', '$pattern'))
     expect(filter.admits(unlimitedBudget(), parametersOf({ token: { a: 'abc' }, pattern: 'a.*' }))).toBe(true)
     for (const pattern of ['(', '(?=x)', 5, 'x'.repeat(1001)]) {
@@ -226,7 +226,7 @@ describe('advice', () => {
   const a = advised('=', '$token.a', 1, 'a')
   const b = advised('=', '$token.b', 1, 'b')
 
-  it('comes of the leaves that fail, and of no others', () => {
+  it('comes from the operands that fail, and from no others', () => {
     expect(adviceOf({ operator: 'AND', operands: [a, b] }, { token: { a: 1 } })).toEqual(['b'])
     expect(adviceOf({ operator: 'AND', operands: [a, b] }, { token: {} })).toEqual(['a', 'b'])
     expect(adviceOf({ operator: 'OR', operands: [a, b] }, { token: { a: 2 } })).toEqual(['a', 'b'])
@@ -234,7 +234,7 @@ describe('advice', () => {
     expect(adviceOf(not({ operator: 'AND', operands: [a, b] }), { token: { a: 1, b: 1 } })).toEqual(['a', 'b'])
   })
 
-  it('comes of a leaf, too, that a wrong parameter leaves open where nothing depended on it', () => {
+  it('also comes from an operand with a wrong parameter if nothing depends on it', () => {
     const c = advised('=~', '$token.b', '$pattern', 'c')
     const filter = { operator: 'AND', operands: [a, c] }
     for (const data of [
@@ -246,7 +246,7 @@ describe('advice', () => {
     }
   })
 
-  it('of a branch comes before that of its leaves', () => {
+  it('of a branch precedes that of its operands', () => {
     const branch = { operator: 'AND', operands: [a, b], advice: { error: 'both' }, app: 'label' }
     expect(adviceOf(branch, { token: { b: 1 } })).toEqual(['both', 'a'])
   })
@@ -304,7 +304,7 @@ describe('a filter is refused', () => {
     expect(faultsOf(given)).toEqual([expect.stringContaining(message)])
   })
 
-  it('with the place of every fault', () => {
+  it('with the path of every error', () => {
     const given = {
       operator: 'AND',
       operands: [leaf('=', '$a', 1), { operator: 'OR', operands: [leaf('=', 'x', 1), leaf('BETWEEN', '$a', 1)] }],

@@ -54,7 +54,7 @@ function knows(id: string): boolean {
   }
 }
 
-test('a project that was closed to make way for others is opened before its next question', async () => {
+test('a project that was closed for others is opened again by its next request', async () => {
   const [first, second, third] = projects
   for (const id of projects) await graphs.ready(id)
   // The first was used least recently, so it was closed for the third.
@@ -67,7 +67,7 @@ test('a project that was closed to make way for others is opened before its next
   expect(graphs.ready(second)).not.toBeNull()
 })
 
-test('many questions at once to more projects than may be open are all answered', async () => {
+test('many concurrent requests to more projects than may be open all succeed', async () => {
   const answers = await Promise.all(
     Array.from({ length: 60 }, async (_, at) => {
       const id = projects[at % projects.length]!
@@ -84,7 +84,7 @@ test('many questions at once to more projects than may be open are all answered'
   }
 })
 
-test('what is being read stays open, and a store that was kept opens its graph again', async () => {
+test('a graph in use stays open, and a kept store opens its graph again', async () => {
   const [first, second, third] = projects
   const kept = graphs.graphsOf(second)!.default
   const snapshot = graphs.graphsOf(first)!.default.snapshot()

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { identifyWhenReady } from '../../../src/runtime/identify-caller.ts'
 
-test('answers in the same turn where nothing has to be opened', () => {
+test('resolves synchronously if nothing must be opened', () => {
   const asked: string[] = []
   const who = identifyWhenReady(
     () => `ann ${asked.push('asked')}`,
@@ -11,24 +11,27 @@ test('answers in the same turn where nothing has to be opened', () => {
   expect([who, asked]).toEqual(['ann 1', ['asked']])
 })
 
-test.each(['at once', 'later'])('asks again after an opening, where the first answer came %s', async (when) => {
-  let revoked = false
-  const opened: string[] = []
-  const who = identifyWhenReady<string | null>(
-    () => {
-      const found = revoked ? null : 'ann'
-      return when === 'later' ? Promise.resolve(found) : found
-    },
-    async (found) => {
-      opened.push(String(found))
-      revoked = true
-    },
-  )
-  expect(await who).toBe(null)
-  expect(opened).toEqual(['ann'])
-})
+test.each(['at once', 'later'])(
+  'identifies the caller again after an opening, if the first result came %s',
+  async (when) => {
+    let revoked = false
+    const opened: string[] = []
+    const who = identifyWhenReady<string | null>(
+      () => {
+        const found = revoked ? null : 'ann'
+        return when === 'later' ? Promise.resolve(found) : found
+      },
+      async (found) => {
+        opened.push(String(found))
+        revoked = true
+      },
+    )
+    expect(await who).toBe(null)
+    expect(opened).toEqual(['ann'])
+  },
+)
 
-test('opens nothing for whom it does not know', async () => {
+test('opens nothing for an unknown caller', async () => {
   const who = identifyWhenReady<string | null>(
     () => null,
     (found) => (found === null ? null : Promise.reject(new Error('opened'))),

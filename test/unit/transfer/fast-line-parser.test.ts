@@ -51,7 +51,7 @@ function carefully(text: string, isExport: boolean): ExportLine | null {
   }
 }
 
-test('a line read from its bytes is what the reader of all lines makes of it', () => {
+test('the fast parser returns what the general parser returns', () => {
   let read = 0
   fc.assert(
     fc.property(bent, fc.boolean(), (line, isExport) => {
@@ -67,7 +67,7 @@ test('a line read from its bytes is what the reader of all lines makes of it', (
   expect(read).toBeGreaterThan(400)
 })
 
-test('elements without properties are read from their bytes, written by an export or by hand', () => {
+test('elements without properties are parsed from their bytes, written by an export or by hand', () => {
   const given = { gid: mintGid(5), createdMs: 1000, updatedMs: 2000, properties: [] }
   const node = nodeLine({ type: 'Person', externalId: 'p 1', labels: [], isIdentity: false, location: null, ...given })
   const ends = { source: { type: 'Person', externalId: 'a' }, target: { type: 'Car', externalId: 'b' } }

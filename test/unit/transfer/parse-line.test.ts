@@ -128,7 +128,7 @@ function faultOfLine(text: string): LineError | null {
   }
 }
 
-test('a line of a stranger is taken exactly when a capture would take the item', () => {
+test('an import line is accepted exactly if a capture accepts the item', () => {
   const outcomes = { taken: 0, refused: 0 }
   const compare = (text: string, faults: readonly string[]): void => {
     const fault = faultOfLine(text)
@@ -159,7 +159,7 @@ test('a line of a stranger is taken exactly when a capture would take the item',
   expect(outcomes.refused).toBeGreaterThan(400)
 })
 
-test('what is refused to a stranger is told with its field, and an export brings it all the same', () => {
+test('a value that is refused in an import is reported with its field, but accepted from an export', () => {
   const many = Array.from({ length: 101 }, (_, i) => `L${i}`)
   const ends = { source: { type: '_Application', external_id: 'a' }, target: { type: 'Person', external_id: 'b' } }
   const sourced = [{ type: 'p', value: 1, metadata: { source: 'hr' } }]
@@ -190,7 +190,7 @@ test('what is refused to a stranger is told with its field, and an export brings
   expect(faultOfLine(JSON.stringify({ relationship: { ...ends, type: 'KNOWS' } }))).toBeNull()
 })
 
-test('a timestamp is what the schema of a capture takes for one', () => {
+test('a timestamp is accepted if the schema of a capture accepts it', () => {
   const schema = z.iso.datetime({ offset: true })
   const digits = (length: number) => fc.nat(10 ** length - 1).map((n) => String(n).padStart(length, '0'))
   const two = fc.oneof(digits(2), fc.constantFrom('01', '02', '04', '12', '23', '28', '29', '30', '31', '59', '60'))

@@ -51,8 +51,8 @@ const secure = (name: string, answer: RequestListener): Promise<number> => {
 }
 const hello: RequestListener = (request, response) => response.end(`hello ${request.headers.host?.split(':')[0]}`)
 
-describe('without being listed', () => {
-  it('no address but a public one is called, however it is written', async () => {
+describe('without an allow list', () => {
+  it('only public addresses are called, in any notation', async () => {
     const upstream = upstreamTo('')
     const inside = [
       '127.0.0.1',
@@ -86,7 +86,7 @@ describe('without being listed', () => {
     expect(isPublic('8.8.8.8')).toBe(true)
   })
 
-  it('nothing but https is spoken, and to nobody with a password in the URL', async () => {
+  it('only https is used, and URLs with a password are refused', async () => {
     const upstream = upstreamTo('')
     expect(upstream.urlError('http://issuer.example/')).toBe('expected https')
     const noUrl = 'expected an absolute http or https URL without credentials'
@@ -96,7 +96,7 @@ describe('without being listed', () => {
     expect(await ask(upstream, 'http://1.1.1.1/')).toBe('forbidden: expected https')
   })
 
-  it('a name is refused for what it stands for', async () => {
+  it('a name is refused because of its address', async () => {
     let called = false
     const port = await secure('localhost', (_, response) => {
       called = true
@@ -110,7 +110,7 @@ describe('without being listed', () => {
   })
 
   it.each(['localhost', 'LOCALHOST.', 'a.localhost', 'printer.local', 'metadata.google.internal', 'nas.home.arpa'])(
-    'the name %s is refused before it is looked up, unless it is listed',
+    'the name %s is refused before it is resolved, unless it is listed',
     (name) => {
       const host = name.toLowerCase()
       expect(upstreamTo('').urlError(`https://${name}/`)).toBe(`the host \`${host}\` is not public`)
@@ -124,7 +124,7 @@ describe('without being listed', () => {
   )
 })
 
-describe('what the operator lists', () => {
+describe('a host on the allow list', () => {
   it('is called without TLS too: a name, an address, a range', async () => {
     const port = await plain(hello)
     expect(await ask(upstreamTo('localhost'), `http://localhost:${port}/`)).toBe('200 hello localhost')
@@ -137,7 +137,7 @@ describe('what the operator lists', () => {
     )
   })
 
-  it('is told apart from what is none', () => {
+  it('is distinguished from an invalid entry', () => {
     for (const entry of ['10.0.0.0/33', '300.1.1.1', '10.0.0', 'a b', 'https://issuer.example', 'host:80', '-a']) {
       expect(parseAllowList(`localhost,${entry}`), entry).toEqual({
         ok: false,
@@ -149,7 +149,7 @@ describe('what the operator lists', () => {
 })
 
 describe('over TLS', () => {
-  it('the certificate must be for the name that was asked for, though its address is dialled', async () => {
+  it('the certificate must be for the requested name, although its address is dialled', async () => {
     const upstream = upstreamTo('127.0.0.0/8,::1/128')
     expect(await ask(upstream, `https://localhost:${await secure('localhost', hello)}/`)).toBe('200 hello localhost')
     const other = await secure('issuer.example', hello)
@@ -157,7 +157,7 @@ describe('over TLS', () => {
     expect(await ask(upstream, `https://127.0.0.1:${other}/`)).toBe('unreachable: ERR_TLS_CERT_ALTNAME_INVALID')
   })
 
-  it('a certificate of an authority that nobody knows is refused', async () => {
+  it('a certificate of an unknown authority is refused', async () => {
     const allowed = parseAllowList('localhost')
     if (!allowed.ok) throw new Error(allowed.error)
     const port = await secure('localhost', hello)
@@ -165,10 +165,10 @@ describe('over TLS', () => {
   })
 })
 
-describe('an answer', () => {
+describe('a response', () => {
   const upstream = upstreamTo('127.0.0.1')
 
-  it('carries status, headers and body; the request its method, headers and body', async () => {
+  it('has status, headers and body; the request its method, headers and body', async () => {
     const port = await plain((request, response) => {
       const { method, url, headers } = request
       let body = ''
@@ -204,7 +204,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('that redirects is not followed', async () => {
+  it('is not followed if it redirects', async () => {
     let followed = false
     const port = await plain((request, response) => {
       if (request.url === '/elsewhere') followed = true
@@ -214,7 +214,7 @@ describe('an answer', () => {
     expect(followed).toBe(false)
   })
 
-  it('beyond the size is left, declared or not', async () => {
+  it('is aborted beyond the size limit, with declared length or without', async () => {
     const big = 'x'.repeat(1001)
     const declared = await plain((_, response) => response.end(big))
     expect(await ask(upstream, `http://127.0.0.1:${declared}/`)).toBe(
@@ -232,7 +232,7 @@ describe('an answer', () => {
     )
   })
 
-  it('that comes packed is not unpacked', async () => {
+  it('is not decompressed', async () => {
     const port = await plain((_, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(100_000)))
     })
@@ -241,7 +241,7 @@ describe('an answer', () => {
     )
   })
 
-  it('that does not come, or not whole, ends with the time', async () => {
+  it('that does not arrive, or not completely, ends with the timeout', async () => {
     const silent = await plain(() => undefined)
     const tooSlow = 'too-slow: no complete response within 300 milliseconds'
     expect(await ask(upstream, `http://127.0.0.1:${silent}/`, { timeoutMs: 300 })).toBe(tooSlow)
@@ -252,7 +252,7 @@ describe('an answer', () => {
     expect(await ask(upstream, `http://127.0.0.1:${dripping}/`, { timeoutMs: 300 })).toBe(tooSlow)
   })
 
-  it('of nobody is told', async () => {
+  it('from an unreachable host is an error', async () => {
     // An unassigned port: a port that was free a moment ago may be in use now.
     expect(await ask(upstream, 'http://127.0.0.1:1/')).toBe('unreachable: ECONNREFUSED')
     expect(await ask(upstreamTo(''), 'https://nobody.invalid/')).toBe(

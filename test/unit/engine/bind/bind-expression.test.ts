@@ -59,7 +59,7 @@ describe('a text is refused for', () => {
     it(`${text}: ${code}`, () => expect(refusalsOf(text, { ...graph, ...around })).toEqual([code]))
   }
 
-  it('every fault of the text, not only the first', () => {
+  it('every error of the text, not only the first', () => {
     expect(refusalsOf('a + foo(b) + (1 AND true)')).toEqual([
       'UndefinedVariable',
       'UnknownFunction',
@@ -67,12 +67,12 @@ describe('a text is refused for', () => {
     ])
   })
 
-  it('a depth that would end the stack of a later pass', () => {
+  it('a depth that would overflow the stack of a later pass', () => {
     expect(refusalsOf(Array(499).fill('1').join(' + '))).toEqual([])
     expect(refusalsOf(Array(700).fill('1').join(' + '))).toContain('NestingTooDeep')
   })
 
-  it('says where, and what may have been meant', () => {
+  it('reports the position and a suggestion', () => {
     const [issue] = bindText('1 + vlaue.x', graph).issues
     expect(issue).toEqual({
       code: 'UndefinedVariable',
@@ -86,7 +86,7 @@ describe('a text is refused for', () => {
   })
 })
 
-describe('what is known to be of no kind is let through', () => {
+describe('expressions of unknown type are accepted', () => {
   for (const text of [
     'value AND true',
     'value.x.y',
@@ -103,8 +103,8 @@ describe('what is known to be of no kind is let through', () => {
   }
 })
 
-describe('properties of elements (ruling G4)', () => {
-  it('own fields of a node win over captured properties', () => {
+describe('properties of elements', () => {
+  it('own fields of a node take precedence over captured properties', () => {
     expect(bindText('n.external_id', graph).bound).toMatchObject({ kind: 'element-property', own: 'external_id' })
     expect(bindText('n.name', graph).bound).toMatchObject({ kind: 'element-property', key: 'name', own: null })
   })
@@ -117,14 +117,14 @@ describe('properties of elements (ruling G4)', () => {
     expect(bindText('n.property', graph).bound).toMatchObject({ kind: 'element-properties' })
     expect(bindText('properties(n)', graph).bound).toMatchObject({ kind: 'element-properties' })
   })
-  it('a relationship has captured properties alone', () => {
+  it('a relationship has only captured properties', () => {
     expect(bindText('r.type', graph).bound).toMatchObject({ kind: 'element-property', key: 'type', own: null })
     expect(bindText('r.property.type', graph).bound).toMatchObject({ kind: 'element-property', key: 'type', own: null })
   })
 })
 
 describe('bound forms', () => {
-  it('parameters carry their dotted path, and are told to the scope', () => {
+  it('parameters keep their dotted path, and are reported to the scope', () => {
     const { bound, parameters } = bindText('$token.act.sub = $x')
     expect(bound).toMatchObject({ left: { kind: 'parameter', name: 'token', path: ['act', 'sub'] } })
     expect(parameters).toEqual(['token', 'x'])
@@ -142,7 +142,7 @@ describe('bound forms', () => {
   it('literals of literals are constants', () => {
     expect(bindText('[1, -2, {a: [3]}]').bound).toEqual({ kind: 'constant', value: [1, -2, new Map([['a', [3]]])] })
   })
-  it('aggregates go to the scope and leave a slot', () => {
+  it('aggregates are added to the scope and leave a slot', () => {
     const { bound, aggregates } = bindText('1 + COUNT(DISTINCT n) + percentileCONT(value, 0.5) + count(*)', {
       ...graph,
       aggregating: true,
@@ -154,14 +154,14 @@ describe('bound forms', () => {
     ])
     expect(bound.kind).toBe('binary')
   })
-  it('a pattern stands for a condition, and EXISTS for a value', () => {
+  it('a pattern is allowed as a condition, and EXISTS as a value', () => {
     expect(refusalsOf('(n)-->() AND NOT (n)--()', { ...graph, place: 'condition' })).toEqual([])
     expect(refusalsOf('exists((n)-->())', { ...graph, place: 'column' })).toEqual([])
     expect(refusalsOf('EXISTS { (n)-->() }', { ...graph, place: 'column' })).toEqual([])
   })
 })
 
-it('suggests only what is near', () => {
+it('suggests only similar names', () => {
   expect(nearestName('tolowr', ['toLower', 'toUpper'])).toBe('toLower')
   expect(nearestName('x', ['subject', 'resource'])).toBe(null)
   expect(nearestName('subjct', ['subject', 'resource'])).toBe('subject')

@@ -88,7 +88,7 @@ describe('an aggregate', () => {
     ['percentileDisc', [1], 'argument InvalidArgumentType', { parameter: 'a' }],
   ]
   for (const [name, values, fault, call] of faults) {
-    it(`${name} ${show(values)} is the fault ${fault}`, () => {
+    it(`${name} ${show(values)} fails with ${fault}`, () => {
       let found = 'none'
       try {
         over(name, values, call)
@@ -101,7 +101,7 @@ describe('an aggregate', () => {
   }
 })
 
-it('is found in any case and made under every name', () => {
+it('is found in any letter case and created under every name', () => {
   expect(findAggregate('PERCENTILEcont')).toEqual({ name: 'percentileCont', argCount: 2 })
   expect(findAggregate('constructor')).toBe(undefined)
   for (const name of aggregateNames())

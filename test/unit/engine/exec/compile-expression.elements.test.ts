@@ -187,14 +187,14 @@ describe('expressions over a graph', () => {
   ]
   for (const [text, expected] of table) it(text, () => expect(evaluate(text, around)).toStrictEqual(expected))
 
-  it('elements come out of slots as handles', () => {
+  it('elements in slots become handles', () => {
     expect(evaluate('ann', around)).toBeInstanceOf(NodeValue)
     expect(evaluate('knows', around)).toStrictEqual(new RelationshipValue(0, 1))
     expect(evaluate('hops', around)).toStrictEqual([new RelationshipValue(0, 1)])
     expect(evaluate('[nobody, none]', around)).toStrictEqual([null, null])
   })
 
-  it('patterns ask the plan that the site makes for them', () => {
+  it('patterns use the plan that the compiler creates for them', () => {
     for (const exists of [true, false]) {
       expect(evaluate('EXISTS { (ann)-->() }', { ...around, exists })).toBe(exists)
       expect(evaluate('NOT (ann)-->() OR nobody.age > 1', { ...around, exists, place: 'condition' })).toBe(

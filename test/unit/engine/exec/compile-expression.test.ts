@@ -131,7 +131,7 @@ describe('an expression from text', () => {
   ]
   for (const [text, expected] of table) it(text, () => expect(evaluate(text)).toStrictEqual(expected))
 
-  it('long chains of AND and OR do not end the stack', () => {
+  it('long chains of AND and OR do not overflow the stack', () => {
     expect(evaluate(Array(900).fill('true').join(' AND '))).toBe(true)
     expect(evaluate(Array(900).fill('false').join(' OR '))).toBe(false)
   })
@@ -163,7 +163,7 @@ describe('an expression from text', () => {
   })
 })
 
-describe('faults while running', () => {
+describe('run-time errors', () => {
   const table: [string, string][] = [
     ['1 / 0', 'arithmetic DivisionByZero'],
     ['9223372036854775807 + 1', 'arithmetic IntegerOverflow'],
@@ -182,7 +182,7 @@ describe('faults while running', () => {
     ['reduce(l = [1], x IN range(1, 60) | [l, l])', 'budget valueItemsMax'],
     ['reduce(m = {a: 1}, x IN range(1, 60) | {a: m, b: m})', 'budget valueItemsMax'],
   ]
-  for (const [text, fault] of table) it(`${text} is ${fault}`, () => expect(faultOf(text)).toBe(fault))
+  for (const [text, fault] of table) it(`${text} fails with ${fault}`, () => expect(faultOf(text)).toBe(fault))
 
   it('counts the items of lists as steps', () => {
     const around = { parameters: { list: Array(100).fill(1) }, stepsMax: 5000 }
@@ -203,20 +203,20 @@ describe('parameters', () => {
     expect(evaluate('$token.roles[0]', around)).toBe('a')
   })
 
-  it('are null where a step of the path is not there', () => {
+  it('are null if a step of the path is missing', () => {
     expect(evaluate('$token.act.missing', around)).toBe(null)
     expect(evaluate('$token.missing.sub', around)).toBe(null)
     expect(evaluate('$nothing.x', around)).toBe(null)
     expect(evaluate("$token.missing = 'ann'", around)).toBe(null)
   })
 
-  it('fault where a step of the path is no map', () => {
+  it('fail if a step of the path is not a map', () => {
     expect(faultOf('$n.x', around)).toBe('type InvalidArgumentType')
     expect(faultOf('$token.sub.x', around)).toBe('type InvalidArgumentType')
   })
 })
 
-it('compares with constants of every kind as with computed values', () => {
+it('compares with constants of every type as with computed values', () => {
   const values: Value[] = [null, true, false, 0, 1, f(1), f(1.5), 9007199254740993n, 'a', '', [1], [null]]
   const constants = ['true', "'a'", '1', '1.0', '1.5', '9007199254740993', '[1]', '[null]', 'null']
   for (const x of values) {

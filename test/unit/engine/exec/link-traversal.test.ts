@@ -77,7 +77,7 @@ function within<T>(ask: (asking: QueryContext) => T): T {
   }
 }
 
-describe('the answers are those of a walk step by step', () => {
+describe('the results are those of a step-by-step traversal', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['Folder', 'MATCH (subject)-[:MEMBER]->(t)-[:VIEWS]->(resource)'],
     ['Folder', 'MATCH (subject)-[:MEMBER]->(t:Team)-[:VIEWS]->(resource) WHERE t.level = $level'],
@@ -122,11 +122,11 @@ describe('the answers are those of a walk step by step', () => {
     })
   }
   // A random graph may have no result for one of them, but not for all.
-  test('grant something', () => expect(grantedInAll).toBeGreaterThan(100))
+  test('grant some access', () => expect(grantedInAll).toBeGreaterThan(100))
 })
 
 describe('a set of ids', () => {
-  test('holds what a plain set holds, however often it is filled and emptied', () => {
+  test('has the content of a plain set, however often it is filled and cleared', () => {
     const chance = new Random(seed)
     const budget = unlimitedBudget()
     const set = new NodeSet()

@@ -98,7 +98,7 @@ describe('golden plans', () => {
   })
 
   for (const file of files) {
-    test(`${file}: the plans are as written, and it shows where the rule does not fire`, () => {
+    test(`${file}: the plans are unchanged, and some show where the rule does not fire`, () => {
       const path = join(folder, file)
       const text = readFileSync(path, 'utf8').trimEnd()
       const rendered = text.split(SEPARATOR).map((part) => render(file.replace('.plan', ''), readCase(part)))

@@ -84,13 +84,13 @@ describe('arithmetic', () => {
     [[1], '^', 2, 'type', 'InvalidArgumentType'],
   ]
   for (const [a, operator, b, code, detail] of faults) {
-    it(`${show(a)} ${operator} ${show(b)} is a fault`, () => {
+    it(`${show(a)} ${operator} ${show(b)} is an error`, () => {
       const fault = faultOf(() => operators[operator](a, b))
       expect([fault.code, fault.detail]).toEqual([code, detail])
     })
   }
 
-  it('agrees with 64-bit arithmetic on whole numbers of any size', () => {
+  it('agrees with 64-bit arithmetic on integers of any size', () => {
     const int64 = fc.oneof(fc.bigInt(MIN, MAX), fc.bigInt(-(2n ** 54n), 2n ** 54n), fc.bigInt(-20n, 20n))
     fc.assert(
       fc.property(int64, int64, (x, y) => {
@@ -119,7 +119,7 @@ describe('arithmetic', () => {
     expect(faultOf(() => negate('a')).detail).toBe('InvalidArgumentType')
   })
 
-  it('bounds what strings and lists may grow to', () => {
+  it('limits the size of strings and lists', () => {
     const half = 'x'.repeat(TEXT_LENGTH_MAX / 2)
     expect(faultOf(() => add(budget, add(budget, half, half), 'x')).code).toBe('budget')
     let shared: Value = [1]

@@ -121,7 +121,7 @@ describe('comparability', () => {
 })
 
 describe('orderability', () => {
-  it('puts the kinds in the order of openCypher, null last', () => {
+  it('orders the types as openCypher does, null last', () => {
     const ascending: Value[] = [
       map({}),
       map({ a: 2 }),
@@ -173,7 +173,7 @@ describe('orderability', () => {
     )
   })
 
-  it('agrees with < wherever < has an answer', () => {
+  it('agrees with < wherever < has a result', () => {
     fc.assert(
       fc.property(anyValue, anyValue, (a, b) => {
         if (lessThan(budget, a, b) === true) expect(order(budget, a, b)).toBeLessThan(0)
@@ -189,13 +189,13 @@ describe('orderability', () => {
 })
 
 describe('equivalence', () => {
-  it('takes null for null and NaN for NaN', () => {
+  it('treats null as null and NaN as NaN', () => {
     expect(equivalent(budget, null, null)).toBe(true)
     expect(equivalent(budget, [f(Number.NaN), null], [f(Number.NaN), null])).toBe(true)
     expect(equivalent(budget, map({ k: null }), map({ k: null }))).toBe(true)
   })
 
-  it('holds wherever two values are equal', () => {
+  it('holds if two values are equal', () => {
     fc.assert(
       fc.property(anyValue, anyValue, (a, b) => {
         if (equals(budget, a, b) === true) expect(equivalent(budget, a, b)).toBe(true)
@@ -203,7 +203,7 @@ describe('equivalence', () => {
     )
   })
 
-  it('is what grouping keys tell: equal keys exactly for equivalent values', () => {
+  it('matches grouping keys: equal keys exactly for equivalent values', () => {
     fc.assert(
       fc.property(anyValue, anyValue, (a, b) => {
         expect(new Set([groupingKey(budget, a), groupingKey(budget, b)]).size === 1).toBe(equivalent(budget, a, b))
@@ -212,7 +212,7 @@ describe('equivalence', () => {
     )
   })
 
-  it('does not take a crafted string for a list', () => {
+  it('does not mistake a crafted string for a list', () => {
     const key = groupingKey(budget, [1, 'a']) as string
     expect(groupingKey(budget, key)).not.toBe(key)
     expect(groupingKey(budget, ['a', 'b'])).not.toBe(groupingKey(budget, ['as1:b']))

@@ -155,7 +155,7 @@ describe('functions', () => {
     ["round(1.5, 1, 'SIDEWAYS')", 'argument InvalidArgumentValue'],
   ]
   for (const [text, fault] of faults) {
-    it(`${text} is the fault ${fault}`, () => {
+    it(`${text} fails with ${fault}`, () => {
       let found = 'none'
       try {
         evaluate(text)
@@ -167,7 +167,7 @@ describe('functions', () => {
     })
   }
 
-  it('a replacement that would be enormous is refused before it is made', () => {
+  it('an enormous replacement is refused before it is computed', () => {
     const parameters = { long: 'a'.repeat(100_000) }
     expect(() => evaluate("replace($long, 'a', $long)", { parameters })).toThrow(/more than \d+ characters/)
   })
@@ -185,14 +185,14 @@ describe('functions', () => {
   })
 })
 
-describe('the table', () => {
-  it('knows its functions in any case, and nothing of what objects inherit', () => {
+describe('the function table', () => {
+  it('finds its functions in any letter case, and no members that objects inherit', () => {
     expect(findFunction('TOUPPER')?.name).toBe('toUpper')
     for (const name of ['constructor', '__proto__', 'hasOwnProperty', 'eval'])
       expect(findFunction(name)).toBe(undefined)
   })
 
-  it('propagates null through every function that does not see it itself', () => {
+  it('propagates null through every function that does not handle it itself', () => {
     for (const name of functionNames()) {
       const entry = findFunction(name)!
       if (entry.nulls === 'given' || entry.argsMin === 0) continue

@@ -26,7 +26,7 @@ describe('data becomes values', () => {
   ]
   for (const [data, value] of table) it(Bun.inspect(data), () => expect(fromJson(data)).toStrictEqual(value))
 
-  it('is refused where it is no data', () => {
+  it('is refused if it is not data', () => {
     let deep: unknown = 1
     for (let i = 0; i < 300; i++) deep = [deep]
     for (const data of [2n ** 63n, () => 1, Symbol('x'), deep]) {
@@ -35,7 +35,7 @@ describe('data becomes values', () => {
   })
 })
 
-it('values become data, elements as the caller says', () => {
+it('values become data, elements as the caller decides', () => {
   const value = new Map([['a', [new Float(1), 9007199254740993n, new NodeValue(0, 7)] as const]])
   const data = toJson(value, (element) => (element instanceof NodeValue ? `node ${element.id}` : null))
   expect(data).toEqual({ a: [new Float(1), 9007199254740993n, 'node 7'] })

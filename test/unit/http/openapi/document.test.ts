@@ -39,7 +39,7 @@ describe('the interface description', () => {
     expect(document.openapi).toBe(full)
   })
 
-  it('holds every route, each under a name of its own', async () => {
+  it('contains every route, each with a unique name', async () => {
     const document = await documentAt('/openapi.json')
     const described = operations(document).map(({ path, method }) => `${method.toUpperCase()} ${path}`)
     expect(new Set(described)).toEqual(new Set(service.app.routes.map(({ method, path }) => `${method} ${path}`)))
@@ -48,7 +48,7 @@ describe('the interface description', () => {
     for (const name of names) expect(name).toMatch(/^[a-z][A-Za-z0-9]*$/)
   })
 
-  it('tells of every operation that may store something that there may be no room for it', async () => {
+  it('documents for every operation that stores something that the disk may be full', async () => {
     const document = await documentAt('/openapi.json')
     const may = operations(document).flatMap(({ path, method, operation }) =>
       '507' in operation.responses ? [`${method} ${path}`] : [],
@@ -62,7 +62,7 @@ describe('the interface description', () => {
     }
   })
 
-  it('tells of every name in a path what it stands for', async () => {
+  it('describes every path parameter', async () => {
     const bare = operations(await documentAt('/openapi.json')).flatMap(({ path, operation }) =>
       operation.parameters
         .filter((one) => one.in === 'path' && one.description === undefined)
@@ -71,13 +71,13 @@ describe('the interface description', () => {
     expect(bare).toEqual([])
   })
 
-  it('tells the limits of this process', async () => {
+  it('contains the limits of this process', async () => {
     const { paths } = await documentAt('/openapi.json')
     const body = paths['/capture/v1/nodes']?.post?.requestBody?.content['application/json']?.schema
     expect(body).toMatchObject({ properties: { nodes: { maxItems: 77 } } })
   })
 
-  it('shows examples that their own routes read', () => {
+  it('contains examples that their own routes accept', () => {
     const known = new Set(service.app.routes.map(({ operationId }) => operationId))
     expect(Object.keys(examples).filter((id) => !known.has(id))).toEqual([])
     for (const { operationId, example: own, request, parse } of service.app.routes) {
@@ -89,14 +89,14 @@ describe('the interface description', () => {
     }
   })
 
-  it('says what each caller shows', async () => {
+  it('describes the credentials of each caller', async () => {
     const { paths } = await documentAt('/openapi.json')
     expect(paths['/health']?.get?.security).toEqual([])
     expect(paths['/configs/v1/projects']?.get?.security).toEqual([{ serviceAccount: [] }])
     expect(paths['/capture/v1/nodes']?.post?.security).toEqual([{ agentKey: [] }, { agentKeyAsBearer: [] }])
   })
 
-  it('is held against every answer of these tests', () => {
+  it('is checked against every response of these tests', () => {
     const described = new DescribedResponses(buildOpenApiDocument(service.app.routes, '3.1.1', 'test'))
     const answer = (status: number, text: string, more = {}) => ({
       status,
@@ -120,7 +120,7 @@ describe('the interface description', () => {
 })
 
 describe('the committed copy', () => {
-  it('is what a server with the default settings answers (`npm run golden` writes it anew)', async () => {
+  it('is the response of a server with default settings (`npm run golden` rewrites it)', async () => {
     const plain = await startService()
     const document = JSON.stringify((await plain.send('/openapi.json')).body, null, 1)
     await plain.stop()

@@ -10,7 +10,7 @@ function contents(blocks: WordCache, high: number, low: number): number[] | null
 
 const run = (length: number, first: number): Uint32Array => Uint32Array.from({ length }, (_, i) => first + i)
 
-describe('runs of words', () => {
+describe('cached runs of words', () => {
   const word = fc.constantFrom(0, 1, 2, 3, 4, 5, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff)
   const deed = fc.oneof(
     { weight: 8, arbitrary: fc.record({ do: fc.constant('put' as const), high: word, low: word, size: fc.nat(40) }) },
@@ -19,7 +19,7 @@ describe('runs of words', () => {
     { weight: 1, arbitrary: fc.record({ do: fc.constant('forget all' as const) }) },
   )
 
-  test.each([1, 4000, 100_000])('are what was put last, or not there, within %i bytes', (bytes) => {
+  test.each([1, 4000, 100_000])('are the last stored ones, or missing, within %i bytes', (bytes) => {
     fc.assert(
       fc.property(fc.array(deed, { maxLength: 400, size: 'max' }), (deeds) => {
         const blocks = new WordCache(bytes)
@@ -52,7 +52,7 @@ describe('runs of words', () => {
     )
   })
 
-  test('put anew under their key replace the old', () => {
+  test('are replaced under the same key', () => {
     const blocks = new WordCache(1)
     for (let number = 0; number < 500; number++) {
       blocks.put(7, 0x80000001, run(3, number), 3)
@@ -60,7 +60,7 @@ describe('runs of words', () => {
     }
   })
 
-  test('stay while they are asked for, however many come and go; others make room', () => {
+  test('stay as long as they are used, whatever else is stored; unused ones are evicted', () => {
     const blocks = new WordCache(64 * 1024)
     blocks.put(1, 1, run(6, 100), 6)
     let asked = 0
@@ -80,7 +80,7 @@ describe('runs of words', () => {
     expect(kept * (11 * 4 + 16)).toBeLessThan(64 * 1024)
   })
 
-  test('that would push out a large part of the others are not taken', () => {
+  test('that would evict a large part of the others are not stored', () => {
     const blocks = new WordCache(1)
     blocks.put(1, 1, run(5, 1), 5)
     blocks.put(2, 1, run(90, 1), 90)
@@ -101,7 +101,7 @@ describe('values by column and key', () => {
     { weight: 1, arbitrary: fc.record({ do: fc.constant('forget all' as const) }) },
   )
 
-  test.each([1, 2000, 100_000])('lead to what was put last, or nowhere, within %i bytes', (bytes) => {
+  test.each([1, 2000, 100_000])('are the last stored ones, or missing, within %i bytes', (bytes) => {
     fc.assert(
       fc.property(fc.array(deed, { maxLength: 400, size: 'max' }), (deeds) => {
         const keys = new ValueCache<string, number>(bytes, sizeOf)
@@ -141,7 +141,7 @@ describe('values by column and key', () => {
     )
   })
 
-  test('stay while they are asked for, however many come and go; others make room', () => {
+  test('stay as long as they are used, whatever else is stored; unused ones are evicted', () => {
     const keys = new ValueCache<string, number>(200_000, sizeOf)
     keys.put(1, 'asked', 77)
     for (let number = 1; number <= 50_000; number++) {

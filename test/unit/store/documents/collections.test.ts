@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts'
 const options = { sync: false }
 
 describe('collections', () => {
-  test('hold what maps of documents hold, through abandoned changes and reopening', async () => {
+  test('have the content of maps of documents, through aborted changes and reopening', async () => {
     const name = fc.constantFrom('a', 'ab', 'b')
     const key = fc.constantFrom('', 'x', 'y\0', 'ñ', '\ud800')
     const change = fc.record({ collection: name, key, document: fc.option(fc.jsonValue()), removes: fc.boolean() })
@@ -58,7 +58,7 @@ describe('collections', () => {
     )
   })
 
-  test('list their documents by key, and answer null for what is not there', async () => {
+  test('list their documents by key, and return null for a missing one', async () => {
     const collections = openCollections(temporaryFolder(), options)
     await collections.transact((tx) => {
       for (const key of ['b', 'a', 'c']) tx.put('letters', key, { key })
@@ -72,7 +72,7 @@ describe('collections', () => {
     await collections.close()
   })
 
-  test('answer with the value of the change; concurrent changes see each other', async () => {
+  test('return the value of the change; concurrent changes see each other', async () => {
     const collections = openCollections(temporaryFolder(), options)
     const increments = Array.from({ length: 20 }, () =>
       collections.transact((tx) => {
@@ -86,7 +86,7 @@ describe('collections', () => {
     await collections.close()
   })
 
-  test('refuse what is no JSON value, and a change that goes on after its function', async () => {
+  test('refuse values that are not JSON, and a change that continues after its function', async () => {
     const collections = openCollections(temporaryFolder(), options)
     await expect(collections.transact((tx) => tx.put('a', 'b', undefined))).rejects.toThrow(
       'a document is a JSON value',
@@ -97,7 +97,7 @@ describe('collections', () => {
     await collections.close()
   })
 
-  test('are not mistaken for a graph, nor a graph for them', async () => {
+  test('cannot be opened as a graph, nor a graph as collections', async () => {
     const [documents, graph] = [temporaryFolder(), temporaryFolder()]
     await openCollections(documents, options).close()
     const environment = { clock: new ManualClock(0), sync: false }

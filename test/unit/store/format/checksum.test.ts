@@ -6,7 +6,7 @@ import { ManualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 describe('a checksum', () => {
-  test('shows every change of one bit, whatever the length', () => {
+  test('detects every change of one bit, at any length', () => {
     for (const length of [1, 3, 7, 8, 9, 33, 1017]) {
       const words = Uint32Array.from({ length }, (_, i) => Math.imul(i + 1, 0x9e3779b1))
       const whole = checksum(words, 0, length, 5)
@@ -20,12 +20,12 @@ describe('a checksum', () => {
     }
   })
 
-  test('is the same for the same words, wherever they lie', () => {
+  test('is equal for equal words, at any offset', () => {
     const words = Uint32Array.from({ length: 40 }, (_, i) => i % 20)
     expect(checksum(words, 20, 20, 1)).toBe(checksum(words, 0, 20, 1))
   })
 
-  test('of a known value stays what it is: files hold it', () => {
+  test('of a known value never changes: files contain it', () => {
     expect(checksum(Uint32Array.of(1, 2, 3), 0, 3, 7)).toBe(1623072909)
     expect(
       checksum(
@@ -38,7 +38,7 @@ describe('a checksum', () => {
   })
 })
 
-describe('a value that is not what was written', () => {
+describe('a corrupted value', () => {
   const A = { type: 'A', externalId: 'a' }
   const B = { type: 'A', externalId: 'b' }
 
@@ -52,7 +52,7 @@ describe('a value that is not what was written', () => {
     return environment
   }
 
-  test('is told as damage of the key, to snapshots and to batches', async () => {
+  test('is reported as corruption of the key, to snapshots and to batches', async () => {
     const environment = await opened()
     const { raw } = environment.databases.upsertKeys
     // The value of one key under another: valid by itself, but not the key's own.
@@ -69,7 +69,7 @@ describe('a value that is not what was written', () => {
     await environment.close()
   })
 
-  test('in the header keeps every question from being asked', async () => {
+  test('in the header fails every operation', async () => {
     const environment = await opened()
     const { raw } = environment.databases.meta
     await raw.put({ kind: 1, symbol: 0 }, new Uint8Array(44))

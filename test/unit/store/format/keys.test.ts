@@ -40,7 +40,7 @@ function compareFields(a: readonly number[], b: readonly number[]): number {
   return at < 0 ? 0 : a[at]! - b[at]!
 }
 
-describe('keys sort as their fields do, and read back', () => {
+describe('keys sort as their fields do, and decode to them', () => {
   test('adjacency: by node, then outgoing before incoming, then by type', () => {
     const type = fc.integer({ min: 0, max: 0x7fffffff })
     const key = fc.tuple(word, fc.constantFrom('out' as const, 'in' as const), type)
@@ -97,7 +97,7 @@ describe('keys sort as their fields do, and read back', () => {
     expect(bytesOf(upsertKeys, { type: 1, externalId: '𝒳'.repeat(256) }).length).toBe(4 + 4 * 256)
   })
 
-  test('documents: by collection, then by key, and no collection reaches into another', () => {
+  test('documents: by collection, then by key, and no collection overlaps another', () => {
     const name = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => !text.includes('\0'))
     const key = fc.record({ collection: name, key: anyText })
     fc.assert(
@@ -126,7 +126,7 @@ describe('scalars in the index', () => {
     )
   })
 
-  test('1 and 1.0 meet, and so do 0 and -0.0', () => {
+  test('1 and 1.0 are equal, and so are 0 and -0.0', () => {
     expect(order(1, new Float(1))).toBe(0)
     expect(order(0, new Float(-0))).toBe(0)
     expect(order(new Float(Number.NEGATIVE_INFINITY), Number.MIN_SAFE_INTEGER)).toBe(-1)
@@ -150,7 +150,7 @@ describe('scalars in the index', () => {
     expect(order(new Float(Number.POSITIVE_INFINITY), '')).toBe(-1)
   })
 
-  test('no value is the beginning of another, so a range over one value meets no other', () => {
+  test('no value is a prefix of another, so a range over one value contains no other', () => {
     const scalar = fc.oneof(anyText, integer, float, fc.boolean())
     fc.assert(
       fc.property(scalar, scalar, (a, b) => {
@@ -162,7 +162,7 @@ describe('scalars in the index', () => {
     )
   })
 
-  test('index keys read back', () => {
+  test('index keys decode to their values', () => {
     const scalar = scalarKey('a\0b\u0001')!
     const bytes = bytesOf(indexKeys, { label: 1, property: 2, scalar, node: 0xfffffffe })
     expect(indexKeys.readKey(bytes, 0, bytes.length)).toEqual({

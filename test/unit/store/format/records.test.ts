@@ -65,7 +65,7 @@ function encode(write: (writer: ByteWriter) => void): ValueView {
 }
 
 describe('records', () => {
-  test('any text reads back unit by unit', () => {
+  test('any text decodes unit by unit', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const bytes = Buffer.from(textBytes(text))
@@ -75,7 +75,7 @@ describe('records', () => {
     )
   })
 
-  test('a node reads back as it was written', () => {
+  test('a node decodes as it was encoded', () => {
     fc.assert(
       fc.property(node, (record) => {
         expect(readNode(encode((writer) => writeNode(writer, record)))).toEqual(record)
@@ -84,7 +84,7 @@ describe('records', () => {
     )
   })
 
-  test('a relationship reads back as it was written', () => {
+  test('a relationship decodes as it was encoded', () => {
     fc.assert(
       fc.property(relationship, (record) => {
         expect(readRelationship(encode((writer) => writeRelationship(writer, record)))).toEqual(record)
@@ -93,7 +93,7 @@ describe('records', () => {
     )
   })
 
-  test('every property is found alone, and one that is not there is not', () => {
+  test('every property is found alone, and a missing one is not', () => {
     fc.assert(
       fc.property(node, symbol, (record, absent) => {
         const valueView = encode((writer) => writeNode(writer, record))
@@ -108,7 +108,7 @@ describe('records', () => {
     )
   })
 
-  test('integers and floats keep apart', () => {
+  test('integers and floats stay distinct', () => {
     fc.assert(
       fc.property(propertyValue, node, (value, record) => {
         const properties = new Map([[1, { value, externalValue: null, updatedMs: 0, metadata: null }]])

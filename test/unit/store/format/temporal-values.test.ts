@@ -38,7 +38,7 @@ function rowsOf(environment: LmdbEnvironment, text: string): unknown[][] {
   }
 }
 
-test('every kind is read back as it was written, alone and in lists, from the disk too', async () => {
+test('every type is read back as written, alone and in lists, also from disk', async () => {
   const folder = temporaryFolder()
   const lists: PropertyValue[] = [temporals, temporals.toReversed(), []]
   const first = openEnvironment(folder, options)
@@ -63,7 +63,7 @@ test('every kind is read back as it was written, alone and in lists, from the di
   await again.close()
 })
 
-test('an equality finds them by the label, since the index holds none of them', async () => {
+test('an equality finds them by the label, since the index contains none of them', async () => {
   for (const value of temporals) expect(scalarKey(value)).toBe(null)
   const environment = openEnvironment(temporaryFolder(), options)
   await environment.write((batch) => {

@@ -72,7 +72,7 @@ describe('long lists', () => {
     )
   })
 
-  test('a node with 30,000 relationships is walked, asked and written to chunk by chunk', async () => {
+  test('a node with 30,000 relationships is traversed, read and written chunk by chunk', async () => {
     const environment = openEnvironment(temporaryFolder(), { clock, sync: false })
     const count = 30_000
     await environment.write((batch) => batch.upsertNode(HUB))
@@ -114,7 +114,7 @@ describe('long lists', () => {
     await environment.close()
   })
 
-  test('between two hubs the list is searched, parallels beyond one chunk included', async () => {
+  test('between two hubs the list is searched, including parallel relationships beyond one chunk', async () => {
     const environment = openEnvironment(temporaryFolder(), { clock, sync: false, entriesPerChunk: 4 })
     const made = await environment.write((batch) => {
       const [hub, other] = [batch.upsertNode(HUB).id, batch.upsertNode(leaf(0)).id]

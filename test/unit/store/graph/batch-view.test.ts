@@ -81,7 +81,7 @@ describe('the view of a batch', () => {
     }
   }
 
-  test('tells of every element what a snapshot tells after the commit', async () => {
+  test('returns for every element what a snapshot returns after the commit', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(step, { maxLength: 12 }), { maxLength: 4 }), async (batches) => {
         for (const steps of batches) {
@@ -99,7 +99,7 @@ describe('the view of a batch', () => {
     )
   })
 
-  test('has the stamp of a snapshot that sees the same, and another one when a batch came in between', async () => {
+  test('has the version of a snapshot with the same state, and another one if a batch came in between', async () => {
     const upsert = (externalId: string) => () =>
       environment.write((batch) => {
         const stamp = within(batch.view(), (view) => ({ ...view.version }))
@@ -179,7 +179,7 @@ describe('the view of a batch', () => {
     expect(seen).toEqual(looking(read))
   })
 
-  test('is not to be had while an earlier batch of the transaction has brought names that may yet come to nothing', async () => {
+  test('is not available while an earlier batch of the transaction has added names that may be rolled back', async () => {
     const hasView = (externalId: string) =>
       environment.write((batch) => {
         const view = batch.view()

@@ -79,7 +79,7 @@ function contents(environment: LmdbEnvironment): unknown {
   return lines
 }
 
-test('leaves what ordinary batches leave, and the checker finds nothing', async () => {
+test('leaves what ordinary batches leave, and the checker finds no error', async () => {
   const seed = testSeed()
   for (let round = 0; round < 12; round++) {
     let state = seed + round * 7919
@@ -121,7 +121,7 @@ test('leaves what ordinary batches leave, and the checker finds nothing', async 
   }
 })
 
-test('is seen at once by who has asked before', async () => {
+test('is visible at once to an earlier reader', async () => {
   const environment = open()
   await environment.bulkLoad((batch) => batch.upsertNode({ type: 'A', externalId: '1' }))
   expect((contents(environment) as unknown[]).length).toBe(1)
@@ -136,7 +136,7 @@ test('is seen at once by who has asked before', async () => {
   ])
 })
 
-test('keeps ids and times that are given, and mints the others', async () => {
+test('keeps given ids and times, and creates the others', async () => {
   const environment = open()
   const gid = 'gid:01ABCDEFGHJKMNPQRSTVWXYZ01'
   await environment.bulkLoad((batch) => {
@@ -157,7 +157,7 @@ test('keeps ids and times that are given, and mints the others', async () => {
   snapshot.close()
 })
 
-test('names the end that does not exist, and writes nothing of a batch that throws', async () => {
+test('names the missing end node, and writes nothing of a batch that throws', async () => {
   const environment = open()
   await environment.bulkLoad((batch) => batch.upsertNode({ type: 'A', externalId: '1' }))
   const known = { type: 'A', externalId: '1' }

@@ -6,7 +6,7 @@ import { testSeed } from '../../../generate/random.ts'
 const stamp = (commit: number) => ({ writer: 1, commit })
 const alphabet = ['a', 'b', 'é', '\u{1f600}', '\ud800', '0']
 
-test('answers as a map does, or not at all, in any memory', () => {
+test('returns what a map returns, or nothing, with any cache size', () => {
   const seed = testSeed()
   let state = seed
   const random = (below: number): number => {
@@ -34,7 +34,7 @@ test('answers as a map does, or not at all, in any memory', () => {
   }
 })
 
-test('says that a node is not there only of a graph that it has seen from the beginning', () => {
+test('reports a node as missing only for a graph that it has seen from the beginning', () => {
   const known = new BulkKeyCache()
   known.beginBatch(stamp(0), stamp(1), true)
   known.add(1, 'a', 7)

@@ -7,7 +7,7 @@ import { openEnvironment } from '../../../../src/store/graph/environment.ts'
 import { checkGraph } from '../../../../src/store/integrity/check-graph.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
-test('a graph grows beyond the address space that it was opened with, while it is read and by one batch too', async () => {
+test('a graph grows beyond its initial address space, while it is read and by one batch too', async () => {
   const folder = temporaryFolder()
   const mapBytes = 2 ** 20
   const environment = openEnvironment(folder, { clock: systemClock, sync: false, mapBytes })

@@ -39,7 +39,7 @@ describe('the layout of a folder', () => {
   test.each([
     ['an earlier', 1, 'version 1; this program reads version 3: run `verdigraph migrate`'],
     ['a later', 4, 'version 4, written by a newer program; this program reads version 3'],
-  ])('of %s version is refused, and left as it is', async (_, version, told) => {
+  ])('of %s version is refused, and left unchanged', async (_, version, told) => {
     const folder = await withLayout(1, version)
     for (let again = 0; again < 2; again++) {
       expect(() => openEnvironment(folder, options)).toThrow(LayoutError)
@@ -47,12 +47,12 @@ describe('the layout of a folder', () => {
     }
   })
 
-  test('of something else is refused', async () => {
+  test('of another application is refused', async () => {
     const folder = await withLayout(2, 1)
     expect(() => openEnvironment(folder, options)).toThrow('the folder does not contain a graph')
   })
 
-  test('of an empty folder is refused when it may only be read', async () => {
+  test('of an empty folder is refused in read-only mode', async () => {
     const folder = join(temporaryFolder(), 'never')
     expect(() => openEnvironment(folder, { ...options, readOnly: true })).toThrow('contains no store')
     expect(existsSync(folder)).toBe(false)
@@ -60,7 +60,7 @@ describe('the layout of a folder', () => {
 })
 
 describe('a snapshot', () => {
-  test('keeps its moment while others see later ones', async () => {
+  test('keeps its state while others see later ones', async () => {
     const environment = openEnvironment(temporaryFolder(), options)
     const before = environment.snapshot()
     await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }))
@@ -73,7 +73,7 @@ describe('a snapshot', () => {
     await environment.close()
   })
 
-  test('is of no use once it is closed', async () => {
+  test('cannot be used once it is closed', async () => {
     const environment = openEnvironment(temporaryFolder(), options)
     await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: 'a' }))
     const snapshot = environment.snapshot()
@@ -111,7 +111,7 @@ describe('a snapshot', () => {
     await Promise.all([environment!.close(), other!.close()])
   })
 
-  test('answers nothing for symbols and nodes that do not exist', async () => {
+  test('returns nothing for missing symbols and nodes', async () => {
     const environment = openEnvironment(temporaryFolder(), options)
     const node = await environment.write((batch) => {
       const { id } = batch.upsertNode({ ...A, properties: [{ name: 'p', value: 1 }] })
@@ -149,7 +149,7 @@ describe('a snapshot', () => {
     await environment.close()
   })
 
-  test('sees, between concurrent writes, whole batches only', async () => {
+  test('sees only complete batches between concurrent writes', async () => {
     const environment = openEnvironment(temporaryFolder(), options)
     let pending = 40
     const seen: number[] = []
@@ -175,7 +175,7 @@ describe('a snapshot', () => {
     await environment.close()
   })
 
-  test('opened right after a write was acknowledged sees it', async () => {
+  test('opened directly after an acknowledged write sees it', async () => {
     const environment = openEnvironment(temporaryFolder(), options)
     for (let number = 1; number <= 50; number++) {
       countNodes(environment)
@@ -189,7 +189,7 @@ describe('a snapshot', () => {
 const A = { type: 'A', externalId: 'a' }
 
 describe('an environment', () => {
-  test('is one folder for those who embed it, made when it is first opened', async () => {
+  test('is one folder for embedders, created when it is first opened', async () => {
     const folder = join(temporaryFolder(), 'deep', 'graph')
     const before = Date.now()
     const store = openStore(folder, { sync: false })
@@ -203,7 +203,7 @@ describe('an environment', () => {
     await again.close()
   })
 
-  test('that may only be read refuses to write', async () => {
+  test('refuses to write in read-only mode', async () => {
     const folder = temporaryFolder()
     const environment = openEnvironment(folder, options)
     await environment.write((batch) => batch.upsertNode(A))
@@ -214,7 +214,7 @@ describe('an environment', () => {
     await reader.close()
   })
 
-  test('waits for writes under way before it closes, and refuses snapshots after', async () => {
+  test('waits for writes in progress before it closes, and refuses snapshots afterwards', async () => {
     const folder = temporaryFolder()
     const environment = openEnvironment(folder, options)
     const writes = Array.from({ length: 20 }, (_, i) =>

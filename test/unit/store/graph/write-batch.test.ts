@@ -59,7 +59,7 @@ function nodesFirst(steps: readonly BatchStep[]): BatchStep[] {
 }
 
 describe('a store and a model of it', () => {
-  test('after any batches, everything readable is what plain maps hold, and stays so after reopening', async () => {
+  test('after any batches, everything readable equals plain maps, and stays so after reopening', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(batch, { maxLength: 8 }), async (batches) => {
         const clock = new ManualClock(1_750_000_000_000)
@@ -87,7 +87,7 @@ describe('a store and a model of it', () => {
     )
   })
 
-  test('a batch of upserts, or of deletions, taken twice is the batch taken once', async () => {
+  test('applying a batch of upserts or deletions twice equals applying it once', async () => {
     // Nodes come first: a relationship to a missing end node is not written the first time, but would be the second
     // time.
     const upsert = step.filter(({ do: what }) => what.startsWith('upsert'))
@@ -114,7 +114,7 @@ describe('a batch', () => {
   const open = (): LmdbEnvironment =>
     openEnvironment(temporaryFolder(), { clock: new ManualClock(1_750_000_000_000), sync: false })
 
-  test('that throws disturbs no other that shares its transaction, and leaves no symbol behind', async () => {
+  test('that throws affects no other batch that shares its transaction, and adds no symbol', async () => {
     const environment = open()
     const outcomes = await Promise.allSettled([
       environment.write((batch) => batch.upsertNode({ type: 'First', externalId: 'a' })),
@@ -136,7 +136,7 @@ describe('a batch', () => {
     await environment.close()
   })
 
-  test('rejects with the very fault that was thrown', async () => {
+  test('rejects with the thrown error itself', async () => {
     const environment = open()
     const fault = { not: 'an error' }
     await expect(
@@ -158,7 +158,7 @@ describe('a batch', () => {
     await environment.close()
   })
 
-  test('answers with the global id that the element keeps', async () => {
+  test('returns the global id that the element keeps', async () => {
     const environment = open()
     const [node, relationship] = await environment.write((batch) => {
       const node = batch.upsertNode({ type: 'A', externalId: 'a' })
@@ -182,7 +182,7 @@ describe('a batch', () => {
     await environment.close()
   })
 
-  test('refuses an external id that would not fit a key; looking for one finds nothing', async () => {
+  test('refuses an external id that does not fit a key; a lookup of one finds nothing', async () => {
     const environment = open()
     const longest = '𝒳'.repeat(256)
     const { id } = await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: longest }))
@@ -199,7 +199,7 @@ describe('a batch', () => {
     await environment.close()
   })
 
-  test('of a value that no property can hold is refused whole', async () => {
+  test('with a value that no property can store is refused completely', async () => {
     const environment = open()
     for (const value of [1.5, 2n ** 63n]) {
       await expect(

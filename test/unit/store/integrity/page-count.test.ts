@@ -94,7 +94,7 @@ async function isPermitted(i: number): Promise<boolean> {
 }
 
 describe('a page that hides a key', () => {
-  test('of a list is no permit', async () => {
+  test('of a list is not a permit', async () => {
     expect(await isPermitted(700)).toBe(false)
     // The last list on the page is that of a node's outgoing relationships of the first type.
     const hidden = pagesOf('adjacency', 0).find(({ page }) => page.key(page.count - 1).readUInt32BE(4) === 1)!
@@ -108,7 +108,7 @@ describe('a page that hides a key', () => {
     ])
   })
 
-  test('of a node, or of the index, is no "there is none"', async () => {
+  test('of a node, or of the index, is not reported as missing', async () => {
     for (const [database, question] of [
       [
         'upsert-keys',
@@ -135,7 +135,7 @@ describe('a page that hides a key', () => {
     }
   })
 
-  test('by leading elsewhere is found, though every page for itself is sound', async () => {
+  test('by a wrong child page is found, although every page is valid by itself', async () => {
     const branch = pagesOf('adjacency', 1).find(({ page }) => page.count > 3)!
     const at = (i: number): number => branch.number * 4096 + branch.page.keyStart(i) - 8
     const [second, third] = [
@@ -150,7 +150,7 @@ describe('a page that hides a key', () => {
     expect((await verifyFolder(folder, () => {})).join()).toMatch(/^adjacency: the keys of page \d+ are out of order$/)
   })
 
-  test('is found when its damage comes after the page was checked', async () => {
+  test('is found if it is corrupted after the page was checked', async () => {
     const leaves = pagesOf('upsert-keys', 0)
     const hidden = leaves[Math.floor(leaves.length / 2)]!
     const lastKey = /person-\d+/.exec(hidden.page.key(hidden.page.count - 1).toString('latin1'))![0]
@@ -180,7 +180,7 @@ describe('a page that hides a key', () => {
     )
   })
 
-  test('of a label is no smaller search', async () => {
+  test('of a label gives no smaller search result', async () => {
     const everybody = () =>
       asked(
         (graph) =>
@@ -193,7 +193,7 @@ describe('a page that hides a key', () => {
   })
 })
 
-test('a meta page that brings back an earlier commit is refused', async () => {
+test('a meta page that restores an earlier commit is refused', async () => {
   const bytes = readFileSync(path)
   const file = new PageFile(path)
   const newest = file.metas()![0].transaction
@@ -205,7 +205,7 @@ test('a meta page that brings back an earlier commit is refused', async () => {
   await expect(isPermitted(3)).rejects.toThrow('its meta pages are not from consecutive commits')
 })
 
-test('what is there and what is not is told apart after each of many commits, from checked pages and new ones', async () => {
+test('existing and missing nodes are distinguished after each of many commits, from checked pages and new ones', async () => {
   const seed = testSeed()
   console.log(`seed ${seed}`)
   const chance = new Random(seed)
@@ -238,7 +238,7 @@ test('what is there and what is not is told apart after each of many commits, fr
   await environment.close()
 })
 
-test('what is not there is known not to be there while commits are on their way to the disk', async () => {
+test('a missing node is known to be missing while commits are being written to disk', async () => {
   const environment = openStore(temporaryFolder())
   await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: 'there' }))
   // Writes until enough reads happened, on a disk of any speed, and reads while a commit is in progress.

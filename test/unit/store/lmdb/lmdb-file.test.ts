@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const file of opened.splice(0)) await file.close()
 })
 
-test('puts parts of one run of bytes, appended or in their place', async () => {
+test('puts parts of one byte buffer, appended or in place', async () => {
   const file = new LmdbFile(temporaryFolder(), { sync: false })
   opened.push(file)
   const numbers = file.openNumbered('numbers')

@@ -46,8 +46,8 @@ async function expectWholeGraph(folder: string): Promise<void> {
   await environment.close()
 }
 
-describe('an environment of the layout before', () => {
-  test('is refused with the command to run, and left as it is', () => {
+describe('an environment of the previous layout', () => {
+  test('is refused with the command to run, and left unchanged', () => {
     const folder = earlier('graph')
     const before = readFileSync(join(folder, 'data.mdb'))
     expect(() => openEnvironment(folder, { clock: systemClock })).toThrow(
@@ -56,7 +56,7 @@ describe('an environment of the layout before', () => {
     expect(readFileSync(join(folder, 'data.mdb')).equals(before)).toBe(true)
   })
 
-  test('is migrated with all that it holds, and once', async () => {
+  test('is migrated with all its data, and only once', async () => {
     const folder = earlier('graph')
     expect(await migrateFolder(folder)).toBe(true)
     expect([existsSync(`${folder}.migrated`), existsSync(`${folder}.before`)]).toEqual([false, false])
@@ -79,8 +79,8 @@ describe('an environment of the layout before', () => {
   })
 })
 
-describe('a migration that was cut off', () => {
-  test('while it wrote begins anew', async () => {
+describe('an interrupted migration', () => {
+  test('during its writes starts again', async () => {
     const folder = earlier('graph')
     mkdirSync(`${folder}.migrated`)
     writeFileSync(join(`${folder}.migrated`, 'data.mdb'), 'half')
@@ -88,7 +88,7 @@ describe('a migration that was cut off', () => {
     await expectWholeGraph(folder)
   })
 
-  test('between its two renames takes what it had written', async () => {
+  test('between its two renames uses what it had written', async () => {
     const folder = earlier('graph')
     cpSync(folder, `${folder}.before`, { recursive: true })
     await migrateFolder(`${folder}`)
@@ -99,7 +99,7 @@ describe('a migration that was cut off', () => {
     rmSync(`${folder}.migrated`, { recursive: true, force: true })
     await expectWholeGraph(folder)
   })
-  test('between its two renames is told to whoever opens the folder, and is finished all the same', async () => {
+  test('between its two renames is reported when the folder is opened, and can be completed', async () => {
     const folder = earlier('graph')
     cpSync(folder, `${folder}.before`, { recursive: true })
     await migrateFolder(folder)
@@ -115,7 +115,7 @@ describe('a migration that was cut off', () => {
     await expectWholeGraph(folder)
   })
 
-  test('leaves no project that is missing, and no empty one in its place', async () => {
+  test('leaves no missing project, and no empty one in its place', async () => {
     const data = temporaryFolder()
     const project = mintGid(1)
     const layout = { isComposite: true, locations: new Map([['eu', { database: 'eu' }]]) }

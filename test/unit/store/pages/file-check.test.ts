@@ -43,20 +43,20 @@ function opening(): string {
 const PAGE = 4096
 
 describe('a file', () => {
-  test('that is whole has no fault, nor one that is not there yet', () => {
+  test('that is valid has no error, nor has a missing one', () => {
     expect(findFileDamage(path)).toBeNull()
     expect(opening()).toBe('opened')
     expect(findFileDamage(join(temporaryFolder(), 'data.mdb'))).toBeNull()
   })
 
-  test('may lack pages at its end that nothing refers to', () => {
+  test('may lack unused pages at its end', () => {
     patch((bytes) => {
       for (const page of [0, PAGE]) bytes.writeBigUInt64LE(bytes.readBigUInt64LE(page + 144) + 3n, page + 144)
     })
     expect(findFileDamage(path)).toBeNull()
   })
 
-  test('that was checked, used and closed is checked again once it was changed', async () => {
+  test('that was checked, used and closed is checked again after a change', async () => {
     const longAgo = new Date(Date.now() - 60_000)
     utimesSync(path, longAgo, longAgo)
     for (let round = 0; round < 2; round++) expect(opening()).toBe('opened')
@@ -98,7 +98,7 @@ describe('a file', () => {
     ],
     ['is gone, and its lock file is not', () => rmSync(path), /^is missing, although the folder was used before$/],
   ]
-  test('that was checked ahead is checked again once it was changed', async () => {
+  test('that was checked ahead is checked again after a change', async () => {
     await checkFileInSlices(path)
     expect(findFileDamage(path)).toBeNull()
     patch((bytes) => bytes.fill(0, 0, PAGE))
@@ -114,7 +114,7 @@ describe('a file', () => {
     expect(opening()).toBe(`${path} ${found}`)
   })
 
-  test('whose damaged page was found ahead is refused, and is opened once it was put right', async () => {
+  test('with a corrupted page found ahead is refused, and is opened after its repair', async () => {
     const root = readFileSync(path).readBigUInt64LE(newestMeta() + 136)
     const damage = (bytes: Buffer) => {
       bytes[Number(root) * PAGE]! ^= 1
@@ -134,7 +134,7 @@ describe('a file', () => {
     return bytes.readBigUInt64LE(152) > bytes.readBigUInt64LE(PAGE + 152) ? 0 : PAGE
   }
 
-  test('that lost any page in use at its end is refused, and is whole again from a copy', () => {
+  test('that lost any page in use at its end is refused, and is valid again from a copy', () => {
     const copy = join(folder, 'copy')
     copyFileSync(path, copy)
     const pages = size() / PAGE

@@ -29,7 +29,7 @@ function compositeOf(...databases: string[]): GraphLayout {
 }
 
 describe('a catalog', () => {
-  test('knows the projects that were created, each with a graph of its own', async () => {
+  test('lists the created projects, each with a graph of its own', async () => {
     const folder = temporaryFolder()
     const [one, two] = [mintGid(1), mintGid(1)]
     let catalog = openCatalog(folder, options)
@@ -45,7 +45,7 @@ describe('a catalog', () => {
     await catalog.close()
   })
 
-  test('creates again what exists without touching it', async () => {
+  test('creates an existing project again without changing it', async () => {
     const catalog = openCatalog(temporaryFolder(), options)
     const project = mintGid(1)
     await catalog.create(project)
@@ -55,7 +55,7 @@ describe('a catalog', () => {
     await catalog.close()
   })
 
-  test('finds a constituent by the name of its database, whatever that is', async () => {
+  test('finds a constituent by the name of its database, with any characters', async () => {
     const catalog = openCatalog(temporaryFolder(), options)
     const project = mintGid(1)
     const databases = ['eu', '../..', '', 'x'.repeat(300), '日本', 'default', 'global']
@@ -71,7 +71,7 @@ describe('a catalog', () => {
     await catalog.close()
   })
 
-  test('keeps every project below its folder, and ids apart that differ in case only', async () => {
+  test('keeps every project below its folder, and ids that differ only in letter case separate', async () => {
     const folder = temporaryFolder()
     const catalog = openCatalog(folder, options)
     const ids = [
@@ -89,7 +89,7 @@ describe('a catalog', () => {
     await catalog.close()
   })
 
-  test('deletes a project with its data, and makes it anew empty', async () => {
+  test('deletes a project with its data, and creates it again empty', async () => {
     const folder = temporaryFolder()
     const catalog = openCatalog(folder, options)
     const project = mintGid(1)
@@ -113,7 +113,7 @@ describe('a catalog', () => {
     await catalog.close()
   })
 
-  test('opens what another process has made since, and goes on while that one writes to it', async () => {
+  test('opens a project that another process has created since, while that one writes to it', async () => {
     const folder = temporaryFolder()
     const project = mintGid(1)
     const first = openCatalog(folder, options)

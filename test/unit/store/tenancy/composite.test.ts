@@ -115,7 +115,7 @@ const step = fc.oneof(
 )
 
 describe('the constituents of a composite project', () => {
-  test('have one proxy for each node, whatever is written and wherever a crash comes in between', async () => {
+  test('have one proxy for each node, after any writes and a crash at any point', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         const folder = temporaryFolder()
@@ -163,7 +163,7 @@ describe('the constituents of a composite project', () => {
     )
   })
 
-  test('are followed by the next write of the same nodes, where nothing was restarted', async () => {
+  test('are repaired by the next write of the same nodes without a restart', async () => {
     const project = await newProject(temporaryFolder())
     const [main] = project.stores
     const write = (change: Parameters<GraphStore['write']>[0]) => main!.write(change)
@@ -181,7 +181,7 @@ describe('the constituents of a composite project', () => {
     await project.close()
   })
 
-  test('keep a proxy as it is while only properties change, and leave no note', async () => {
+  test('keep a proxy unchanged while only properties change, and leave no intent', async () => {
     const project = await newProject(temporaryFolder())
     const [main] = project.stores
     await main!.write((batch) => batch.upsertNode({ type: 'T', externalId: 'a' }))
@@ -204,7 +204,7 @@ describe('the constituents of a composite project', () => {
     await project.close()
   })
 
-  test('get proxies for what they held before, however many nodes that are', async () => {
+  test('get proxies for existing nodes, however many there are', async () => {
     const folder = temporaryFolder()
     const project = new CompositeFixture(folder)
     const count = 3000
@@ -231,7 +231,7 @@ describe('the constituents of a composite project', () => {
   })
 })
 
-test('a process killed while it writes to a composite project leaves what following its notes makes whole', async () => {
+test('a process killed while it writes to a composite project leaves a state that replaying its intents repairs', async () => {
   const seed = testSeed()
   console.log(`seed ${seed}`)
   const outcome = await compositeRounds(2, seed)

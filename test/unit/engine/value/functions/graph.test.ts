@@ -46,25 +46,25 @@ describe('=~', () => {
     expect(value(expression)).toBe(expected)
   })
 
-  test('takes a pattern of the caller, and tells one that is none', () => {
+  test('accepts a pattern of the caller, and reports an invalid one', () => {
     expect(value('n.plate =~ $p', { p: 'A.*' })).toBe(true)
     expect(() => value('n.plate =~ $p', { p: '(' })).toThrow('invalid regular expression')
     expect(() => value('n.plate =~ $p', { p: 'a'.repeat(1001) })).toThrow('at most 1000 characters')
   })
 
-  test('refuses where it is written what is no pattern, or takes more than linear time', () => {
+  test('refuses a constant that is not a valid pattern or needs more than linear time', () => {
     for (const pattern of ['(', '(?=a)a', '(a)\\\\1']) {
       expect(compileRowsQuery(`RETURN 'a' =~ '${pattern}' AS x`).ok).toBe(false)
     }
   })
 
-  test('refuses a short pattern that compiles to a long one, written or given', () => {
+  test('refuses a short pattern that compiles to a long one, as a constant or as a parameter', () => {
     const large = '((a{0,30}){0,30})*'.repeat(3)
     expect(compileRowsQuery(`RETURN 'a' =~ '${large}' AS x`).ok).toBe(false)
     expect(() => value('n.plate =~ $p', { p: large })).toThrow('at most 2000 steps')
   })
 
-  test('is charged by the length of text and pattern', () => {
+  test('charges by the length of text and pattern', () => {
     expect(value("n.text =~ '(a+)+b'")).toBe(false)
     expect(() => value('all(i IN range(1, 10000) WHERE NOT n.text =~ $p)', { p: '(a+)+(b|a+)*c' })).toThrow('limit')
   })
@@ -97,7 +97,7 @@ describe('graph.metadata()', () => {
     expect(value(expression)).toBe(expected)
   })
 
-  test('takes nodes alone', () => {
+  test('accepts only nodes', () => {
     expect(compileRowsQuery("RETURN graph.metadata(1, 'a', 'b') AS x").ok).toBe(false)
   })
 })

@@ -43,7 +43,7 @@ const wallOfRuntime = (day: number, ns: number): Temporal.PlainDateTime =>
   ofRuntime(day).toPlainDateTime(new Temporal.PlainTime().add({ nanoseconds: ns }))
 
 describe('the calendar', () => {
-  it("agrees with the runtime's", () => {
+  it('agrees with the calendar of the runtime', () => {
     fc.assert(
       fc.property(days, (day) => {
         const theirs = ofRuntime(day)
@@ -60,7 +60,7 @@ describe('the calendar', () => {
     )
   })
 
-  it('reads back what it says, to the ends of time', () => {
+  it('parses what it prints, to the limits of time', () => {
     fc.assert(
       fc.property(anyDay, (day) => {
         const date = calendarDate(day)
@@ -88,7 +88,7 @@ describe('the calendar', () => {
 })
 
 describe('zones', () => {
-  it('put an instant on the wall as the runtime does', () => {
+  it('convert an instant to local time as the runtime does', () => {
     fc.assert(
       fc.property(days, nanos, zones, (day, ns, zone) => {
         const theirs = wallOfRuntime(day, ns).toZonedDateTime('UTC').withTimeZone(zone)
@@ -105,7 +105,7 @@ describe('zones', () => {
     .tuple(fc.constantFrom(17_251, 17_468, 17_237, 17_475, 17_258, 17_440), fc.integer({ min: -48, max: 96 }))
     .map(([day, halves]) => ({ day: day + Math.floor(halves / 48), ns: ((halves + 48) % 48) * 1_800_000_000_000 }))
 
-  it('read the wall as the runtime does, gaps and repeated hours included', () => {
+  it('convert local time as the runtime does, including gaps and repeated hours', () => {
     fc.assert(
       fc.property(nearChanges, zones, ({ day, ns }, zone) => {
         const theirs = wallOfRuntime(day, ns).toZonedDateTime(zone, { disambiguation: 'compatible' })
@@ -150,8 +150,8 @@ const temporals: fc.Arbitrary<AnyTemporal> = fc.oneof(
     .map(([months, day, ns]) => new DurationValue(months, day, ns)),
 )
 
-describe('text', () => {
-  it('of every temporal reads back as the same', () => {
+describe('the text form', () => {
+  it('of every temporal value is parsed to the same value', () => {
     fc.assert(
       fc.property(temporals, (value) => {
         const back = construct(value.kind, String(value))

@@ -79,7 +79,7 @@ describe('refused at run time', () => {
   }
 })
 
-describe('arithmetic without meaning', () => {
+describe('arithmetic without a meaning', () => {
   const table: [text: string, detail: string][] = [
     ["date('2015-01-02') - date('2015-01-01')", 'InvalidArgumentType'],
     ["date('2015-01-01') + date('2015-01-01')", 'InvalidArgumentType'],
@@ -109,7 +109,7 @@ describe('refused when it is compiled', () => {
   }
 })
 
-it('a text of any length is refused in linear time, and not repeated in the message', () => {
+it('a text of any length is refused in linear time, and is not repeated in the message', () => {
   for (const kind of ['date', 'time', 'localtime', 'datetime', 'localdatetime', 'duration']) {
     for (const text of ['1'.repeat(1_000_000), `P${'1'.repeat(1_000_000)}`, `2015-01-01T${'0'.repeat(1_000_000)}`]) {
       let fault: unknown

@@ -15,7 +15,7 @@ function gives(table: readonly (readonly [text: string, value: unknown])[]): voi
   for (const [text, value] of table) it(text, () => expect(plain(evaluate(text))).toEqual(value))
 }
 
-describe('text is read', () => {
+describe('parsing', () => {
   gives([
     ["date('2015-07-21')", '2015-07-21'],
     ["date('2015-Q2-60')", '2015-05-30'],
@@ -46,7 +46,7 @@ describe('text is read', () => {
   ])
 })
 
-describe('members of a map', () => {
+describe('the members of a map', () => {
   gives([
     ['date({year: 1984, quarter: 3, dayOfQuarter: 45})', '1984-08-14'],
     ['date({date: date("2016-02-29"), year: 2015})', '2015-02-28'],
@@ -185,18 +185,18 @@ describe('comparison', () => {
   ])
 })
 
-describe('the moment of a run', () => {
-  it('is one for all that ask within the run', () => {
+describe('the time of a run', () => {
+  it('is the same for all reads within the run', () => {
     expect(evaluate('datetime() = datetime.statement() AND datetime() = datetime.transaction()')).toBe(true)
     expect(evaluate('date() = date(datetime()) AND timestamp() = datetime().epochMillis')).toBe(true)
     expect(evaluate('all(x IN range(1, 100000) WHERE datetime() = datetime())')).toBe(true)
   })
-  it('is about now, and real time is never before it', () => {
+  it('is the current time, and real time is never before it', () => {
     const ms = evaluate('datetime().epochMillis') as number
     expect(Math.abs(ms - Date.now()) < 60_000).toBe(true)
     expect(evaluate('datetime() <= datetime.realtime()')).toBe(true)
   })
-  it('can be asked for elsewhere', () => {
+  it('can be given in another time zone', () => {
     expect(evaluate("datetime({timezone: 'Asia/Tokyo'}).timezone")).toBe('Asia/Tokyo')
     expect(evaluate("duration.inSeconds(datetime(), datetime.statement('Asia/Tokyo')) = duration('PT0S')")).toBe(true)
     expect(evaluate("localtime.transaction('+01:00') = localtime(datetime({timezone: '+01:00'}))")).toBe(true)
@@ -209,7 +209,7 @@ describe('as text', () => {
     ["toString(localtime('12:00:00.100'))", '12:00:00.1'],
     ["toStringOrNull(duration('PT0S'))", 'PT0S'],
   ])
-  it('leaves the engine', () => {
+  it('leaves the engine as text', () => {
     const value = evaluate("{a: [date('2015-07-21')], b: duration('P1D')}")
     expect(toJson(value, () => null)).toEqual({ a: ['2015-07-21'], b: 'P1D' })
   })
